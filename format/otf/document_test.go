@@ -171,7 +171,8 @@ func TestDocument_2_1(t *testing.T) {
 		}
 	})
 	t.Run("2.1 leading zeros can be there", func(t *testing.T) {
-		sameRecords(t, inOneStream(Events, "000a\n*0001\nE0002\nS00000000001L02T03C0004X005\n"), Events, nil, "10 *1 E2", "10 *1 S1L2T3C4X5")
+		sameRecords(t, inOneStream(Events, "000a\n*0001\nE0002\nS00000000001L02T03C0004X005\n"), Events, nil, "10 *1 E2",
+			"10 *1 S1L2T3C4X5")
 	})
 	t.Run("2.1 byte order", func(t *testing.T) {
 		// What differs in its bytes between machines is written as a number: 1.0, -2 and 0x01020304.
@@ -193,7 +194,8 @@ func TestDocument_2_2(t *testing.T) {
 			w := Create(filepath.Join(dir, prefix+".otf"), &WriterOptions{Master: &m})
 			for _, r := range []Record{
 				{Type: DefFunction, Token: 1}, {Type: DefFunction, Stream: 0xab, Token: 2}, {Type: Enter, Process: 5, Function: 1},
-				{Type: EnterSnapshot, Process: 5, Function: 1}, {Type: FunctionSummary, Process: 5, Function: 1}, {Type: DefMarker, Token: 1},
+				{Type: EnterSnapshot, Process: 5, Function: 1}, {Type: FunctionSummary, Process: 5, Function: 1},
+				{Type: DefMarker, Token: 1},
 			} {
 				if err := w.Write(&r); err != nil {
 					t.Fatal(err)
@@ -211,7 +213,8 @@ func TestDocument_2_2(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: found %q, expected %q", prefix, got, want)
 			}
-			if got, _ := recordsOf(t, format.FileSource(filepath.Join(dir, prefix+".otf")), Events, nil); !slices.Equal(got, []string{"0 *5 E1"}) {
+			if got, _ := recordsOf(t, format.FileSource(filepath.Join(dir, prefix+".otf")), Events, nil); !slices.Equal(got,
+				[]string{"0 *5 E1"}) {
 				t.Errorf("%s: found %q", prefix, got)
 			}
 		}
@@ -239,7 +242,8 @@ func TestDocument_2_2(t *testing.T) {
 	})
 	t.Run("2.2 local definitions, snapshots and statistics are optional", func(t *testing.T) {
 		src := inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": "DTR1\n", "x.1.events": "1\n*1\nE1\n1\n*1\n"})
-		for part, want := range map[Part][]string{Definitions: {"0: DTR1"}, Events: {"1 *1 E1"}, Snapshots: nil, Statistics: nil, Markers: nil} {
+		for part, want := range map[Part][]string{Definitions: {"0: DTR1"}, Events: {"1 *1 E1"}, Snapshots: nil,
+			Statistics: nil, Markers: nil} {
 			if rules := sameRecords(t, src, part, nil, want...); len(rules) > 0 {
 				t.Errorf("%s: found %q, expected no defect", part, rules)
 			}
@@ -261,14 +265,17 @@ func TestDocument_2_2(t *testing.T) {
 			t.Errorf("found the master file %q, expected %q", got, want)
 		}
 		for _, x := range []struct{ stream, function string }{{"2", "1"}, {"1", "2"}, {"2", "3"}, {"1", "4"}, {"2", "5"}} {
-			if strings.Contains(files["."+x.stream+".events"], "\nE"+x.function+"\n") || strings.Contains(files["."+x.stream+".snaps"], "\nTE"+x.function+"O") {
+			if strings.Contains(files["."+x.stream+".events"], "\nE"+x.function+"\n") ||
+				strings.Contains(files["."+x.stream+".snaps"], "\nTE"+x.function+"O") {
 				t.Errorf("process %s has records in stream %s", x.function, x.stream)
 			}
 		}
 	})
 	t.Run("2.2 deleting single files makes the trace invalid", func(t *testing.T) {
-		files := map[string]string{"x.otf": "1:1\n2:2\n", "x.0.def": "DTR1\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\n", "x.1.events": "1\n*1\nE1\n1\n*1\n", "x.2.events": "2\n*2\nE1\n2\n*2\n"}
-		for name, want := range map[string]string{"": "", "x.0.def": "otf.missing-file x.0.def", "x.2.events": "otf.missing-file x.2.events"} {
+		files := map[string]string{"x.otf": "1:1\n2:2\n", "x.0.def": "DTR1\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\n",
+			"x.1.events": "1\n*1\nE1\n1\n*1\n", "x.2.events": "2\n*2\nE1\n2\n*2\n"}
+		for name, want := range map[string]string{"": "", "x.0.def": "otf.missing-file x.0.def",
+			"x.2.events": "otf.missing-file x.2.events"} {
 			some := map[string]string{}
 			for k, v := range files {
 				if k != name {
@@ -288,6 +295,52 @@ func TestDocument_2_2(t *testing.T) {
 			if got != want {
 				t.Errorf("without %q: found %q, expected %q", name, got, want)
 			}
+		}
+	})
+	t.Run("2.2 copying takes all files into account", func(t *testing.T) {
+		dir := t.TempDir()
+		all := map[string]string{"otf": "1:1\n2:2\n", "0.def": "DTR1\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\n",
+			"1.def": "DF2G0NM\"g\"\n", "1.events": "1\n*1\nE1\n1\n*1\n", "2.events": "2\n*2\nE1\n2\n*2\n",
+			"1.snaps": "1\n*1\nTE1O0\n1\n*1\n", "2.stats": "2\n*2\nSF1N1E0I0\n2\n*2\n", "0.marker": "MD1NM\"m\"Y1\n",
+			"thumb": "0:2,2\n1:0,1,\n2:0,1,\n"}
+		old := []string{"1.events.z", "2.snaps", "3.events", "2.marker", "thumb"}
+		for name, text := range all {
+			writeFile(t, filepath.Join(dir, "x."+name), text)
+		}
+		for _, name := range old { // of a trace that is replaced
+			writeFile(t, filepath.Join(dir, "y."+name), "old")
+		}
+		writeFile(t, filepath.Join(dir, "y.otf"), "1:1\n3:3\n")
+		convert := func(from, to string, values map[string]string) map[string]string {
+			out, err := format.CreateFile(filepath.Join(dir, to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Abort()
+			src := format.FileSource(filepath.Join(dir, from))
+			_, err = Format{}.Copy(t.Context(), src, &format.ReadOptions{Values: values}, out, &format.WriteOptions{})
+			if err == nil {
+				err = out.Commit()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for name, text := range contents(t, dir) {
+				if rest, ok := strings.CutPrefix(name, "y."); ok {
+					got[rest] = text
+				} else if !strings.HasPrefix(name, "x.") {
+					t.Errorf("left behind: %s", name)
+				}
+			}
+			return got
+		}
+		if diff := cmp.Diff(all, convert("x.otf", "y.otf", nil)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		// A picture of functions that have other numbers now does not stay.
+		if _, ok := convert("x.otf", "y.otf", map[string]string{unifyOption: "true"})["thumb"]; ok {
+			t.Error("the thumbnail of the trace that was replaced is still there")
 		}
 	})
 	t.Run("2.2 partitions are transparent", func(t *testing.T) {
@@ -460,7 +513,8 @@ func TestDocument_2_3(t *testing.T) {
 		for _, part := range []Part{Events, Snapshots, Statistics} {
 			record := map[Part]string{Events: "N", Snapshots: "TC\"\"", Statistics: "SC\"\""}[part]
 			text := strings.ReplaceAll("1\n*1\nR\nR\n2\nR\n*2\nR\n3\n*1\n4\n*2\nR\n*1\n*2\n*1\nR\n", "R", record)
-			sameRecords(t, inOneStream(part, text), part, nil, "1 *1 "+record, "1 *1 "+record, "2 *1 "+record, "2 *2 "+record, "4 *2 "+record, "4 *1 "+record)
+			sameRecords(t, inOneStream(part, text), part, nil, "1 *1 "+record, "1 *1 "+record, "2 *1 "+record, "2 *2 "+record,
+				"4 *2 "+record, "4 *1 "+record)
 		}
 	})
 	t.Run("2.3 handlers get time and process of every record", func(t *testing.T) {
@@ -497,13 +551,15 @@ func TestDocument_2_3(t *testing.T) {
 func TestDocument_2_4(t *testing.T) {
 	t.Run("2.4 writing", func(t *testing.T) {
 		for _, typ := range []Type{Enter, EnterSnapshot, FunctionSummary} {
-			for name, opt := range map[string]*WriterOptions{"short": nil, "long": {Long: true}, "inline": {InlineSnapshots: true}} {
+			for name, opt := range map[string]*WriterOptions{"short": nil, "long": {Long: true},
+				"inline": {InlineSnapshots: true}} {
 				w := NewStreamWriter(filepath.Join(t.TempDir(), "x"), 1, opt)
 				if err := w.Write(&Record{Type: typ, Time: 6, Process: 1, Function: 1}); err != nil {
 					t.Fatal(err)
 				}
 				var o *OrderError
-				if err := w.Write(&Record{Type: typ, Time: 5, Process: 1, Function: 1}); !errors.As(err, &o) || o.Time != 5 || o.Last != 6 {
+				if err := w.Write(&Record{Type: typ, Time: 5, Process: 1, Function: 1}); !errors.As(err, &o) || o.Time != 5 ||
+					o.Last != 6 {
 					t.Errorf("%s, %s: found %v, expected an OrderError", typ, name, err)
 				}
 				w.Abort()
@@ -513,7 +569,8 @@ func TestDocument_2_4(t *testing.T) {
 	t.Run("2.4 reading", func(t *testing.T) {
 		for _, part := range []Part{Events, Snapshots, Statistics} {
 			record := map[Part]string{Events: "E1", Snapshots: "TE1O0", Statistics: "SF1N1E1I1"}[part]
-			files := map[string]string{"x.otf": "1:1\n", "x.0.def": "DTR1\nDP1NM\"a\"\nDF1G0NM\"f\"\n", "x.1.events": "1\n*1\nN\n1\n*1\n"}
+			files := map[string]string{"x.otf": "1:1\n", "x.0.def": "DTR1\nDP1NM\"a\"\nDF1G0NM\"f\"\n",
+				"x.1.events": "1\n*1\nN\n1\n*1\n"}
 			files["x.1"+suffixes[part]] = strings.ReplaceAll("5\n*1\nR\n4\n*1\nR\n6\n*1\nR\n6\n*1\n", "R", record)
 			rep := format.NewReport()
 			d := tracetest.Open(t, Format{}, inMemory(files), &format.ReadOptions{Report: rep})
@@ -560,18 +617,20 @@ func namedEvents(t *testing.T, files map[string]string) (list []string) {
 	t.Helper()
 	d := tracetest.Open(t, Format{}, inMemory(files), nil)
 	defer d.Close()
-	err := d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
-			name, defs := "", d.Defs()
-			if spec := defs.Spec(c.Kind()); spec.Ref == trace.RefRegion {
-				name = defs.Regions.At(c.Ref()).Name
-			} else if c.Ref() != trace.NoRef {
-				name = defs.Metrics.At(c.Ref()).Name
+	err := d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				name, defs := "", d.Defs()
+				if spec := defs.Spec(c.Kind()); spec.Ref == trace.RefRegion {
+					name = defs.Regions.At(c.Ref()).Name
+				} else if c.Ref() != trace.NoRef {
+					name = defs.Metrics.At(c.Ref()).Name
+				}
+				list = append(list, fmt.Sprintf("%d %s %s %s", c.Time(), defs.Locations.At(c.Location()).Name,
+					defs.Spec(c.Kind()).Name, name))
 			}
-			list = append(list, fmt.Sprintf("%d %s %s %s", c.Time(), defs.Locations.At(c.Location()).Name, defs.Spec(c.Kind()).Name, name))
-		}
-		return nil
-	}})
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -580,8 +639,10 @@ func namedEvents(t *testing.T, files map[string]string) (list []string) {
 
 func TestDocument_2_6(t *testing.T) {
 	t.Run("2.6 timer resolution", func(t *testing.T) {
-		for text, want := range map[string]int64{"DTR3e8\n": 1000, "DTR3b9aca00\n": 1_000_000_000, "DTR1\n": 1, "DP1NM\"a\"\n": 1_000_000} {
-			d := tracetest.Open(t, Format{}, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": text, "x.1.events": "1\n*1\nN\n"}), nil)
+		for text, want := range map[string]int64{"DTR3e8\n": 1000, "DTR3b9aca00\n": 1_000_000_000, "DTR1\n": 1,
+			"DP1NM\"a\"\n": 1_000_000} {
+			d := tracetest.Open(t, Format{}, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": text,
+				"x.1.events": "1\n*1\nN\n"}), nil)
 			if c := d.Defs().Clock; c.Num != want {
 				t.Errorf("%q: found %d ticks a second, expected %d", text, c.Num, want)
 			}
@@ -589,7 +650,8 @@ func TestDocument_2_6(t *testing.T) {
 		}
 	})
 	t.Run("2.6 a separate file for definitions", func(t *testing.T) {
-		src := inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": "E1\nDF1G0NM\"f\"\n", "x.1.events": "1\n*1\nDF2G0NM\"g\"\nE1\n"})
+		src := inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": "E1\nDF1G0NM\"f\"\n",
+			"x.1.events": "1\n*1\nDF2G0NM\"g\"\nE1\n"})
 		reader, err := Open(t.Context(), src, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -620,20 +682,25 @@ func TestDocument_2_6(t *testing.T) {
 		for k, v := range files {
 			in["x"+k] = v
 		}
-		if got, want := namedEvents(t, in), []string{"5 a enter global", "6 b enter local", "7 a leave global"}; !slices.Equal(got, want) {
+		if got, want := namedEvents(t, in), []string{"5 a enter global", "6 b enter local",
+			"7 a leave global"}; !slices.Equal(got, want) {
 			t.Errorf("found %q, expected %q", got, want)
 		}
 		// Each says its scope.
-		sameRecords(t, inMemory(in), Definitions, nil, "0: DV1.c.5\"salmon\"", "0: DUI1", "0: DF7G0NM\"global\"", "0: DP1NM\"a\"", "0: DP2NM\"b\"", "2: DF7G0NM\"local\"")
+		sameRecords(t, inMemory(in), Definitions, nil, "0: DV1.c.5\"salmon\"", "0: DUI1", "0: DF7G0NM\"global\"",
+			"0: DP1NM\"a\"", "0: DP2NM\"b\"", "2: DF7G0NM\"local\"")
 	})
 	t.Run("2.6 tokens are compared, and are no indices", func(t *testing.T) {
 		make := func(p, q, f, g, c uint32) map[string]string {
 			return map[string]string{"x.otf": fmt.Sprintf("1:%x\n2:%x\n", p, q),
-				"x.0.def":    fmt.Sprintf("DTR1\nDP%xNM\"p\"\nDP%xNM\"q\"\nDF%xG0NM\"f\"\nDF%xG0NM\"g\"\nDCNT%xG0NM\"c\"P0U\"\"\n", p, q, f, g, c),
-				"x.1.events": fmt.Sprintf("1\n*%x\nE%x\nE%x\n2\n*%x\nCNT%xV5\nL%x\n", p, f, g, p, c, g), "x.2.events": fmt.Sprintf("3\n*%x\nE%x\n", q, f)}
+				"x.0.def": fmt.Sprintf("DTR1\nDP%xNM\"p\"\nDP%xNM\"q\"\nDF%xG0NM\"f\"\nDF%xG0NM\"g\"\nDCNT%xG0NM\"c\"P0U\"\"\n",
+					p, q, f, g, c),
+				"x.1.events": fmt.Sprintf("1\n*%x\nE%x\nE%x\n2\n*%x\nCNT%xV5\nL%x\n", p, f, g, p, c, g),
+				"x.2.events": fmt.Sprintf("3\n*%x\nE%x\n", q, f)}
 		}
 		want := []string{"1 p enter f", "1 p enter g", "2 p metric c", "2 p leave g", "3 q enter f"}
-		for _, x := range [][5]uint32{{1, 2, 1, 2, 1}, {2, 1, 2, 1, 5}, {0xfffffffe, 0x80000000, 0xffffffff, 0x7fffffff, 0xfffffffd}, {77, 1 << 20, 3, 1 << 30, 1 << 31}} {
+		for _, x := range [][5]uint32{{1, 2, 1, 2, 1}, {2, 1, 2, 1, 5}, {0xfffffffe, 0x80000000, 0xffffffff, 0x7fffffff,
+			0xfffffffd}, {77, 1 << 20, 3, 1 << 30, 1 << 31}} {
 			if got := namedEvents(t, make(x[0], x[1], x[2], x[3], x[4])); !slices.Equal(got, want) {
 				t.Errorf("%x: found %q, expected %q", x, got, want)
 			}
@@ -667,14 +734,17 @@ func handSnapshots(t *testing.T, level int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.otf")
 	w := Create(name, &WriterOptions{Level: level, UniqueID: 1})
-	records := []Record{{Type: DefTimerResolution, TicksPerSecond: 1}, {Type: DefProcess, Token: 1, Name: "p"}, {Type: DefProcess, Token: 2, Name: "q"},
-		{Type: DefFunction, Token: 1, Name: "f"}, {Type: DefFunction, Stream: 2, Token: 2, Name: "g"}, {Type: DefMarker, Token: 1, Name: "m"}}
+	records := []Record{{Type: DefTimerResolution, TicksPerSecond: 1}, {Type: DefProcess, Token: 1, Name: "p"},
+		{Type: DefProcess, Token: 2, Name: "q"},
+		{Type: DefFunction, Token: 1, Name: "f"}, {Type: DefFunction, Stream: 2, Token: 2, Name: "g"},
+		{Type: DefMarker, Token: 1, Name: "m"}}
 	for i := range uint64(50) {
 		typ := Enter
 		if i%2 == 1 {
 			typ = Leave
 		}
-		records = append(records, Record{Type: typ, Time: 10 * i, Process: 1, Function: 1}, Record{Type: typ, Time: 10*i + 1, Process: 2, Function: 2})
+		records = append(records, Record{Type: typ, Time: 10 * i, Process: 1, Function: 1},
+			Record{Type: typ, Time: 10*i + 1, Process: 2, Function: 2})
 	}
 	for i := range records {
 		if err := w.Write(&records[i]); err != nil {
@@ -717,7 +787,7 @@ func TestDocument_2_8(t *testing.T) {
 		}{
 			{AugmentOptions{Snapshots: true, Points: at(5, 205)}, 2, 0},                     // added
 			{AugmentOptions{Summaries: true, Points: at(5, 205)}, 2, 2},                     // added
-			{AugmentOptions{Snapshots: true, Points: at(5, 17, 18, 19, 100, 400)}, 2, 2},    // replaced, of different granularities
+			{AugmentOptions{Snapshots: true, Points: at(5, 17, 18, 19, 100, 400)}, 2, 2},    // replaced
 			{AugmentOptions{Summaries: true, Points: at(5, 17, 18, 19, 100, 400)}, 2, 2},    // replaced
 			{AugmentOptions{Summaries: true, Remove: true}, 2, 0},                           // deleted
 			{AugmentOptions{Snapshots: true, Remove: true}, 0, 0},                           // deleted
@@ -725,10 +795,12 @@ func TestDocument_2_8(t *testing.T) {
 		} {
 			augment(t, m, &x.opt)
 			if snaps() != x.snaps || stats() != x.stats {
-				t.Errorf("2.8 step %d: found %d files of snapshots and %d of summaries, expected %d and %d", i, snaps(), stats(), x.snaps, x.stats)
+				t.Errorf("2.8 step %d: found %d files of snapshots and %d of summaries, expected %d and %d", i, snaps(), stats(),
+					x.snaps, x.stats)
 			}
 			for name, text := range here() {
-				if strings.Contains(name, ".events") || strings.Contains(name, ".2.def") || strings.Contains(name, ".marker") || strings.HasSuffix(name, ".otf") {
+				if strings.Contains(name, ".events") || strings.Contains(name, ".2.def") || strings.Contains(name, ".marker") ||
+					strings.HasSuffix(name, ".otf") {
 					if text != before[name] {
 						t.Errorf("2.8 step %d: %s has changed", i, name)
 					}
@@ -741,10 +813,12 @@ func TestDocument_2_8(t *testing.T) {
 // "p([a, b]) := p(b) − p(a)": any two points in time with values give the sums between them, and events
 // are not asked for.
 func TestDocument_2_9(t *testing.T) {
-	values := []struct{ time, count, exclusive, inclusive uint64 }{{10, 1, 3, 4}, {20, 1, 5, 9}, {35, 6, 11, 25}, {70, 9, 30, 31}}
+	values := []struct{ time, count, exclusive, inclusive uint64 }{{10, 1, 3, 4}, {20, 1, 5, 9}, {35, 6, 11, 25},
+		{70, 9, 30, 31}}
 	files := map[string]string{"x.otf": "1:1\n", "x.0.def": "DTR1\nDP1NM\"p\"\nDFG1NM\"g\"\nDF1G1NM\"f\"\n"}
 	for _, v := range values {
-		files["x.1.stats"] += fmt.Sprintf("%x\n*1\nSF1N%xE%xI%x\nSG1N%xE%xI%x\n", v.time, v.count, v.exclusive, v.inclusive, v.count, v.exclusive, v.inclusive)
+		files["x.1.stats"] += fmt.Sprintf("%x\n*1\nSF1N%xE%xI%x\nSG1N%xE%xI%x\n", v.time, v.count, v.exclusive, v.inclusive,
+			v.count, v.exclusive, v.inclusive)
 	}
 	r, err := Open(t.Context(), inMemory(files), nil)
 	if err != nil {
@@ -762,7 +836,8 @@ func TestDocument_2_9(t *testing.T) {
 			}
 			for _, what := range []string{"SF", "SG"} {
 				if a != b {
-					want = append(want, fmt.Sprintf("%d *1 %s1N%xE%xI%x", b.time, what, b.count-a.count, b.exclusive-a.exclusive, b.inclusive-a.inclusive))
+					want = append(want, fmt.Sprintf("%d *1 %s1N%xE%xI%x", b.time, what, b.count-a.count, b.exclusive-a.exclusive,
+						b.inclusive-a.inclusive))
 				}
 			}
 			if !slices.Equal(got, want) {
@@ -779,7 +854,8 @@ func TestDocument_2_9(t *testing.T) {
 func documentProgram(t *testing.T, section string) func(dir string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program")
-	out, err := exec.Command(tool(t, "gcc"), "-w", "-I/usr/include/open-trace-format", "-o", program, "testdata/document/"+section+".c", "-lopen-trace-format", "-lz").CombinedOutput()
+	out, err := exec.Command(tool(t, "gcc"), "-w", "-I/usr/include/open-trace-format", "-o", program,
+		"testdata/document/"+section+".c", "-lopen-trace-format", "-lz").CombinedOutput()
 	if err != nil {
 		t.Skipf("libotf is not installed: %s", out)
 	}
@@ -962,7 +1038,8 @@ func TestDocument_4(t *testing.T) {
 		d := tracetest.Open(t, Format{}, format.FileSource(m), &format.ReadOptions{Report: rep})
 		defer d.Close()
 		c := d.NewChecker()
-		if err := errors.Join(d.Scan(t.Context(), trace.Everything(), format.PerLocation, c), c.Finish(t.Context())); err != nil {
+		if err := errors.Join(d.Scan(t.Context(), trace.Everything(), format.PerLocation, c),
+			c.Finish(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range rep.Rules() {
@@ -1064,7 +1141,8 @@ func TestDocument_4(t *testing.T) {
 		var wait sync.WaitGroup
 		for i, s := range streams {
 			wait.Go(func() {
-				r, err := Open(context.Background(), format.FileSource(m), &Options{Processes: func(p uint64) bool { return (p-1)/3 == uint64(i) }})
+				r, err := Open(context.Background(), format.FileSource(m),
+					&Options{Processes: func(p uint64) bool { return (p-1)/3 == uint64(i) }})
 				if err != nil {
 					t.Error(err)
 					return
@@ -1109,7 +1187,8 @@ func TestDocument_4(t *testing.T) {
 		for _, l := range all {
 			n[l[:2]]++
 		}
-		if n["0:"] != processes+1 || n["1:"] != 3 || n["6:"] != 3 || len(all) != processes+1+3*processes || !strings.HasPrefix(all[0], "0:") {
+		if n["0:"] != processes+1 || n["1:"] != 3 || n["6:"] != 3 || len(all) != processes+1+3*processes ||
+			!strings.HasPrefix(all[0], "0:") {
 			t.Errorf("found %q", all)
 		}
 	})
@@ -1118,10 +1197,14 @@ func TestDocument_4(t *testing.T) {
 		watch := &watchedFS{FS: src.FS}
 		src.FS = watch
 		got, _ := recordsOf(t, src, Events, &Options{Processes: func(p uint64) bool { return p == 2 || p == 5 }})
-		if len(got) != 400 || slices.ContainsFunc(got, func(l string) bool { return !strings.Contains(l, "*2") && !strings.Contains(l, "*5") }) {
+		if len(got) != 400 || slices.ContainsFunc(got, func(l string) bool {
+			return !strings.Contains(l, "*2") &&
+				!strings.Contains(l, "*5")
+		}) {
 			t.Errorf("found %d events", len(got))
 		}
-		if want := []string{"run.2.events", "run.5.events", "run.otf"}; !slices.Equal(slices.Compact(slices.Sorted(slices.Values(watch.names))), want) {
+		if want := []string{"run.2.events", "run.5.events",
+			"run.otf"}; !slices.Equal(slices.Compact(slices.Sorted(slices.Values(watch.names))), want) {
 			t.Errorf("found the files %q, expected %q", watch.names, want)
 		}
 	})

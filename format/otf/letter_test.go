@@ -24,8 +24,10 @@ import (
 // which completes the document of 2007 (docs/formats/otf.md, "The format to the byte").
 
 func TestLetter_1(t *testing.T) {
-	base := map[string]string{"x.otf": "1:1\na:2\n", "x.0.def": "DTR1\n", "x.1.def": "DF1G0NM\"one\"\n", "x.a.def": "DF1G0NM\"ten\"\n",
-		"x.1.events": "1\n*1\nE1\n", "x.a.events": "2\n*2\nE2\n", "x.0.marker": "MD1NM\"m\"Y1\n", "x.a.marker": "MD2NM\"n\"Y2\n"}
+	base := map[string]string{"x.otf": "1:1\na:2\n", "x.0.def": "DTR1\n", "x.1.def": "DF1G0NM\"one\"\n",
+		"x.a.def":    "DF1G0NM\"ten\"\n",
+		"x.1.events": "1\n*1\nE1\n", "x.a.events": "2\n*2\nE2\n", "x.0.marker": "MD1NM\"m\"Y1\n",
+		"x.a.marker": "MD2NM\"n\"Y2\n"}
 	events := []string{"1 *1 E1", "2 *2 E2"}
 	for _, x := range []struct {
 		name string
@@ -41,13 +43,16 @@ func TestLetter_1(t *testing.T) {
 		{"1 no local definitions", "-x.a.def", "", Definitions, []string{"0: DTR1", "1: DF1G0NM\"one\""}},
 		{"1 no events of a stream", "-x.a.events", "", Events, []string{"1 *1 E1"}},
 		{"1 no snapshots", "", "", Snapshots, nil},
-		{"1 definitions without a number", "x.def", "DTR5\n", Definitions, []string{"0: DTR1", "1: DF1G0NM\"one\"", "a: DF1G0NM\"ten\""}},
-		{"1 the suffix .defs of the document", "x.1.defs", "DTR5\n", Definitions, []string{"0: DTR1", "1: DF1G0NM\"one\"", "a: DF1G0NM\"ten\""}},
+		{"1 definitions without a number", "x.def", "DTR5\n", Definitions, []string{"0: DTR1", "1: DF1G0NM\"one\"",
+			"a: DF1G0NM\"ten\""}},
+		{"1 the suffix .defs of the document", "x.1.defs", "DTR5\n", Definitions,
+			[]string{"0: DTR1", "1: DF1G0NM\"one\"", "a: DF1G0NM\"ten\""}},
 		{"1 numbers in capitals", "x.A.events", "0\n*2\nE9\n", Events, events},
 		{"1 numbers with leading zeros", "x.0a.events", "0\n*2\nE9\n", Events, events},
 		{"1 events of stream 0", "x.0.events", "0\n*2\nE9\n", Events, events},
 		{"1 plain before compressed", "x.a.events.z", zipText(t, "0\n*2\nE9\n", 1, 100), Events, events},
-		{"1 compressed beside plain streams", "x.a.snaps.z", zipText(t, "3\n*2\nTE2O1\n", 1, 100), Snapshots, []string{"3 *2 TE2O1"}},
+		{"1 compressed beside plain streams", "x.a.snaps.z", zipText(t, "3\n*2\nTE2O1\n", 1, 100), Snapshots,
+			[]string{"3 *2 TE2O1"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			files := map[string]string{}
@@ -83,7 +88,8 @@ func TestLetter_1(t *testing.T) {
 		c.Close()
 	})
 	t.Run("1 IOFSL", func(t *testing.T) {
-		if got, _ := recordsOf(t, inMemory(map[string]string{"x.otf": "i4:0:8\n"}), Events, nil); len(got) != 1 || !strings.Contains(got[0], "IOFSL") {
+		if got, _ := recordsOf(t, inMemory(map[string]string{"x.otf": "i4:0:8\n"}), Events, nil); len(got) != 1 ||
+			!strings.Contains(got[0], "IOFSL") {
 			t.Errorf("found %q, expected a refusal", got)
 		}
 	})
@@ -116,7 +122,8 @@ func TestLetter_2(t *testing.T) {
 		{"2 a string over the end of the line", "DP1NM\"a\nb\"", "DP1NM\"a b\""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": x.text + "\n"}), Definitions, nil, "0: "+x.want)
+			sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": x.text + "\n"}), Definitions, nil,
+				"0: "+x.want)
 		})
 	}
 	t.Run("2 line ends and quotes become blanks when they are written", func(t *testing.T) {
@@ -130,7 +137,8 @@ func TestLetter_2(t *testing.T) {
 		for i, typ := range []ValueType{Int8, Int16, Int32, Int64} {
 			r.KeyValues = append(r.KeyValues, KeyValue{Key: uint32(i), Type: typ, Bits: math.MaxUint64}) // -1
 		}
-		if got, want := string(r.Append(nil, false)), "K0Y1Vff\nK1Y3Vffff\nK2Y5Vffffffff\nK3Y7Vffffffffffffffff\nN\n"; got != want {
+		if got, want := string(r.Append(nil, false)),
+			"K0Y1Vff\nK1Y3Vffff\nK2Y5Vffffffff\nK3Y7Vffffffffffffffff\nN\n"; got != want {
 			t.Errorf("found %q, expected %q", got, want)
 		}
 	})
@@ -173,7 +181,8 @@ func TestLetter_3(t *testing.T) {
 		}
 		// libotf does not open such a trace; it has definitions.
 		sameRecords(t, inMemory(map[string]string{"x.otf": "", "x.0.def": "DTR1\n"}), Definitions, nil, "0: DTR1")
-		if got, _ := recordsOf(t, inMemory(map[string]string{"x.otf": "", "x.0.def": "DTR1\n"}), Definitions, &Options{AsLibrary: true}); len(got) != 1 || !strings.Contains(got[0], "no process") {
+		if got, _ := recordsOf(t, inMemory(map[string]string{"x.otf": "", "x.0.def": "DTR1\n"}), Definitions,
+			&Options{AsLibrary: true}); len(got) != 1 || !strings.Contains(got[0], "no process") {
 			t.Errorf("as the library: found %q", got)
 		}
 	})
@@ -193,9 +202,11 @@ func TestLetter_3(t *testing.T) {
 		}{
 			{"m = 0: one stream a process", WriterOptions{}, []uint64{5, 9, 5, 2}, "1:5\n2:9\n3:2\n"},
 			{"a new one while there are fewer", WriterOptions{Streams: 3}, []uint64{5, 9}, "1:5\n2:9\n"},
-			{"that with the fewest, the lowest of equals", WriterOptions{Streams: 2}, []uint64{5, 9, 1, 2, 3}, "1:1,3,5\n2:2,9\n"},
+			{"that with the fewest, the lowest of equals", WriterOptions{Streams: 2}, []uint64{5, 9, 1, 2, 3},
+				"1:1,3,5\n2:2,9\n"},
 			{"highest number + 1", WriterOptions{Master: of(map[uint32]uint32{1: 7, 2: 3})}, []uint64{5}, "3:2\n7:1\n8:5\n"},
-			{"explicit streams count", WriterOptions{Streams: 2, Master: of(map[uint32]uint32{1: 7, 2: 7, 3: 9})}, []uint64{5, 1, 6}, "7:1,2,6\n9:3,5\n"},
+			{"explicit streams count", WriterOptions{Streams: 2, Master: of(map[uint32]uint32{1: 7, 2: 7, 3: 9})},
+				[]uint64{5, 1, 6}, "7:1,2,6\n9:3,5\n"},
 		} {
 			var records []Record
 			for i, p := range x.processes {
@@ -222,8 +233,10 @@ func TestLetter_4(t *testing.T) {
 		}
 	})
 	t.Run("4.1 the trailer", func(t *testing.T) {
-		files := written(t, &WriterOptions{UniqueID: 1}, Record{Type: DefTimerResolution, TicksPerSecond: 1}, Record{Type: Enter, Time: 1, Process: 1, Function: 1},
-			Record{Type: EnterSnapshot, Time: 2, Process: 1, Function: 1}, Record{Type: FunctionSummary, Time: 3, Process: 1, Function: 1}, Record{Type: DefMarker, Token: 1})
+		files := written(t, &WriterOptions{UniqueID: 1}, Record{Type: DefTimerResolution, TicksPerSecond: 1},
+			Record{Type: Enter, Time: 1, Process: 1, Function: 1},
+			Record{Type: EnterSnapshot, Time: 2, Process: 1, Function: 1}, Record{Type: FunctionSummary, Time: 3, Process: 1,
+				Function: 1}, Record{Type: DefMarker, Token: 1})
 		want := map[string]string{".otf": "1:1\n", ".0.def": "DV1.c.5\"salmon\"\nDUI1\nDTR1\n", ".0.marker": "MD1NM\"\"Y0\n",
 			".1.events": "1\n*1\nE1\n1\n*1\n", ".1.snaps": "2\n*1\nTE1O0\n2\n*1\n", ".1.stats": "3\n*1\nSF1N0E0I0\n3\n*1\n"}
 		if diff := cmp.Diff(want, files); diff != "" {
@@ -231,7 +244,8 @@ func TestLetter_4(t *testing.T) {
 		}
 	})
 	t.Run("4.1 pairs behind the state lines", func(t *testing.T) {
-		got := written(t, nil, Record{Type: Enter, Time: 5, Process: 1, Function: 1, KeyValues: []KeyValue{{Key: 7, Type: Uint32, Bits: 5}}})[".1.events"]
+		got := written(t, nil, Record{Type: Enter, Time: 5, Process: 1, Function: 1,
+			KeyValues: []KeyValue{{Key: 7, Type: Uint32, Bits: 5}}})[".1.events"]
 		if want := "5\n*1\nK7Y6V5\nE1\n5\n*1\n"; got != want {
 			t.Errorf("found %q, expected %q", got, want)
 		}
@@ -247,7 +261,8 @@ func TestLetter_4(t *testing.T) {
 		{"4.2 no time line", "*1\nE1\n", nil},
 		{"4.2 no process line", "5\nE1\n", nil},
 		{"4.2 any number of state lines", "5\n*1\n6\n7\n*2\n*1\nE1\n", []string{"7 *1 E1"}},
-		{"4.2 out of order, as they stand in the file", "5\n*1\nE1\n3\n*1\nE2\n4\n*1\nE3\n", []string{"5 *1 E1", "3 *1 E2", "4 *1 E3"}},
+		{"4.2 out of order, as they stand in the file", "5\n*1\nE1\n3\n*1\nE2\n4\n*1\nE3\n",
+			[]string{"5 *1 E1", "3 *1 E2", "4 *1 E3"}},
 		{"4.2 time 0", "0\n*1\nE1\n", []string{"0 *1 E1"}},
 		{"4.2 no trailer", "0\n*1\nE1\n2\n*1\nL1\n", []string{"0 *1 E1", "2 *1 L1"}},
 		{"4.2 a process of more digits", "5\n*123456789\nE1\n", []string{"5 *591751049 E1"}},
@@ -283,26 +298,34 @@ var spelled = []struct {
 	{Record{Type: DefProcess, Token: 13, Unnamed: true, Parent: 2}, `DPdPT2`, `DEFPROCESS d PARENT 2`},
 	{Record{Type: DefProcess, Token: 14, Unnamed: true}, `DPe`, `DEFPROCESS e`},
 	{Record{Type: DefProcess, Token: 14}, `DPeNM""`, `DEFPROCESS e NAME ""`},
-	{Record{Type: DefProcessGroup, Token: 1002, Members: []uint32{1, 0xabc}, Name: "g"}, `DPG3eaM1,abc,NM"g"`, `DEFPROCESSGROUP 3ea MEMBERS 1,abc, NAME "g"`},
+	{Record{Type: DefProcessGroup, Token: 1002, Members: []uint32{1, 0xabc}, Name: "g"}, `DPG3eaM1,abc,NM"g"`,
+		`DEFPROCESSGROUP 3ea MEMBERS 1,abc, NAME "g"`},
 	{Record{Type: DefProcessGroup, Token: 1002, Name: "x"}, `DPG3eaMNM"x"`, `DEFPROCESSGROUP 3ea MEMBERS  NAME "x"`},
 	{Record{Type: DefAttributeList, Token: 7, Members: []uint32{1, 7}}, `DA7M1,7,`, `DEFATTRIBUTELIST 7 MEMBERS 1,7,`},
 	{Record{Type: DefProcessOrGroupAttributes, Token: 10, AttributeList: 7}, `DPGAaV7`, `DEFPROCESSORGROUPATTR a VALUE 7`},
-	{Record{Type: DefProcessSubstitutes, Token: 1, Members: []uint32{16}}, `DPS1M10,`, `DEFPROCESSSUBSTITUTES 1 MEMBERS 10,`},
+	{Record{Type: DefProcessSubstitutes, Token: 1, Members: []uint32{16}}, `DPS1M10,`,
+		`DEFPROCESSSUBSTITUTES 1 MEMBERS 10,`},
 	{Record{Type: DefFunctionGroup, Token: 10, Name: "g"}, `DFGaNM"g"`, `DEFFUNCTIONGROUP a NAME "g"`},
-	{Record{Type: DefFunction, Token: 10, Group: 11, Name: "f", SCL: 12}, `DFaGbNM"f"Xc`, `DEFFUNCTION a GROUP b NAME "f" SCL c`},
+	{Record{Type: DefFunction, Token: 10, Group: 11, Name: "f", SCL: 12}, `DFaGbNM"f"Xc`,
+		`DEFFUNCTION a GROUP b NAME "f" SCL c`},
 	{Record{Type: DefFunction, Token: 10, Name: "f"}, `DFaG0NM"f"`, `DEFFUNCTION a GROUP 0 NAME "f"`},
 	{Record{Type: DefCollectiveOperation, Token: 10, Name: "b", Kind: 2}, `DCOaNM"b"Y2`, `DEFCOLLOP a NAME "b" TYPE 2`},
 	{Record{Type: DefCounterGroup, Token: 10, Name: "g"}, `DCGaNM"g"`, `DEFCOUNTERGROUP a NAME "g"`},
-	{Record{Type: DefCounter, Token: 10, Group: 11, Name: "c", Properties: 0x109, Unit: "u"}, `DCNTaGbNM"c"P109U"u"`, `DEFCOUNTER a GROUP b NAME "c" PROPERTIES 109 UNIT "u"`},
-	{Record{Type: DefCounterAssignments, Token: 0x1f5, Members: []uint32{1, 2}}, `DCA1f5M1,2,`, `DEFCOUNTERASSIGNMENTS 1f5 MEMBERS 1,2,`},
+	{Record{Type: DefCounter, Token: 10, Group: 11, Name: "c", Properties: 0x109, Unit: "u"}, `DCNTaGbNM"c"P109U"u"`,
+		`DEFCOUNTER a GROUP b NAME "c" PROPERTIES 109 UNIT "u"`},
+	{Record{Type: DefCounterAssignments, Token: 0x1f5, Members: []uint32{1, 2}}, `DCA1f5M1,2,`,
+		`DEFCOUNTERASSIGNMENTS 1f5 MEMBERS 1,2,`},
 	{Record{Type: DefCounterAssignments, Token: 0x1f5}, `DCA1f5M`, `DEFCOUNTERASSIGNMENTS 1f5 MEMBERS `},
 	{Record{Type: DefSCLFile, Token: 10, Name: "a.c"}, `DSFaNM"a.c"`, `DEFSCLFILE a NAME "a.c"`},
 	{Record{Type: DefSCL, Token: 10, File: 11, Line: 255}, `DSaFbLNff`, `DEFSCL a FILE b LINE ff`},
 	{Record{Type: DefFileGroup, Token: 10, Name: "g"}, `DFLGaNM"g"`, `DEFFILEGROUP a NAME "g"`},
 	{Record{Type: DefFile, Token: 10, Name: "f"}, `DFLaNM"f"G0`, `DEFFILE a NAME "f" GROUP 0`},
-	{Record{Type: DefKeyValue, Token: 10, Kind: 6, Name: "k", Text: "t"}, `DKaY6NM"k"T"t"`, `DEFKEYVALUE a TYPE 6 NAME "k" TAG "t"`},
-	{Record{Type: DefKeyValue, Token: 10, Kind: 0xffffffff}, `DKaYffffffffNM""T""`, `DEFKEYVALUE a TYPE ffffffff NAME "" TAG ""`},
-	{Record{Type: DefAuxSamplePoint, SampleTime: 1 << 40, Kind: 1}, `DAUX10000000000Y1`, `DEFAUXSAMPLEPOINT 10000000000 TYPE 1`},
+	{Record{Type: DefKeyValue, Token: 10, Kind: 6, Name: "k", Text: "t"}, `DKaY6NM"k"T"t"`,
+		`DEFKEYVALUE a TYPE 6 NAME "k" TAG "t"`},
+	{Record{Type: DefKeyValue, Token: 10, Kind: 0xffffffff}, `DKaYffffffffNM""T""`,
+		`DEFKEYVALUE a TYPE ffffffff NAME "" TAG ""`},
+	{Record{Type: DefAuxSamplePoint, SampleTime: 1 << 40, Kind: 1}, `DAUX10000000000Y1`,
+		`DEFAUXSAMPLEPOINT 10000000000 TYPE 1`},
 
 	{Record{Type: NoOp}, `N`, `NOOP `},
 	{Record{Type: Enter, Function: 10}, `Ea`, `ENTER a`},
@@ -310,13 +333,18 @@ var spelled = []struct {
 	{Record{Type: Leave}, `L`, `LEAVE `},
 	{Record{Type: Leave, Function: 10}, `La`, `LEAVE a`},
 	{Record{Type: Leave, SCL: 77}, `L0X4d`, `LEAVE 0 SCL 4d`},
-	{Record{Type: SendMsg, Peer: 2, Length: 4096, Tag: 42, Communicator: 1001, SCL: 77}, `S2L1000T2aC3e9X4d`, `SEND 2 LEN 1000 TAG 2a COMM 3e9 SCL 4d`},
-	{Record{Type: RecvMsg, Peer: 2, Length: 4096, Tag: 42, Communicator: 1001}, `R2L1000T2aC3e9`, `RECEIVE 2 LEN 1000 TAG 2a COMM 3e9`},
+	{Record{Type: SendMsg, Peer: 2, Length: 4096, Tag: 42, Communicator: 1001, SCL: 77}, `S2L1000T2aC3e9X4d`,
+		`SEND 2 LEN 1000 TAG 2a COMM 3e9 SCL 4d`},
+	{Record{Type: RecvMsg, Peer: 2, Length: 4096, Tag: 42, Communicator: 1001}, `R2L1000T2aC3e9`,
+		`RECEIVE 2 LEN 1000 TAG 2a COMM 3e9`},
 	{Record{Type: Counter, Counter: 10, Value: 1 << 63}, `CNTaV8000000000000000`, `COUNTER a VALUE 8000000000000000`},
-	{Record{Type: CollectiveOperation, Collective: 1, Communicator: 2, Root: 3, Sent: 4, Received: 5, Duration: 1 << 32, SCL: 7},
+	{Record{Type: CollectiveOperation, Collective: 1, Communicator: 2, Root: 3, Sent: 4, Received: 5, Duration: 1 << 32,
+		SCL: 7},
 		`COP1C2RT3S4R5D100000000X7`, `COLLOP 1 COMM 2 ROOT 3 SENT 4 RECVD 5 DUR 100000000 SCL 7`},
-	{Record{Type: BeginCollective, Collective: 1, Matching: 1 << 32, Communicator: 2, Root: 3, Sent: 1 << 33, Received: 1 << 34, SCL: 7},
-		`COPB1H100000000C2RT3S200000000R400000000X7`, `COLLOPBEGIN 1 HANDLEID 100000000 COMM 2 ROOT 3 SENT 200000000 RECVD 400000000 SCL 7`},
+	{Record{Type: BeginCollective, Collective: 1, Matching: 1 << 32, Communicator: 2, Root: 3, Sent: 1 << 33,
+		Received: 1 << 34, SCL: 7},
+		`COPB1H100000000C2RT3S200000000R400000000X7`,
+		`COLLOPBEGIN 1 HANDLEID 100000000 COMM 2 ROOT 3 SENT 200000000 RECVD 400000000 SCL 7`},
 	{Record{Type: EndCollective, Matching: 1 << 32}, `COPE100000000`, `COLLOPEND 100000000`},
 	{Record{Type: EventComment, Text: "c"}, `#"c"`, `#EVTCOMMENT "c"`},
 	{Record{Type: BeginProcess}, `PB`, `PROCESSBEGIN `},
@@ -325,36 +353,53 @@ var spelled = []struct {
 		`F1H10000000000OP43B20000000000D6X7`, `FILEOP 1 HANDLEID 10000000000 OPERATION 43 BYTES 20000000000 DUR 6 SCL 7`},
 	{Record{Type: BeginFileOperation, Matching: 1 << 40, SCL: 7}, `FA10000000000X7`, `FILEOPBEGINNEW 10000000000 SCL 7`},
 	{Record{Type: EndFileOperation, File: 1, Matching: 1 << 40, Handle: 1 << 41, Operation: 3, Bytes: 1 << 42, SCL: 7},
-		`FF1MI10000000000H20000000000OP3B40000000000X7`, `FILEOPENDNEW 1 MATCHID 10000000000 HANDLEID 20000000000 OPERATION 3 BYTES 40000000000 SCL 7`},
-	{Record{Type: RMAPut, Origin: 1, Peer: 2, Communicator: 3, Tag: 4, Bytes: 1 << 40, SCL: 7}, `T1P2C3T4L10000000000X7`, `TRMAPUT 1 PROCESS 2 COMM 3 TAG 4 LEN 10000000000 SCL 7`},
-	{Record{Type: RMAPutRemoteEnd, Origin: 1, Peer: 2, Communicator: 3, Tag: 4, Bytes: 5}, `U1P2C3T4L5`, `URMAPUTRE 1 PROCESS 2 COMM 3 TAG 4 LEN 5`},
-	{Record{Type: RMAGet, Origin: 1, Peer: 2, Communicator: 3, Tag: 4, Bytes: 5}, `G1P2C3T4L5`, `GRMAGET 1 PROCESS 2 COMM 3 TAG 4 LEN 5`},
+		`FF1MI10000000000H20000000000OP3B40000000000X7`,
+		`FILEOPENDNEW 1 MATCHID 10000000000 HANDLEID 20000000000 OPERATION 3 BYTES 40000000000 SCL 7`},
+	{Record{Type: RMAPut, Origin: 1, Peer: 2, Communicator: 3, Tag: 4, Bytes: 1 << 40, SCL: 7}, `T1P2C3T4L10000000000X7`,
+		`TRMAPUT 1 PROCESS 2 COMM 3 TAG 4 LEN 10000000000 SCL 7`},
+	{Record{Type: RMAPutRemoteEnd, Origin: 1, Peer: 2, Communicator: 3, Tag: 4, Bytes: 5}, `U1P2C3T4L5`,
+		`URMAPUTRE 1 PROCESS 2 COMM 3 TAG 4 LEN 5`},
+	{Record{Type: RMAGet, Origin: 1, Peer: 2, Communicator: 3, Tag: 4, Bytes: 5}, `G1P2C3T4L5`,
+		`GRMAGET 1 PROCESS 2 COMM 3 TAG 4 LEN 5`},
 	{Record{Type: RMAEnd, Peer: 2, Communicator: 3, Tag: 4, SCL: 7}, `M2C3T4X7`, `MRMAEND 2 COMM 3 TAG 4 SCL 7`},
 
 	{Record{Type: SnapshotComment, Text: "c"}, `TC"c"`, `TCOMMENT "c"`},
-	{Record{Type: EnterSnapshot, Function: 10, OriginalTime: 1 << 40, SCL: 7}, `TEaO10000000000X7`, `TENTER a OTIME 10000000000 SCL 7`},
-	{Record{Type: SendSnapshot, Peer: 1, OriginalTime: 2, Communicator: 3, Tag: 4, Length: 5, SCL: 7}, `TS1O2G3T4L5X7`, `TSEND 1 OTIME 2 GROUP 3 TAG 4 LEN 5 SCL 7`},
-	{Record{Type: OpenFileSnapshot, File: 1, OriginalTime: 2, Handle: 1 << 40, SCL: 7}, `TOF1O2H10000000000X7`, `TOPENFILE 1 OTIME 2 HANDLEID 10000000000 SCL 7`},
-	{Record{Type: BeginCollectiveSnapshot, OriginalTime: 1, Collective: 2, Matching: 3, Communicator: 4, Root: 5, Sent: 6, Received: 8, SCL: 7},
+	{Record{Type: EnterSnapshot, Function: 10, OriginalTime: 1 << 40, SCL: 7}, `TEaO10000000000X7`,
+		`TENTER a OTIME 10000000000 SCL 7`},
+	{Record{Type: SendSnapshot, Peer: 1, OriginalTime: 2, Communicator: 3, Tag: 4, Length: 5, SCL: 7}, `TS1O2G3T4L5X7`,
+		`TSEND 1 OTIME 2 GROUP 3 TAG 4 LEN 5 SCL 7`},
+	{Record{Type: OpenFileSnapshot, File: 1, OriginalTime: 2, Handle: 1 << 40, SCL: 7}, `TOF1O2H10000000000X7`,
+		`TOPENFILE 1 OTIME 2 HANDLEID 10000000000 SCL 7`},
+	{Record{Type: BeginCollectiveSnapshot, OriginalTime: 1, Collective: 2, Matching: 3, Communicator: 4, Root: 5, Sent: 6,
+		Received: 8, SCL: 7},
 		`TBC1CL2H3G4RT5S6R8X7`, `TBEGINCOLLOP 1 COLL 2 HANDLEID 3 GROUP 4 ROOT 5 SENT 6 RECVD 8 SCL 7`},
-	{Record{Type: BeginFileOperationSnapshot, OriginalTime: 1, Matching: 2, SCL: 7}, `TBF1MI2X7`, `TBEGINFILEOP 1 MATCHID 2 SCL 7`},
-	{Record{Type: CollectiveCountSnapshot, Communicator: 1, Count: 1 << 40}, `TCOC1N10000000000`, `TCOLLOPCOUNT 1 COUNT 10000000000`},
+	{Record{Type: BeginFileOperationSnapshot, OriginalTime: 1, Matching: 2, SCL: 7}, `TBF1MI2X7`,
+		`TBEGINFILEOP 1 MATCHID 2 SCL 7`},
+	{Record{Type: CollectiveCountSnapshot, Communicator: 1, Count: 1 << 40}, `TCOC1N10000000000`,
+		`TCOLLOPCOUNT 1 COUNT 10000000000`},
 	{Record{Type: CounterSnapshot, OriginalTime: 1, Counter: 2, Value: 3}, `TCNT1CNT2V3`, `TCOUNTER 1 COUNTER 2 VALUE 3`},
 
 	{Record{Type: SummaryComment, Text: "c"}, `SC"c"`, `SUMCOMMENT "c"`},
-	{Record{Type: FunctionSummary, Function: 1, Count: 2, Exclusive: 3, Inclusive: 4}, `SF1N2E3I4`, `SUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4`},
-	{Record{Type: FunctionGroupSummary, Group: 1, Count: 2, Exclusive: 3, Inclusive: 4}, `SG1N2E3I4`, `SUMFUNCTIONGROUP 1 COUNT 2 EXCL 3 INCL 4`},
+	{Record{Type: FunctionSummary, Function: 1, Count: 2, Exclusive: 3, Inclusive: 4}, `SF1N2E3I4`,
+		`SUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4`},
+	{Record{Type: FunctionGroupSummary, Group: 1, Count: 2, Exclusive: 3, Inclusive: 4}, `SG1N2E3I4`,
+		`SUMFUNCTIONGROUP 1 COUNT 2 EXCL 3 INCL 4`},
 	{Record{Type: MessageSummary, Peer: 1, Communicator: 2, Tag: 3, SentCount: 4, ReceivedCount: 5, Sent: 6, Received: 7},
 		`SM1C2T3NS4NR5S6R7`, `SUMMESSAGE 1 COMM 2 TAG 3 NUMSENT 4 NUMRECVD 5 SENT 6 RECVD 7`},
 	{Record{Type: CollectiveSummary, Communicator: 1, Collective: 2, SentCount: 4, ReceivedCount: 5, Sent: 6, Received: 7},
 		`SCO1CL2NS4NR5S6R7`, `SUMCOLLMESSAGE 1 COLL 2 NUMSENT 4 NUMRECVD 5 SENT 6 RECVD 7`},
-	{Record{Type: FileOperationSummary, File: 1, Opens: 2, Closes: 3, Reads: 4, Writes: 5, Seeks: 6, BytesRead: 7, BytesWritten: 8},
-		`SFL1NO2NC3NRD4NW5NSK6BR7BW8`, `SUMFILEOPERATION 1 NUMOPEN 2 NUMCLOSE 3 NUMREAD 4 NUMWRITTEN 5 NUMSEEK 6 BYTESREAD 7 BYTESWRITE 8`},
-	{Record{Type: FileGroupOperationSummary, Group: 1, Opens: 2, Closes: 3, Reads: 4, Writes: 5, Seeks: 6, BytesRead: 7, BytesWritten: 8},
-		`SFLG1NO2NC3NRD4NW5NSK6BR7BW8`, `SUMFILEGROUPOPERATION 1 NUMOPEN 2 NUMCLOSE 3 NUMREAD 4 NUMWRITTEN 5 NUMSEEK 6 BYTESREAD 7 BYTESWRITE 8`},
+	{Record{Type: FileOperationSummary, File: 1, Opens: 2, Closes: 3, Reads: 4, Writes: 5, Seeks: 6, BytesRead: 7,
+		BytesWritten: 8},
+		`SFL1NO2NC3NRD4NW5NSK6BR7BW8`,
+		`SUMFILEOPERATION 1 NUMOPEN 2 NUMCLOSE 3 NUMREAD 4 NUMWRITTEN 5 NUMSEEK 6 BYTESREAD 7 BYTESWRITE 8`},
+	{Record{Type: FileGroupOperationSummary, Group: 1, Opens: 2, Closes: 3, Reads: 4, Writes: 5, Seeks: 6, BytesRead: 7,
+		BytesWritten: 8},
+		`SFLG1NO2NC3NRD4NW5NSK6BR7BW8`,
+		`SUMFILEGROUPOPERATION 1 NUMOPEN 2 NUMCLOSE 3 NUMREAD 4 NUMWRITTEN 5 NUMSEEK 6 BYTESREAD 7 BYTESWRITE 8`},
 
 	{Record{Type: DefMarker, Token: 1, Name: "m", Kind: 3}, `MD1NM"m"Y3`, `MARKERDEF 1 NAME "m" TYPE 3`},
-	{Record{Type: Marker, Token: 1, Time: 1 << 40, Process: 2, Text: "t"}, `MS1T10000000000P2V"t"`, `MARKERSPOT 1 TIME 10000000000 PROCESS 2 VALUE "t"`},
+	{Record{Type: Marker, Token: 1, Time: 1 << 40, Process: 2, Text: "t"}, `MS1T10000000000P2V"t"`,
+		`MARKERSPOT 1 TIME 10000000000 PROCESS 2 VALUE "t"`},
 }
 
 // holding is a trace whose only file of a part has lines in it.
@@ -375,7 +420,8 @@ func TestLetter_5(t *testing.T) {
 	seen := map[Type]bool{}
 	for _, x := range spelled {
 		seen[x.r.Type] = true
-		section := map[Part]string{Definitions: "5.1", Events: "5.2", Snapshots: "5.3", Statistics: "5.4", Markers: "5.5"}[x.r.Type.Part()]
+		section := map[Part]string{Definitions: "5.1", Events: "5.2", Snapshots: "5.3", Statistics: "5.4",
+			Markers: "5.5"}[x.r.Type.Part()]
 		t.Run(section+" "+x.short, func(t *testing.T) {
 			for long, want := range map[bool]string{false: x.short, true: x.long} {
 				if got := string(x.r.Append(nil, long)); got != want+"\n" {
@@ -462,8 +508,10 @@ func TestLetter_5(t *testing.T) {
 		})
 	}
 	t.Run("5.1 a header is written by the Writer, not by a StreamWriter", func(t *testing.T) {
-		for long, want := range map[bool]string{false: "DV1.c.5\"salmon\"\nDUI2\nDTR1\n", true: "DEFVERSION 1.c.5\"salmon\"\nDEFUNIQUEID 2\nDEFTIMERRESOLUTION 1\n"} {
-			files := written(t, &WriterOptions{Long: long, UniqueID: 2}, Record{Type: DefFunction, Stream: 3, Token: 1}, Record{Type: DefTimerResolution, TicksPerSecond: 1})
+		for long, want := range map[bool]string{false: "DV1.c.5\"salmon\"\nDUI2\nDTR1\n",
+			true: "DEFVERSION 1.c.5\"salmon\"\nDEFUNIQUEID 2\nDEFTIMERRESOLUTION 1\n"} {
+			files := written(t, &WriterOptions{Long: long, UniqueID: 2}, Record{Type: DefFunction, Stream: 3, Token: 1},
+				Record{Type: DefTimerResolution, TicksPerSecond: 1})
 			if files[".0.def"] != want || strings.Contains(files[".3.def"], "salmon") {
 				t.Errorf("found %q and %q, expected %q", files[".0.def"], files[".3.def"], want)
 			}
@@ -481,7 +529,8 @@ func TestLetter_5(t *testing.T) {
 		}
 	})
 	t.Run("5 snapshots among the events", func(t *testing.T) {
-		files := written(t, &WriterOptions{InlineSnapshots: true}, Record{Type: Enter, Time: 1, Process: 1, Function: 2}, Record{Type: EnterSnapshot, Time: 3, Process: 1, Function: 2, OriginalTime: 1})
+		files := written(t, &WriterOptions{InlineSnapshots: true}, Record{Type: Enter, Time: 1, Process: 1, Function: 2},
+			Record{Type: EnterSnapshot, Time: 3, Process: 1, Function: 2, OriginalTime: 1})
 		if _, ok := files[".1.snaps"]; ok || files[".1.events"] != "1\n*1\nE2\n3\n*1\nTE2O1\n3\n*1\n" {
 			t.Errorf("found %q", files)
 		}
@@ -495,12 +544,16 @@ func TestLetter_6(t *testing.T) {
 	}
 	hexa := fmt.Sprintf("%x", array)
 	lines := "K9YbV" + hexa[:200] + "Lfa\nK9YbV" + hexa[200:400] + "L96\nK9YbV" + hexa[400:] + "L32\n"
-	long := "KEY 9 TYPE b VALUE " + hexa[:200] + "LENfa\nKEY 9 TYPE b VALUE " + hexa[200:400] + "LEN96\nKEY 9 TYPE b VALUE " + hexa[400:] + "LEN32\n"
+	long := "KEY 9 TYPE b VALUE " + hexa[:200] + "LENfa\nKEY 9 TYPE b VALUE " + hexa[200:400] +
+		"LEN96\nKEY 9 TYPE b VALUE " + hexa[400:] + "LEN32\n"
 	t.Run("6 pairs of all types, written", func(t *testing.T) {
 		r := Record{Type: NoOp, KeyValues: []KeyValue{
-			{Key: 1, Type: Char, Bits: 'A'}, {Key: 2, Type: Char, Bits: 9}, {Key: 3, Type: Int8, Bits: 0xc2}, {Key: 4, Type: Uint8, Bits: 6}, {Key: 5, Type: Int16, Bits: 0xfffe},
-			{Key: 6, Type: Uint16, Bits: 7}, {Key: 7, Type: Int32, Bits: 8}, {Key: 8, Type: Uint32, Bits: 9}, {Key: 10, Type: Int64, Bits: 1 << 63}, {Key: 11, Type: Uint64, Bits: 10},
-			{Key: 12, Type: Float32, Bits: 0x42ba0000}, {Key: 13, Type: Float64, Bits: math.Float64bits(1)}, {Key: 14, Type: Bytes, Bytes: []byte{0, 0xab}}, {Key: 15, Type: Bytes}, {Key: 9, Type: Bytes, Bytes: array}}}
+			{Key: 1, Type: Char, Bits: 'A'}, {Key: 2, Type: Char, Bits: 9}, {Key: 3, Type: Int8, Bits: 0xc2},
+			{Key: 4, Type: Uint8, Bits: 6}, {Key: 5, Type: Int16, Bits: 0xfffe},
+			{Key: 6, Type: Uint16, Bits: 7}, {Key: 7, Type: Int32, Bits: 8}, {Key: 8, Type: Uint32, Bits: 9},
+			{Key: 10, Type: Int64, Bits: 1 << 63}, {Key: 11, Type: Uint64, Bits: 10},
+			{Key: 12, Type: Float32, Bits: 0x42ba0000}, {Key: 13, Type: Float64, Bits: math.Float64bits(1)},
+			{Key: 14, Type: Bytes, Bytes: []byte{0, 0xab}}, {Key: 15, Type: Bytes}, {Key: 9, Type: Bytes, Bytes: array}}}
 		const short = "K1Y0V41\nK2Y0V09\nK3Y1Vc2\nK4Y2V6\nK5Y3Vfffe\nK6Y4V7\nK7Y5V8\nK8Y6V9\nKaY7V8000000000000000\nKbY8Va\nKcY9V42ba0000\nKdYaV3ff0000000000000\nKeYbV00abL2\n"
 		if got := string(r.Append(nil, false)); got != short+lines+"N\n" {
 			t.Errorf("found %q", got)
@@ -566,10 +619,12 @@ func TestLetter_6(t *testing.T) {
 		}
 	})
 	t.Run("6 pairs of processes that are not wanted", func(t *testing.T) {
-		sameRecords(t, inOneStream(Events, "5\n*1\nK1Y6V5\nN\n*2\nK1Y6V6\nN\n"), Events, &Options{Processes: func(p uint64) bool { return p == 2 }}, "5 *2 K1Y6V6 | N")
+		sameRecords(t, inOneStream(Events, "5\n*1\nK1Y6V5\nN\n*2\nK1Y6V6\nN\n"), Events,
+			&Options{Processes: func(p uint64) bool { return p == 2 }}, "5 *2 K1Y6V6 | N")
 	})
 	t.Run("6 what libotf does not read", func(t *testing.T) {
-		for text, rule := range map[string]string{"K1Yffffffff V1\nN\n": "otf.malformed", "K1YcV1\nN\n": "otf.malformed", "K9YbV" + hexa[:202] + "L65\nN\n": "otf.long-array"} {
+		for text, rule := range map[string]string{"K1Yffffffff V1\nN\n": "otf.malformed", "K1YcV1\nN\n": "otf.malformed",
+			"K9YbV" + hexa[:202] + "L65\nN\n": "otf.long-array"} {
 			if _, rules := recordsOf(t, inOneStream(Events, "5\n*1\n"+text), Events, nil); !slices.Contains(rules, rule) {
 				t.Errorf("%.20q: found %q, expected %s", text, rules, rule)
 			}
@@ -578,7 +633,8 @@ func TestLetter_6(t *testing.T) {
 }
 
 func TestLetter_7(t *testing.T) {
-	d := tracetest.Open(t, Format{}, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events": "1\n*1\nN\n", "x.0.marker": "MD1NM\"u\"Y0\nMD2NM\"e\"Y1\nMD3NM\"w\"Y2\nMD4NM\"h\"Y3\n",
+	d := tracetest.Open(t, Format{}, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events": "1\n*1\nN\n",
+		"x.0.marker": "MD1NM\"u\"Y0\nMD2NM\"e\"Y1\nMD3NM\"w\"Y2\nMD4NM\"h\"Y3\n",
 		"x.0.def": "DCO1NM\"unknown\"Y0\nDCO2NM\"barrier\"Y1\nDCO3NM\"one-to-all\"Y2\nDCO4NM\"all-to-one\"Y3\nDCO5NM\"all-to-all\"Y4\n" +
 			"DCNT1G0NM\"acc start\"P0U\"\"\nDCNT2G0NM\"abs point\"P5U\"\"\nDCNT3G0NM\"acc last\"P8U\"\"\nDCNT4G0NM\"abs next\"PdU\"\"\n" +
 			"DCNT5G0NM\"s8\"P20U\"\"\nDCNT6G0NM\"u4\"P40U\"\"\nDCNT7G0NM\"s4\"P60U\"\"\nDCNT8G0NM\"u2\"P80U\"\"\nDCNT9G0NM\"s2\"Pa0U\"\"\nDCNTaG0NM\"float\"P100U\"\"\nDCNTbG0NM\"double\"P120U\"\"\n"}), nil)
@@ -588,9 +644,12 @@ func TestLetter_7(t *testing.T) {
 		for _, m := range d.Defs().Metrics.All() {
 			got[m.Name] = fmt.Sprint(m.Mode, " ", m.Type)
 		}
-		want := map[string]string{"acc start": "ACC/START/UNSIGNED8 uint64", "abs point": "ABS/POINT/UNSIGNED8 uint64", "acc last": "ACC/LAST/UNSIGNED8 uint64",
-			"abs next": "ABS/NEXT/UNSIGNED8 uint64", "s8": "ACC/START/SIGNED8 int64", "u4": "ACC/START/UNSIGNED4 uint64", "s4": "ACC/START/SIGNED4 int64",
-			"u2": "ACC/START/UNSIGNED2 uint64", "s2": "ACC/START/SIGNED2 int64", "float": "ACC/START/FLOAT float32", "double": "ACC/START/DOUBLE float64"}
+		want := map[string]string{"acc start": "ACC/START/UNSIGNED8 uint64", "abs point": "ABS/POINT/UNSIGNED8 uint64",
+			"acc last": "ACC/LAST/UNSIGNED8 uint64",
+			"abs next": "ABS/NEXT/UNSIGNED8 uint64", "s8": "ACC/START/SIGNED8 int64", "u4": "ACC/START/UNSIGNED4 uint64",
+			"s4": "ACC/START/SIGNED4 int64",
+			"u2": "ACC/START/UNSIGNED2 uint64", "s2": "ACC/START/SIGNED2 int64", "float": "ACC/START/FLOAT float32",
+			"double": "ACC/START/DOUBLE float64"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -618,13 +677,20 @@ func TestLetter_7(t *testing.T) {
 
 // The record ids are those of libotf, which its tools and handlers go by.
 func TestLetter_7_records(t *testing.T) {
-	want := map[Type]int{EventComment: 0, Counter: 1, Enter: 2, CollectiveOperation: 5, RecvMsg: 10, SendMsg: 11, Leave: 12, DefTimerResolution: 13, DefProcess: 14, DefProcessGroup: 15,
-		DefFunction: 16, DefFunctionGroup: 17, DefCounter: 18, DefCounterGroup: 19, DefCollectiveOperation: 20, DefSCL: 21, DefSCLFile: 22, DefVersion: 23, DefCreator: 24, DefFile: 25,
-		DefFileGroup: 26, FunctionSummary: 28, FunctionGroupSummary: 29, MessageSummary: 30, FileOperationSummary: 31, FileGroupOperationSummary: 32, DefinitionComment: 34, BeginProcess: 35,
-		EndProcess: 36, EnterSnapshot: 37, SendSnapshot: 38, SummaryComment: 39, SnapshotComment: 40, Unknown: 41, FileOperation: 42, OpenFileSnapshot: 43, CollectiveSummary: 44,
-		DefMarker: 45, Marker: 46, RMAPut: 47, RMAPutRemoteEnd: 48, RMAGet: 49, RMAEnd: 50, BeginCollective: 51, EndCollective: 52, BeginFileOperation: 53, EndFileOperation: 54,
-		DefAttributeList: 55, DefProcessOrGroupAttributes: 56, DefKeyValue: 57, NoOp: 58, BeginCollectiveSnapshot: 59, BeginFileOperationSnapshot: 60, DefTimeRange: 61,
-		DefCounterAssignments: 62, DefProcessSubstitutes: 63, DefUniqueID: 64, DefAuxSamplePoint: 65, CollectiveCountSnapshot: 66, CounterSnapshot: 67}
+	want := map[Type]int{EventComment: 0, Counter: 1, Enter: 2, CollectiveOperation: 5, RecvMsg: 10, SendMsg: 11,
+		Leave: 12, DefTimerResolution: 13, DefProcess: 14, DefProcessGroup: 15,
+		DefFunction: 16, DefFunctionGroup: 17, DefCounter: 18, DefCounterGroup: 19, DefCollectiveOperation: 20, DefSCL: 21,
+		DefSCLFile: 22, DefVersion: 23, DefCreator: 24, DefFile: 25,
+		DefFileGroup: 26, FunctionSummary: 28, FunctionGroupSummary: 29, MessageSummary: 30, FileOperationSummary: 31,
+		FileGroupOperationSummary: 32, DefinitionComment: 34, BeginProcess: 35,
+		EndProcess: 36, EnterSnapshot: 37, SendSnapshot: 38, SummaryComment: 39, SnapshotComment: 40, Unknown: 41,
+		FileOperation: 42, OpenFileSnapshot: 43, CollectiveSummary: 44,
+		DefMarker: 45, Marker: 46, RMAPut: 47, RMAPutRemoteEnd: 48, RMAGet: 49, RMAEnd: 50, BeginCollective: 51,
+		EndCollective: 52, BeginFileOperation: 53, EndFileOperation: 54,
+		DefAttributeList: 55, DefProcessOrGroupAttributes: 56, DefKeyValue: 57, NoOp: 58, BeginCollectiveSnapshot: 59,
+		BeginFileOperationSnapshot: 60, DefTimeRange: 61,
+		DefCounterAssignments: 62, DefProcessSubstitutes: 63, DefUniqueID: 64, DefAuxSamplePoint: 65,
+		CollectiveCountSnapshot: 66, CounterSnapshot: 67}
 	named := 0
 	eachType(func(Type) { named++ })
 	for typ, n := range want {
@@ -638,7 +704,8 @@ func TestLetter_7_records(t *testing.T) {
 }
 
 func TestLetter_8(t *testing.T) {
-	files := map[string]string{"x.otf": "1:1\n2:2\n", "x.0.def": "DF1G0NM\"global\"\nDTR1\nDP2NM\"q\"\nDP1NM\"p\"\n", "x.2.def": "DCNT1G0NM\"counter\"P0U\"\"\nDF1G0NM\"local\"\n",
+	files := map[string]string{"x.otf": "1:1\n2:2\n", "x.0.def": "DF1G0NM\"global\"\nDTR1\nDP2NM\"q\"\nDP1NM\"p\"\n",
+		"x.2.def":    "DCNT1G0NM\"counter\"P0U\"\"\nDF1G0NM\"local\"\n",
 		"x.1.events": "1\n*1\nE1\nE7\n", "x.2.events": "2\n*2\nE1\nCNT1V5\n"}
 	want := []string{"1 p enter global", "1 p enter undefined function 7", "2 q enter local", "2 q metric counter"}
 	if got := namedEvents(t, files); !slices.Equal(got, want) {
@@ -652,10 +719,12 @@ func TestLetter_9(t *testing.T) {
 		ties[fmt.Sprintf("x.%d.events", s+1)] = fmt.Sprintf("5\n*%d\nE1\nE2\n7\n*%d\nE3\n", s+1, s+1)
 	}
 	t.Run("9 merged by time, equal times by stream", func(t *testing.T) {
-		sameRecords(t, inMemory(ties), Events, nil, "5 *1 E1", "5 *1 E2", "5 *2 E1", "5 *2 E2", "5 *3 E1", "5 *3 E2", "7 *1 E3", "7 *2 E3", "7 *3 E3")
+		sameRecords(t, inMemory(ties), Events, nil, "5 *1 E1", "5 *1 E2", "5 *2 E1", "5 *2 E2", "5 *3 E1", "5 *3 E2",
+			"7 *1 E3", "7 *2 E3", "7 *3 E3")
 	})
 	t.Run("9 stream after stream", func(t *testing.T) {
-		sameRecords(t, inMemory(ties), Events, &Options{OneByOne: true}, "5 *1 E1", "5 *1 E2", "7 *1 E3", "5 *2 E1", "5 *2 E2", "7 *2 E3", "5 *3 E1", "5 *3 E2", "7 *3 E3")
+		sameRecords(t, inMemory(ties), Events, &Options{OneByOne: true}, "5 *1 E1", "5 *1 E2", "7 *1 E3", "5 *2 E1",
+			"5 *2 E2", "7 *2 E3", "5 *3 E1", "5 *3 E2", "7 *3 E3")
 	})
 	t.Run("9 equal times by libotf's heap", func(t *testing.T) {
 		// [1 2 3] is sifted at 1, then at 0: 2 is not smaller, and 1 goes down: 2 1 3. E1 of stream 2, which stays
@@ -663,7 +732,8 @@ func TestLetter_9(t *testing.T) {
 		// than 3 and comes up: 1 2 3; E2 of 1, which becomes 7: its right one is strictly smaller: 3 2 1; E1 of 3
 		// at 5, which its left one, of 7, does not pass; E2 of 3, which becomes 7 and goes down: 2 3 1; at the
 		// end streams are replaced by the last one: 1 3 and then 3.
-		sameRecords(t, inMemory(ties), Events, &Options{AsLibrary: true}, "5 *2 E1", "5 *1 E1", "5 *2 E2", "5 *1 E2", "5 *3 E1", "5 *3 E2", "7 *2 E3", "7 *3 E3", "7 *1 E3")
+		sameRecords(t, inMemory(ties), Events, &Options{AsLibrary: true}, "5 *2 E1", "5 *1 E1", "5 *2 E2", "5 *1 E2",
+			"5 *3 E1", "5 *3 E2", "7 *2 E3", "7 *3 E3", "7 *1 E3")
 	})
 	t.Run("9 half open intervals", func(t *testing.T) {
 		src := inOneStream(Events, "4\n*1\nE4\n5\n*1\nE5\n6\n*1\nE6\n7\n*1\nE7\n")
@@ -672,7 +742,8 @@ func TestLetter_9(t *testing.T) {
 		sameRecords(t, src, Events, &Options{To: 5}, "4 *1 E4")
 	})
 	t.Run("9 processes by the state line", func(t *testing.T) {
-		sameRecords(t, inOneStream(Events, "4\n*1\nE4\n*2\nE5\n*1\nE6\n"), Events, &Options{Processes: func(p uint64) bool { return p == 1 }}, "4 *1 E4", "4 *1 E6")
+		sameRecords(t, inOneStream(Events, "4\n*1\nE4\n*2\nE5\n*1\nE6\n"), Events,
+			&Options{Processes: func(p uint64) bool { return p == 1 }}, "4 *1 E4", "4 *1 E6")
 	})
 	t.Run("9 processes that the master file does not name", func(t *testing.T) {
 		src := inOneStream(Events, "4\n*1\nE4\n*9\nE5\n")
@@ -711,15 +782,18 @@ func TestLetter_10(t *testing.T) {
 	}{
 		{"10.1 a last line without end is unknown", "5\n*1\nE1\nL1", []string{"5 *1 E1", "5 *1 L1"}, []string{"otf.cut-off"}},
 		{"10.1 a last state line without end", "5\n*1\nE1\n6", []string{"5 *1 E1", "5 *1 6"}, []string{"otf.cut-off"}},
-		{"10.2 unknown records", "5\n*1\nQ1\nE1\nXY\"z\"\n", []string{"5 *1 Q1", "5 *1 E1", "5 *1 XY\"z\""}, []string{"otf.unknown-record"}},
+		{"10.2 unknown records", "5\n*1\nQ1\nE1\nXY\"z\"\n", []string{"5 *1 Q1", "5 *1 E1", "5 *1 XY\"z\""},
+			[]string{"otf.unknown-record"}},
 		{"10.2 a missing field", "5\n*1\nS1L2T3\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 fields in another order", "5\n*1\nS1T3L2C4\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 no string", "5\n*1\n#x\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 what is no place in the source", "5\n*1\nE1Y2\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 behind the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"}, nil},
-		{"10.3 blanks that libotf does not take", "5\n*1\n S 2 L 1 T 1 C 1 X 4 \nE1\r\nE1 \n", []string{"5 *1 S2L1T1C1X4", "5 *1 E1", "5 *1 E1"}, nil},
+		{"10.3 blanks that libotf does not take", "5\n*1\n S 2 L 1 T 1 C 1 X 4 \nE1\r\nE1 \n",
+			[]string{"5 *1 S2L1T1C1X4", "5 *1 E1", "5 *1 E1"}, nil},
 		{"10.3 line ends of Windows", "5\r\n*1\r\nE1\r\nL1X2\r\n", []string{"5 *1 E1", "5 *1 L1X2"}, nil},
-		{"10.4 NUL and other bytes", "5\n*1\n\x00E1\n\x80\nE1\n", []string{"5 *1 \x00E1", "5 *1 \x80", "5 *1 E1"}, []string{"otf.unknown-record"}},
+		{"10.4 NUL and other bytes", "5\n*1\n\x00E1\n\x80\nE1\n", []string{"5 *1 \x00E1", "5 *1 \x80", "5 *1 E1"},
+			[]string{"otf.unknown-record"}},
 		{"10.4 there are no comments", "5\n*1\n#\"text\"\n", []string{"5 *1 #\"text\""}, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -733,7 +807,8 @@ func TestLetter_10(t *testing.T) {
 		sameRecords(t, inOneStream(Events, "5\n*1\n#\""+text+"\"\nE1\n"), Events, nil, "5 *1 #\""+text+"\"", "5 *1 E1")
 	})
 	t.Run("10.2 strict reading stops at a malformed record", func(t *testing.T) {
-		r, err := Open(t.Context(), inOneStream(Events, "5\n*1\nE1\nS1\nE2\n"), &Options{Read: &format.ReadOptions{Strict: true}})
+		r, err := Open(t.Context(), inOneStream(Events, "5\n*1\nE1\nS1\nE2\n"),
+			&Options{Read: &format.ReadOptions{Strict: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -753,7 +828,8 @@ func TestLetter_10(t *testing.T) {
 			dir := t.TempDir()
 			m := filepath.Join(dir, "t.otf")
 			writeFile(t, m, "1:1,2\n")
-			writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDCNT1G0NM\"c\"P0U\"\"\n")
+			writeFile(t, filepath.Join(dir, "t.0.def"),
+				"DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDCNT1G0NM\"c\"P0U\"\"\n")
 			writeFile(t, filepath.Join(dir, "t.1.events"), x)
 			want, _ := exec.Command(otfprint, "--fullkeyvalue", m).Output() // it fails where it stops
 			var got bytes.Buffer
@@ -786,34 +862,42 @@ var oddTexts = []string{
 	"5\n*1\n6\n7\n*2\n*1\nE1\n", "5\n*1\nE1\n3\n*1\nE2\n4\n*1\nE1\n", "0\n*1\nE1\n0\n*2\nE2\n",
 	"5\n*1\nE1\n*ffffffff\nE2\n*2\nE1\n", "5\n*1\nE1\nffffffffffffffff\nE2\n*2\nE1\n", "5\n*1\nE1\n*3\nE2\n*2\nE1\n",
 	"5\n*1\nE1\nL1", "5\n*1\nE1\n6", "5\n*1\nE1\n ", "5\n*1\nE1\n\n", "5\n*1\nE1\n\nE2\n",
-	"5\n*1\nQ1\nE1\nXY\"z\"\nE2\n", "5\n*1\nS1L2T3\nE1\n", "5\n*1\nS1T3L2C4\nE1\n", "5\n*1\n#x\nE1\n", "5\n*1\nE1Y2\nE1\n", "5\n*1\nCOPE5Y2\nPBrest\nE1\n",
+	"5\n*1\nQ1\nE1\nXY\"z\"\nE2\n", "5\n*1\nS1L2T3\nE1\n", "5\n*1\nS1T3L2C4\nE1\n", "5\n*1\n#x\nE1\n", "5\n*1\nE1Y2\nE1\n",
+	"5\n*1\nCOPE5Y2\nPBrest\nE1\n",
 	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",  // deprecated spellings
 	"5\n*1\nENTER 1 SCL 4\nE1X4\nSEND 1 LEN 2 TAG 3 COMM 4\nS1L2T3C4\nLEAVE \nNOOP \nE1\n", // mixed
-	"5\n*1\nK1Y6V5\nK1Y6V6\nE1\n", "5\n*1\nK9Y6V1\nK3Y6V2\nE1\nE2\n", "5\n*1\nK1Y6V5\nQQ\nE1\n", "5\n*1\nK1Y6V5\n6\n*2\nE1\n", "5\n*1\nK1YbV5b7c\nE1\n", "5\n*1\nK1YffffffffV1\nE1\n",
+	"5\n*1\nK1Y6V5\nK1Y6V6\nE1\n", "5\n*1\nK9Y6V1\nK3Y6V2\nE1\nE2\n", "5\n*1\nK1Y6V5\nQQ\nE1\n",
+	"5\n*1\nK1Y6V5\n6\n*2\nE1\n", "5\n*1\nK1YbV5b7c\nE1\n", "5\n*1\nK1YffffffffV1\nE1\n",
 	"5\n*1\nF1H2OP0B3D4\nF1H2OP1B3D4\nF1H2OP2B3D4\nF1H2OP3B3D4\nF1H2OP4B3D4\nF1H2OP5B3D4\nF1H2OP6B3D4\nF1H2OP7B3D4\nF1H2OP8B3D4\nF1H2OP9B3D4\nF1H2OPaB3D4\nF1H2OP1fB3D4\n",
-	"5\n*1\nF1H2OP23B3D4\nF1H2OP43B3D4\nF1H2OP83B3D4\nF1H2OP103B3D4\nF1H2OP203B3D4\nF1H2OP409B3D4\nF1H2OP7e0B3D4\n", // codes and flags of file operations
+	"5\n*1\nF1H2OP23B3D4\nF1H2OP43B3D4\nF1H2OP83B3D4\nF1H2OP103B3D4\nF1H2OP203B3D4\nF1H2OP409B3D4\nF1H2OP7e0B3D4\n",
+	// codes and flags of file operations
 	"5\n*1\n\x80\nE1\n", "5\n*1\n#\"a\tb\\n\"\nE1\n",
 }
 
 func TestLetter_11(t *testing.T) {
 	text := "5\n*1\nE1\n9\n*1\nL1\n9\n*1\n"
 	t.Run("11 headers and end of files", func(t *testing.T) {
-		for level, head := range map[int]string{1: "\x78\x01", 2: "\x78\x5e", 4: "\x78\x5e", 5: "\x78\x5e", 6: "\x78\x9c", 7: "\x78\xda", 9: "\x78\xda"} {
-			files := written(t, &WriterOptions{Level: level}, Record{Type: Enter, Time: 5, Process: 1, Function: 1}, Record{Type: Leave, Time: 9, Process: 1, Function: 1})
+		for level, head := range map[int]string{1: "\x78\x01", 2: "\x78\x5e", 4: "\x78\x5e", 5: "\x78\x5e", 6: "\x78\x9c",
+			7: "\x78\xda", 9: "\x78\xda"} {
+			files := written(t, &WriterOptions{Level: level}, Record{Type: Enter, Time: 5, Process: 1, Function: 1},
+				Record{Type: Leave, Time: 9, Process: 1, Function: 1})
 			z, plain := files[".1.events.z"]
-			if !strings.HasPrefix(z, head) || !strings.HasSuffix(z, "\x00\x00\xff\xff") || !plain || files[".otf"] != "1:1\n" || len(files) != 2 {
+			if !strings.HasPrefix(z, head) || !strings.HasSuffix(z, "\x00\x00\xff\xff") || !plain || files[".otf"] != "1:1\n" ||
+				len(files) != 2 {
 				t.Errorf("level %d: found %q", level, files)
 			}
 			sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events.z": z}), Events, nil, "5 *1 E1", "9 *1 L1")
 		}
 	})
 	t.Run("11 an empty file", func(t *testing.T) {
-		sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def.z": "\x78\x5e\x00\x00\x00\xff\xff"}), Definitions, nil)
+		sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def.z": "\x78\x5e\x00\x00\x00\xff\xff"}),
+			Definitions, nil)
 		sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def.z": ""}), Definitions, nil)
 	})
 	zipped := zipText(t, text, 6, 5) // restarts in the middle of lines
 	t.Run("11 restarts at any byte", func(t *testing.T) {
-		if rules := sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events.z": zipped}), Events, nil, "5 *1 E1", "9 *1 L1"); len(rules) > 0 {
+		if rules := sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events.z": zipped}), Events, nil,
+			"5 *1 E1", "9 *1 L1"); len(rules) > 0 {
 			t.Errorf("found %q", rules)
 		}
 	})
@@ -823,7 +907,8 @@ func TestLetter_11(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events.z": string(b)}), Events, nil, "5 *1 E1", "9 *1 L1")
+		sameRecords(t, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events.z": string(b)}), Events, nil, "5 *1 E1",
+			"9 *1 L1")
 	})
 	t.Run("11 a file that is cut off", func(t *testing.T) {
 		// All that can be inflated of it.
@@ -840,7 +925,8 @@ func TestLetter_13(t *testing.T) {
 	t.Run("13 a string larger than the buffer", func(t *testing.T) {
 		// libotf leaves a part of a line in the file.
 		text := strings.Repeat("y", 5000)
-		got := written(t, &WriterOptions{Buffer: 64}, Record{Type: EventComment, Time: 1, Process: 1, Text: text}, Record{Type: NoOp, Time: 2, Process: 1})[".1.events"]
+		got := written(t, &WriterOptions{Buffer: 64}, Record{Type: EventComment, Time: 1, Process: 1, Text: text},
+			Record{Type: NoOp, Time: 2, Process: 1})[".1.events"]
 		if want := "1\n*1\n#\"" + text + "\"\n2\n*1\nN\n2\n*1\n"; got != want {
 			t.Errorf("found %d bytes, expected %d", len(got), len(want))
 		}
@@ -848,10 +934,12 @@ func TestLetter_13(t *testing.T) {
 	t.Run("13 the same bytes whatever buffers and files", func(t *testing.T) {
 		var records []Record
 		for i := range uint64(500) {
-			records = append(records, Record{Type: Enter, Time: i, Process: i%5 + 1, Function: i%7 + 1}, Record{Type: FunctionSummary, Time: i, Process: i%5 + 1, Function: 1})
+			records = append(records, Record{Type: Enter, Time: i, Process: i%5 + 1, Function: i%7 + 1},
+				Record{Type: FunctionSummary, Time: i, Process: i%5 + 1, Function: 1})
 		}
 		want := written(t, nil, records...)
-		for _, opt := range []WriterOptions{{Buffer: 1}, {Buffer: 100, Files: NewFileManager(1)}, {Buffer: 1 << 20, Files: NewFileManager(3)}} {
+		for _, opt := range []WriterOptions{{Buffer: 1}, {Buffer: 100, Files: NewFileManager(1)},
+			{Buffer: 1 << 20, Files: NewFileManager(3)}} {
 			if diff := cmp.Diff(want, written(t, &opt, records...)); diff != "" {
 				t.Errorf("%+v: other files", opt)
 			}
@@ -861,12 +949,16 @@ func TestLetter_13(t *testing.T) {
 
 // The whole example of section 15: read, written, and named.
 func TestLetter_15(t *testing.T) {
-	files := map[string]string{".otf": "1:1\n2:2\n", ".1.events": "a\n*1\nE1\n10\n*1\nK7Y6V5\nS2L1000T2aC0\nL1\n10\n*1\n", ".2.events": "0\n*2\nN\n0\n*2\n",
-		".0.def": "DV1.c.5\"salmon\"\nDUI4dfeddf561f816ae\nDTRf4240\nDP1NM\"rank 0\"\nDP2NM\"rank 1\"\nDFG1NM\"MPI\"\nDF1G1NM\"MPI_Send\"\n"}
-	got := written(t, &WriterOptions{UniqueID: 0x4dfeddf561f816ae}, Record{Type: DefTimerResolution, TicksPerSecond: 1_000_000}, Record{Type: DefProcess, Token: 1, Name: "rank 0"},
-		Record{Type: DefProcess, Token: 2, Name: "rank 1"}, Record{Type: DefFunctionGroup, Token: 1, Name: "MPI"}, Record{Type: DefFunction, Token: 1, Group: 1, Name: "MPI_Send"},
+	files := map[string]string{".otf": "1:1\n2:2\n", ".1.events": "a\n*1\nE1\n10\n*1\nK7Y6V5\nS2L1000T2aC0\nL1\n10\n*1\n",
+		".2.events": "0\n*2\nN\n0\n*2\n",
+		".0.def":    "DV1.c.5\"salmon\"\nDUI4dfeddf561f816ae\nDTRf4240\nDP1NM\"rank 0\"\nDP2NM\"rank 1\"\nDFG1NM\"MPI\"\nDF1G1NM\"MPI_Send\"\n"}
+	got := written(t, &WriterOptions{UniqueID: 0x4dfeddf561f816ae}, Record{Type: DefTimerResolution,
+		TicksPerSecond: 1_000_000}, Record{Type: DefProcess, Token: 1, Name: "rank 0"},
+		Record{Type: DefProcess, Token: 2, Name: "rank 1"}, Record{Type: DefFunctionGroup, Token: 1, Name: "MPI"},
+		Record{Type: DefFunction, Token: 1, Group: 1, Name: "MPI_Send"},
 		Record{Type: Enter, Time: 10, Process: 1, Function: 1},
-		Record{Type: SendMsg, Time: 16, Process: 1, Peer: 2, Length: 4096, Tag: 42, KeyValues: []KeyValue{{Key: 7, Type: Uint32, Bits: 5}}},
+		Record{Type: SendMsg, Time: 16, Process: 1, Peer: 2, Length: 4096, Tag: 42,
+			KeyValues: []KeyValue{{Key: 7, Type: Uint32, Bits: 5}}},
 		Record{Type: Leave, Time: 16, Process: 1, Function: 1}, Record{Type: NoOp, Process: 2})
 	if diff := cmp.Diff(files, got); diff != "" {
 		t.Errorf("15 written (-want +got):\n%s", diff)
