@@ -178,7 +178,8 @@ func TestDocument_2_1(t *testing.T) {
 		// What differs in its bytes between machines is written as a number: 1.0, -2 and 0x01020304.
 		r := Record{Type: NoOp, KeyValues: []KeyValue{{Key: 1, Type: Float64, Bits: math.Float64bits(1)},
 			{Key: 2, Type: Int32, Bits: 0xfffffffe}, {Key: 3, Type: Uint32, Bits: 0x01020304}}}
-		if got, want := string(r.Append(nil, false)), "K1YaV3ff0000000000000\nK2Y5Vfffffffe\nK3Y6V1020304\nN\n"; got != want {
+		if got, want := string(r.Append(nil, false)), "K1YaV3ff0000000000000\nK2Y5Vfffffffe\nK3Y6V1020304\n"+
+			"N\n"; got != want {
 			t.Errorf("found %q, expected %q", got, want)
 		}
 	})
@@ -975,7 +976,8 @@ func TestDocument_3(t *testing.T) {
 			}
 		}
 		sameFiles(t, "3.3", contents(t, ours), contents(t, theirs))
-		if got != want || got != " stream 1 contains process 100\n stream 1 contains process 101\n stream 2 contains process 102\n stream 2 contains process 103\n" {
+		if got != want || got != " stream 1 contains process 100\n stream 1 contains process 101\n"+
+			" stream 2 contains process 102\n stream 2 contains process 103\n" {
 			t.Errorf("found %q, libotf says %q", got, want)
 		}
 	})
@@ -1088,7 +1090,8 @@ func TestDocument_4(t *testing.T) {
 			pairs.Assign(p, (p+1)/2)
 		}
 		for text, opt := range map[string]*WriterOptions{
-			"1:1,2,3,4,5,6\n": {Streams: 1}, "1:1,5\n2:2,6\n3:3\n4:4\n": {Streams: 4}, "1:1,2\n2:3,4\n3:5,6\n": {Master: &pairs},
+			"1:1,2,3,4,5,6\n": {Streams: 1}, "1:1,5\n2:2,6\n3:3\n4:4\n": {Streams: 4}, "1:1,2\n2:3,4\n" +
+				"3:5,6\n": {Master: &pairs},
 		} {
 			out := filepath.Join(t.TempDir(), "out.otf")
 			copyAll(t, open(t, m, nil), Create(out, opt))

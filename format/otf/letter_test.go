@@ -3,7 +3,9 @@ package otf
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -86,6 +88,12 @@ func TestLetter_1(t *testing.T) {
 			t.Errorf("found no record of x.otf.1.events (%v)", err)
 		}
 		c.Close()
+	})
+	t.Run("1 the master file is never compressed", func(t *testing.T) {
+		src := inMemory(map[string]string{"x.otf.z": zipText(t, "1:1\n", 1, 100), "x.1.events": "1\n*1\nE1\n"})
+		if _, err := Open(t.Context(), src, nil); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("found %v, expected that there is no file", err)
+		}
 	})
 	t.Run("1 IOFSL", func(t *testing.T) {
 		if got, _ := recordsOf(t, inMemory(map[string]string{"x.otf": "i4:0:8\n"}), Events, nil); len(got) != 1 ||
@@ -507,6 +515,47 @@ func TestLetter_5(t *testing.T) {
 			sameRecords(t, holding(x.part, x.line+"\n"), x.part, nil, want)
 		})
 	}
+	for _, x := range []struct {
+		name, line, rule string
+		part             Part
+	}{
+		{"5.1 no N for NM of files", `DFL1N"f"G0`, "otf.malformed", Definitions},
+		{"5.1 no N for NM of groups of files", `DFLG1N"g"`, "otf.malformed", Definitions},
+		{"5.1 no N for NM of keys", `DK1Y6N"k"T""`, "otf.malformed", Definitions},
+		{"5.5 no N for NM of markers", `MD1N"m"Y1`, "otf.malformed", Markers},
+		{"5 a keyword ends where capitals end", "EN1", "otf.unknown-record", Events},
+		{"5 fields stand in their order", `DF1NM"f"G0`, "otf.malformed", Definitions},
+		{"5.4 fields of sums stand in their order", "SF1N2I3E4", "otf.malformed", Statistics},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if _, rules := recordsOf(t, holding(x.part, x.line+"\n"), x.part, nil); !slices.Equal(rules, []string{x.rule}) {
+				t.Errorf("found %q, expected %s", rules, x.rule)
+			}
+		})
+	}
+	t.Run("5.2 origin, remote, root and communicator 0 are none", func(t *testing.T) {
+		d := tracetest.Open(t, Format{}, inMemory(map[string]string{"x.otf": "1:1\n",
+			"x.1.events": "5\n*1\nT0P0C0T4L5\nCOPB5H1C0RT0S1R1\nS1L1T1C0\n"}), nil)
+		defer d.Close()
+		defs, n := d.Defs(), 0
+		err := d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for c := b.Cursor(); c.Next(); n++ {
+					for i, o := range defs.Spec(c.Kind()).Operands {
+						switch o.Name {
+						case "remote", "origin", "root", "communicator":
+							if c.Ops()[i] != trace.Undefined {
+								t.Errorf("%s: found %d as %s, expected none", defs.Spec(c.Kind()).Name, c.Ops()[i], o.Name)
+							}
+						}
+					}
+				}
+				return nil
+			}})
+		if err != nil || n != 3 {
+			t.Errorf("found %d events (%v), expected 3", n, err)
+		}
+	})
 	t.Run("5.1 a header is written by the Writer, not by a StreamWriter", func(t *testing.T) {
 		for long, want := range map[bool]string{false: "DV1.c.5\"salmon\"\nDUI2\nDTR1\n",
 			true: "DEFVERSION 1.c.5\"salmon\"\nDEFUNIQUEID 2\nDEFTIMERRESOLUTION 1\n"} {
@@ -554,7 +603,8 @@ func TestLetter_6(t *testing.T) {
 			{Key: 10, Type: Int64, Bits: 1 << 63}, {Key: 11, Type: Uint64, Bits: 10},
 			{Key: 12, Type: Float32, Bits: 0x42ba0000}, {Key: 13, Type: Float64, Bits: math.Float64bits(1)},
 			{Key: 14, Type: Bytes, Bytes: []byte{0, 0xab}}, {Key: 15, Type: Bytes}, {Key: 9, Type: Bytes, Bytes: array}}}
-		const short = "K1Y0V41\nK2Y0V09\nK3Y1Vc2\nK4Y2V6\nK5Y3Vfffe\nK6Y4V7\nK7Y5V8\nK8Y6V9\nKaY7V8000000000000000\nKbY8Va\nKcY9V42ba0000\nKdYaV3ff0000000000000\nKeYbV00abL2\n"
+		const short = "K1Y0V41\nK2Y0V09\nK3Y1Vc2\nK4Y2V6\nK5Y3Vfffe\nK6Y4V7\nK7Y5V8\nK8Y6V9\nKaY7V8000000000000000\n" +
+			"KbY8Va\nKcY9V42ba0000\nKdYaV3ff0000000000000\nKeYbV00abL2\n"
 		if got := string(r.Append(nil, false)); got != short+lines+"N\n" {
 			t.Errorf("found %q", got)
 		}
@@ -635,9 +685,12 @@ func TestLetter_6(t *testing.T) {
 func TestLetter_7(t *testing.T) {
 	d := tracetest.Open(t, Format{}, inMemory(map[string]string{"x.otf": "1:1\n", "x.1.events": "1\n*1\nN\n",
 		"x.0.marker": "MD1NM\"u\"Y0\nMD2NM\"e\"Y1\nMD3NM\"w\"Y2\nMD4NM\"h\"Y3\n",
-		"x.0.def": "DCO1NM\"unknown\"Y0\nDCO2NM\"barrier\"Y1\nDCO3NM\"one-to-all\"Y2\nDCO4NM\"all-to-one\"Y3\nDCO5NM\"all-to-all\"Y4\n" +
-			"DCNT1G0NM\"acc start\"P0U\"\"\nDCNT2G0NM\"abs point\"P5U\"\"\nDCNT3G0NM\"acc last\"P8U\"\"\nDCNT4G0NM\"abs next\"PdU\"\"\n" +
-			"DCNT5G0NM\"s8\"P20U\"\"\nDCNT6G0NM\"u4\"P40U\"\"\nDCNT7G0NM\"s4\"P60U\"\"\nDCNT8G0NM\"u2\"P80U\"\"\nDCNT9G0NM\"s2\"Pa0U\"\"\nDCNTaG0NM\"float\"P100U\"\"\nDCNTbG0NM\"double\"P120U\"\"\n"}), nil)
+		"x.0.def": "DCO1NM\"unknown\"Y0\nDCO2NM\"barrier\"Y1\nDCO3NM\"one-to-all\"Y2\nDCO4NM\"all-to-one\"Y3\n" +
+			"DCO5NM\"all-to-all\"Y4\n" +
+			"DCNT1G0NM\"acc start\"P0U\"\"\nDCNT2G0NM\"abs point\"P5U\"\"\nDCNT3G0NM\"acc last\"P8U\"\"\n" +
+			"DCNT4G0NM\"abs next\"PdU\"\"\n" +
+			"DCNT5G0NM\"s8\"P20U\"\"\nDCNT6G0NM\"u4\"P40U\"\"\nDCNT7G0NM\"s4\"P60U\"\"\nDCNT8G0NM\"u2\"P80U\"\"\n" +
+			"DCNT9G0NM\"s2\"Pa0U\"\"\nDCNTaG0NM\"float\"P100U\"\"\nDCNTbG0NM\"double\"P120U\"\"\n"}), nil)
 	defer d.Close()
 	t.Run("7 properties of counters", func(t *testing.T) {
 		got := map[string]string{}
@@ -727,13 +780,16 @@ func TestLetter_9(t *testing.T) {
 			"5 *2 E2", "7 *2 E3", "5 *3 E1", "5 *3 E2", "7 *3 E3")
 	})
 	t.Run("9 equal times by libotf's heap", func(t *testing.T) {
-		// [1 2 3] is sifted at 1, then at 0: 2 is not smaller, and 1 goes down: 2 1 3. E1 of stream 2, which stays
-		// at 5: 1 2 3; then E1 of stream 1: 2 1 3; E2 of 2, which becomes 7: the left one, 1, is not larger
-		// than 3 and comes up: 1 2 3; E2 of 1, which becomes 7: its right one is strictly smaller: 3 2 1; E1 of 3
-		// at 5, which its left one, of 7, does not pass; E2 of 3, which becomes 7 and goes down: 2 3 1; at the
-		// end streams are replaced by the last one: 1 3 and then 3.
+		// A heap of the streams 1, 2 and 3, in which equal ones change their places: 2 first, then 1 and 2 in turn
+		// as long as both are at 5, then 3; of those at 7 the order that is left.
 		sameRecords(t, inMemory(ties), Events, &Options{AsLibrary: true}, "5 *2 E1", "5 *1 E1", "5 *2 E2", "5 *1 E2",
 			"5 *3 E1", "5 *3 E2", "7 *2 E3", "7 *3 E3", "7 *1 E3")
+		dir := t.TempDir()
+		for name, text := range ties {
+			writeFile(t, filepath.Join(dir, name), text)
+		}
+		writeFile(t, filepath.Join(dir, "x.0.def"), "DTR1\n")
+		sameAsPrinted(t, tool(t, "otfprint"), filepath.Join(dir, "x.otf"))
 	})
 	t.Run("9 half open intervals", func(t *testing.T) {
 		src := inOneStream(Events, "4\n*1\nE4\n5\n*1\nE5\n6\n*1\nE6\n7\n*1\nE7\n")
@@ -780,7 +836,8 @@ func TestLetter_10(t *testing.T) {
 		want       []string
 		rules      []string
 	}{
-		{"10.1 a last line without end is unknown", "5\n*1\nE1\nL1", []string{"5 *1 E1", "5 *1 L1"}, []string{"otf.cut-off"}},
+		{"10.1 a last line without end is unknown", "5\n*1\nE1\n" +
+			"L1", []string{"5 *1 E1", "5 *1 L1"}, []string{"otf.cut-off"}},
 		{"10.1 a last state line without end", "5\n*1\nE1\n6", []string{"5 *1 E1", "5 *1 6"}, []string{"otf.cut-off"}},
 		{"10.2 unknown records", "5\n*1\nQ1\nE1\nXY\"z\"\n", []string{"5 *1 Q1", "5 *1 E1", "5 *1 XY\"z\""},
 			[]string{"otf.unknown-record"}},
@@ -824,23 +881,41 @@ func TestLetter_10(t *testing.T) {
 	// What is odd reads as the real tool reads it.
 	t.Run("10 otfprint", func(t *testing.T) {
 		otfprint := tool(t, "otfprint")
-		for _, x := range oddTexts {
-			dir := t.TempDir()
-			m := filepath.Join(dir, "t.otf")
-			writeFile(t, m, "1:1,2\n")
-			writeFile(t, filepath.Join(dir, "t.0.def"),
-				"DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDCNT1G0NM\"c\"P0U\"\"\n")
-			writeFile(t, filepath.Join(dir, "t.1.events"), x)
-			want, _ := exec.Command(otfprint, "--fullkeyvalue", m).Output() // it fails where it stops
-			var got bytes.Buffer
-			if err := PrintCompat(t.Context(), format.FileSource(m), nil, &got); err != nil {
-				t.Fatal(err)
-			}
-			if a, b := printedLines(got.Bytes()), printedLines(want); !slices.Equal(a, b) {
-				t.Errorf("%q:\n%s\nwant\n%s", x, strings.Join(a, ""), strings.Join(b, ""))
+		for part, texts := range oddTexts {
+			for _, x := range texts {
+				files := map[Part]string{
+					Definitions: "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDCNT1G0NM\"c\"P0U\"\"\n",
+					Events:      "5\n*1\nE1\n6\n*1\nL1\n6\n*1\n", Markers: "MD1NM\"m\"Y1\n"}
+				if part == Definitions || part == Markers {
+					x = files[part] + x
+				}
+				files[part] = x
+				m := filepath.Join(t.TempDir(), "t.otf")
+				writeFile(t, m, "1:1,2\n")
+				for part, text := range files {
+					stream := uint32(1)
+					if !part.timed() {
+						stream = 0
+					}
+					writeFile(t, fileName(strings.TrimSuffix(m, ".otf"), stream, part), text)
+				}
+				sameAsPrinted(t, otfprint, m)
 			}
 		}
 	})
+}
+
+// sameAsPrinted compares the records of a trace with those that otfprint finds.
+func sameAsPrinted(t *testing.T, otfprint, m string) {
+	t.Helper()
+	want, _ := exec.Command(otfprint, "--fullkeyvalue", m).Output() // it fails where it stops
+	var got bytes.Buffer
+	if err := PrintCompat(t.Context(), format.FileSource(m), nil, &got); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := printedLines(got.Bytes()), printedLines(want); !slices.Equal(a, b) || len(b) == 0 {
+		t.Errorf("%q:\n%s\nwant\n%s", contents(t, filepath.Dir(m)), strings.Join(a, ""), strings.Join(b, ""))
+	}
 }
 
 // printedLines are the lines of otfprint's text that are records.
@@ -853,8 +928,38 @@ func printedLines(text []byte) (l []string) {
 	return l
 }
 
-// oddTexts are events that otfprint reads too.
-var oddTexts = []string{
+// oddTexts are files that otfprint reads too; definitions and markers stand behind sound ones.
+var oddTexts = map[Part][]string{Events: oddEvents, Definitions: {
+	"DF3G2N\"f\"\nDP3N\"p\"P2\nDPG1M1,N\"g\"\nDF4G2NM\"f\"S4\nDCO1NM\"b\"T2\nDS1F2L3\nDCNT2G2NM\"c\"P3G4U\"u\"\n" +
+		"DCNT3G2NM\"c\"P3G0U\"u\"\n",
+	"DFL1N\"f\"G0\nDF3G0NM\"f\"\n", "DFLG1N\"g\"\nDF3G0NM\"f\"\n", "DK1Y6N\"k\"T\"\"\nDF3G0NM\"f\"\n",
+	// the old N is not taken
+	"DPdPT2\nDPe\nDPfNM\"\"\nDP10NM\"x\"\n", "DPG3eaMNM\"x\"\nDPG3eaM1,2,abcdef,NM\"x\"\nDA3M1,2,\nDA4M\nDA5M1,2\n" +
+		"DCA1M\n",
+	"DEFPROCESSGROUP 3ea MEMBERS  NAME \"x\"\nDEFPROCESSGROUP 3eb MEMBERSNAME \"x\"\n" +
+		"DEFCOUNTERASSIGNMENTS 1f5 MEMBERS \n",
+	"5\n*1\nDF3G0NM\"f\"\n*2\n", "QQ\nDQ1\nDF3G0NM\"f\"\n", "E1\nDF3G0NM\"f\"\n", "K1Y6V5\nDF3G0NM\"f\"\nDF4G0NM\"f\"\n",
+	"DF3G0NM\"a\tb\\n\xc3\xa4\xe4\"\n", "DF3G0NM\"a\x00b\"\n",
+	"DV1.c.5\"salmon\"\nDEFVERSION 1.c.5\"salmon\"\nDUI4dfeddf561f816ae\n",
+	"DP2 NM \"x\"\nDF3G0NM\"f\"\n", "DP2 NAME \"x\"\nDF3G0NM\"f\"\n",
+	"DAUX5Y0\nDAUX6Y1\nDAUX7Y2\nDTRG1T9\nDPS1M2,\nDPGA1V3\n",
+	"DCNT4G0NM\"c\"P20U\"\"\nDCNT5G0NM\"c\"PdU\"\"\nDCNT6G0NM\"c\"P120U\"\"\nDCO2NM\"b\"Y0\nDCO3NM\"b\"Y4\n" +
+		"DA6M0,1,2,3,4,5,6,7,8,9,\n",
+}, Snapshots: {
+	"5\n*1\nTE1O2\nTE1O2S4\nTS1O2G3T4L5S6\nTS1O2G3T4\nTS1O2G3T4X6\nTOF1O2H3S4\nTC\"c\"\nTBC1CL2H3G4RT5S6R8X7\n" +
+		"TBF1MI2X7\nTCOC1N5\nTCNT1CNT1V3\n",
+	"5\n*1\nE1\nTE1O2\nTQ1\nTE1O3\n", "5\n*1\nTENTER 1 OTIME 2\nTE1O2X4\n", "5\n*1\nTE1\nTE1O2\n",
+}, Statistics: {
+	"5\n*1\nSF1C2E3I4\nSG1C2E3I4\nSM1C2A3NS4NR5S6R7\nSF1N2E3I4\nSCO1CL2NS4NR5S6R7\n",
+	"5\n*1\nSUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\nSF1N2E3I4\n",
+	"5\n*1\nSQ1\nSF1N2E3I4\nE1\n", "5\n*1\nSF1N2I3E4\nSF1N2E3I4\n",
+}, Markers: {
+	"MS1T5P1V\"t\"\nMARKERSPOT 1 TIME 5 PROCESS 2 VALUE \"u\"\nMD2NM\"m\"Y3\nMS2T3P1V\"t\"\n",
+	"MD2N\"m\"Y1\nMS1T5P1V\"t\"\n",
+	"MQ1\nMS1T5P1V\"t\"\n", "K1Y6V5\nMS1T5P1V\"t\"\nMS1T6P1V\"t\"\n",
+}}
+
+var oddEvents = []string{
 	"5\n*1\nE0000000000000000001\nE1234567890\nCNT1V10123456789abcdef\nE1\n", // numbers wrap
 	"5\n*1\nCNTV\nE1\n", "5\n*1\nSLTC\nE1\n", "5\n*1\nE\nE1\n", "5\n*1\nEX3\nE1\n", // numbers are missing
 	"5\n*1\nEA\nE1\n", "5\n*1\nCNT1VA\nE1\n", // capitals are no digits
@@ -862,15 +967,20 @@ var oddTexts = []string{
 	"5\n*1\n6\n7\n*2\n*1\nE1\n", "5\n*1\nE1\n3\n*1\nE2\n4\n*1\nE1\n", "0\n*1\nE1\n0\n*2\nE2\n",
 	"5\n*1\nE1\n*ffffffff\nE2\n*2\nE1\n", "5\n*1\nE1\nffffffffffffffff\nE2\n*2\nE1\n", "5\n*1\nE1\n*3\nE2\n*2\nE1\n",
 	"5\n*1\nE1\nL1", "5\n*1\nE1\n6", "5\n*1\nE1\n ", "5\n*1\nE1\n\n", "5\n*1\nE1\n\nE2\n",
-	"5\n*1\nQ1\nE1\nXY\"z\"\nE2\n", "5\n*1\nS1L2T3\nE1\n", "5\n*1\nS1T3L2C4\nE1\n", "5\n*1\n#x\nE1\n", "5\n*1\nE1Y2\nE1\n",
+	"5\n*1\nQ1\nE1\nXY\"z\"\nE2\n", "5\n*1\nS1L2T3\nE1\n", "5\n*1\nS1T3L2C4\nE1\n", "5\n*1\n#x\nE1\n", "5\n*1\nE1Y2\n" +
+		"E1\n",
 	"5\n*1\nCOPE5Y2\nPBrest\nE1\n",
 	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",  // deprecated spellings
 	"5\n*1\nENTER 1 SCL 4\nE1X4\nSEND 1 LEN 2 TAG 3 COMM 4\nS1L2T3C4\nLEAVE \nNOOP \nE1\n", // mixed
 	"5\n*1\nK1Y6V5\nK1Y6V6\nE1\n", "5\n*1\nK9Y6V1\nK3Y6V2\nE1\nE2\n", "5\n*1\nK1Y6V5\nQQ\nE1\n",
 	"5\n*1\nK1Y6V5\n6\n*2\nE1\n", "5\n*1\nK1YbV5b7c\nE1\n", "5\n*1\nK1YffffffffV1\nE1\n",
-	"5\n*1\nF1H2OP0B3D4\nF1H2OP1B3D4\nF1H2OP2B3D4\nF1H2OP3B3D4\nF1H2OP4B3D4\nF1H2OP5B3D4\nF1H2OP6B3D4\nF1H2OP7B3D4\nF1H2OP8B3D4\nF1H2OP9B3D4\nF1H2OPaB3D4\nF1H2OP1fB3D4\n",
+	"5\n*1\nF1H2OP0B3D4\nF1H2OP1B3D4\nF1H2OP2B3D4\nF1H2OP3B3D4\nF1H2OP4B3D4\nF1H2OP5B3D4\nF1H2OP6B3D4\nF1H2OP7B3D4\n" +
+		"F1H2OP8B3D4\nF1H2OP9B3D4\nF1H2OPaB3D4\nF1H2OP1fB3D4\n",
 	"5\n*1\nF1H2OP23B3D4\nF1H2OP43B3D4\nF1H2OP83B3D4\nF1H2OP103B3D4\nF1H2OP203B3D4\nF1H2OP409B3D4\nF1H2OP7e0B3D4\n",
 	// codes and flags of file operations
+	"5\n*1\n#\"a\x00b\"\nE1\n", "5\n*1\nEN1\nE1\n", "5\n*1\nK1Y6V5\n*3\nK1Y6V6\nE1\n*2\nE2\n", // 3 is in no stream
+	"5\n*1\nT0P2C0T4L5\nU1P0C3T4L5X6\nG1P2C3T4L5\nM2C3T4\nTE1O2\nTRMAPUT 1 PROCESS 2 COMM 3 TAG 4 LEN 5\n" +
+		"TENTER 1 OTIME 2\n",
 	"5\n*1\n\x80\nE1\n", "5\n*1\n#\"a\tb\\n\"\nE1\n",
 }
 
@@ -921,6 +1031,30 @@ func TestLetter_11(t *testing.T) {
 	})
 }
 
+func TestLetter_12(t *testing.T) {
+	t.Run("12 times of a file from its ends", func(t *testing.T) {
+		var b strings.Builder
+		const n = 200_000
+		for i := range n {
+			fmt.Fprintf(&b, "%x\n*1\nE1\n", 10*i+10)
+		}
+		fmt.Fprintf(&b, "%x\n*1\n", 10*n)
+		src := inMemory(map[string]string{"x.otf": "1:1\n", "x.0.def": "DTR1\nDP1NM\"a\"\nDF1G0NM\"f\"\n",
+			"x.1.events": b.String()})
+		watch := &watchedFS{FS: src.FS}
+		src.FS = watch
+		d := tracetest.Open(t, Format{}, src, nil)
+		defer d.Close()
+		first, last, ok, err := d.Extent(t.Context())
+		if first != 10 || last != 10*n || !ok || err != nil {
+			t.Errorf("found [%d, %d] %t %v, expected [10, %d]", first, last, ok, err, 10*n)
+		}
+		if watch.read > int64(b.Len())/10 {
+			t.Errorf("found %d bytes read, expected few of %d", watch.read, b.Len())
+		}
+	})
+}
+
 func TestLetter_13(t *testing.T) {
 	t.Run("13 a string larger than the buffer", func(t *testing.T) {
 		// libotf leaves a part of a line in the file.
@@ -951,7 +1085,8 @@ func TestLetter_13(t *testing.T) {
 func TestLetter_15(t *testing.T) {
 	files := map[string]string{".otf": "1:1\n2:2\n", ".1.events": "a\n*1\nE1\n10\n*1\nK7Y6V5\nS2L1000T2aC0\nL1\n10\n*1\n",
 		".2.events": "0\n*2\nN\n0\n*2\n",
-		".0.def":    "DV1.c.5\"salmon\"\nDUI4dfeddf561f816ae\nDTRf4240\nDP1NM\"rank 0\"\nDP2NM\"rank 1\"\nDFG1NM\"MPI\"\nDF1G1NM\"MPI_Send\"\n"}
+		".0.def": "DV1.c.5\"salmon\"\nDUI4dfeddf561f816ae\nDTRf4240\nDP1NM\"rank 0\"\nDP2NM\"rank 1\"\n" +
+			"DFG1NM\"MPI\"\nDF1G1NM\"MPI_Send\"\n"}
 	got := written(t, &WriterOptions{UniqueID: 0x4dfeddf561f816ae}, Record{Type: DefTimerResolution,
 		TicksPerSecond: 1_000_000}, Record{Type: DefProcess, Token: 1, Name: "rank 0"},
 		Record{Type: DefProcess, Token: 2, Name: "rank 1"}, Record{Type: DefFunctionGroup, Token: 1, Name: "MPI"},
