@@ -167,7 +167,7 @@ func (a *augmenter) files() []traceFile {
 			list = append(list, traceFile{name, replaced}, traceFile{name + ".z", replaced})
 		}
 	}
-	return append(list, traceFile{".thumb", false}, traceFile{".otf", false})
+	return append(list, traceFile{thumbnailSuffix, false}, traceFile{".otf", false})
 }
 
 // copy copies the files that do not change.

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
@@ -68,6 +71,9 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 		if err := w.finish(); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.copyThumbnail(); err != nil {
+		return nil, err
 	}
 	_, err = c.master.WriteTo(out)
 	return c.loss, err
@@ -179,6 +185,7 @@ type copier struct {
 	of      map[uint32]int // the share that each stream is written by
 	sort    bool           // also where times go back to 0
 	loss    *format.Loss
+	thumb   string // temporary name of the thumbnail that is copied, "" if there is none
 	// edit changes a record before it is written; false leaves it out. May be nil.
 	edit func(*Record) bool
 }
@@ -547,6 +554,21 @@ func (c *copier) into(out *format.Output) {
 	out.AtEnd(c.abort)
 }
 
+// thumbnailSuffix is that of the file with a picture of the trace, which otfaux makes.
+const thumbnailSuffix = ".thumb"
+
+// copyThumbnail copies the thumbnail, which is right as long as times, processes and functions stay.
+func (c *copier) copyThumbnail() error {
+	name := c.r.stub + thumbnailSuffix
+	c.thumb = filepath.Join(filepath.Dir(c.stub), fmt.Sprintf(".%s%s.%d.tmp", filepath.Base(c.stub), thumbnailSuffix, os.Getpid()))
+	err := archive.Copy(c.ctx, c.r.src, name, c.r.path(name), c.thumb)
+	if archive.IsMissing(err) {
+		c.thumb = ""
+		return nil
+	}
+	return err
+}
+
 // name says the names of the files. Files of an older trace of the same name that would be read
 // with the new one are removed.
 func (c *copier) name(n names) {
@@ -573,10 +595,18 @@ func (c *copier) name(n names) {
 			}
 		}
 	}
+	if name := c.stub + thumbnailSuffix; c.thumb != "" {
+		n.Rename(c.thumb, name)
+	} else {
+		n.Remove(name)
+	}
 }
 
 func (c *copier) abort() {
 	for _, w := range c.writers {
 		w.Abort()
+	}
+	if c.thumb != "" {
+		os.Remove(c.thumb)
 	}
 }

@@ -127,7 +127,7 @@ func hex(l []byte, i int) (v uint64, end int) {
 // which is the matching id.
 var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"), n8(fBytes, "B", "BYTES"), scl}
 
-// oldGroup is a second group behind the properties of a counter.
+// oldGroup is a second group behind the properties of a counter. For libotf it counts even if it is 0.
 var oldGroup = n4(fGroup, "G", "GROUP")
 
 // scanner goes through a line.
@@ -297,7 +297,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 		case f.bits > 0:
 			*r.number(f.f) = s.hex() & (^uint64(0) >> (64 - f.bits))
 			if f.f == fProperties && s.keyword(&oldGroup) {
-				if g := s.hex() & 0xffffffff; g != 0 {
+				if g := s.hex() & 0xffffffff; g != 0 || library {
 					r.Group = g
 				}
 			}
