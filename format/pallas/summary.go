@@ -70,7 +70,7 @@ func (x *summing) all(ctx context.Context) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		t, err := x.d.thread(id, wholeThread)
+		t, err := x.d.thread(id, threadSums)
 		if err != nil {
 			return false, err
 		}
@@ -112,6 +112,10 @@ type sum64 struct{ n, short uint64 }
 func (s *sum64) add(v *Vector) {
 	if v.Min == v.Max {
 		s.n += v.Min * v.Size
+		return
+	}
+	if len(v.Blocks) == 0 { // there is one, which says the same as the vector
+		s.n, s.short = s.n+v.Total(), s.short+v.Size-1
 		return
 	}
 	blocks := uint64(0)
