@@ -33,7 +33,7 @@ func newAhead(t *Thread) *ahead {
 		r := newBlockReader(t.Archive.Trace.Parameters)
 		defer r.close()
 		for j := range a.jobs {
-			values, err := r.read(j.room, &t.times, j.v, j.x)
+			values, err := r.read(j.room, t.times, j.v, j.x)
 			j.to <- loadedBlock{values, err} // which has room
 		}
 	}()

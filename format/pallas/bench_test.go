@@ -5,7 +5,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -78,7 +80,8 @@ var workloads = map[string]func(r *Recorder, n int) error{
 	},
 }
 
-func recordBench(b testing.TB, name string, opt *WriterOptions) string {
+// recordBench records a workload: benchEvents, by so many threads, the same by each.
+func recordBench(b testing.TB, name string, opt *WriterOptions, threads int) string {
 	w, err := Create(filepath.Join(b.TempDir(), "main"), opt)
 	if err != nil {
 		b.Fatal(err)
@@ -88,12 +91,17 @@ func recordBench(b testing.TB, name string, opt *WriterOptions) string {
 		w.Definitions.Regions = append(w.Definitions.Regions, Region{f, 0})
 	}
 	w.LocationGroups = []LocationGroup{{0, 0, NoRef}}
-	r, err := w.Archive(0).Record(0, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := workloads[name](r, benchEvents); err != nil {
-		b.Fatal(err)
+	for id := range uint32(threads) {
+		r, err := w.Archive(0).Record(id, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := workloads[name](r, benchEvents/threads); err != nil {
+			b.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 	if err := w.Close(); err != nil {
 		b.Fatal(err)
@@ -106,7 +114,7 @@ func BenchmarkRecord(b *testing.B) {
 		for mode, opt := range []*WriterOptions{{}, {Compatible: true}} {
 			b.Run(name+[]string{"", "/compatible"}[mode], func(b *testing.B) {
 				for b.Loop() {
-					recordBench(b, name, opt)
+					recordBench(b, name, opt, 1)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
 			})
@@ -117,7 +125,7 @@ func BenchmarkRecord(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	for name := range workloads {
 		b.Run(name, func(b *testing.B) {
-			path := recordBench(b, name, nil)
+			path := recordBench(b, name, nil, 1)
 			for b.Loop() {
 				d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1})
 				if err != nil {
@@ -131,4 +139,72 @@ func BenchmarkScan(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
 		})
 	}
+}
+
+// What stays of grammars where each thread's is as long as its events: the most memory in use at
+// the end of a thread that is scanned, or loaded and not kept by who asked for it.
+func BenchmarkLive(b *testing.B) {
+	path := recordBench(b, "tree", nil, 16)
+	live := func() float64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / 1e6
+	}
+	b.Run("scan", func(b *testing.B) {
+		most := 0.0
+		for b.Loop() {
+			before := live()
+			d, err := (Format{}).Open(b.Context(), format.FileSource(path), &format.ReadOptions{Workers: 2})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var mu sync.Mutex
+			end := func() {
+				mu.Lock()
+				defer mu.Unlock()
+				most = max(most, live()-before)
+			}
+			if err := d.ScanParallel(b.Context(), trace.Everything(), func() func(int) format.Sink {
+				return func(int) format.Sink { return ended{end: end} }
+			}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(most, "MB-live")
+	})
+	b.Run("load", func(b *testing.B) {
+		most := 0.0
+		for b.Loop() {
+			before := live()
+			tr, err := Open(format.FileSource(path))
+			if err != nil {
+				b.Fatal(err)
+			}
+			a, err := tr.Archive(0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, l := range a.Locations {
+				if _, err := a.Thread(l.ID); err != nil {
+					b.Fatal(err)
+				}
+				most = max(most, live()-before)
+			}
+			runtime.KeepAlive(tr)
+		}
+		b.ReportMetric(most, "MB-live")
+	})
+}
+
+// ended is a sink that is told of the end of each location.
+type ended struct {
+	format.SinkFuncs
+	end func()
+}
+
+// End calls end.
+func (e ended) End(uint32) error {
+	e.end()
+	return nil
 }

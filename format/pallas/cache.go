@@ -14,25 +14,32 @@ const cacheBytes = 8 << 20
 type blockCache struct {
 	mu     sync.Mutex
 	size   int
-	blocks map[*Block][]uint64
-	order  []*Block
-	starts map[*Vector][]uint64 // of vectors with several blocks: the numbers of their first values
+	blocks map[blockKey][]uint64
+	order  []blockKey
 	r      *blockReader
 }
 
+// blockKey names a block of a trace. It has no pointer to the thread, which may be dropped.
+type blockKey struct {
+	archive, thread  uint32
+	event, durations bool
+	block            Block
+}
+
 // values is a block's, from the cache or its file.
-func (c *blockCache) values(p Parameters, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
-	if l, ok := c.blocks[x]; ok {
+func (c *blockCache) values(t *Thread, v *Vector, x *Block) ([]uint64, error) {
+	key := blockKey{t.Archive.ID, t.ID, v.event, v.durations, *x}
+	if l, ok := c.blocks[key]; ok {
 		return l, nil
 	}
 	if c.r == nil {
-		c.r, c.blocks = newBlockReader(p), map[*Block][]uint64{}
+		c.r, c.blocks = newBlockReader(t.Archive.Trace.Parameters), map[blockKey][]uint64{}
 	}
-	l, err := c.r.read(nil, d, v, x)
+	l, err := c.r.read(nil, t.data(v), v, x)
 	if err != nil {
 		return nil, err
 	}
-	c.blocks[x], c.order, c.size = l, append(c.order, x), c.size+8*len(l)
+	c.blocks[key], c.order, c.size = l, append(c.order, key), c.size+8*len(l)
 	for c.size > cacheBytes && len(c.order) > 1 {
 		c.size -= 8 * len(c.blocks[c.order[0]])
 		delete(c.blocks, c.order[0])
@@ -52,9 +59,9 @@ func (e *RangeError) Error() string {
 // data is the file that a vector's values are in.
 func (t *Thread) data(v *Vector) *dataFile {
 	if v.event {
-		return &t.times
+		return t.times
 	}
-	return &t.durations
+	return t.durations
 }
 
 // Values appends all values of one of the thread's vectors to dst, in nanoseconds.
@@ -79,30 +86,64 @@ func (t *Thread) Value(v *Vector, k uint64) (uint64, error) {
 	c := &t.Archive.Trace.blocks
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i, from := c.find(v, k)
-	l, err := c.values(t.Archive.Trace.Parameters, t.data(v), v, &v.Blocks[i])
+	i, from := t.find(v, k)
+	l, err := c.values(t, v, &v.Blocks[i])
 	if err != nil {
 		return 0, err
 	}
 	return l[k-from], nil
 }
 
-// find is the block that has value k, and the number of its first value.
-func (c *blockCache) find(v *Vector, k uint64) (i int, from uint64) {
+// find is the block of a vector that has value k, and the number of its first value. The trace's
+// cache of blocks is locked.
+func (t *Thread) find(v *Vector, k uint64) (i int, from uint64) {
 	if len(v.Blocks) == 1 {
 		return 0, 0
 	}
-	starts := c.starts[v]
+	starts := t.starts[v]
 	if starts == nil {
 		for _, b := range v.Blocks {
 			starts = append(starts, from)
 			from += b.Count
 		}
-		if c.starts == nil {
-			c.starts = map[*Vector][]uint64{}
+		if t.starts == nil {
+			t.starts = map[*Vector][]uint64{}
 		}
-		c.starts[v] = starts
+		t.starts[v] = starts
 	}
 	i = sort.Search(len(starts), func(i int) bool { return starts[i] > k }) - 1
 	return i, starts[i]
+}
+
+// grammarBytes is how many bytes the files have together whose threads a trace keeps. The latest
+// thread is always kept.
+const grammarBytes = 16 << 20
+
+// threadCache knows the threads that a trace keeps in the order in which they were loaded; the
+// oldest go first.
+type threadCache struct {
+	mu         sync.Mutex
+	size, most int64
+	order      []loadedThread
+}
+
+// loadedThread is one of them, with the size of its file.
+type loadedThread struct {
+	archive *Archive
+	id      uint32
+	size    int64
+}
+
+// add notes one that was loaded, and drops those that are too many.
+func (c *threadCache) add(x loadedThread) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order, c.size = append(c.order, x), c.size+x.size
+	for c.size > c.most && len(c.order) > 1 {
+		old := c.order[0]
+		c.order, c.size = c.order[1:], c.size-old.size
+		old.archive.mu.Lock()
+		delete(old.archive.threads, old.id)
+		old.archive.mu.Unlock()
+	}
 }

@@ -117,7 +117,7 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 			return err
 		}
 	}
-	times, lengths := &window{d: &t.times}, &window{d: &t.durations}
+	times, lengths := &window{d: t.times}, &window{d: t.durations}
 	for i := range t.Events {
 		if err := c.vector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
 			return err
@@ -253,7 +253,7 @@ func (x *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err er
 			return 0, &RangeError{v.Size, v.Size}
 		}
 		x.at = 0
-		if x.values, err = r.read(x.values[:0], &t.durations, v, &v.Blocks[x.block]); err != nil {
+		if x.values, err = r.read(x.values[:0], t.durations, v, &v.Blocks[x.block]); err != nil {
 			return 0, err
 		}
 		x.block++

@@ -220,14 +220,14 @@ func (c *copier) keep(ctx context.Context, t *Thread, a *ArchiveWriter, g *outli
 	place := func(_ *Vector, x *Block) (uint64, error) { return x.Offset, nil }
 	flush := func() error { return nil }
 	if !c.recode {
-		for _, d := range []*dataFile{&t.times, &t.durations} {
+		for _, d := range []*dataFile{t.times, t.durations} {
 			if err := archive.Copy(ctx, d.src, d.name, d.path, filepath.Join(folder, filepath.Base(d.name))); err != nil {
 				return err
 			}
 		}
 	} else {
 		var w [2]*recoder
-		for i, d := range []*dataFile{&t.times, &t.durations} {
+		for i, d := range []*dataFile{t.times, t.durations} {
 			f, err := os.Create(filepath.Join(folder, filepath.Base(d.name)))
 			if err != nil {
 				return err

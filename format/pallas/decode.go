@@ -265,8 +265,7 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 	if t == nil || err != nil {
 		return err
 	}
-	defer t.Close()
-	defer x.stop()
+	defer x.drop()
 	for {
 		b, err := x.Next(ctx)
 		if err != nil {
@@ -396,6 +395,13 @@ func (x *threadReader) over(times []uint64) bool {
 		}
 	}
 	return x.seen >= x.until
+}
+
+// drop frees the thread: the next one is loaded when this one is gone.
+func (x *threadReader) drop() {
+	x.stop()
+	x.t.Close()
+	x.t, x.x, x.lists, x.sorted = nil, nil, nil, nil
 }
 
 // stop ends loading blocks.

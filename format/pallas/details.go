@@ -25,7 +25,7 @@ func (d *decoder) Details(ctx context.Context) ([]format.Table, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		t, err := q.thread(id, wholeThread)
+		t, err := q.thread(id, threadSums)
 		if err != nil {
 			return nil, err
 		}

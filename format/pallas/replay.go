@@ -270,12 +270,12 @@ func (x *replay) fill(e int) error {
 // load reads the next block, and has the one behind it read.
 func (x *replay) load(t *times, v *Vector) (err error) {
 	if x.ahead == nil {
-		t.values, err = x.r.read(t.values[:0], &x.t.times, v, &v.Blocks[t.block])
+		t.values, err = x.r.read(t.values[:0], x.t.times, v, &v.Blocks[t.block])
 		return err
 	}
 	old := t.values
 	if t.coming == nil {
-		t.values, err = x.r.read(nil, &x.t.times, v, &v.Blocks[t.block])
+		t.values, err = x.r.read(nil, x.t.times, v, &v.Blocks[t.block])
 		t.coming = make(chan loadedBlock, 1)
 	} else {
 		l := <-t.coming
@@ -336,7 +336,7 @@ func (x *replay) earlier(to uint64) (n uint64, err error) {
 		if block == len(v.Blocks) || v.Blocks[block].First >= to {
 			continue
 		}
-		if values, err = x.r.read(values[:0], &x.t.times, v, &v.Blocks[block]); err != nil {
+		if values, err = x.r.read(values[:0], x.t.times, v, &v.Blocks[block]); err != nil {
 			return 0, err
 		}
 		n += uint64(sort.Search(len(values), func(i int) bool { return values[i] >= to }))

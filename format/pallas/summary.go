@@ -20,7 +20,7 @@ func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	}
 	x := d.summing()
 	ok, err := x.all(ctx)
-	if !ok || err != nil || circular(x.inner) {
+	if !ok || err != nil {
 		return nil, err
 	}
 	return x.summary(), nil
@@ -64,13 +64,14 @@ func (d *decoder) summing() *summing {
 	return &summing{d: d.with(&quiet), regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
 }
 
-// all adds all threads. It reports false if something is wrong, or says too little.
+// all adds all threads. It reports false if something is wrong, or says too little: as soon as
+// that is known, since the events must be read then.
 func (x *summing) all(ctx context.Context) (bool, error) {
 	for _, id := range x.d.threads {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		t, err := x.d.thread(id, wholeThread)
+		t, err := x.d.thread(id, threadSums)
 		if err != nil {
 			return false, err
 		}
@@ -82,6 +83,10 @@ func (x *summing) all(ctx context.Context) (bool, error) {
 		if !ok || err != nil {
 			return false, err
 		}
+		if x.grown && !x.loose && circular(x.inner) {
+			return false, nil
+		}
+		x.grown = false
 	}
 	return len(x.d.opt.Report.Rules()) == 0, nil
 }
@@ -93,6 +98,7 @@ type summing struct {
 	locations []format.LocationSummary
 	regions   map[uint32]*sums
 	inner     map[uint32][]uint32 // regions that are visited inside of a region, directly
+	grown     bool                // by the latest thread
 	info      []eventInfo
 	loose     bool // a preview
 	begun     []format.LocationSums
@@ -112,6 +118,10 @@ type sum64 struct{ n, short uint64 }
 func (s *sum64) add(v *Vector) {
 	if v.Min == v.Max {
 		s.n += v.Min * v.Size
+		return
+	}
+	if len(v.Blocks) == 0 { // there is one, which says the same as the vector
+		s.n, s.short = s.n+v.Total(), s.short+v.Size-1
 		return
 	}
 	blocks := uint64(0)
@@ -226,9 +236,11 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 		if s.Durations.Size == 0 {
 			continue
 		}
+		known := len(x.inner[r])
 		for _, i := range inner {
 			x.inner[r] = insert(x.inner[r], i)
 		}
+		x.grown = x.grown || len(x.inner[r]) > known
 		y := x.regions[r]
 		if y == nil {
 			y = &sums{min: math.MaxUint64}

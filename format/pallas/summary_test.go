@@ -2,7 +2,9 @@ package pallas
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -190,6 +192,78 @@ func TestSummarize(t *testing.T) {
 	}
 	if summed < 10 {
 		t.Errorf("%d summaries", summed)
+	}
+}
+
+// openings counts how often each file is opened.
+type openings struct {
+	fs.FS
+	n map[string]int
+}
+
+// Open counts.
+func (o openings) Open(name string) (fs.File, error) {
+	o.n[name]++
+	return o.FS.Open(name)
+}
+
+// Stat opens nothing.
+func (o openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
+
+// No more threads are read for a summary behind one that shows that there is none.
+func TestSummaryGivenUp(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		visits [3][2]Ref // the outer and the inner region of each thread
+		read   int
+	}{
+		{"no recursion", [3][2]Ref{{1, 2}, {2, 3}, {1, 3}}, 3},
+		{"in the first thread", [3][2]Ref{{1, 1}, {2, 3}, {1, 3}}, 1},
+		{"by two threads", [3][2]Ref{{1, 2}, {2, 1}, {1, 3}}, 2},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.LocationGroups = []LocationGroup{{ID: 0, Name: NoRef, Parent: NoRef}}
+			for id, v := range x.visits {
+				r, err := w.Archive(0).Record(uint32(id), NoRef)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(r.Enter(1, v[0]), r.Enter(2, v[1]), r.Leave(3, v[1]), r.Leave(4, v[0])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for id := range Ref(4) {
+				w.Definitions.Strings = append(w.Definitions.Strings, String{id, fmt.Sprint("region ", id)})
+				w.Definitions.Regions = append(w.Definitions.Regions, Region{id, id})
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			src := format.FileSource(w.path)
+			files := openings{src.FS, map[string]int{}}
+			src.FS = files
+			d, err := (Format{}).Open(t.Context(), src, &format.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := d.Summary(t.Context())
+			if err != nil || (s != nil) != (x.name == "no recursion") {
+				t.Errorf("found the summary %v, %v", s, err)
+			}
+			read := 0
+			for name, n := range files.n {
+				if strings.HasSuffix(name, "thread.pallas") {
+					read += n
+				}
+			}
+			if read != x.read {
+				t.Errorf("read %d threads, expected %d", read, x.read)
+			}
+		})
 	}
 }
 

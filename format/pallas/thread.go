@@ -120,8 +120,10 @@ type Thread struct {
 
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's folder
+	size                           int64  // of its file
 	name                           string
-	times, durations               dataFile
+	times, durations               *dataFile
+	starts                         map[*Vector][]uint64 // of vectors with several blocks, for Value: the numbers of their first values
 }
 
 // vectorSizes are how many times, durations and exclusive durations the sequence at a
@@ -271,11 +273,11 @@ func (s *source) thread(l layout) *Thread {
 	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
-	if t.lean = l.wanted != wholeThread; !t.lean {
+	if t.lean = l.wanted >= leanThread; !t.lean {
 		t.Sequences = make([]Sequence, 0, most)
 	}
 	room := left/32 + 1 // blocks are most of the file, where it is long
-	if t.lean {
+	if l.wanted != wholeThread {
 		room = min(room, ne+1024)
 	}
 	blocks = make([]Block, 0, room)

@@ -36,6 +36,7 @@ type Trace struct {
 	mu       sync.Mutex
 	archives map[uint32]*opened[*Archive]
 	blocks   blockCache
+	loaded   threadCache
 	files    openFiles
 }
 
@@ -63,7 +64,7 @@ func Open(src format.Source) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*opened[*Archive]{}}
+	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*opened[*Archive]{}, loaded: threadCache{most: grammarBytes}}
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -213,7 +214,9 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 
 // Thread loads the grammar of a location. The error is an [fs.ErrNotExist] if there is
 // none, and a [FileError] if its file is damaged: what could be read comes with it
-// then.
+// then. The trace keeps the threads that were loaded last, as long as their files have 16 MB
+// together at most: a grammar takes three times as much memory as its file, about. One that
+// was dropped is loaded anew when it is asked for again.
 func (a *Archive) Thread(id uint32) (*Thread, error) {
 	a.mu.Lock()
 	o := a.threads[id]
@@ -222,7 +225,11 @@ func (a *Archive) Thread(id uint32) (*Thread, error) {
 		a.threads[id] = o
 	}
 	a.mu.Unlock()
-	o.once.Do(func() { o.v, o.err = a.loadThread(id, wholeThread) })
+	o.once.Do(func() {
+		if o.v, o.err = a.loadThread(id, wholeThread); o.v != nil {
+			a.Trace.loaded.add(loadedThread{a, id, o.v.size})
+		}
+	})
 	return o.v, o.err
 }
 
@@ -243,8 +250,10 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	}
 	t, bad := parseThread(s, a.Trace.ABI, wanted)
 	t.ID, t.Archive = id, a
-	t.times.src, t.durations.src = a.Trace.src, a.Trace.src
-	t.times.all, t.durations.all = &a.Trace.files, &a.Trace.files
+	t.size = int64(s.size)
+	// The trace's list of open files knows these, and not the thread.
+	t.times = &dataFile{src: a.Trace.src, all: &a.Trace.files}
+	t.durations = &dataFile{src: a.Trace.src, all: &a.Trace.files}
 	t.times.name, t.times.path = file("event_durations.dat")
 	t.durations.name, t.durations.path = file("sequence_durations.dat")
 	for _, l := range a.Locations {

@@ -49,6 +49,7 @@ type threadPart uint8
 
 const (
 	wholeThread  threadPart = iota
+	threadSums              // without those blocks of sequences whose sums are all that their vector has
 	leanThread              // without blocks of sequences
 	threadEvents            // events and the blocks of their times alone
 )
@@ -96,11 +97,18 @@ func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 }
 
 // vector reads one (docs/formats/pallas.md, "Vectors"); its blocks are appended to
-// all.
+// all, where they are wanted.
 func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector) {
+	if v = s.wholeVector(l, event, durations, all); l.wanted == threadSums && !event && v.n == 1 {
+		*all, v.n = (*all)[:v.from], 0
+	}
+	return v
+}
+
+func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v Vector) {
 	at := s.at
 	v.durations, v.from = durations, len(*all)
-	if l.wanted != wholeThread && l.counted && s.err == nil && !event {
+	if l.wanted >= leanThread && l.counted && s.err == nil && !event {
 		if n, ok := s.skipVector(durations); ok {
 			v.Size = n
 			return v
