@@ -910,7 +910,7 @@ func sameAsPrinted(t *testing.T, otfprint, m string) {
 	t.Helper()
 	want, _ := exec.Command(otfprint, "--fullkeyvalue", m).Output() // it fails where it stops
 	var got bytes.Buffer
-	if err := PrintCompat(t.Context(), format.FileSource(m), nil, &got); err != nil {
+	if err := PrintCompat(t.Context(), format.FileSource(m), nil, nil, &got); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := printedLines(got.Bytes()), printedLines(want); !slices.Equal(a, b) || len(b) == 0 {
