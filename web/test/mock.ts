@@ -181,7 +181,7 @@ function profile(t: MockTrace, tracks: number[], from: number, to: number): Map<
   return all;
 }
 
-interface Node { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: Node[]; left?: { paths: number; exclusive: string } }
+interface Node { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; longest: { track: number; time: string }; children: Node[]; left?: { paths: number; exclusive: string } }
 
 function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
   const from = Number(q.get("from") ?? 0), to = Number(q.get("to") ?? t.length), width = Math.min(8192, Number(q.get("width") ?? 1000));
@@ -284,7 +284,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       return { from: String(from), to: String(to), rows: rows.slice(0, limit), left: { rows: left.length, exclusive: sum("region"), held: sum("claim") } };
     }
     case "calltree": {
-      interface N { region: number; count: number; inc: number; exc: number; min: number; max: number; kids: Map<number, N> }
+      interface N { region: number; count: number; inc: number; exc: number; min: number; max: number; longest: { track: number; time: string }; kids: Map<number, N> }
       const root: Map<number, N> = new Map();
       for (const k of tracks) {
         const x = t.tracks[k]; if (!x || x.kind !== "location") continue;
@@ -293,14 +293,15 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
           for (const s of x.spans[depth] ?? []) {
             if (s.start >= b) break; if (s.end <= a) continue;
             const d = Math.min(s.end, to) - Math.max(s.start, from); if (d <= 0) continue;
-            let n = into.get(s.region); if (!n) into.set(s.region, n = { region: s.region, count: 0, inc: 0, exc: 0, min: Infinity, max: 0, kids: new Map() });
+            let n = into.get(s.region); if (!n) into.set(s.region, n = { region: s.region, count: 0, inc: 0, exc: 0, min: Infinity, max: 0, longest: { track: k, time: String(s.start) }, kids: new Map() });
+            if (d > n.max) n.longest = { track: k, time: String(s.start) };
             n.count++; n.inc += d; n.min = Math.min(n.min, d); n.max = Math.max(n.max, d); sum += d; n.exc += d - walk(depth + 1, Math.max(a, s.start), Math.min(b, s.end), n.kids);
           }
           return sum;
         };
         walk(0, from, to, root);
       }
-      const json = (m: Map<number, N>): Node[] => [...m.values()].sort((a, b) => b.inc - a.inc).map((n) => ({ region: n.region, name: t.regions[n.region].name, count: n.count, inclusive: String(n.inc), exclusive: String(n.exc), min: String(n.min), max: String(n.max), children: json(n.kids) }));
+      const json = (m: Map<number, N>): Node[] => [...m.values()].sort((a, b) => b.inc - a.inc).map((n) => ({ region: n.region, name: t.regions[n.region].name, count: n.count, inclusive: String(n.inc), exclusive: String(n.exc), min: String(n.min), max: String(n.max), longest: n.longest, children: json(n.kids) }));
       // of all paths the heaviest; the mock lists fewer than the server
       const all: { n: Node; above: Node | null }[] = [], list = (l: Node[], above: Node | null): void => { for (const n of l) { all.push({ n, above }); list(n.children, n); } };
       const roots = json(root);
