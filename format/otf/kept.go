@@ -6,7 +6,8 @@ import (
 )
 
 // keepBytes is how much of the files a survey may keep for the reading that follows, so that
-// small traces, and small parts of others, are read once.
+// small parts of traces are read once. Of whole traces nothing is kept: new memory costs more than
+// to read a file again that is in memory.
 const keepBytes = 32 << 20
 
 // kept are bytes of a file that a survey has read, from one place on. A nil *kept has none.

@@ -70,9 +70,7 @@ func (d *decoder) index(ctx context.Context) error {
 	}
 	d.files, d.any = nil, false
 	d.count, d.first, d.last = 0, 0, 0
-	room := newKeepRoom()
 	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
-		s.t.keep(room)
 		return surveyFile(ctx, s, math.MaxUint64)
 	}, func(x surveyed) error {
 		switch {
