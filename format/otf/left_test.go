@@ -39,25 +39,33 @@ func TestKilledWriter(t *testing.T) {
 	time.Sleep(time.Minute)
 }
 
-// functionsOf are the functions of all events.
-func functionsOf(t *testing.T, src format.Source) (l []uint64) {
+// functionsOf gives the functions of all events of a cursor.
+func functionsOf(t *testing.T) func(c *Cursor, err error) []uint64 {
+	t.Helper()
+	return func(c *Cursor, err error) (l []uint64) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for c.Next() {
+			l = append(l, c.Record().Function)
+		}
+		if c.Err() != nil {
+			t.Fatal(c.Err())
+		}
+		return l
+	}
+}
+
+// functionsIn are the functions of all events of a trace.
+func functionsIn(t *testing.T, src format.Source) []uint64 {
 	t.Helper()
 	r, err := Open(t.Context(), src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.Cursor(t.Context(), Events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for c.Next() {
-		l = append(l, c.Record().Function)
-	}
-	if c.Err() != nil {
-		t.Fatal(c.Err())
-	}
-	return l
+	return functionsOf(t)(r.Cursor(t.Context(), Events))
 }
 
 // What a writer had flushed when it was killed is read by the name of the file that it left.
@@ -88,7 +96,7 @@ func TestLeftFiles(t *testing.T) {
 		t.Fatalf("found %v, want one left file", all)
 	}
 	src := format.FileSource(hidden[0])
-	if got := functionsOf(t, src); !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+	if got := functionsIn(t, src); !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 		t.Errorf("got functions %d, want 0 to 9", got)
 	}
 	if f, err := format.Detect([]format.Format{Format{}}, src); err != nil || f.About().Name != "otf" {
@@ -117,7 +125,7 @@ func TestLeftFilesTogether(t *testing.T) {
 		".x.1.events.100.tmp": {1, 3, 4}, ".x.1.events.101.tmp": {2, 3, 4}, ".x.2.events.102.tmp": {2, 3, 4},
 		".x.y.1.events.100.tmp": {5},
 	} {
-		if got := functionsOf(t, format.FileSource(filepath.Join(dir, named))); !slices.Equal(got, want) {
+		if got := functionsIn(t, format.FileSource(filepath.Join(dir, named))); !slices.Equal(got, want) {
 			t.Errorf("%s: got functions %d, want %d", named, got, want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -129,19 +128,6 @@ func TestSelect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions := func(c *Cursor, err error) (l []uint64) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		for c.Next() {
-			l = append(l, c.Record().Function)
-		}
-		if c.Err() != nil {
-			t.Fatal(c.Err())
-		}
-		return l
-	}
 	two := func(p uint64) bool { return p == 2 }
 	old, err := r.Cursor(t.Context(), Events)
 	for _, x := range []struct {
@@ -153,41 +139,17 @@ func TestSelect(t *testing.T) {
 		{3, 0, two, []uint64{4}}, {0, 3, nil, []uint64{1, 2}},
 	} {
 		r.Select(x.from, x.to, x.processes)
-		if got := functions(r.Cursor(t.Context(), Events)); !slices.Equal(got, x.want) {
+		if got := functionsOf(t)(r.Cursor(t.Context(), Events)); !slices.Equal(got, x.want) {
 			t.Errorf("reader from %d to %d: got functions %d, want %d", x.from, x.to, got, x.want)
 		}
 		s.Select(x.from, x.to, x.processes)
-		if got := functions(s.Cursor(t.Context(), Events)); !slices.Equal(got, x.want) {
+		if got := functionsOf(t)(s.Cursor(t.Context(), Events)); !slices.Equal(got, x.want) {
 			t.Errorf("stream from %d to %d: got functions %d, want %d", x.from, x.to, got, x.want)
 		}
 	}
-	if got := functions(old, err); !slices.Equal(got, []uint64{1}) {
+	if got := functionsOf(t)(old, err); !slices.Equal(got, []uint64{1}) {
 		t.Errorf("cursor that had begun: got functions %d, want [1]", got)
 	}
-}
-
-// sizes notes how much is read at once.
-type sizes struct {
-	fs.FS
-	most *int
-}
-
-type sizedFile struct {
-	fs.File
-	most *int
-}
-
-func (s sizes) Open(name string) (fs.File, error) {
-	f, err := s.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return sizedFile{f, s.most}, nil
-}
-
-func (f sizedFile) ReadAt(p []byte, off int64) (int, error) {
-	*f.most = max(*f.most, len(p))
-	return f.File.(io.ReaderAt).ReadAt(p, off)
 }
 
 // The size of the buffer says how much is read at once, plain and compressed.
@@ -213,14 +175,14 @@ func TestReadBuffer(t *testing.T) {
 		{"compressed", restartable(t, random.Bytes(), 1<<20), 0, true, 64 << 10, 64 << 10},
 		{"compressed small", restartable(t, random.Bytes(), 1<<20), 4096, true, 4096, 4096},
 	} {
-		most := 0
+		var read reads
 		src := source(Events, x.text, x.zip)
-		src.FS = sizes{src.FS, &most}
+		src.FS = counting{src.FS, &read}
 		r, err := Open(t.Context(), src, &Options{Buffer: x.buffer})
 		if err != nil {
 			t.Fatal(err)
 		}
-		most = 0
+		read = reads{}
 		c, err := r.Cursor(t.Context(), Events)
 		if err != nil {
 			t.Fatal(err)
@@ -237,8 +199,8 @@ func TestReadBuffer(t *testing.T) {
 		if n != want || c.Err() != nil {
 			t.Errorf("%s: got %d records, error %v, want %d", x.name, n, c.Err(), want)
 		}
-		if most < x.least || most > x.most {
-			t.Errorf("%s: %d bytes were read at once, want %d to %d", x.name, most, x.least, x.most)
+		if read.most < x.least || read.most > x.most {
+			t.Errorf("%s: %d bytes were read at once, want %d to %d", x.name, read.most, x.least, x.most)
 		}
 	}
 }
