@@ -39,7 +39,7 @@ func (k *kept) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {
 	case k.room != nil:
 		n, err := h.ReadAt(p, off)
 		if off != k.to || k.room.Add(-int64(n)) < 0 {
-			k.room = nil
+			k.room, k.blocks = nil, nil // a part is kept as a whole or not at all
 		} else if n > 0 {
 			k.blocks = append(k.blocks, append([]byte(nil), p[:n]...))
 			k.to += int64(n)

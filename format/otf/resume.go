@@ -22,11 +22,13 @@ func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int
 	if !ok || err != nil {
 		return false, err
 	}
-	whole := sel
-	whole.From, whole.Stacks, whole.Links = math.MinInt64, false, trace.SelectedLinks
-	return d.attempt(ctx, whole, func(w int) format.Sink {
+	// What is open at the snapshots comes from these: the events before them are not read.
+	ask := sel
+	ask.From, ask.Stacks, ask.Links = math.MinInt64, false, trace.SelectedLinks
+	behind := trace.Selection{From: d.clock.model(at), To: math.MaxInt64, Links: trace.AllLinks}
+	return d.attempt(ctx, ask, func(w int) format.Sink {
 		s := sink(w)
-		return &resumed{Sink: format.Trim(d.defs, trace.Selection{From: d.clock.model(at), To: math.MaxInt64, Links: trace.AllLinks}, s), whole: s}
+		return &resumed{Sink: format.Trim(d.defs, behind, s), whole: s}
 	}, &at)
 }
 

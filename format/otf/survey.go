@@ -301,7 +301,7 @@ type timeBounds struct {
 // endBytes is how much of a file's beginning and end is surveyed to know its times, if there is one.
 const endBytes = 4 << 10
 
-// surveyEnds finds them without reading what is between.
+// surveyEnds finds the time bounds of the trace in the beginnings and the ends of its files.
 func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 	if d.bounds != nil {
 		return *d.bounds, nil
