@@ -36,6 +36,8 @@ type decoder struct {
 	// indexed says that all files have been looked through.
 	indexed bool
 	bounds  *timeBounds // what surveyEnds found
+	// complete are the surveys of those files that surveyEnds looked at as a whole.
+	complete map[surveyedFile]survey
 	// trying: nothing is known of the files' order yet, and other scans run at the
 	// same time (see try).
 	trying bool

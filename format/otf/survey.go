@@ -28,6 +28,7 @@ type survey struct {
 	begun    bool  // there is a time and a process
 	from     int64 // where the records begin that were looked at, if they were searched for
 	kept     *kept // bytes of the file that the pass read
+	complete bool  // the whole file was looked at
 }
 
 // Prepare looks at the beginnings and the ends of the files, and through all of them if something
@@ -52,10 +53,15 @@ func (d *decoder) survey(ctx context.Context) error {
 	return nil
 }
 
+// surveyedFile names a file of a trace.
+type surveyedFile struct {
+	id   uint32
+	part Part
+}
+
 // surveyed is a file, and what was found in it; the stream is nil if there is no such file.
 type surveyed struct {
-	id    uint32
-	part  Part
+	surveyedFile
 	s     *stream
 	found survey
 }
@@ -71,7 +77,10 @@ func (d *decoder) index(ctx context.Context) error {
 	d.files, d.any = nil, false
 	d.count, d.first, d.last = 0, 0, 0
 	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
-		return surveyFile(ctx, s, math.MaxUint64)
+		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
+			return f, nil
+		}
+		return surveyWhole(ctx, s)
 	}, func(x surveyed) error {
 		switch {
 		case x.s != nil:
@@ -100,7 +109,9 @@ func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*
 	quiet := d.r.quiet()
 	var files []surveyed
 	for _, id := range streams {
-		files = append(files, surveyed{id: id, part: Snapshots}, surveyed{id: id, part: Statistics}, surveyed{id: id, part: Events})
+		for _, part := range []Part{Snapshots, Statistics, Events} {
+			files = append(files, surveyed{surveyedFile: surveyedFile{id, part}})
+		}
 	}
 	return pipeline.Run(ctx, d.opt.Cores(), func() (x surveyed, ok bool, err error) {
 		if ok = len(files) > 0; ok {
@@ -166,6 +177,13 @@ func (d *decoder) take(f survey, s *stream) error {
 	f.process = nil
 	d.files = append(d.files, f)
 	return nil
+}
+
+// surveyWhole surveys all of a file.
+func surveyWhole(ctx context.Context, s *stream) (survey, error) {
+	f, err := surveyFile(ctx, s, math.MaxUint64)
+	f.complete = err == nil
+	return f, err
 }
 
 // surveyFile goes through the state lines of a file, up to the first record at or after a time.
@@ -307,12 +325,16 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 		return *d.bounds, nil
 	}
 	e := timeBounds{trusted: true}
+	d.complete = map[surveyedFile]survey{}
 	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) { return surveyEnds(ctx, s) }, func(x surveyed) error {
 		if x.s == nil {
 			e.trusted = e.trusted && x.part != Events
 			return nil
 		}
 		f := x.found
+		if f.complete {
+			d.complete[x.surveyedFile] = f
+		}
 		e.size += x.s.t.h.Size
 		e.trusted = e.trusted && f.begun && d.usual(&f) && f.last <= math.MaxInt64/4
 		if f.any {
@@ -333,13 +355,13 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	size := s.t.h.Size
 	if size <= 4*endBytes || s.t.zip != nil {
-		return surveyFile(ctx, s, math.MaxUint64)
+		return surveyWhole(ctx, s)
 	}
 	var tail int64
 	buf := make([]byte, endBytes)
 	for back := int64(endBytes); ; back *= 4 {
 		if back >= size {
-			return surveyFile(ctx, s, math.MaxUint64)
+			return surveyWhole(ctx, s)
 		}
 		at, _, err := s.t.timeAfter(size-back, size, buf)
 		if err != nil {
@@ -397,6 +419,9 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 	d.r.progress = newProgress(d.opt, int64(2*part*share*float64(whole.size))) // they are read twice
 	room := newKeepRoom()
 	err = d.surveyFiles(ctx, streams, func(s *stream) (f survey, err error) {
+		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
+			return f, nil
+		}
 		var at int64
 		if later {
 			if err := s.t.search(from); err != nil {
