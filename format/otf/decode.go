@@ -356,7 +356,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 			f.enough = enough
 		}
 		if x.from > 0 {
-			s.t.again(x.from)
+			s.t.readFrom(x.from)
 			return f, nil
 		}
 		// What a leave closes may depend on all that is before.

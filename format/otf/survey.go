@@ -336,7 +336,7 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 			d.complete[x.surveyedFile] = f
 		}
 		e.size += x.s.t.h.Size
-		e.trusted = e.trusted && f.begun && d.usual(&f) && f.last <= math.MaxInt64/4
+		e.trusted = e.trusted && f.begun && d.trustworthy(&f) && f.last <= math.MaxInt64/4
 		if f.any {
 			if !e.any {
 				e.first, e.any = f.first, true
@@ -377,7 +377,7 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 		f.begun = false // nothing is known of the time of the first record
 		return f, err
 	}
-	s.t.again(tail)
+	s.t.readFrom(tail)
 	s.begun, s.process = false, 0
 	end, err := surveyFile(ctx, s, math.MaxUint64)
 	if err != nil || !end.any || end.first < f.last {
@@ -439,7 +439,7 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 			return nil
 		}
 		f := x.found
-		ok = ok && f.begun && d.usual(&f)
+		ok = ok && f.begun && d.trustworthy(&f)
 		f.process = nil
 		list = append(list, f)
 		return nil
@@ -447,9 +447,9 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 	return list, ok && err == nil, err
 }
 
-// usual tells whether all that was looked at of a file is in the order of time, of processes that the
+// trustworthy tells whether all that was looked at of a file is in the order of time, of processes that the
 // master file lists for the stream, and without leaves that do not say what they leave.
-func (d *decoder) usual(f *survey) bool {
+func (d *decoder) trustworthy(f *survey) bool {
 	for p := range f.process {
 		if home, listed := d.r.master.Stream(uint32(p)); !listed || home != f.id {
 			return false

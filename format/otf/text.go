@@ -344,13 +344,13 @@ func (t *text) search(from uint64) error {
 			hi = mid
 		}
 	}
-	t.again(lo)
+	t.readFrom(lo)
 	return nil
 }
 
-// again reads from a place of a file that is not compressed to its end, little at first: only a part
+// readFrom reads from a place of a file that is not compressed to its end, little at first: only a part
 // of that may be wanted.
-func (t *text) again(off int64) {
+func (t *text) readFrom(off int64) {
 	t.read, t.stop, t.base, t.few = off, t.h.Size, off, 4*window
 	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
 }
