@@ -239,6 +239,9 @@ type AttributeDef struct {
 	Name string `json:"name"`
 	Type Type   `json:"type,omitempty"`
 	Doc  string `json:"doc,omitempty"`
+	// Reserved says that an operation has defined the attribute before it knows whether an event
+	// gets it. Where no event has it, a format may leave out the definition.
+	Reserved bool `json:"-"`
 }
 
 // KindDef is a kind that the trace declares itself. Two kinds are the same if

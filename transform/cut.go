@@ -110,7 +110,7 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 			return uint32(i)
 		}
 	}
-	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc})
+	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
 // before reads the trace up to the window.

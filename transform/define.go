@@ -6,16 +6,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// table names a table of definitions.
+// table names a table of definitions. Entries that others refer to come first: they keep their order.
 type table int
 
 const (
 	noTable table = iota
-	locations
 	groups
+	locations
 	regions
-	communicators
 	sets
+	communicators
 	metrics
 	resources
 	attributes
@@ -79,7 +79,7 @@ func (m *definer) length(t table) int { return m.tables[t].Len() }
 
 // all copies every entry that has not been copied yet, in the order of the tables.
 func (m *definer) all() {
-	for t := locations; t < tableCount; t++ {
+	for t := groups; t < tableCount; t++ {
 		for i := range m.length(t) {
 			m.of(t, uint32(i))
 		}
@@ -277,6 +277,9 @@ func (m *definer) members(s *trace.Set) {
 		}
 	case "metrics":
 	case "ranks":
+		if m.into.whole {
+			break // the locations that communicate are the same, in their order
+		}
 		var all []int64
 		for i := range m.src.Sets.Len() {
 			if x := m.src.Sets.At(uint32(i)); x.Kind == "communicating locations" {

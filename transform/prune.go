@@ -46,7 +46,7 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		}
 	}
 	if what == PruneSignals {
-		for t := locations; t < tableCount; t++ {
+		for t := groups; t < tableCount; t++ {
 			for i := range used.length(t) {
 				if t != metrics || d.Defs().Metrics.At(uint32(i)).Kind != trace.SignalMetric {
 					used.of(t, uint32(i))
@@ -61,7 +61,7 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		p.definer.into.whole = true
 		defs.Native, defs.Rename, defs.Retimed, defs.Mended = src.Native, src.Rename, src.Retimed, src.Mended
 	}
-	for t := locations; t < tableCount; t++ {
+	for t := groups; t < tableCount; t++ {
 		for i, x := range used.index[t] {
 			if x != unmapped {
 				p.definer.of(t, uint32(i))

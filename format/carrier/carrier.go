@@ -79,8 +79,9 @@ var tables = []table{
 const OpaqueLimit = 4 << 10
 
 // definitions are the texts that carry all definitions of d. The keys of the pairs are unique
-// ("region.3"). tooLong counts opaque records beyond OpaqueLimit, which are left out.
-func definitions(d *trace.Definitions, rows *Rows) (pairs []Pair, tooLong int64) {
+// ("region.3"). Reserved attributes from the index used on are left out. tooLong counts opaque records
+// beyond OpaqueLimit, which are left out, too.
+func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
 	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d)})
 	pairs = append(pairs, Pair{"trace", string(h)})
 	for _, t := range tables {
@@ -88,6 +89,9 @@ func definitions(d *trace.Definitions, rows *Rows) (pairs []Pair, tooLong int64)
 			v := t.get(d, i)
 			if o, ok := v.(*trace.Opaque); ok && len(o.Data) > OpaqueLimit {
 				tooLong++
+				continue
+			}
+			if a, ok := v.(*trace.AttributeDef); ok && a.Reserved && i >= used {
 				continue
 			}
 			b, err := json.Marshal(v)

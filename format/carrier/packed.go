@@ -25,7 +25,17 @@ const magic = "weft\x02"
 // packed the trace's rows; it may be nil. tooLong counts opaque records beyond [OpaqueLimit], which
 // are left out.
 func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
-	pairs, tooLong := definitions(d, rows)
+	return packed(d, rows, d.Attributes.Len(), extra)
+}
+
+// PackUsed returns what [Pack] returns for a trace whose events use no attributes but the first used
+// ones: the others that are reserved are left out.
+func PackUsed(d *trace.Definitions, used int) (data []byte, tooLong int64) {
+	return packed(d, nil, used, nil)
+}
+
+func packed(d *trace.Definitions, rows *Rows, used int, extra []Pair) (data []byte, tooLong int64) {
+	pairs, tooLong := definitions(d, rows, used)
 	var text bytes.Buffer
 	for _, p := range append(pairs, extra...) {
 		fmt.Fprintf(&text, "%s %s\n", p.Key, p.Value)

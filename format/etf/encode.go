@@ -538,7 +538,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		if e.Plain {
 			e.attributePairs(c)
 		} else {
-			e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), e.Defs, c)
+			e.pairs = e.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), c)
 		}
 		for i, p := range e.pairs {
 			if i > 0 {
@@ -590,7 +590,7 @@ func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 	if e.pairs = e.pairs[:0]; e.Plain {
 		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)
 	} else {
-		e.pairs = carrier.AppendAttrs(e.pairs, e.Defs, c)
+		e.pairs = e.AppendAttrs(e.pairs, c)
 	}
 	return e.pairs
 }
@@ -644,7 +644,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 		}
 		r.Attrs = append(r.Attrs, Attr{carryKey, place})
 		e.pairs = carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), c.Ref())
-		e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
+		e.pairs = e.AppendRow(e.pairs, c)
 	}
 	for _, p := range e.pairs {
 		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})

@@ -478,7 +478,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		}
 		return e.w.Write(r)
 	}
-	e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
+	e.pairs = e.AppendRow(e.pairs, c)
 	e.carry()
 	return e.w.Write(r)
 }

@@ -159,6 +159,27 @@ type Encoder struct {
 	Mul     int64 // a tick is Mul × 10^-Scale units, if Exact
 	Scale   int32
 	Exact   bool
+	used    int // attributes that events may have: the greatest index, and one
+}
+
+// AppendAttrs appends the pairs of an event's attributes ([carrier.AppendAttrs]).
+func (e *Encoder) AppendAttrs(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
+	e.uses(c)
+	return carrier.AppendAttrs(pairs, e.Defs, c)
+}
+
+// AppendRow appends the pairs of an event's operands and attributes ([carrier.AppendRow]).
+func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
+	e.uses(c)
+	return carrier.AppendRow(pairs, e.Defs, c)
+}
+
+// uses notes the attributes of an event.
+func (e *Encoder) uses(c *trace.Cursor) {
+	keys, _ := c.Attrs()
+	for _, k := range keys {
+		e.used = max(e.used, int(k)+1)
+	}
 }
 
 // CarryDefinitions hands the pieces of all definitions to put, if the trace is not to be plain, and
@@ -168,7 +189,7 @@ func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text stri
 	if e.Plain {
 		return nil
 	}
-	data, tooLong := carrier.Pack(e.Defs, nil)
+	data, tooLong := carrier.PackUsed(e.Defs, e.used)
 	loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
 	for _, p := range carrier.Texts(data, "") {
 		if err := put(p.Key, p.Value); err != nil {
