@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -569,32 +570,9 @@ func (c *copier) copyThumbnail() error {
 	return err
 }
 
-// name says the names of the files. Files of an older trace of the same name that would be read
-// with the new one are removed.
+// name says the names of the files.
 func (c *copier) name(n names) {
-	made := map[string]bool{}
-	for _, w := range c.writers {
-		for _, p := range w.parts {
-			if p != nil {
-				made[p.name] = true
-			}
-		}
-		w.name(n)
-	}
-	ids := append([]uint32{0}, c.master.Streams()...)
-	if old, err := ReadMaster(format.FileSource(c.stub+".otf"), nil); err == nil {
-		ids = append(ids, old.Streams()...) // of the trace that is replaced
-	}
-	for _, id := range ids {
-		for part := range numParts {
-			for _, z := range []string{"", ".z"} {
-				if name := fileName(c.stub, id, part) + z; !made[name] {
-					made[name] = true
-					n.Remove(name)
-				}
-			}
-		}
-	}
+	nameTrace(n, c.stub, c.master, maps.Values(c.writers))
 	if name := c.stub + thumbnailSuffix; c.thumb != "" {
 		n.Rename(c.thumb, name)
 	} else {

@@ -478,3 +478,55 @@ func TestMessageMatchingPeer(t *testing.T) {
 		t.Errorf("found %d sends and %d keys, want some", sends, len(keys))
 	}
 }
+
+// Stream 0 is that of global definitions and markers.
+func TestStreamZero_2_1(t *testing.T) {
+	w := NewStreamWriter(filepath.Join(t.TempDir(), "x"), 0, nil)
+	const want = "Enter in stream 0: found a record of a process, expected definitions and markers alone there"
+	if err := w.Write(&Record{Type: Enter, Process: 1, Time: 5}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := errors.Join(w.Write(&Record{Type: DefMarker, Token: 1, Text: "m"}), w.Write(&Record{Type: Marker, Token: 1, Process: 1, Time: 5}), w.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A trace that takes the place of another one has none of its files.
+func TestCreateOverOlderTrace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x")
+	write := func(opt *WriterOptions, records ...*Record) {
+		t.Helper()
+		w := Create(name, opt)
+		for _, r := range records {
+			if err := w.Write(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enter := func(process uint64) *Record { return &Record{Type: Enter, Process: process, Time: 5, Token: 1} }
+	write(nil, enter(1), enter(2), &Record{Type: EnterSnapshot, Process: 2, Time: 6, Token: 1}, &Record{Type: FunctionSummary, Process: 1, Time: 6})
+	if err := os.WriteFile(name+".thumb", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	write(&WriterOptions{Level: 4}, enter(1))
+	var got []string
+	for _, path := range glob(t, name+".*") {
+		got = append(got, filepath.Base(path))
+	}
+	if want := []string{"x.1.events.z", "x.otf"}; !slices.Equal(got, want) {
+		t.Errorf("found the files %v, expected %v", got, want)
+	}
+}
+
+// glob returns the paths of a pattern in order.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}

@@ -60,8 +60,9 @@ type StreamWriter struct {
 	err   error // of the first write that failed
 }
 
-// NewStreamWriter makes a writer for the stream of this number, 0 for global
-// definitions and markers, of the trace whose files begin with stub.
+// NewStreamWriter makes a writer for the stream of this number, of the trace whose files begin with
+// stub. Stream 0 takes global definitions and markers; other records are an error there, as no
+// reader looks for them.
 func NewStreamWriter(stub string, id uint32, opt *WriterOptions) *StreamWriter {
 	w := &StreamWriter{stub: stub, id: id}
 	if opt != nil {
@@ -146,6 +147,9 @@ func (w *StreamWriter) copy(r *Record) error {
 		return err
 	}
 	part := r.Part()
+	if w.id == 0 && part != Definitions && part != Markers {
+		return fmt.Errorf("%s in stream 0: found a record of a process, expected definitions and markers alone there", r.Type)
+	}
 	if w.opt.InlineSnapshots && part == Snapshots {
 		part = Events
 	}

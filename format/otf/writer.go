@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"iter"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -169,7 +171,7 @@ func (w *Writer) Flush() error {
 }
 
 // Close writes what is left, the master file too, and gives all files their
-// names.
+// names. Files of an older trace of the same name go.
 func (w *Writer) Close() error {
 	defer w.Abort()
 	for _, s := range w.streams {
@@ -185,10 +187,37 @@ func (w *Writer) Close() error {
 	if _, err := w.master.WriteTo(out); err != nil {
 		return err
 	}
-	for _, s := range w.streams {
-		s.name(out)
-	}
+	out.Remove(w.stub + thumbnailSuffix)
+	nameTrace(out, w.stub, w.master, maps.Values(w.streams))
 	return out.Commit()
+}
+
+// nameTrace adds the names of the files of a whole trace but for the thumbnail. Files of an older trace of the same name,
+// which would be read with the new one, are removed.
+func nameTrace(n names, stub string, master *MasterControl, writers iter.Seq[*StreamWriter]) {
+	written := map[string]bool{}
+	for w := range writers {
+		for _, p := range w.parts {
+			if p != nil {
+				written[p.name] = true
+			}
+		}
+		w.name(n)
+	}
+	ids := append([]uint32{0}, master.Streams()...)
+	if old, err := ReadMaster(format.FileSource(stub+".otf"), nil); err == nil {
+		ids = append(ids, old.Streams()...)
+	}
+	for _, id := range ids {
+		for part := range numParts {
+			for _, z := range []string{"", ".z"} {
+				if name := fileName(stub, id, part) + z; !written[name] {
+					written[name] = true
+					n.Remove(name)
+				}
+			}
+		}
+	}
 }
 
 // Abort removes what was written. It does nothing after Close.
