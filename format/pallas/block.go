@@ -1,6 +1,7 @@
 package pallas
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,9 +27,29 @@ type blockReader struct {
 	// What the latest block took: the next one is guessed to take about as much for a value.
 	size, count uint64
 	asTool      bool // the last time of a block is taken as it is stored, though it is known exactly
+	// While keeping, blocks that are read are kept in kept, as long as there is room: looking for the
+	// wanted times reads them, and delivering the events reads them again.
+	keeping bool
+	kept    map[keptBlock][]byte
+	room    int // bytes
 }
 
-func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p} }
+// keptBlock names a block of a file that is open.
+type keptBlock struct {
+	d      *dataFile
+	offset uint64
+}
+
+// keepBytes is how many bytes of blocks a reader keeps at most.
+const keepBytes = 32 << 20
+
+func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p, room: keepBytes} }
+
+// forget drops the blocks that were kept and not read again.
+func (r *blockReader) forget() {
+	clear(r.kept)
+	r.room = keepBytes
+}
 
 // close frees what decompression needs.
 func (r *blockReader) close() {
@@ -101,10 +122,24 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 
 // load reads the bytes of a block.
 func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
+	key := keptBlock{d, x.Offset}
+	if b, ok := r.kept[key]; ok {
+		if !r.keeping {
+			delete(r.kept, key)
+		}
+		return b, nil
+	}
 	err = d.with(func(f format.DataFile, size int64) error {
 		b, err = r.loadFrom(f, size, d.path, x)
 		return err
 	})
+	if r.keeping && err == nil && len(b) <= r.room {
+		if r.kept == nil {
+			r.kept = map[keptBlock][]byte{}
+		}
+		r.room -= len(b)
+		r.kept[key] = bytes.Clone(b)
+	}
 	return b, err
 }
 
@@ -115,7 +150,7 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	// Most blocks are small: one read gets length and data.
 	guess := 8*x.Count + 64
 	if r.count > 0 {
-		guess = min(guess, r.size*x.Count/r.count*9/8+64)
+		guess = min(guess, r.size*x.Count/r.count*33/32+32)
 	}
 	guess = min(guess, uint64(size)-x.Offset)
 	r.packed = slices.Grow(r.packed[:0], int(guess))[:guess]

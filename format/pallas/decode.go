@@ -320,6 +320,9 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	x.ascending = g.sound() && t.ascending()
+	// Of whole traces nothing is kept: that costs more than to read a file again that is in memory.
+	x.r.keeping = x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Location != nil
+	defer func() { x.r.keeping = false }()
 	if x.careful {
 		x.begin(g) // what is wrong with blocks shows again
 		back, err := x.goesBack(ctx)
@@ -401,6 +404,7 @@ func (x *threadReader) over(times []uint64) bool {
 func (x *threadReader) drop() {
 	x.stop()
 	x.t.Close()
+	x.r.forget()
 	x.t, x.x, x.lists, x.sorted = nil, nil, nil, nil
 }
 
