@@ -96,9 +96,11 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		{"otf2", "one of four locations", format.GlobalOrder, ofOne, 0.27},
 		{"otf2", "profile of 0.1 %", parallel, stacks, 0.55},
 		{"otf2", "everything", format.GlobalOrder, everything, 1.01},
-		{"pallas", "one of four locations", format.GlobalOrder, ofOne, 0.60},
-		{"pallas", "profile of 0.1 %", parallel, stacks, 0.70},
-		{"pallas", "everything, parallel", parallel, everything, 1.20},
+		{"pallas", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.035},
+		{"pallas", "10 % of the time", format.GlobalOrder, small(0.1), 0.10},
+		{"pallas", "one of four locations", format.GlobalOrder, ofOne, 0.15},
+		{"pallas", "profile of 0.1 %", parallel, stacks, 0.35},
+		{"pallas", "everything, parallel", parallel, everything, 0.55},
 	} {
 		t.Run(x.format+" "+x.what, func(t *testing.T) {
 			src, size := traces[x.format]()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
@@ -162,4 +163,44 @@ func (s *source) text(n uint64) string {
 		return string(b)
 	}
 	return string(b[:n-1])
+}
+
+// smallFiles keeps files of a thread's events that were read as a whole until they are read again:
+// the extent of a trace is looked for before its events are read.
+type smallFiles struct {
+	mu   sync.Mutex
+	data map[string][]byte
+	size int
+}
+
+// smallBytes is how many bytes smallFiles keeps at most.
+const smallBytes = 4 << 20
+
+// keep keeps the file of s if all of it is there.
+func (k *smallFiles) keep(name string, s *source) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s.base > 0 || len(s.b) < s.size || k.size+s.size > smallBytes {
+		return
+	}
+	if k.data == nil {
+		k.data = map[string][]byte{}
+	}
+	if k.data[name] == nil {
+		k.data[name] = s.b
+		k.size += s.size
+	}
+}
+
+// take returns the file of this name, which is kept no longer; nil if it is not there.
+func (k *smallFiles) take(name, path string) *source {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b := k.data[name]
+	if b == nil {
+		return nil
+	}
+	delete(k.data, name)
+	k.size -= len(b)
+	return &source{path: path, b: b, size: len(b)}
 }

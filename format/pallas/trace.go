@@ -38,6 +38,7 @@ type Trace struct {
 	blocks   blockCache
 	loaded   threadCache
 	files    openFiles
+	small    smallFiles
 }
 
 // opened is something that is loaded once.
@@ -241,14 +242,20 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	if a.Trace.ABI == 17 {
 		open = load // it may have to be read twice
 	}
-	s, err := open(a.Trace.src, name, path)
-	if err != nil {
-		return nil, err
+	s := a.Trace.small.take(name, path)
+	if s == nil {
+		var err error
+		if s, err = open(a.Trace.src, name, path); err != nil {
+			return nil, err
+		}
 	}
 	if s.f != nil {
 		defer s.f.Close()
 	}
 	t, bad := parseThread(s, a.Trace.ABI, wanted)
+	if wanted == threadEvents && bad == nil {
+		a.Trace.small.keep(name, s)
+	}
 	t.ID, t.Archive = id, a
 	t.size = int64(s.size)
 	// The trace's list of open files knows these, and not the thread.
