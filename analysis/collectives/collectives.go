@@ -141,6 +141,9 @@ func Needs(k trace.Kind) bool {
 
 // Batch takes events, of one location or mixed, those of each location in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
+	if !slices.ContainsFunc(b.Kind, Needs) {
+		return nil
+	}
 	for c := b.Cursor(); c.Next(); {
 		if !Needs(c.Kind()) {
 			continue

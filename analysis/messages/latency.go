@@ -53,11 +53,12 @@ type latencies struct {
 	pairs map[pair]*transfer
 }
 
-func (l *latencies) add(at pair, send, recv int64) {
+// add counts a message of the pair whose times are in pair.
+func (l *latencies) add(pair *transfer, send, recv int64) {
 	took := durations.Between(send, recv)
 	l.all.add(took)
 	l.times.Add(took)
-	l.pair(at).add(took)
+	pair.add(took)
 }
 
 func (l *latencies) pair(at pair) *transfer {

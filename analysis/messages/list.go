@@ -93,7 +93,7 @@ func (p *Part) phase(c *trace.Cursor) error {
 }
 
 // alone ends a message whose other end nobody knows.
-func (p *Part) alone(n node) error {
+func (p *Part) alone(n *node) error {
 	if n.message == nil {
 		return nil
 	}

@@ -62,44 +62,6 @@ type Pair struct {
 	Sent, Received      int64
 }
 
-// none is no node.
-const none = -1
-
-type pair struct{ source, destination uint32 }
-
-// channel is what the messages that may be one share: a pair, and a communicator
-// where the format has those.
-type channel struct {
-	pair
-	communicator uint64
-}
-
-type queueKey struct {
-	channel
-	tag  int64
-	recv bool
-}
-
-type listKey struct {
-	channel
-	recv bool
-}
-
-// list is the first and last node of a list.
-type list struct{ first, last int32 }
-
-// node is a send or receive that waits for its other end.
-type node struct {
-	time, tag int64
-	bytes     uint64
-	// prev and next link the ends that wait for one pair of locations, after
-	// those with the same tag; all are in order of arrival. seq is that order.
-	prev, next, after int32
-	moment            int32 // of a send: where in time it is
-	seq               int64
-	message           *open // if messages are listed
-}
-
 type cell struct {
 	count int64
 	bytes uint64
@@ -115,13 +77,13 @@ type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
-	nodes  []node
-	free   []int32
-	queues map[queueKey]list
-	lists  map[listKey]list
-	seq    int64
+	nodes         []node
+	free          []int32
+	conversations map[channel]*conversation
+	recent        []*recent // by location
+	seq           int64
 
-	matrix     map[pair]cell
+	matrix     map[pair]*cell
 	sent       cell
 	received   cell
 	matched    cell  // those that are sent in the window
@@ -142,7 +104,7 @@ type Part struct {
 
 // New makes an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	p := &Part{defs: d, opt: opt, queues: map[queueKey]list{}, lists: map[listKey]list{}, matrix: map[pair]cell{}, ordered: true}
+	p := &Part{defs: d, opt: opt, conversations: map[channel]*conversation{}, matrix: map[pair]*cell{}, ordered: true}
 	if opt.Window != nil && opt.Bins > 0 {
 		p.bins = newBins(*opt.Window, opt.Bins)
 	}
@@ -186,9 +148,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 			n.message = p.begin(&c, &n, peer)
 		}
 		if k.IsSend() {
-			err = p.send(channel{pair{c.Location(), peer}, c.Op(1)}, n)
+			err = p.send(channel{pair{c.Location(), peer}, c.Op(1)}, &n)
 		} else {
-			err = p.recv(channel{pair{peer, c.Location()}, c.Op(1)}, n)
+			err = p.recv(channel{pair{peer, c.Location()}, c.Op(1)}, &n)
 		}
 		if err != nil {
 			return err
@@ -200,22 +162,27 @@ func (p *Part) Batch(b *trace.Batch) error {
 // Links are no messages.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-func (p *Part) send(at channel, n node) error {
+func (p *Part) send(at channel, n *node) error {
+	c := p.conversation(at, false)
 	if p.opt.Window.Has(n.time) {
 		p.sent.add(n.bytes)
-		x := p.matrix[at.pair]
-		x.add(n.bytes)
-		p.matrix[at.pair] = x
+		if c.sent == nil {
+			if c.sent = p.matrix[at.pair]; c.sent == nil {
+				c.sent = &cell{}
+				p.matrix[at.pair] = c.sent
+			}
+		}
+		c.sent.add(n.bytes)
 		p.sizes.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
 			b.Sent++
 			b.SentBytes = durations.SumBytes(b.SentBytes, n.bytes)
 		}
 	}
-	return p.meet(at, n, false)
+	return p.meet(c, n, false)
 }
 
-func (p *Part) recv(at channel, n node) error {
+func (p *Part) recv(at channel, n *node) error {
 	if p.opt.Window.Has(n.time) {
 		p.received.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
@@ -223,41 +190,42 @@ func (p *Part) recv(at channel, n node) error {
 			b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, n.bytes)
 		}
 	}
-	return p.meet(at, n, true)
+	return p.meet(p.conversation(at, true), n, true)
 }
 
 // add counts a message.
 func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
 // meet pairs an end with the oldest one that fits, or lets it wait.
-func (p *Part) meet(at channel, n node, recv bool) error {
-	if at.source == trace.NoRef || at.destination == trace.NoRef {
+func (p *Part) meet(c *conversation, n *node, recv bool) error {
+	if c.at.source == trace.NoRef || c.at.destination == trace.NoRef {
 		return p.alone(n) // nothing can be said to fit
 	}
-	other := p.oldest(at, n.tag, !recv)
+	others, own := c.sides(recv)
+	other := p.oldest(others, n.tag)
 	if other == none {
 		if p.streaming() && !recv {
 			n.moment = p.pending.wait(n.time)
 		}
-		p.wait(at, n, recv)
+		p.wait(own, n)
 		return nil
 	}
 	o := p.nodes[other]
-	p.remove(at, other, !recv)
-	send, received := n, o
+	p.remove(others, other)
+	send, received := n, &o
 	if recv {
-		send, received = o, n
+		send, received = &o, n
 	}
 	if p.opt.Pair != nil {
-		p.opt.Pair(Pair{at.source, at.destination, send.time, received.time})
+		p.opt.Pair(Pair{c.at.source, c.at.destination, send.time, received.time})
 	}
-	return p.match(at.pair, send, received)
+	return p.match(c, send, received)
 }
 
 // streaming reports whether pending messages are followed as they come.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
-func (p *Part) match(at pair, send, recv node) error {
+func (p *Part) match(c *conversation, send, recv *node) error {
 	if p.opt.Window.Has(recv.time) {
 		p.partners++
 	}
@@ -270,7 +238,10 @@ func (p *Part) match(at pair, send, recv node) error {
 			p.early++
 		}
 		if p.latencies != nil {
-			p.latencies.add(at, send.time, recv.time)
+			if c.took == nil {
+				c.took = p.latencies.pair(c.at.pair)
+			}
+			p.latencies.add(c.took, send.time, recv.time)
 		}
 	}
 	switch {
@@ -280,87 +251,6 @@ func (p *Part) match(at pair, send, recv node) error {
 		p.pending.arrive(send.moment, recv.time, send.bytes)
 	}
 	return p.pair(send.message, recv.message)
-}
-
-// oldest is the end that waits longest for a pair of locations and a tag.
-func (p *Part) oldest(at channel, tag int64, recv bool) int32 {
-	if tag == -1 {
-		if l, ok := p.lists[listKey{at, recv}]; ok {
-			return l.first
-		}
-		return none
-	}
-	best := int32(none)
-	for _, t := range [2]int64{tag, -1} {
-		l, ok := p.queues[queueKey{at, t, recv}]
-		if ok && (best == none || p.nodes[l.first].seq < p.nodes[best].seq) {
-			best = l.first
-		}
-	}
-	return best
-}
-
-func (p *Part) wait(at channel, n node, recv bool) {
-	p.seq++
-	n.seq, n.prev, n.next, n.after = p.seq, none, none, none
-	var i int32
-	if f := len(p.free); f > 0 {
-		i, p.free = p.free[f-1], p.free[:f-1]
-	} else {
-		p.nodes = append(p.nodes, node{})
-		i = int32(len(p.nodes) - 1)
-	}
-	k := listKey{at, recv}
-	l, ok := p.lists[k]
-	if ok {
-		n.prev = l.last
-		p.nodes[l.last].next = i
-	} else {
-		l.first = i
-	}
-	l.last = i
-	p.lists[k] = l
-	q := queueKey{at, n.tag, recv}
-	l, ok = p.queues[q]
-	if ok {
-		p.nodes[l.last].after = i
-	} else {
-		l.first = i
-	}
-	l.last = i
-	p.queues[q] = l
-	p.nodes[i] = n
-}
-
-// remove takes an end out of its lists; it is the first of its tag.
-func (p *Part) remove(at channel, i int32, recv bool) {
-	n := &p.nodes[i]
-	k := listKey{at, recv}
-	l := p.lists[k]
-	if n.prev != none {
-		p.nodes[n.prev].next = n.next
-	} else {
-		l.first = n.next
-	}
-	if n.next != none {
-		p.nodes[n.next].prev = n.prev
-	} else {
-		l.last = n.prev
-	}
-	if l.first == none {
-		delete(p.lists, k)
-	} else {
-		p.lists[k] = l
-	}
-	q := queueKey{at, n.tag, recv}
-	if n.after == none {
-		delete(p.queues, q)
-	} else {
-		l = p.queues[q]
-		l.first = n.after
-		p.queues[q] = l
-	}
-	p.free = append(p.free, i)
 }
 
 // Merge adds another part of the same trace, which must have seen other
@@ -403,12 +293,15 @@ func (p *Part) Merge(o *Part) error {
 	p.mismatched += o.mismatched
 	p.intervals = append(p.intervals, o.intervals...)
 	maps.Copy(p.matrix, o.matrix)
-	for k, l := range o.lists {
-		for i := l.first; i != none; i = o.nodes[i].next {
-			n := o.nodes[i]
-			n.moment = none
-			if err := p.meet(k.channel, n, k.recv); err != nil {
-				return err
+	for at, c := range o.conversations {
+		for _, recv := range [2]bool{false, true} {
+			_, own := c.sides(recv)
+			for i := own.first; i != none; i = o.nodes[i].next {
+				n := o.nodes[i]
+				n.moment = none
+				if err := p.meet(p.conversation(at, recv), &n, recv); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -25,11 +25,19 @@ const maxSizes = 1024
 
 // sizes counts messages by size: by their bytes, or by how many bits those have.
 type sizes struct {
-	exact  map[uint64]cell
+	exact  map[uint64]*cell
 	powers *[65]cell
+	last   uint64
+	latest *cell // of size last in exact, nil if there is none
 }
 
-func (s *sizes) add(size uint64) { s.count(size, cell{1, size}) }
+func (s *sizes) add(size uint64) {
+	if s.latest != nil && s.last == size {
+		s.latest.add(size)
+		return
+	}
+	s.count(size, cell{1, size})
+}
 
 func (s *sizes) count(size uint64, n cell) {
 	if s.powers != nil {
@@ -37,11 +45,15 @@ func (s *sizes) count(size uint64, n cell) {
 		return
 	}
 	if s.exact == nil {
-		s.exact = map[uint64]cell{}
+		s.exact = map[uint64]*cell{}
 	}
 	x := s.exact[size]
+	if x == nil {
+		x = &cell{}
+		s.exact[size] = x
+	}
 	x.merge(n)
-	s.exact[size] = x
+	s.last, s.latest = size, x
 	if len(s.exact) > maxSizes {
 		s.group()
 	}
@@ -53,15 +65,15 @@ func (s *sizes) class(size uint64) *cell { return &s.powers[bits.Len64(size)] }
 func (s *sizes) group() {
 	s.powers = &[65]cell{}
 	for size, n := range s.exact {
-		s.class(size).merge(n)
+		s.class(size).merge(*n)
 	}
-	s.exact = nil
+	s.exact, s.latest = nil, nil
 }
 
 func (s *sizes) merge(o *sizes) {
 	if o.powers == nil {
 		for size, n := range o.exact {
-			s.count(size, n)
+			s.count(size, *n)
 		}
 		return
 	}
