@@ -19,6 +19,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
 )
 
 // The tests of this file are named after the sections of Pallas' presentation of its format
@@ -486,6 +487,9 @@ func TestDocument_Grammar(t *testing.T) {
 		for _, dir := range toolFolders(t) {
 			_, list := toolText(t, dir)
 			all := threads(t, mainFile(t, dir))
+			if len(all) > 0 && all[0].Archive.Trace.ABI < 17 {
+				continue // all sequences are blocks
+			}
 			for _, x := range list {
 				th := all[slices.IndexFunc(all, func(y *Thread) bool { return y.ID == x.id && y.Archive.ID == x.archive })]
 				for id, want := range x.tokens {
@@ -551,5 +555,404 @@ func TestDocument_Grammar(t *testing.T) {
 		if want := 3; len(th.Sequences) != want || !th.Event(MakeToken(EventToken, 2)).HasAttributes() {
 			t.Errorf("found %d sequences, expected %d, and attributes of E2", len(th.Sequences), want)
 		}
+	})
+}
+
+// defined writes a trace with definitions of the trace and of two archives, and a thread in each
+// that enters and leaves region 1.
+func defined(t *testing.T, w *Writer) string {
+	t.Helper()
+	for id := range uint32(2) {
+		r := must(w.Archive(id).Record(id, 8))(t)
+		for i, record := range []Record{Enter, Leave} {
+			if err := r.Record(uint64(i), record, region(1), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w.path
+}
+
+func TestDocument_Definitions(t *testing.T) {
+	t.Run("local definitions override global ones", func(t *testing.T) {
+		w := must(Create(filepath.Join(t.TempDir(), "main"), nil))(t)
+		w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
+		w.Definitions = Definitions{Strings: []String{{1, "everywhere"}, {2, "all"}, {8, "thread"}}, Regions: []Region{{1, 1}, {2, 2}},
+			Attributes: []Attribute{{1, 1, NoRef, Uint8Value}}, Groups: []Group{{1, 1, 1, 0, []uint32{0, 1}}}, Comms: []Comm{{1, 1, 1, NoRef}}}
+		w.Archive(1).Definitions = Definitions{Strings: []String{{1, "here"}, {3, "only here"}, {8, "own thread"}}, Regions: []Region{{1, 3}},
+			Attributes: []Attribute{{1, 3, NoRef, Uint64Value}}, Groups: []Group{{1, 3, 2, 0, []uint32{1}}}, Comms: []Comm{{1, 3, 1, 1}}}
+		path := defined(t, w)
+		for id, want := range []string{"everywhere all everywhere all uint8 [0 1] 4294967295 thread", "here all only here all uint64 [1] 1 own thread"} {
+			th := threads(t, path)[id]
+			d := th.Archive.Definitions
+			text := func(s string, ok bool) string {
+				if !ok {
+					t.Errorf("archive %d: found nothing, expected a definition", id)
+				}
+				return s
+			}
+			if got := fmt.Sprint(text(d.Text(1)), " ", text(d.Text(2)), " ", text(d.RegionName(1)), " ", text(d.RegionName(2)), " ",
+				d.Attribute(1).Type, " ", d.Group(1).Members, " ", d.Comm(1).Parent, " ", th.Name()); got != want {
+				t.Errorf("archive %d: found %q, expected %q", id, got, want)
+			}
+		}
+		// Nothing of an archive holds in another one.
+		if s, ok := threads(t, path)[0].Archive.Definitions.Text(3); ok {
+			t.Errorf("found %q, expected no string 3", s)
+		}
+		if got := regionsEntered(t, path); !slices.Equal(got, []string{"everywhere", "only here"}) {
+			t.Errorf("the events' regions are %q, expected those of their archives", got)
+		}
+	})
+	t.Run("a global region has its name from the archive's strings", func(t *testing.T) {
+		// As pallas_info prints it; the document does not tell.
+		w := must(Create(filepath.Join(t.TempDir(), "main"), nil))(t)
+		w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
+		w.Definitions = Definitions{Strings: []String{{1, "everywhere"}}, Regions: []Region{{1, 1}}}
+		w.Archive(1).Definitions = Definitions{Strings: []String{{1, "here"}}}
+		path := defined(t, w)
+		for id, want := range []string{"everywhere", "here"} {
+			if got, _ := threads(t, path)[id].Archive.Definitions.RegionName(1); got != want {
+				t.Errorf("archive %d: found %q, expected %q", id, got, want)
+			}
+		}
+		if got := regionsEntered(t, path); !slices.Equal(got, []string{"everywhere", "here"}) {
+			t.Errorf("the events' regions are %q, expected those of their archives", got)
+		}
+	})
+	t.Run("a reference has 32 bits", func(t *testing.T) {
+		th := threads(t, mainFile(t, "testdata/ok/sparse_ids"))[0]
+		// By truth.txt the last call is of 005ed0b2, little-endian.
+		at := slices.IndexFunc(th.Events, func(e Event) bool { return e.Record == Enter && fmt.Sprintf("%x", e.Payload) == "005ed0b2" })
+		if at < 0 {
+			t.Fatal("found no such event")
+		}
+		v, ok := th.Events[at].Record.Values(th.Events[at].Payload)
+		if !ok || v[0] != 3_000_000_000 {
+			t.Errorf("found %v, expected 3000000000", v)
+		}
+		if s, _ := th.Archive.Definitions.RegionName(Ref(v[0])); s != "huge ref" {
+			t.Errorf("found %q, expected \"huge ref\"", s)
+		}
+	})
+	t.Run("strings, regions, attributes, groups and communicators", func(t *testing.T) {
+		// An attribute of each type, in the order of the types, by the strings that pallas_info lists.
+		names := strings.Fields("none u8 u16 u32 u64 i8 i16 i32 i64 float double string attribute location region group metric comm parameter rma_win src callctx intgen iofile iohandle locgroup")
+		th := threads(t, mainFile(t, "testdata/ok/attrs"))[0]
+		if n := len(th.Archive.Trace.Definitions.Attributes); n != len(names) {
+			t.Fatalf("found %d attributes, expected %d", n, len(names))
+		}
+		for i, x := range th.Archive.Trace.Definitions.Attributes {
+			name, _ := th.Archive.Definitions.Text(x.Name)
+			doc, _ := th.Archive.Definitions.Text(x.Description)
+			if doc != "an attribute description" || int(x.Type) != i || name != names[i] {
+				t.Errorf("found attribute %d of type %s, %q, %q, expected %q", i, x.Type, name, doc, names[i])
+			}
+		}
+		for id, th := range threads(t, mainFile(t, "testdata/ok/abi18_mpi")) {
+			d := th.Archive.Definitions
+			name := func(r Ref) string { s, _ := d.Text(r); return s }
+			// By pallas_info, of the trace and of the archive.
+			got := fmt.Sprint(name(d.Group(1).Name), d.Group(1).Members, name(d.Comm(1).Name), d.Comm(1).Group, d.Comm(1).Parent,
+				name(d.Group(7).Name), d.Group(7).Members, name(d.Comm(7).Name), d.Comm(7).Group, d.Comm(7).Parent, d.Comm(0).Parent)
+			if want := fmt.Sprint("odd group", []uint32{1, 3}, "odd comm", 1, 0, "self", []uint32{uint32(id)}, "self", 7, 0, NoRef); got != want {
+				t.Errorf("archive %d: found %s, expected %s", id, got, want)
+			}
+		}
+	})
+	t.Run("locations are in their archive, location groups in the main file", func(t *testing.T) {
+		w := must(Create(filepath.Join(t.TempDir(), "main"), nil))(t)
+		w.Definitions.Strings = []String{{8, "thread"}}
+		w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
+		tr := must(Open(format.FileSource(defined(t, w))))(t)
+		if len(tr.Locations) != 0 || len(tr.LocationGroups) != 2 {
+			t.Errorf("the main file has locations %v and groups %v", tr.Locations, tr.LocationGroups)
+		}
+		for id := range uint32(2) {
+			a := must(tr.Archive(id))(t)
+			if !slices.Equal(a.Locations, []Location{{id, 8, id}}) || a.own != 1 || a.main != 0 || len(a.groups) != 0 {
+				t.Errorf("archive %d has locations %v and groups %v, expected its own thread", id, a.Locations, a.groups)
+			}
+		}
+		// Those of an old library are in the main file all the same.
+		a := must(must(Open(format.FileSource(mainFile(t, "testdata/ok/global_locations"))))(t).Archive(0))(t)
+		if a.own != 0 || a.main != 2 || a.Locations[1] != (Location{1, 6, 0}) {
+			t.Errorf("found locations %v, %d of the archive, expected two of the main file", a.Locations, a.own)
+		}
+	})
+	t.Run("parents make a hierarchy; the root's is -1", func(t *testing.T) {
+		w := must(Create(filepath.Join(t.TempDir(), "main"), nil))(t)
+		w.Definitions.Strings = []String{{0, "machine"}, {1, "node"}, {2, "rank"}}
+		w.LocationGroups = []LocationGroup{{0, 2, 11}, {11, 1, 10}, {1, 2, 11}, {10, 0, 0xffffffff}}
+		d := must((Format{}).Open(t.Context(), format.FileSource(defined(t, w)), &format.ReadOptions{}))(t)
+		defer d.Close()
+		groups := &d.Defs().Groups
+		for i := range d.Defs().Locations.Len() {
+			var up []string
+			for g := d.Defs().Locations.At(uint32(i)).Group; g != trace.NoRef; g = groups.At(g).Parent {
+				up = append(up, groups.At(g).Name+" "+groups.At(g).ID)
+			}
+			if want := []string{fmt.Sprint("rank ", i), "node 11", "machine 10"}; !slices.Equal(up, want) {
+				t.Errorf("location %d is in %q, expected %q", i, up, want)
+			}
+		}
+		// The library's own bytes of a root: id 0, name 4, parent -1.
+		tr := must(Open(format.FileSource(mainFile(t, "testdata/ok/minimal"))))(t)
+		if want := []LocationGroup{{0, 4, NoRef}}; !slices.Equal(tr.LocationGroups, want) {
+			t.Errorf("found %v, expected %v", tr.LocationGroups, want)
+		}
+	})
+}
+
+// regionsEntered are the names of the regions that a trace's events enter, by location.
+func regionsEntered(t *testing.T, path string) (list []string) {
+	t.Helper()
+	d := must((Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{}))(t)
+	defer d.Close()
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for i, k := range b.Kind {
+			if k == trace.Enter {
+				list = append(list, d.Defs().Regions.At(b.Ref[i]).Name)
+			}
+		}
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestDocument_PerformanceData(t *testing.T) {
+	// Sequences of real traces begin and last as their events say, and so do their exclusive times.
+	t.Run("durations are from the first to the last event", func(t *testing.T) {
+		compared := 0
+		for _, dir := range folders(t) {
+			for _, th := range threads(t, mainFile(t, dir)) {
+				// What loses digits has other times than durations; ABI 16 has other exclusive ones.
+				if tr := th.Archive.Trace; tr.Compression.Lossy() || tr.ABI < 17 || th.Root != MakeToken(SequenceToken, 0) || !newOutline(th).sound() {
+					continue
+				}
+				durations(t, th)
+				compared++
+			}
+		}
+		if compared < 10 {
+			t.Errorf("compared %d threads", compared)
+		}
+	})
+	// The picture of the document is not there; these are its functions, with times made up:
+	// foo 0-50 with bar 10-30 in it, baz 60-90, again after 100 ns, three times.
+	t.Run("exclusive blocks durations, and blocks durations", func(t *testing.T) {
+		const main, foo, bar, baz = 0, 1, 2, 3
+		list := []fed{{0, Enter, region(main), nil}}
+		for i := range uint64(3) {
+			at := 1000 + 100*i
+			list = append(list, fed{at, Enter, region(foo), nil}, fed{at + 10, Enter, region(bar), nil}, fed{at + 30, Leave, region(bar), nil},
+				fed{at + 50, Leave, region(foo), nil}, fed{at + 60, Enter, region(baz), nil}, fed{at + 90, Leave, region(baz), nil})
+		}
+		list = append(list, fed{2000, Leave, region(main), nil})
+		for _, compatible := range []bool{false, true} {
+			th := recorded(t, list, &WriterOptions{Compatible: compatible})
+			var got []string
+			for i, s := range th.Sequences {
+				if i == 0 {
+					continue // the root
+				}
+				name := "loop"
+				if e := th.Event(s.Tokens[0]); e != nil && s.Type == BlockSequence {
+					name = []string{"main", "foo", "bar", "baz"}[e.Payload[0]]
+				}
+				got = append(got, fmt.Sprintf("%s %d %v %v %v", name, s.Type,
+					must(th.Values(nil, &s.Durations))(t), must(th.Values(nil, &s.Exclusive))(t), must(th.Values(nil, &s.Timestamps))(t)))
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff([]string{
+				"bar 0 [20 20 20] [20 20 20] [1010 1110 1210]",
+				"baz 0 [30 30 30] [30 30 30] [1060 1160 1260]",
+				"foo 0 [50 50 50] [30 30 30] [1000 1100 1200]",
+				"loop 1 [90 90 90] [80 80 80] [1000 1100 1200]", // 50 of foo and 30 of baz
+				"main 0 [2000] [1760] [0]",                      // without 3 · (50 + 30)
+			}, got); diff != "" {
+				t.Errorf("compatible %v (-want +got):\n%s", compatible, diff)
+			}
+			// The sum of the blocks durations of the loop is what its functions take, each counted once:
+			// the sum of their exclusive blocks durations.
+			var loop, blocks uint64
+			for _, s := range th.Sequences[1:] {
+				switch e := th.Event(s.Tokens[0]); {
+				case s.Type == LoopSequence:
+					loop += s.Exclusive.Total()
+				case e.Payload[0] != main:
+					blocks += s.Exclusive.Total()
+				}
+			}
+			if loop != 240 || blocks != 240 {
+				t.Errorf("found %d ns in blocks and %d ns exclusive, expected 240 of both", loop, blocks)
+			}
+			// A reader says the same of the loop as a whole: 290 ns from its first to its last event.
+			r := must(NewReader(th))(t)
+			for r.Token().Type() != LoopToken {
+				if !r.Step(true, false) {
+					t.Fatal("found no loop")
+				}
+			}
+			if d, x, err := r.Duration(); d != 290 || x != 240 || err != nil {
+				t.Errorf("found %d and %d ns, %v, expected 290 and 240", d, x, err)
+			}
+		}
+	})
+	t.Run("sequences of other records than enter are no blocks", func(t *testing.T) {
+		// By pallas_info: Total_excl_duration of S1 to S3, OMP_FORK, THREAD_TEAM_BEGIN and THREAD_BEGIN, is 0.
+		th := threads(t, mainFile(t, "testdata/ok/allrecords"))[0]
+		for id := range uint32(5) {
+			s := th.Sequence(MakeToken(SequenceToken, id))
+			want, exclusive := LoopSequence, uint64(0)
+			switch id {
+			case 0:
+				want = BlockSequence
+			case 4:
+				want, exclusive = BlockSequence, 406
+			}
+			if s.Type != want || s.Exclusive.Total() != exclusive {
+				t.Errorf("sequence %d: found type %d and %d ns, expected %d and %d", id, s.Type, s.Exclusive.Total(), want, exclusive)
+			}
+		}
+	})
+}
+
+func TestDocument_CustomVectors(t *testing.T) {
+	t.Run("sub-arrays of times have their first and last value", func(t *testing.T) {
+		th := threads(t, mainFile(t, "testdata/ok/vecedge_1001"))[0]
+		var want []uint64
+		for _, l := range strings.Fields(strings.ReplaceAll(unzip(t, "testdata/ok/vecedge_1001/truth.txt.gz"), " 58 00000000", "")) {
+			if l != "0" {
+				want = append(want, must(strconv.ParseUint(l, 10, 64))(t))
+			}
+		}
+		v := &th.Events[0].Timestamps
+		if got := must(th.Values(nil, v))(t); !slices.Equal(got, want) || v.Size != 1001 || len(v.Blocks) != 2 {
+			t.Fatalf("found %d values of %d in %d sub-arrays, expected 1001 in 2", len(got), v.Size, len(v.Blocks))
+		}
+		if a, b := v.Blocks[0], v.Blocks[1]; a.Count != 1000 || b.Count != 1 || a.First != want[0] || a.Last != want[999] || b.First != want[1000] || b.Last != want[1000] {
+			t.Errorf("found sub-arrays %+v", v.Blocks)
+		}
+	})
+	t.Run("durations and their sub-arrays have minimum, maximum and mean", func(t *testing.T) {
+		// 1500 calls of 1 to 7 ns.
+		var list []fed
+		var long []uint64
+		for i := range uint64(1500) {
+			n := 1 + i*i%7
+			long = append(long, n)
+			list = append(list, fed{10 * i, Enter, region(1), nil}, fed{10*i + n, Leave, region(1), nil})
+		}
+		th := recorded(t, list, nil)
+		v := &th.Sequences[1].Durations
+		stat := func(l []uint64) string {
+			sum := uint64(0)
+			for _, n := range l {
+				sum += n
+			}
+			return fmt.Sprint(len(l), slices.Min(l), slices.Max(l), sum/uint64(len(l)))
+		}
+		got := []string{fmt.Sprint(v.Size, v.Min, v.Max, v.Mean)}
+		for _, b := range v.Blocks {
+			got = append(got, fmt.Sprint(b.Count, b.Min, b.Max, b.Mean))
+		}
+		if want := []string{stat(long), stat(long[:1000]), stat(long[1000:])}; !slices.Equal(got, want) {
+			t.Errorf("found %q, expected %q", got, want)
+		}
+	})
+	t.Run("general data are there without the files of data", func(t *testing.T) {
+		for _, dir := range toolFolders(t) {
+			m := inMemory(t, dir)
+			for name := range m {
+				if strings.HasSuffix(name, ".dat") {
+					delete(m, name)
+				}
+			}
+			said := func(files fs.FS, name string) string {
+				d := must((Format{}).Open(t.Context(), format.Source{FS: files, Name: name, Path: name}, &format.ReadOptions{Report: format.NewReport()}))(t)
+				defer d.Close()
+				s := must(d.Summary(t.Context()))(t)
+				first, last, ok, err := d.Extent(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				list := fmt.Sprint(must(d.Details(t.Context()))(t), first, last, ok)
+				if s != nil {
+					list += fmt.Sprintf("%+v", *s)
+				}
+				return list
+			}
+			name := filepath.Base(mainFile(t, dir))
+			if got, want := said(m, name), said(inMemory(t, dir), name); got != want {
+				t.Errorf("%s: found\n%s\nexpected\n%s", dir, got, want)
+			}
+		}
+	})
+	t.Run("data are written during the execution", func(t *testing.T) {
+		w := must(Create(filepath.Join(t.TempDir(), "main"), &WriterOptions{Plain: true}))(t)
+		w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}}
+		r := must(w.Archive(0).Record(0, NoRef))(t)
+		const events = 200_000
+		for i := range uint64(events) {
+			if err := r.Record(i, Enter+Record(i%2), region(1), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := filepath.Join(filepath.Dir(w.path), "archive_0/thread_0/event_durations.dat")
+		// What is in hand: two blocks, and what is being written.
+		if st := must(os.Stat(name))(t); st.Size() < 8*events*3/4 {
+			t.Errorf("found %d bytes of %d events before the end", st.Size(), events)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		blocks := 0
+		for _, e := range threads(t, w.path)[0].Events {
+			blocks += len(e.Timestamps.Blocks)
+		}
+		if st := must(os.Stat(name))(t); st.Size() != int64(8*events+8*blocks) || blocks < events/1000 {
+			t.Errorf("found %d bytes at the end, expected those of all events and %d lengths", st.Size(), blocks)
+		}
+	})
+	t.Run("a block is compressed, and its sub-array says where it is", func(t *testing.T) {
+		for _, name := range []string{"vecedge_1001", "nested", "cfg_ZSTD_Masking"} {
+			th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
+			file := must(os.ReadFile(filepath.Join("testdata/ok", name, "trace/archive_0/thread_0/event_durations.dat")))(t)
+			at := uint64(0)
+			for i := range th.Events {
+				for _, b := range th.Events[i].Timestamps.Blocks {
+					if b.Offset != at || string(file[at+8:at+12]) != "\x28\xb5\x2f\xfd" {
+						t.Errorf("%s: found a block at %d of the sub-array at %d", name, at, b.Offset)
+					}
+					at += 8 + uint64(file[at]) + uint64(file[at+1])<<8
+				}
+			}
+			if at != uint64(len(file)) {
+				t.Errorf("%s: found blocks up to %d, expected %d", name, at, len(file))
+			}
+		}
+	})
+	t.Run("one value is the read of one block", func(t *testing.T) {
+		times := make([][]uint64, 3)
+		for i := range times {
+			for k := range uint64(1000) {
+				times[i] = append(times[i], 1000*uint64(i)+k)
+			}
+		}
+		h := handMade{[]Record{ThreadTaskSwitch}, [][][]uint64{times}, [][]Token{{3}, {1}}, []Loop{{6, 3000, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
+		tr, log := openLogged(t, h.files())
+		th := must(must(tr.Archive(0))(t).Thread(0))(t)
+		log.list = nil
+		if got := must(th.Value(&th.Events[0].Timestamps, 2500))(t); got != 2500 {
+			t.Errorf("found %d, expected 2500", got)
+		}
+		const name = "archive_0/thread_0/event_durations.dat"
+		log.expect(t, "a value of the third block", name, name+"@16016") // behind two lengths and 2000 values
 	})
 }

@@ -87,6 +87,66 @@ func TestDetails(t *testing.T) {
 	t.Logf("%d lines", compared)
 }
 
+// Totals of durations are what the title of their table says: too small by less than 1 ns a visit.
+func TestDetailsBounds(t *testing.T) {
+	names := []string{filepath.FromSlash(recorded(t, irregular(2, 5000), nil).Archive.Trace.src.Path)}
+	for _, dir := range folders(t) {
+		names = append(names, mainFile(t, dir))
+	}
+	compared, short := 0, 0
+	for _, name := range names {
+		d, err := (Format{}).Open(t.Context(), format.FileSource(name), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		tables, err := d.Details(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := map[string][]any{}
+		for _, x := range tables {
+			if x.Key != "sequences" {
+				continue
+			}
+			if !strings.Contains(x.Title, "too small by less than 1 ns a visit") {
+				t.Errorf("%s: the title %q tells no bound", name, x.Title)
+			}
+			for _, r := range x.Rows {
+				rows[fmt.Sprint(r[:3]...)] = r
+			}
+		}
+		for _, th := range threads(t, name) {
+			if th.Archive.Trace.Compression.Lossy() {
+				continue // the durations that it has are others
+			}
+			for i, k := range th.SequenceTokens() {
+				s := &th.Sequences[i]
+				r := rows[fmt.Sprint(int64(th.ID), int64(th.Archive.ID), k.String())]
+				for c, v := range map[int]*Vector{8: &s.Durations, 9: &s.Exclusive} {
+					l, err := th.Values(nil, v)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sum := int64(0)
+					for _, n := range l {
+						sum += int64(n)
+					}
+					if missing := sum - r[c].(int64); missing < 0 || missing >= max(1, int64(v.Size)) {
+						t.Errorf("%s: %v of sequence %v is %v, too small by %d for %d visits", name, tables[2].Columns[c], k, r[c], missing, v.Size)
+					} else if missing > 0 {
+						short++
+					}
+					compared++
+				}
+			}
+		}
+	}
+	if short == 0 || compared < 100 {
+		t.Errorf("compared %d totals, of which %d are too small", compared, short)
+	}
+}
+
 // visits are those of a region, as reading the events finds them.
 type visits struct{ count, inclusive, exclusive, min, max int64 }
 
