@@ -327,6 +327,53 @@ func TestSummaryGivenUp(t *testing.T) {
 	}
 }
 
+// A sum that has no room is none: the events are read then. Three calls of 4·10^18 ns are 1.2·10^19.
+func TestSummaryOverflow(t *testing.T) {
+	for threads, want := range map[int]string{1: "4000000000000000000", 2: "8000000000000000000", 3: "", 5: ""} {
+		w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.LocationGroups = []LocationGroup{{ID: 0, Name: NoRef, Parent: NoRef}}
+		for id := range uint32(threads) {
+			r, err := w.Archive(0).Record(id, NoRef)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(r.Enter(0, 1), r.Leave(4e18, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Definitions.Strings, w.Definitions.Regions = []String{{1, "long"}}, []Region{{1, 1}}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d, err := (Format{}).Open(t.Context(), format.FileSource(w.path), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		s, err := d.Summary(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := d.Preview(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, preview := "", ""
+		if s != nil {
+			sum = fmt.Sprint(s.Regions[0].Inclusive)
+		}
+		if v != nil {
+			preview = fmt.Sprint(v.Regions[0].Inclusive)
+		}
+		if sum != want || preview != want {
+			t.Errorf("%d threads: found the sums %q and %q, expected %q", threads, sum, preview, want)
+		}
+	}
+}
+
 // A preview is there also of calls inside of themselves, attributes and messages, and has
 // all visits but for those that do not end.
 func TestPreview(t *testing.T) {
