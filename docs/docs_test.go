@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -336,6 +337,44 @@ func TestSections(t *testing.T) {
 			if anchor != "" && !hasAnchor(to, anchor) {
 				t.Errorf("%s: link to %s: no such section", doc, target)
 			}
+		}
+	}
+}
+
+// TestStatements holds the tables of statements and tests in the documents of the formats against
+// the tests: those that a row names are there, and subtests whose names it has in quotation marks,
+// with … for what is left out.
+func TestStatements(t *testing.T) {
+	var all strings.Builder
+	if err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			all.WriteString(read(t, path))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	code := all.String()
+	name := regexp.MustCompile("`((?:Test|Example|Fuzz)[A-Za-z0-9_]*)`((?:,? \"[^\"|]*\")*)")
+	for _, doc := range documents(t) {
+		rows := 0
+		for _, line := range strings.Split(read(t, doc), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				continue
+			}
+			for _, m := range name.FindAllStringSubmatch(line, -1) {
+				if rows++; !strings.Contains(code, "func "+m[1]+"(") {
+					t.Errorf("%s names the test %s, which is not there", doc, m[1])
+				}
+				for i, sub := range strings.Split(m[2], "\"") {
+					if part := strings.Trim(sub, " …"); i%2 == 1 && !strings.Contains(code, part) {
+						t.Errorf("%s names the subtest %q of %s, which is not there", doc, sub, m[1])
+					}
+				}
+			}
+		}
+		if strings.HasPrefix(filepath.Base(doc), "pallas") && rows == 0 {
+			t.Errorf("%s has no table of tests", doc)
 		}
 	}
 }
