@@ -27,13 +27,15 @@ func rootOf(record Record, blocks ...[]uint64) handMade {
 	for _, l := range blocks {
 		n += uint32(len(l))
 	}
-	return handMade{[]Record{record}, [][][]uint64{blocks}, [][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0)}},
+	return handMade{[]Record{record}, [][][]uint64{blocks},
+		[][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0)}},
 		[]Loop{{MakeToken(SequenceToken, 1), n, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
 }
 
 func TestLetter_1(t *testing.T) {
 	t.Run("the main file has any name", func(t *testing.T) {
-		for _, x := range [][2]string{{"eztrace_log", "eztrace_log.pallas"}, {"a.pallas", "a.pallas"}, {"a.b", "a.b.pallas"}} {
+		for _, x := range [][2]string{{"eztrace_log", "eztrace_log.pallas"}, {"a.pallas", "a.pallas"},
+			{"a.b", "a.b.pallas"}} {
 			dir := t.TempDir()
 			if err := must(Create(filepath.Join(dir, x[0]), nil))(t).Close(); err != nil {
 				t.Fatal(err)
@@ -79,7 +81,8 @@ func TestLetter_3(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			// What the library wrote, by pallas_info.
-			want := Parameters{ABI: 20, Compression: ZSTD, ZSTDLevel: 5, LoopFinding: BasicTruncated, MaxLoopLength: 100, TimestampStorage: 1}
+			want := Parameters{ABI: 20, Compression: ZSTD, ZSTDLevel: 5, LoopFinding: BasicTruncated, MaxLoopLength: 100,
+				TimestampStorage: 1}
 			x.want(&want)
 			if got := must(opened(x.at, x.value))(t).Parameters; got != want {
 				t.Errorf("found %+v, expected %+v", got, want)
@@ -126,7 +129,8 @@ func TestLetter_3(t *testing.T) {
 func TestLetter_5(t *testing.T) {
 	// Sorted by refs as unsigned numbers, each table with its number of entries.
 	d := Definitions{Strings: []String{{0x80000000, "ab"}, {2, ""}}, Regions: []Region{{7, 2}, {3, 2}},
-		Attributes: []Attribute{{1, 2, NoRef, Float64Value}}, Groups: []Group{{1, 2, 4, 23, []uint32{9, 8}}}, Comms: []Comm{{1, 2, 3, 4}}}
+		Attributes: []Attribute{{1, 2, NoRef, Float64Value}}, Groups: []Group{{1, 2, 4, 23, []uint32{9, 8}}},
+		Comms: []Comm{{1, 2, 3, 4}}}
 	want := append(le32(le64(nil, 2), 2, 1), 0)
 	want = append(le32(want, 0x80000000, 3), "ab\x00"...)
 	want = le32(le64(want, 2), 3, 2, 7, 2)
@@ -180,7 +184,8 @@ func TestLetter_7(t *testing.T) {
 			s := &source{b: le64(nil, 0, said, 77)}
 			s.size = len(s.b)
 			var blocks []Block
-			if v := s.vector(layout{abi: MaxABI, counted: true}, true, false, &blocks); s.err != nil || v.Size != 0 || s.at != 16 {
+			v := s.vector(layout{abi: MaxABI, counted: true}, true, false, &blocks)
+			if s.err != nil || v.Size != 0 || s.at != 16 {
 				t.Errorf("found %+v up to %d (%v), expected nothing up to 16", v, s.at, s.err)
 			}
 		}
@@ -200,7 +205,8 @@ func TestLetter_8(t *testing.T) {
 		{"8 Masking, three bytes each", Parameters{Encoding: Masking}, 0, 1 << 16, []byte{1, 0, 0, 0, 0, 1, 2, 3, 0},
 			[]uint64{1, 1 << 16, 0x302}},
 		{"8 Masking, zeros alone are plain", Parameters{Encoding: Masking}, 0, 0, le64(nil, 0, 0, 0), []uint64{0, 0, 0}},
-		{"8 Masking, 8 bytes are plain", Parameters{Encoding: Masking}, 1, 1 << 63, le64(nil, 1, 1<<63, 7), []uint64{1, 1 << 63, 7}},
+		{"8 Masking, 8 bytes are plain", Parameters{Encoding: Masking}, 1, 1 << 63, le64(nil, 1, 1<<63, 7),
+			[]uint64{1, 1 << 63, 7}},
 		// W = 510, so that a step is 2.
 		{"8 Histogram", Parameters{Compression: Histogram}, 1000, 1510, append(le64(nil, 1000, 1510), 0, 1, 128, 255),
 			[]uint64{1000, 1002, 1256, 1510}},
@@ -255,8 +261,9 @@ func TestLetter_8(t *testing.T) {
 						}
 					}
 					var h zstd.Header
-					if err := h.Decode(frame); err != nil || !h.HasFCS || h.FrameContentSize != width*b.Count || h.HasCheckSum || h.DictionaryID != 0 {
-						t.Errorf("%d values, %s: found the head %+v (%v), expected %d bytes, no checksum", n, encoding, h, err, width*b.Count)
+					err, size := h.Decode(frame), width*b.Count
+					if err != nil || !h.HasFCS || h.FrameContentSize != size || h.HasCheckSum || h.DictionaryID != 0 {
+						t.Errorf("%d values, %s: found the head %+v (%v), expected %d bytes, no checksum", n, encoding, h, err, size)
 					}
 				}
 			}
@@ -276,8 +283,9 @@ func TestLetter_8(t *testing.T) {
 func TestLetter_9(t *testing.T) {
 	// The number of each record with a payload, or without one that is defined as empty, and the bytes of its fields.
 	const m = "4448" // peer, communicator, tag, length
-	defined := map[Record]string{0: "", 2: "4", 3: "4", 4: m, 5: m + "8", 6: "8", 7: "8", 8: m, 9: m + "8", 12: "", 13: "44488", 14: "4", 15: "",
-		16: "4", 17: "4", 18: "8", 19: "8", 20: "8", 25: "4", 26: "", 27: "", 28: "", 29: "4", 30: "4", 31: "", 32: "", 33: "", 35: "", 37: "", 58: "4"}
+	defined := map[Record]string{0: "", 2: "4", 3: "4", 4: m, 5: m + "8", 6: "8", 7: "8", 8: m, 9: m + "8", 12: "",
+		13: "44488", 14: "4", 15: "", 16: "4", 17: "4", 18: "8", 19: "8", 20: "8", 25: "4", 26: "", 27: "", 28: "",
+		29: "4", 30: "4", 31: "", 32: "", 33: "", 35: "", 37: "", 58: "4"}
 	for r := Record(0); r < 70; r++ {
 		widths, ok := defined[r]
 		var payload []byte
@@ -422,8 +430,8 @@ func TestLetter_16_means(t *testing.T) {
 		stored uint64
 		want   uint64
 	}{
-		{[]uint64{2, 4, 7}, 13, 4}, {[]uint64{2, 4, 7}, 4, 4}, {[]uint64{0, 5, 0}, 5, 1}, {[]uint64{5, 5, 5}, 5, 5}, {[]uint64{5, 5, 5}, 15, 5},
-		{[]uint64{0, 0, 0}, 0, 0}, {[]uint64{9}, 9, 9},
+		{[]uint64{2, 4, 7}, 13, 4}, {[]uint64{2, 4, 7}, 4, 4}, {[]uint64{0, 5, 0}, 5, 1}, {[]uint64{5, 5, 5}, 5, 5},
+		{[]uint64{5, 5, 5}, 15, 5}, {[]uint64{0, 0, 0}, 0, 0}, {[]uint64{9}, 9, 9},
 	} {
 		n, low, high := uint64(len(x.values)), slices.Min(x.values), slices.Max(x.values)
 		for abi := range uint8(3) {
@@ -435,7 +443,8 @@ func TestLetter_16_means(t *testing.T) {
 				want = x.stored
 			}
 			if s.err != nil || v.Mean != want || len(blocks) != 1 || blocks[0].Mean != want {
-				t.Errorf("ABI %d, %v with the mean %d: found %d and %v (%v), expected %d", 16+abi, x.values, x.stored, v.Mean, blocks, s.err, want)
+				t.Errorf("ABI %d, %v with the mean %d: found %d and %v (%v), expected %d", 16+abi, x.values, x.stored,
+					v.Mean, blocks, s.err, want)
 			}
 		}
 	}

@@ -133,7 +133,8 @@ func TestDetailsBounds(t *testing.T) {
 						sum += int64(n)
 					}
 					if missing := sum - r[c].(int64); missing < 0 || missing >= max(1, int64(v.Size)) {
-						t.Errorf("%s: %v of sequence %v is %v, too small by %d for %d visits", name, tables[2].Columns[c], k, r[c], missing, v.Size)
+						t.Errorf("%s: %s of sequence %v is %v, too small by %d for %d visits", name, tables[2].Columns[c], k,
+							r[c], missing, v.Size)
 					} else if missing > 0 {
 						short++
 					}
