@@ -343,7 +343,7 @@ func TestSections(t *testing.T) {
 
 // TestStatements holds the tables of statements and tests in the documents of the formats against
 // the tests: those that a row names are there, and subtests whose names it has in quotation marks,
-// with … for what is left out.
+// with … for what is left out, and rows of measurements.
 func TestStatements(t *testing.T) {
 	var all strings.Builder
 	if err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -354,28 +354,43 @@ func TestStatements(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	code := all.String()
+	code, bench := all.String(), ""
+	files, err := filepath.Glob("../internal/bench/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range files {
+		bench += read(t, x)
+	}
+	measured := regexp.MustCompile("performance: ((?:\"[^\"|]*\"(?:, )?)+)")
 	name := regexp.MustCompile("`((?:Test|Example|Fuzz)[A-Za-z0-9_]*)`((?:,? \"[^\"|]*\")*)")
+	rows := 0
 	for _, doc := range documents(t) {
-		rows := 0
 		for _, line := range strings.Split(read(t, doc), "\n") {
 			if !strings.HasPrefix(line, "|") {
 				continue
+			}
+			for _, m := range measured.FindAllStringSubmatch(line, -1) {
+				for i, row := range strings.Split(m[1], `"`) {
+					if i%2 == 1 && !strings.Contains(bench, row) {
+						t.Errorf("%s names the measurement %q, which is not there", doc, row)
+					}
+				}
 			}
 			for _, m := range name.FindAllStringSubmatch(line, -1) {
 				if rows++; !strings.Contains(code, "func "+m[1]+"(") {
 					t.Errorf("%s names the test %s, which is not there", doc, m[1])
 				}
-				for i, sub := range strings.Split(m[2], "\"") {
+				for i, sub := range strings.Split(m[2], `"`) {
 					if part := strings.Trim(sub, " …"); i%2 == 1 && !strings.Contains(code, part) {
 						t.Errorf("%s names the subtest %q of %s, which is not there", doc, sub, m[1])
 					}
 				}
 			}
 		}
-		if strings.HasPrefix(filepath.Base(doc), "pallas") && rows == 0 {
-			t.Errorf("%s has no table of tests", doc)
-		}
+	}
+	if rows < 100 {
+		t.Errorf("found %d tests in the tables, expected those of five formats", rows)
 	}
 }
 

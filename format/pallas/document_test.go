@@ -164,6 +164,7 @@ func toolFolders(t *testing.T) (list []string) {
 
 // Repetitions of functions compress the grammar: ten times the iterations are the same tokens.
 func TestDocument_Introduction(t *testing.T) {
+	effort.Sequential(t)
 	size := func(times int) (tokens int, events uint64) {
 		var list []fed
 		time := uint64(0)
@@ -171,9 +172,9 @@ func TestDocument_Introduction(t *testing.T) {
 		put(Enter, 0)
 		for range times {
 			put(Enter, 1)
+			put(Leave, 1)
 			put(Enter, 2)
 			put(Leave, 2)
-			put(Leave, 1)
 		}
 		put(Leave, 0)
 		th := recorded(t, list, nil)
@@ -182,8 +183,8 @@ func TestDocument_Introduction(t *testing.T) {
 		}
 		return tokens, th.Count()
 	}
-	// The root has one token, main three with the loop, the first function three, the second two.
-	for _, x := range []struct{ times, tokens int }{{10, 9}, {100, 9}, {1000, 9}} {
+	// The root has one token, main three with the loop, what is repeated two, and so has each function.
+	for _, x := range []struct{ times, tokens int }{{10, 10}, {100, 10}, {1000, 10}} {
 		if tokens, events := size(x.times); tokens != x.tokens || events != uint64(2+4*x.times) {
 			t.Errorf("%d iterations: found %d tokens for %d events, expected %d for %d", x.times, tokens, events,
 				x.tokens, 2+4*x.times)
@@ -192,6 +193,7 @@ func TestDocument_Introduction(t *testing.T) {
 }
 
 func TestDocument_TraceStructure(t *testing.T) {
+	effort.Sequential(t)
 	t.Run("the main file has definitions and settings", func(t *testing.T) {
 		for _, dir := range toolFolders(t) {
 			head, _ := toolText(t, dir)
@@ -339,6 +341,7 @@ func stacked(h handMade, n int) fstest.MapFS {
 
 // What was loaded first is unloaded first, whatever was used last.
 func TestDocument_TraceStructure_FIFO(t *testing.T) {
+	effort.Sequential(t)
 	t.Run("grammars", func(t *testing.T) {
 		m := stacked(rootOf(ThreadTaskSwitch, []uint64{1, 2, 3}), 5)
 		tr, log := openLogged(t, m)
@@ -423,9 +426,7 @@ func irregular(seed uint64, events int) (list []fed) {
 // Grammars that are loaded take three times as much memory as their files, about, and 16 MB of
 // files are kept; the threads of a trace are more.
 func TestDocument_TraceStructure_Memory(t *testing.T) {
-	if effort.Race {
-		t.Skip("memory is measured")
-	}
+	effort.Sequential(t)
 	dir := filepath.Dir(filepath.FromSlash(recorded(t, irregular(1, 20_000), nil).Archive.Trace.src.Path))
 	file := must(os.ReadFile(filepath.Join(dir, "archive_3/thread_7/thread.pallas")))(t)
 	n := 4*grammarBytes/len(file) + 1
@@ -460,6 +461,7 @@ func TestDocument_TraceStructure_Memory(t *testing.T) {
 }
 
 func TestDocument_Grammar(t *testing.T) {
+	effort.Sequential(t)
 	t.Run("a token has 32 bits: the type in the 2 lowest ones, and an id of 30", func(t *testing.T) {
 		for _, x := range []struct {
 			bits Token
@@ -589,6 +591,7 @@ func defined(t *testing.T, w *Writer) string {
 }
 
 func TestDocument_Definitions(t *testing.T) {
+	effort.Sequential(t)
 	t.Run("local definitions override global ones", func(t *testing.T) {
 		w := must(Create(filepath.Join(t.TempDir(), "main"), nil))(t)
 		w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
@@ -752,6 +755,7 @@ func regionsEntered(t *testing.T, path string) (list []string) {
 }
 
 func TestDocument_PerformanceData(t *testing.T) {
+	effort.Sequential(t)
 	// Sequences of real traces begin and last as their events say, and so do their exclusive times.
 	t.Run("durations are from the first to the last event", func(t *testing.T) {
 		compared := 0
@@ -834,26 +838,23 @@ func TestDocument_PerformanceData(t *testing.T) {
 		}
 	})
 	t.Run("sequences of other records than enter are no blocks", func(t *testing.T) {
-		// By pallas_info: Total_excl_duration of S1 to S3, OMP_FORK, THREAD_TEAM_BEGIN and THREAD_BEGIN, is 0.
 		th := threads(t, mainFile(t, "testdata/ok/allrecords"))[0]
-		for id := range uint32(5) {
-			s := th.Sequence(MakeToken(SequenceToken, id))
-			want, exclusive := LoopSequence, uint64(0)
-			switch id {
-			case 0:
-				want = BlockSequence
-			case 4:
-				want, exclusive = BlockSequence, 406
-			}
-			if s.Type != want || s.Exclusive.Total() != exclusive {
-				t.Errorf("sequence %d: found type %d and %d ns, expected %d and %d", id, s.Type, s.Exclusive.Total(), want,
-					exclusive)
+		again := recorded(t, events(t, th), &WriterOptions{Compatible: true})
+		for _, th := range []*Thread{th, again} {
+			// By pallas_info: S1 to S3 are of THREAD_TEAM_BEGIN, OMP_FORK and THREAD_BEGIN, S4 of ENTER; in brackets
+			// the type and Total_excl_duration.
+			for id, want := range [][2]uint64{{0, 0}, {1, 0}, {1, 0}, {1, 0}, {0, 406}} {
+				s := th.Sequence(MakeToken(SequenceToken, uint32(id)))
+				if got := [2]uint64{uint64(s.Type), s.Exclusive.Total()}; got != want {
+					t.Errorf("sequence %d: found type and exclusive ns %d, expected %d", id, got, want)
+				}
 			}
 		}
 	})
 }
 
 func TestDocument_CustomVectors(t *testing.T) {
+	effort.Sequential(t)
 	t.Run("sub-arrays of times have their first and last value", func(t *testing.T) {
 		th := threads(t, mainFile(t, "testdata/ok/vecedge_1001"))[0]
 		var want []uint64

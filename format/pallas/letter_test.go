@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // The tests of this file are named after the sections of the description of the format to the byte,
@@ -33,6 +34,7 @@ func rootOf(record Record, blocks ...[]uint64) handMade {
 }
 
 func TestLetter_1(t *testing.T) {
+	effort.Sequential(t)
 	t.Run("the main file has any name", func(t *testing.T) {
 		for _, x := range [][2]string{{"eztrace_log", "eztrace_log.pallas"}, {"a.pallas", "a.pallas"},
 			{"a.b", "a.b.pallas"}} {
@@ -59,6 +61,7 @@ func TestLetter_1(t *testing.T) {
 }
 
 func TestLetter_3(t *testing.T) {
+	effort.Sequential(t)
 	main := must(os.ReadFile("testdata/ok/minimal/trace/main.pallas"))(t)
 	opened := func(at int, value byte) (*Trace, error) {
 		b := slices.Clone(main)
@@ -127,6 +130,7 @@ func TestLetter_3(t *testing.T) {
 }
 
 func TestLetter_5(t *testing.T) {
+	effort.Sequential(t)
 	// Sorted by refs as unsigned numbers, each table with its number of entries.
 	d := Definitions{Strings: []String{{0x80000000, "ab"}, {2, ""}}, Regions: []Region{{7, 2}, {3, 2}},
 		Attributes: []Attribute{{1, 2, NoRef, Float64Value}}, Groups: []Group{{1, 2, 4, 23, []uint32{9, 8}}},
@@ -155,6 +159,7 @@ func TestLetter_5(t *testing.T) {
 }
 
 func TestLetter_7(t *testing.T) {
+	effort.Sequential(t)
 	for _, x := range []struct {
 		name   string
 		blocks [][]uint64
@@ -193,6 +198,7 @@ func TestLetter_7(t *testing.T) {
 }
 
 func TestLetter_8(t *testing.T) {
+	effort.Sequential(t)
 	for _, x := range []struct {
 		name     string
 		p        Parameters
@@ -281,6 +287,7 @@ func TestLetter_8(t *testing.T) {
 }
 
 func TestLetter_9(t *testing.T) {
+	effort.Sequential(t)
 	// The number of each record with a payload, or without one that is defined as empty, and the bytes of its fields.
 	const m = "4448" // peer, communicator, tag, length
 	defined := map[Record]string{0: "", 2: "4", 3: "4", 4: m, 5: m + "8", 6: "8", 7: "8", 8: m, 9: m + "8", 12: "",
@@ -329,6 +336,7 @@ func TestLetter_9(t *testing.T) {
 }
 
 func TestLetter_10(t *testing.T) {
+	effort.Sequential(t)
 	want := append(le32(nil, 5), 25, 0, 2, 10, 0)
 	want = append(le32(want, 7), 1, 2, 3, 4)
 	want = append(append(want, 8, 0), append(le32(nil, 0x80000000), 9, 9)...)
@@ -349,6 +357,7 @@ func TestLetter_10(t *testing.T) {
 }
 
 func TestLetter_12(t *testing.T) {
+	effort.Sequential(t)
 	alternating := func(n int) (list []fed) {
 		for i := range uint64(n) {
 			list = append(list, fed{i, ThreadTaskCreate + Record(i%2), nil, nil})
@@ -382,6 +391,7 @@ func TestLetter_12(t *testing.T) {
 }
 
 func TestLetter_16(t *testing.T) {
+	effort.Sequential(t)
 	// Record 0 is BUFFER_FLUSH before ABI 19, record 59 from then on.
 	h := rootOf(Invalid, []uint64{1, 2})
 	for abi, want := range map[byte]string{20: "INVALID", 18: "BUFFER_FLUSH"} {
@@ -406,6 +416,7 @@ func TestLetter_16(t *testing.T) {
 // In ABI 16 all sequences are blocks: the exclusive time of a repeated one is without its calls, where
 // later versions have the time of the calls.
 func TestLetter_16_blocks(t *testing.T) {
+	effort.Sequential(t)
 	var all [2][]uint64
 	for i, name := range []string{"abi16_loops", "abi18_loops"} { // the same program
 		th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
@@ -425,6 +436,7 @@ func TestLetter_16_blocks(t *testing.T) {
 
 // Means of ABI 16 and 17 may be sums, also that of values all of which are 0 but one.
 func TestLetter_16_means(t *testing.T) {
+	effort.Sequential(t)
 	for _, x := range []struct {
 		values []uint64
 		stored uint64
@@ -453,6 +465,7 @@ func TestLetter_16_means(t *testing.T) {
 // The bytes that section 18 shows of the trace "minimal" are those of the file, and weft writes
 // them: ENTER main at 1000, GENERIC "init" at 1500, LEAVE main at 4 s.
 func TestLetter_18(t *testing.T) {
+	effort.Sequential(t)
 	const last = 4_000_000_000
 	list := []fed{{1000, Enter, region(0), nil}, {1500, Generic, region(1), nil}, {last, Leave, region(0), nil}}
 	th := recorded(t, list, &WriterOptions{Compatible: true, Level: 5})

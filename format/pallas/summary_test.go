@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -89,6 +90,7 @@ func TestDetails(t *testing.T) {
 
 // Totals of durations are what the title of their table says: too small by less than 1 ns a visit.
 func TestDetailsBounds(t *testing.T) {
+	effort.Sequential(t)
 	names := []string{filepath.FromSlash(recorded(t, irregular(2, 5000), nil).Archive.Trace.src.Path)}
 	for _, dir := range folders(t) {
 		names = append(names, mainFile(t, dir))
@@ -330,6 +332,7 @@ func TestSummaryGivenUp(t *testing.T) {
 
 // A sum that has no room is none: the events are read then. Three calls of 4·10^18 ns are 1.2·10^19.
 func TestSummaryOverflow(t *testing.T) {
+	effort.Sequential(t)
 	for threads, want := range map[int]string{1: "4000000000000000000", 2: "8000000000000000000", 3: "", 5: ""} {
 		w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
 		if err != nil {
