@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -337,6 +338,59 @@ func TestSections(t *testing.T) {
 				t.Errorf("%s: link to %s: no such section", doc, target)
 			}
 		}
+	}
+}
+
+// TestStatements holds the tables of statements and tests in the documents of the formats against
+// the tests: those that a row names are there, and subtests whose names it has in quotation marks,
+// with … for what is left out, and rows of measurements.
+func TestStatements(t *testing.T) {
+	var all strings.Builder
+	if err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			all.WriteString(read(t, path))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	code, bench := all.String(), ""
+	files, err := filepath.Glob("../internal/bench/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range files {
+		bench += read(t, x)
+	}
+	measured := regexp.MustCompile("performance: ((?:\"[^\"|]*\"(?:, )?)+)")
+	name := regexp.MustCompile("`((?:Test|Example|Fuzz)[A-Za-z0-9_]*)`((?:,? \"[^\"|]*\")*)")
+	rows := 0
+	for _, doc := range documents(t) {
+		for _, line := range strings.Split(read(t, doc), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				continue
+			}
+			for _, m := range measured.FindAllStringSubmatch(line, -1) {
+				for i, row := range strings.Split(m[1], `"`) {
+					if i%2 == 1 && !strings.Contains(bench, row) {
+						t.Errorf("%s names the measurement %q, which is not there", doc, row)
+					}
+				}
+			}
+			for _, m := range name.FindAllStringSubmatch(line, -1) {
+				if rows++; !strings.Contains(code, "func "+m[1]+"(") {
+					t.Errorf("%s names the test %s, which is not there", doc, m[1])
+				}
+				for i, sub := range strings.Split(m[2], `"`) {
+					if part := strings.Trim(sub, " …"); i%2 == 1 && !strings.Contains(code, part) {
+						t.Errorf("%s names the subtest %q of %s, which is not there", doc, sub, m[1])
+					}
+				}
+			}
+		}
+	}
+	if rows < 100 {
+		t.Errorf("found %d tests in the tables, expected those of five formats", rows)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 
 // Summary adds up what stands beside the grammars. It reads no times, and costs as
 // much as the grammars are long. There is no summary if a region is visited inside of
-// itself, calls do not nest, events have attributes, or something is wrong.
+// itself, calls do not nest, events have attributes, a sum has more than 63 bits, or something
+// is wrong.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
 		return nil, nil
@@ -114,23 +116,43 @@ type sums struct {
 // sum64 is a sum of at least n, and of n + short at most.
 type sum64 struct{ n, short uint64 }
 
-// add adds the values of a vector: means are rounded down.
-func (s *sum64) add(v *Vector) {
-	if v.Min == v.Max {
-		s.n += v.Min * v.Size
-		return
+// add adds the values of a vector: means are rounded down. It reports false if they are more than
+// most together, which values that follow each other cannot be, or the sum more than a region's may
+// be.
+func (s *sum64) add(v *Vector, most uint64) bool {
+	total, short := uint64(0), uint64(0)
+	add := func(mean, count uint64) bool {
+		high, low := bits.Mul64(mean, count)
+		total += low
+		return high == 0 && low <= most && total <= most
 	}
-	if len(v.Blocks) == 0 { // there is one, which says the same as the vector
-		s.n, s.short = s.n+v.Total(), s.short+v.Size-1
-		return
+	switch {
+	case v.Min == v.Max:
+		if !add(v.Min, v.Size) {
+			return false
+		}
+	case len(v.Blocks) == 0: // there is one, which says the same as the vector
+		if !add(v.Mean, v.Size) {
+			return false
+		}
+		short = v.Size - 1
+	default:
+		if !add(v.Mean, v.Size) {
+			return false
+		}
+		whole := total
+		total = 0
+		for i := range v.Blocks {
+			if !add(v.Blocks[i].Mean, v.Blocks[i].Count) {
+				return false
+			}
+		}
+		blocks := total
+		total = max(blocks, whole)
+		short = min(blocks+v.Size-uint64(len(v.Blocks)), whole+v.Size-1) - total
 	}
-	blocks := uint64(0)
-	for i := range v.Blocks {
-		blocks += v.Blocks[i].Mean * v.Blocks[i].Count
-	}
-	n := max(blocks, v.Total())
-	s.n += n
-	s.short += min(blocks+v.Size-uint64(len(v.Blocks)), v.Total()+v.Size-1) - n
+	s.n, s.short = s.n+total, s.short+short
+	return s.n <= math.MaxInt64 && s.short <= math.MaxInt64-s.n
 }
 
 // thread adds a thread.
@@ -187,7 +209,7 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 }
 
 // sequences adds the blocks of a thread; the result is whether they are all calls that
-// nest. Of a preview those that are not are left out.
+// nest, and no sum is too large. Of a preview those that do not nest are left out.
 func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 	within := make([][]uint32, len(t.Sequences)) // regions that are visited directly, of sequences that are none themselves
 	region := make([]uint32, len(t.Sequences))
@@ -247,8 +269,9 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 			x.regions[r] = y
 		}
 		y.count += s.Durations.Size
-		y.inclusive.add(&s.Durations)
-		y.exclusive.add(&s.Exclusive)
+		if !y.inclusive.add(&s.Durations, whole) || !y.exclusive.add(&s.Exclusive, whole) {
+			return false
+		}
 		y.min, y.max = min(y.min, s.Durations.Min), max(y.max, s.Durations.Max)
 	}
 	return true

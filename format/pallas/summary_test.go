@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -85,6 +86,68 @@ func TestDetails(t *testing.T) {
 		t.Error("nothing was compared")
 	}
 	t.Logf("%d lines", compared)
+}
+
+// Totals of durations are what the title of their table says: too small by less than 1 ns a visit.
+func TestDetailsBounds(t *testing.T) {
+	effort.Sequential(t)
+	names := []string{filepath.FromSlash(recorded(t, irregular(2, 5000), nil).Archive.Trace.src.Path)}
+	for _, dir := range folders(t) {
+		names = append(names, mainFile(t, dir))
+	}
+	compared, short := 0, 0
+	for _, name := range names {
+		d, err := (Format{}).Open(t.Context(), format.FileSource(name), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		tables, err := d.Details(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := map[string][]any{}
+		for _, x := range tables {
+			if x.Key != "sequences" {
+				continue
+			}
+			if !strings.Contains(x.Title, "too small by less than 1 ns a visit") {
+				t.Errorf("%s: the title %q tells no bound", name, x.Title)
+			}
+			for _, r := range x.Rows {
+				rows[fmt.Sprint(r[:3]...)] = r
+			}
+		}
+		for _, th := range threads(t, name) {
+			if th.Archive.Trace.Compression.Lossy() {
+				continue // the durations that it has are others
+			}
+			for i, k := range th.SequenceTokens() {
+				s := &th.Sequences[i]
+				r := rows[fmt.Sprint(int64(th.ID), int64(th.Archive.ID), k.String())]
+				for c, v := range map[int]*Vector{8: &s.Durations, 9: &s.Exclusive} {
+					l, err := th.Values(nil, v)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sum := int64(0)
+					for _, n := range l {
+						sum += int64(n)
+					}
+					if missing := sum - r[c].(int64); missing < 0 || missing >= max(1, int64(v.Size)) {
+						t.Errorf("%s: %s of sequence %v is %v, too small by %d for %d visits", name, tables[2].Columns[c], k,
+							r[c], missing, v.Size)
+					} else if missing > 0 {
+						short++
+					}
+					compared++
+				}
+			}
+		}
+	}
+	if short == 0 || compared < 100 {
+		t.Errorf("compared %d totals, of which %d are too small", compared, short)
+	}
 }
 
 // visits are those of a region, as reading the events finds them.
@@ -264,6 +327,54 @@ func TestSummaryGivenUp(t *testing.T) {
 				t.Errorf("read %d threads, expected %d", read, x.read)
 			}
 		})
+	}
+}
+
+// A sum that has no room is none: the events are read then. Three calls of 4·10^18 ns are 1.2·10^19.
+func TestSummaryOverflow(t *testing.T) {
+	effort.Sequential(t)
+	for threads, want := range map[int]string{1: "4000000000000000000", 2: "8000000000000000000", 3: "", 5: ""} {
+		w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.LocationGroups = []LocationGroup{{ID: 0, Name: NoRef, Parent: NoRef}}
+		for id := range uint32(threads) {
+			r, err := w.Archive(0).Record(id, NoRef)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(r.Enter(0, 1), r.Leave(4e18, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Definitions.Strings, w.Definitions.Regions = []String{{1, "long"}}, []Region{{1, 1}}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d, err := (Format{}).Open(t.Context(), format.FileSource(w.path), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		s, err := d.Summary(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := d.Preview(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, preview := "", ""
+		if s != nil {
+			sum = fmt.Sprint(s.Regions[0].Inclusive)
+		}
+		if v != nil {
+			preview = fmt.Sprint(v.Regions[0].Inclusive)
+		}
+		if sum != want || preview != want {
+			t.Errorf("%d threads: found the sums %q and %q, expected %q", threads, sum, preview, want)
+		}
 	}
 }
 

@@ -77,7 +77,8 @@ type Sequence struct {
 	// Durations are the times from the first to the last event.
 	Durations Vector
 	// Exclusive are, of a block, the durations without those of the blocks in it; of
-	// other sequences the durations of the blocks in it.
+	// other sequences the durations of the blocks in it. In traces of ABI 16 all sequences
+	// are blocks, also those that are repeated, and count as such.
 	Exclusive Vector
 	// Timestamps are the times of the first event.
 	Timestamps Vector

@@ -169,10 +169,10 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	}
 	if l.abi <= 17 && durations {
 		// Some of its writers stored the sum.
-		v.Mean = repaired(v.Mean, v.Max, v.Size)
+		v.Mean = repaired(v.Mean, v.Min, v.Max, v.Size)
 		for i := v.from; i < len(*all); i++ {
 			x := &(*all)[i]
-			x.Mean = repaired(x.Mean, x.Max, x.Count)
+			x.Mean = repaired(x.Mean, x.Min, x.Max, x.Count)
 		}
 	}
 	return v
@@ -206,8 +206,9 @@ func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok boo
 	return true
 }
 
-func repaired(mean, max, n uint64) uint64 {
-	if mean > max {
+// repaired is a mean that may be the sum: a mean is less than the maximum if any value is.
+func repaired(mean, min, max, n uint64) uint64 {
+	if mean > max || mean == max && min < max {
 		return mean / n
 	}
 	return mean
