@@ -171,8 +171,9 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 		s, err := e.indexedSeries(ctx, w)
 		if s == nil && err == nil {
 			err = e.decoders.with(ctx, func(d *reader) error {
-				part := states.New(d.Defs(), states.Options{Series: &w})
-				err := d.Scan(ctx, trace.Events(), format.GlobalOrder, part)
+				opt := states.Options{Series: &w}
+				part := states.New(d.Defs(), opt)
+				err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
 				s = part.Result().Series
 				return err
 			})

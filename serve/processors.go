@@ -137,8 +137,10 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a = &statesAnswer{Rows: []stateRow{}}
 		err = e.decoders.with(ctx, func(d *reader) error {
-			part := states.New(d.Defs(), states.Options{Window: &trace.Window{From: from, To: to}})
-			if err := d.Scan(ctx, trace.Events(), format.GlobalOrder, part); err != nil {
+			opt := states.Options{Window: &trace.Window{From: from, To: to}}
+			part := states.New(d.Defs(), opt)
+			err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
+			if err != nil {
 				return err
 			}
 			for _, q := range part.Result().Processors {

@@ -76,6 +76,14 @@ type class struct {
 	known   bool
 }
 
+// changes reports whether enters and leaves of such a region change the state of a processor.
+func (c class) changes() bool { return c.bracket || c.state != Busy }
+
+// counts reports whether an event of this kind shows that a processor lives.
+func counts(k trace.Kind) bool {
+	return k != trace.Comment && k != trace.Statistics && k.IsEvent()
+}
+
 // none is no processor.
 const none = -1
 
@@ -93,7 +101,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 // location in its order.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
-		if k == trace.Comment || k == trace.Statistics || !k.IsEvent() {
+		if !counts(k) {
 			continue
 		}
 		loc := b.Location(i)
@@ -110,7 +118,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			c.kind = gap
 		}
 		if k == trace.Enter || k == trace.Leave {
-			if x := p.class(c.region); x.bracket || x.state != Busy {
+			if p.class(c.region).changes() {
 				c.kind = enter
 				if k == trace.Leave {
 					c.kind = leave

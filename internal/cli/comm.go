@@ -153,10 +153,9 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	m := messages.New(d, messages.Options{Latency: true, Window: window})
 	o := collectives.New(d, collectives.Options{Window: window})
 	// What belongs together depends on what is before and behind the window.
-	all := trace.Events()
-	all.Kind = func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
+	needs := func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
 	t := rma.New(d, rma.Options{Window: window})
-	err = in.inOrder(ctx, all, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = in.inOrder(ctx, format.KindReduction(needs), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, part := range []format.Sink{m, o, t} {
 			if err := part.Batch(b); err != nil {
 				return err

@@ -86,9 +86,9 @@ type input struct {
 	close  []func() error
 }
 
-// inOrder scans the trace in global time order for an analysis, which works in a goroutine of its own.
-func (in *input) inOrder(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return format.ScanAlongside(ctx, in.Events, sel, in.opt.Cores(), sink)
+// inOrder hands the events that r chooses to an analysis, in global time order.
+func (in *input) inOrder(ctx context.Context, r format.Reduction, sink format.Sink) error {
+	return format.ScanReduced(ctx, in.Events, trace.Events(), r, sink)
 }
 
 // Close frees everything.

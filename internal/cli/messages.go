@@ -78,9 +78,7 @@ operations.`,
 				return err
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
-			all := trace.Events()
-			all.Kind = messages.Needs
-			if err := in.inOrder(c.Context(), all, p); err != nil {
+			if err := in.inOrder(c.Context(), format.KindReduction(messages.Needs), p); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -278,9 +276,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		l[0], l[1] = label(m.Source), label(m.Destination)
 		return text(l)
 	}})
-	all := trace.Events()
-	all.Kind = messages.Needs
-	if err := in.inOrder(ctx, all, p); err != nil {
+	if err := in.inOrder(ctx, format.KindReduction(messages.Needs), p); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {

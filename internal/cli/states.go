@@ -57,7 +57,7 @@ the concurrency profile of all.`,
 				// What is open in a window depends on all events before it, and who has
 				// finished on those behind it.
 				p := states.New(in.Defs(), opt)
-				if err := in.inOrder(c.Context(), trace.Events(), p); err != nil {
+				if err := in.inOrder(c.Context(), states.Reduction(in.Defs(), opt), p); err != nil {
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration

@@ -1,0 +1,38 @@
+package states
+
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Reduction chooses the events that a part with these options needs: with those alone, in global
+// time order, its result is the same as with all.
+func Reduction(d *trace.Definitions, opt Options) format.Reduction {
+	return format.Reduction{Ends: counts, New: func() format.Reducer {
+		p := New(d, opt)
+		gapped := map[uint32]bool{} // locations of which a gap was the latest event
+		return func(b *trace.Batch, rows []int32) []int32 {
+			for i, k := range b.Kind {
+				change := (k == trace.Enter || k == trace.Leave) && p.class(b.Ref[i]).changes()
+				switch {
+				case k == trace.Gap:
+					gapped[b.Location(i)] = true
+				case len(gapped) == 0:
+					if !change {
+						continue
+					}
+				case counts(k):
+					loc := b.Location(i)
+					if !change && !gapped[loc] {
+						continue
+					}
+					delete(gapped, loc)
+				default:
+					continue
+				}
+				rows = append(rows, int32(i))
+			}
+			return rows
+		}
+	}}
+}
