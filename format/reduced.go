@@ -22,8 +22,8 @@ type Reduction struct {
 	// New makes a Reducer for one goroutine, which sees each of its locations whole.
 	New func() Reducer
 	// Ends accepts the kinds of events of which the first and the last one of each location are
-	// chosen, too; the last one comes without operands if the Reducer does not choose it. Nil
-	// accepts none.
+	// chosen, too; the last one comes without operands if the Reducer does not choose it. It must
+	// accept the kinds that the Reducer chooses. Nil accepts none.
 	Ends func(trace.Kind) bool
 }
 
@@ -59,8 +59,13 @@ func KindReduction(needs func(trace.Kind) bool) Reduction {
 // The events are held in packed form, 3 to 20 bytes each: 32 MiB of them in memory, more in a
 // temporary file. Beside them it holds 16 KiB for each location at most, and 64 MiB for all.
 func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink) error {
-	s := &reducedStore{room: reducedBytes}
-	s.chunk = min(max(reducedBytes/max(d.Defs().Locations.Len(), 1), 512), 16<<10)
+	return scanReduced(ctx, d, sel, r, sink, reducedBytes)
+}
+
+// scanReduced is ScanReduced with so many bytes of packed events in memory.
+func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink, memory int64) error {
+	s := &reducedStore{memory: memory}
+	s.chunk = min(max(int(memory)/max(d.Defs().Locations.Len(), 1), 512), 16<<10)
 	defer s.close()
 	sel.Links = trace.NoLinks
 	var mu sync.Mutex
@@ -103,17 +108,18 @@ const reducedBytes = 32 << 20
 
 // reducedStore keeps packed events.
 type reducedStore struct {
-	chunk int          // bytes of a chunk
-	room  int64        // bytes that may still be kept in memory
-	mu    sync.Mutex   // of what follows
-	file  *os.File     // nil until it is needed
-	size  atomic.Int64 // of the file
+	chunk  int          // bytes of a chunk
+	memory int64        // bytes that may be kept in memory
+	used   atomic.Int64 // bytes that are
+	mu     sync.Mutex   // of what follows
+	file   *os.File     // nil until it is needed
+	size   int64        // of the file
 }
 
 // clear forgets all events.
 func (s *reducedStore) clear() {
-	atomic.StoreInt64(&s.room, reducedBytes)
-	s.size.Store(0)
+	s.used.Store(0)
+	s.size = 0
 }
 
 func (s *reducedStore) close() {
@@ -126,10 +132,10 @@ func (s *reducedStore) close() {
 // keep stores a chunk, of which it becomes the owner.
 func (s *reducedStore) keep(b []byte) (reducedChunk, error) {
 	n := int64(len(b))
-	if atomic.AddInt64(&s.room, -n) >= 0 {
+	if s.used.Add(n) <= s.memory {
 		return reducedChunk{memory: b}, nil
 	}
-	atomic.AddInt64(&s.room, n)
+	s.used.Add(-n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
@@ -139,10 +145,11 @@ func (s *reducedStore) keep(b []byte) (reducedChunk, error) {
 		}
 		os.Remove(s.file.Name()) // where open files may be removed
 	}
-	at := s.size.Add(n) - n
+	at := s.size
 	if _, err := s.file.WriteAt(b, at); err != nil {
 		return reducedChunk{}, err
 	}
+	s.size += n
 	return reducedChunk{at: at, size: len(b)}, nil
 }
 
