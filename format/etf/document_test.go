@@ -119,6 +119,8 @@ func TestDocument_Attributes(t *testing.T) {
 		{`a=b ; c`, `a="b ; c"`, nil},
 		{`name=a=b`, `name="a=b"`, []string{`etf.escape 2: a second "=": key "name" and value "a=b", "\=" for`}},
 		{`a=b ; c=d`, `a="b ; c=d"`, []string{`etf.escape 2: a second "=": key "a" and value "b ; c=d"`}},
+		{`path=C:\ docs`, `path="C: docs"`, []string{`etf.escape 2: a "\" that escapes nothing: key "path" and value "C: docs", "\\"`}},
+		{`path=\ docs\ `, `path=" docs "`, nil},
 		{`path=c:\dir`, `path="c:dir"`, []string{`etf.escape 2: a "\" that escapes nothing: key "path" and value "c:dir", "\\"`}},
 	} {
 		t.Run(x.list, func(t *testing.T) {
