@@ -30,3 +30,18 @@ func TestTRACEBackslashBeforeBlank(t *testing.T) {
 		}
 	}
 }
+
+// Traces that are merged by the time of day have the times that their offsets say, exactly.
+func TestMergeOfTRACEByWallClock(t *testing.T) {
+	for _, x := range []struct{ a, b, want string }{
+		{"O 1500\nE 0 1 ; name=a\n", "O 1100\nE 0 1 ; name=b\n", "TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1 ; name=a\n"},
+		{"O 1500\nE 0 1.0005 ; name=a\n", "O 1100\nE 0 1 ; name=b\n", "TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1.0005 ; name=a\n"},
+		{"O 5000\nE 0 1 ; name=a\n", "TU MINUTES\nO 2000\nE 0 1 ; name=b\n", "TU SECONDS\nO 5000\nE 0 1 ; name=a\nE 1 57 ; name=b\n"},
+		{"TU MINUTES\nO 2000\nS 0 ;\nF 0 1 2 5 60 0\n", "TU MINUTES\nO 5000\nE 0 1 ;\n", "TU SECONDS\nO 2000\nE 1 63 ;\nS 0 ;\nF 0 60 120 5 1 0\n"},
+	} {
+		got, _ := etfVerb(t, x.b, "merge", "--anchor", "wall", textFile(t, "a.etf", x.a))
+		if got != x.want {
+			t.Errorf("%q and %q: found %q, expected %q", x.a, x.b, got, x.want)
+		}
+	}
+}
