@@ -137,6 +137,15 @@ func TestDocument_Attributes(t *testing.T) {
 	}
 }
 
+// A time of too many digits is reported once, as it stands in the file.
+func TestTimeRounded(t *testing.T) {
+	got := look(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nR 0 1 false ;\n"+
+		"C 0 2.1234567890123456789 3 0 0.12345678901234567890 ;\n")
+	got.defectsAre(t, "etf.time-rounded 2: 1.0000000001, at most 9 digits after the point",
+		"etf.time-rounded 3: time 1.1234567890123456789, digits that fit 64 bits",
+		"etf.time-rounded 5: time 2.1234567890123456789, digits that fit 64 bits")
+}
+
 // "An event has an identifier (unique within the events)", and so on: the later line is reported, with the
 // other one, whatever the order of their times.
 func TestDocument_UniqueIDs(t *testing.T) {

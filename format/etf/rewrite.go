@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/trace"
 )
 
 // original is the file that a trace was read from, while the trace is written as TRACE again: lines
@@ -53,7 +54,15 @@ func (e *encoder) rewrite(o *original) {
 
 // count counts what of comments is not as it stands.
 func (w *rewriter) count(loss *format.Loss) {
-	if w != nil && !w.renamed {
+	if w == nil {
+		return
+	}
+	how := format.Lost
+	if w.sound && !w.renamed {
+		how = format.Degraded // leaving it out is what mending does
+	}
+	loss.Add("line", "", how, "cannot be read", w.d.unread())
+	if !w.renamed {
 		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
 		loss.Add("comment", "order", format.Degraded, "stands before all other lines", w.d.moved)
 	}
@@ -93,10 +102,29 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if bytes.Equal(l, b[n:]) {
 		return b
 	}
-	if l, canonical := w.read(number); canonical != nil && bytes.Equal(canonical, b[n:]) {
+	l, canonical := w.read(number)
+	if canonical != nil && !bytes.Equal(canonical, b[n:]) && !w.sound {
+		canonical = w.inTicks() // rounding has changed nothing either
+	}
+	if canonical != nil && bytes.Equal(canonical, b[n:]) {
 		return append(b[:n], l...)
 	}
 	return b
+}
+
+// inTicks is the canonical form of the line that was read last with its times rounded as events have them.
+func (w *rewriter) inTicks() []byte {
+	round := func(t *trace.Decimal) {
+		t.Coef, _, _ = t.Ticks(w.d.Digits)
+		t.Scale = w.d.Digits
+	}
+	round(&w.rec.Start)
+	round(&w.rec.End)
+	for i := range w.rec.Times {
+		round(&w.rec.Times[i])
+	}
+	w.text = w.rec.Append(w.text[:0])
+	return w.text
 }
 
 // definition has a record be written as its line stands in the file.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/spool"
 )
 
@@ -127,8 +128,12 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a line that is no record; all of them stand before the records.
+// comment adds a line that is no record; all of them stand before the records. One that would be another
+// line as the first of a file becomes a comment.
 func (w *Writer) comment(text string) {
+	if strings.HasPrefix(text, lines.ByteOrderMark) || isLegacy([]byte(text)) {
+		text = "# " + text
+	}
 	w.notes = append(append(w.notes, strings.ReplaceAll(text, "\n", " ")...), '\n')
 }
 

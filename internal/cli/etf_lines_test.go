@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // etfVerb is what a verb makes of a TRACE file, and what it prints.
@@ -42,6 +45,128 @@ func TestMergeOfTRACEByWallClock(t *testing.T) {
 		got, _ := etfVerb(t, x.b, "merge", "--anchor", "wall", textFile(t, "a.etf", x.a))
 		if got != x.want {
 			t.Errorf("%q and %q: found %q, expected %q", x.a, x.b, got, x.want)
+		}
+	}
+}
+
+// unreadLines is a TRACE file with seven lines that cannot be read, four of them dependencies. The last one
+// is longer than 1 kB.
+var unreadLines = "R 0 1 false ;\nE 0 1 ;\nE 1 2 ;\nE 9\nD\nD 0 9 0 1 ;\nD x 4 0 1 ;\nD 3 4 0 ;\nD 4 4 0 1 ;\nC 0 2 1 0 1 ;\n" +
+	"E 2 3 ; a=" + strings.Repeat("x", 2000) + "\n"
+
+// lostLines is what a loss table says of lines.
+func lostLines(t *testing.T, rows string) (n int64, how format.How) {
+	t.Helper()
+	var list []format.LossRow
+	if err := json.Unmarshal([]byte(rows), &list); err != nil {
+		var verb struct{ Loss []format.LossRow }
+		if err := json.Unmarshal([]byte(rows), &verb); err != nil {
+			t.Fatalf("%v: %s", err, rows)
+		}
+		list = verb.Loss
+	}
+	for _, r := range list {
+		if r.Kind == "line" {
+			n, how = n+r.Count, r.How
+		}
+	}
+	return n, how
+}
+
+// Lines of events and dependencies that cannot be read are in the loss table of what is written without them.
+func TestLossOfUnreadTRACELines(t *testing.T) {
+	in := textFile(t, "in.etf", unreadLines)
+	for _, x := range []struct {
+		args []string
+		out  string
+		n    int64
+		how  format.How
+	}{
+		{[]string{"filter"}, "out.etf", 7, format.Lost},
+		{[]string{"cut", "--from", "0%"}, "out.etf", 7, format.Lost},
+		{[]string{"filter", "--prune"}, "out.etf", 7, format.Lost},
+		{[]string{"convert"}, "out.trf", 7, format.Lost},
+		{[]string{"convert"}, "out.otf2", 7, format.Lost},
+		{[]string{"repair"}, "out.etf", 7, format.Degraded}, // to leave them out is to mend
+		{[]string{"convert"}, "out.etf", 1, format.Lost},    // a copy has all but the line that is too long
+	} {
+		args := append(x.args, "-q", "--json", "--allow-loss", "--option", "etf.max-line=1k", in, filepath.Join(t.TempDir(), x.out))
+		code, rows, errs := runWeft(t, args...)
+		if code != 0 {
+			t.Errorf("%q: exit code %d: %s", args, code, errs)
+			continue
+		}
+		if n, how := lostLines(t, rows); n != x.n || how != x.how {
+			t.Errorf("%q: found %d lines %s, expected %d %s", args, n, how, x.n, x.how)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out.etf")
+	if code, _, _ := runWeft(t, "filter", in, out); code != 1 {
+		t.Errorf("filter without --allow-loss: exit code %d, expected 1", code)
+	}
+	// Dependencies that cannot be read are no links.
+	_, info, _ := runWeft(t, "info", "-q", "--json", in)
+	var got struct{ Links int64 }
+	if err := json.Unmarshal([]byte(info), &got); err != nil || got.Links != 1 {
+		t.Errorf("info: found %d links (%v), expected 1", got.Links, err)
+	}
+}
+
+// A line that does not count does not begin to count where it becomes the first of a file.
+func TestTRACELinesThatMustNotBeFirst(t *testing.T) {
+	for _, x := range []struct{ text, want string }{
+		{"E 0 1 ; name=a\n\uFEFFTU MILLISECONDS\n", "# \uFEFFTU MILLISECONDS\nTU SECONDS\nE 0 1 ; name=a\n"},
+		{"E 0 1 ; name=a\nTraceVersion\tV0.1\n", "# TraceVersion\tV0.1\nTU SECONDS\nE 0 1 ; name=a\n"},
+	} {
+		if got, _ := etfVerb(t, x.text, "filter"); got != x.want {
+			t.Errorf("filter: found %q, expected %q", got, x.want)
+		}
+		over, back := filepath.Join(t.TempDir(), "over.trf"), filepath.Join(t.TempDir(), "back.etf")
+		weft(t, 0, "convert", "-q", textFile(t, "in.etf", x.text), over)
+		weft(t, 0, "convert", "-q", over, back)
+		if got := textOf(t, back); got != x.want {
+			t.Errorf("by way of PICL: found %q, expected %q", got, x.want)
+		}
+	}
+}
+
+// Times of too many digits stay in lines that nobody changes.
+func TestVerbsKeepDigitsOfTRACE(t *testing.T) {
+	for _, text := range []string{
+		"TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nE 1 2 ;\n",
+		"TU SECONDS\nE 1 0.1 ;\nE 0 1e15 ;\nS 0 ;\nF 0 0 1.0005 1 2 3\n",
+		"TU NANOSECONDS\nR 0 1 false ;\nC 0 1.0000000000004 2.0000000000004 0 0.25 ;\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 1.0000000000004 5 2 6\nTSR 0 0 3.0000000000004 4 1\n",
+	} {
+		if got, _ := etfVerb(t, text, "filter"); got != text {
+			t.Errorf("filter: found %q, expected %q", got, text)
+		}
+	}
+	// What mends writes what it has read.
+	got, _ := etfVerb(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 1 2 ;\n", "repair")
+	if want := "TU NANOSECONDS\nE 0 1 ;\nE 1 2 ;\n"; got != want {
+		t.Errorf("repair: found %q, expected %q", got, want)
+	}
+}
+
+// Comments that stand first because nothing counts before them are not said to move.
+func TestTRACECommentsBehindNothing(t *testing.T) {
+	const head = "TU DAYS\nbad\nE 9\nD 0 9 1 1 ;\nC 0 2 1 0 1 ;\nTU WEEKS\nO x\n"
+	for text, want := range map[string]string{
+		head + "TU NANOSECONDS\nE 0 1 ;\n":              "",
+		head + "E 0 1 ;\nTU NANOSECONDS\n":              "",
+		head + "E 0 1 ;\n# c\nTU NANOSECONDS\nO 1\nO 2": "2",
+		head + "T a=b\n# c\nE 0 1 ;\n":                  "1",
+	} {
+		_, printed := etfVerb(t, text, "filter", "--allow-loss")
+		found := ""
+		for l := range strings.Lines(printed) {
+			if strings.Contains(l, "stands before all other lines") {
+				f := strings.Fields(l)
+				found = f[len(f)-1]
+			}
+		}
+		if found != want {
+			t.Errorf("%q: found %q comments that move, expected %q", text, found, want)
 		}
 	}
 }
