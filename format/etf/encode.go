@@ -401,28 +401,22 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		c := e.w.curve(seriesKey{r.ID, r.Series})
 		e.curves(c, x)
-		if e.from != nil && c.from != x.pos {
-			// What stands in one line stays there, and nothing else comes to it.
-			if err := e.w.endSamples(c); err != nil {
-				return err
-			}
-			c.from = x.pos
-		}
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.Time(x.time))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
+		} else {
+			r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
+			for _, v := range ops[1:] {
+				r.Values = append(r.Values, math.Float64frombits(v))
+			}
+		}
+		if e.from == nil {
 			return e.w.Write(r)
 		}
-		r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
-		for _, v := range ops[1:] {
-			r.Values = append(r.Values, math.Float64frombits(v))
+		changed, err := e.w.sampleAgain(c, x.pos, x.time, r)
+		if changed {
+			e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another line", 1)
 		}
-		if e.from != nil {
-			e.buf = e.from.line(x.pos, r.Append(e.buf[:0]), 0)
-			r.line = string(e.buf)
-		}
-		err := e.w.Write(r)
-		r.line = ""
 		return err
 	}
 	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)

@@ -112,6 +112,96 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	return b
 }
 
+// samples is how many samples stand in a TSP line.
+func (w *rewriter) samples(number int64) int {
+	if number <= 0 {
+		return 1 // there is no such line
+	}
+	l, err := w.lines.At(number)
+	if err != nil {
+		w.err = err
+	}
+	fields := bytes.FieldsFunc(l, func(c rune) bool { return c == ' ' || c == '\t' || c == ',' || c == '(' || c == ')' })
+	return max(1, (len(fields)-3)/2) // TSP and two ids ahead
+}
+
+// sampled are lines of samples that are written again.
+type sampled struct {
+	lines []sampleLine // that wait for their samples, in the order of the first ones
+	held  int          // samples in them
+	begun int64        // lines so far
+	// Time and line of the last sample.
+	time, last int64
+}
+
+// sampleLine is a TSP or TSR line.
+type sampleLine struct {
+	Record
+	number  int64 // in the file, 0 for none
+	begun   int64 // among those of the series
+	samples int   // how many the file has in it, 0 if that has not been looked up
+}
+
+// mostSamples is how many samples of a series wait for others of their lines.
+const mostSamples = 1 << 16
+
+// sampleAgain adds a sample or a range of samples at time t to the line that it has in the file. What
+// stands in one line stays there, though samples of others may lie between: a line waits until it has all
+// samples that the file has in it, and lines begun later wait for it. changed tells that the sample
+// changes places with a simultaneous one.
+func (w *Writer) sampleAgain(c *curve, number, t int64, r *Record) (changed bool, err error) {
+	a := &c.again
+	i := len(a.lines) - 1
+	for i >= 0 && (a.lines[i].number != number || a.lines[i].Keyword == TSR || number <= 0) {
+		i--
+	}
+	if i < 0 {
+		if n := len(a.lines); n > 0 && a.lines[n-1].samples == 0 {
+			a.lines[n-1].samples = w.from.samples(a.lines[n-1].number)
+			if err := w.samplesAgain(c, false); err != nil {
+				return false, err
+			}
+		}
+		i = len(a.lines)
+		if a.lines = slices.Grow(a.lines, 1)[:i+1]; r.Keyword == TSR {
+			a.lines[i].samples = 1
+		} else {
+			a.lines[i].samples = 0
+		}
+		x := &a.lines[i]
+		a.begun++
+		x.number, x.begun, x.Times, x.Values = number, a.begun, x.Times[:0], x.Values[:0]
+		x.Keyword, x.ID, x.Series, x.Start, x.End = r.Keyword, r.ID, r.Series, r.Start, r.End
+	}
+	x := &a.lines[i]
+	x.Times, x.Values = append(x.Times, r.Times...), append(x.Values, r.Values...)
+	changed = t == a.time && x.begun < a.last
+	a.time, a.last = t, x.begun
+	a.held += len(r.Values)
+	return changed, w.samplesAgain(c, a.held > mostSamples)
+}
+
+// samplesAgain writes the lines that are complete and wait for no other, or all.
+func (w *Writer) samplesAgain(c *curve, all bool) error {
+	a := &c.again
+	for len(a.lines) > 0 {
+		x := &a.lines[0]
+		if !all && (x.samples == 0 || x.Keyword == TSP && len(x.Times) < x.samples) {
+			return nil
+		}
+		w.buf = append(w.from.line(x.number, x.Append(w.buf[:0]), 0), '\n')
+		if _, err := c.lines.Write(w.buf); err != nil {
+			return err
+		}
+		a.held -= len(x.Values)
+		first := *x // its memory is used again
+		n := copy(a.lines, a.lines[1:])
+		a.lines[n] = first
+		a.lines = a.lines[:n]
+	}
+	return nil
+}
+
 // inTicks is the canonical form of the line that was read last with its times rounded as events have them.
 func (w *rewriter) inTicks() []byte {
 	round := func(t *trace.Decimal) {

@@ -43,7 +43,7 @@ type curve struct {
 	def   []byte
 	lines spool.Spool
 	open  Record // samples waiting to be written in one TSP line
-	from  int64  // the line of the file that they come from, or 0
+	again sampled
 }
 
 // rank is 0 for signals, 1 for time series.
@@ -251,7 +251,7 @@ func (w *Writer) samples(c *curve, r *Record) error {
 	for i, t := range r.Times {
 		o.Times = append(o.Times, t)
 		o.Values = append(o.Values, r.Values[i])
-		if len(o.Times) == samplesPerLine && c.from == 0 {
+		if len(o.Times) == samplesPerLine {
 			if err := w.endSamples(c); err != nil {
 				return err
 			}
@@ -261,10 +261,13 @@ func (w *Writer) samples(c *curve, r *Record) error {
 }
 
 func (w *Writer) endSamples(c *curve) error {
+	if len(c.again.lines) > 0 {
+		return w.samplesAgain(c, true)
+	}
 	if len(c.open.Times) == 0 {
 		return nil
 	}
-	w.buf = append(w.from.line(c.from, c.open.Append(w.buf[:0]), 0), '\n')
+	w.buf = append(c.open.Append(w.buf[:0]), '\n')
 	c.open.Times, c.open.Values = c.open.Times[:0], c.open.Values[:0]
 	_, err := c.lines.Write(w.buf)
 	return err

@@ -170,3 +170,36 @@ func TestTRACECommentsBehindNothing(t *testing.T) {
 		}
 	}
 }
+
+// Samples of one line stay in one, though other lines have samples between them.
+func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
+	const head = "TU SECONDS\nTS 0 ;\nTSS 0 0 ;\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"a range between samples", "TSP 0 0 1 5 2 6 3 7\nTSR 0 0 1.5 1.7 1 2\n", ""},
+		{"samples between samples", "TSP 0 0 1 5 4 6\nTSP 0 0 2 5 (3, 6)\nTSP 0 0 5 1\n", ""},
+		{"lines that overlap", "TSP 0 0 1 5 3 6 5 7\nTSP 0 0 2 5 4 6 6 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 7 1 8 2\n", ""},
+		{"lines begun in another order", "TSP 0 0 2 5 4 6\nTSP 0 0 1 5 3 6\n", "TSP 0 0 1 5 3 6\nTSP 0 0 2 5 4 6\n"},
+	} {
+		want := x.want
+		if want == "" {
+			want = x.text
+		}
+		got, printed := etfVerb(t, head+x.text, "filter")
+		if got != head+want {
+			t.Errorf("%s: found %q, expected %q", x.name, got, head+want)
+		}
+		if strings.Contains(printed, "order") {
+			t.Errorf("%s: found losses %s", x.name, printed)
+		}
+	}
+	// The line that begins first stands first, so of simultaneous samples the later ones come first.
+	got, printed := etfVerb(t, head+"TSP 0 0 2 5 4 6\nTSP 0 0 1 5 4 7\n", "filter")
+	if want := head + "TSP 0 0 1 5 4 7\nTSP 0 0 2 5 4 6\n"; got != want || !strings.Contains(printed, "of another line") {
+		t.Errorf("found %q and %s, expected %q and a loss", got, printed, want)
+	}
+	// What is left of a line stays in one line.
+	got, _ = etfVerb(t, head+"TSP 0 0 1 5 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1 5 2\n", "cut", "--from", "@2s", "--to", "@4.5s")
+	if want := head + "TSP 0 0 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1\n"; got != want {
+		t.Errorf("cut: found %q, expected %q", got, want)
+	}
+}
