@@ -127,11 +127,52 @@ func (w *rewriter) samples(number int64) int {
 
 // sampled are lines of samples that are written again.
 type sampled struct {
-	lines []sampleLine // that wait for their samples, in the order of the first ones
-	held  int          // samples in them
-	begun int64        // lines so far
+	lines []sampleLine // from first on those that wait for their samples, in the order of the first ones
+	first int
+	older map[int64]int64 // those of lines but the last one, by number: the values of begun
+	held  int             // samples in lines
+	begun int64           // lines so far
 	// Time and line of the last sample.
 	time, last int64
+}
+
+// waiting are the lines that have not been written.
+func (a *sampled) waiting() []sampleLine { return a.lines[a.first:] }
+
+// find is the waiting line that continues a line of the file, nil if there is none.
+func (a *sampled) find(number int64) *sampleLine {
+	list := a.waiting()
+	if n := len(list); n > 0 && list[n-1].number == number {
+		return &list[n-1]
+	}
+	begun, ok := a.older[number]
+	if !ok {
+		return nil
+	}
+	return &list[begun-list[0].begun]
+}
+
+// begin adds a line that begins with r.
+func (a *sampled) begin(number int64, r *Record) *sampleLine {
+	n := len(a.lines)
+	a.lines = slices.Grow(a.lines, 1)[:n+1]
+	x := &a.lines[n]
+	a.begun++
+	*x = sampleLine{Record: Record{Keyword: r.Keyword, ID: r.ID, Series: r.Series, Start: r.Start, End: r.End,
+		Times: x.Times[:0], Values: x.Values[:0]}, number: number, begun: a.begun}
+	return x
+}
+
+// forget takes out the lines that have been written. Their memory is used again.
+func (a *sampled) forget() {
+	list := a.waiting()
+	if a.first == 0 || a.first < len(list) {
+		return
+	}
+	for i := range list {
+		a.lines[i], list[i] = list[i], a.lines[i]
+	}
+	a.lines, a.first = a.lines[:len(list)], 0
 }
 
 // sampleLine is a TSP or TSR line.
@@ -151,29 +192,13 @@ const mostSamples = 1 << 16
 // changes places with a simultaneous one.
 func (w *Writer) sampleAgain(c *curve, number, t int64, r *Record) (changed bool, err error) {
 	a := &c.again
-	i := len(a.lines) - 1
-	for i >= 0 && (a.lines[i].number != number || a.lines[i].Keyword == TSR || number <= 0) {
-		i--
-	}
-	if i < 0 {
-		if n := len(a.lines); n > 0 && a.lines[n-1].samples == 0 {
-			a.lines[n-1].samples = w.from.samples(a.lines[n-1].number)
-			if err := w.samplesAgain(c, false); err != nil {
-				return false, err
-			}
+	x := a.find(number)
+	if x == nil || r.Keyword == TSR || x.Keyword == TSR || number <= 0 {
+		if err := w.older(c); err != nil {
+			return false, err
 		}
-		i = len(a.lines)
-		if a.lines = slices.Grow(a.lines, 1)[:i+1]; r.Keyword == TSR {
-			a.lines[i].samples = 1
-		} else {
-			a.lines[i].samples = 0
-		}
-		x := &a.lines[i]
-		a.begun++
-		x.number, x.begun, x.Times, x.Values = number, a.begun, x.Times[:0], x.Values[:0]
-		x.Keyword, x.ID, x.Series, x.Start, x.End = r.Keyword, r.ID, r.Series, r.Start, r.End
+		x = a.begin(number, r)
 	}
-	x := &a.lines[i]
 	x.Times, x.Values = append(x.Times, r.Times...), append(x.Values, r.Values...)
 	changed = t == a.time && x.begun < a.last
 	a.time, a.last = t, x.begun
@@ -181,24 +206,46 @@ func (w *Writer) sampleAgain(c *curve, number, t int64, r *Record) (changed bool
 	return changed, w.samplesAgain(c, a.held > mostSamples)
 }
 
+// older is called before another line begins: the last one so far is written, or waits.
+func (w *Writer) older(c *curve) error {
+	a := &c.again
+	list := a.waiting()
+	if len(list) == 0 {
+		return nil
+	}
+	last := &list[len(list)-1]
+	if last.samples = 1; last.Keyword == TSP {
+		last.samples = w.from.samples(last.number)
+	}
+	number, begun := last.number, last.begun
+	err := w.samplesAgain(c, false)
+	if len(a.waiting()) > 0 {
+		if a.older == nil {
+			a.older = map[int64]int64{}
+		}
+		a.older[number] = begun
+	}
+	return err
+}
+
 // samplesAgain writes the lines that are complete and wait for no other, or all.
 func (w *Writer) samplesAgain(c *curve, all bool) error {
 	a := &c.again
-	for len(a.lines) > 0 {
-		x := &a.lines[0]
+	for ; a.first < len(a.lines); a.first++ {
+		x := &a.lines[a.first]
 		if !all && (x.samples == 0 || x.Keyword == TSP && len(x.Times) < x.samples) {
-			return nil
+			break
 		}
 		w.buf = append(w.from.line(x.number, x.Append(w.buf[:0]), 0), '\n')
 		if _, err := c.lines.Write(w.buf); err != nil {
 			return err
 		}
 		a.held -= len(x.Values)
-		first := *x // its memory is used again
-		n := copy(a.lines, a.lines[1:])
-		a.lines[n] = first
-		a.lines = a.lines[:n]
+		if len(a.older) > 0 {
+			delete(a.older, x.number)
+		}
 	}
+	a.forget()
 	return nil
 }
 

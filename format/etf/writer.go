@@ -261,7 +261,7 @@ func (w *Writer) samples(c *curve, r *Record) error {
 }
 
 func (w *Writer) endSamples(c *curve) error {
-	if len(c.again.lines) > 0 {
+	if len(c.again.waiting()) > 0 {
 		return w.samplesAgain(c, true)
 	}
 	if len(c.open.Times) == 0 {
