@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,5 +202,31 @@ func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
 	got, _ = etfVerb(t, head+"TSP 0 0 1 5 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1 5 2\n", "cut", "--from", "@2s", "--to", "@4.5s")
 	if want := head + "TSP 0 0 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1\n"; got != want {
 		t.Errorf("cut: found %q, expected %q", got, want)
+	}
+}
+
+// align moves the clocks of a trace that travels in TRACE, and writes all other lines as they stand.
+func TestAlignTRACE(t *testing.T) {
+	// The message of 0.73 s is received at 0.70 s: the sender's clock is 0.03 s ahead.
+	const early = "-3 -21 0.73 1 0 4 \"%d %d %d %d\" 8 1 0 0\n-4 -21 0.74 1 0 0\n-3 -51 0.60 0 0 1 \"%d\" 1\n-4 -51 0.70 0 0 4 \"%d %d %d %d\" 8 1 1 0\n"
+	in, out := filepath.Join(t.TempDir(), "in.etf"), filepath.Join(t.TempDir(), "out.etf")
+	weft(t, 0, "convert", "-q", textFile(t, "in.trf", early), in)
+	weft(t, 0, "align", in, out)
+	more, fewer := lineDifferences(lineList(t, in), lineList(t, out))
+	begins := func(list []string, want ...string) {
+		t.Helper()
+		if !slices.EqualFunc(list, want, strings.HasPrefix) {
+			t.Errorf("found %q, expected lines that begin with %q", list, want)
+		}
+	}
+	begins(fewer, "C 2 0.73 0.74 1 1 ; name=send0", "E 3 0.73 ;")
+	begins(more, "C 2 0.7 0.71 1 1 ; name=send0", "E 3 0.7 ;")
+	// Lines of locations whose clock is right stay as they stand; tenths of seconds are counted, location 0
+	// is 0.2 s behind.
+	clocks := textFile(t, "clocks.json", `{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0","points":[[0,2]]}]}`)
+	got, _ := etfVerb(t, "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.10 0.5 0 1.0 ;\nE 0 0.30 ;\nD 0 4 0 0;\n",
+		"cut", "--from", "0%", "--clock-correction", clocks)
+	if want := "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.3 0.7 0 1 ;\nE 0 0.30 ;\nD 0 4 0 0;\n"; got != want {
+		t.Errorf("found %q, expected %q", got, want)
 	}
 }
