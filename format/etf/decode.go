@@ -28,10 +28,11 @@ type decoder struct {
 	skipped, skippedLinks atomic.Int64
 	tooLong               int64 // lines that are longer than the longest one that is read
 
-	first    int64 // line of the first record that can be read, 0 for none
-	keptSize int   // of the lines for Definitions.Opaque
-	moved    int64 // those of them that stand behind a record
-	dropped  int64 // lines that are too many for it
+	first    int64   // line of the first record that can be read, 0 for none
+	keptSize int     // of the lines for Definitions.Opaque
+	opaqueAt []int64 // the lines that are there
+	moved    int64   // those of them that stand behind a record
+	dropped  int64   // lines that are too many for it
 
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
@@ -137,6 +138,7 @@ func (d *decoder) opaque(x *defLine) {
 		d.moved++
 	}
 	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Data: trace.Text(text)})
+	d.opaqueAt = append(d.opaqueAt, x.line)
 }
 
 // Overview says how many comments there are, if the definitions do not have them as they stand, and how
@@ -157,19 +159,27 @@ func (d *decoder) unread() int64 { return d.skipped.Load() + d.tooLong }
 func firstRecord(w lines.Walker) int64 {
 	var r Record
 	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
-		k, i, _ := keyword(l)
-		switch k {
-		case C, E, F, D, TSP, TSR:
-			if _, p := r.parse(k, l, i); (p.rule == "" || p.severity != trace.Error) && r.possible() {
-				return number
-			}
+		if k, i, _ := keyword(l); !k.defines() && r.possible(k, l, i) {
+			return number
 		}
 	}
 	return 0
 }
 
-// possible is whether the numbers of an event or a dependency that was parsed go together.
-func (r *Record) possible() bool {
+// defines tells that a line is no event and no dependency.
+func (k Keyword) defines() bool {
+	switch k {
+	case C, E, F, D, TSP, TSR:
+		return false
+	}
+	return true
+}
+
+// possible is whether a line can be read, and its numbers go together.
+func (r *Record) possible(k Keyword, l []byte, i int) bool {
+	if _, p := r.parse(k, l, i); p.rule != "" && p.severity == trace.Error {
+		return false
+	}
 	switch order := linetrace.Compare(r.Start, r.End); r.Keyword {
 	case C, TSR:
 		return order <= 0

@@ -310,7 +310,7 @@ func TestKeptRecordsAreNotSkipped(t *testing.T) {
 func TestDocument_Comments(t *testing.T) {
 	dir := t.TempDir()
 	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU HOURS\nO 7\nR bad\nE 0 1 ;\n")
-	want := "# about\n  # more\n# S 0 ; name=t\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nTU SECONDS\nO 0\nE 0 1 ;\nS 0 ; name=s\nF 0 0 1 1 0 0\n"
+	want := "# about\nTU SECONDS\nO 0\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nE 0 1 ;\nS 0 ; name=s\n  # more\n# S 0 ; name=t\nF 0 0 1 1 0 0\n"
 	d := tracetest.Open(t, Format{}, src, nil)
 	loss := tracetest.Encode(t, Format{}, d, filepath.Join(dir, "y.etf"))
 	got, err := os.ReadFile(filepath.Join(dir, "y.etf"))
@@ -320,7 +320,15 @@ func TestDocument_Comments(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
-	rows := loss.Rows()
+	if rows := loss.Rows(); len(rows) > 0 {
+		t.Errorf("found losses %+v, expected none", rows)
+	}
+	// By way of another format their places are gone, which all but the first one had.
+	moved := &format.Loss{}
+	if err := format.LostDefinitions(t.Context(), d, moved); err != nil {
+		t.Fatal(err)
+	}
+	rows := moved.Rows()
 	if len(rows) != 1 || rows[0].Kind != "comment" || rows[0].How != format.Degraded || rows[0].Count != 6 {
 		t.Errorf("found losses %+v, expected that all but the first of 7 comments have another place", rows)
 	}

@@ -150,6 +150,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	// The definitions are written again when all is known; most will be these.
 	defer func() { e.Lost = format.Loss{} }()
+	e.comments(false)
 	return e.nativeDefinitions()
 }
 
@@ -730,12 +731,21 @@ func (e *encoder) finish() error {
 	d := e.Defs
 	if e.native {
 		e.Lost.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
+		for _, c := range e.w.curves {
+			if err := e.w.endSamples(c); err != nil {
+				return err
+			}
+		}
 		e.w.forget()
-		e.from.count(&e.Lost)
 		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
 			e.Lost.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
 		}
-		return e.nativeDefinitions()
+		if err := e.nativeDefinitions(); err != nil {
+			return err
+		}
+		e.from.count(&e.Lost)
+		e.comments(true)
+		return nil
 	}
 	if err := e.units(); err != nil {
 		return err
@@ -795,16 +805,29 @@ func onceEach(list []Attr) (parts [][]Attr) {
 	return append(parts, list[from:])
 }
 
+// comments adds the comments that stand before all other lines; at the end these are all that have found no
+// place.
+func (e *encoder) comments(end bool) {
+	if e.from != nil {
+		for _, x := range e.from.notes {
+			if !x.placed && (end || x.before == 0) {
+				e.w.comment(x.text)
+			}
+		}
+		return
+	}
+	for _, o := range e.Defs.Opaque.All() {
+		if o.Format == "etf" {
+			e.w.comment(noteText(o.Data))
+		}
+	}
+}
+
 func (e *encoder) nativeDefinitions() error {
 	if err := e.units(); err != nil {
 		return err
 	}
 	d := e.Defs
-	for _, o := range d.Opaque.All() {
-		if o.Format == "etf" {
-			e.w.comment(o.Data)
-		}
-	}
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
 			out = append(out, Attr{a.Key, a.Value.String()})
@@ -812,6 +835,9 @@ func (e *encoder) nativeDefinitions() error {
 		return
 	}
 	properties := text(d.Properties.All())
+	for _, u := range []Record{{Keyword: TU, Unit: e.unit}, {Keyword: O, ID: e.w.off}} {
+		e.from.definition(&u) // for the comments before it
+	}
 	lines, ok := e.from.properties(properties)
 	if !ok {
 		for _, list := range onceEach(properties) {

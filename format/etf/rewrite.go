@@ -3,8 +3,10 @@ package etf
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
@@ -27,28 +29,46 @@ type rewriter struct {
 	err     error
 	// defs are definitions as they stand, by their canonical form; trace are the lines with attributes
 	// of the trace, and those attributes.
-	defs  map[string]string
+	defs  map[string]definition
 	trace []Record
 	props []Attr
+	notes []note
+	// The notes before each line that has not been written yet, as parts of notes.
+	before map[int64][]note
+}
+
+// definition is a line that defines something.
+type definition struct {
+	text   string
+	number int64
+}
+
+// note is a comment, or another line that does not count.
+type note struct {
+	text   string
+	line   int64
+	before int64 // the line of the record that follows, 0 if none does
+	placed bool  // it is written before that line
 }
 
 // rewrite has the encoder write the lines of a file that have not been changed since.
 func (e *encoder) rewrite(o *original) {
 	renamed := e.Defs.Rename != nil
-	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended || renamed, defs: map[string]string{}}
+	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended || renamed, defs: map[string]definition{}, before: map[int64][]note{}}
 	for _, number := range o.d.lines {
 		l, canonical := w.read(number)
 		if canonical == nil {
 			continue
 		}
 		if w.rec.Keyword != T {
-			w.defs[string(canonical)] = string(l)
+			w.defs[string(canonical)] = definition{string(l), number}
 			continue
 		}
 		attrs := slices.Clone(w.rec.Attrs)
 		w.props = append(w.props, attrs...)
-		w.trace = append(w.trace, Record{Keyword: T, Attrs: attrs, line: string(l)})
+		w.trace = append(w.trace, Record{Keyword: T, Attrs: attrs, line: string(l), Line: number})
 	}
+	w.findNotes(e.Defs)
 	e.from, e.w.from = w, w
 }
 
@@ -64,8 +84,88 @@ func (w *rewriter) count(loss *format.Loss) {
 	loss.Add("line", "", how, "cannot be read", w.d.unread())
 	if !w.renamed {
 		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
-		loss.Add("comment", "order", format.Degraded, "stands before all other lines", w.d.moved)
+		for _, x := range w.notes {
+			if !x.placed && x.line > w.d.first {
+				loss.Add("comment", "order", format.Degraded, "stands before all other lines", 1)
+			}
+		}
 	}
+}
+
+// findNotes finds the records that comments stand before. Those before the first record stay there.
+func (w *rewriter) findNotes(defs *trace.Definitions) {
+	for _, o := range defs.Opaque.All() {
+		if o.Format == "etf" {
+			w.notes = append(w.notes, note{text: noteText(o.Data)})
+		}
+	}
+	at := w.d.opaqueAt
+	if len(w.notes) != len(at) {
+		at = nil // somebody has changed them
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		x := &w.notes[i]
+		if x.line = at[i]; x.line < w.d.first {
+			continue
+		}
+		if x.before = w.recordBehind(x.line, at[i+1:]); x.before < 0 {
+			x.before = w.notes[i+1].before
+		}
+		x.placed = x.before == 0
+	}
+	for from := 0; from < len(w.notes); {
+		to := from + 1
+		for to < len(w.notes) && w.notes[to].before == w.notes[from].before {
+			to++
+		}
+		if n := w.notes[from].before; n > 0 {
+			w.before[n] = w.notes[from:to]
+		}
+		from = to
+	}
+}
+
+// recordBehind is the first line behind number that holds a record, 0 if there is none, and -1 if a note, of
+// which more are the lines, comes ahead of it.
+func (w *rewriter) recordBehind(number int64, more []int64) int64 {
+	last := int64(0)
+	if n := len(w.d.Chunks); n > 0 {
+		last = w.d.Chunks[n-1].Line
+	}
+	for number++; ; number++ {
+		if len(more) > 0 && number == more[0] {
+			return -1
+		}
+		l, err := w.lines.At(number)
+		if err != nil {
+			w.err = err
+		}
+		if l == nil && (err != nil || number >= last) {
+			return 0
+		}
+		if k, i, _ := keyword(l); k != NoKeyword && w.rec.possible(k, l, i) {
+			return number
+		}
+	}
+}
+
+// noteText is a comment, or another line that does not count, as it is written. A line that would be
+// another one as the first of a file becomes a comment.
+func noteText(s string) string {
+	if strings.HasPrefix(s, lines.ByteOrderMark) || isLegacy([]byte(s)) {
+		s = "# " + s
+	}
+	return strings.ReplaceAll(s, "\n", " ")
+}
+
+// note appends the notes that stand before a line, each with a line end.
+func (w *rewriter) note(b []byte, number int64) []byte {
+	list := w.before[number]
+	for i := range list {
+		list[i].placed = true
+		b = append(append(b, list[i].text...), '\n')
+	}
+	return b
 }
 
 // read is a line as it stands and its canonical form, nil if it holds no record that can be written so.
@@ -94,6 +194,13 @@ func (w *rewriter) read(number int64) (l, canonical []byte) {
 func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if w == nil || number <= 0 {
 		return b
+	}
+	if len(w.before) > 0 && w.before[number] != nil {
+		text := string(b[n:])
+		b = w.note(b[:n], number)
+		delete(w.before, number) // other lines may come from that one, too
+		n = len(b)
+		b = append(b, text...)
 	}
 	l, err := w.lines.At(number)
 	if err != nil {
@@ -268,7 +375,9 @@ func (w *rewriter) inTicks() []byte {
 func (w *rewriter) definition(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
-		r.line = w.defs[string(w.text)]
+		if x, ok := w.defs[string(w.text)]; ok {
+			r.line = string(w.note(nil, x.number)) + x.text
+		}
 	}
 }
 
@@ -277,5 +386,9 @@ func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
 	if w == nil || !slices.Equal(attrs, w.props) {
 		return nil, false
 	}
-	return w.trace, true
+	lines = slices.Clone(w.trace)
+	for i := range lines {
+		lines[i].line = string(w.note(nil, lines[i].Line)) + lines[i].line
+	}
+	return lines, true
 }

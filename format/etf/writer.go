@@ -5,10 +5,8 @@ import (
 	"cmp"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/spool"
 )
 
@@ -128,14 +126,8 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a line that is no record; all of them stand before the records. One that would be another
-// line as the first of a file becomes a comment.
-func (w *Writer) comment(text string) {
-	if strings.HasPrefix(text, lines.ByteOrderMark) || isLegacy([]byte(text)) {
-		text = "# " + text
-	}
-	w.notes = append(append(w.notes, strings.ReplaceAll(text, "\n", " ")...), '\n')
-}
+// comment adds a line that is no record ([noteText]) to those before all records.
+func (w *Writer) comment(text string) { w.notes = append(append(w.notes, text...), '\n') }
 
 // section adds to the claims, events or dependencies what line appends.
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
@@ -301,6 +293,13 @@ func (w *Writer) Close() error {
 		out.Write(c.def)
 		if err := c.lines.CopyTo(out); err != nil {
 			return err
+		}
+	}
+	if w.from != nil {
+		for _, x := range w.from.notes {
+			if x.placed && x.before == 0 { // no record stands behind it
+				out.WriteString(x.text + "\n")
+			}
 		}
 	}
 	return out.Flush()

@@ -116,8 +116,8 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 // A line that does not count does not begin to count where it becomes the first of a file.
 func TestTRACELinesThatMustNotBeFirst(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
-		{"E 0 1 ; name=a\n\uFEFFTU MILLISECONDS\n", "# \uFEFFTU MILLISECONDS\nTU SECONDS\nE 0 1 ; name=a\n"},
-		{"E 0 1 ; name=a\nTraceVersion\tV0.1\n", "# TraceVersion\tV0.1\nTU SECONDS\nE 0 1 ; name=a\n"},
+		{"E 0 1 ; name=a\n\uFEFFTU MILLISECONDS\nTU SECONDS\n", "# \uFEFFTU MILLISECONDS\nTU SECONDS\nE 0 1 ; name=a\n"},
+		{"E 0 1 ; name=a\nTraceVersion\tV0.1\nTU SECONDS\n", "# TraceVersion\tV0.1\nTU SECONDS\nE 0 1 ; name=a\n"},
 	} {
 		if got, _ := etfVerb(t, x.text, "filter"); got != x.want {
 			t.Errorf("filter: found %q, expected %q", got, x.want)
@@ -128,6 +128,33 @@ func TestTRACELinesThatMustNotBeFirst(t *testing.T) {
 		if got := textOf(t, back); got != x.want {
 			t.Errorf("by way of PICL: found %q, expected %q", got, x.want)
 		}
+	}
+}
+
+// Comments, and what else does not count, stand before the line that they stood before.
+func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
+	const text = "# head\nX unknown\nTU SECONDS\n# of the trace\nT a=b\n# resources\n# two\nR 0 1 false ; name=r\nR 1 1 false ;\n" +
+		"  # claims\nC 0 0 1.0 0 1 ; name=f\n# claim 1\n\nC 1 0.50 2 1 1 ; name=g\n# R 0 2 false ;\nE 0 1 ;\nE 9\n# event 1\nE 1 2 ;\n" +
+		"# links\nD 0 4 0 1 ;\n# signal\nS 0 ;\n# fragment\nF 0 0 1 1 0 0\n# group\nTS 0 ;\n# series\nTSS 0 0 ;\n" +
+		"# samples\nTSP 0 0 1 5 2.0 6\n# range\nTSR 0 0 1.5 1.7 1 2\n# end\nX end\n"
+	in := strings.Replace(text, "# R 0 2 false", "R 0 2 false", 1) // a definition that does not count
+	want := strings.Replace(strings.Replace(text, "\n\n", "\n", 1), "E 9\n", "", 1)
+	for _, verb := range [][]string{{"filter"}, {"cut", "--from", "0%"}, {"merge"}, {"align", "--json"}} {
+		got, printed := etfVerb(t, in, append(verb, "--allow-loss")...)
+		if got != want {
+			t.Errorf("%q: found %s\nexpected %s", verb, got, want)
+		}
+		if strings.Contains(printed, "stands before") {
+			t.Errorf("%q: found losses %s", verb, printed)
+		}
+	}
+	// Those of lines that are gone come first, and are counted.
+	got, printed := etfVerb(t, "# head\nE 0 1 ;\n# of b\nE 1 2 ; name=b\n# of c\nE 2 3 ; name=c\n", "filter", "--not-region", "b")
+	if want := "# head\n# of b\nTU SECONDS\nE 0 1 ;\n# of c\nE 2 3 ; name=c\n"; got != want {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	if f := strings.Fields(printed); !strings.Contains(printed, "stands before all other lines") || f[len(f)-1] != "1" {
+		t.Errorf("found losses %s, expected 1 comment", printed)
 	}
 }
 
@@ -158,7 +185,7 @@ func TestTRACECommentsBehindNothing(t *testing.T) {
 		head + "E 0 1 ;\n# c\nTU NANOSECONDS\nO 1\nO 2": "2",
 		head + "T a=b\n# c\nE 0 1 ;\n":                  "1",
 	} {
-		_, printed := etfVerb(t, text, "filter", "--allow-loss")
+		printed := weft(t, 0, "convert", "-q", "--allow-loss", textFile(t, "in.etf", text), filepath.Join(t.TempDir(), "out.trf"))
 		found := ""
 		for l := range strings.Lines(printed) {
 			if strings.Contains(l, "stands before all other lines") {
