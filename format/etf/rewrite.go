@@ -3,6 +3,7 @@ package etf
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -210,8 +211,8 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 		return b
 	}
 	l, canonical := w.read(number)
-	if canonical != nil && !bytes.Equal(canonical, b[n:]) && !w.sound {
-		canonical = w.inTicks() // rounding has changed nothing either
+	if canonical != nil && !bytes.Equal(canonical, b[n:]) {
+		canonical = w.asRead()
 	}
 	if canonical != nil && bytes.Equal(canonical, b[n:]) {
 		return append(b[:n], l...)
@@ -228,8 +229,14 @@ func (w *rewriter) samples(number int64) int {
 	if err != nil {
 		w.err = err
 	}
-	fields := bytes.FieldsFunc(l, func(c rune) bool { return c == ' ' || c == '\t' || c == ',' || c == '(' || c == ')' })
-	return max(1, (len(fields)-3)/2) // TSP and two ids ahead
+	fields, blank := 0, true
+	for _, c := range l {
+		before := blank
+		if blank = c == ' ' || c == '\t' || c == ',' || c == '(' || c == ')'; before && !blank {
+			fields++
+		}
+	}
+	return max(1, (fields-3)/2) // TSP and two ids ahead
 }
 
 // sampled are lines of samples that are written again.
@@ -356,19 +363,37 @@ func (w *Writer) samplesAgain(c *curve, all bool) error {
 	return nil
 }
 
-// inTicks is the canonical form of the line that was read last with its times rounded as events have them.
-func (w *rewriter) inTicks() []byte {
+// asRead is the canonical form of the line that was read last with its samples in the order of time and,
+// unless lines with a defect are written anew, its times rounded, as events have them.
+func (w *rewriter) asRead() []byte {
+	r := &w.rec
 	round := func(t *trace.Decimal) {
-		t.Coef, _, _ = t.Ticks(w.d.Digits)
-		t.Scale = w.d.Digits
+		if v, exact, _ := t.Ticks(w.d.Digits); exact || !w.sound {
+			*t = trace.Decimal{Coef: v, Scale: w.d.Digits}
+		}
 	}
-	round(&w.rec.Start)
-	round(&w.rec.End)
-	for i := range w.rec.Times {
-		round(&w.rec.Times[i])
+	round(&r.Start)
+	round(&r.End)
+	if r.Keyword == TSP {
+		for i := range r.Times {
+			round(&r.Times[i])
+		}
+		sort.Stable(byTime{r})
 	}
-	w.text = w.rec.Append(w.text[:0])
+	w.text = r.Append(w.text[:0])
 	return w.text
+}
+
+// byTime sorts samples.
+type byTime struct{ *Record }
+
+func (r byTime) Len() int { return len(r.Times) }
+
+func (r byTime) Less(i, j int) bool { return linetrace.Compare(r.Times[i], r.Times[j]) < 0 }
+
+func (r byTime) Swap(i, j int) {
+	r.Times[i], r.Times[j] = r.Times[j], r.Times[i]
+	r.Values[i], r.Values[j] = r.Values[j], r.Values[i]
 }
 
 // definition has a record be written as its line stands in the file.
