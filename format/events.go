@@ -41,7 +41,8 @@ type File interface {
 	// Extent is the time of the first event and the time to which the last one lasts
 	// ([trace.Batch.End]); ok is false if there is none. It may read the trace.
 	Extent(ctx context.Context) (first, last int64, ok bool, err error)
-	// LinkCount is how many links the trace has; ok is false if that is not known without a scan.
+	// LinkCount is how many links the trace has; ok is false if that is not known without a scan. Before
+	// a scan, records count that turn out to be none.
 	LinkCount() (links int64, ok bool)
 	// Overview lists files and definitions. What the format does not know is left empty.
 	Overview(ctx context.Context) (*Overview, error)

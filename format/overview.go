@@ -102,6 +102,8 @@ type Overview struct {
 	// Spelled is how many records the last scan found whose form neither [trace.Definitions] nor the
 	// events tell.
 	Spelled int64
+	// Unread is how many lines of events and links the last scan found that cannot be read.
+	Unread int64
 }
 
 // LostDefinitions counts what a trace defines and a trace that was encoded has not: names
@@ -112,6 +114,7 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 		return err
 	}
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
+	l.Add("line", "", Lost, "cannot be read", o.Unread)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

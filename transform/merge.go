@@ -20,6 +20,9 @@ type Merging struct {
 	// moment. Nil is the tick 0 of each. The merged trace has the time of the first one
 	// for it.
 	Zero []int64
+	// Wall puts the traces together by the wall clock: Zero counts nothing, and all traces have an
+	// epoch. The common clock is fine enough for the epochs, too.
+	Wall bool
 	// Unify makes one of locations, groups, communicators, resources and metrics with the
 	// same id and name. Without it, those of each trace are their own.
 	Unify bool
@@ -28,8 +31,8 @@ type Merging struct {
 // Merge puts traces on one time line. Regions, attributes, parameters, files and other
 // names that are equal become one; locations, communicators and what else is a thing of
 // its run stay apart unless they are unified. An id that is taken is replaced by the
-// next number. Clocks of different ticks become one with the ticks of all; where that
-// would be more than 10^15 a second, it is one of picoseconds and times are rounded,
+// next number. Clocks of different ticks become one with the ticks of all, and those of
+// different epochs one that their difference is a number of ticks of; where that would be more than 10^15 a second, it is one of picoseconds and times are rounded,
 // which [Merged.Rounded] counts. If there are claims or marks with ids in several traces,
 // ids are made different: n traces make id × n + the trace's number of an id.
 //
@@ -45,7 +48,22 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	x := &Merged{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
-	x.defs.Clock = commonClock(list)
+	var apart []int64 // how much later than the first trace's clock that of each began, in ns
+	if m.Wall {
+		m.Zero = nil
+		for i, d := range list {
+			c := d.Defs().Clock
+			if !c.HasEpoch {
+				return nil, fmt.Errorf("merge: trace %d does not say at what time of day it was recorded", i+1)
+			}
+			ns := c.Epoch - first.Clock.Epoch
+			if (c.Epoch < first.Clock.Epoch) != (ns < 0) {
+				return nil, tooFar(i)
+			}
+			apart = append(apart, ns)
+		}
+	}
+	x.defs.Clock = commonClock(list, apart)
 	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
 	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	zero := func(i int) int64 {
@@ -60,9 +78,16 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
 		}
 	}
-	base, _, ok := first.Clock.Rescale(zero(0), x.defs.Clock)
-	if !ok {
-		return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second", zero(0), x.defs.Clock.Num)
+	base, ok := make([]int64, len(list)), false
+	for i := range base {
+		if base[i], _, ok = first.Clock.Rescale(zero(0), x.defs.Clock); !ok {
+			return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second", zero(0), x.defs.Clock.Num)
+		}
+		if m.Wall {
+			if base[i], _, ok = trace.Seconds(1_000_000_000).Rescale(apart[i], x.defs.Clock); !ok {
+				return nil, tooFar(i)
+			}
+		}
 	}
 	properties := map[string]string{}
 	for i, d := range list {
@@ -76,7 +101,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""
 		}
-		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base, rounded: &x.Rounded,
+		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i], rounded: &x.Rounded,
 			definer: newDefiner(src, to)}
 		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
 		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
@@ -106,41 +131,36 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	return x, nil
 }
 
-// WallClock is the times that are the same moment by the wall clock, for [Merging.Zero].
-func WallClock(list []format.Events) ([]int64, error) {
-	var zero []int64
-	first := list[0].Defs().Clock
-	for i, d := range list {
-		c := d.Defs().Clock
-		if !c.HasEpoch {
-			return nil, fmt.Errorf("trace %d does not say at what time of day it was recorded", i+1)
-		}
-		// The moment at which the first trace's clock was 0.
-		t, _, ok := trace.Seconds(1_000_000_000).Rescale(first.Epoch-c.Epoch, trace.Clock{Num: c.Num, Den: c.Den})
-		if !ok {
-			return nil, fmt.Errorf("trace %d was recorded too long before or after the first one for its clock", i+1)
-		}
-		zero = append(zero, t)
-	}
-	return zero, nil
+func tooFar(i int) error {
+	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
-// commonClock is a clock whose ticks all the traces' ticks are multiples of, if there is
+// commonClock is a clock whose ticks all the traces' ticks are multiples of, and so many ns, if there is
 // one that is not too fine.
-func commonClock(list []format.Events) trace.Clock {
+func commonClock(list []format.Events, apart []int64) trace.Clock {
 	c := list[0].Defs().Clock
-	same := true
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
-	for _, d := range list[1:] {
-		o := d.Defs().Clock
-		same = same && o.Num == c.Num && o.Den == c.Den && o.Unit == c.Unit
+	first := new(big.Rat).SetFrac64(c.Num, c.Den)
+	with := func(s *big.Rat) {
 		// lcm(a/b, c/d) = lcm(a, c) / gcd(b, d) for fractions in lowest terms.
-		r, s := new(big.Rat).SetFrac(num, den), new(big.Rat).SetFrac64(o.Num, o.Den)
+		r := new(big.Rat).SetFrac(num, den)
 		g := new(big.Int).GCD(nil, nil, r.Num(), s.Num())
 		num = new(big.Int).Div(new(big.Int).Mul(r.Num(), s.Num()), g)
 		den = new(big.Int).GCD(nil, nil, r.Denom(), s.Denom())
 	}
-	if same {
+	same := true
+	for _, d := range list[1:] {
+		o := d.Defs().Clock
+		same = same && o.Num == c.Num && o.Den == c.Den && o.Unit == c.Unit
+		with(new(big.Rat).SetFrac64(o.Num, o.Den))
+	}
+	for _, ns := range apart {
+		if ns != 0 {
+			s := new(big.Rat).SetFrac(big.NewInt(1_000_000_000), big.NewInt(ns))
+			with(s.Abs(s))
+		}
+	}
+	if same && new(big.Rat).SetFrac(num, den).Cmp(first) == 0 {
 		c.Base = 0
 		return c
 	}

@@ -723,11 +723,57 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%d times were rounded", m.Rounded)
 		}
 	}
-	a.Defs().Clock.Epoch, a.Defs().Clock.HasEpoch = 1_000_000_000, true
-	b.Defs().Clock.Epoch, b.Defs().Clock.HasEpoch = 3_000_000_000, true
-	zero, err := transform.WallClock([]format.Events{format.Recorded(a), format.Recorded(b)})
-	if err != nil || !slices.Equal(zero, []int64{0, -3000}) {
-		t.Errorf("wall clock: found %v, %v; expected 0 and -3000 ticks", zero, err)
+}
+
+// By the wall clock each event has the time that it has on the first trace's clock, exactly, however
+// coarse the clocks are.
+func TestMergeByWallClock(t *testing.T) {
+	const minute = 60
+	one := func(c trace.Clock, at, epoch int64) format.Events {
+		c.Epoch, c.HasEpoch = epoch, true
+		r := trace.NewRecorder(c)
+		r.Mark(r.Location("x"), at, trace.NoRef)
+		return format.Recorded(r)
+	}
+	const ms = 1_000_000
+	for _, x := range []struct {
+		name        string
+		a, b        format.Events
+		num, den    int64 // the second trace's event in seconds
+		rate, every int64 // ticks in so many seconds
+	}{
+		{"tenths", one(trace.Seconds(1), 1, 1500*ms), one(trace.Seconds(1), 1, 1100*ms), 6, 10, 5, 1},
+		{"minutes", one(trace.Seconds(1), 1, 5000*ms), one(trace.Clock{Num: 1, Den: minute}, 1, 2000*ms), 57, 1, 1, 1},
+		{"both minutes", one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 2, 5000*ms), one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 1, 2000*ms), 57, 1, 1, 3},
+		{"seconds apart", one(trace.Seconds(1000), 1, 1000*ms), one(trace.Seconds(1500), 30, 3000*ms), 2020, 1000, 3000, 1},
+		{"equal", one(trace.Seconds(1), 1, 5*ms), one(trace.Seconds(1), 4, 5*ms), 4, 1, 1, 1},
+		{"years apart", one(trace.Seconds(1), 1, 0), one(trace.Seconds(1), 4, 1_000_000_000_000*ms), 1_000_000_004, 1, 1, 1},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			m, err := transform.Merge(t.Context(), []format.Events{x.a, x.b}, transform.Merging{Wall: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var at int64
+			err = m.Scan(t.Context(), trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				at = b.Time[len(b.Time)-1]
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := m.Defs().Clock
+			if at*c.Den*x.den != x.num*c.Num || m.Rounded != 0 {
+				t.Errorf("found %d ticks of %d/%d s, %d rounded; expected %d/%d s", at, c.Den, c.Num, m.Rounded, x.num, x.den)
+			}
+			if c.Num != x.rate || c.Den != x.every {
+				t.Errorf("found a clock of %d/%d ticks, expected %d/%d", c.Num, c.Den, x.rate, x.every)
+			}
+		})
+	}
+	// 10^15 ticks a second and a year: 3·10^22 ticks.
+	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.Seconds(1e15), 1, 0), one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.Merging{Wall: true}); err == nil {
+		t.Error("two traces are merged on a clock that cannot count the time between them")
 	}
 }
 

@@ -234,7 +234,7 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	d := t.Events.Defs()
 	sel := trace.Everything()
-	links, known := t.File.LinkCount()
+	_, known := t.File.LinkCount()
 	if known {
 		// Finding the ends of links would take longer than all the rest.
 		sel.Links = trace.NoLinks
@@ -245,7 +245,8 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	}
 	n, p := all.counts.Result(), all.profile.Result()
 	if known {
-		n.Links = links
+		// The scan may have found some that cannot be read.
+		n.Links, _ = t.File.LinkCount()
 	}
 	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
 	if t.Part != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/digits"
@@ -22,11 +23,16 @@ type decoder struct {
 	linetrace.Text
 	unit string
 	deps int64
+	// What the last scan has found that cannot be read: lines with events or dependencies, and how many
+	// of them are dependencies.
+	skipped, skippedLinks atomic.Int64
+	tooLong               int64 // lines that are longer than the longest one that is read
 
-	first    int64 // line of the first record, 0 for none
-	keptSize int   // of the lines for Definitions.Opaque
-	moved    int64 // those of them that stand behind a record
-	dropped  int64 // lines that are too many for it
+	first    int64   // line of the first record that can be read, 0 for none
+	keptSize int     // of the lines for Definitions.Opaque
+	opaqueAt []int64 // the lines that are there
+	moved    int64   // those of them that stand behind a record
+	dropped  int64   // lines that are too many for it
 
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
@@ -88,7 +94,7 @@ func (a *lane) follow(b *lane) {
 // scanResult is what the first pass learns of a chunk.
 type scanResult struct {
 	linetrace.Times
-	record  int64 // line of the first record, 0 for none
+	record  int64 // line of the first event or dependency that can be read, 0 for none
 	deps    int64
 	events  bool
 	changes []linetrace.Run // places where claims change to events or back
@@ -132,25 +138,57 @@ func (d *decoder) opaque(x *defLine) {
 		d.moved++
 	}
 	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Data: trace.Text(text)})
+	d.opaqueAt = append(d.opaqueAt, x.line)
 }
 
-// Overview says how many comments there are, if the definitions do not have them as they stand.
+// Overview says how many comments there are, if the definitions do not have them as they stand, and how
+// many lines cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	o := &format.Overview{}
+	o := &format.Overview{Unread: d.unread()}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
 	}
 	return o, nil
 }
 
-// firstRecord is the number of the first line with a keyword, 0 if there is none.
+// unread is how many lines of events and dependencies cannot be read.
+func (d *decoder) unread() int64 { return d.skipped.Load() + d.tooLong }
+
+// firstRecord is the number of the first line of an event or a dependency that can be read, 0 if there is
+// none.
 func firstRecord(w lines.Walker) int64 {
+	var r Record
 	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
-		if k, _, _ := keyword(l); k != NoKeyword {
+		if k, i, _ := keyword(l); !k.defines() && r.possible(k, l, i) {
 			return number
 		}
 	}
 	return 0
+}
+
+// defines tells that a line is no event and no dependency.
+func (k Keyword) defines() bool {
+	switch k {
+	case C, E, F, D, TSP, TSR:
+		return false
+	}
+	return true
+}
+
+// possible is whether a line can be read, and its numbers go together.
+func (r *Record) possible(k Keyword, l []byte, i int) bool {
+	if _, p := r.parse(k, l, i); p.rule != "" && p.severity == trace.Error {
+		return false
+	}
+	switch order := linetrace.Compare(r.Start, r.End); r.Keyword {
+	case C, TSR:
+		return order <= 0
+	case F:
+		return order < 0
+	case D:
+		return r.Type >= 0 && r.Type <= 8
+	}
+	return true
 }
 
 // unit is what a TU line says; ok is false for other lines and units that do not exist.
@@ -173,6 +211,11 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 		activity:  strings.Split(opt.Value("etf.activity", "name,task,activity"), ","),
 		resources: map[int64]uint32{}, metrics: map[seriesKey]uint32{}, missing: map[int64]uint32{},
 		regions: map[string]uint32{}, attrs: map[string]uint32{}}
+	report := f.TooLong
+	f.TooLong = func(line, off, length int64) error {
+		d.tooLong++
+		return report(line, off, length)
+	}
 	if err := d.index(ctx); err != nil {
 		closer()
 		return nil, err
@@ -221,7 +264,7 @@ func (d *decoder) index(ctx context.Context) error {
 // scan is the first pass over a chunk.
 func (d *decoder) scan(b *lines.Block) *scanResult {
 	w := d.File.Walk(b)
-	r := &scanResult{record: firstRecord(w)}
+	all, r := w, &scanResult{}
 	var rec Record
 	usual := w.Plain()
 	for {
@@ -245,6 +288,12 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		}
 		l, number, ok := w.Next()
 		if !ok {
+			if r.Any || r.deps > 0 {
+				r.record = all.Number()
+			}
+			if len(r.defs) > 0 { // which may be what nothing comes from
+				r.record = firstRecord(all)
+			}
 			return r
 		}
 		k, i, isBlank := keyword(l)
@@ -488,6 +537,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			d.opaque(&x)
 			continue
 		}
+		if d.first == 0 || x.line < d.first {
+			d.first = x.line
+		}
 		d.lines = append(d.lines, x.line)
 		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
 		if rec.Keyword == R && rec.Capacity <= 0 {
@@ -664,9 +716,9 @@ func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32
 	return i
 }
 
-// LinkCount is the number of D lines; that of a restored trace is not known
-// before a scan.
-func (d *decoder) LinkCount() (int64, bool) { return d.deps, d.Restore == nil }
+// LinkCount is the number of D lines, after a scan without those that cannot be read; that of a restored
+// trace is not known before a scan.
+func (d *decoder) LinkCount() (int64, bool) { return d.deps - d.skippedLinks.Load(), d.Restore == nil }
 
 // Scan delivers all events in time order, or those of each location.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
@@ -703,7 +755,11 @@ type scan struct {
 }
 
 // Begin begins a scan.
-func (d *decoder) Begin(sel trace.Selection) linetrace.Scan { return scan{d, d.newLinker(sel)} }
+func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
+	d.skipped.Store(0)
+	d.skippedLinks.Store(0)
+	return scan{d, d.newLinker(sel)}
+}
 
 // Assembler puts the ends of claims between the events of later blocks.
 func (s scan) Assembler(mixed bool) linetrace.Assembler {

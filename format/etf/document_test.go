@@ -119,6 +119,8 @@ func TestDocument_Attributes(t *testing.T) {
 		{`a=b ; c`, `a="b ; c"`, nil},
 		{`name=a=b`, `name="a=b"`, []string{`etf.escape 2: a second "=": key "name" and value "a=b", "\=" for`}},
 		{`a=b ; c=d`, `a="b ; c=d"`, []string{`etf.escape 2: a second "=": key "a" and value "b ; c=d"`}},
+		{`path=C:\ docs`, `path="C: docs"`, []string{`etf.escape 2: a "\" that escapes nothing: key "path" and value "C: docs", "\\"`}},
+		{`path=\ docs\ `, `path=" docs "`, nil},
 		{`path=c:\dir`, `path="c:dir"`, []string{`etf.escape 2: a "\" that escapes nothing: key "path" and value "c:dir", "\\"`}},
 	} {
 		t.Run(x.list, func(t *testing.T) {
@@ -133,6 +135,15 @@ func TestDocument_Attributes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A time of too many digits is reported once, as it stands in the file.
+func TestTimeRounded(t *testing.T) {
+	got := look(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nR 0 1 false ;\n"+
+		"C 0 2.1234567890123456789 3 0 0.12345678901234567890 ;\n")
+	got.defectsAre(t, "etf.time-rounded 2: 1.0000000001, at most 9 digits after the point",
+		"etf.time-rounded 3: time 1.1234567890123456789, digits that fit 64 bits",
+		"etf.time-rounded 5: time 2.1234567890123456789, digits that fit 64 bits")
 }
 
 // "An event has an identifier (unique within the events)", and so on: the later line is reported, with the
@@ -299,7 +310,7 @@ func TestKeptRecordsAreNotSkipped(t *testing.T) {
 func TestDocument_Comments(t *testing.T) {
 	dir := t.TempDir()
 	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU HOURS\nO 7\nR bad\nE 0 1 ;\n")
-	want := "# about\n  # more\n# S 0 ; name=t\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nTU SECONDS\nO 0\nE 0 1 ;\nS 0 ; name=s\nF 0 0 1 1 0 0\n"
+	want := "# about\nTU SECONDS\nO 0\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nE 0 1 ;\nS 0 ; name=s\n  # more\n# S 0 ; name=t\nF 0 0 1 1 0 0\n"
 	d := tracetest.Open(t, Format{}, src, nil)
 	loss := tracetest.Encode(t, Format{}, d, filepath.Join(dir, "y.etf"))
 	got, err := os.ReadFile(filepath.Join(dir, "y.etf"))
@@ -309,7 +320,15 @@ func TestDocument_Comments(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
-	rows := loss.Rows()
+	if rows := loss.Rows(); len(rows) > 0 {
+		t.Errorf("found losses %+v, expected none", rows)
+	}
+	// By way of another format their places are gone, which all but the first one had.
+	moved := &format.Loss{}
+	if err := format.LostDefinitions(t.Context(), d, moved); err != nil {
+		t.Fatal(err)
+	}
+	rows := moved.Rows()
 	if len(rows) != 1 || rows[0].Kind != "comment" || rows[0].How != format.Degraded || rows[0].Count != 6 {
 		t.Errorf("found losses %+v, expected that all but the first of 7 comments have another place", rows)
 	}

@@ -150,6 +150,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	// The definitions are written again when all is known; most will be these.
 	defer func() { e.Lost = format.Loss{} }()
+	e.comments(false)
 	return e.nativeDefinitions()
 }
 
@@ -401,28 +402,22 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		c := e.w.curve(seriesKey{r.ID, r.Series})
 		e.curves(c, x)
-		if e.from != nil && c.from != x.pos {
-			// What stands in one line stays there, and nothing else comes to it.
-			if err := e.w.endSamples(c); err != nil {
-				return err
-			}
-			c.from = x.pos
-		}
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.Time(x.time))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
+		} else {
+			r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
+			for _, v := range ops[1:] {
+				r.Values = append(r.Values, math.Float64frombits(v))
+			}
+		}
+		if e.from == nil {
 			return e.w.Write(r)
 		}
-		r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
-		for _, v := range ops[1:] {
-			r.Values = append(r.Values, math.Float64frombits(v))
+		changed, err := e.w.sampleAgain(c, x.pos, x.time, r)
+		if changed {
+			e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another line", 1)
 		}
-		if e.from != nil {
-			e.buf = e.from.line(x.pos, r.Append(e.buf[:0]), 0)
-			r.line = string(e.buf)
-		}
-		err := e.w.Write(r)
-		r.line = ""
 		return err
 	}
 	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)
@@ -736,12 +731,21 @@ func (e *encoder) finish() error {
 	d := e.Defs
 	if e.native {
 		e.Lost.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
+		for _, c := range e.w.curves {
+			if err := e.w.endSamples(c); err != nil {
+				return err
+			}
+		}
 		e.w.forget()
-		e.from.count(&e.Lost)
 		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
 			e.Lost.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
 		}
-		return e.nativeDefinitions()
+		if err := e.nativeDefinitions(); err != nil {
+			return err
+		}
+		e.from.count(&e.Lost)
+		e.comments(true)
+		return nil
 	}
 	if err := e.units(); err != nil {
 		return err
@@ -801,16 +805,29 @@ func onceEach(list []Attr) (parts [][]Attr) {
 	return append(parts, list[from:])
 }
 
+// comments adds the comments that stand before all other lines; at the end these are all that have found no
+// place.
+func (e *encoder) comments(end bool) {
+	if e.from != nil {
+		for _, x := range e.from.notes {
+			if !x.placed && (end || x.before == 0) {
+				e.w.comment(x.text)
+			}
+		}
+		return
+	}
+	for _, o := range e.Defs.Opaque.All() {
+		if o.Format == "etf" {
+			e.w.comment(noteText(o.Data))
+		}
+	}
+}
+
 func (e *encoder) nativeDefinitions() error {
 	if err := e.units(); err != nil {
 		return err
 	}
 	d := e.Defs
-	for _, o := range d.Opaque.All() {
-		if o.Format == "etf" {
-			e.w.comment(o.Data)
-		}
-	}
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
 			out = append(out, Attr{a.Key, a.Value.String()})
@@ -818,6 +835,9 @@ func (e *encoder) nativeDefinitions() error {
 		return
 	}
 	properties := text(d.Properties.All())
+	for _, u := range []Record{{Keyword: TU, Unit: e.unit}, {Keyword: O, ID: e.w.off}} {
+		e.from.definition(&u) // for the comments before it
+	}
 	lines, ok := e.from.properties(properties)
 	if !ok {
 		for _, list := range onceEach(properties) {

@@ -81,6 +81,9 @@ type parsed struct {
 	places []idPlace
 	texts  []carriedLinks
 	rec    Record
+	// Lines of the block that the trace is read without, and how many of them are dependencies.
+	skipped, skippedLinks int64
+	rounded               bool // a time of the line in hand has been said to be rounded
 	// What this parser has already looked up.
 	regions map[string]uint32
 	attrs   map[string]uint32
@@ -126,7 +129,7 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 			p.slots[l.batch.Loc] = 0
 		}
 	}
-	p.used = 0
+	p.used, p.skipped, p.skippedLinks = 0, 0, 0
 	p.deps, p.places, p.texts = p.deps[:0], p.places[:0], p.texts[:0]
 	w := p.d.File.Walk(b)
 	usual := w.Plain() && p.d.Restore == nil
@@ -156,6 +159,10 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 			return err
 		}
 	}
+	if p.skipped > 0 {
+		p.d.skipped.Add(p.skipped)
+		p.d.skippedLinks.Add(p.skippedLinks)
+	}
 	if p.d.Restore == nil {
 		for _, l := range p.lanes[:p.used] {
 			l.columns.finish(&l.batch)
@@ -171,13 +178,22 @@ func (p *parsed) report(b problem, number int64, l []byte) error {
 	return p.d.Opt.Defect(b.defect(p.d.File.Name, number, l))
 }
 
+// skip reports a line that the trace is read without, and counts it.
+func (p *parsed) skip(b problem, number int64, l []byte) error {
+	p.skipped++
+	if k, _, _ := keyword(l); k == D {
+		p.skippedLinks++
+	}
+	return p.report(b, number, l)
+}
+
 // ticks converts a time of the line.
 func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
 	if t.Scale == p.d.Digits {
 		return t.Coef, nil
 	}
 	v, exact, ok := t.Ticks(p.d.Digits)
-	if exact && ok {
+	if exact && ok || p.rounded {
 		return v, nil
 	}
 	err := p.report(problem{"etf.time-rounded", t.String(), fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
@@ -198,11 +214,15 @@ func (p *parsed) line(l []byte, number int64) error {
 	}
 	rec := &p.rec
 	attrs, bad := rec.parse(k, l, i)
+	if bad.severity == trace.Error && bad.rule != "" {
+		return p.skip(bad, number, l)
+	}
 	if bad.rule != "" {
-		if err := p.report(bad, number, l); err != nil || bad.severity == trace.Error {
+		if err := p.report(bad, number, l); err != nil {
 			return err
 		}
 	}
+	p.rounded = bad.rule == "etf.time-rounded"
 	rec.Line = number
 	if k == D {
 		return p.dependency(attrs, number, l)
@@ -232,7 +252,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	case C:
 		if it.t1 <= t0 {
 			if it.t1 < t0 {
-				return p.report(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the claim", trace.Error}, number, l)
+				return p.skip(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the claim", trace.Error}, number, l)
 			}
 			if d.Restore != nil {
 				break // a region of another format's trace
@@ -250,7 +270,7 @@ func (p *parsed) line(l []byte, number int64) error {
 		it.loc = d.events
 	case F:
 		if it.t1 <= t0 {
-			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(), "start < end; the trace is read without the fragment", trace.Error}, number, l)
+			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(), "start < end; the trace is read without the fragment", trace.Error}, number, l)
 		}
 		it.ref, err = p.signal(rec.ID, number, l)
 		if err != nil {
@@ -291,7 +311,7 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 		switch {
 		case key == carryKey:
 			if !r.place(it, value) {
-				return p.report(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning}, number, l)
+				return p.skip(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning}, number, l)
 			}
 		case it.kind == C && (key == "name" || key == "depth"), key == "name":
 			// For people.
@@ -436,7 +456,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 			return err
 		}
 		if it.t1 < it.t0 {
-			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the samples", trace.Error}, number, l)
+			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the samples", trace.Error}, number, l)
 		}
 		p.add(&it)
 		return nil
@@ -457,7 +477,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
-		return p.report(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the trace is read without the dependency", trace.Error}, number, l)
+		return p.skip(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the trace is read without the dependency", trace.Error}, number, l)
 	}
 	if rec.Src == rec.Dst && dependencyEnds[rec.Type][0] == dependencyEnds[rec.Type][1] {
 		if err := p.report(problem{"etf.self-dependency", fmt.Sprintf("source and destination %d", rec.Src), "two different ends", trace.Warning}, number, l); err != nil {

@@ -157,10 +157,10 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 // scanner reads the fields of a line one after another; the first problem
 // sticks.
 type scanner struct {
-	l     []byte
-	i     int
-	bad   problem
-	inexa bool // a time was rounded
+	l    []byte
+	i    int
+	bad  problem
+	lost []byte // the first time that was rounded
 }
 
 // end reports whether there is no further field before the ";" or the end.
@@ -242,8 +242,8 @@ func (s *scanner) decimal(name string) trace.Decimal {
 			s.fail(name, s.token(), "a decimal number that fits 64 bits")
 			return d
 		}
-		if !exact {
-			s.inexa = true
+		if !exact && s.lost == nil {
+			s.lost = l[s.i : s.i+n]
 		}
 		s.i += n
 		return d
@@ -260,10 +260,12 @@ func (s *scanner) real(name string) float64 {
 	if s.bad.rule != "" {
 		return 0
 	}
-	at := s.i
+	at, lost := s.i, s.lost
+	s.lost = nil
 	d := s.decimal(name)
-	if s.inexa || d.Scale > 22 || d.Coef > 1<<53 || d.Coef < -1<<53 {
-		s.inexa = false
+	inexact := s.lost != nil
+	s.lost = lost // reals are no times
+	if inexact || d.Scale > 22 || d.Coef > 1<<53 || d.Coef < -1<<53 {
 		f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64)
 		if err == nil {
 			return f
@@ -344,8 +346,8 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 	if p.rule != "" {
 		return nil, p
 	}
-	if s.inexa {
-		p = problem{"etf.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits", trace.Warning}
+	if s.lost != nil {
+		p = problem{"etf.time-rounded", "time " + string(s.lost), "digits that fit 64 bits", trace.Warning}
 	}
 	if !s.end() {
 		return nil, problem{"etf.field-count", "a further field " + quote(s.token()), lineTable[k].word + " " + lineTable[k].fields, trace.Error}
@@ -411,7 +413,7 @@ func (r *Record) samples(s *scanner) {
 		}
 		r.Values = append(r.Values, t.real("value"))
 	}
-	s.bad, s.inexa, s.i = t.bad, t.inexa, len(s.l)
+	s.bad, s.lost, s.i = t.bad, t.lost, len(s.l)
 }
 
 // oddAttr says what is odd about an attribute.

@@ -3,9 +3,13 @@ package etf
 import (
 	"bytes"
 	"slices"
+	"sort"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/trace"
 )
 
 // original is the file that a trace was read from, while the trace is written as TRACE again: lines
@@ -26,37 +30,143 @@ type rewriter struct {
 	err     error
 	// defs are definitions as they stand, by their canonical form; trace are the lines with attributes
 	// of the trace, and those attributes.
-	defs  map[string]string
+	defs  map[string]definition
 	trace []Record
 	props []Attr
+	notes []note
+	// The notes before each line that has not been written yet, as parts of notes.
+	before map[int64][]note
+}
+
+// definition is a line that defines something.
+type definition struct {
+	text   string
+	number int64
+}
+
+// note is a comment, or another line that does not count.
+type note struct {
+	text   string
+	line   int64
+	before int64 // the line of the record that follows, 0 if none does
+	placed bool  // it is written before that line
 }
 
 // rewrite has the encoder write the lines of a file that have not been changed since.
 func (e *encoder) rewrite(o *original) {
 	renamed := e.Defs.Rename != nil
-	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended || renamed, defs: map[string]string{}}
+	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended || renamed, defs: map[string]definition{}, before: map[int64][]note{}}
 	for _, number := range o.d.lines {
 		l, canonical := w.read(number)
 		if canonical == nil {
 			continue
 		}
 		if w.rec.Keyword != T {
-			w.defs[string(canonical)] = string(l)
+			w.defs[string(canonical)] = definition{string(l), number}
 			continue
 		}
 		attrs := slices.Clone(w.rec.Attrs)
 		w.props = append(w.props, attrs...)
-		w.trace = append(w.trace, Record{Keyword: T, Attrs: attrs, line: string(l)})
+		w.trace = append(w.trace, Record{Keyword: T, Attrs: attrs, line: string(l), Line: number})
 	}
+	w.findNotes(e.Defs)
 	e.from, e.w.from = w, w
 }
 
 // count counts what of comments is not as it stands.
 func (w *rewriter) count(loss *format.Loss) {
-	if w != nil && !w.renamed {
-		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
-		loss.Add("comment", "order", format.Degraded, "stands before all other lines", w.d.moved)
+	if w == nil {
+		return
 	}
+	how := format.Lost
+	if w.sound && !w.renamed {
+		how = format.Degraded // leaving it out is what mending does
+	}
+	loss.Add("line", "", how, "cannot be read", w.d.unread())
+	if !w.renamed {
+		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
+		for _, x := range w.notes {
+			if !x.placed && x.line > w.d.first {
+				loss.Add("comment", "order", format.Degraded, "stands before all other lines", 1)
+			}
+		}
+	}
+}
+
+// findNotes finds the records that comments stand before. Those before the first record stay there.
+func (w *rewriter) findNotes(defs *trace.Definitions) {
+	for _, o := range defs.Opaque.All() {
+		if o.Format == "etf" {
+			w.notes = append(w.notes, note{text: noteText(o.Data)})
+		}
+	}
+	at := w.d.opaqueAt
+	if len(w.notes) != len(at) {
+		at = nil // somebody has changed them
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		x := &w.notes[i]
+		if x.line = at[i]; x.line < w.d.first {
+			continue
+		}
+		if x.before = w.recordBehind(x.line, at[i+1:]); x.before < 0 {
+			x.before = w.notes[i+1].before
+		}
+		x.placed = x.before == 0
+	}
+	for from := 0; from < len(w.notes); {
+		to := from + 1
+		for to < len(w.notes) && w.notes[to].before == w.notes[from].before {
+			to++
+		}
+		if n := w.notes[from].before; n > 0 {
+			w.before[n] = w.notes[from:to]
+		}
+		from = to
+	}
+}
+
+// recordBehind is the first line behind number that holds a record, 0 if there is none, and -1 if a note, of
+// which more are the lines, comes ahead of it.
+func (w *rewriter) recordBehind(number int64, more []int64) int64 {
+	last := int64(0)
+	if n := len(w.d.Chunks); n > 0 {
+		last = w.d.Chunks[n-1].Line
+	}
+	for number++; ; number++ {
+		if len(more) > 0 && number == more[0] {
+			return -1
+		}
+		l, err := w.lines.At(number)
+		if err != nil {
+			w.err = err
+		}
+		if l == nil && (err != nil || number >= last) {
+			return 0
+		}
+		if k, i, _ := keyword(l); k != NoKeyword && w.rec.possible(k, l, i) {
+			return number
+		}
+	}
+}
+
+// noteText is a comment, or another line that does not count, as it is written. A line that would be
+// another one as the first of a file becomes a comment.
+func noteText(s string) string {
+	if strings.HasPrefix(s, lines.ByteOrderMark) || isLegacy([]byte(s)) {
+		s = "# " + s
+	}
+	return strings.ReplaceAll(s, "\n", " ")
+}
+
+// note appends the notes that stand before a line, each with a line end.
+func (w *rewriter) note(b []byte, number int64) []byte {
+	list := w.before[number]
+	for i := range list {
+		list[i].placed = true
+		b = append(append(b, list[i].text...), '\n')
+	}
+	return b
 }
 
 // read is a line as it stands and its canonical form, nil if it holds no record that can be written so.
@@ -86,6 +196,13 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if w == nil || number <= 0 {
 		return b
 	}
+	if len(w.before) > 0 && w.before[number] != nil {
+		text := string(b[n:])
+		b = w.note(b[:n], number)
+		delete(w.before, number) // other lines may come from that one, too
+		n = len(b)
+		b = append(b, text...)
+	}
 	l, err := w.lines.At(number)
 	if err != nil {
 		w.err = err
@@ -93,17 +210,199 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if bytes.Equal(l, b[n:]) {
 		return b
 	}
-	if l, canonical := w.read(number); canonical != nil && bytes.Equal(canonical, b[n:]) {
+	l, canonical := w.read(number)
+	if canonical != nil && !bytes.Equal(canonical, b[n:]) {
+		canonical = w.asRead()
+	}
+	if canonical != nil && bytes.Equal(canonical, b[n:]) {
 		return append(b[:n], l...)
 	}
 	return b
+}
+
+// samples is how many samples stand in a TSP line.
+func (w *rewriter) samples(number int64) int {
+	if number <= 0 {
+		return 1 // there is no such line
+	}
+	l, err := w.lines.At(number)
+	if err != nil {
+		w.err = err
+	}
+	fields, blank := 0, true
+	for _, c := range l {
+		before := blank
+		if blank = c == ' ' || c == '\t' || c == ',' || c == '(' || c == ')'; before && !blank {
+			fields++
+		}
+	}
+	return max(1, (fields-3)/2) // TSP and two ids ahead
+}
+
+// sampled are lines of samples that are written again.
+type sampled struct {
+	lines []sampleLine // from first on those that wait for their samples, in the order of the first ones
+	first int
+	older map[int64]int64 // those of lines but the last one, by number: the values of begun
+	held  int             // samples in lines
+	begun int64           // lines so far
+	// Time and line of the last sample.
+	time, last int64
+}
+
+// waiting are the lines that have not been written.
+func (a *sampled) waiting() []sampleLine { return a.lines[a.first:] }
+
+// find is the waiting line that continues a line of the file, nil if there is none.
+func (a *sampled) find(number int64) *sampleLine {
+	list := a.waiting()
+	if n := len(list); n > 0 && list[n-1].number == number {
+		return &list[n-1]
+	}
+	begun, ok := a.older[number]
+	if !ok {
+		return nil
+	}
+	return &list[begun-list[0].begun]
+}
+
+// begin adds a line that begins with r.
+func (a *sampled) begin(number int64, r *Record) *sampleLine {
+	n := len(a.lines)
+	a.lines = slices.Grow(a.lines, 1)[:n+1]
+	x := &a.lines[n]
+	a.begun++
+	*x = sampleLine{Record: Record{Keyword: r.Keyword, ID: r.ID, Series: r.Series, Start: r.Start, End: r.End,
+		Times: x.Times[:0], Values: x.Values[:0]}, number: number, begun: a.begun}
+	return x
+}
+
+// forget takes out the lines that have been written. Their memory is used again.
+func (a *sampled) forget() {
+	list := a.waiting()
+	if a.first == 0 || a.first < len(list) {
+		return
+	}
+	for i := range list {
+		a.lines[i], list[i] = list[i], a.lines[i]
+	}
+	a.lines, a.first = a.lines[:len(list)], 0
+}
+
+// sampleLine is a TSP or TSR line.
+type sampleLine struct {
+	Record
+	number  int64 // in the file, 0 for none
+	begun   int64 // among those of the series
+	samples int   // how many the file has in it, 0 if that has not been looked up
+}
+
+// mostSamples is how many samples of a series wait for others of their lines.
+const mostSamples = 1 << 16
+
+// sampleAgain adds a sample or a range of samples at time t to the line that it has in the file. What
+// stands in one line stays there, though samples of others may lie between: a line waits until it has all
+// samples that the file has in it, and lines begun later wait for it. changed tells that the sample
+// changes places with a simultaneous one.
+func (w *Writer) sampleAgain(c *curve, number, t int64, r *Record) (changed bool, err error) {
+	a := &c.again
+	x := a.find(number)
+	if x == nil || r.Keyword == TSR || x.Keyword == TSR || number <= 0 {
+		if err := w.older(c); err != nil {
+			return false, err
+		}
+		x = a.begin(number, r)
+	}
+	x.Times, x.Values = append(x.Times, r.Times...), append(x.Values, r.Values...)
+	changed = t == a.time && x.begun < a.last
+	a.time, a.last = t, x.begun
+	a.held += len(r.Values)
+	return changed, w.samplesAgain(c, a.held > mostSamples)
+}
+
+// older is called before another line begins: the last one so far is written, or waits.
+func (w *Writer) older(c *curve) error {
+	a := &c.again
+	list := a.waiting()
+	if len(list) == 0 {
+		return nil
+	}
+	last := &list[len(list)-1]
+	if last.samples = 1; last.Keyword == TSP {
+		last.samples = w.from.samples(last.number)
+	}
+	number, begun := last.number, last.begun
+	err := w.samplesAgain(c, false)
+	if len(a.waiting()) > 0 {
+		if a.older == nil {
+			a.older = map[int64]int64{}
+		}
+		a.older[number] = begun
+	}
+	return err
+}
+
+// samplesAgain writes the lines that are complete and wait for no other, or all.
+func (w *Writer) samplesAgain(c *curve, all bool) error {
+	a := &c.again
+	for ; a.first < len(a.lines); a.first++ {
+		x := &a.lines[a.first]
+		if !all && (x.samples == 0 || x.Keyword == TSP && len(x.Times) < x.samples) {
+			break
+		}
+		w.buf = append(w.from.line(x.number, x.Append(w.buf[:0]), 0), '\n')
+		if _, err := c.lines.Write(w.buf); err != nil {
+			return err
+		}
+		a.held -= len(x.Values)
+		if len(a.older) > 0 {
+			delete(a.older, x.number)
+		}
+	}
+	a.forget()
+	return nil
+}
+
+// asRead is the canonical form of the line that was read last with its samples in the order of time and,
+// unless lines with a defect are written anew, its times rounded, as events have them.
+func (w *rewriter) asRead() []byte {
+	r := &w.rec
+	round := func(t *trace.Decimal) {
+		if v, exact, _ := t.Ticks(w.d.Digits); exact || !w.sound {
+			*t = trace.Decimal{Coef: v, Scale: w.d.Digits}
+		}
+	}
+	round(&r.Start)
+	round(&r.End)
+	if r.Keyword == TSP {
+		for i := range r.Times {
+			round(&r.Times[i])
+		}
+		sort.Stable(byTime{r})
+	}
+	w.text = r.Append(w.text[:0])
+	return w.text
+}
+
+// byTime sorts samples.
+type byTime struct{ *Record }
+
+func (r byTime) Len() int { return len(r.Times) }
+
+func (r byTime) Less(i, j int) bool { return linetrace.Compare(r.Times[i], r.Times[j]) < 0 }
+
+func (r byTime) Swap(i, j int) {
+	r.Times[i], r.Times[j] = r.Times[j], r.Times[i]
+	r.Values[i], r.Values[j] = r.Values[j], r.Values[i]
 }
 
 // definition has a record be written as its line stands in the file.
 func (w *rewriter) definition(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
-		r.line = w.defs[string(w.text)]
+		if x, ok := w.defs[string(w.text)]; ok {
+			r.line = string(w.note(nil, x.number)) + x.text
+		}
 	}
 }
 
@@ -112,5 +411,9 @@ func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
 	if w == nil || !slices.Equal(attrs, w.props) {
 		return nil, false
 	}
-	return w.trace, true
+	lines = slices.Clone(w.trace)
+	for i := range lines {
+		lines[i].line = string(w.note(nil, lines[i].Line)) + lines[i].line
+	}
+	return lines, true
 }

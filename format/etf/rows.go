@@ -159,7 +159,7 @@ func (p *parsed) points(m uint32, times []int64, line int64) {
 
 // badCarrier reports a line of a carried trace that cannot be restored.
 func (p *parsed) badCarrier(found string, number int64) error {
-	return p.report(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
+	return p.skip(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
 }
 
 // restored turns a line of a carried trace back into events (encode.go says how

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/spool"
@@ -42,7 +41,7 @@ type curve struct {
 	def   []byte
 	lines spool.Spool
 	open  Record // samples waiting to be written in one TSP line
-	from  int64  // the line of the file that they come from, or 0
+	again sampled
 }
 
 // rank is 0 for signals, 1 for time series.
@@ -127,10 +126,8 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a line that is no record; all of them stand before the records.
-func (w *Writer) comment(text string) {
-	w.notes = append(append(w.notes, strings.ReplaceAll(text, "\n", " ")...), '\n')
-}
+// comment adds a line that is no record ([noteText]) to those before all records.
+func (w *Writer) comment(text string) { w.notes = append(append(w.notes, text...), '\n') }
 
 // section adds to the claims, events or dependencies what line appends.
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
@@ -246,7 +243,7 @@ func (w *Writer) samples(c *curve, r *Record) error {
 	for i, t := range r.Times {
 		o.Times = append(o.Times, t)
 		o.Values = append(o.Values, r.Values[i])
-		if len(o.Times) == samplesPerLine && c.from == 0 {
+		if len(o.Times) == samplesPerLine {
 			if err := w.endSamples(c); err != nil {
 				return err
 			}
@@ -256,10 +253,13 @@ func (w *Writer) samples(c *curve, r *Record) error {
 }
 
 func (w *Writer) endSamples(c *curve) error {
+	if len(c.again.waiting()) > 0 {
+		return w.samplesAgain(c, true)
+	}
 	if len(c.open.Times) == 0 {
 		return nil
 	}
-	w.buf = append(w.from.line(c.from, c.open.Append(w.buf[:0]), 0), '\n')
+	w.buf = append(c.open.Append(w.buf[:0]), '\n')
 	c.open.Times, c.open.Values = c.open.Times[:0], c.open.Values[:0]
 	_, err := c.lines.Write(w.buf)
 	return err
@@ -293,6 +293,13 @@ func (w *Writer) Close() error {
 		out.Write(c.def)
 		if err := c.lines.CopyTo(out); err != nil {
 			return err
+		}
+	}
+	if w.from != nil {
+		for _, x := range w.from.notes {
+			if x.placed && x.before == 0 { // no record stands behind it
+				out.WriteString(x.text + "\n")
+			}
 		}
 	}
 	return out.Flush()

@@ -68,6 +68,9 @@ scan:
 	}
 	k, v = trim(k), trim(v)
 	if escaped {
+		if odd == NoProblem && (lostBlank(k) || lostBlank(v)) {
+			odd = LostBackslash
+		}
 		k, v = unescape(k), unescape(v)
 	}
 	if len(k) == 0 && problem == NoProblem {
@@ -96,6 +99,20 @@ func trim(b []byte) []byte {
 		b = b[:n-1]
 	}
 	return b
+}
+
+// lostBlank reports whether b has a backslash before a blank that stands at neither end of it, where
+// blanks need none.
+func lostBlank(b []byte) bool {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			continue
+		}
+		if i++; i > 1 && i < len(b)-1 && (b[i] == ' ' || b[i] == '\t') {
+			return true
+		}
+	}
+	return false
 }
 
 // odd reports whether b ends in an odd number of backslashes.

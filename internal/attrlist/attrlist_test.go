@@ -21,6 +21,10 @@ func TestNext(t *testing.T) {
 		`k`:                                                                "k=!1",
 		`=v`:                                                               "=v!2",
 		`k= v\ `:                                                           "k=v ",
+		`k=C:\ docs`:                                                       "k=C: docs!4",
+		`a\ b=v`:                                                           "a b=v!4",
+		"k=a\\\tb":                                                         "k=a\tb!4",
+		`k=\ v\ , l=\\ x`:                                                  `k= v |l=\ x`,
 		`a=1,`:                                                             "a=1",
 		"task=A\r":                                                         "task=A",
 	} {

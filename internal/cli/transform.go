@@ -600,11 +600,11 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 		ins = append(ins, in)
 		list = append(list, in.Events)
 	}
-	zero, err := x.zero(ctx, args, list)
+	zero, wall, err := x.zero(ctx, args, list)
 	if err != nil {
 		return err
 	}
-	m, err := transform.Merge(ctx, list, transform.Merging{Zero: zero, Unify: x.unify})
+	m, err := transform.Merge(ctx, list, transform.Merging{Zero: zero, Wall: wall, Unify: x.unify})
 	if err != nil {
 		return err
 	}
@@ -620,33 +620,32 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	})
 }
 
-// zero is what is the same moment in the traces.
-func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.Events) ([]int64, error) {
-	var zero []int64
+// zero is what is the same moment in the traces; with wall it is the time of day.
+func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.Events) (zero []int64, wall bool, err error) {
 	switch x.anchor {
 	case "none":
-		return nil, nil
+		return nil, false, nil
 	case "first":
 		for _, d := range list {
 			first, _, _, err := format.Extent(ctx, d)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			zero = append(zero, first)
 		}
-		return zero, nil
+		return zero, false, nil
 	case "", "wall":
 		for i, d := range list {
 			if d.Defs().Clock.HasEpoch {
 				continue
 			}
 			if x.anchor == "" {
-				return nil, nil
+				return nil, false, nil
 			}
-			return nil, &exitError{exitDefects,
+			return nil, false, &exitError{exitDefects,
 				fmt.Errorf("%s: found no time of day of the recording, expected one for --anchor wall", names[i])}
 		}
-		return transform.WallClock(list)
+		return nil, true, nil
 	}
 	for i, d := range list {
 		p := piece{occurrence: x.anchor}
@@ -656,11 +655,11 @@ func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.E
 		}
 		w, err := p.find(ctx, d)
 		if err != nil {
-			return nil, fmt.Errorf("%s: --anchor: %w", names[i], err)
+			return nil, false, fmt.Errorf("%s: --anchor: %w", names[i], err)
 		}
 		zero = append(zero, w.From)
 	}
-	return zero, nil
+	return zero, false, nil
 }
 
 // knownNames are names of libraries, which anonymizing keeps.

@@ -44,11 +44,14 @@ func NewLines(t *Text) *Lines {
 }
 
 // At is the line with a number, without its line end and joined with those that continue it; nil if
-// there is none. It is valid until the next call.
+// there is none or it is longer than the longest one that is read. It is valid until the next call.
 func (x *Lines) At(number int64) ([]byte, error) {
 	l, err := x.physical(number)
 	if err != nil || !x.text.File.Continued || !lines.Continues(l) {
-		return bytes.TrimRight(l, "\r"), err
+		for len(l) > 0 && l[len(l)-1] == '\r' {
+			l = l[:len(l)-1]
+		}
+		return l, err
 	}
 	x.joined = append(x.joined[:0], lines.TrimContinuation(l)...)
 	for next := number + 1; ; next++ {

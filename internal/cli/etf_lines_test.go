@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// etfVerb is what a verb makes of a TRACE file, and what it prints.
+func etfVerb(t *testing.T, text string, args ...string) (written, printed string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out.etf")
+	code, stdout, stderr := runWeft(t, append(args, textFile(t, "in.etf", text), out)...)
+	if code != 0 {
+		t.Fatalf("%q: exit code %d: %s%s", args, code, stdout, stderr)
+	}
+	return textOf(t, out), stdout + stderr
+}
+
+// A backslash before a blank inside of a value is warned of, and stays.
+func TestTRACEBackslashBeforeBlank(t *testing.T) {
+	const text = "TU SECONDS\nE 0 1 ; path=C:\\ docs, a\\ b=c\n"
+	for _, verb := range []string{"convert", "filter"} {
+		got, printed := etfVerb(t, text, verb)
+		if got != text {
+			t.Errorf("%s: found %q, expected %q", verb, got, text)
+		}
+		if !strings.Contains(printed, "2 warnings") {
+			t.Errorf("%s: found no warnings in %s", verb, printed)
+		}
+	}
+}
+
+// Traces that are merged by the time of day have the times that their offsets say, exactly.
+func TestMergeOfTRACEByWallClock(t *testing.T) {
+	for _, x := range []struct{ a, b, want string }{
+		{"O 1500\nE 0 1 ; name=a\n", "O 1100\nE 0 1 ; name=b\n", "TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1 ; name=a\n"},
+		{"O 1500\nE 0 1.0005 ; name=a\n", "O 1100\nE 0 1 ; name=b\n", "TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1.0005 ; name=a\n"},
+		{"O 5000\nE 0 1 ; name=a\n", "TU MINUTES\nO 2000\nE 0 1 ; name=b\n", "TU SECONDS\nO 5000\nE 0 1 ; name=a\nE 1 57 ; name=b\n"},
+		{"TU MINUTES\nO 2000\nS 0 ;\nF 0 1 2 5 60 0\n", "TU MINUTES\nO 5000\nE 0 1 ;\n", "TU SECONDS\nO 2000\nE 1 63 ;\nS 0 ;\nF 0 60 120 5 1 0\n"},
+	} {
+		got, _ := etfVerb(t, x.b, "merge", "--anchor", "wall", textFile(t, "a.etf", x.a))
+		if got != x.want {
+			t.Errorf("%q and %q: found %q, expected %q", x.a, x.b, got, x.want)
+		}
+	}
+}
+
+// unreadLines is a TRACE file with seven lines that cannot be read, four of them dependencies. The last one
+// is longer than 1 kB.
+var unreadLines = "R 0 1 false ;\nE 0 1 ;\nE 1 2 ;\nE 9\nD\nD 0 9 0 1 ;\nD x 4 0 1 ;\nD 3 4 0 ;\nD 4 4 0 1 ;\nC 0 2 1 0 1 ;\n" +
+	"E 2 3 ; a=" + strings.Repeat("x", 2000) + "\n"
+
+// lostLines is what a loss table says of lines.
+func lostLines(t *testing.T, rows string) (n int64, how format.How) {
+	t.Helper()
+	var list []format.LossRow
+	if err := json.Unmarshal([]byte(rows), &list); err != nil {
+		var verb struct{ Loss []format.LossRow }
+		if err := json.Unmarshal([]byte(rows), &verb); err != nil {
+			t.Fatalf("%v: %s", err, rows)
+		}
+		list = verb.Loss
+	}
+	for _, r := range list {
+		if r.Kind == "line" {
+			n, how = n+r.Count, r.How
+		}
+	}
+	return n, how
+}
+
+// Lines of events and dependencies that cannot be read are in the loss table of what is written without them.
+func TestLossOfUnreadTRACELines(t *testing.T) {
+	in := textFile(t, "in.etf", unreadLines)
+	for _, x := range []struct {
+		args []string
+		out  string
+		n    int64
+		how  format.How
+	}{
+		{[]string{"filter"}, "out.etf", 7, format.Lost},
+		{[]string{"cut", "--from", "0%"}, "out.etf", 7, format.Lost},
+		{[]string{"filter", "--prune"}, "out.etf", 7, format.Lost},
+		{[]string{"convert"}, "out.trf", 7, format.Lost},
+		{[]string{"convert"}, "out.otf2", 7, format.Lost},
+		{[]string{"repair"}, "out.etf", 7, format.Degraded}, // to leave them out is to mend
+		{[]string{"convert"}, "out.etf", 1, format.Lost},    // a copy has all but the line that is too long
+	} {
+		args := append(x.args, "-q", "--json", "--allow-loss", "--option", "etf.max-line=1k", in, filepath.Join(t.TempDir(), x.out))
+		code, rows, errs := runWeft(t, args...)
+		if code != 0 {
+			t.Errorf("%q: exit code %d: %s", args, code, errs)
+			continue
+		}
+		if n, how := lostLines(t, rows); n != x.n || how != x.how {
+			t.Errorf("%q: found %d lines %s, expected %d %s", args, n, how, x.n, x.how)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out.etf")
+	if code, _, _ := runWeft(t, "filter", in, out); code != 1 {
+		t.Errorf("filter without --allow-loss: exit code %d, expected 1", code)
+	}
+	// Dependencies that cannot be read are no links.
+	_, info, _ := runWeft(t, "info", "-q", "--json", in)
+	var got struct{ Links int64 }
+	if err := json.Unmarshal([]byte(info), &got); err != nil || got.Links != 1 {
+		t.Errorf("info: found %d links (%v), expected 1", got.Links, err)
+	}
+}
+
+// A line that does not count does not begin to count where it becomes the first of a file.
+func TestTRACELinesThatMustNotBeFirst(t *testing.T) {
+	for _, x := range []struct{ text, want string }{
+		{"E 0 1 ; name=a\n\uFEFFTU MILLISECONDS\nTU SECONDS\n", "# \uFEFFTU MILLISECONDS\nTU SECONDS\nE 0 1 ; name=a\n"},
+		{"E 0 1 ; name=a\nTraceVersion\tV0.1\nTU SECONDS\n", "# TraceVersion\tV0.1\nTU SECONDS\nE 0 1 ; name=a\n"},
+	} {
+		if got, _ := etfVerb(t, x.text, "filter"); got != x.want {
+			t.Errorf("filter: found %q, expected %q", got, x.want)
+		}
+		over, back := filepath.Join(t.TempDir(), "over.trf"), filepath.Join(t.TempDir(), "back.etf")
+		weft(t, 0, "convert", "-q", textFile(t, "in.etf", x.text), over)
+		weft(t, 0, "convert", "-q", over, back)
+		if got := textOf(t, back); got != x.want {
+			t.Errorf("by way of PICL: found %q, expected %q", got, x.want)
+		}
+	}
+}
+
+// Comments, and what else does not count, stand before the line that they stood before.
+func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
+	const text = "# head\nX unknown\nTU SECONDS\n# of the trace\nT a=b\n# resources\n# two\nR 0 1 false ; name=r\nR 1 1 false ;\n" +
+		"  # claims\nC 0 0 1.0 0 1 ; name=f\n# claim 1\n\nC 1 0.50 2 1 1 ; name=g\n# R 0 2 false ;\nE 0 1 ;\nE 9\n# event 1\nE 1 2 ;\n" +
+		"# links\nD 0 4 0 1 ;\n# signal\nS 0 ;\n# fragment\nF 0 0 1 1 0 0\n# group\nTS 0 ;\n# series\nTSS 0 0 ;\n" +
+		"# samples\nTSP 0 0 1 5 2.0 6\n# range\nTSR 0 0 1.5 1.7 1 2\n# end\nX end\n"
+	in := strings.Replace(text, "# R 0 2 false", "R 0 2 false", 1) // a definition that does not count
+	want := strings.Replace(strings.Replace(text, "\n\n", "\n", 1), "E 9\n", "", 1)
+	for _, verb := range [][]string{{"filter"}, {"cut", "--from", "0%"}, {"merge"}, {"align", "--json"}} {
+		got, printed := etfVerb(t, in, append(verb, "--allow-loss")...)
+		if got != want {
+			t.Errorf("%q: found %s\nexpected %s", verb, got, want)
+		}
+		if strings.Contains(printed, "stands before") {
+			t.Errorf("%q: found losses %s", verb, printed)
+		}
+	}
+	// Those of lines that are gone come first, and are counted.
+	got, printed := etfVerb(t, "# head\nE 0 1 ;\n# of b\nE 1 2 ; name=b\n# of c\nE 2 3 ; name=c\n", "filter", "--not-region", "b")
+	if want := "# head\n# of b\nTU SECONDS\nE 0 1 ;\n# of c\nE 2 3 ; name=c\n"; got != want {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	if f := strings.Fields(printed); !strings.Contains(printed, "stands before all other lines") || f[len(f)-1] != "1" {
+		t.Errorf("found losses %s, expected 1 comment", printed)
+	}
+}
+
+// Times of too many digits stay in lines that nobody changes.
+func TestVerbsKeepDigitsOfTRACE(t *testing.T) {
+	for _, text := range []string{
+		"TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nE 1 2 ;\n",
+		"TU SECONDS\nE 1 0.1 ;\nE 0 1e15 ;\nS 0 ;\nF 0 0 1.0005 1 2 3\n",
+		"TU NANOSECONDS\nR 0 1 false ;\nC 0 1.0000000000004 2.0000000000004 0 0.25 ;\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 1.0000000000004 5 2 6\nTSR 0 0 3.0000000000004 4 1\n",
+	} {
+		if got, _ := etfVerb(t, text, "filter"); got != text {
+			t.Errorf("filter: found %q, expected %q", got, text)
+		}
+	}
+	// What mends writes what it has read.
+	got, _ := etfVerb(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 1 2 ;\n", "repair")
+	if want := "TU NANOSECONDS\nE 0 1 ;\nE 1 2 ;\n"; got != want {
+		t.Errorf("repair: found %q, expected %q", got, want)
+	}
+}
+
+// Comments that stand first because nothing counts before them are not said to move.
+func TestTRACECommentsBehindNothing(t *testing.T) {
+	const head = "TU DAYS\nbad\nE 9\nD 0 9 1 1 ;\nC 0 2 1 0 1 ;\nTU WEEKS\nO x\n"
+	for text, want := range map[string]string{
+		head + "TU NANOSECONDS\nE 0 1 ;\n":              "",
+		head + "E 0 1 ;\nTU NANOSECONDS\n":              "",
+		head + "E 0 1 ;\n# c\nTU NANOSECONDS\nO 1\nO 2": "2",
+		head + "T a=b\n# c\nE 0 1 ;\n":                  "1",
+	} {
+		printed := weft(t, 0, "convert", "-q", "--allow-loss", textFile(t, "in.etf", text), filepath.Join(t.TempDir(), "out.trf"))
+		found := ""
+		for l := range strings.Lines(printed) {
+			if strings.Contains(l, "stands before all other lines") {
+				f := strings.Fields(l)
+				found = f[len(f)-1]
+			}
+		}
+		if found != want {
+			t.Errorf("%q: found %q comments that move, expected %q", text, found, want)
+		}
+	}
+}
+
+// Samples of one line stay in one, though other lines have samples between them.
+func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
+	const head = "TU SECONDS\nTS 0 ;\nTSS 0 0 ;\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"a range between samples", "TSP 0 0 1 5 2 6 3 7\nTSR 0 0 1.5 1.7 1 2\n", ""},
+		{"samples between samples", "TSP 0 0 1 5 4 6\nTSP 0 0 2 5 (3, 6)\nTSP 0 0 5 1\n", ""},
+		{"lines that overlap", "TSP 0 0 1 5 3 6 5 7\nTSP 0 0 2 5 4 6 6 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 7 1 8 2\n", ""},
+		{"samples in another order", "TSP 0 0 3 5 1 6 (1,  7) 2 8\nTSP 0 0 7 5 6 6\n", ""},
+		{"lines begun in another order", "TSP 0 0 2 5 4 6\nTSP 0 0 1 5 3 6\n", "TSP 0 0 1 5 3 6\nTSP 0 0 2 5 4 6\n"},
+	} {
+		want := x.want
+		if want == "" {
+			want = x.text
+		}
+		got, printed := etfVerb(t, head+x.text, "filter")
+		if got != head+want {
+			t.Errorf("%s: found %q, expected %q", x.name, got, head+want)
+		}
+		if strings.Contains(printed, "order") {
+			t.Errorf("%s: found losses %s", x.name, printed)
+		}
+	}
+	// The line that begins first stands first, so of simultaneous samples the later ones come first.
+	got, printed := etfVerb(t, head+"TSP 0 0 2 5 4 6\nTSP 0 0 1 5 4 7\n", "filter")
+	if want := head + "TSP 0 0 1 5 4 7\nTSP 0 0 2 5 4 6\n"; got != want || !strings.Contains(printed, "of another line") {
+		t.Errorf("found %q and %s, expected %q and a loss", got, printed, want)
+	}
+	// What is left of a line stays in one line.
+	got, _ = etfVerb(t, head+"TSP 0 0 1 5 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1 5 2\n", "cut", "--from", "@2s", "--to", "@4.5s")
+	if want := head + "TSP 0 0 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1\n"; got != want {
+		t.Errorf("cut: found %q, expected %q", got, want)
+	}
+}
+
+// align moves the clocks of a trace that travels in TRACE, and writes all other lines as they stand.
+func TestAlignTRACE(t *testing.T) {
+	// The message of 0.73 s is received at 0.70 s: the sender's clock is 0.03 s ahead.
+	const early = "-3 -21 0.73 1 0 4 \"%d %d %d %d\" 8 1 0 0\n-4 -21 0.74 1 0 0\n-3 -51 0.60 0 0 1 \"%d\" 1\n-4 -51 0.70 0 0 4 \"%d %d %d %d\" 8 1 1 0\n"
+	in, out := filepath.Join(t.TempDir(), "in.etf"), filepath.Join(t.TempDir(), "out.etf")
+	weft(t, 0, "convert", "-q", textFile(t, "in.trf", early), in)
+	weft(t, 0, "align", in, out)
+	more, fewer := lineDifferences(lineList(t, in), lineList(t, out))
+	begins := func(list []string, want ...string) {
+		t.Helper()
+		if !slices.EqualFunc(list, want, strings.HasPrefix) {
+			t.Errorf("found %q, expected lines that begin with %q", list, want)
+		}
+	}
+	begins(fewer, "C 2 0.73 0.74 1 1 ; name=send0", "E 3 0.73 ;")
+	begins(more, "C 2 0.7 0.71 1 1 ; name=send0", "E 3 0.7 ;")
+	// Lines of locations whose clock is right stay as they stand; tenths of seconds are counted, location 0
+	// is 0.2 s behind.
+	clocks := textFile(t, "clocks.json", `{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0","points":[[0,2]]}]}`)
+	got, _ := etfVerb(t, "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.10 0.5 0 1.0 ;\nE 0 0.30 ;\nD 0 4 0 0;\n",
+		"cut", "--from", "0%", "--clock-correction", clocks)
+	if want := "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.3 0.7 0 1 ;\nE 0 0.30 ;\nD 0 4 0 0;\n"; got != want {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
