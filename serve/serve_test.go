@@ -324,7 +324,7 @@ func TestProfileIsExact(t *testing.T) {
 		want := map[string]string{}
 		for _, r := range p.Result().Regions {
 			if r.Count > 0 {
-				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max), fmt.Sprint(r.Sum.Over(r.Count)))
+				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max), decimals(r.Sum.Int64(), r.Count))
 			}
 		}
 		for k, w := range want {
@@ -1047,7 +1047,7 @@ func TestClaimsInProfile(t *testing.T) {
 			p := profiled(t, s, format, s.traceAt(t, n).given.Source, &trace.Window{From: origin + from, To: origin + to})
 			want := map[string]string{}
 			for _, a := range p.Activities {
-				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", a.Time.Over(a.Count))
+				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", decimals(a.Time.Int64(), a.Count))
 			}
 			for _, by := range []string{"region", "location", "group"} {
 				got, rows := map[string]string{}, 0
@@ -1084,7 +1084,7 @@ func profiled(t *testing.T, s *Server, name string, src format.Source, w *trace.
 		t.Fatal(err)
 	}
 	defer d.Close()
-	p := profile.New(d.Defs(), profile.Options{Window: w})
+	p := profile.New(d.Defs(), profile.Options{Rows: trace.NewRows(d.Defs()), Window: w})
 	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 		t.Fatal(err)
 	}

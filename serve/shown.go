@@ -196,6 +196,8 @@ type regFact struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
 	Color int    `json:"color"`
+	File  string `json:"file,omitempty"`
+	Line  int64  `json:"line,omitempty"`
 }
 
 type palettes struct {
@@ -252,7 +254,7 @@ func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*s
 		return nil, err
 	}
 	for i, r := range v.regions {
-		f.Regions[i] = regFact{r.Name, r.Group, colors[i]}
+		f.Regions[i] = regFact{r.Name, r.Group, colors[i], r.File, r.Line}
 	}
 	return v, nil
 }

@@ -13,9 +13,9 @@ const most = 1000;
 /** Calls is the answer of /calls; more says that there are others. */
 interface Calls { calls: SpanInfo[]; more: boolean }
 
-/** regionsOf are the numbers of the regions of a name, as the server wants them. */
+/** regionsOf are the numbers of the regions of a name, or of one that is told apart from others of its name, as the server wants them. */
 export function regionsOf(lane: Lane, name: string): string {
-  return lane.meta.regions.flatMap((r, i) => (r.name === name ? [i] : [])).join(",");
+  return lane.meta.regions.flatMap((r, i) => (r.name === name || lane.regionLabel(i, r.name) === name ? [i] : [])).join(",");
 }
 
 /** goLongest leads to the call, or claim, of regions that has the longest part in a time; the table stays that of the time. */
@@ -47,7 +47,7 @@ export function calls(): Panel {
   return {
     id: "calls", title: "Calls", of: "range",
     async render(app, { lane, window: w, axis }, tools) {
-      const names = [...new Set(lane.meta.regions.map((r) => r.name))].sort(), s = app.store.state;
+      const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(), s = app.store.state;
       const region = tools.get("region") || (s.highlight !== null && names.includes(s.highlight) ? s.highlight : ""), least = leastOf(tools.get("least"), lane);
       const choose = el("input", { type: "search", value: region, placeholder: "region", aria: { label: "Region whose calls are listed" } });
       const list = el("datalist", { id: "regions" }, ...names.slice(0, 1000).map((n) => el("option", { value: printable(n) })));
