@@ -129,6 +129,23 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	return a, nil
 }
 
+// edgeAt is the edge of a span that is nearest to a time.
+func edgeAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, at, within := p.track(), p.time("time"), p.number("within", 0, math.MaxInt64, 0)
+	depth, depths := int(p.number("depth", 0, maxDepths, 0)), int(p.number("depths", 1, maxDepths, maxDepths))
+	if p.err != nil {
+		return nil, p.err
+	}
+	t, ok, err := x.Edge(ctx, track, depth, depths, at, within)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nothing{}, nil
+	}
+	return map[string]ticks{"time": x.at(t)}, nil
+}
+
 // inner counts the visits of a region inside of one that ends with its location, which end
 // there too: they are the ones that leaves at that time end first.
 func (x *opened) inner(track int, s index.Span) (n int, err error) {

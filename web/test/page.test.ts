@@ -938,6 +938,19 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
   });
 
+  check("Compare follows the shift of a trace", async ({ page, open, ready }) => {
+    const asked: string[] = [];
+    page.on("request", (q) => { if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search); });
+    await open("#t=a1,b2&p=compare&r=1000000~3000000");
+    expect(asked.at(-1)).toContain("from=1000000&to=3000000&");
+    const field = page.getByLabel(/shift/i).last();
+    await field.fill("500 µs");
+    await field.press("Enter");
+    await ready();
+    expect(page.url()).toContain("shift=0,500000");
+    expect(asked.at(-1)).toContain("from=500000&to=2500000&");
+  });
+
   check("following a message shows both its ends and marks its arrow", async ({ page, open, ready, view }) => {
     await open("#t=a1&a=0&sh=8&w=681017~682017&s=0.0.0.681100");
     const link = traces[0].links.find((l) => l.from.track === 0 && l.from.time > 1000000);
@@ -1126,6 +1139,27 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await page.keyboard.press("r");
     await ready();
     expect(range()?.slice(1)).toEqual(["5000", "90000"]);
+  });
+
+  check("a range snaps to the nearest edge within 14 pixels, wherever it is begun", async ({ page, open, ready }) => {
+    // a call that is 5 pixels wide, with nothing for more than 14 before it
+    const strip = traces[0].tracks[0].spans[3], call = strip.find((s, i) => i > 30 && s.start - strip[i - 1].end > 3 * (s.end - s.start));
+    if (!call) throw new Error("no call");
+    const width = 1050, scale = (call.end - call.start) / 5, from = call.start - Math.round(300 * scale), to = from + Math.round(width * scale);
+    await open(`#t=a1&a=0&sh=18&w=${from}~${to}`);
+    const box = await page.locator(".plot").boundingBox(), row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.track === 0)?.strips.find((s) => s.depth === 3 && s.kind === 0));
+    if (!box || !row) throw new Error("no time line");
+    const perPixel = (to - from) / box.width, y = box.y + row.y + row.height / 2, edges = strip.flatMap((s) => [s.start, s.end]);
+    for (const dx of [-20, -16, -13, -9, -6, -5, -4, -2, 0, 1, 2, 3, 4, 6, 9, 13]) {
+      const x = Math.round((call.start - from) / perPixel) + dx, time = from + x * perPixel, nearest = edges.reduce((m, e) => (Math.abs(e - time) < Math.abs(m - time) ? e : m));
+      await page.keyboard.press("Escape");
+      await page.keyboard.down("Alt");
+      await page.mouse.move(box.x + x, y); await page.mouse.down(); await page.mouse.move(box.x + x + 100, y); await page.mouse.move(box.x + 900, y); await page.mouse.up();
+      await page.keyboard.up("Alt");
+      await ready();
+      const at = Number(/&r=(\d+)~/.exec(page.url())?.[1]);
+      if (Math.abs(nearest - time) <= 14 * perPixel) expect([dx, at]).toEqual([dx, nearest]); else expect([dx, Math.abs(at - time) <= perPixel]).toEqual([dx, true]);
+    }
   });
 
   check("two ranges of one trace are compared", async ({ page, open, ready, exported }) => {
