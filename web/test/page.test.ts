@@ -1001,6 +1001,17 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.evaluate(() => document.querySelector(".lanes")?.getBoundingClientRect().height ?? 0)).toBeGreaterThan(100);
   });
 
+  check("on a small screen all tabs can be seen and clicked", async ({ page, open }) => {
+    await page.setViewportSize({ width: 800, height: 600 });
+    for (const traces of ["a1", "a1,b2"]) {
+      await open(`#t=${traces}`);
+      // what is clicked in the middle and at both ends of a tab is that tab
+      const covered = await page.evaluate(() => [...document.querySelectorAll<HTMLElement>("[role=tab]")].filter((e) => { const r = e.getBoundingClientRect(); return [r.left + 2, r.left + r.width / 2, r.right - 2].some((x) => !e.contains(document.elementFromPoint(x, r.top + r.height / 2))); }).map((e) => e.innerText));
+      expect(covered).toEqual([]);
+      expect(await page.evaluate(() => document.querySelector("#panel")?.getBoundingClientRect().height ?? 0)).toBeGreaterThan(100);
+    }
+  });
+
   check("rows sorted anew are shown from the top", async ({ page, open, ready }) => {
     const scroll = (): Promise<number> => page.evaluate(() => window.weft.view().scroll);
     await open("#t=a1&sh=12&y=0/t20:0");
