@@ -299,14 +299,3 @@ func (v *shown) only(kind index.TrackKind, of []int) []int {
 func (v *shown) trackOf(location uint32) int {
 	return slices.IndexFunc(v.tracks, func(t index.Track) bool { return t.Location == location && t.Kind != index.CommunicatorTrack })
 }
-
-// groupNames are the names of the groups of locations, of those that have one.
-func (v *shown) groupNames() map[uint32]string {
-	names := map[uint32]string{}
-	for i := range v.tracks {
-		if t := &v.tracks[i]; t.Kind == index.LocationTrack && t.Group < uint32(len(v.groups)) {
-			names[t.Location] = v.groups[t.Group].Name
-		}
-	}
-	return names
-}
