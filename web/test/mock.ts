@@ -243,7 +243,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
     }
     case "calls": {
       const regions = new Set(numbers(q.get("regions"), 0)), kind = q.get("kind") === "claim" ? "resource" : "location", least = Number(q.get("least") ?? 0), limit = Number(q.get("limit") ?? 1000);
-      const part = (s: Span): number => Math.min(s.end, to) - Math.max(s.start, from);
+      const part = (s: Span): number => (q.get("by") === "part" ? Math.min(s.end, to) - Math.max(s.start, from) : s.end - s.start);
       const all = tracks.filter((k) => t.tracks[k]?.kind === kind).flatMap((k) => t.tracks[k].spans.flat().filter((s) => regions.has(s.region) && s.end > from && s.start < to && part(s) >= least).map((s) => ({ k, s }))).sort((a, b) => part(b.s) - part(a.s) || a.s.start - b.s.start || a.k - b.k);
       return { from: String(from), to: String(to), calls: all.slice(0, limit).map(({ k, s }) => spanJSON(k, s)), more: all.length > limit };
     }

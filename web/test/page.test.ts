@@ -938,6 +938,14 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
   });
 
+  check("the pair of a list of messages has full names", async ({ page, open, ready }) => {
+    await open("#t=a1&p=messages");
+    await page.locator("#panel tbody tr", { hasText: "process 1" }).first().click();
+    await ready();
+    const pair = /^(\d+)~(\d+)$/.exec(decodeURIComponent(/messages\.pair:([^&]*)/.exec(page.url())?.[1] ?? "")), full = (k: string | undefined): string => { const t = traces[0].tracks[Number(k)]; return `${traces[0].groups[t.group].name} · ${t.name}`; };
+    expect(await page.locator("#panel .side p").first().innerText()).toBe(`all pairs › ${full(pair?.[1])} → ${full(pair?.[2])}`);
+  });
+
   check("Compare follows the shift of a trace", async ({ page, open, ready }) => {
     const asked: string[] = [];
     page.on("request", (q) => { if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search); });
@@ -1061,12 +1069,15 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
   const part = (c: { start: number; end: number }, from: number, to: number): number => Math.min(c.end, to) - Math.max(c.start, from);
 
   check("the calls of a region in a range by duration, with a threshold, lead to their places", async ({ page, open, ready, view, exported }) => {
-    const [from, to, least] = [1000000, 3000000, 20000], long = calls("compute", from, to).filter((c) => part(c, from, to) >= least).sort((a, b) => part(b, from, to) - part(a, from, to) || a.start - b.start);
+    const from = calls("compute")[8].end - 10000, [to, least] = [from + 1500000, 20000], time = (c: { start: number; end: number }): number => c.end - c.start, long = calls("compute", from, to).filter((c) => time(c) >= least).sort((a, b) => time(b) - time(a) || a.start - b.start);
     await open(`#t=a1&p=calls&r=${from}~${to}&v=calls.least:> 20 us&v=calls.region:compute`);
     const rows = await exported();
     expect(rows[0]).toEqual(["start (ticks)", "in this time (ticks)", "duration (ticks)", "row"]);
     expect(rows.slice(1, 4).map((r) => [Number(r[0]), Number(r[1]), Number(r[2])])).toEqual(long.slice(0, 3).map((c) => [c.start, part(c, from, to), c.end - c.start]));
-    if (long.length <= 1000) expect(rows.length - 1).toBe(long.length);
+    expect(rows.length - 1).toBe(long.length);
+    // some are long enough in all, but not their part in this time
+    expect(rows.slice(1).filter((r) => Number(r[1]) < least).length).toBe(long.filter((c) => part(c, from, to) < least).length);
+    expect(rows.slice(1).some((r) => Number(r[1]) < least)).toBe(true);
     await page.locator("#panel tbody tr").nth(2).click();
     await ready();
     expect((await view()).selection).toBe(`0.${long[2].track}.2.${long[2].start}`);
@@ -1075,7 +1086,19 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await page.getByLabel("Shortest call that is listed").fill("100 us");
     await page.keyboard.press("Enter");
     await ready();
-    expect((await exported()).length - 1).toBe(calls("compute", from, to).filter((c) => part(c, from, to) >= 100000).length);
+    expect((await exported()).length - 1).toBe(calls("compute", from, to).filter((c) => time(c) >= 100000).length);
+    for (const text of ["-1 ms", "> soon"]) {
+      await page.getByLabel("Shortest call that is listed").fill(text);
+      await page.keyboard.press("Enter");
+      await ready();
+      expect(await page.locator("#panel .error").innerText()).toBe(`the threshold is a time of 0 or more, such as 1 ms or 20 µs; found ${text}`);
+    }
+    // longer than any time of the server
+    await page.getByLabel("Shortest call that is listed").fill("99999999999 s");
+    await page.keyboard.press("Enter");
+    await ready();
+    expect(await page.locator("#panel .error").count()).toBe(0);
+    expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
   });
 
   check("the greatest time in the profile leads to its call", async ({ page, open, ready, view }) => {
