@@ -625,6 +625,9 @@ func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high flo
 	for _, v := range t.Max[s.First : s.First+s.Count] {
 		high = max(high, float64(v))
 	}
+	if high == 0 {
+		high = 1 // nothing is held
+	}
 	return 0, high
 }
 

@@ -185,8 +185,7 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 // structureDepth is how deep trees are shown, as by weft structure.
 const structureDepth = 8
 
-func structureText(e *entry, p *params) func(context.Context) (any, error) {
-	v := p.x
+func structureText(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
 		err := e.decoders.with(ctx, func(d *reader) error {
@@ -197,15 +196,6 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			r, err := sum.Result()
 			if err == nil {
-				// Threads of all processes may have the same name: the page has that of the group before it.
-				groups := v.groupNames()
-				for _, s := range r.Shapes {
-					for i, loc := range s.Locations {
-						if g := groups[loc]; g != "" && s.Names[i] != "" && s.Names[i] != g {
-							s.Names[i] = g + " · " + s.Names[i]
-						}
-					}
-				}
 				text = r.Text(defs.Clock, structureDepth)
 			}
 			return err

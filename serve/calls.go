@@ -38,20 +38,20 @@ type callsAnswer struct {
 	From  ticks      `json:"from"`
 	To    ticks      `json:"to"`
 	Calls []spanFact `json:"calls"`
-	// More is set if there are others that last as long as the threshold says.
+	// More is set if there are others that are as long as the threshold says.
 	More bool `json:"more"`
 }
 
-// call is a span of a track; part is what of it lies in the window.
+// call is a span of a track; length is its duration, or what of it lies in the window.
 type call struct {
 	index.Span
-	track int
-	part  int64
+	track  int
+	length int64
 }
 
-// compareCalls puts those first whose part in the window is longest, then those that begin first.
+// compareCalls puts the longest first, then those that begin first.
 func compareCalls(a, b call) int {
-	return cmp.Or(cmp.Compare(b.part, a.part), cmp.Compare(a.Start, b.Start), cmp.Compare(a.track, b.track), cmp.Compare(a.Depth, b.Depth))
+	return cmp.Or(cmp.Compare(b.length, a.length), cmp.Compare(a.Start, b.Start), cmp.Compare(a.track, b.track), cmp.Compare(a.Depth, b.Depth))
 }
 
 // longest keeps the longest calls, and twice as many until it has to look which these are.
@@ -63,12 +63,12 @@ type longest struct {
 }
 
 func (l *longest) add(c call) {
-	if c.part < l.least {
+	if c.length < l.least {
 		return
 	}
 	if l.list = append(l.list, c); len(l.list) >= 2*l.most {
 		l.shorten()
-		l.least = max(l.least, l.list[len(l.list)-1].part)
+		l.least = max(l.least, l.list[len(l.list)-1].length)
 	}
 }
 
@@ -79,14 +79,15 @@ func (l *longest) shorten() {
 	}
 }
 
-// callsOf lists the calls of regions, or claims for them, that have a part in a window, by how long that is.
+// callsOf lists the calls of regions, or claims for them, that have a part in a window, by their duration or by how
+// long that part is.
 func callsOf(ctx context.Context, x *opened, p *params) (any, error) {
 	regions, given, limit := p.regionList(), p.tracks(len(x.tracks)), int(p.number("limit", 1, mostCalls, usualCalls))
 	kind := index.LocationTrack
 	if p.choice("kind", visits, claims) == claims {
 		kind = index.ResourceTrack
 	}
-	least := p.number("least", 0, 1<<62, 0)
+	least, part := p.number("least", 0, 1<<62, 0), p.choice("by", "duration", "part") == "part"
 	from, to, _ := p.window()
 	if p.err != nil {
 		return nil, p.err
@@ -99,7 +100,11 @@ func callsOf(ctx context.Context, x *opened, p *params) (any, error) {
 	err := spread(ctx, len(parts), len(tracks), func(worker, i int) error {
 		l := &parts[worker]
 		return x.Spans(ctx, tracks[i], from, to, regions, l.least, func(s index.Span) int64 {
-			l.add(call{s, tracks[i], min(s.End, to) - max(s.Start, from)})
+			length := s.End - s.Start
+			if part {
+				length = min(s.End, to) - max(s.Start, from)
+			}
+			l.add(call{s, tracks[i], length})
 			return l.least
 		})
 	})

@@ -17,8 +17,10 @@ func TestCalls(t *testing.T) {
 	for _, x := range []struct{ query, path, want string }{
 		{"/calls?regions=1", "calls/len", "2"}, {"/calls?regions=1", "calls/0/start", "10"}, {"/calls?regions=1", "calls/0/end", "50"}, {"/calls?regions=1", "calls/1/start", "60"}, {"/calls?regions=1", "more", "false"},
 		{"/calls?regions=1&least=6", "calls/len", "1"}, {"/calls?regions=1&limit=1", "more", "true"}, {"/calls?regions=1&limit=1", "calls/0/start", "10"},
-		// of the first call only 2 ticks lie in the window, of the second 5
-		{"/calls?regions=1&from=48&to=100", "calls/0/start", "60"}, {"/calls?regions=1&from=48&to=100", "calls/1/start", "10"}, {"/calls?regions=1&from=51&to=59", "calls/len", "0"},
+		// of the first call only 2 of 40 ticks lie in the window, of the second 5
+		{"/calls?regions=1&from=48&to=100&by=part", "calls/0/start", "60"}, {"/calls?regions=1&from=48&to=100&by=part", "calls/1/start", "10"},
+		{"/calls?regions=1&from=48&to=100&by=part&least=3", "calls/len", "1"}, {"/calls?regions=1&from=48&to=100&least=40", "calls/len", "1"},
+		{"/calls?regions=1&from=48&to=100", "calls/0/start", "10"}, {"/calls?regions=1&from=48&to=100&limit=1", "calls/0/start", "10"}, {"/calls?regions=1&from=51&to=59", "calls/len", "0"},
 		// main is open behind the window, and has its own end
 		{"/calls?regions=0&from=20&to=30&tracks=0", "calls/0/end", "100"}, {"/calls?regions=0,1", "calls/len", "4"},
 		{"/hit?regions=1&time=-1", "span/start", "10"}, {"/hit?regions=1&time=-1", "number", "1"}, {"/hit?regions=1&time=-1", "total", "2"},
@@ -30,7 +32,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: %s is %s, want %s", x.query, x.path, got, x.want)
 		}
 	}
-	for _, query := range []string{"/calls", "/calls?regions=99", "/calls?regions=1&least=-1", "/hit?regions=x&time=0", "/hit?regions=1"} {
+	for _, query := range []string{"/calls", "/calls?regions=99", "/calls?regions=1&least=-1", "/calls?regions=1&by=x", "/hit?regions=x&time=0", "/hit?regions=1"} {
 		if w := ask(s, "GET", api+query); w.Code != 400 {
 			t.Errorf("%s: status %d, want 400", query, w.Code)
 		}
@@ -55,7 +57,7 @@ func TestCallsProfile(t *testing.T) {
 			if fmt.Sprint(look(row, "kind")) != visits {
 				continue
 			}
-			v := get(t, s, fmt.Sprintf("%s/calls?%s&limit=10000&regions=%v", api, window, look(row, "region")))
+			v := get(t, s, fmt.Sprintf("%s/calls?%s&by=part&limit=10000&regions=%v", api, window, look(row, "region")))
 			first := look(v, "calls/0")
 			most := min(integer(look(first, "end")), w[1]) - max(integer(look(first, "start")), w[0])
 			if n := fmt.Sprint(look(v, "calls/len")); n != fmt.Sprint(look(row, "count")) || most != integer(look(row, "max")) {

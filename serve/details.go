@@ -120,7 +120,7 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
-// sameRegion reports whether a region of a decoder is one of the index, with a name. Where
+// sameRegion reports whether a region of a decoder is one of the index, with a name, or counts as one with it. Where
 // the events define the regions, as in ETF, decoders that begin in the middle number them as
 // they come.
 func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
@@ -129,9 +129,18 @@ func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	case region == trace.NoRef:
 		return !defs.Regions.Has(ref)
 	case called(region):
-		return ref == region
+		return oneRow(defs, ref, region)
 	}
 	return called(ref)
+}
+
+// oneRow reports whether two regions are one in [trace.Rows].
+func oneRow(defs *trace.Definitions, a, b uint32) bool {
+	if a == b || !defs.Regions.Has(a) || !defs.Regions.Has(b) {
+		return a == b
+	}
+	x, y := defs.Regions.At(a), defs.Regions.At(b)
+	return x.Name != "" && x.Name == y.Name && x.File == y.File && x.Line == y.Line
 }
 
 // begins reports whether the event in hand begins a span that is named like the one that is
@@ -166,7 +175,7 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
 		switch {
-		case c.Ref() != region:
+		case !oneRow(x.Defs(), c.Ref(), region):
 		case s.Start == s.End && enters > 0:
 			if c.Kind() == trace.Enter {
 				enters--

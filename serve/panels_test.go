@@ -113,6 +113,18 @@ func waiting(t *testing.T, path string, comments bool) {
 func TestStates(t *testing.T) {
 	dir := t.TempDir()
 	nested, commented, stencil := filepath.Join(dir, "nested.otf2"), filepath.Join(dir, "comments.otf"), filepath.Join(dir, "g.otf2")
+	// Of one name a region that is work, and one that is waiting.
+	twofold := filepath.Join(dir, "twofold.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	f, g := r.Region("f"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f", Role: "barrier"})
+	for i, region := range []uint32{f, g, f} {
+		loc := r.Location(fmt.Sprint("x", i))
+		r.Enter(loc, int64(i), f)
+		r.Enter(loc, 30, region)
+		r.Leave(loc, 70, region)
+		r.Leave(loc, 100, f)
+	}
+	save(t, twofold, r)
 	waiting(t, nested, false)
 	waiting(t, commented, true)
 	generated(t, stencil, 5000)
@@ -120,7 +132,7 @@ func TestStates(t *testing.T) {
 		path    string
 		indexed bool
 	}{
-		{nested, true}, {commented, false}, {stencil, true}, {"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", true},
+		{nested, true}, {commented, false}, {stencil, true}, {twofold, false}, {"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", true},
 		{"../analysis/testdata/conceptual-ring8.trf", false}, {"../examples/odse.etf", true}, {"../format/etf/testdata/ok/feature-coverage.etf", true},
 	} {
 		s := viewing(t, options(t), c.path)

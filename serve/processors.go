@@ -82,6 +82,13 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 			p.rank[y.Region] = idleRank
 		}
 	}
+	for row, regions := range trace.NewRows(d).Regions() {
+		for _, r := range regions {
+			if opt.StateIn(d, d.Regions.At(r)) != opt.StateIn(d, d.Regions.At(row)) {
+				return p, nil // the index has both under one of them
+			}
+		}
+	}
 	p.exact = true
 	return p, nil
 }

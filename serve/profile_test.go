@@ -3,6 +3,8 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -58,7 +60,8 @@ func TestProfileOfMany(t *testing.T) {
 				Track, Group, Region int
 				Count                int64
 				Inclusive, Exclusive int64 `json:",string"`
-				Min, Max, Mean, Sum  int64 `json:",string"`
+				Min, Max, Sum        int64 `json:",string"`
+				Mean                 string
 			}
 		}
 		text := w.Body.Bytes()
@@ -78,7 +81,7 @@ func TestProfileOfMany(t *testing.T) {
 			}
 			got[x.Name] = [5]int64{o[0] + x.Count, o[1] + x.Inclusive, o[2] + x.Exclusive, min(o[3], x.Min), max(o[4], x.Max)}
 			key := fmt.Sprint(x.Track, x.Group, x.Name)
-			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" || x.Mean != x.Sum/x.Count || (x.Track < 0) != (by != "location") {
+			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" || x.Mean != decimals(x.Sum, x.Count) || (x.Track < 0) != (by != "location") {
 				t.Fatalf("by %s: found the row %+v behind %d", by, x, last)
 			}
 			seen[key], last = true, x.Exclusive
@@ -108,13 +111,98 @@ func TestProfileOfMany(t *testing.T) {
 	}
 	of := func(n int64) sum { return sum(trace.TicksOf(n)) }
 	long := sum(trace.TicksOf(4e18).Times(3))
-	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, of(4), of(5), 6, 7, 8, of(9)}, {claims, 1, -1, 2, "", 3, long, of(5), 6, 7, 8, of(9)}}, profileLeft{9, of(10), long}}
+	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, of(4), of(5), 6, 7, mean{trace.TicksOf(23), 2}, of(9)}, {claims, 1, -1, 2, "", 3, long, of(5), 6, 7, mean{}, of(9)}}, profileLeft{9, of(10), long}}
 	want, err := json.Marshal(&a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := a.appendJSON(nil); err != nil || string(got) != string(want) {
 		t.Errorf("found %s, %v, want %s", got, err, want)
+	}
+}
+
+// decimals is a quotient as the interface writes means.
+func decimals(sum, n int64) string {
+	return strings.TrimSuffix(strings.TrimRight(new(big.Rat).SetFrac64(sum, n).FloatString(3), "0"), ".")
+}
+
+// TestMean: means are not cut to ticks. 11.5 is that of 10 and 13; times from send to receive may be negative.
+func TestMean(t *testing.T) {
+	for _, x := range []struct {
+		sum, n int64
+		want   string
+	}{{23, 2, "11.5"}, {2, 3, "0.667"}, {-2, 3, "-0.667"}, {-1, 4000, "0"}, {0, 7, "0"}, {12, 3, "4"}, {1, 16, "0.063"}, {math.MaxInt64, 2, "4611686018427387903.5"}, {5, 0, ""}} {
+		if got := string((mean{trace.TicksOf(x.sum), x.n}).append(nil)); got != x.want {
+			t.Errorf("%d by %d: found %q, expected %q", x.sum, x.n, got, x.want)
+		}
+	}
+}
+
+// TestOneNameOneRow: regions of the same name, file and line are one row, in which what is open inside of another of
+// them counts once, with the figures of weft profile. Another line is another row.
+func TestOneNameOneRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "names.otf2")
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r.Defs().Regions.Add(trace.Region{ID: "8", Name: "work", File: "a.c", Line: 3})
+	f1, f2, other := r.Region("fib"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "fib"}), r.Defs().Regions.Add(trace.Region{ID: "10", Name: "work", File: "a.c", Line: 9})
+	group := r.Defs().Groups.Add(trace.LocationGroup{ID: "0", Name: "R0", Parent: trace.NoRef})
+	l := r.Location("M")
+	r.Defs().Locations.At(l).Group = group
+	r.Enter(l, 0, f1)
+	r.Enter(l, 100, f2)
+	r.Enter(l, 200, f1)
+	r.Leave(l, 300, f1)
+	r.Leave(l, 800, f2)
+	r.Leave(l, 1000, f1)
+	r.Enter(l, 1000, 0)
+	r.Leave(l, 1010, 0)
+	r.Enter(l, 1010, other)
+	r.Leave(l, 1013, other)
+	save(t, path, r)
+	s := viewing(t, options(t), path, "../format/otf2/testdata/ok/ring/eztrace_log.otf2")
+	api := ready(t, s, 0)
+	for _, q := range []string{"by=region", "by=location", "by=group", "tracks=0", "by=region&from=0&to=1013"} {
+		got := ""
+		for _, r := range get(t, s, api+"/profile?"+q)["rows"].([]any) {
+			got += fmt.Sprintln(look(r, "name"), look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"), look(r, "mean"))
+		}
+		if want := "fib 3 1000 1000 100 1000 600\nwork 1 10 10 10 10 10\nwork 1 3 3 3 3 3\n"; got != want {
+			t.Errorf("%s: found %s, expected %s", q, got, want)
+		}
+	}
+	if v := get(t, s, api); fmt.Sprint(look(v, "regions/0/file"), look(v, "regions/0/line"), look(v, "regions/3/line")) != "a.c39" {
+		t.Errorf("found the regions %v, expected their places", v["regions"])
+	}
+	checkAnswer(t, s, "Trace", get(t, s, api))
+	// What the details know of a visit is found whichever definition it has, and it was left.
+	for _, q := range []string{"depth=0&time=5", "depth=1&time=150", "depth=2&time=250"} {
+		v := get(t, s, api+"/span?track=0&"+q)
+		if look(v, "span/name") != "fib" || fmt.Sprint(look(v, "span/open")) != "false" || fmt.Sprint(look(v, "span/region")) != "1" {
+			t.Errorf("%s: found %v", q, v["span"])
+		}
+	}
+	// EZTrace defines six regions in each of four processes.
+	api = ready(t, s, 1)
+	var origin, length int64
+	v := get(t, s, api)
+	fmt.Sscan(fmt.Sprint(v["origin"], " ", v["length"]), &origin, &length)
+	for _, w := range [][2]int64{{0, length + 1}, {length / 5, length * 3 / 5}} {
+		want := map[string]string{}
+		for _, r := range profiled(t, s, "otf2", s.traceAt(t, 1).given.Source, &trace.Window{From: origin + w[0], To: origin + w[1]}).Regions {
+			if r.Count > 0 {
+				want[r.Name] = fmt.Sprintln(r.Count, r.Inclusive, r.Exclusive, r.Min, r.Max, r.Sum)
+			}
+		}
+		rows := get(t, s, fmt.Sprintf("%s/profile?from=%d&to=%d", api, w[0], w[1]))["rows"].([]any)
+		for _, r := range rows {
+			name := fmt.Sprint(look(r, "name"))
+			if got := fmt.Sprintln(look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"), look(r, "sum")); got != want[name] {
+				t.Errorf("%v: %s: found %s, expected %s", w, name, got, want[name])
+			}
+		}
+		if len(rows) != len(want) || len(rows) > 6 {
+			t.Errorf("%v: found %d rows, expected %d", w, len(rows), len(want))
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"strconv"
@@ -150,3 +152,38 @@ func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), 
 
 // add adds a sum.
 func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
+
+// mean is the mean of n lengths in JSON: ticks, rounded to three digits behind the point; "" of none.
+type mean struct {
+	sum trace.Ticks
+	n   int64
+}
+
+// MarshalText writes the number.
+func (m mean) MarshalText() ([]byte, error) { return m.append(nil), nil }
+
+func (m mean) append(b []byte) []byte {
+	if m.n <= 0 {
+		return b
+	}
+	if n := m.sum.Int64(); n >= 0 && n < 1<<51 && m.n < 1<<60 { // nearly always
+		x := (2000*n + m.n) / (2 * m.n)
+		return appendPart(strconv.AppendInt(b, x/1000, 10), x%1000)
+	}
+	x, n := m.sum.Big(), big.NewInt(m.n)
+	negative := x.Sign() < 0
+	x.Abs(x).Mul(x, big.NewInt(2000)).Add(x, n).Quo(x, n.Lsh(n, 1))
+	if negative && x.Sign() > 0 {
+		b = append(b, '-')
+	}
+	whole, part := new(big.Int).QuoRem(x, big.NewInt(1000), new(big.Int))
+	return appendPart(whole.Append(b, 10), part.Int64())
+}
+
+// appendPart appends thousandths, if there are any.
+func appendPart(b []byte, part int64) []byte {
+	if part > 0 {
+		b = append(b, strings.TrimRight(fmt.Sprintf(".%03d", part), "0")...)
+	}
+	return b
+}

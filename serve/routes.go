@@ -44,6 +44,7 @@ func (s *Server) table() []api {
 		get(one+"/tiles", s.quickly(s.inTurn(tiles))),
 		get(one+"/summary", s.quickly(s.inTurn(summary))),
 		get(one+"/span", s.quickly(spanAt)),
+		get(one+"/edge", s.quickly(edgeAt)),
 		get(one+"/instant", s.quickly(instantAt)),
 		get(one+"/find", s.quickly(find)),
 		get(one+"/calls", s.quickly(s.inTurn(callsOf))),

@@ -23,6 +23,7 @@ type Index interface {
 	Tile(ctx context.Context, q index.TileRequest) (*index.Tile, error)
 	Summary(ctx context.Context, q index.TileRequest) (*index.Tile, error)
 	SpanAt(track, depth int, at int64) (index.Span, bool, error)
+	Edge(ctx context.Context, track, depth, depths int, at, within int64) (int64, bool, error)
 	Around(track int, s index.Span) ([]index.Span, error)
 	Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64, f func(index.Span) (least int64)) error
 	Find(ctx context.Context, track int, region uint32, at int64, forward bool) (index.Span, bool, error)

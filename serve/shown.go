@@ -196,6 +196,8 @@ type regFact struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
 	Color int    `json:"color"`
+	File  string `json:"file,omitempty"`
+	Line  int64  `json:"line,omitempty"`
 }
 
 type palettes struct {
@@ -252,7 +254,7 @@ func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*s
 		return nil, err
 	}
 	for i, r := range v.regions {
-		f.Regions[i] = regFact{r.Name, r.Group, colors[i]}
+		f.Regions[i] = regFact{r.Name, r.Group, colors[i], r.File, r.Line}
 	}
 	return v, nil
 }
@@ -296,15 +298,4 @@ func (v *shown) only(kind index.TrackKind, of []int) []int {
 // none.
 func (v *shown) trackOf(location uint32) int {
 	return slices.IndexFunc(v.tracks, func(t index.Track) bool { return t.Location == location && t.Kind != index.CommunicatorTrack })
-}
-
-// groupNames are the names of the groups of locations, of those that have one.
-func (v *shown) groupNames() map[uint32]string {
-	names := map[uint32]string{}
-	for i := range v.tracks {
-		if t := &v.tracks[i]; t.Kind == index.LocationTrack && t.Group < uint32(len(v.groups)) {
-			names[t.Location] = v.groups[t.Group].Name
-		}
-	}
-	return names
 }

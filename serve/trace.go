@@ -198,6 +198,10 @@ func (e *entry) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// A folder's files have their format by name.
+	if st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name); err == nil && st.Size() == 0 && !f.About().EmptyMain {
+		return format.EmptyError(e.given.Source)
+	}
 	if e.given.Index != "" {
 		st, err := os.Stat(e.given.Index)
 		if err != nil {

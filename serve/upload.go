@@ -58,8 +58,8 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		return nil, err
 	}
 	defer root.Close()
-	n := 0
-	for ; ; n++ {
+	var names []string
+	for {
 		p, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
 			break
@@ -71,7 +71,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 			return nil, badRequest("files: found the name " + quote(name) + ", expected the path of a file")
 		}
-		if n >= maxUploadFiles {
+		if len(names) >= maxUploadFiles {
 			return nil, badRequest("files: found more than " + strconv.Itoa(maxUploadFiles))
 		}
 		// A name may be a file's and a folder's in the form, where it cannot be both.
@@ -90,12 +90,33 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, uploadProblem(err)
 		}
+		names = append(names, name)
 	}
 	list, err := newFolder(s, root).all()
 	if err == nil && len(list) == 0 {
-		err = badRequest("files: found " + strconv.Itoa(n) + ", none of which is a trace of a format that weft reads")
+		err = s.noTrace(dir, names)
 	}
 	return list, err
+}
+
+// mostReasons is of how many files it is told why they are no traces.
+const mostReasons = 3
+
+// noTrace says why none of some files in a folder is a trace, with the reasons that commands give.
+func (s *Server) noTrace(dir string, names []string) error {
+	var why []string
+	for _, name := range names[:min(len(names), mostReasons)] {
+		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(name)))
+		src.Path = name
+		if _, err := format.Detect(s.opt.Reading.Formats, src); err != nil {
+			why = append(why, err.Error())
+		}
+	}
+	text := "files: found " + strconv.Itoa(len(names)) + ", none of which is a trace of a format that weft reads"
+	if len(why) > 0 {
+		text += ": " + strings.Join(why, "; ")
+	}
+	return badRequest(text)
 }
 
 // uploadProblem tells what a client did wrong from what went wrong here.

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -74,6 +75,23 @@ func TestUpload(t *testing.T) {
 			t.Errorf("%s: status %d: %v, want 400", name, code, v)
 		}
 	}
+	// The reasons are those of the command line.
+	for _, x := range []struct {
+		files map[string][]byte
+		want  []string
+	}{
+		{map[string][]byte{"a.etf": nil}, []string{"found 1, ", "a.etf: no known trace format: found an empty file, expected a trace"}},
+		{map[string][]byte{"b.etf": nil, "c/d.txt": []byte("x")}, []string{"found 2, ", "b.etf: no known trace format: found an empty file, expected a trace",
+			"c/d.txt: no known trace format: found \"x\", expected Eclipse"}},
+		{map[string][]byte{"a": nil, "b": nil, "c": nil, "d": nil, "e": nil}, []string{"found 5, "}},
+	} {
+		_, v := post(x.files)
+		for _, want := range x.want {
+			if text := fmt.Sprint(v["error"]); !strings.Contains(text, want) || strings.Contains(text, temp) || strings.Count(text, "empty file") > 3 {
+				t.Errorf("%v: found %q, expected %q in it", x.files, text, want)
+			}
+		}
+	}
 	if w := send(s, "POST", "/api/traces", nil, "Authorization", "Bearer "+secret); w.Code != 400 {
 		t.Errorf("no form: status %d", w.Code)
 	}
@@ -87,6 +105,14 @@ func TestUpload(t *testing.T) {
 	}
 	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 1 {
 		t.Errorf("found the folders %q, want one", l)
+	}
+	// What a name alone makes a trace is opened, and fails with the same reason.
+	for _, name := range []string{"a.trf", "a.otf", "a.otf2", "a.pallas"} {
+		_, v := post(map[string][]byte{name: nil})
+		m := indexed(t, s, "/api/traces/"+fmt.Sprint(look(v, "traces/0")))
+		if want := name + ": no known trace format: found an empty file, expected a trace"; m["error"] != want {
+			t.Errorf("found %v, expected %q", m, want)
+		}
 	}
 	s.Close()
 	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 0 {

@@ -129,6 +129,23 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	return a, nil
 }
 
+// edgeAt is the edge of a span that is nearest to a time.
+func edgeAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, at, within := p.track(), p.time("time"), p.number("within", 0, math.MaxInt64, 0)
+	depth, depths := int(p.number("depth", 0, maxDepths, 0)), int(p.number("depths", 1, maxDepths, maxDepths))
+	if p.err != nil {
+		return nil, p.err
+	}
+	t, ok, err := x.Edge(ctx, track, depth, depths, at, within)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nothing{}, nil
+	}
+	return map[string]ticks{"time": x.at(t)}, nil
+}
+
 // inner counts the visits of a region inside of one that ends with its location, which end
 // there too: they are the ones that leaves at that time end first.
 func (x *opened) inner(track int, s index.Span) (n int, err error) {
@@ -274,7 +291,7 @@ type profileRow struct {
 	Exclusive sum    `json:"exclusive"`
 	Min       ticks  `json:"min"`
 	Max       ticks  `json:"max"`
-	Mean      ticks  `json:"mean"` // sum over count, rounded down
+	Mean      mean   `json:"mean"`
 	Sum       sum    `json:"sum"`
 }
 
@@ -340,7 +357,7 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 		total(`,"exclusive":`, r.Exclusive)
 		number(`,"min":`, r.Min)
 		number(`,"max":`, r.Max)
-		number(`,"mean":`, r.Mean)
+		b = append(r.Mean.append(append(b, `,"mean":"`...)), '"')
 		total(`,"sum":`, r.Sum)
 		b = append(b, '}')
 	}
@@ -461,10 +478,7 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	a := profileAnswer{x.at(from), x.at(to), []profileRow{}, profileLeft{}}
 	row := func(kind string, k profileKey, s *index.Sum) {
-		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, sum(s.Inclusive), sum(s.Exclusive), ticks(s.Min), ticks(s.Max), 0, sum(s.Sum)}
-		if s.Count > 0 {
-			r.Mean = ticks(s.Sum.Over(s.Count).Int64())
-		}
+		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, sum(s.Inclusive), sum(s.Exclusive), ticks(s.Min), ticks(s.Max), mean{s.Sum, s.Count}, sum(s.Sum)}
 		a.Rows = append(a.Rows, r)
 	}
 	for _, of := range []struct {
@@ -549,7 +563,7 @@ type matrixRow struct {
 	Bytes       int64  `json:"bytes"`
 	Matched     int64  `json:"matched"` // those that were received, of which the times are
 	Min         string `json:"min"`
-	Mean        string `json:"mean"` // sum over matched, rounded
+	Mean        mean   `json:"mean"`
 	Max         string `json:"max"`
 	Sum         string `json:"sum"`
 }
@@ -573,10 +587,10 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a := matrixAnswer{[]matrixRow{}, []int{}}
 		for _, c := range cells {
-			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", "", "", "0"}
+			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", mean{c.Sum, c.Matched}, "", "0"}
 			if c.Matched > 0 {
 				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
-				r.Mean, r.Sum = strconv.FormatInt(c.Mean(), 10), c.Sum.String()
+				r.Sum = c.Sum.String()
 			}
 			a.Rows = append(a.Rows, r)
 			a.Tracks = append(a.Tracks, c.Source, c.Destination)

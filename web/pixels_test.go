@@ -353,7 +353,9 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 				high := tracks[row.Track].Capacity
 				if !stacked {
 					amounts.Curve = raster.Blend(c.Curve, back, 110)
-					high = float64(slices.Max(tile.Max[s.First : s.First+s.Count]))
+					if high = float64(slices.Max(tile.Max[s.First : s.First+s.Count])); high == 0 {
+						high = 1
+					}
 				}
 				raster.Curve(img, at, p.Y, p.Height, tile, s, 0, high, &amounts)
 			}

@@ -83,12 +83,13 @@ func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] 
 }
 
 // CurveBoxes are what a strip of a curve between two values consists of; low and high are
-// those at the lower and upper edge. Amounts are filled from the lower edge.
+// those at the lower and upper edge; what is the same everywhere lies at the upper one. Amounts are filled from the
+// lower edge.
 func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) iter.Seq[Box] {
-	if low == high {
-		high = low + 1
-	}
 	row := func(v float32) int {
+		if low == high {
+			return 0
+		}
 		up := math.Floor((float64(v)-low)/(high-low)*float64(h-1) + 0.5)
 		if !(up > 0) { // also no number
 			return h - 1

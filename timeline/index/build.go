@@ -92,6 +92,7 @@ type builder struct {
 	file    *file    // the blocks as they come
 	index   *os.File // where they go in the end
 	defs    *trace.Definitions
+	rows    *trace.Rows
 	mu      sync.Mutex
 	cores   int
 	workers []*worker
@@ -116,7 +117,7 @@ func (b *builder) scan(ctx context.Context, events format.Events, begin func() f
 
 func (b *builder) build(ctx context.Context, d format.Events) error {
 	err := b.scan(ctx, d, func() func(int) format.Sink {
-		b.colored = false
+		b.colored, b.rows = false, trace.NewRows(b.defs)
 		b.file.begin()
 		b.workers, b.made, b.names, b.nameOf, b.values = nil, nil, nil, map[string]uint32{}, map[string]uint32{}
 		b.links.close()
@@ -149,7 +150,7 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 		}
 	} else {
 		for _, r := range b.defs.Regions.All() {
-			dir.Regions = append(dir.Regions, Region{r.Name, r.Group})
+			dir.Regions = append(dir.Regions, Region{r.Name, r.Group, r.File, r.Line})
 		}
 	}
 	for _, c := range b.defs.Communicator.All() {
@@ -307,7 +308,7 @@ type worker struct {
 	ended     []ending
 	spare     *location    // the memory of one that has ended
 	tracks    []*spanTrack // and of tracks
-	regions   int          // that are known to be defined
+	regions   []uint32     // the row of each region that is known to be defined
 	isColor   []bool       // of each attribute: it is the one that spans are named by
 	attrs     []bool       // of each attribute: visits or claims have it
 	links     endWriter
@@ -478,7 +479,7 @@ func (w *worker) location(n uint32) *location {
 	if l == nil {
 		w.region(0)
 		deep := max(8, min(w.deep, 256))
-		l = &location{index: n, stack: make([]open, 0, deep), opened: make([]uint32, min(w.regions+1, 256))}
+		l = &location{index: n, stack: make([]open, 0, deep), opened: make([]uint32, min(len(w.regions)+1, 256))}
 		w.locations[n] = l
 	}
 	return l
@@ -505,14 +506,18 @@ func (l *location) event(t int64) {
 	l.last = t
 }
 
-// region is the number of a region, NoRef for one that is not defined.
+// region is the number of a region, that of the first one where several count as one, NoRef for one that is
+// not defined.
 func (w *worker) region(ref uint32) uint32 {
-	if int(ref) >= w.regions {
-		if w.regions = w.b.defs.Regions.Len(); int(ref) >= w.regions {
+	if int(ref) >= len(w.regions) {
+		for n := w.b.defs.Regions.Len(); len(w.regions) < n; {
+			w.regions = append(w.regions, w.b.rows.Of(uint32(len(w.regions))))
+		}
+		if int(ref) >= len(w.regions) {
 			return trace.NoRef
 		}
 	}
-	return ref
+	return w.regions[ref]
 }
 
 // enter opens a region, which is named by a key.

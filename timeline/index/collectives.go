@@ -124,7 +124,7 @@ func (b *builder) collectives(dir *directory) error {
 			r, ok := regions[x.operation]
 			if !ok {
 				r = uint32(len(dir.Regions))
-				dir.Regions = append(dir.Regions, Region{operation(b.defs, x.operation), operationGroup})
+				dir.Regions = append(dir.Regions, Region{Name: operation(b.defs, x.operation), Group: operationGroup})
 				regions[x.operation] = r
 			}
 			lane := slices.IndexFunc(lanes, func(until int64) bool { return until <= x.start })

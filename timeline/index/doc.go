@@ -1,6 +1,8 @@
 // Package index keeps the intervals of a trace so that any part of it can be drawn and
 // summed up at a cost that depends on the picture, not on the trace.
 //
+// Regions with the same name, file and line are one, the first of them, as [trace.Rows] has it.
+//
 // A trace has tracks: a location with the visits of regions; a resource with claims in
 // lanes, and the amount in use; a counter, series or signal of a location; a communicator
 // with its collective operations. For each track the index has
@@ -21,7 +23,7 @@
 // # File
 //
 // All numbers are little-endian; "varint" is an unsigned LEB128 number, a "zigzag" one of
-// a signed number. The file is "weftidxA", then blocks, then the directory, then 24 bytes:
+// a signed number. The file is "weftidxB", then blocks, then the directory, then 24 bytes:
 // offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi6". A
 // block is the CRC-32C of what follows (4 bytes), how it is packed (1 byte: 0 not at all, 1
 // zstd), and columns of numbers; those of spans are packed one by one. Blocks stand in the

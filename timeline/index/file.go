@@ -18,10 +18,10 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 10
+const Version = 11
 
 const (
-	head    = "weftidxA"
+	head    = "weftidxB"
 	tail    = "xdi6"
 	endSize = 24
 )
@@ -60,6 +60,8 @@ type directory struct {
 type Region struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
+	File  string `json:"file,omitempty"` // where it is defined, where that is known
+	Line  int64  `json:"line,omitempty"`
 }
 
 // TrackKind says what a track shows.
@@ -570,7 +572,8 @@ func (x *Index) Attributes() []string { return x.dir.Attrs }
 func (x *Index) Color() string { return x.dir.Color }
 
 // Regions are those of the definitions, in their order, or the values of the attribute that
-// spans are named by; and behind them what else spans are named by: collective operations.
+// spans are named by; and behind them what else spans are named by: collective operations. Of
+// those with the same name, file and line the first one has the spans of all.
 // The caller must not change them.
 func (x *Index) Regions() []Region { return x.dir.Regions }
 

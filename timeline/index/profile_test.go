@@ -90,7 +90,7 @@ func TestTree(t *testing.T) {
 }
 
 // Windows are right also where regions are left in any order and much happens at once, also
-// deeper than is drawn, and over several blocks.
+// deeper than is drawn, and over several blocks. Regions with the same name, file and line are one.
 func TestProfileOfDisorder(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(300)) {
@@ -101,6 +101,11 @@ func TestProfileOfDisorder(t *testing.T) {
 		for i := range regions {
 			regions[i] = r.Region(string('a' + rune(i)))
 		}
+		if seed%2 == 1 {
+			regions[2] = r.Defs().Regions.Add(trace.Region{ID: "x", Name: "a"})
+			regions[3] = r.Defs().Regions.Add(trace.Region{ID: "y", Name: "a", Line: 3})
+		}
+		rows := trace.NewRows(r.Defs())
 		events := 5 + rng.IntN(60)
 		if seed%3 == 2 {
 			for range DeepDepth - 10 + rng.IntN(30) {
@@ -126,7 +131,7 @@ func TestProfileOfDisorder(t *testing.T) {
 		for range 30 {
 			from := first + rng.Int64N(last-first+1)
 			to := from + 1 + rng.Int64N(last-from+1)
-			p := profile.New(r.Defs(), profile.Options{Window: &trace.Window{From: from, To: to}})
+			p := profile.New(r.Defs(), profile.Options{Rows: rows, Window: &trace.Window{From: from, To: to}})
 			if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
 				t.Fatal(err)
 			}

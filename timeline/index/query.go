@@ -79,6 +79,62 @@ func (x *Index) endOf(r *reader, e *trackEntry, block int, o *open) (int64, erro
 	return 0, fmt.Errorf("%w: found no end of the span that begins at %d", ErrDamaged, o.start)
 }
 
+// Edge is the begin or end that is nearest to a time, and no more than within ticks from it, of a span of a track at
+// one of some depths from the first one on; of two as near the earlier. ok is false if there is none.
+func (x *Index) Edge(ctx context.Context, track, depth, depths int, at, within int64) (edge int64, ok bool, err error) {
+	e, err := x.track(track, at, at)
+	if err != nil {
+		return 0, false, fmt.Errorf("edge: %w", err)
+	}
+	far := func(t int64) uint64 {
+		if t < at {
+			return uint64(at) - uint64(t)
+		}
+		return uint64(t) - uint64(at)
+	}
+	least := uint64(max(within, 0))
+	take := func(t int64) {
+		if n := far(t); n < least || n == least && (!ok || t < edge) {
+			edge, ok, least = t, true, n
+		}
+	}
+	r := reader{f: x.data}
+	var b spanBlock
+	look := func(i int) error {
+		if err := cmp.Or(ctx.Err(), r.decode(&e.blocks[i], b.decode)); err != nil {
+			return err
+		}
+		for _, s := range b.spans {
+			if d := int(s.Depth) - depth; d >= 0 && d < depths {
+				take(s.Start)
+				take(s.End)
+			}
+		}
+		for _, o := range b.open {
+			if d := int(o.depth()) - depth; d >= 0 && d < depths {
+				take(o.start)
+			}
+		}
+		return nil
+	}
+	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at })
+	// What begins before the end of a block and ends in a later one is open behind it.
+	for k := i; k < len(e.blocks); k++ {
+		if err := look(k); err != nil {
+			return 0, false, err
+		}
+		if far(e.blocks[k].last) > least {
+			break
+		}
+	}
+	for k := i - 1; k >= 0 && far(e.blocks[k].last) <= least; k-- {
+		if err := look(k); err != nil {
+			return 0, false, err
+		}
+	}
+	return edge, ok, nil
+}
+
 // Around are the spans that a span of a track is inside of, the outermost first.
 func (x *Index) Around(track int, s Span) ([]Span, error) {
 	var out []Span

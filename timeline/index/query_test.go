@@ -93,6 +93,41 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// The nearest edge is that of all spans at the depths, looked at one by one.
+func TestEdge(t *testing.T) {
+	effort.Sequential(t)
+	r, spans := random(5, 1, 30000)
+	x := build(t, r)
+	rng := rand.New(rand.NewPCG(3, 3))
+	first, last, _ := x.Extent()
+	found := 0
+	for range effort.Rounds(400) {
+		depth, depths, at := rng.IntN(6), 1+rng.IntN(3), first-50+rng.Int64N(last-first+100)
+		within := rng.Int64N(1 << rng.IntN(16))
+		want, least := int64(0), within+1
+		for _, s := range spans[0] {
+			if d := int(s.Depth); d < depth || d >= depth+depths {
+				continue
+			}
+			for _, e := range []int64{s.Start, s.End} {
+				if n := max(e-at, at-e); n < least || n == least && n <= within && e < want {
+					want, least = e, n
+				}
+			}
+		}
+		got, ok, err := x.Edge(t.Context(), 0, depth, depths, at, within)
+		if err != nil || ok != (least <= within) || ok && got != want {
+			t.Fatalf("depths %d to %d, %d around %d: found %d, %v, %v, expected %d, %v", depth, depth+depths-1, within, at, got, ok, err, want, least <= within)
+		}
+		if ok {
+			found++
+		}
+	}
+	if found < effort.Rounds(400)/10 {
+		t.Errorf("%d edges found", found)
+	}
+}
+
 // chatter records messages between locations, some of which get lost.
 func chatter(seed uint64, locations, n int) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))

@@ -14,8 +14,8 @@ export interface GroupInfo { name: string; kind: string; parent: number }
 export type TrackKind = "location" | "resource" | "counter" | "communicator";
 /** TrackInfo is a row of the time line before folding. */
 export interface TrackInfo { kind: TrackKind; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: number; events: number; instants: number; first: string; last: string; unit: string; capacity: number; low: number; high: number; style: string }
-/** RegionInfo names what spans are coloured by. */
-export interface RegionInfo { name: string; group: string; color: number }
+/** RegionInfo names what spans are coloured by; file and line are where it is defined, where that is known. */
+export interface RegionInfo { name: string; group: string; color: number; file?: string; line?: number }
 /** TraceMeta is a trace whose index is ready; before that a part of it may be there. */
 export interface TraceMeta extends TraceEntry {
   etag: string;

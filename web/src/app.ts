@@ -38,6 +38,4 @@ export interface App {
   announce(text: string): void;
   /** draw asks for a new frame; with overOnly, of names and marks alone. */
   draw(overOnly?: boolean): void;
-  /** exactEdge is the nearer edge of the span at a point of a lane, exactly, in axis ticks; null when none is near. */
-  exactEdge(lane: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint | null>;
 }

@@ -1,10 +1,18 @@
 // A lane: one trace on the common axis, with its rows, tiles and colours.
-import type { Client, TraceMeta } from "./api";
+import type { Client, RegionInfo, TraceMeta } from "./api";
 import { type Colors, regionColors, type RegionColors } from "./colors";
 import { LinkCache } from "./arrows";
 import { buildTree, layout, type Node, type Options, type Row, rowOfTrack } from "./rows";
 import { TileCache } from "./tiles";
 import { type Clock, convert, type Window } from "./time";
+
+/** regionLabels are the names of regions, with file and line where those of one name differ in them. */
+export function regionLabels(regions: readonly RegionInfo[]): string[] {
+  const place = (r: RegionInfo): string => (r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no file");
+  const places = new Map<string, Set<string>>();
+  for (const r of regions) places.set(r.name, (places.get(r.name) ?? new Set()).add(place(r)));
+  return regions.map((r) => ((places.get(r.name)?.size ?? 0) > 1 ? `${r.name} (${place(r)})` : r.name));
+}
 
 /** Lane is one trace of the page. */
 export class Lane {
@@ -57,6 +65,9 @@ export class Lane {
     this.rows = rows; this.height = height;
     this.rowOf = rowOfTrack(rows, this.tree);
   }
+  private labels: readonly string[] | null = null;
+  /** regionLabel is what a region is called in tables: its name, with its place where another one of the name has another. */
+  regionLabel(region: number, name: string): string { return (this.labels ??= regionLabels(this.meta.regions))[region] ?? name; }
   /** trackName is what a track is called on the page. */
   trackName(track: number): string {
     const t = this.meta.tracks[track];

@@ -241,19 +241,6 @@ class Page implements App {
 
   announce(text: string): void { if (this.parts) this.parts.message.textContent = printable(text); }
 
-  async exactEdge(laneIndex: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint | null> {
-    const lane = this.lanes[laneIndex];
-    try {
-      const d = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track, depth, time: lane.toLocal(t) });
-      let best: bigint | null = null, least = within;
-      for (const e of [d.span.start, d.span.end]) {
-        const x = lane.toAxis(BigInt(e)), far = x > t ? x - t : t - x;
-        if (far <= least) { least = far; best = x; }
-      }
-      return best;
-    } catch { return null; }
-  }
-
   private full = false;
   draw(overOnly = false): void {
     if (!overOnly) this.full = true;
@@ -797,24 +784,26 @@ class Page implements App {
 
   /** mark sets an end of what is measured: the edge of a span within a few pixels, else the place itself. */
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
-    const edge = await this.edgeNear(t, h, time, t.pointer);
+    const edge = await this.edgeNear(t, h, time);
     const [a, b] = this.store.state.marks, at = edge ?? time, first = a === null || (b !== null && !second);
     this.store.set({ marks: first ? [at, null] : [a, at], loose: (first ? "" : this.store.state.loose.replace("2", "")) + (edge === null ? (first ? "1" : "2") : "") });
   }
 
-  /** edgeNear is the edge of a span within a few pixels of a place, exactly; null if there is none. */
-  private async edgeNear(t: Timeline, h: Hit | null, time: bigint, place: { x: number; y: number } | null): Promise<bigint | null> {
-    const w = this.store.state.window, near = scaled(w.to - w.from, reach / Math.max(1, t.width));
-    let edge: bigint | null = null;
-    if (h && h.kind === "span" && h.track >= 0) edge = await this.exactEdge(t.lane.index, h.track, h.depth, time, near) ?? (h.single ? null : await this.exactEdge(t.lane.index, h.track, h.depth, t.lane.toAxis(h.middle), near));
-    else if (h && h.track >= 0) edge = await this.edgeBeside(t, h, near, place);
-    return edge !== null && (edge > time ? edge - time : time - edge) > near ? null : edge;
+  /** edgeNear is the edge that is nearest to a place, exactly, of a span in the strip that is there, else in the row; null if none is within a few pixels. */
+  private async edgeNear(t: Timeline, h: Hit | null, time: bigint): Promise<bigint | null> {
+    if (!h || h.track < 0) return null;
+    const w = this.store.state.window, { lane } = t, at = lane.toLocal(time), within = lane.toLocal(time + scaled(w.to - w.from, reach / Math.max(1, t.width))) - at;
+    try {
+      const strip = h.depth >= 0 ? { depth: h.depth, depths: 1 } : h.row.stacked ? {} : { depths: Math.max(1, h.row.strips) };
+      const e = await this.client.json<{ time: string }>(`traces/${encodeURIComponent(lane.meta.id)}/edge`, { track: h.track, time: at, within, ...strip });
+      return lane.toAxis(BigInt(e.time));
+    } catch { return null; }
   }
 
   /** snap selects a range whose ends go to edges of spans that are near them. */
   private async snap(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): Promise<void> {
     this.store.set({ range: w });
-    const [from, to] = await Promise.all([w.from, w.to].map(async (time, i) => { const p = points[i]; return p ? await this.edgeNear(t, t.hit(p.x, p.y), time, p) ?? time : time; }));
+    const [from, to] = await Promise.all([w.from, w.to].map(async (time, i) => { const p = points[i]; return p ? await this.edgeNear(t, t.hit(p.x, p.y), time) ?? time : time; }));
     // another one may have been selected meanwhile
     const now = this.store.state.range;
     if (now && same(now, w) && from < to) this.store.set({ range: { from, to } });
@@ -831,16 +820,6 @@ class Page implements App {
       this.store.set({ range: { from, to: to > from ? to : from + 1n } });
       this.announce(`range from ${d.span.name} to ${o.span.name}: ${exact(to - from, this.axis)}`);
     } catch (e) { this.announce(say(e)); }
-  }
-
-  /** edgeBeside looks for a span a few pixels to either side of an empty place. */
-  private async edgeBeside(t: Timeline, h: Hit, near: bigint, p: { x: number; y: number } | null): Promise<bigint | null> {
-    if (!p) return null;
-    for (const dx of [4, -4, 9, -9, 13, -13]) {
-      const n = t.hit(p.x + dx, p.y);
-      if (n && n.kind === "span" && n.track === h.track) return this.exactEdge(t.lane.index, n.track, n.depth, n.single ? t.timeAt(p.x + dx) : t.lane.toAxis(n.middle), near * 2n);
-    }
-    return null;
   }
 
   private rubber(w: Window | null): void {

@@ -98,10 +98,10 @@ export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number
 /** Scale is the lowest and highest value a curve's rectangle shows. */
 export interface Scale { low: number; high: number }
 
-/** rowOf is the pixel row of a value: low at the bottom, high at the top. */
+/** rowOf is the pixel row of a value: low at the bottom, high at the top, and what is the same everywhere at the top. */
 export function rowOf(v: number, r: Rect, s: Scale): number {
-  const high = s.high === s.low ? s.low + 1 : s.high;
-  const y = r.y + r.h - 1 - Math.floor((v - s.low) / (high - s.low) * (r.h - 1) + 0.5);
+  if (s.high === s.low) return r.y;
+  const y = r.y + r.h - 1 - Math.floor((v - s.low) / (s.high - s.low) * (r.h - 1) + 0.5);
   return Math.max(r.y, Math.min(r.y + r.h - 1, y));
 }
 

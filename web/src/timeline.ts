@@ -322,7 +322,7 @@ export class Timeline {
           else {
             const t = lane.meta.tracks[r.track], rate = strip.kind === StripKind.curve && t.kind === "counter" ? this.rate(r, layer, strip) : null;
             if (rate) { const edges = l.layers[l.layers.length - 1].entry, own = edges.strips.find((x) => x.kind === StripKind.curve), scale = own ? this.rate(r, l.layers[l.layers.length - 1], own) ?? rate : rate; drawCurve(b, rate.tile, rate.strip, rect, curve, scale, false, m); continue; }
-            const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
+            const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) || 1 };
             drawCurve(b, layer.entry.tile, strip, rect, r.stacked ? behind : strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
@@ -434,7 +434,7 @@ export class Timeline {
       const more = hidden === "" ? null : el("span", { class: "more", title: r.more === 0 ? hidden : r.deeper ? `${hidden}: click to show ${r.more} of them` : `${hidden}: click to show them`, data: { text: moreMark(r) }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
-        aria: { label: [r.label, r.detail, edges ? `${edges.low} to ${edges.high}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        aria: { label: [r.label, r.detail, edges ? (edges.low === "" ? edges.high : `${edges.low} to ${edges.high}`) : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
         style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
       }, arrow, name(r.label, "text"), r.track < 0 ? " " : null, r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
       this.labelOf.set(i, e);
@@ -673,7 +673,7 @@ export function rateKey(lane: number, track: number): string { return `rate.${St
 /** edgesOf are the values at the upper and lower edge of a row's curve or stack, null where there is none. */
 function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;
-  return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: compact(t.kind === "counter" ? t.low : 0) };
+  return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: t.kind !== "counter" ? compact(0) : t.low === t.high ? "" : compact(t.low) };
 }
 
 /** within is a time in the span of a run: the given one if it may be, else the nearest that the run's columns are sure of. */

@@ -1,20 +1,24 @@
 import { expect, test } from "vitest";
-import type { ProfileRow } from "../src/api";
-import { leftOut, mergeByName } from "../src/panels/merge";
+import type { RegionInfo } from "../src/api";
+import { regionLabels } from "../src/lane";
+import { leftOut, mergeByName, type Named } from "../src/panels/merge";
 
-const row = (region: number, name: string, count: number, inclusive: string, exclusive: string, min: string, max: string): ProfileRow => ({ track: -1, group: -1, region, name, count, inclusive, exclusive, min, max, sum: inclusive });
+const row = (region: number, name: string, count: number, exclusive: string): Named => ({ region, name, count, exclusive });
 
 test("regions of one name are added up exactly", () => {
-  const m = mergeByName([row(4, "MPI_Send", 1, "9007199254740993", "9007199254740993", "9007199254740993", "9007199254740993"), row(2, "main", 1, "7", "1", "7", "7"), row(9, "MPI_Send", 3, "6", "5", "1", "3")]);
-  expect(m).toEqual([
-    row(4, "MPI_Send", 4, "9007199254740999", "9007199254740998", "1", "9007199254740993"),
-    row(2, "main", 1, "7", "1", "7", "7"),
-  ]);
+  const m = mergeByName([row(4, "MPI_Send", 1, "9007199254740993"), row(2, "main", 1, "1"), row(9, "MPI_Send", 3, "5")]);
+  expect(m).toEqual([row(4, "MPI_Send", 4, "9007199254740998"), row(2, "main", 1, "1")]);
 });
 
 test("calls and claims of one name are never added up", () => {
-  const claim = { ...row(4, "job", 1, "5", "5", "5", "5"), kind: "claim" };
-  expect(mergeByName([row(4, "job", 1, "7", "7", "7", "7"), claim, row(5, "job", 1, "1", "1", "1", "1")]).map((r) => [r.kind, r.count, r.inclusive])).toEqual([[undefined, 2, "8"], ["claim", 1, "5"]]);
+  const claim = { ...row(4, "job", 1, "5"), kind: "claim" };
+  expect(mergeByName([row(4, "job", 1, "7"), claim, row(5, "job", 1, "1")]).map((r) => [r.kind, r.count, r.exclusive])).toEqual([[undefined, 2, "8"], ["claim", 1, "5"]]);
+});
+
+test("regions of one name are told apart by file and line, where they differ", () => {
+  const r = (name: string, file?: string, line?: number): RegionInfo => ({ name, group: "", color: 0, file, line });
+  expect(regionLabels([r("work", "a.c", 3), r("work", "a.c", 3), r("work", "a.c", 9), r("work"), r("f", "b.c", 1), r("f", "b.c", 1), r("g", undefined, 7), r("g", "c.c")])).toEqual(
+    ["work (a.c:3)", "work (a.c:3)", "work (a.c:9)", "work (no file)", "f", "f", "g (line 7)", "g (c.c)"]);
 });
 
 test("a profile that lacks rows says so", () => {

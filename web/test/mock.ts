@@ -225,6 +225,11 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const around = x.kind !== "location" ? [] : x.spans.slice(0, depth).flatMap((l) => l.filter((u) => u.start <= at && at < u.end)).map((u) => ({ region: u.region, name: t.regions[u.region].name, start: String(u.start), end: String(u.end), depth: u.depth }));
       return { span: spanJSON(k, s), partial: false, attributes: [{ name: "file", value: "solver.c" }, { name: "line", value: String(100 + s.region) }, { name: "note", value: "<b>not bold</b>" }], around, links: t.links.filter((l) => (l.from.track === k && l.from.time >= s.start && l.from.time < s.end) || (l.to.track === k && l.to.time >= s.start && l.to.time < s.end)).slice(0, 100).map(linkJSON) };
     }
+    case "edge": {
+      const at = Number(q.get("time")), depth = Number(q.get("depth") ?? 0), edges = (t.tracks[Number(q.get("track"))]?.spans ?? []).slice(depth, depth + Number(q.get("depths") ?? 256)).flatMap((l) => l.flatMap((s) => [s.start, s.end]));
+      const b = edges.reduce((m, e) => (Math.abs(e - at) < Math.abs(m - at) ? e : m), Infinity);
+      return Math.abs(b - at) <= Number(q.get("within")) ? { time: String(b) } : null;
+    }
     case "instant": {
       const x = t.tracks[Number(q.get("track"))], at = Number(q.get("time")), radius = Number(q.get("radius"));
       const b = x.instants.reduce((m, i) => (Math.abs(i - at) < Math.abs(m - at) ? i : m), Infinity);
@@ -238,7 +243,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
     }
     case "calls": {
       const regions = new Set(numbers(q.get("regions"), 0)), kind = q.get("kind") === "claim" ? "resource" : "location", least = Number(q.get("least") ?? 0), limit = Number(q.get("limit") ?? 1000);
-      const part = (s: Span): number => Math.min(s.end, to) - Math.max(s.start, from);
+      const part = (s: Span): number => (q.get("by") === "part" ? Math.min(s.end, to) - Math.max(s.start, from) : s.end - s.start);
       const all = tracks.filter((k) => t.tracks[k]?.kind === kind).flatMap((k) => t.tracks[k].spans.flat().filter((s) => regions.has(s.region) && s.end > from && s.start < to && part(s) >= least).map((s) => ({ k, s }))).sort((a, b) => part(b.s) - part(a.s) || a.s.start - b.s.start || a.k - b.k);
       return { from: String(from), to: String(to), calls: all.slice(0, limit).map(({ k, s }) => spanJSON(k, s)), more: all.length > limit };
     }
@@ -390,7 +395,7 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     }
     const v = answer(t, p[2], url.searchParams);
     const send = (): void => {
-      if (v === null && ["span", "instant", "find", "hit"].includes(p[2])) { res.writeHead(204); res.end(); }
+      if (v === null && ["span", "instant", "find", "hit", "edge"].includes(p[2])) { res.writeHead(204); res.end(); }
       else if (v === null) json(404, { error: "nothing there" });
       else if (Buffer.isBuffer(v)) { res.writeHead(200, { "Content-Type": "application/octet-stream" }); res.end(v); }
       else json(200, v);

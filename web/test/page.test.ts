@@ -938,6 +938,27 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
   });
 
+  check("the pair of a list of messages has full names", async ({ page, open, ready }) => {
+    await open("#t=a1&p=messages");
+    await page.locator("#panel tbody tr", { hasText: "process 1" }).first().click();
+    await ready();
+    const pair = /^(\d+)~(\d+)$/.exec(decodeURIComponent(/messages\.pair:([^&]*)/.exec(page.url())?.[1] ?? "")), full = (k: string | undefined): string => { const t = traces[0].tracks[Number(k)]; return `${traces[0].groups[t.group].name} · ${t.name}`; };
+    expect(await page.locator("#panel .side p").first().innerText()).toBe(`all pairs › ${full(pair?.[1])} → ${full(pair?.[2])}`);
+  });
+
+  check("Compare follows the shift of a trace", async ({ page, open, ready }) => {
+    const asked: string[] = [];
+    page.on("request", (q) => { if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search); });
+    await open("#t=a1,b2&p=compare&r=1000000~3000000");
+    expect(asked.at(-1)).toContain("from=1000000&to=3000000&");
+    const field = page.getByLabel(/shift/i).last();
+    await field.fill("500 µs");
+    await field.press("Enter");
+    await ready();
+    expect(page.url()).toContain("shift=0,500000");
+    expect(asked.at(-1)).toContain("from=500000&to=2500000&");
+  });
+
   check("following a message shows both its ends and marks its arrow", async ({ page, open, ready, view }) => {
     await open("#t=a1&a=0&sh=8&w=681017~682017&s=0.0.0.681100");
     const link = traces[0].links.find((l) => l.from.track === 0 && l.from.time > 1000000);
@@ -986,6 +1007,17 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     const outside = await page.evaluate(() => [...document.querySelectorAll<HTMLElement>("header.bar button, header.bar select, header.bar input, .corner button, .corner select, .corner input")].filter((e) => !e.hidden).map((e) => ({ name: e.title || e.ariaLabel, r: e.getBoundingClientRect() })).filter(({ r }) => r.right > innerWidth || r.left < 0 || r.bottom > innerHeight || r.width < 12).map(({ name, r }) => `${name ?? ""} ${r.left}-${r.right}`));
     expect(outside).toEqual([]);
     expect(await page.evaluate(() => document.querySelector(".lanes")?.getBoundingClientRect().height ?? 0)).toBeGreaterThan(100);
+  });
+
+  check("on a small screen all tabs can be seen and clicked", async ({ page, open }) => {
+    await page.setViewportSize({ width: 800, height: 600 });
+    for (const traces of ["a1", "a1,b2"]) {
+      await open(`#t=${traces}`);
+      // what is clicked in the middle and at both ends of a tab is that tab
+      const covered = await page.evaluate(() => [...document.querySelectorAll<HTMLElement>("[role=tab]")].filter((e) => { const r = e.getBoundingClientRect(); return [r.left + 2, r.left + r.width / 2, r.right - 2].some((x) => !e.contains(document.elementFromPoint(x, r.top + r.height / 2))); }).map((e) => e.innerText));
+      expect(covered).toEqual([]);
+      expect(await page.evaluate(() => document.querySelector("#panel")?.getBoundingClientRect().height ?? 0)).toBeGreaterThan(100);
+    }
   });
 
   check("rows sorted anew are shown from the top", async ({ page, open, ready }) => {
@@ -1037,12 +1069,15 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
   const part = (c: { start: number; end: number }, from: number, to: number): number => Math.min(c.end, to) - Math.max(c.start, from);
 
   check("the calls of a region in a range by duration, with a threshold, lead to their places", async ({ page, open, ready, view, exported }) => {
-    const [from, to, least] = [1000000, 3000000, 20000], long = calls("compute", from, to).filter((c) => part(c, from, to) >= least).sort((a, b) => part(b, from, to) - part(a, from, to) || a.start - b.start);
+    const from = calls("compute")[8].end - 10000, [to, least] = [from + 1500000, 20000], time = (c: { start: number; end: number }): number => c.end - c.start, long = calls("compute", from, to).filter((c) => time(c) >= least).sort((a, b) => time(b) - time(a) || a.start - b.start);
     await open(`#t=a1&p=calls&r=${from}~${to}&v=calls.least:> 20 us&v=calls.region:compute`);
     const rows = await exported();
     expect(rows[0]).toEqual(["start (ticks)", "in this time (ticks)", "duration (ticks)", "row"]);
     expect(rows.slice(1, 4).map((r) => [Number(r[0]), Number(r[1]), Number(r[2])])).toEqual(long.slice(0, 3).map((c) => [c.start, part(c, from, to), c.end - c.start]));
-    if (long.length <= 1000) expect(rows.length - 1).toBe(long.length);
+    expect(rows.length - 1).toBe(long.length);
+    // some are long enough in all, but not their part in this time
+    expect(rows.slice(1).filter((r) => Number(r[1]) < least).length).toBe(long.filter((c) => part(c, from, to) < least).length);
+    expect(rows.slice(1).some((r) => Number(r[1]) < least)).toBe(true);
     await page.locator("#panel tbody tr").nth(2).click();
     await ready();
     expect((await view()).selection).toBe(`0.${long[2].track}.2.${long[2].start}`);
@@ -1051,7 +1086,19 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await page.getByLabel("Shortest call that is listed").fill("100 us");
     await page.keyboard.press("Enter");
     await ready();
-    expect((await exported()).length - 1).toBe(calls("compute", from, to).filter((c) => part(c, from, to) >= 100000).length);
+    expect((await exported()).length - 1).toBe(calls("compute", from, to).filter((c) => time(c) >= 100000).length);
+    for (const text of ["-1 ms", "> soon"]) {
+      await page.getByLabel("Shortest call that is listed").fill(text);
+      await page.keyboard.press("Enter");
+      await ready();
+      expect(await page.locator("#panel .error").innerText()).toBe(`the threshold is a time of 0 or more, such as 1 ms or 20 µs; found ${text}`);
+    }
+    // longer than any time of the server
+    await page.getByLabel("Shortest call that is listed").fill("99999999999 s");
+    await page.keyboard.press("Enter");
+    await ready();
+    expect(await page.locator("#panel .error").count()).toBe(0);
+    expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
   });
 
   check("the greatest time in the profile leads to its call", async ({ page, open, ready, view }) => {
@@ -1126,6 +1173,27 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await page.keyboard.press("r");
     await ready();
     expect(range()?.slice(1)).toEqual(["5000", "90000"]);
+  });
+
+  check("a range snaps to the nearest edge within 14 pixels, wherever it is begun", async ({ page, open, ready }) => {
+    // a call that is 5 pixels wide, with nothing for more than 14 before it
+    const strip = traces[0].tracks[0].spans[3], call = strip.find((s, i) => i > 30 && s.start - strip[i - 1].end > 3 * (s.end - s.start));
+    if (!call) throw new Error("no call");
+    const width = 1050, scale = (call.end - call.start) / 5, from = call.start - Math.round(300 * scale), to = from + Math.round(width * scale);
+    await open(`#t=a1&a=0&sh=18&w=${from}~${to}`);
+    const box = await page.locator(".plot").boundingBox(), row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.track === 0)?.strips.find((s) => s.depth === 3 && s.kind === 0));
+    if (!box || !row) throw new Error("no time line");
+    const perPixel = (to - from) / box.width, y = box.y + row.y + row.height / 2, edges = strip.flatMap((s) => [s.start, s.end]);
+    for (const dx of [-20, -16, -13, -9, -6, -5, -4, -2, 0, 1, 2, 3, 4, 6, 9, 13]) {
+      const x = Math.round((call.start - from) / perPixel) + dx, time = from + x * perPixel, nearest = edges.reduce((m, e) => (Math.abs(e - time) < Math.abs(m - time) ? e : m));
+      await page.keyboard.press("Escape");
+      await page.keyboard.down("Alt");
+      await page.mouse.move(box.x + x, y); await page.mouse.down(); await page.mouse.move(box.x + x + 100, y); await page.mouse.move(box.x + 900, y); await page.mouse.up();
+      await page.keyboard.up("Alt");
+      await ready();
+      const at = Number(/&r=(\d+)~/.exec(page.url())?.[1]);
+      if (Math.abs(nearest - time) <= 14 * perPixel) expect([dx, at]).toEqual([dx, nearest]); else expect([dx, Math.abs(at - time) <= perPixel]).toEqual([dx, true]);
+    }
   });
 
   check("two ranges of one trace are compared", async ({ page, open, ready, exported }) => {

@@ -69,8 +69,10 @@ test("curves: bands, joins, fill", () => {
   expect(rows(f, letters)).toEqual([".R.R.", ".R.R.", "RR.R."]);
 });
 
-test("a curve without extent lies at the bottom", () => {
-  expect(rowOf(5, { x: 0, y: 10, w: 1, h: 8 }, { low: 5, high: 5 })).toBe(17);
+test("a curve without extent lies at the top, where its label is", () => {
+  expect(rowOf(5, { x: 0, y: 10, w: 1, h: 8 }, { low: 5, high: 5 })).toBe(10);
+  // as the tile has it
+  expect(rowOf(Math.fround(0.7), { x: 0, y: 10, w: 1, h: 8 }, { low: 0.7, high: 0.7 })).toBe(10);
 });
 
 test("fill is cut to the bitmap", () => {

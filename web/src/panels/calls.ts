@@ -13,14 +13,14 @@ const most = 1000;
 /** Calls is the answer of /calls; more says that there are others. */
 interface Calls { calls: SpanInfo[]; more: boolean }
 
-/** regionsOf are the numbers of the regions of a name, as the server wants them. */
+/** regionsOf are the numbers of the regions of a name, or of one that is told apart from others of its name, as the server wants them. */
 export function regionsOf(lane: Lane, name: string): string {
-  return lane.meta.regions.flatMap((r, i) => (r.name === name ? [i] : [])).join(",");
+  return lane.meta.regions.flatMap((r, i) => (r.name === name || lane.regionLabel(i, r.name) === name ? [i] : [])).join(",");
 }
 
 /** goLongest leads to the call, or claim, of regions that has the longest part in a time; the table stays that of the time. */
 export async function goLongest(app: App, { lane, window: w, axis }: Scope, regions: string, kind: string, tracks?: string): Promise<void> {
-  const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, { regions, kind, from: w.from, to: w.to, tracks, limit: 1 });
+  const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, { regions, kind, from: w.from, to: w.to, tracks, by: "part", limit: 1 });
   if (r.calls.length > 0) goCall(app, lane, axis, r.calls[0]); else app.announce("there is no such call in this time");
 }
 
@@ -36,10 +36,14 @@ function goCall(app: App, lane: Lane, axis: Window, s: SpanInfo): void {
   app.reveal({ lane: lane.index, track: s.track, depth: s.depth, time: BigInt(s.start) }, BigInt(s.start), BigInt(s.end));
 }
 
+/** mostLeast is the greatest threshold that the server takes; nothing is as long. */
+const mostLeast = 1n << 62n;
+
 /** leastOf reads a threshold such as "> 1 ms"; null if it is none. */
 export function leastOf(text: string, lane: Lane): bigint | null {
   const t = text.replace(/^\s*[>\u2265]?=?/, "");
-  return t.trim() === "" ? 0n : parse(t, lane.clock);
+  const least = t.trim() === "" ? 0n : parse(t, lane.clock);
+  return least === null || least < 0n ? null : least < mostLeast ? least : mostLeast;
 }
 
 /** calls makes the panel of the calls of a region. */
@@ -47,20 +51,20 @@ export function calls(): Panel {
   return {
     id: "calls", title: "Calls", of: "range",
     async render(app, { lane, window: w, axis }, tools) {
-      const names = [...new Set(lane.meta.regions.map((r) => r.name))].sort(), s = app.store.state;
+      const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(), s = app.store.state;
       const region = tools.get("region") || (s.highlight !== null && names.includes(s.highlight) ? s.highlight : ""), least = leastOf(tools.get("least"), lane);
       const choose = el("input", { type: "search", value: region, placeholder: "region", aria: { label: "Region whose calls are listed" } });
       const list = el("datalist", { id: "regions" }, ...names.slice(0, 1000).map((n) => el("option", { value: printable(n) })));
       choose.setAttribute("list", "regions");
       choose.addEventListener("change", () => { tools.set("region", choose.value); tools.again(); });
-      const threshold = el("input", { value: tools.get("least"), placeholder: "> 1 ms", aria: { label: "Shortest call that is listed" } });
+      const threshold = el("input", { value: tools.get("least"), placeholder: "> 1 ms", title: "How long a call has to last in all, also outside of this time", aria: { label: "Shortest call that is listed" } });
       threshold.addEventListener("change", () => { tools.set("least", threshold.value); tools.again(); });
       const kind = tools.get("kind") === "claim" ? "claim" : "region", claims = lane.meta.tracks.some((t) => t.kind === "resource");
       tools.bar.append(choose, list, threshold, ...(claims ? [select("What is listed", [["region", "calls"], ["claim", "claims"]], kind, (v) => { tools.set("kind", v === "claim" ? v : ""); tools.again(); })] : []));
       tools.csv(null);
       const regions = regionsOf(lane, region);
       if (region === "") { tools.body.append(el("p", { class: "faint" }, "Choose a region, or click on a count in the profile, to list its calls.")); return; }
-      if (regions === "" || least === null) { tools.body.append(el("p", { class: "error" }, regions === "" ? `no region is called ${printable(region)}` : `the shortest call is a time, such as 1 ms or 20 µs; found ${printable(tools.get("least"))}`)); return; }
+      if (regions === "" || least === null) { tools.body.append(el("p", { class: "error" }, regions === "" ? `no region is called ${printable(region)}` : `the threshold is a time of 0 or more, such as 1 ms or 20 µs; found ${printable(tools.get("least"))}`)); return; }
       const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, { regions, kind, from: w.from, to: w.to, least, limit: most }, tools.signal);
       const rows = r.calls.map((c) => ({ ...c, a: BigInt(c.start), b: BigInt(c.end), part: (BigInt(c.end) < w.to ? BigInt(c.end) : w.to) - (BigInt(c.start) > w.from ? BigInt(c.start) : w.from), where: lane.fullName(c.track) }));
       const t = makeTable([
@@ -68,7 +72,7 @@ export function calls(): Panel {
         { title: "in this time", hint: "how much of it lies in this time", show: (c) => short(c.part, lane.clock), sort: (c) => c.part, csv: (c) => c.part, unit: "ticks" },
         { title: "duration", show: (c) => short(c.b - c.a, lane.clock), sort: (c) => c.b - c.a, csv: (c) => c.b - c.a, unit: "ticks" },
         { title: "row", text: true, show: (c) => c.where, sort: (c) => c.where, csv: (c) => c.where },
-      ], rows, { order: 1, memory: tools, run: tools.run, left: r.more ? `the ${count(most)} longest; there are more` : "", click: (c) => goCall(app, lane, axis, c), clickHint: "go to this call" });
+      ], rows, { order: 2, memory: tools, run: tools.run, left: r.more ? `the ${count(most)} longest; there are more` : "", click: (c) => goCall(app, lane, axis, c), clickHint: "go to this call" });
       tools.body.append(t.element);
       tools.csv(t.csv);
     },

@@ -1,9 +1,9 @@
 // Two traces, or two times of one, region by region: what became faster, what slower.
-import type { Profile, ProfileRow } from "../api";
+import type { Profile } from "../api";
 import { button, count, el, name, printable, titled } from "../dom";
 import type { Panel } from "../dock";
 import { exact, seconds, short, type Window } from "../time";
-import { leftOut, mergeByName } from "./merge";
+import { leftOut, mergeByName, type Named } from "./merge";
 import { makeTable } from "./table";
 
 /** keptTime reads the time that was kept as A; null if there is none. */
@@ -21,7 +21,7 @@ export function compare(): Panel {
       if (!several) tools.bar.append(button("Keep as A", "Keep this time as A, to compare others with it", () => { tools.set("a", `${axis.from}~${axis.to}`); tools.again(); }));
       if (!several && !kept) { tools.body.append(el("p", { class: "faint" }, "Select a range and keep it as A; then select another one: both are compared region by region. Two traces side by side: weft view A B.")); tools.csv(null); return; }
       const left: string[] = [];
-      const get = async (l: typeof a, axis: Window, side: string): Promise<Map<string, ProfileRow>> => {
+      const get = async (l: typeof a, axis: Window, side: string): Promise<Map<string, Named>> => {
         // a window beside the trace has nothing of it
         if (l.toLocal(axis.to) <= 0n || l.toLocal(axis.from) > l.length) return new Map();
         const w = l.cut(axis), r = await app.client.json<Profile>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal), lacking = leftOut(r, true);
@@ -29,7 +29,7 @@ export function compare(): Panel {
         return new Map(mergeByName(r.rows ?? []).map((x) => [x.kind === "claim" ? `${x.name} (claims)` : x.name, x]));
       };
       const [pa, pb] = await Promise.all([get(a, kept ?? axis, "A"), get(b, axis, "B")]);
-      const sec = (r: ProfileRow | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
+      const sec = (r: Named | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
       const rows = [...new Set([...pa.keys(), ...pb.keys()])].map((region) => { const x = pa.get(region), y = pb.get(region), sa = sec(x, a), sb = sec(y, b); return { region, x, y, sa, sb, d: sb - sa }; });
       type Row = (typeof rows)[number];
       const most = rows.reduce((m, r) => Math.max(m, Math.abs(r.d)), 0) || 1;

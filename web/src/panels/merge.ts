@@ -1,19 +1,18 @@
-// Some tools define a region anew for each process: a profile by region then has a row for each.
+// Two traces are compared by the names of regions, of which one trace may have several at different places.
 import type { Profile, ProfileRow } from "../api";
 import { count } from "../dom";
 
+/** Named is what of a profile's row can be added up by name. */
+export type Named = Pick<ProfileRow, "kind" | "region" | "name" | "count" | "exclusive">;
+
 /** mergeByName adds up the rows of regions of one name, calls and claims apart; the colour is that of the first. */
-export function mergeByName(rows: readonly ProfileRow[]): ProfileRow[] {
-  const out = new Map<string, ProfileRow>();
-  const least = (a: string, b: string): string => (BigInt(a) < BigInt(b) ? a : b), most = (a: string, b: string): string => (BigInt(a) > BigInt(b) ? a : b);
+export function mergeByName(rows: readonly Named[]): Named[] {
+  const out = new Map<string, Named>();
   for (const r of rows) {
     const key = `${r.kind === "claim"} ${r.name}`, o = out.get(key);
     if (!o) { out.set(key, { ...r }); continue; }
     o.count += r.count;
-    o.inclusive = String(BigInt(o.inclusive) + BigInt(r.inclusive));
     o.exclusive = String(BigInt(o.exclusive) + BigInt(r.exclusive));
-    o.min = least(o.min, r.min); o.max = most(o.max, r.max);
-    o.sum = String(BigInt(o.sum) + BigInt(r.sum));
   }
   return [...out.values()];
 }

@@ -40,7 +40,7 @@ export function messages(): Panel {
             ...(s.bundled ? [{ title: "messages", show: (l: (typeof found)[number]) => count(l.count), csv: (l: (typeof found)[number]) => l.count }] : []),
           ], found, { order: 0, ascending: true, run: tools.run, clickHint: "select this message and show both its ends", click: (l) => { app.hold(axis); app.showLink({ lane: lane.index, link: l }); } });
           const back = el("button", { type: "button", class: "link", on: { click: () => cells() } }, "all pairs");
-          side.replaceChildren(el("p", {}, back, " › ", name(lane.trackName(c.source)), " → ", name(lane.trackName(c.destination)), s.bundled ? el("span", { class: "faint" }, " (too many for single ones: bundles)") : null), t.element);
+          side.replaceChildren(el("p", {}, back, " › ", name(lane.fullName(c.source)), " → ", name(lane.fullName(c.destination)), s.bundled ? el("span", { class: "faint" }, " (too many for single ones: bundles)") : null), t.element);
           tools.csv(t.csv);
         } catch (e) { if (!tools.signal.aborted) side.replaceChildren(el("p", { class: "error" }, e instanceof Error ? e.message : String(e))); }
       };
