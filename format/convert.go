@@ -14,7 +14,7 @@ import (
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
 	if err == nil {
-		err = events.Defs().Rings()
+		err = events.Defs().CheckTree()
 	}
 	if err == nil {
 		err = e.Begin(events.Defs())
