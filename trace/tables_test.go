@@ -118,7 +118,8 @@ func TestMulDiv(t *testing.T) {
 		{5, 1, 2, 2, false, true}, {7, 1, 2, 4, false, true}, {-5, 1, 2, -2, false, true}, {-7, 1, 2, -4, false, true},
 		{5, 2, 3, 3, false, true}, {4, 1, 3, 1, false, true}} {
 		if got, exact, ok := mulDiv(x.t, x.m, x.d); ok != x.ok || ok && (got != x.want || exact != x.exact) {
-			t.Errorf("%d × %d / %d: found %d, %t, %t, expected %d, %t, %t", x.t, x.m, x.d, got, exact, ok, x.want, x.exact, x.ok)
+			t.Errorf("%d × %d / %d: found %d, %t, %t, expected %d, %t, %t",
+				x.t, x.m, x.d, got, exact, ok, x.want, x.exact, x.ok)
 		}
 	}
 }
