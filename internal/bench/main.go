@@ -45,7 +45,7 @@ type subject struct {
 	ordered                     string // the command that shows what needs order, besides print
 }
 
-// name is the name of the file.
+// name returns the name of the file.
 func (s subject) name() string { return s.workload + "." + s.extension }
 
 // subjects are all files that can be measured.
@@ -196,7 +196,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	return c, nil
 }
 
-// documentPath is the path of the document about a part, which lies beside that about text.
+// documentPath returns the path of the document about a part, which lies beside that about text.
 func documentPath(out, part string) string {
 	if out == "" || part == "text" {
 		return out
@@ -357,7 +357,7 @@ type session struct {
 	dir string
 }
 
-// path is the path of a file in the temporary directory.
+// path returns the path of a file in the temporary directory.
 func (b *session) path(name string) string { return filepath.Join(b.dir, name) }
 
 // remove removes files that are not needed any more.
@@ -394,8 +394,8 @@ func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool,
 	return ok, nil
 }
 
-// ownPeak is the peak of this process's resident memory, 0 if not known. It is
-// not what getrusage says of it, which has that of whoever started it, too.
+// ownPeak returns the peak of this process's resident memory, 0 if not known. It is not what
+// getrusage says of it, which has that of whoever started it, too.
 func ownPeak() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -180,13 +180,13 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// u is a usage for tests.
+// u returns a usage for tests.
 func u(cpu, wall float64, mib int64) usage {
 	d := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	return usage{cpu: d(cpu), user: d(cpu), wall: d(wall), peak: mib << 20}
 }
 
-// sample is a report as of a run in which everything is well.
+// sample returns a report as of a run in which everything is well.
 func sample() *report {
 	x := &fileResult{
 		subject: subjects[0], small: sized{10e6, 1e5}, large: sized{1e9, 1e7}, open: 20,

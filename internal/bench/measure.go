@@ -233,7 +233,7 @@ func over[T any](list []T, f func(T) float64) stat {
 	return statOf(v)
 }
 
-// mib is a number of bytes in units of 2^20.
+// mib returns a number of bytes in units of 2^20.
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
 // units of sizes on the command line, longest first.
@@ -280,7 +280,7 @@ func (f *sizeFlag) Set(s string) error {
 	return err
 }
 
-// firstLine is the first line of what a program prints, for its version.
+// firstLine returns the first line of what a program prints, for its version.
 func firstLine(ctx context.Context, name string, args ...string) string {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = time.Second

@@ -43,7 +43,7 @@ type versus struct {
 	wall         float64 // the same of the wall clock on two cores, 0 for nothing
 }
 
-// tool is the program that weft is compared with.
+// tool returns the program that weft is compared with.
 func (v versus) tool() string {
 	name, _, _ := strings.Cut(v.theirs, " ")
 	return name
@@ -131,7 +131,7 @@ func (b *session) writeTrace(file string, shape otfShape, level int) (int64, err
 	return b.childNumber(otfWriteArgs(strings.TrimSuffix(file, ".otf"), shape, 1, level)...)
 }
 
-// otfWriteArgs are the arguments of the child mode that writes a trace.
+// otfWriteArgs returns the arguments of the child mode that writes a trace.
 func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	args := []string{"otf", name}
 	for _, n := range []int{shape.streams, shape.each, shape.rounds, goroutines, level} {
@@ -140,7 +140,7 @@ func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	return args
 }
 
-// matching are the files in the temporary directory whose names match.
+// matching returns the files in the temporary directory whose names match.
 func (b *session) matching(pattern string) []string {
 	list, _ := filepath.Glob(b.path(pattern)) // the patterns are constants and good
 	return list

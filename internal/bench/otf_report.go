@@ -34,10 +34,10 @@ func (r *otfReport) plainLimit() int64 {
 // lessCPU is how many times less CPU time weft takes.
 func (p otfPair) lessCPU() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
 
-// lessWall is the same of the wall clock.
+// lessWall returns the same of the wall clock.
 func (p otfPair) lessWall() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
 
-// against is a statistic of the runs; nothing when the tool is missing.
+// against returns a statistic of the runs; nothing when the tool is missing.
 func (c *otfComparison) against(f func(otfPair) float64) stat {
 	if c.missing {
 		return stat{}
@@ -45,7 +45,7 @@ func (c *otfComparison) against(f func(otfPair) float64) stat {
 	return over(c.rounds, f)
 }
 
-// perEvent is a duration in ns an event; no number of what was not measured.
+// perEvent returns a duration in ns an event; no number of what was not measured.
 func perEvent(seconds float64, events int64) float64 {
 	if seconds == 0 {
 		return math.NaN()
@@ -53,7 +53,7 @@ func perEvent(seconds float64, events int64) float64 {
 	return seconds * 1e9 / float64(events)
 }
 
-// judge is a verdict on what a part measured.
+// judge returns a verdict on what a part measured.
 func (r *otfReport) judge(part, text, limit, why string, s stat, good bool) acceptance {
 	a := verdict(text, limit, ratio(s), s.n > 0, good)
 	a.why, a.partial = why, r.failed(part)
@@ -91,8 +91,8 @@ func (r *otfReport) acceptances() []acceptance {
 	return append(list, r.memoryVerdict(), r.manyVerdict())
 }
 
-// twice is the wall-clock time that one goroutine takes for two halves of the trace
-// in units of that of two goroutines.
+// twice returns the wall-clock time that one goroutine takes for two halves of the trace in units
+// of that of two goroutines.
 func twice(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two.wall.Seconds() }
 
 // memoryVerdict judges the peaks on the plain trace.

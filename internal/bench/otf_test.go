@@ -134,7 +134,7 @@ func TestOTFWriters(t *testing.T) {
 	}
 }
 
-// sampleOTF is a report as of a run in which everything is well.
+// sampleOTF returns a report as of a run in which everything is well.
 func sampleOTF() *otfReport {
 	r := &otfReport{
 		result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: 8e6}, otfprint: "1.12.5", plain: 150e6, packed: 50e6, manyEvents: 2e5,

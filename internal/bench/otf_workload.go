@@ -44,7 +44,7 @@ func (s otfShape) processes() int { return s.streams * s.each }
 // perRound is how many events there are in a round.
 func (s otfShape) perRound() int64 { return int64(otfRound * s.processes()) }
 
-// withEvents is the shape with about so many events.
+// withEvents returns the shape with about so many events.
 func (s otfShape) withEvents(n int64) otfShape {
 	s.rounds = int(max(2, n/s.perRound()))
 	return s
@@ -88,7 +88,7 @@ func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	}
 }
 
-// draw is the next random number (xorshift).
+// draw returns the next random number (xorshift).
 func (s *otfStream) draw() uint64 {
 	s.random ^= s.random << 13
 	s.random ^= s.random >> 7

@@ -42,7 +42,7 @@ const (
 	recordScale = 1.2
 )
 
-// perEventOf is the wall-clock time or CPU time of runs in ns an event.
+// perEventOf returns the wall-clock time or CPU time of runs in ns an event.
 func perEventOf(list []usage, events int64, f func(usage) float64) stat {
 	return over(list, func(u usage) float64 { return perEvent(f(u), events) })
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// filesOf are the contents of all files in a folder.
+// filesOf returns the contents of all files in a folder.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -74,7 +74,7 @@ func TestPallasChildren(t *testing.T) {
 	}
 }
 
-// samplePallas is a report as of a run in which everything is well.
+// samplePallas returns a report as of a run in which everything is well.
 func samplePallas() *pallasReport {
 	const events, ms = 1_000_000, 0.001
 	used := func(cpu, wall float64, mib, read int64) []usage {

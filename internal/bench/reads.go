@@ -42,7 +42,7 @@ type question struct {
 	tools    commands // of the format's own tool
 }
 
-// whole tells whether the question is about the whole trace.
+// whole reports whether the question is about the whole trace.
 func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
 
 // printTools and windowTools are the tools that print a trace, and a window of it.
@@ -171,8 +171,8 @@ func ours(q question, trace, out string) []string {
 	return args
 }
 
-// mustRead has a child find what must be read for an answer, and where the part of the time that
-// this is about lies on the trace's clock.
+// mustRead returns a child find what must be read for an answer, and where the part of the time
+// that this is about lies on the trace's clock.
 func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) {
 	location := -1
 	if a.location {
@@ -187,8 +187,8 @@ func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) 
 	return from, to, err
 }
 
-// bytesOf are the bytes that runs of a program have read, without those of its start; none where
-// the system does not count them.
+// bytesOf returns the bytes that runs of a program have read, without those of its start; none
+// where the system does not count them.
 func bytesOf(list, start []usage) stat {
 	counted := func(u usage) float64 {
 		if u.read == 0 {
@@ -276,7 +276,7 @@ and not judged. CPU times have the program's start in them.
 	return r.text.Bytes()
 }
 
-// counted tells whether the system counts the bytes that are read.
+// counted reports whether the system counts the bytes that are read.
 func (r *readsReport) counted() bool {
 	for _, x := range r.traces {
 		if bytesOf(x.start, nil).n > 0 {

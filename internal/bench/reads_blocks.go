@@ -36,10 +36,10 @@ type wanted struct {
 // share is how much of the trace's time the part is.
 func (p wanted) share() float64 { return float64(p.to-p.from) / float64(p.last+1-p.first) }
 
-// has tells whether the part has something of a location.
+// has reports whether the part has something of a location.
 func (p wanted) has(id string) bool { return p.location < 0 || id == strconv.Itoa(p.location) }
 
-// wantedOf is a part of a trace's time, in thousandths.
+// wantedOf returns a part of a trace's time, in thousandths.
 func wantedOf(ctx context.Context, path string, from, to, location int) (wanted, error) {
 	f, err := all.Open(ctx, path, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func wantedOf(ctx context.Context, path string, from, to, location int) (wanted,
 	return p, err
 }
 
-// blocks are the bytes that must be read for a part of a trace of readsFormats.
+// blocks returns the bytes that must be read for a part of a trace of readsFormats.
 func (p wanted) blocks(path string) (int64, error) {
 	if filepath.Ext(path) == ".pallas" {
 		return p.pallasBlocks(path)
@@ -89,7 +89,7 @@ func (p wanted) blocks(path string) (int64, error) {
 	return sum, err
 }
 
-// otf2Chunks are the bytes of the chunks of a file in which events of the part are.
+// otf2Chunks returns the bytes of the chunks of a file in which events of the part are.
 func (p wanted) otf2Chunks(path string, size int64) (sum int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -116,8 +116,8 @@ func (p wanted) otf2Chunks(path string, size int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// pallasBlocks are the bytes of the files of a trace without data, and of the blocks in which times
-// of events of the part are.
+// pallasBlocks returns the bytes of the files of a trace without data, and of the blocks in which
+// times of events of the part are.
 func (p wanted) pallasBlocks(path string) (int64, error) {
 	t, err := pallas.Open(format.FileSource(path))
 	if err != nil {
@@ -148,7 +148,7 @@ func (p wanted) pallasBlocks(path string) (int64, error) {
 	return sum, nil
 }
 
-// blocksOf are the bytes of the blocks of a thread in which times of the part are. A block ends
+// blocksOf returns the bytes of the blocks of a thread in which times of the part are. A block ends
 // where another one begins, or with the file.
 func (p wanted) blocksOf(t *pallas.Thread, size int64) (sum int64) {
 	ends := map[uint64]uint64{}

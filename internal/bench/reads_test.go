@@ -52,7 +52,7 @@ func TestBytesRead(t *testing.T) {
 	}
 }
 
-// blocks are the bytes of what must be read.
+// blocks returns the bytes of what must be read.
 func blocks(t *testing.T, path string, p wanted) int64 {
 	t.Helper()
 	n, err := p.blocks(path)
@@ -62,7 +62,7 @@ func blocks(t *testing.T, path string, p wanted) int64 {
 	return n
 }
 
-// everything is a trace of 1000 ticks, wholly.
+// everything returns a trace of 1000 ticks, wholly.
 func everything() wanted { return wanted{from: 0, to: 1000, first: 0, last: 999, location: -1} }
 
 func TestBlocksOTF(t *testing.T) {
@@ -183,8 +183,8 @@ func TestBlocksPallas(t *testing.T) {
 	}
 }
 
-// sampleReads is a report as of a run in which everything is well: all that must be read is 10 MB,
-// of which programs read 11 MB, and 1 MB when they start.
+// sampleReads returns a report as of a run in which everything is well: all that must be read is 10
+// MB, of which programs read 11 MB, and 1 MB when they start.
 func sampleReads() *readsReport {
 	used := func(cpu float64, read int64) []usage {
 		x := u(cpu, cpu, 9)

@@ -32,7 +32,7 @@ type commandResult struct {
 	runs    []usage
 }
 
-// highest is the highest peak of runs.
+// highest returns the highest peak of runs.
 func highest(list []usage) (peak int64) {
 	for _, u := range list {
 		peak = max(peak, u.peak)
@@ -74,14 +74,14 @@ type encodeRound struct {
 	decodeOther usage // weft convert --to null of that
 }
 
-// encode is the user time of the encoder: what generating to a file takes more
-// than generating alone.
+// encode returns the user time of the encoder: what generating to a file takes more than generating
+// alone.
 func (q encodeRound) encode() float64 { return (q.generate.user - q.generator.user).Seconds() }
 
-// perDecode is the encoder's user time in units of the decoder's.
+// perDecode returns the encoder's user time in units of the decoder's.
 func (q encodeRound) perDecode() float64 { return q.encode() / q.decode.user.Seconds() }
 
-// wholePerDecode is the same with the system's time.
+// wholePerDecode returns the same with the system's time.
 func (q encodeRound) wholePerDecode() float64 {
 	return (q.generate.cpu - q.generator.cpu).Seconds() / q.decode.cpu.Seconds()
 }
@@ -137,11 +137,11 @@ func perMawk(q round) float64 { return q.one.cpu.Seconds() / q.mawk.cpu.Seconds(
 // perWc is weft's CPU time in units of wc's.
 func perWc(q round) float64 { return q.one.cpu.Seconds() / q.wc.cpu.Seconds() }
 
-// speedUp is the wall-clock time of one core in units of that of two.
+// speedUp returns the wall-clock time of one core in units of that of two.
 func speedUp(q round) float64 { return q.one.wall.Seconds() / q.two.wall.Seconds() }
 
-// linear is the CPU time a byte of the large file in units of that of the
-// small one, without the time that weft takes to start.
+// linear returns the CPU time a byte of the large file in units of that of the small one, without
+// the time that weft takes to start.
 func (r *report) linear(x *fileResult) stat {
 	return over(x.rounds, func(q round) float64 {
 		large := (q.one.cpu.Seconds() - r.startUp.median) / float64(x.large.bytes)
@@ -174,7 +174,7 @@ func (r *report) judge(part, text, limit string, more bool, f func(x *fileResult
 	return a
 }
 
-// ofStat is a value for judge; nothing without measurements.
+// ofStat returns a value for judge; nothing without measurements.
 func ofStat(s stat, bound float64) (float64, float64, string) {
 	if s.n == 0 {
 		return 0, 0, ""
@@ -224,7 +224,7 @@ func (r *report) acceptances() []acceptance {
 	}
 }
 
-// worse is the greater of two ratios.
+// worse returns the greater of two ratios.
 func worse(a, b stat) stat {
 	if b.n == 0 || a.n > 0 && a.median > b.median {
 		return a
@@ -239,7 +239,7 @@ func (x *fileResult) plainLimit() int64 { return plainMemory + openMemory*x.open
 // good reports whether the shuffled file was printed as it should be.
 func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
 
-// String says what is wrong, or that nothing is.
+// String reports what is wrong, or that nothing is.
 func (o *orderResult) String() string {
 	var bad []string
 	if o.late > 0 {
@@ -322,7 +322,7 @@ func (r *report) document() []byte {
 	return r.text.Bytes()
 }
 
-// orMissing is a version or that there is none.
+// orMissing returns a version or that there is none.
 func orMissing(name, version string) string {
 	if version == "" {
 		return name + " (not installed: its columns are empty)"

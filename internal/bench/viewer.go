@@ -285,7 +285,7 @@ func (t *viewerTrace) beyond() float64 {
 	return (over(t.build, wall).median - over(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
 }
 
-// size is the bytes of index a span, without the links.
+// size returns the bytes of index a span, without the links.
 func (t *viewerTrace) size() float64 {
 	return float64(t.bytes-t.counts.LinkBytes) / float64(max(1, t.counts.Spans))
 }

@@ -129,8 +129,8 @@ func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	return command(ctx, env, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// command is a program with some more variables. When ctx ends it is interrupted, with all that it
-// has started.
+// command returns a program with some more variables. When ctx ends it is interrupted, with all
+// that it has started.
 func command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), env...)

@@ -65,7 +65,7 @@ const (
 	namedSkips = 3
 )
 
-// events reads the events of go test and reports each package when it has ended. failed says
+// events reads the events of go test and reports each package when it has ended. failed reports
 // whether one of them has failed.
 func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	packages := map[string]*row{}
@@ -169,7 +169,7 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 // usual are the lines that go test ends each package with in which a test has failed.
 var usual = regexp.MustCompile(`(?m)^(FAIL(\t.*)?|exit status \d+)$`)
 
-// title is the name of a package without that of the module.
+// title returns the name of a package without that of the module.
 func title(name, mode string) string {
 	name = strings.TrimPrefix(name, "github.com/weft-trace/weft/")
 	if mode != "" {
@@ -178,7 +178,7 @@ func title(name, mode string) string {
 	return name
 }
 
-// reason is the last thing that a skipped test printed behind a place, in its first line.
+// reason returns the last thing that a skipped test printed behind a place, in its first line.
 func reason(lines []string) string {
 	why := ""
 	for _, l := range lines {
