@@ -275,7 +275,7 @@ func (p *Rows) note(x recordGap) {
 
 // Note counts, for [Rows.Report], what base lacks of c.
 func (p *Rows) Note(c, base *trace.Cursor) {
-	x := recordGap{kind: c.Kind(), base: base.Kind(), same: Same(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
+	x := recordGap{kind: c.Kind(), base: base.Kind(), same: sameOperands(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
@@ -367,7 +367,7 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 		b = binary.AppendUvarint(b, uint64(c.Ref()+1)) // NoRef becomes 0
 	}
 	ops := c.Ops()
-	same := Same(c, base)
+	same := sameOperands(c, base)
 	same = min(same, manyOps)
 	rest := ops[same:]
 	b = append(b, byte(same<<4|min(len(rest), manyOps)))
@@ -408,8 +408,8 @@ func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) er
 	return err
 }
 
-// Same returns the number of leading operands of c that equal those of base.
-func Same(c, base *trace.Cursor) (n int) {
+// sameOperands returns the number of leading operands of c that equal those of base.
+func sameOperands(c, base *trace.Cursor) (n int) {
 	ops, list := c.Ops(), base.Ops()
 	for n < len(ops) && n < len(list) && ops[n] == list[n] {
 		n++
