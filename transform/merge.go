@@ -102,7 +102,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""
 		}
-		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
+		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
 			rounded: &x.Rounded,
 			definer: newDefiner(src, to)}
 		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
@@ -227,7 +227,7 @@ type Merged struct {
 	// Rounded is the number of times that do not fit a tick of the common clock.
 	Rounded int64
 	defs    trace.Definitions
-	list    []*merging
+	list    []*mergeInput
 }
 
 // Defs returns the definitions of all.
@@ -309,7 +309,7 @@ func (m *Merged) links(ctx context.Context, sink format.Sink) error {
 // mergedStream is the stream of one trace of the merged one.
 type mergedStream struct {
 	next func() (*trace.Batch, error, bool)
-	x    *merging
+	x    *mergeInput
 }
 
 // Next returns the next batch.
@@ -321,8 +321,8 @@ func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
 	return s.x.change(b), nil
 }
 
-// merging translates one of the traces.
-type merging struct {
+// mergeInput translates the batches of one of the merged traces.
+type mergeInput struct {
 	*definer
 	inner      format.Events
 	number, of int
@@ -335,7 +335,7 @@ type merging struct {
 }
 
 // time returns a time on the common clock.
-func (x *merging) time(t int64) int64 {
+func (x *mergeInput) time(t int64) int64 {
 	d := t - x.zero
 	if (t < x.zero) != (d < 0) {
 		*x.rounded++
@@ -360,7 +360,7 @@ func (x *merging) time(t int64) int64 {
 }
 
 // id returns a unique id for a claim or mark.
-func (x *merging) id(id int64) int64 {
+func (x *mergeInput) id(id int64) int64 {
 	if x.of == 1 {
 		return id
 	}
@@ -368,7 +368,7 @@ func (x *merging) id(id int64) int64 {
 }
 
 // change translates a batch to the merged trace.
-func (x *merging) change(b *trace.Batch) *trace.Batch {
+func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
 	o := &x.out
 	o.Order = nil // the order of one file does not apply to the others
@@ -413,7 +413,7 @@ func (x *merging) change(b *trace.Batch) *trace.Batch {
 }
 
 // links translates links.
-func (x *merging) links(l []trace.Link) []trace.Link {
+func (x *mergeInput) links(l []trace.Link) []trace.Link {
 	l = x.definer.links(l)
 	for i := range l {
 		l[i].ID = x.id(l[i].ID)

@@ -67,7 +67,7 @@ const maxGrowth = 256
 func Packed(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // unpack returns the text that pack has compressed. It refuses data that grows by more than a
-// factor of mostGrowth.
+// factor of maxGrowth.
 func unpack(data []byte) ([]byte, error) {
 	if !Packed(data) {
 		return nil, errors.New("found bytes that this version of weft did not pack")
