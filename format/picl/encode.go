@@ -582,7 +582,7 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		}
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
-			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
+			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
