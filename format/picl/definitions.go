@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -213,7 +214,7 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 // explicit has a record written with a control string where a record has given the number that
 // would be its descriptor another meaning.
 func (d *definitions) explicit(r *Record) {
-	if len(d.descriptors) == 0 || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
+	if len(d.descriptors) == 0 || r.Text != "" || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
 		return
 	}
 	b := appendData(nil, r.Values)
@@ -225,6 +226,26 @@ func (d *definitions) explicit(r *Record) {
 	if usual := predefined[n]; d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64) != usual {
 		r.Text = string(b[1:i]) + strconv.Quote(usual.text) + string(b[i+1:])
 	}
+}
+
+// spelledOut is the Text of a record with the control string that its descriptor stands for, where
+// a record has defined it.
+func (d *definitions) spelledOut(r *Record) string {
+	fields, data, _ := strings.Cut(r.Text, " ")
+	number, data, _ := strings.Cut(data, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if len(d.descriptors) == 0 || err != nil {
+		return r.Text
+	}
+	c := d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64)
+	if c == nil || n >= 0 && n < int64(len(predefined)) && c == predefined[n] {
+		return r.Text
+	}
+	quoted := `"` + c.text + `"`
+	if closingQuote([]byte(quoted)) != len(quoted)-1 {
+		return ""
+	}
+	return fields + " " + quoted + " " + data
 }
 
 // scoped resolves descriptors for one goroutine.

@@ -524,3 +524,52 @@ func TestMarkFields_2_3_3(t *testing.T) {
 		})
 	}
 }
+
+// Where a record gives a descriptor another meaning, the options that change records write values
+// that mean the same.
+func TestOptionsDescriptors_2_2_2(t *testing.T) {
+	const (
+		hex  = "-6 -1 -1.0 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.0 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
+		kept = "-6 -1 -1.000000 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.000000 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
+		call = "-3 4 0.1 0 0 2 2 10 20\n-4 4 0.1 0 0 1 2 30\n-2 5 0.2 0 0 1 6 ff\n-2 5 0.3 0 0 1 2 10 11\n-3 7 0.4 0 0 1 2 10\n"
+	)
+	for _, x := range []struct{ name, option, value, text, want string }{
+		{"marks", "picl.brackets", "mark", hex + call, kept +
+			"-2 4 0.100000 0 0 3 \"%d\" 16 32 48\n-2 5 0.200000 0 0 1 6 ff\n-2 5 0.300000 0 0 1 2 10 11\n-3 7 0.400000 0 0 1 2 10\n"},
+		{"entries and exits", "picl.brackets", "entry-exit", hex + "-2 5 0.2 0 0 1 6 ff\n", kept + "-3 5 0.200000 0 0 1 6 ff\n-4 5 0.200000 0 0 0\n"},
+		{"ParaGraph", "picl.paragraph", "true", hex + call, "-3 -901 0.100000 0 0 0\n-3 4 0.100000 0 0 2 \"%x\" 10 20\n-4 4 0.100000 0 0 1 \"%x\" 30\n" +
+			"-2 5 0.200000 0 0 1 \"%x\" ff\n-2 5 0.300000 0 0 1 \"%x\" 10 11\n-3 7 0.400000 0 0 1 \"%x\" 10\n-4 -901 0.400000 0 0 0\n"},
+		{"statistics", "picl.statistics", "true", hex + "-2 4 0.1 0 0 1 2 10\n", kept + "-2 4 0.100000 0 0 1 2 10\n-102 -1 0.100000 0 0 1 \"%d%d\" 4 1\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{x.option: x.value})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// ParaGraph's processors have other numbers; all that names them is renumbered, and subsets stay.
+func TestParaGraphNumbers_10(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"spawned", "-3 -503 0.1 5 100 3 0 a.x\n-4 -503 0.2 5 100 2 2 9 200\n-2 1 0.3 9 200 0\n",
+			"-3 -503 0.100000 0 0 3 0 a.x\n-4 -503 0.200000 0 0 2 2 1 0\n-2 1 0.300000 1 0 0\n"},
+		{"destination ahead of its records, without its process", "-3 -21 0.1 5 100 3 2 8 1 9\n-2 1 0.3 9 200 0\n", "-3 -21 0.100000 0 0 3 2 8 1 1\n-2 1 0.300000 1 0 0\n"},
+		{"entry with all fields", "-3 -51 0.1 5 0 7 2 1 9 -1 8 1 9 0\n-2 1 0.3 9 0 0\n", "-3 -51 0.100000 0 0 7 2 1 1 -1 8 1 1 0\n-2 1 0.300000 1 0 0\n"},
+		{"subset", "-201 -1 -1.0 -1 -1 4 2 -7 5 9 11\n-202 -1 -1.0 -1 -1 2 2 -8 200\n-3 -21 0.1 5 100 4 2 8 1 -7 -8\n-3 -402 0.2 5 100 2 2 -7 -8\n-2 1 0.3 9 200 0\n",
+			"-201 -1 -1.000000 0 0 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 -7 -1\n-3 -402 0.200000 0 0 2 2 -7 -1\n-2 1 0.300000 1 0 0\n"},
+		{"host and all", "-3 -21 0.1 5 0 3 2 8 1 32767\n-3 -21 0.2 5 0 3 2 8 1 -1\n", "-3 -21 0.100000 0 0 3 2 8 1 32767\n-3 -21 0.200000 0 0 3 2 8 1 -1\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var got []string
+			for l := range strings.Lines(copyText(t, x.text, map[string]string{"picl.paragraph": "true"})) {
+				if !strings.Contains(l, " -901 ") {
+					got = append(got, l)
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, "")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
