@@ -573,3 +573,29 @@ func TestParaGraphNumbers_10(t *testing.T) {
 		})
 	}
 }
+
+// Statistics that are computed do not take the place of those that were measured.
+func TestStatisticsKept_2_3_2(t *testing.T) {
+	const (
+		events = "-3 -21 0.100000 0 0 3 2 8 1 1\n-4 -21 0.300000 0 0 0\n"
+		count  = "-102 -1 0.300000 0 0 1 \"%d%d\" -21 1\n"
+		volume = "-103 -1 0.300000 0 0 1 \"%d%d\" -21 8\n"
+		all    = "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n" + count + volume
+	)
+	for _, x := range []struct{ name, text, want string }{
+		{"none", events, events + all},
+		{"all", events + all, events + all},
+		{"measured otherwise", events + strings.Replace(all, "0.200000\n", "0.200019\n", 1), events + strings.Replace(all, "0.200000\n", "0.200019\n", 1)},
+		{"not computable", events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n",
+			events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n" + all},
+		{"some", events + "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n", events + all},
+		{"ahead of the events", count + events, count + events + all},
+		{"of another process", events + strings.Replace(count, " 0 0 ", " 1 0 ", 1), events + strings.Replace(count, " 0 0 ", " 1 0 ", 1) + all},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.statistics": "true"})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -32,7 +32,11 @@ type processStatistics struct {
 	active  []int64 // event types with open entries, in order of entry
 	// tables by the event type inside which they hold; -1 is the whole run.
 	inside map[int64]map[int64]*figures
+	told   map[toldKey]bool // by records behind the events so far
 }
+
+// toldKey is a figure: of a record type, about an event type inside another.
+type toldKey struct{ typ, inside, event int64 }
 
 type entryTime struct {
 	time   trace.Decimal
@@ -74,17 +78,21 @@ func NewStatistics() *Statistics {
 	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(), silent: map[silentKey]float64{}}
 }
 
-// Add counts a record; records that are no events are ignored.
+// Add counts a record, and notes what statistics records tell; other records are ignored.
 func (s *Statistics) Add(r *Record) {
+	k := procKey{r.Processor, r.Process}
+	p := s.process[k]
 	if r.Type > TypeMark || r.Type < TypeExit || r.Processor < 0 {
 		if isDefinition(r.Type) {
 			s.defs.add(r)
+		} else if p != nil {
+			p.tell(r)
 		}
 		return
 	}
-	k := procKey{r.Processor, r.Process}
-	p := s.process[k]
-	if p == nil {
+	if p != nil {
+		clear(p.told)
+	} else {
 		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
@@ -129,6 +137,21 @@ func (s *Statistics) Add(r *Record) {
 				}
 				f.waited.add(&e.waited)
 			}
+		}
+	}
+}
+
+// tell notes the figures of a statistics record.
+func (p *processStatistics) tell(r *Record) {
+	if r.Type > TypeTimes || r.Type < TypeVolumes {
+		return
+	}
+	if p.told == nil {
+		p.told = map[toldKey]bool{}
+	}
+	for i := 0; i+1 < len(r.Values); i += 2 {
+		if v := r.Values[i]; v.Type != trace.String {
+			p.told[toldKey{r.Type, r.Event, v.Int()}] = true
 		}
 	}
 }
@@ -194,7 +217,8 @@ func add(a, b trace.Decimal) trace.Decimal {
 	return trace.Decimal{Coef: x + y, Scale: s}
 }
 
-// Records are the statistics records for all processes, with time stamp t: for
+// Records are the statistics records for all processes, with time stamp t, but for the figures that
+// records behind the events of a process tell: for
 // the whole run those of system events and those of user events apart, as PICL
 // writes them, then for each user event.
 func (s *Statistics) Records(t trace.Decimal) []Record {
@@ -213,13 +237,13 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 			for _, e := range events {
 				f := p.inside[inside][e]
 				id := trace.Value{Num: uint64(e), Type: trace.Int32}
-				if f.time.Coef > 0 {
+				if f.time.Coef > 0 && !p.told[toldKey{TypeTimes, inside, e}] {
 					times = append(times, id, trace.FloatValue(f.time.Float()))
 				}
-				if f.count > 0 {
+				if f.count > 0 && !p.told[toldKey{TypeCounts, inside, e}] {
 					counts = append(counts, id, intValue(f.count))
 				}
-				if f.volume > 0 {
+				if f.volume > 0 && !p.told[toldKey{TypeVolumes, inside, e}] {
 					volumes = append(volumes, id, intValue(f.volume))
 				}
 			}

@@ -18,7 +18,8 @@ type WriterOptions struct {
 	Digits int
 	// Brackets says in which form events with and without duration are written.
 	Brackets Brackets
-	// Statistics appends records of types -101 … -103 computed from the events.
+	// Statistics appends records of types -101 … -103 computed from the events, of what no record behind
+	// the events tells.
 	Statistics bool
 	// ParaGraph writes what ParaGraph can read: processors 0 … P-1 with one
 	// process each, tracing (-901) around each processor's records, no host, no
@@ -143,9 +144,6 @@ func (w *Writer) Header(r Record) {
 // Write adds a record. Records should come in time order. The writer keeps
 // nothing of r.
 func (w *Writer) Write(r *Record) error {
-	if w.stats != nil && r.Type <= TypeTimes && r.Type >= TypeVolumes {
-		return nil // computed anew
-	}
 	w.define(r)
 	switch {
 	case w.opt.Brackets == EntryExit && r.Type == TypeMark:
@@ -230,7 +228,7 @@ func (w *Writer) counted(r *Record) error {
 
 // line writes a record as the line l, if no option asks for another form.
 func (w *Writer) line(r *Record, l []byte) error {
-	if w.opt.Brackets != Keep || w.opt.ParaGraph || w.stats != nil && r.Type <= TypeTimes && r.Type >= TypeVolumes {
+	if w.opt.Brackets != Keep || w.opt.ParaGraph {
 		return w.Write(r)
 	}
 	if w.stats != nil {
