@@ -102,6 +102,9 @@ type Overview struct {
 	// Spelled is how many records the last scan found whose form neither [trace.Definitions] nor the
 	// events tell.
 	Spelled int64
+	// Damaged is how many records with defects the last scan found whose events, if they have any, do
+	// not tell all that stands there.
+	Damaged int64
 }
 
 // LostDefinitions counts what a trace defines and a trace that was encoded has not: names
@@ -112,6 +115,7 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 		return err
 	}
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
+	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

@@ -38,6 +38,8 @@ type decoder struct {
 	missing     map[setKey]int64 // subsets that heads of records name and no record defines, with their first lines
 	statistics  bool             // there are statistics records
 	spelled     int64            // records of the last scan whose descriptor the values do not tell
+	damaged     int64            // those of the last scan with defects
+	unread      int64            // definition records that cannot be read
 	nesting     nesting
 	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
@@ -88,6 +90,7 @@ type scanResult struct {
 	defsAfter   []int64 // records of the chunk before each of defs
 	defined     []int64 // lines of all definition records
 	problems    []*trace.Defect
+	unread      int64 // definition records that cannot be read
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
 	types       []int64 // user and unknown record types
@@ -160,6 +163,7 @@ func (d *decoder) index(ctx context.Context) error {
 			d.firstRecord = r.firstRecord
 		}
 		d.nrec += r.records
+		d.unread += r.unread
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
 		r.nesting = nesting{}
@@ -368,6 +372,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	if problem.rule != "" {
 		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
 		if rec.Type == TypeDescriptor {
+			r.unread++
 			return
 		}
 	}
@@ -720,6 +725,7 @@ type scan struct {
 	carried carrier.Links
 	wanted  bool
 	spelled atomic.Int64 // records whose descriptor the values do not tell
+	damaged atomic.Int64 // records with defects
 }
 
 // Begin begins a scan.
@@ -737,13 +743,13 @@ func (s *scan) Links(ctx context.Context, sink format.Sink) error {
 
 // Close frees the links.
 func (s *scan) Close() {
-	s.d.spelled = s.spelled.Load()
+	s.d.spelled, s.d.damaged = s.spelled.Load(), s.damaged.Load()
 	s.carried.Close()
 }
 
-// Overview says how many descriptors the events do not tell.
+// Overview says how many descriptors, and texts of records with defects, the events do not tell.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled}, nil
+	return &format.Overview{Spelled: d.spelled, Damaged: d.damaged + d.unread}, nil
 }
 
 // Assembler hands on batches as they come from the blocks.
@@ -756,7 +762,7 @@ type assembler struct {
 
 // Block makes room for what a block says.
 func (a assembler) Block() linetrace.Block {
-	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, spelled: &a.spelled}
+	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, spelled: &a.spelled, damaged: &a.damaged}
 }
 
 // Take hands on the events of a block.

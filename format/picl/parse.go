@@ -33,6 +33,7 @@ type parsed struct {
 	links []carriedLinks
 	// spelled counts the records whose descriptor the values do not tell.
 	spelled *atomic.Int64
+	damaged *atomic.Int64 // records with defects
 	buf     []byte
 }
 
@@ -198,6 +199,9 @@ func (p *parsed) line(l []byte, number int64) error {
 		}
 	}
 	if skip {
+		if problem.rule != "" {
+			p.damaged.Add(1)
+		}
 		return nil
 	}
 	if isDefinition(h.f[0]) {
@@ -248,8 +252,8 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			if err := p.defect(problem, number, l); err != nil {
 				return err
 			}
-		}
-		if problem.rule == "" {
+			p.damaged.Add(1)
+		} else {
 			p.noteSpelling(l[i:], h, number)
 		}
 		p.takeAdded()

@@ -53,6 +53,8 @@ type Record struct {
 	Text string
 	// Line is the number of the record's line, from 1.
 	Line int64
+	// defect says that Text may have more than Values tell.
+	defect bool
 }
 
 // head holds the first six fields of a record; field 2, the time, is the

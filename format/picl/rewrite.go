@@ -206,6 +206,8 @@ func (w *rewriter) line(r *Record, at int64) (l []byte, err error) {
 	}
 	if data = bytes.TrimLeft(data, " \t"); len(data) > 0 {
 		r.Text = strconv.FormatInt(h.f[5], 10) + " " + string(data)
+	} else if h.f[5] != 0 {
+		r.Text = strconv.FormatInt(h.f[5], 10)
 	}
 	return nil, nil
 }

@@ -187,10 +187,19 @@ func (w *Writer) Write(r *Record) error {
 				e.Values = append(e.Values, intValue(-1))
 			}
 		}
+		w.textGone(&e.Record)
+		w.textGone(r)
 		e.Type, e.Time, e.Values, e.Text = TypeMark, r.Time, append(e.Values, r.Values...), ""
 		return w.bracketed(&e.Record)
 	}
 	return w.bracketed(r)
+}
+
+// textGone counts a record whose Text is left out for other values.
+func (w *Writer) textGone(r *Record) {
+	if r.defect && r.Text != "" {
+		w.Left["what records with defects say beside their values"]++
+	}
 }
 
 // define takes what the data of later records may need.
@@ -401,6 +410,7 @@ func (w *Writer) paragraph(r *Record) error {
 	p := w.processor(r.Processor, r.Process)
 	x := *r
 	if x.Values = w.renumber(r); !slices.Equal(x.Values, r.Values) {
+		w.textGone(r)
 		x.Text = ""
 	}
 	x.Text = w.defs.spelledOut(&x)

@@ -274,6 +274,23 @@ func TestPICLThroughOthers(t *testing.T) {
 			t.Errorf("%s: the incomplete pair is gone:\n%s", ext, strings.Join(got, "\n"))
 		}
 	}
+	// What records with defects say beside their values is there, too.
+	damaged := textFile(t, "damaged.trf", "-6 -1 -1.0 -1 -1 1 \"%d%s\" 6\n-7 3 0.1 0 0 1 \"%3d\" 12345\n-2 6 0.2 0 0 1 9 5 and text\n-2 6 x 0 0 0\n5 1 0.3 0 0 1\n-2 6 0.4 0 0 1 2 5\n")
+	for want, args := range map[string][]string{
+		`"count": 5`: {"convert", "--json", damaged, filepath.Join(t.TempDir(), "x.etf")},
+		`"count": 1`: {"convert", "--json", "--allow-loss", "--option", "picl.brackets=mark",
+			textFile(t, "pair.trf", "-3 6 0.2 0 0 1 2 5 6\n-4 6 0.2 0 0 0\n"), filepath.Join(t.TempDir(), "x.trf")},
+	} {
+		_, loss, errs := runWeft(t, args...)
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(loss), &rows); err != nil {
+			t.Fatal(err, errs)
+		}
+		rows = slices.DeleteFunc(rows, func(r format.LossRow) bool { return !strings.Contains(r.Reason, "beside their values") })
+		if len(rows) != 1 || !strings.Contains(loss, want) {
+			t.Errorf("%q: expected one row with %s: %s", args, want, loss)
+		}
+	}
 	// A copy and a verb keep all, and lose nothing.
 	for _, args := range [][]string{{"convert"}, {"filter", "--not-region", "no such region"}} {
 		out := filepath.Join(t.TempDir(), "out.trf")
