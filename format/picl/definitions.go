@@ -56,11 +56,9 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		}
 		i := int32(len(d.labels))
 		d.labels = append(d.labels, l)
-		if r.Event < -1 {
-			if _, ok := d.inEventSubset(r.Event, 0); ok {
-				d.wide = append(d.wide, i)
-				return
-			}
+		if d.isSubset(r.Event) {
+			d.wide = append(d.wide, i)
+			return
 		}
 		d.byEvent[r.Event] = append(d.byEvent[r.Event], i)
 	case TypeDescriptor:
@@ -99,7 +97,12 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		for _, v := range r.Values[1:] {
 			m = append(m, v.Int())
 		}
-		d.sets[setKey{r.Type, r.Values[0].Int()}] = m
+		id := r.Values[0].Int()
+		d.sets[setKey{r.Type, id}] = m
+		if r.Type == TypeEventSet { // labels that stand ahead of it are of the subset
+			d.wide = append(d.wide, d.byEvent[id]...)
+			delete(d.byEvent, id)
+		}
 	}
 	return
 }
@@ -144,7 +147,7 @@ func rank(have, want int64, member bool) int {
 	switch {
 	case have == want:
 		return 3
-	case have < -1 && member:
+	case have != -1 && member:
 		return 2
 	case have == -1:
 		return 1

@@ -246,15 +246,28 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	defer r.Close()
 	s := NewStatistics()
+	s.expect(c.d.defs, func(yield func(int64) bool) {
+		for k := range c.d.regions {
+			if !yield(k.event) {
+				return
+			}
+		}
+	})
 	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
-	return linetrace.Records(ctx, r, func(rec *Record) error {
-		s.Add(rec)
-		for _, d := range s.Compare(rec, tick) {
+	report := func(defects []*trace.Defect) error {
+		for _, d := range defects {
 			d.Position.File = c.d.src.Path
 			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	if err := linetrace.Records(ctx, r, func(rec *Record) error {
+		s.Add(rec)
+		return report(s.Compare(rec, tick))
+	}); err != nil {
+		return err
+	}
+	return report(s.Rest())
 }
