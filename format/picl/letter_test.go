@@ -125,6 +125,13 @@ func TestMessages_2_3_3(t *testing.T) {
 			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
 		{"subset", "-201 -1 0.0 -1 -1 3 2 -5 2 7\n-3 -21 0.1 0 0 3 2 8 5 -5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
 			" send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"all processes of a processor", "-3 -21 0.1 0 0 4 2 8 5 1 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
+		{"the other process of the sender's processor", "-3 -21 0.1 0 0 3 2 8 5 0\n-3 0 0.2 0 1 0\n", " send receiver=0/1 communicator=-1 tag=5 length=8 derived"},
+		{"processes of a processor without records", "-3 -21 0.1 0 0 4 2 8 5 7 -1\n", " send receiver=7/-1 communicator=-1 tag=5 length=8 derived"},
+		{"subset of the processes of a processor", "-202 -1 0.0 -1 -1 2 2 -8 1\n-3 -21 0.1 0 0 4 2 8 5 1 -8\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n",
+			" send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
+		{"destination left out", "-3 -21 0.1 0 0 2 2 8 5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n", " send receiver=-1 communicator=-1 tag=5 length=8 derived"},
 		{"-913 as entry and exit", "-3 -913 0.1 0 0 0\n-4 -913 0.2 0 0 0\n", " gap derived"},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
@@ -244,7 +251,7 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n", ""},
 		{"all processors, other counts", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 2 -1 3\n", "picl.statistics × 2"},
 		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
-		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", ""},
+		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", "picl.outside-tracing × 2"},
 	} {
 		t.Run("2.3.2 "+x.name, func(t *testing.T) {
 			_, _, rules := opened(t, events+x.text, nil)

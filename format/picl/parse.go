@@ -524,11 +524,8 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 		b.MarkDerived()
 		b.Pos = append(b.Pos, line)
 	}
-	if field[2] >= 0 {
-		add(uint64(p.peer(field[2], field[3])))
-		return
-	}
-	if kind.IsSend() {
+	// A destination that is left out is not known, -1 is all.
+	if kind.IsSend() && len(vals) > 2 && (field[2] < 0 || p.d.several(field[2], field[3])) {
 		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
 			for _, l := range to {
 				add(uint64(l))
@@ -536,13 +533,28 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 			return
 		}
 	}
+	if field[2] >= 0 {
+		add(uint64(p.peer(field[2], field[3])))
+		return
+	}
 	add(trace.Undefined)
 }
 
 // maxDestinations bounds the messages that one record stands for.
 const maxDestinations = 256
 
-// destinations are the locations that a message to all processors or to a subset of them
+// several reports whether a message to a processor may go to several of its processes: which one is not said,
+// or a subset of them is.
+func (d *decoder) several(processor, process int64) bool {
+	if process >= 0 || processor == Host {
+		return false
+	}
+	_, alone := d.alone[processor]
+	_, itself := d.locationOfRecord(procKey{processor, process})
+	return !itself && (process < -1 || !alone)
+}
+
+// destinations are the locations that a message to a processor, all processors or a subset of them
 // goes to: those of the processes with records, but for the sender's.
 func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	k := procKey{processor, process}
@@ -551,7 +563,7 @@ func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	all, ok := d.broadcasts.to[k]
 	if !ok {
 		for to, loc := range d.locations {
-			if to.processor < 0 || to.processor == Host || processor != -1 && !d.defs.inSet(TypeProcessorSet, processor, to.processor) {
+			if to.processor < 0 || to.processor == Host || processor != -1 && processor != to.processor && !d.defs.inSet(TypeProcessorSet, processor, to.processor) {
 				continue
 			}
 			if process == -1 || to.process == process || to.process == -1 || d.defs.inSet(TypeProcessSet, process, to.process) {
