@@ -39,6 +39,7 @@ type decoder struct {
 	statistics  bool             // there are statistics records
 	spelled     int64            // records of the last scan whose descriptor the values do not tell
 	damaged     int64            // those of the last scan with defects
+	rounded     int64            // times of the last scan that are rounded
 	unread      int64            // definition records that cannot be read
 	nesting     nesting
 	plainInts   bool // no record redefines descriptors
@@ -726,6 +727,7 @@ type scan struct {
 	wanted  bool
 	spelled atomic.Int64 // records whose descriptor the values do not tell
 	damaged atomic.Int64 // records with defects
+	rounded atomic.Int64 // times that are rounded
 }
 
 // Begin begins a scan.
@@ -743,13 +745,13 @@ func (s *scan) Links(ctx context.Context, sink format.Sink) error {
 
 // Close frees the links.
 func (s *scan) Close() {
-	s.d.spelled, s.d.damaged = s.spelled.Load(), s.damaged.Load()
+	s.d.spelled, s.d.damaged, s.d.rounded = s.spelled.Load(), s.damaged.Load(), s.rounded.Load()
 	s.carried.Close()
 }
 
-// Overview says how many descriptors, and texts of records with defects, the events do not tell.
+// Overview says how many descriptors, texts of records with defects and digits of times the events do not tell.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Damaged: d.damaged + d.unread}, nil
+	return &format.Overview{Spelled: d.spelled, Damaged: d.damaged + d.unread, Rounded: d.rounded}, nil
 }
 
 // Assembler hands on batches as they come from the blocks.
@@ -762,7 +764,7 @@ type assembler struct {
 
 // Block makes room for what a block says.
 func (a assembler) Block() linetrace.Block {
-	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, spelled: &a.spelled, damaged: &a.damaged}
+	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, scan: a.scan}
 }
 
 // Take hands on the events of a block.

@@ -629,6 +629,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	err = linetrace.Copy(ctx, r, w)
 	w.count(loss)
 	loss.Add("record", "", format.Lost, "cannot be read", r.skipped)
+	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
 	return loss, err
 }
 

@@ -559,6 +559,8 @@ func TestOptionsDescriptors_2_2_2(t *testing.T) {
 	for _, x := range []struct{ name, option, value, text, want string }{
 		{"marks", "picl.brackets", "mark", hex + call, kept +
 			"-2 4 0.100000 0 0 3 \"%d\" 16 32 48\n-2 5 0.200000 0 0 1 6 ff\n-2 5 0.300000 0 0 1 2 10 11\n-3 7 0.400000 0 0 1 2 10\n"},
+		{"what brackets a process", "picl.brackets", "mark", "-3 -1 0.1 0 0 0\n-3 4 0.2 0 0 0\n-4 4 0.2 0 0 0\n-4 -1 0.3 0 0 0\n",
+			"-3 -1 0.100000 0 0 0\n-2 4 0.200000 0 0 0\n-4 -1 0.300000 0 0 0\n"},
 		{"entries and exits", "picl.brackets", "entry-exit", hex + "-2 5 0.2 0 0 1 6 ff\n", kept + "-3 5 0.200000 0 0 1 6 ff\n-4 5 0.200000 0 0 0\n"},
 		{"ParaGraph", "picl.paragraph", "true", hex + call, "-3 -901 0.100000 0 0 0\n-3 4 0.100000 0 0 2 \"%x\" 10 20\n-4 4 0.100000 0 0 1 \"%x\" 30\n" +
 			"-2 5 0.200000 0 0 1 \"%x\" ff\n-2 5 0.300000 0 0 1 \"%x\" 10 11\n-3 7 0.400000 0 0 1 \"%x\" 10\n-4 -901 0.400000 0 0 0\n"},

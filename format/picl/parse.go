@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -31,10 +30,8 @@ type parsed struct {
 	added []trace.Attr // attributes that the event got when the trace was changed
 	pairs []carrier.Pair
 	links []carriedLinks
-	// spelled counts the records whose descriptor the values do not tell.
-	spelled *atomic.Int64
-	damaged *atomic.Int64 // records with defects
-	buf     []byte
+	scan  *scan
+	buf   []byte
 }
 
 // carriedLinks are packed links of another format's trace with their line.
@@ -193,6 +190,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	d := p.d
 	var h head
 	i, problem, skip := parseLine(l, &h)
+	rounded := !skip && !h.exact
 	if problem.rule != "" {
 		if err := p.defect(problem, number, l); err != nil {
 			return err
@@ -200,7 +198,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	}
 	if skip {
 		if problem.rule != "" {
-			p.damaged.Add(1)
+			p.scan.damaged.Add(1)
 		}
 		return nil
 	}
@@ -211,14 +209,18 @@ func (p *parsed) line(l []byte, number int64) error {
 	if h.scale != d.Digits {
 		var exact, ok bool
 		t, exact, ok = h.time().Ticks(d.Digits)
-		if !exact || !ok {
+		if !ok || !exact && !rounded { // not said yet
 			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s", fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number, l); err != nil {
 				return err
 			}
 			if !ok {
 				return nil
 			}
+			rounded = true
 		}
+	}
+	if rounded {
+		p.scan.rounded.Add(1)
 	}
 	typ, event := h.f[0], h.f[1]
 	if typ < TypeExit {
@@ -252,7 +254,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			if err := p.defect(problem, number, l); err != nil {
 				return err
 			}
-			p.damaged.Add(1)
+			p.scan.damaged.Add(1)
 		} else {
 			p.noteSpelling(l[i:], h, number)
 		}
@@ -355,7 +357,7 @@ func (p *parsed) noteSpelling(data []byte, h *head, line int64) {
 			return
 		}
 	}
-	p.spelled.Add(1)
+	p.scan.spelled.Add(1)
 }
 
 // takeAdded takes the attributes that the event got when the trace was changed from among

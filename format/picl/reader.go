@@ -25,6 +25,7 @@ type Reader struct {
 	// described: a record has defined a descriptor, maybe anew.
 	described bool
 	skipped   int64 // records that cannot be read
+	rounded   int64 // times that are rounded
 }
 
 // NewReader opens a trace for reading record by record. Old-format traces are
@@ -76,6 +77,9 @@ func (r *Reader) Read(rec *Record) error {
 				r.skipped++
 				continue
 			}
+		}
+		if !h.exact {
+			r.rounded++
 		}
 		rec.set(&h, number)
 		r.described = r.described || rec.Type == TypeDescriptor

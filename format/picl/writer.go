@@ -155,7 +155,7 @@ func (w *Writer) Write(r *Record) error {
 		}
 		e.Type, e.Values, e.Text = TypeExit, nil, ""
 		return w.bracketed(&e)
-	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901:
+	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901 && r.Event != -1:
 		k := pendingKey{r.Processor, r.Process, r.Event}
 		if r.Event >= 0 && len(r.Values) > len(specOf(r.Event).entry) {
 			// In a mark its last fields would have the names of the exit's.
@@ -167,7 +167,7 @@ func (w *Writer) Write(r *Record) error {
 		w.defs.explicit(&e.Record)
 		w.pending[k] = append(w.pending[k], e)
 		return nil
-	case w.opt.Brackets == Marks && r.Type == TypeExit && r.Event != -901:
+	case w.opt.Brackets == Marks && r.Type == TypeExit && r.Event != -901 && r.Event != -1:
 		k := pendingKey{r.Processor, r.Process, r.Event}
 		open := w.pending[k]
 		if len(open) == 0 {

@@ -478,3 +478,31 @@ func TestUnknownNumbersPICL(t *testing.T) {
 		}
 	}
 }
+
+// A time of more digits than fit is rounded. That is said once, and the loss table counts it.
+func TestRoundedPICL(t *testing.T) {
+	for _, x := range []struct {
+		time, last string // more digits fit beside a smaller greatest time
+		copy       int    // times that a copy rounds, whose times have digits of their own
+	}{
+		{"1.0000000000000000012", "1000", 1},
+		{"1.0000000000000000012", "2", 1},
+		{"1.0000000000000001", "100000", 0},
+	} {
+		text := "-3 -901 0 0 0 0\n-2 4 " + x.time + " 0 0 0\n-4 -901 " + x.last + " 0 0 0\n"
+		for ext, want := range map[string]int{".trf": x.copy, ".etf": 1} {
+			loss := weft(t, 0, "convert", "--json", textFile(t, "in.trf", text), filepath.Join(t.TempDir(), "out"+ext))
+			var rows []format.LossRow
+			if err := json.Unmarshal([]byte(loss), &rows); err != nil {
+				t.Fatal(err)
+			}
+			rows = slices.DeleteFunc(rows, func(r format.LossRow) bool { return r.Kind != "time" })
+			if len(rows) != want || want > 0 && (rows[0].How != format.Degraded || rows[0].Count != 1) {
+				t.Errorf("%s beside %s to %s: %+v, expected one row for %d times", x.time, x.last, ext, rows, want)
+			}
+		}
+		if _, out, _ := runWeft(t, "check", textFile(t, "in.trf", text)); strings.Count(out, "in.trf:2: warning: picl.time-rounded") != 1 {
+			t.Errorf("beside %s: expected one warning: %s", x.last, out)
+		}
+	}
+}
