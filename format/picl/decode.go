@@ -42,6 +42,7 @@ type decoder struct {
 	rounded     int64            // times of the last scan that are rounded
 	unread      int64            // definition records that cannot be read
 	nesting     nesting
+	sources     sources
 	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
@@ -98,6 +99,7 @@ type scanResult struct {
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
+	unsourced   map[procKey]bool // who may have receives that do not say their source
 	carrierDef  []carrier.Pair
 }
 
@@ -109,7 +111,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(), peerLocations: map[procKey]uint32{},
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
-	d.broadcasts.to = map[procKey][]uint32{}
+	d.broadcasts.to, d.sources.places = map[procKey][]uint32{}, map[procKey]bool{}
 	d.marks = opt.Value("picl.marks", "marks") == "messages"
 	if err := d.index(ctx); err != nil {
 		closer()
@@ -167,6 +169,9 @@ func (d *decoder) index(ctx context.Context) error {
 		d.unread += r.unread
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
+		for k := range r.unsourced {
+			d.sources.places[k] = true
+		}
 		r.nesting = nesting{}
 		return nil
 	})
@@ -271,10 +276,11 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		var l []byte
 		var number int64
 		var i int
+		counted := false // the number of data fields has been read
 		if usual {
 			rest := w.Rest()
 			if _, end := h.usual(rest); end > 0 {
-				l, number = rest[:end], w.Skip(end+1)
+				l, number, counted = rest[:end], w.Skip(end+1), true
 			}
 		}
 		if l == nil {
@@ -322,9 +328,18 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.locations = append(r.locations, seenAt[procKey]{key, number})
 		}
 		switch h.f[1] {
-		case -51, -60, -52, -61:
+		case -51, -60, -52, -61, -58:
+			if typ == TypeExit && (counted || h.counts(l)) && h.unsourced(l) {
+				if r.unsourced == nil {
+					r.unsourced = map[procKey]bool{}
+				}
+				r.unsourced[key] = true
+			}
+			if h.f[1] == -58 {
+				break
+			}
 			r.nesting.note(typ, h.f[1], key)
-			if _, bad := h.parse(l, 6); typ == TypeEntry && bad < 0 && h.f[5] > 4 {
+			if typ == TypeEntry && (counted || h.counts(l)) && h.f[5] > 4 {
 				r.nesting.found = true // it has the fields of a mark, and its exit may repeat them
 			}
 		}
@@ -659,6 +674,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	d.Opt.Pass()
 	if sel.NoEvents && d.Restore == nil {
 		return nil
+	}
+	if len(d.sources.places) > 0 && d.Restore == nil {
+		if err := d.findSources(ctx); err != nil {
+			return err
+		}
 	}
 	sel, sink = format.Exactly(d.Model, sel, sink)
 	// A leave may need the name that its enter had, and a message what its call had, however

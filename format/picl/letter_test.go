@@ -624,3 +624,40 @@ func TestStatisticsKept_2_3_2(t *testing.T) {
 		})
 	}
 }
+
+// A receive that does not say its source has the message that is left.
+func TestSources_2_3_3(t *testing.T) {
+	const (
+		sends = "-3 -21 0.1 0 0 3 2 8 5 2\n-3 -21 0.2 1 0 3 2 9 5 2\n-3 -21 0.3 1 0 3 2 10 6 2\n"
+		from0 = "sender=0/0 communicator=-1 tag=5 length=8"
+		from1 = "sender=1/0 communicator=-1 tag=5 length=8"
+	)
+	for _, x := range []struct{ name, text, want string }{
+		{"left out", sends + "-4 -51 0.4 2 0 2 2 8 5\n", from0},
+		{"-1", sends + "-4 -51 0.4 2 0 4 2 8 5 -1 -1\n", from0},
+		{"-1 without process", sends + "-4 -51 0.4 2 0 3 2 8 5 -1\n", from0},
+		{"one field of three values", sends + "-4 -51 0.4 2 0 1 \"%d%d%d\" 8 5 -1\n", from0},
+		{"spelled unusually", sends + "-4  -51 4e-1 2 0 2 2 8 5 \n", from0},
+		{"line ends of two characters", strings.ReplaceAll(sends+"-4 -51 0.4 2 0 4 2 8 5 -1 -1\n", "\n", "\r\n"), from0},
+		{"other tag", sends + "-4 -51 0.4 2 0 2 2 8 6\n", strings.Replace(from1, "tag=5", "tag=6", 1)},
+		{"completion", sends + "-4 -58 0.4 2 0 2 2 8 5\n", from0},
+		{"known ones first", sends + "-4 -51 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 0\n", from1 + ", " + from0},
+		{"two", sends + "-4 -51 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 2 2 8 5\n", from0 + ", " + from1},
+		{"no tag", sends + "-4 -51 0.4 2 0 1 2 8\n", strings.Replace(from0, "tag=5", "tag=-1", 1)},
+		{"more than were sent", sends + "-4 -51 0.4 2 0 2 2 8 7\n", "sender=-1 communicator=-1 tag=7 length=8"},
+		{"not in the order of time", "-4 -51 0.4 2 0 2 2 8 5\n" + sends, from0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, rows, _ := opened(t, x.text, nil)
+			var got []string
+			for _, r := range rows {
+				if i := strings.Index(r, "sender="); i > 0 {
+					got = append(got, strings.TrimSuffix(r[i:], " derived"))
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}

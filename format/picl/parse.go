@@ -535,6 +535,10 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 			return
 		}
 	}
+	if from, ok := p.d.sources.of[line]; ok && kind.IsRecv() && field[2] < 0 {
+		add(uint64(from))
+		return
+	}
 	if field[2] >= 0 {
 		add(uint64(p.peer(field[2], field[3])))
 		return

@@ -105,6 +105,12 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 	return i, -1
 }
 
+// counts reads the number of data fields, too; it is false if there is none.
+func (h *head) counts(l []byte) bool {
+	_, bad := h.parse(l, 6)
+	return bad < 0
+}
+
 // quick reads the head of the line that data begins with if it is spelled in
 // the usual way: single blanks, a decimal time, no exponents. It returns where
 // the head ends, or -1 if the line needs parse. data must end in a line end.
