@@ -254,7 +254,9 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			if err := p.defect(problem, number, l); err != nil {
 				return err
 			}
-			p.scan.damaged.Add(1)
+			if problem.rule != "picl.one-structure" && problem.rule != "picl.text-length" { // all is kept then
+				p.scan.damaged.Add(1)
+			}
 		} else {
 			p.noteSpelling(l[i:], h, number)
 		}
