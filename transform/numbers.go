@@ -70,9 +70,12 @@ const (
 	dataField // nobody knows
 )
 
-var namedFields = map[string]field{"destination": receiverField, "source": processorField, "requestedProcessor": processorField,
-	"processor": processorField, "processorSubset": processorSetField, "destinationProcess": processField,
-	"sourceProcess": processField, "requestedProcess": processField, "process": processField, "processSubset": processSetField}
+var namedFields = map[string]field{
+	"destination": receiverField, "source": processorField, "requestedProcessor": processorField,
+	"processor": processorField, "processorSubset": processorSetField,
+	"destinationProcess": processField, "sourceProcess": processField, "requestedProcess": processField,
+	"process": processField, "processSubset": processSetField,
+}
 
 // newNumbering gives numbers to what the definitions of traces have; nil if they call nothing by numbers.
 func newNumbering(list []format.Events, unify bool, merged *trace.Definitions) (all []*ownNumbers) {

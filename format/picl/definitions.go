@@ -91,7 +91,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			}
 		}
 		if r.Values[0].Int() == -1 {
-			return dataProblem{"picl.subset", "subset id -1, which is all", "an id of its own; the record does not count", trace.Warning}
+			return dataProblem{"picl.subset", "subset id -1, which is all", "an id of its own; the record does not count",
+				trace.Warning}
 		}
 		if id := r.Values[0].Int(); r.Type == TypeEventSet && id < -1 && (subset(id) != nil || specIndex(id) != 0) {
 			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id), "an id of its own; the record counts", trace.Warning}

@@ -219,7 +219,8 @@ func (c *checker) reportOutside(o *outside, where, record string) error {
 	}
 	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
 		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
-		Found: "an event " + where + " the process's tracing " + record, Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
+		Found:    "an event " + where + " the process's tracing " + record,
+		Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
 }
 
 // Links has nothing to do.

@@ -94,9 +94,9 @@ func (d *decoder) findSources(ctx context.Context) error {
 		for _, r := range x.known {
 			from.take(r.from, r.tag)
 		}
-		any := newQueues(x.sends, func(*waitingSend) uint32 { return 0 })
+		left := newQueues(x.sends, func(*waitingSend) uint32 { return 0 })
 		for i, r := range x.unknown {
-			if s := any.take(0, r.tag); s != nil {
+			if s := left.take(0, r.tag); s != nil {
 				of[x.positions[i]] = s.from
 			}
 		}

@@ -195,14 +195,19 @@ func (p *processStatistics) tell(r *Record) {
 func (s *Statistics) inside(open []int64) []int64 {
 	list := append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
 	for _, own := range s.own {
-		if !slices.Contains(open, own) && slices.ContainsFunc(open, func(e int64) bool { in, _ := s.defs.inEventSubset(own, e); return in && e != -1 }) {
+		in := func(e int64) bool {
+			in, _ := s.defs.inEventSubset(own, e)
+			return in && e != -1
+		}
+		if !slices.Contains(open, own) && slices.ContainsFunc(open, in) {
 			list = append(list, own)
 		}
 	}
 	return list
 }
 
-// stop notes a full buffer (-913), records that are gone (-914), or a level of tracing (-904) at which events leave no records.
+// stop notes a full buffer (-913), records that are gone (-914), or a level of tracing (-904) at which events
+// leave no records.
 func (p *processStatistics) stop(r *Record) {
 	for i := range p.stopped {
 		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) && r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
