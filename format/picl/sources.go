@@ -84,7 +84,9 @@ func (d *decoder) findSources(ctx context.Context) error {
 		}
 		return nil
 	}}
-	if err := d.Deliver(ctx, d, trace.Events(), format.GlobalOrder, d.renamed != nil || d.nesting.found, d.paired(collect)); err != nil {
+	whole := d.renamed != nil || d.nesting.found
+	err := d.Deliver(ctx, d, trace.Events(), format.GlobalOrder, whole, d.paired(collect))
+	if err != nil {
 		return err
 	}
 	of := map[int64]uint32{}
