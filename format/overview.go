@@ -104,6 +104,11 @@ type Overview struct {
 	Spelled int64
 	// Unread is how many lines of events and links the last scan found that cannot be read.
 	Unread int64
+	// Damaged is how many records with defects the last scan found whose events, if they have any, do
+	// not tell all that stands there.
+	Damaged int64
+	// Rounded is how many times the last scan found that have more digits than the clock.
+	Rounded int64
 }
 
 // LostDefinitions counts what a trace defines and a trace that was encoded has not: names
@@ -115,6 +120,8 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	}
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", Lost, "cannot be read", o.Unread)
+	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
+	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

@@ -38,6 +38,8 @@ type definer struct {
 	into   *target
 	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
 	ids    map[int64]uint32     // locations of src by the file's own number
+	// edit changes a copy of an entry before it is looked for in the target; nil leaves all as they are.
+	edit func(v any)
 }
 
 // target is the trace that definitions are copied into.
@@ -48,8 +50,7 @@ type target struct {
 	edit func(t table, v any)
 	// same is a text that entries share which are one, "" for those that are never.
 	same func(t table, v any) string
-	// whole is that all entries of one trace are copied: they keep their ids, which the trace
-	// itself may have twice.
+	// whole is that entries keep their ids, which a trace itself may have twice.
 	whole bool
 	// found are the entries that may be shared, ids those that are taken.
 	found [tableCount]map[string]uint32
@@ -157,6 +158,9 @@ func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
 		translate(&v)
+	}
+	if m.edit != nil {
+		m.edit(&v)
 	}
 	return put(m.into, t, v, id)
 }

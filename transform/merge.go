@@ -36,6 +36,10 @@ type Merging struct {
 // which [Merged.Rounded] counts. If there are claims or marks with ids in several traces,
 // ids are made different: n traces make id × n + the trace's number of an id.
 //
+// Traces whose data name processors, event types and subsets by number keep these numbers where
+// they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
+// of them have records of one processor, or with Unify, they are parts of one run.
+//
 // Simultaneous events are in the order of the traces. Memory is a batch and what the
 // decoder holds for each trace.
 func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error) {
@@ -89,11 +93,16 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			}
 		}
 	}
-	properties := map[string]string{}
-	for i, d := range list {
+	for _, d := range list {
 		if err := d.Prepare(ctx); err != nil {
 			return nil, err
 		}
+	}
+	x.numbers = newNumbering(list, m.Unify, &x.defs)
+	if x.numbers != nil {
+		to.same, to.whole = m.sameNumber, true
+	}
+	for i, d := range list {
 		src := d.Defs()
 		if src.Origin != x.defs.Origin {
 			x.defs.Origin, x.defs.Conventions = "", trace.Conventions{}
@@ -105,6 +114,21 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			definer: newDefiner(src, to)}
 		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
 		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
+		x.list = append(x.list, p)
+		if x.numbers == nil {
+			continue
+		}
+		p.numbers = x.numbers[i]
+		p.definer.edit = p.numbers.edit
+		for j := range src.Locations.Len() {
+			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace tell more
+				p.definer.of(locations, uint32(j))
+			}
+		}
+	}
+	properties := map[string]string{}
+	for i, p := range x.list {
+		src := p.src
 		p.definer.all()
 		for _, a := range src.Properties.All() {
 			v := a.Value.String()
@@ -118,7 +142,9 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Properties.Add(a)
 		}
 		for _, o := range src.Opaque.All() {
-			x.defs.Opaque.Add(o)
+			if x.numbers == nil { // others are definitions by number, at places among the records
+				x.defs.Opaque.Add(o)
+			}
 		}
 		for _, o := range src.Operations.All() {
 			known := slices.ContainsFunc(x.defs.Operations.All(), func(had trace.Named) bool { return had.ID == o.ID })
@@ -126,7 +152,6 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 				x.defs.Operations.Add(o)
 			}
 		}
-		x.list = append(x.list, p)
 	}
 	return x, nil
 }
@@ -226,6 +251,16 @@ type Merged struct {
 	Rounded int64
 	defs    trace.Definitions
 	list    []*merging
+	numbers []*ownNumbers
+}
+
+// Lost is what the last scan could not keep of the meaning of numbers.
+func (m *Merged) Lost() *format.Loss {
+	loss := &format.Loss{}
+	for _, x := range m.numbers {
+		x.lost(loss)
+	}
+	return loss
 }
 
 // Defs are the definitions of all.
@@ -237,6 +272,9 @@ func (m *Merged) Prepare(context.Context) error { return nil }
 // Scan delivers in the order of time, or trace after trace, each location by location.
 func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.Exactly(&m.defs, sel, sink)
+	for _, x := range m.numbers {
+		x.unknown = 0
+	}
 	if !sel.NoEvents {
 		if err := m.events(ctx, order, sink); err != nil {
 			return err
@@ -320,6 +358,7 @@ func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
 // merging is one of the traces.
 type merging struct {
 	*definer
+	numbers    *ownNumbers // nil if the trace calls nothing by numbers
 	inner      format.Events
 	number, of int
 	clock, to  trace.Clock
@@ -367,6 +406,9 @@ func (x *merging) id(id int64) int64 {
 func (x *merging) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
 	o := &x.out
+	if x.numbers != nil {
+		x.numbers.values(b, o, x.src)
+	}
 	o.Order = nil // that of one file says nothing about the others
 	x.times = x.times[:0]
 	for _, t := range b.Time {

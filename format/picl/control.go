@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/trace"
@@ -24,7 +25,7 @@ type directive struct {
 type control struct {
 	text       string
 	directives []directive
-	// convs is the number of values of one reading.
+	// convs is the number of values of one reading; 0 if all conversions skip what they read.
 	convs int64
 	// characters: the control string is "%c", whose fields are one text together.
 	characters bool
@@ -91,7 +92,7 @@ func parseControl(text string) (*control, error) {
 			}
 		}
 	}
-	if c.convs == 0 {
+	if !slices.ContainsFunc(c.directives, func(d directive) bool { return d.verb != 0 && d.verb != ' ' }) {
 		return nil, fmt.Errorf("control string %q has no conversion", text)
 	}
 	c.characters = len(c.directives) == 1 && c.directives[0].verb == 'c' && c.directives[0].width == 0

@@ -38,7 +38,11 @@ type decoder struct {
 	missing     map[setKey]int64 // subsets that heads of records name and no record defines, with their first lines
 	statistics  bool             // there are statistics records
 	spelled     int64            // records of the last scan whose descriptor the values do not tell
+	damaged     int64            // those of the last scan with defects
+	rounded     int64            // times of the last scan that are rounded
+	unread      int64            // definition records that cannot be read
 	nesting     nesting
+	sources     sources
 	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
@@ -88,12 +92,14 @@ type scanResult struct {
 	defsAfter   []int64 // records of the chunk before each of defs
 	defined     []int64 // lines of all definition records
 	problems    []*trace.Defect
+	unread      int64 // definition records that cannot be read
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
 	types       []int64 // user and unknown record types
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
+	unsourced   map[procKey]bool // who may have receives that do not say their source
 	carrierDef  []carrier.Pair
 }
 
@@ -105,7 +111,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(), peerLocations: map[procKey]uint32{},
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
-	d.broadcasts.to = map[procKey][]uint32{}
+	d.broadcasts.to, d.sources.places = map[procKey][]uint32{}, map[procKey]bool{}
 	d.marks = opt.Value("picl.marks", "marks") == "messages"
 	if err := d.index(ctx); err != nil {
 		closer()
@@ -160,8 +166,12 @@ func (d *decoder) index(ctx context.Context) error {
 			d.firstRecord = r.firstRecord
 		}
 		d.nrec += r.records
+		d.unread += r.unread
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
+		for k := range r.unsourced {
+			d.sources.places[k] = true
+		}
 		r.nesting = nesting{}
 		return nil
 	})
@@ -266,10 +276,11 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		var l []byte
 		var number int64
 		var i int
+		counted := false // the number of data fields has been read
 		if usual {
 			rest := w.Rest()
 			if _, end := h.usual(rest); end > 0 {
-				l, number = rest[:end], w.Skip(end+1)
+				l, number, counted = rest[:end], w.Skip(end+1), true
 			}
 		}
 		if l == nil {
@@ -317,9 +328,18 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.locations = append(r.locations, seenAt[procKey]{key, number})
 		}
 		switch h.f[1] {
-		case -51, -60, -52, -61:
+		case -51, -60, -52, -61, -58:
+			if typ == TypeExit && (counted || h.counts(l)) && h.unsourced(l) {
+				if r.unsourced == nil {
+					r.unsourced = map[procKey]bool{}
+				}
+				r.unsourced[key] = true
+			}
+			if h.f[1] == -58 {
+				break
+			}
 			r.nesting.note(typ, h.f[1], key)
-			if _, bad := h.parse(l, 6); typ == TypeEntry && bad < 0 && h.f[5] > 4 {
+			if typ == TypeEntry && (counted || h.counts(l)) && h.f[5] > 4 {
 				r.nesting.found = true // it has the fields of a mark, and its exit may repeat them
 			}
 		}
@@ -368,6 +388,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	if problem.rule != "" {
 		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
 		if rec.Type == TypeDescriptor {
+			r.unread++
 			return
 		}
 	}
@@ -654,6 +675,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && d.Restore == nil {
 		return nil
 	}
+	if len(d.sources.places) > 0 && d.Restore == nil {
+		if err := d.findSources(ctx); err != nil {
+			return err
+		}
+	}
 	sel, sink = format.Exactly(d.Model, sel, sink)
 	// A leave may need the name that its enter had, and a message what its call had, however
 	// long ago.
@@ -720,6 +746,8 @@ type scan struct {
 	carried carrier.Links
 	wanted  bool
 	spelled atomic.Int64 // records whose descriptor the values do not tell
+	damaged atomic.Int64 // records with defects
+	rounded atomic.Int64 // times that are rounded
 }
 
 // Begin begins a scan.
@@ -737,13 +765,13 @@ func (s *scan) Links(ctx context.Context, sink format.Sink) error {
 
 // Close frees the links.
 func (s *scan) Close() {
-	s.d.spelled = s.spelled.Load()
+	s.d.spelled, s.d.damaged, s.d.rounded = s.spelled.Load(), s.damaged.Load(), s.rounded.Load()
 	s.carried.Close()
 }
 
-// Overview says how many descriptors the events do not tell.
+// Overview says how many descriptors, texts of records with defects and digits of times the events do not tell.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled}, nil
+	return &format.Overview{Spelled: d.spelled, Damaged: d.damaged + d.unread, Rounded: d.rounded}, nil
 }
 
 // Assembler hands on batches as they come from the blocks.
@@ -756,7 +784,7 @@ type assembler struct {
 
 // Block makes room for what a block says.
 func (a assembler) Block() linetrace.Block {
-	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, spelled: &a.spelled}
+	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, scan: a.scan}
 }
 
 // Take hands on the events of a block.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -55,11 +56,9 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		}
 		i := int32(len(d.labels))
 		d.labels = append(d.labels, l)
-		if r.Event < -1 {
-			if _, ok := d.inEventSubset(r.Event, 0); ok {
-				d.wide = append(d.wide, i)
-				return
-			}
+		if d.isSubset(r.Event) {
+			d.wide = append(d.wide, i)
+			return
 		}
 		d.byEvent[r.Event] = append(d.byEvent[r.Event], i)
 	case TypeDescriptor:
@@ -91,6 +90,10 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 				return dataProblem{"picl.subset", "the text " + strconv.Quote(v.Str), expected, trace.Warning}
 			}
 		}
+		if r.Values[0].Int() == -1 {
+			return dataProblem{"picl.subset", "subset id -1, which is all", "an id of its own; the record does not count",
+				trace.Warning}
+		}
 		if id := r.Values[0].Int(); r.Type == TypeEventSet && id < -1 && (subset(id) != nil || specIndex(id) != 0) {
 			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id), "an id of its own; the record counts", trace.Warning}
 		}
@@ -98,7 +101,12 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		for _, v := range r.Values[1:] {
 			m = append(m, v.Int())
 		}
-		d.sets[setKey{r.Type, r.Values[0].Int()}] = m
+		id := r.Values[0].Int()
+		d.sets[setKey{r.Type, id}] = m
+		if r.Type == TypeEventSet { // labels that stand ahead of it are of the subset
+			d.wide = append(d.wide, d.byEvent[id]...)
+			delete(d.byEvent, id)
+		}
 	}
 	return
 }
@@ -143,7 +151,7 @@ func rank(have, want int64, member bool) int {
 	switch {
 	case have == want:
 		return 3
-	case have < -1 && member:
+	case have != -1 && member:
 		return 2
 	case have == -1:
 		return 1
@@ -213,7 +221,7 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 // explicit has a record written with a control string where a record has given the number that
 // would be its descriptor another meaning.
 func (d *definitions) explicit(r *Record) {
-	if len(d.descriptors) == 0 || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
+	if len(d.descriptors) == 0 || r.Text != "" || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
 		return
 	}
 	b := appendData(nil, r.Values)
@@ -225,6 +233,26 @@ func (d *definitions) explicit(r *Record) {
 	if usual := predefined[n]; d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64) != usual {
 		r.Text = string(b[1:i]) + strconv.Quote(usual.text) + string(b[i+1:])
 	}
+}
+
+// spelledOut is the Text of a record with the control string that its descriptor stands for, where
+// a record has defined it.
+func (d *definitions) spelledOut(r *Record) string {
+	fields, data, _ := strings.Cut(r.Text, " ")
+	number, data, _ := strings.Cut(data, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if len(d.descriptors) == 0 || err != nil {
+		return r.Text
+	}
+	c := d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64)
+	if c == nil || n >= 0 && n < int64(len(predefined)) && c == predefined[n] {
+		return r.Text
+	}
+	quoted := `"` + c.text + `"`
+	if closingQuote([]byte(quoted)) != len(quoted)-1 {
+		return ""
+	}
+	return fields + " " + quoted + " " + data
 }
 
 // scoped resolves descriptors for one goroutine.

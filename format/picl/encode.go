@@ -39,7 +39,7 @@ type encoder struct {
 	recProc              uint32 // the attribute "recorded process", or NoRef
 	spelled              bool   // times stay as the file that the trace was read from spells them
 	from                 *rewriter
-	described            *definitions // those that have been written
+	described            *definitions // those that have been written: the writer's, and labels
 }
 
 type procEvent struct {
@@ -83,7 +83,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
-	e.recProc, e.described = trace.NoRef, newDefinitions()
+	e.recProc, e.described = trace.NoRef, e.w.defs
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
@@ -140,9 +140,6 @@ func (e *encoder) definitions(rows int64) error {
 		r := &e.kept[0].rec
 		if err := e.w.Write(r); err != nil {
 			return err
-		}
-		if r.Type == TypeDescriptor {
-			e.described.add(r)
 		}
 		e.kept = e.kept[1:]
 	}
@@ -368,7 +365,6 @@ func (e *encoder) put(c *trace.Cursor, r *Record) error {
 				}
 			}
 		}
-		e.described.explicit(r)
 	}
 	return e.w.Write(r)
 }
@@ -402,7 +398,6 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 		for i, v := range attrs {
 			r.Values = append(r.Values, e.data(keys[i], v))
 		}
-		e.described.explicit(r)
 		if err := e.w.Write(r); err != nil {
 			return err
 		}
@@ -582,7 +577,7 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		}
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
-			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
+			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
@@ -634,6 +629,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	err = linetrace.Copy(ctx, r, w)
 	w.count(loss)
 	loss.Add("record", "", format.Lost, "cannot be read", r.skipped)
+	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
 	return loss, err
 }
 

@@ -262,6 +262,11 @@ var eventSubsets = []eventSubset{
 	{-1902, 0, 0, []int64{-911, -912}, "trace flushing"},
 }
 
+// isSubset reports whether a number is that of a subset of event types.
+func (d *definitions) isSubset(id int64) bool {
+	return id != -1 && (subset(id) != nil || d.has(setKey{TypeEventSet, id}))
+}
+
 // inEventSubset reports whether event belongs to the subset; ok is false when
 // the subset is not defined.
 func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {

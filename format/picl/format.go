@@ -117,13 +117,13 @@ func probe(name string, text []byte) int {
 // pass of its own over the records, if there are any.
 type checker struct {
 	d       *decoder
-	tracing map[uint32]bool // the regions of -901
+	tracing map[uint32]bool // the regions of -901 and -1
 	outside map[uint32]*outside
 	fields  []int64          // what subsets an attribute names, a record type, 0 none
 	missing map[setKey]int64 // subsets that data fields name and no record defines, with their first lines
 }
 
-// outside counts events of a location before its first -901 entry, or behind its last exit.
+// outside counts events of a location before its first entry of -901 or -1, or behind its last exit.
 type outside struct {
 	entered bool
 	off     bool // before the entry or behind an exit
@@ -135,7 +135,7 @@ type outside struct {
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outside{}, missing: map[setKey]int64{}}
 	for k, r := range d.regions {
-		if k.event == -901 {
+		if k.event == -901 || k.event == -1 {
 			c.tracing[r] = true
 		}
 	}
@@ -219,7 +219,8 @@ func (c *checker) reportOutside(o *outside, where, record string) error {
 	}
 	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
 		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
-		Found: "an event " + where + " the process's -901 " + record, Expected: "all events of a process between its first -901 entry and its last exit"})
+		Found:    "an event " + where + " the process's tracing " + record,
+		Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
 }
 
 // Links has nothing to do.
@@ -246,15 +247,28 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	defer r.Close()
 	s := NewStatistics()
+	s.expect(c.d.defs, func(yield func(int64) bool) {
+		for k := range c.d.regions {
+			if !yield(k.event) {
+				return
+			}
+		}
+	})
 	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
-	return linetrace.Records(ctx, r, func(rec *Record) error {
-		s.Add(rec)
-		for _, d := range s.Compare(rec, tick) {
+	report := func(defects []*trace.Defect) error {
+		for _, d := range defects {
 			d.Position.File = c.d.src.Path
 			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	if err := linetrace.Records(ctx, r, func(rec *Record) error {
+		s.Add(rec)
+		return report(s.Compare(rec, tick))
+	}); err != nil {
+		return err
+	}
+	return report(s.Rest())
 }

@@ -41,6 +41,11 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%[]x]", `1 "%[]x]%d" ]x]7`, `"]x]" 7`, ""},
 		{"%*d", `1 "%*d %d" 7 8`, `8`, ""},
 		{"%*d repeated", `2 "%*d%d" 1 2 3 4`, `2 4`, ""},
+		{"%*d alone", `1 "%*d" 5`, ``, ""},
+		{"%*d alone, repeated", `2 "%*d" 5 6`, ``, ""},
+		{"%*d alone, more data", `1 "%*d" 5 6`, ``, "picl.extra-data × 1"},
+		{"no descriptor", `1`, ``, "picl.data-missing × 1"},
+		{"no conversion", `1 "%%" some text`, `"some" "text"`, "picl.descriptor × 1"},
 		{"%*s", `1 "%*s %s" drop keep`, `"keep"`, ""},
 		{"%o", `1 "%o" 17`, `15`, ""},
 		{"%o of no octal", `1 "%o" 8`, `"8"`, "picl.data-type × 1"},
@@ -120,6 +125,13 @@ func TestMessages_2_3_3(t *testing.T) {
 			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
 		{"subset", "-201 -1 0.0 -1 -1 3 2 -5 2 7\n-3 -21 0.1 0 0 3 2 8 5 -5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
 			" send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"all processes of a processor", "-3 -21 0.1 0 0 4 2 8 5 1 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
+		{"the other process of the sender's processor", "-3 -21 0.1 0 0 3 2 8 5 0\n-3 0 0.2 0 1 0\n", " send receiver=0/1 communicator=-1 tag=5 length=8 derived"},
+		{"processes of a processor without records", "-3 -21 0.1 0 0 4 2 8 5 7 -1\n", " send receiver=7/-1 communicator=-1 tag=5 length=8 derived"},
+		{"subset of the processes of a processor", "-202 -1 0.0 -1 -1 2 2 -8 1\n-3 -21 0.1 0 0 4 2 8 5 1 -8\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n",
+			" send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
+		{"destination left out", "-3 -21 0.1 0 0 2 2 8 5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n", " send receiver=-1 communicator=-1 tag=5 length=8 derived"},
 		{"-913 as entry and exit", "-3 -913 0.1 0 0 0\n-4 -913 0.2 0 0 0\n", " gap derived"},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
@@ -225,10 +237,21 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"all events, other volume", "-103 -1 2.0 0 0 1 \"%d%d\" -1 9\n", "picl.statistics × 1"},
 		{"all events and those without records", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n", ""},
 		{"all events, those without records in a record of their own", "-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n", ""},
+		{"all events, ahead of those without records", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n", ""},
+		{"all events of the run", "-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -901 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -54 1\n", ""},
+		{"all events, and too few without records", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 11\n", "picl.statistics × 1"},
+		{"all events, explained after further events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-2 5 2.5 0 0 0\n-102 -1 3.0 0 0 1 \"%d%d\" -53 12\n", "picl.statistics × 1"},
+		{"all events, sampled twice", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n-102 -1 3.0 0 0 2 \"%d%d\" -53 14 -1 15\n", ""},
+		{"-914", "-2 -914 0.5 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 -51 4\n-101 -1 2.0 0 0 1 \"%d%lf\" -21 7.5\n", ""},
+		{"-914, fewer than the records", "-2 -914 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
+		{"subset with a number ≥ 0", "-203 -1 0.0 -1 -1 3 2 100 7 8\n-3 7 0.4 0 0 0\n-2 8 0.5 0 0 0\n-4 7 0.6 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 2\n-102 100 2.0 0 0 1 \"%d%d\" 8 1\n", ""},
+		{"subset with a number ≥ 0, other count", "-203 -1 0.0 -1 -1 3 2 100 7 8\n-2 8 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 2\n", "picl.statistics × 1"},
+		{"own event type is a subset, nested", "-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-102 -1001 2.0 0 0 3 \"%d%d\" 5 1 4 1 -1 2\n", ""},
+		{"own event type is a later subset, nested", "-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-203 -1 0.9 -1 -1 3 2 -2001 3 4\n-102 -2001 2.0 0 0 1 \"%d%d\" 5 1\n", ""},
 		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n", ""},
 		{"all processors, other counts", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 2 -1 3\n", "picl.statistics × 2"},
 		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
-		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", ""},
+		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", "picl.outside-tracing × 2"},
 	} {
 		t.Run("2.3.2 "+x.name, func(t *testing.T) {
 			_, _, rules := opened(t, events+x.text, nil)
@@ -520,6 +543,120 @@ func TestMarkFields_2_3_3(t *testing.T) {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
 			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.brackets": "mark"})); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Where a record gives a descriptor another meaning, the options that change records write values
+// that mean the same.
+func TestOptionsDescriptors_2_2_2(t *testing.T) {
+	const (
+		hex  = "-6 -1 -1.0 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.0 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
+		kept = "-6 -1 -1.000000 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.000000 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
+		call = "-3 4 0.1 0 0 2 2 10 20\n-4 4 0.1 0 0 1 2 30\n-2 5 0.2 0 0 1 6 ff\n-2 5 0.3 0 0 1 2 10 11\n-3 7 0.4 0 0 1 2 10\n"
+	)
+	for _, x := range []struct{ name, option, value, text, want string }{
+		{"marks", "picl.brackets", "mark", hex + call, kept +
+			"-2 4 0.100000 0 0 3 \"%d\" 16 32 48\n-2 5 0.200000 0 0 1 6 ff\n-2 5 0.300000 0 0 1 2 10 11\n-3 7 0.400000 0 0 1 2 10\n"},
+		{"what brackets a process", "picl.brackets", "mark", "-3 -1 0.1 0 0 0\n-3 4 0.2 0 0 0\n-4 4 0.2 0 0 0\n-4 -1 0.3 0 0 0\n",
+			"-3 -1 0.100000 0 0 0\n-2 4 0.200000 0 0 0\n-4 -1 0.300000 0 0 0\n"},
+		{"entries and exits", "picl.brackets", "entry-exit", hex + "-2 5 0.2 0 0 1 6 ff\n", kept + "-3 5 0.200000 0 0 1 6 ff\n-4 5 0.200000 0 0 0\n"},
+		{"ParaGraph", "picl.paragraph", "true", hex + call, "-3 -901 0.100000 0 0 0\n-3 4 0.100000 0 0 2 \"%x\" 10 20\n-4 4 0.100000 0 0 1 \"%x\" 30\n" +
+			"-2 5 0.200000 0 0 1 \"%x\" ff\n-2 5 0.300000 0 0 1 \"%x\" 10 11\n-3 7 0.400000 0 0 1 \"%x\" 10\n-4 -901 0.400000 0 0 0\n"},
+		{"statistics", "picl.statistics", "true", hex + "-2 4 0.1 0 0 1 2 10\n", kept + "-2 4 0.100000 0 0 1 2 10\n-102 -1 0.100000 0 0 1 \"%d%d\" 4 1\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{x.option: x.value})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// ParaGraph's processors have other numbers; all that names them is renumbered, and subsets stay.
+func TestParaGraphNumbers_10(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"spawned", "-3 -503 0.1 5 100 3 0 a.x\n-4 -503 0.2 5 100 2 2 9 200\n-2 1 0.3 9 200 0\n",
+			"-3 -503 0.100000 0 0 3 0 a.x\n-4 -503 0.200000 0 0 2 2 1 0\n-2 1 0.300000 1 0 0\n"},
+		{"destination ahead of its records, without its process", "-3 -21 0.1 5 100 3 2 8 1 9\n-2 1 0.3 9 200 0\n", "-3 -21 0.100000 0 0 3 2 8 1 1\n-2 1 0.300000 1 0 0\n"},
+		{"entry with all fields", "-3 -51 0.1 5 0 7 2 1 9 -1 8 1 9 0\n-2 1 0.3 9 0 0\n", "-3 -51 0.100000 0 0 7 2 1 1 -1 8 1 1 0\n-2 1 0.300000 1 0 0\n"},
+		{"subset", "-201 -1 -1.0 -1 -1 4 2 -7 5 9 11\n-202 -1 -1.0 -1 -1 2 2 -8 200\n-3 -21 0.1 5 100 4 2 8 1 -7 -8\n-3 -402 0.2 5 100 2 2 -7 -8\n-2 1 0.3 9 200 0\n",
+			"-201 -1 -1.000000 0 0 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 -7 -1\n-3 -402 0.200000 0 0 2 2 -7 -1\n-2 1 0.300000 1 0 0\n"},
+		{"host and all", "-3 -21 0.1 5 0 3 2 8 1 32767\n-3 -21 0.2 5 0 3 2 8 1 -1\n", "-3 -21 0.100000 0 0 3 2 8 1 32767\n-3 -21 0.200000 0 0 3 2 8 1 -1\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var got []string
+			for l := range strings.Lines(copyText(t, x.text, map[string]string{"picl.paragraph": "true"})) {
+				if !strings.Contains(l, " -901 ") {
+					got = append(got, l)
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, "")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Statistics that are computed do not take the place of those that were measured.
+func TestStatisticsKept_2_3_2(t *testing.T) {
+	const (
+		events = "-3 -21 0.100000 0 0 3 2 8 1 1\n-4 -21 0.300000 0 0 0\n"
+		count  = "-102 -1 0.300000 0 0 1 \"%d%d\" -21 1\n"
+		volume = "-103 -1 0.300000 0 0 1 \"%d%d\" -21 8\n"
+		all    = "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n" + count + volume
+	)
+	for _, x := range []struct{ name, text, want string }{
+		{"none", events, events + all},
+		{"all", events + all, events + all},
+		{"measured otherwise", events + strings.Replace(all, "0.200000\n", "0.200019\n", 1), events + strings.Replace(all, "0.200000\n", "0.200019\n", 1)},
+		{"not computable", events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n",
+			events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n" + all},
+		{"some", events + "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n", events + all},
+		{"ahead of the events", count + events, count + events + all},
+		{"of another process", events + strings.Replace(count, " 0 0 ", " 1 0 ", 1), events + strings.Replace(count, " 0 0 ", " 1 0 ", 1) + all},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.statistics": "true"})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A receive that does not say its source has the message that is left.
+func TestSources_2_3_3(t *testing.T) {
+	const (
+		sends = "-3 -21 0.1 0 0 3 2 8 5 2\n-3 -21 0.2 1 0 3 2 9 5 2\n-3 -21 0.3 1 0 3 2 10 6 2\n"
+		from0 = "sender=0/0 communicator=-1 tag=5 length=8"
+		from1 = "sender=1/0 communicator=-1 tag=5 length=8"
+	)
+	for _, x := range []struct{ name, text, want string }{
+		{"left out", sends + "-4 -51 0.4 2 0 2 2 8 5\n", from0},
+		{"-1", sends + "-4 -51 0.4 2 0 4 2 8 5 -1 -1\n", from0},
+		{"-1 without process", sends + "-4 -51 0.4 2 0 3 2 8 5 -1\n", from0},
+		{"one field of three values", sends + "-4 -51 0.4 2 0 1 \"%d%d%d\" 8 5 -1\n", from0},
+		{"spelled unusually", sends + "-4  -51 4e-1 2 0 2 2 8 5 \n", from0},
+		{"line ends of two characters", strings.ReplaceAll(sends+"-4 -51 0.4 2 0 4 2 8 5 -1 -1\n", "\n", "\r\n"), from0},
+		{"other tag", sends + "-4 -51 0.4 2 0 2 2 8 6\n", strings.Replace(from1, "tag=5", "tag=6", 1)},
+		{"completion", sends + "-4 -58 0.4 2 0 2 2 8 5\n", from0},
+		{"known ones first", sends + "-4 -51 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 0\n", from1 + ", " + from0},
+		{"two", sends + "-4 -51 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 2 2 8 5\n", from0 + ", " + from1},
+		{"no tag", sends + "-4 -51 0.4 2 0 1 2 8\n", strings.Replace(from0, "tag=5", "tag=-1", 1)},
+		{"more than were sent", sends + "-4 -51 0.4 2 0 2 2 8 7\n", "sender=-1 communicator=-1 tag=7 length=8"},
+		{"not in the order of time", "-4 -51 0.4 2 0 2 2 8 5\n" + sends, from0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, rows, _ := opened(t, x.text, nil)
+			var got []string
+			for _, r := range rows {
+				if i := strings.Index(r, "sender="); i > 0 {
+					got = append(got, strings.TrimSuffix(r[i:], " derived"))
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -31,9 +30,8 @@ type parsed struct {
 	added []trace.Attr // attributes that the event got when the trace was changed
 	pairs []carrier.Pair
 	links []carriedLinks
-	// spelled counts the records whose descriptor the values do not tell.
-	spelled *atomic.Int64
-	buf     []byte
+	scan  *scan
+	buf   []byte
 }
 
 // carriedLinks are packed links of another format's trace with their line.
@@ -192,12 +190,16 @@ func (p *parsed) line(l []byte, number int64) error {
 	d := p.d
 	var h head
 	i, problem, skip := parseLine(l, &h)
+	rounded := !skip && !h.exact
 	if problem.rule != "" {
 		if err := p.defect(problem, number, l); err != nil {
 			return err
 		}
 	}
 	if skip {
+		if problem.rule != "" {
+			p.scan.damaged.Add(1)
+		}
 		return nil
 	}
 	if isDefinition(h.f[0]) {
@@ -207,14 +209,18 @@ func (p *parsed) line(l []byte, number int64) error {
 	if h.scale != d.Digits {
 		var exact, ok bool
 		t, exact, ok = h.time().Ticks(d.Digits)
-		if !exact || !ok {
+		if !ok || !exact && !rounded { // not said yet
 			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s", fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number, l); err != nil {
 				return err
 			}
 			if !ok {
 				return nil
 			}
+			rounded = true
 		}
+	}
+	if rounded {
+		p.scan.rounded.Add(1)
 	}
 	typ, event := h.f[0], h.f[1]
 	if typ < TypeExit {
@@ -248,8 +254,10 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			if err := p.defect(problem, number, l); err != nil {
 				return err
 			}
-		}
-		if problem.rule == "" {
+			if problem.rule != "picl.one-structure" && problem.rule != "picl.text-length" { // all is kept then
+				p.scan.damaged.Add(1)
+			}
+		} else {
 			p.noteSpelling(l[i:], h, number)
 		}
 		p.takeAdded()
@@ -351,7 +359,7 @@ func (p *parsed) noteSpelling(data []byte, h *head, line int64) {
 			return
 		}
 	}
-	p.spelled.Add(1)
+	p.scan.spelled.Add(1)
 }
 
 // takeAdded takes the attributes that the event got when the trace was changed from among
@@ -520,11 +528,8 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 		b.MarkDerived()
 		b.Pos = append(b.Pos, line)
 	}
-	if field[2] >= 0 {
-		add(uint64(p.peer(field[2], field[3])))
-		return
-	}
-	if kind.IsSend() {
+	// A destination that is left out is not known, -1 is all.
+	if kind.IsSend() && len(vals) > 2 && (field[2] < 0 || p.d.several(field[2], field[3])) {
 		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
 			for _, l := range to {
 				add(uint64(l))
@@ -532,13 +537,32 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 			return
 		}
 	}
+	if from, ok := p.d.sources.of[line]; ok && kind.IsRecv() && field[2] < 0 {
+		add(uint64(from))
+		return
+	}
+	if field[2] >= 0 {
+		add(uint64(p.peer(field[2], field[3])))
+		return
+	}
 	add(trace.Undefined)
 }
 
 // maxDestinations bounds the messages that one record stands for.
 const maxDestinations = 256
 
-// destinations are the locations that a message to all processors or to a subset of them
+// several reports whether a message to a processor may go to several of its processes: which one is not said,
+// or a subset of them is.
+func (d *decoder) several(processor, process int64) bool {
+	if process >= 0 || processor == Host {
+		return false
+	}
+	_, alone := d.alone[processor]
+	_, itself := d.locationOfRecord(procKey{processor, process})
+	return !itself && (process < -1 || !alone)
+}
+
+// destinations are the locations that a message to a processor, all processors or a subset of them
 // goes to: those of the processes with records, but for the sender's.
 func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	k := procKey{processor, process}
@@ -547,7 +571,7 @@ func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	all, ok := d.broadcasts.to[k]
 	if !ok {
 		for to, loc := range d.locations {
-			if to.processor < 0 || to.processor == Host || processor != -1 && !d.defs.inSet(TypeProcessorSet, processor, to.processor) {
+			if to.processor < 0 || to.processor == Host || processor != -1 && processor != to.processor && !d.defs.inSet(TypeProcessorSet, processor, to.processor) {
 				continue
 			}
 			if process == -1 || to.process == process || to.process == -1 || d.defs.inSet(TypeProcessSet, process, to.process) {

@@ -154,6 +154,21 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// A label of a subset names the event types in it, whatever the subset's number and the order of the records.
+func TestLabelsOfSubsets(t *testing.T) {
+	const set, label = "-203 -1 -1 -1 -1 3 2 100 7 8\n", "-5 100 -1 -1 -1 4 0 pair\n"
+	for _, text := range []string{set + label, label + set} {
+		d := tracetest.Open(t, Format{}, write(t, text+"-2 7 0.1 0 0 0\n-2 9 0.2 0 0 0\n-2 100 0.3 0 0 0\n"), nil)
+		var got []string
+		for _, l := range tracetest.Dump(t, d, everything) {
+			got = append(got, strings.Fields(l)[3])
+		}
+		if diff := cmp.Diff([]string{`"pair"(7)`, `"event`, `"pair"(100)`}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // Process -1 is the only process of its processor, where there is just one.
 func TestProcessMinusOne(t *testing.T) {
 	d := tracetest.Open(t, Format{}, write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)

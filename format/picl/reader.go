@@ -25,6 +25,7 @@ type Reader struct {
 	// described: a record has defined a descriptor, maybe anew.
 	described bool
 	skipped   int64 // records that cannot be read
+	rounded   int64 // times that are rounded
 }
 
 // NewReader opens a trace for reading record by record. Old-format traces are
@@ -76,6 +77,9 @@ func (r *Reader) Read(rec *Record) error {
 				r.skipped++
 				continue
 			}
+		}
+		if !h.exact {
+			r.rounded++
 		}
 		rec.set(&h, number)
 		r.described = r.described || rec.Type == TypeDescriptor
@@ -140,7 +144,7 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 // set copies the head of a record.
 func (r *Record) set(h *head, line int64) {
 	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5], line
-	r.Text = ""
+	r.Text, r.defect = "", false
 }
 
 // data decodes what follows the head of a record, l, which the record's Text and Values alias.
@@ -150,8 +154,11 @@ func (r *Record) data(l []byte, h *head, res *scoped) (problem dataProblem) {
 	} else {
 		r.Values, problem = parseData(l, r.Fields, h, r.Line, res, r.Values[:0])
 	}
+	r.defect = problem.rule != ""
 	rest := bytes.Trim(l, " \t\r")
-	if n := len(rest); n > 0 && (problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
+	if len(rest) == 0 && r.Fields != 0 {
+		r.Text = strconv.FormatInt(r.Fields, 10)
+	} else if n := len(rest); n > 0 && (problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
 		r.Text = strconv.FormatInt(r.Fields, 10) + " " + string(bytes.TrimLeft(bytes.TrimRight(l, "\r"), " \t"))
 	}
 	return problem

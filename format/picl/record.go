@@ -53,6 +53,8 @@ type Record struct {
 	Text string
 	// Line is the number of the record's line, from 1.
 	Line int64
+	// defect says that Text may have more than Values tell.
+	defect bool
 }
 
 // head holds the first six fields of a record; field 2, the time, is the
@@ -101,6 +103,12 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 		i = next
 	}
 	return i, -1
+}
+
+// counts reads the number of data fields, too; it is false if there is none.
+func (h *head) counts(l []byte) bool {
+	_, bad := h.parse(l, 6)
+	return bad < 0
 }
 
 // quick reads the head of the line that data begins with if it is spelled in

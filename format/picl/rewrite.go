@@ -25,7 +25,7 @@ type rewriter struct {
 	moved   bool              // the file is not in the order of time
 	defined []int64           // lines of the definition records that are still to be written
 	own     map[int64][]int64 // those of one processor, if moved
-	out     *definitions      // those that have been written
+	out     *definitions      // those that have been written, of the writer
 	outRes  scoped
 	rename  func(text string, word bool) string
 	mended  bool // what is wrong in a line is to be mended
@@ -131,7 +131,7 @@ func (w *rewriter) definition(number int64, to *Writer) error {
 	if !ok || r.Type == TypeDescriptor && bad && anew {
 		return nil
 	}
-	if r.Type != TypeDescriptor || !bad {
+	if r.Type == TypeLabel {
 		w.out.add(r)
 	}
 	if anew {
@@ -206,6 +206,8 @@ func (w *rewriter) line(r *Record, at int64) (l []byte, err error) {
 	}
 	if data = bytes.TrimLeft(data, " \t"); len(data) > 0 {
 		r.Text = strconv.FormatInt(h.f[5], 10) + " " + string(data)
+	} else if h.f[5] != 0 {
+		r.Text = strconv.FormatInt(h.f[5], 10)
 	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@ package picl
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -19,11 +20,24 @@ type Statistics struct {
 	process map[procKey]*processStatistics
 	order   []procKey
 	defs    *definitions
-	silent  map[silentKey]float64 // figures of event types that leave no records
+	silent  map[silentKey]map[int64]float64 // figures of event types that leave no records
+	pending map[int64][]pendingSum          // by processor, -1 those of several
+	late    []*trace.Defect                 // of sums that were pending
+	own     []int64                         // subsets that statistics records have as own event types
 }
 
 // silentKey is what a record says figures about, -101, -102 or -103.
 type silentKey struct{ typ, inside, processor, process int64 }
+
+// pendingSum is a figure for all events that does not agree with those of the records before it. More
+// records may tell of event types that leave none.
+type pendingSum struct {
+	about  silentKey
+	events figures // without those that leave no records
+	said   trace.Value
+	tick   trace.Decimal
+	defect *trace.Defect
+}
 
 type processStatistics struct {
 	// stopped says that events were not recorded for a while: those of PICL, and those of the user.
@@ -32,7 +46,11 @@ type processStatistics struct {
 	active  []int64 // event types with open entries, in order of entry
 	// tables by the event type inside which they hold; -1 is the whole run.
 	inside map[int64]map[int64]*figures
+	told   map[toldKey]bool // by records behind the events so far
 }
+
+// toldKey is a figure: of a record type, about an event type inside another.
+type toldKey struct{ typ, inside, event int64 }
 
 type entryTime struct {
 	time   trace.Decimal
@@ -57,8 +75,12 @@ func (f *figures) add(g *figures) {
 	f.volume += g.volume
 }
 
-// addSilent adds a figure of event types that leave no records, in the terms of a type of records.
-func (f *figures) addSilent(typ int64, x float64) {
+// addSilent adds the figures of event types that leave no records, in the terms of a type of records.
+func (f *figures) addSilent(typ int64, of map[int64]float64) {
+	x := 0.0
+	for _, e := range slices.Sorted(maps.Keys(of)) {
+		x += of[e]
+	}
 	switch typ {
 	case TypeTimes:
 		f.time = add(f.time, trace.NewDecimal(int64(math.Round(x*1e6)), 6))
@@ -71,20 +93,40 @@ func (f *figures) addSilent(typ int64, x float64) {
 
 // NewStatistics starts with nothing counted.
 func NewStatistics() *Statistics {
-	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(), silent: map[silentKey]float64{}}
+	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(), silent: map[silentKey]map[int64]float64{},
+		pending: map[int64][]pendingSum{}}
 }
 
-// Add counts a record; records that are no events are ignored.
+// expect has the definitions of a whole file, and keeps figures of what is inside the subsets among event types.
+func (s *Statistics) expect(d *definitions, events iter.Seq[int64]) {
+	s.defs.sets = maps.Clone(d.sets)
+	for e := range events {
+		if s.defs.isSubset(e) && !slices.Contains(s.own, e) {
+			s.own = append(s.own, e)
+		}
+	}
+	slices.Sort(s.own)
+}
+
+// Add counts a record, and notes what statistics records tell; other records are ignored.
 func (s *Statistics) Add(r *Record) {
+	k := procKey{r.Processor, r.Process}
+	p := s.process[k]
 	if r.Type > TypeMark || r.Type < TypeExit || r.Processor < 0 {
 		if isDefinition(r.Type) {
 			s.defs.add(r)
+		} else if p != nil {
+			p.tell(r)
 		}
 		return
 	}
-	k := procKey{r.Processor, r.Process}
-	p := s.process[k]
-	if p == nil {
+	if len(s.pending) > 0 {
+		s.settle(-1)
+		s.settle(r.Processor)
+	}
+	if p != nil {
+		clear(p.told)
+	} else {
 		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
@@ -93,7 +135,7 @@ func (s *Statistics) Add(r *Record) {
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeMark:
-		for _, in := range inside(p.active) {
+		for _, in := range s.inside(p.active) {
 			f := p.figure(in, r.Event)
 			f.count++
 			f.volume += volume(spec, r.Values, true, true)
@@ -120,7 +162,7 @@ func (s *Statistics) Add(r *Record) {
 			call[len(call)-1].waited.add(&own)
 		}
 		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)
-		for _, in := range inside(e.inside) {
+		for _, in := range s.inside(e.inside) {
 			f := p.figure(in, r.Event)
 			f.add(&own)
 			if e.waited.count > 0 {
@@ -133,16 +175,42 @@ func (s *Statistics) Add(r *Record) {
 	}
 }
 
-// inside are the event types that an event counts for: -1, the whole run, and those that are
-// open, each once.
-func inside(open []int64) []int64 {
-	return append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
+// tell notes the figures of a statistics record.
+func (p *processStatistics) tell(r *Record) {
+	if r.Type > TypeTimes || r.Type < TypeVolumes {
+		return
+	}
+	if p.told == nil {
+		p.told = map[toldKey]bool{}
+	}
+	for i := 0; i+1 < len(r.Values); i += 2 {
+		if v := r.Values[i]; v.Type != trace.String {
+			p.told[toldKey{r.Type, r.Event, v.Int()}] = true
+		}
+	}
 }
 
-// stop notes a full buffer (-913), or a level of tracing (-904) at which events leave no records.
+// inside are the event types that an event counts for: -1, the whole run, those that are
+// open, and the subsets that have one of them, each once.
+func (s *Statistics) inside(open []int64) []int64 {
+	list := append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
+	for _, own := range s.own {
+		in := func(e int64) bool {
+			in, _ := s.defs.inEventSubset(own, e)
+			return in && e != -1
+		}
+		if !slices.Contains(open, own) && slices.ContainsFunc(open, in) {
+			list = append(list, own)
+		}
+	}
+	return list
+}
+
+// stop notes a full buffer (-913), records that are gone (-914), or a level of tracing (-904) at which events
+// leave no records.
 func (p *processStatistics) stop(r *Record) {
 	for i := range p.stopped {
-		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -904 && i < len(r.Values) && r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
+		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) && r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
 			r.Event == -904 && len(r.Values) > 2 && r.Values[2].Type != trace.String && r.Values[2].Int() == 0 && i == 0
 	}
 }
@@ -194,7 +262,8 @@ func add(a, b trace.Decimal) trace.Decimal {
 	return trace.Decimal{Coef: x + y, Scale: s}
 }
 
-// Records are the statistics records for all processes, with time stamp t: for
+// Records are the statistics records for all processes, with time stamp t, but for the figures that
+// records behind the events of a process tell: for
 // the whole run those of system events and those of user events apart, as PICL
 // writes them, then for each user event.
 func (s *Statistics) Records(t trace.Decimal) []Record {
@@ -213,13 +282,13 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 			for _, e := range events {
 				f := p.inside[inside][e]
 				id := trace.Value{Num: uint64(e), Type: trace.Int32}
-				if f.time.Coef > 0 {
+				if f.time.Coef > 0 && !p.told[toldKey{TypeTimes, inside, e}] {
 					times = append(times, id, trace.FloatValue(f.time.Float()))
 				}
-				if f.count > 0 {
+				if f.count > 0 && !p.told[toldKey{TypeCounts, inside, e}] {
 					counts = append(counts, id, intValue(f.count))
 				}
-				if f.volume > 0 {
+				if f.volume > 0 && !p.told[toldKey{TypeVolumes, inside, e}] {
 					volumes = append(volumes, id, intValue(f.volume))
 				}
 			}
@@ -251,10 +320,13 @@ func intValue(n int64) trace.Value {
 // in the file. It returns one defect for each figure that disagrees; times may
 // differ by a microsecond or one tick of the file, since the recording clock was
 // often finer than the printed digits. The volume of -901 (bytes of trace data)
-// cannot be known from the events: it gets a note.
+// cannot be known from the events: it gets a note. Defects of sums over all events come with
+// a later record, or with Rest: the statistics records that follow may explain them.
 func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
+	late := s.late
+	s.late = nil
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
-		return nil
+		return late
 	}
 	var of []*processStatistics
 	for _, k := range s.order {
@@ -262,17 +334,23 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			of = append(of, s.process[k])
 		}
 	}
-	var out []*trace.Defect
+	out := late
 	if n := len(r.Values); n%2 == 1 {
 		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
 			Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
 			Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
 	}
 	about := silentKey{r.Type, r.Event, r.Processor, r.Process}
+	if r.Event == -901 {
+		about.inside = -1 // the whole run, too
+	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		v := r.Values[i]
 		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) && r.Values[i+1].Float() > 0 {
-			s.silent[about] += r.Values[i+1].Float()
+			if s.silent[about] == nil {
+				s.silent[about] = map[int64]float64{}
+			}
+			s.silent[about][v.Int()] = r.Values[i+1].Float()
 		}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
@@ -289,23 +367,13 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 				f.add(&g)
 			}
 		}
+		sum := pendingSum{about: about, events: f, said: r.Values[i+1], tick: tick}
 		if event == -1 {
 			f.addSilent(r.Type, s.silent[about])
 		}
 		said := r.Values[i+1]
-		var want string
 		switch r.Type {
-		case TypeTimes:
-			d := said.Float() - f.time.Float()
-			if said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick) {
-				continue
-			}
-			want = f.time.String() + " s"
-		case TypeCounts:
-			if said.Int() == -1 || said.Int() == f.count || least && said.Int() > f.count {
-				continue
-			}
-			want = fmt.Sprint(f.count)
+		case TypeTimes, TypeCounts:
 		case TypeVolumes:
 			if event == -901 {
 				out = append(out, &trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
@@ -313,19 +381,69 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 					Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
 				continue
 			}
-			if said.Int() == -1 || said.Int() == f.volume || least && said.Int() > f.volume {
-				continue
-			}
-			want = fmt.Sprint(f.volume)
 		default:
 			continue
 		}
+		if f.agrees(r.Type, said, tick, least) {
+			continue
+		}
 		what := [3]string{"time", "count", "volume"}[TypeTimes-r.Type]
-		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
+		defect := &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
 			Record: fmt.Sprintf("%s of event type %d inside %d on processor %d", what, event, r.Event, r.Processor),
-			Found:  said.String(), Expected: want + " from the events"})
+			Found:  said.String(), Expected: f.text(r.Type) + " from the events"}
+		if event == -1 {
+			sum.defect = defect
+			of := max(r.Processor, -1)
+			s.pending[of] = append(s.pending[of], sum)
+		} else {
+			out = append(out, defect)
+		}
 	}
 	return out
+}
+
+// Rest are the defects that no later record explains.
+func (s *Statistics) Rest() []*trace.Defect {
+	for _, of := range slices.Sorted(maps.Keys(s.pending)) {
+		s.settle(of)
+	}
+	late := s.late
+	s.late = nil
+	return late
+}
+
+// settle decides what is pending of a processor.
+func (s *Statistics) settle(of int64) {
+	for _, p := range s.pending[of] {
+		p.events.addSilent(p.about.typ, s.silent[p.about])
+		if !p.events.agrees(p.about.typ, p.said, p.tick, false) {
+			s.late = append(s.late, p.defect)
+		}
+	}
+	delete(s.pending, of)
+}
+
+// agrees reports whether a figure of a type of records is the one that was counted, or more if it is at least that.
+func (f *figures) agrees(typ int64, said trace.Value, tick trace.Decimal, least bool) bool {
+	switch typ {
+	case TypeTimes:
+		d := said.Float() - f.time.Float()
+		return said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick)
+	case TypeCounts:
+		return said.Int() == -1 || said.Int() == f.count || least && said.Int() > f.count
+	}
+	return said.Int() == -1 || said.Int() == f.volume || least && said.Int() > f.volume
+}
+
+// text is a figure in the terms of a type of records.
+func (f *figures) text(typ int64) string {
+	switch typ {
+	case TypeTimes:
+		return f.time.String() + " s"
+	case TypeCounts:
+		return fmt.Sprint(f.count)
+	}
+	return fmt.Sprint(f.volume)
 }
 
 // covers reports whether a statistics record is about a process: its processor
@@ -342,7 +460,7 @@ func (s *Statistics) insides(p *processStatistics, own int64) []int64 {
 	if own == -1 || own == -901 {
 		return []int64{-1}
 	}
-	if _, exact := p.inside[own]; exact || own >= -1000 {
+	if _, exact := p.inside[own]; exact || !s.defs.isSubset(own) {
 		return []int64{own}
 	}
 	var out []int64
@@ -361,7 +479,7 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
 		return *f
 	}
 	var sum figures
-	if event >= -1000 && event != -1 {
+	if event != -1 && !s.defs.isSubset(event) {
 		return sum
 	}
 	for _, e := range slices.SortedFunc(maps.Keys(t), func(a, b int64) int { return cmp.Compare(a, b) }) {

@@ -3,6 +3,7 @@ package picl
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
@@ -17,7 +18,8 @@ type WriterOptions struct {
 	Digits int
 	// Brackets says in which form events with and without duration are written.
 	Brackets Brackets
-	// Statistics appends records of types -101 … -103 computed from the events.
+	// Statistics appends records of types -101 … -103 computed from the events, of what no record behind
+	// the events tells.
 	Statistics bool
 	// ParaGraph writes what ParaGraph can read: processors 0 … P-1 with one
 	// process each, tracing (-901) around each processor's records, no host, no
@@ -58,6 +60,8 @@ type Writer struct {
 	// tracing adds -901 to each of these, by processor, whose process is 0.
 	tracing   bool
 	processes []*traced
+	// defs are the descriptors and subsets so far.
+	defs *definitions
 	// Left counts records that an option left out, by reason.
 	Left map[string]int64
 }
@@ -96,6 +100,7 @@ func (p *traced) record(t trace.Decimal, from, to int64) {
 
 type paragraphProcessor struct {
 	traced
+	of, process int64 // in the trace
 	// exit is a -901 exit that no record has followed so far, between are those that
 	// another -901 entry has.
 	exit    *pause
@@ -113,7 +118,7 @@ const defaultDigits = 6
 
 // NewWriter makes a writer that writes to w when it is closed.
 func NewWriter(w io.Writer, opt WriterOptions) *Writer {
-	x := &Writer{w: w, body: format.NewDraft(w), opt: opt, Left: map[string]int64{}}
+	x := &Writer{w: w, body: format.NewDraft(w), opt: opt, defs: newDefinitions(), Left: map[string]int64{}}
 	if opt.Digits == 0 {
 		x.opt.Digits = defaultDigits
 	}
@@ -139,9 +144,7 @@ func (w *Writer) Header(r Record) {
 // Write adds a record. Records should come in time order. The writer keeps
 // nothing of r.
 func (w *Writer) Write(r *Record) error {
-	if w.stats != nil && r.Type <= TypeTimes && r.Type >= TypeVolumes {
-		return nil // computed anew
-	}
+	w.define(r)
 	switch {
 	case w.opt.Brackets == EntryExit && r.Type == TypeMark:
 		// From mark to entry and exit all fields go into the entry.
@@ -152,7 +155,7 @@ func (w *Writer) Write(r *Record) error {
 		}
 		e.Type, e.Values, e.Text = TypeExit, nil, ""
 		return w.bracketed(&e)
-	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901:
+	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901 && r.Event != -1:
 		k := pendingKey{r.Processor, r.Process, r.Event}
 		if r.Event >= 0 && len(r.Values) > len(specOf(r.Event).entry) {
 			// In a mark its last fields would have the names of the exit's.
@@ -161,9 +164,10 @@ func (w *Writer) Write(r *Record) error {
 		}
 		e := pendingEntry{Record: *r, place: w.body.Size()}
 		e.Values = cloneValues(r.Values)
+		w.defs.explicit(&e.Record)
 		w.pending[k] = append(w.pending[k], e)
 		return nil
-	case w.opt.Brackets == Marks && r.Type == TypeExit && r.Event != -901:
+	case w.opt.Brackets == Marks && r.Type == TypeExit && r.Event != -901 && r.Event != -1:
 		k := pendingKey{r.Processor, r.Process, r.Event}
 		open := w.pending[k]
 		if len(open) == 0 {
@@ -183,10 +187,28 @@ func (w *Writer) Write(r *Record) error {
 				e.Values = append(e.Values, intValue(-1))
 			}
 		}
+		w.textGone(&e.Record)
+		w.textGone(r)
 		e.Type, e.Time, e.Values, e.Text = TypeMark, r.Time, append(e.Values, r.Values...), ""
 		return w.bracketed(&e.Record)
 	}
 	return w.bracketed(r)
+}
+
+// textGone counts a record whose Text is left out for other values.
+func (w *Writer) textGone(r *Record) {
+	if r.defect && r.Text != "" {
+		w.Left["what records with defects say beside their values"]++
+	}
+}
+
+// define takes what the data of later records may need.
+func (w *Writer) define(r *Record) {
+	if isDefinition(r.Type) && r.Type != TypeLabel {
+		k := *r
+		k.Values = cloneValues(r.Values)
+		w.defs.add(&k)
+	}
 }
 
 func cloneValues(vals []trace.Value) []trace.Value {
@@ -215,12 +237,13 @@ func (w *Writer) counted(r *Record) error {
 
 // line writes a record as the line l, if no option asks for another form.
 func (w *Writer) line(r *Record, l []byte) error {
-	if w.opt.Brackets != Keep || w.opt.ParaGraph || w.stats != nil && r.Type <= TypeTimes && r.Type >= TypeVolumes {
+	if w.opt.Brackets != Keep || w.opt.ParaGraph {
 		return w.Write(r)
 	}
 	if w.stats != nil {
 		w.stats.Add(r)
 	}
+	w.define(r)
 	if err := w.seen(r.Time); err != nil {
 		return err
 	}
@@ -230,6 +253,11 @@ func (w *Writer) line(r *Record, l []byte) error {
 func (w *Writer) emit(r *Record) error {
 	if err := w.seen(r.Time); err != nil {
 		return err
+	}
+	if len(w.defs.descriptors) > 0 && !w.opt.ParaGraph {
+		x := *r
+		w.defs.explicit(&x)
+		r = &x
 	}
 	from := w.body.Size()
 	if err := w.body.Done(append(r.Append(w.body.Line(), w.opt.Digits), '\n')); err != nil {
@@ -285,19 +313,44 @@ func (w *Writer) head() (b []byte) {
 }
 
 // paragraphHeader are the header records that ParaGraph's traces have: labels of the processors
-// that have records, by their new numbers.
+// that have records, by their new numbers, and subsets of them, under the first of their processors.
 func (w *Writer) paragraphHeader() (kept []Record) {
-	for _, r := range w.header {
-		if r.Processor < 0 || r.Processor == Host {
+	for i := range w.header {
+		r := &w.header[i]
+		p := w.numbers[procKey{r.Processor, r.Process}]
+		switch {
+		case r.Type == TypeProcessorSet:
+			w.define(r)
+			continue
+		case r.Processor < 0 || r.Processor == Host:
 			w.Left[leftScope]++
 			continue
-		}
-		p := w.numbers[procKey{r.Processor, r.Process}]
-		if r.Type != TypeLabel || p == nil || !p.any {
+		case r.Type != TypeLabel || p == nil || !p.any:
 			w.Left[leftIgnored]++
 			continue
 		}
 		r.Processor, r.Process = p.processor, 0
+		kept = append(kept, *r)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(w.defs.sets), func(a, b setKey) int { return cmp.Compare(b.id, a.id) }) {
+		if k.typ != TypeProcessorSet {
+			continue
+		}
+		r := Record{Type: k.typ, Event: -1, Values: []trace.Value{intValue(k.id)}}
+		var members []int64
+		for _, p := range w.order {
+			if p.any && slices.Contains(w.defs.sets[k], p.of) {
+				members = append(members, p.processor)
+			}
+		}
+		if len(members) == 0 {
+			w.Left[leftScope]++
+			continue
+		}
+		for _, m := range members {
+			r.Values = append(r.Values, intValue(m))
+		}
+		r.Processor = members[0]
 		kept = append(kept, r)
 	}
 	return kept
@@ -345,6 +398,8 @@ func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints 
 // paragraph renumbers the processors and puts tracing around their records.
 func (w *Writer) paragraph(r *Record) error {
 	switch {
+	case r.Type == TypeProcessorSet:
+		return nil // Close writes it
 	case r.Processor < 0 || r.Processor == Host:
 		w.Left[leftScope]++
 		return nil
@@ -355,8 +410,10 @@ func (w *Writer) paragraph(r *Record) error {
 	p := w.processor(r.Processor, r.Process)
 	x := *r
 	if x.Values = w.renumber(r); !slices.Equal(x.Values, r.Values) {
+		w.textGone(r)
 		x.Text = ""
 	}
+	x.Text = w.defs.spelledOut(&x)
 	x.Processor, x.Process = p.processor, 0
 	from := w.body.Size()
 	switch {
@@ -426,15 +483,16 @@ func (w *Writer) tracingRecord(p *traced, typ int64, t trace.Decimal, place int6
 }
 
 // processor finds or makes the number of a processor and process. Process -1 is
-// the processor's only one, where there is one already.
+// the processor's first one.
 func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 	k := procKey{processor, process}
 	p := w.numbers[k]
-	if p == nil && process == -1 {
-		p = w.byProcessor[processor]
+	if first := w.byProcessor[processor]; p == nil && first != nil && (process == -1 || first.process == -1) {
+		p = first
+		p.process = max(p.process, process)
 	}
 	if p == nil {
-		p = &paragraphProcessor{traced: traced{processor: int64(len(w.order))}}
+		p = &paragraphProcessor{traced: traced{processor: int64(len(w.order))}, of: processor, process: process}
 		w.order = append(w.order, p)
 		if w.byProcessor[processor] == nil {
 			w.byProcessor[processor] = p
@@ -448,30 +506,36 @@ func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 }
 
 // renumber gives the processors that data fields name their new numbers, and
-// process 0.
+// process 0. Subsets of processes are gone.
 func (w *Writer) renumber(r *Record) []trace.Value {
+	var names []string
 	spec := specOf(r.Event)
-	names := spec.entry
-	switch {
-	case spec.send == noRole:
-		return r.Values
-	case r.Type == TypeExit:
+	switch r.Type {
+	case TypeEntry, TypeMark:
+		if names = spec.entry; r.Type == TypeMark || r.Event < 0 && len(r.Values) > len(names) {
+			names = append(slices.Clone(names), spec.exit...)
+		}
+	case TypeExit:
 		names = spec.exit
-	case r.Type == TypeMark:
-		names = append(slices.Clone(spec.entry), spec.exit...)
 	}
 	out := slices.Clone(r.Values)
-	for i, n := range names {
-		if i >= len(out) || n != "destination" && n != "source" && n != "requestedProcessor" || out[i].Int() < 0 || out[i].Int() == Host {
-			continue
-		}
-		process := int64(-1)
-		if i+1 < len(out) {
-			process = out[i+1].Int()
-		}
-		out[i] = intValue(w.processor(out[i].Int(), process).processor)
-		if i+1 < len(out) && process >= 0 {
-			out[i+1] = intValue(0)
+	for i, n := range names[:min(len(names), len(out))] {
+		v := out[i].Int()
+		switch typ := subsetFields[n]; {
+		case out[i].Type == trace.String:
+		case typ == TypeProcessSet && v < -1:
+			out[i] = intValue(-1)
+		case n != "processor" && typ != TypeProcessorSet || v < 0 || v == Host || w.defs.has(setKey{TypeProcessorSet, v}):
+		default:
+			process := int64(-1)
+			with := i+1 < len(out) && i+1 < len(names) && (n == "processor" || subsetFields[names[i+1]] == TypeProcessSet)
+			if with && out[i+1].Type != trace.String {
+				process = max(-1, out[i+1].Int())
+			}
+			out[i] = intValue(w.processor(v, process).processor)
+			if process >= 0 {
+				out[i+1] = intValue(0)
+			}
 		}
 	}
 	return out

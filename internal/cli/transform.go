@@ -31,6 +31,7 @@ type changing struct {
 	filter    filtering
 	// named are the definitions whose entries the filter names.
 	named *trace.Definitions
+	lost  func() *format.Loss // what is lost ahead of the encoder; may be nil
 }
 
 // piece says what is cut out.
@@ -400,6 +401,11 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	}
 	n := &counting{Events: d}
 	loss, err := w.encode(ctx, a, n, from...)
+	if x.lost != nil && err == nil {
+		for _, r := range x.lost().Rows() {
+			loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
+		}
+	}
 	res := &changed{Output: dst, Format: w.format.About().Name, Events: n.events, Links: n.links}
 	for _, in := range ins {
 		in.bar.done()
@@ -608,6 +614,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	if err != nil {
 		return err
 	}
+	x.lost = m.Lost
 	d, err := x.change(ctx, m)
 	if err != nil {
 		return err
