@@ -564,7 +564,7 @@ func (x *locationReader) usual() error {
 		id := p[0]
 		if id == timestampRecord {
 			t := binary.LittleEndian.Uint64(p[1:])
-			if now, odd = x.tick(r.clock.correct(t)); odd {
+			if now, odd = x.tick(r.clock.correct(t)); odd || oddTime(t, time) {
 				break
 			}
 			time = t

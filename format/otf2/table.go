@@ -204,6 +204,14 @@ func known(types []recordType, id uint8) *recordType {
 	return nil
 }
 
+// size is how many bytes the number of a record without a length has at most.
+func (t *recordType) size() int {
+	if t.fields[0].enc == enc32 {
+		return 4
+	}
+	return 8
+}
+
 // eventTypes are the events, by their ids (docs/formats/otf2.md, "Event records").
 var eventTypes = [...]recordType{
 	10: {name: "BufferFlush", word: "BUFFER_FLUSH", text: "Stop Time: %0", fields: []field{fixed("stop")}},

@@ -157,6 +157,19 @@ func (c *cursor) typed(typ uint64) uint64 {
 	return c.compressed(8)
 }
 
+// attributes goes past the bytes of a list of attributes.
+func (c *cursor) attributes() {
+	n := c.compressed(4)
+	if n > uint64(len(c.b)-c.at)/2 {
+		c.fail()
+		return
+	}
+	for range n {
+		c.compressed(4)
+		c.typed(c.byte())
+	}
+}
+
 // record reads the values of a record of a type into r, whose memory is used again. What
 // an old file ends before has the value that its field says.
 func (c *cursor) record(t *recordType, r *Record) {
