@@ -414,6 +414,35 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A byte is changed of which otf2-print 3.0.2 refuses the archive: a check finds an error.
+func TestCheckRefused(t *testing.T) {
+	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
+	for _, x := range []struct {
+		what, file, rules string
+		at                int
+		to                byte
+	}{
+		{"the name of a property without ::", "traces.otf2", "otf2.damaged 1 ", 0x65, ';'},
+		{"a definition more announced", "traces.otf2", "otf2.counts 1 ", 0x26, 84},
+		{"a clock offset before another", "traces/1.def", "otf2.damaged 1 ", 0x57, 0x71},
+		{"the mode of a mapping table", "traces/0.def", "otf2.damaged 1 ", 0x17, 0x80},
+		{"a mapping table of no ids", "traces/0.def", "otf2.damaged 1 ", 0x16, 0},
+		{"a LocationGroupProperty without its last field but two", "traces.def", "otf2.damaged 1 ", 0xb4, 28},
+	} {
+		src := mapped(t, anchor, x.file, func(b []byte) []byte {
+			b = bytes.Clone(b)
+			if b[x.at] == x.to {
+				t.Fatalf("%s: the byte at 0x%x is 0x%x already", x.what, x.at, x.to)
+			}
+			b[x.at] = x.to
+			return b
+		})
+		if rules := checked(t, src); !strings.Contains(rules, x.rules) {
+			t.Errorf("%s: found %q, expected %s", x.what, rules, x.rules)
+		}
+	}
+}
+
 // A definition whose id is damaged is skipped by its length, and reported; so are the definitions
 // that refer to it.
 func TestDefinitionIDs(t *testing.T) {

@@ -287,7 +287,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	if cur.record(t, &e.Record); cur.bad {
 		return nil, r.damaged(at, c.offset(), c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body)))
 	}
-	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.short
+	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.missing > 0
 	r.globalize(t)
 	if id == bufferFlush {
 		// It may move the clock on, as in OTF2's own library.

@@ -23,9 +23,10 @@ type cursor struct {
 	at  int
 	big bool // the byte order
 	bad bool
-	// loose is that a number has more bytes than it needs, short that a record ends
-	// before its last fields.
-	loose, short bool
+	// loose is that a number has more bytes than it needs, missing how many of its last fields
+	// a record ends before.
+	loose   bool
+	missing int
 }
 
 func (c *cursor) fail() uint64 {
@@ -193,10 +194,10 @@ func (c *cursor) fields(l []field, r *Record) {
 	first := len(r.Values)
 	for i := range l {
 		f := &l[i]
-		if c.at == len(c.b) && i > 0 && f.enc != encText && !c.bad {
+		if c.at == len(c.b) && len(r.Values) > 0 && f.enc != encText && !c.bad {
 			// Later versions have put fields at the end.
 			r.Values = append(r.Values, f.none)
-			c.short = true
+			c.missing++
 			continue
 		}
 		v := uint64(0)
