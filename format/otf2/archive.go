@@ -116,7 +116,7 @@ func (a *Archive) records(name string, chunk uint64, types []recordType, use fun
 			if cur.record(t, &r); cur.bad {
 				return false, nil
 			}
-			whole = cur.missing <= t.added // else it is used all the same
+			whole = cur.missing == 0 || a.Version[0] < 3 && cur.missing <= t.added // else it is used all the same
 		}
 		return whole, use(h.at, &r)
 	})
