@@ -226,6 +226,11 @@ func (a *Archive) local(location uint64) (*local, error) {
 			default:
 				l.clocks = append(l.clocks, x)
 			}
+		default: // a definition that nothing reads
+			if t := known(definitionTypes[:], h.id); t != nil {
+				cur.record(t, &Record{})
+				return !cur.bad && (cur.missing == 0 || a.Version[0] < 3), nil
+			}
 		}
 		return !cur.bad, nil
 	})

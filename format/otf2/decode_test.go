@@ -425,6 +425,7 @@ func TestCheckRefused(t *testing.T) {
 		{"the name of a property without ::", "traces.otf2", "otf2.damaged 1 ", 0x65, ';'},
 		{"a definition more announced", "traces.otf2", "otf2.counts 1 ", 0x26, 84},
 		{"a clock offset before another", "traces/1.def", "otf2.damaged 1 ", 0x57, 0x71},
+		{"a clock offset that is called a file", "traces/1.def", "otf2.damaged 1 ", 0x36, 38},
 		{"the mode of a mapping table", "traces/0.def", "otf2.damaged 1 ", 0x17, 0x80},
 		{"a mapping table of no ids", "traces/0.def", "otf2.damaged 1 ", 0x16, 0},
 		{"a Region without its last field", "traces.def", "otf2.damaged 1 ", 0x1e4, 2},
