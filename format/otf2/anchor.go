@@ -2,8 +2,10 @@ package otf2
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"regexp"
 
 	"github.com/weft-trace/weft/format/internal/archive"
 )
@@ -84,11 +86,43 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	case c.bad:
 		return a, bad(len(b), "the rest of the anchor file", "the end of the file")
 	}
-	if wrong := a.additions(c); wrong != nil {
+	additions := c.at
+	wrong := cmp.Or(a.additions(c), a.refused(at, sub, additions))
+	if wrong != nil {
 		return a, bad(wrong.at, wrong.expected, "%s", wrong.found)
 	}
 	return a, nil
 }
+
+// refused is what OTF2's library refuses an archive for, though it can be read. Chunk sizes, the substrate
+// and what versions 2 and 3 have added stand at these places.
+func (a *Anchor) refused(sizes, substrate, additions int) *wrongBytes {
+	const traceVersion = 8
+	switch {
+	case a.TraceVersion > 2:
+		return &wrongBytes{traceVersion, fmt.Sprintf("a trace of version %d", a.TraceVersion), "2, the last one that there is"}
+	case a.DefinitionChunk == 0:
+		return &wrongBytes{sizes + 8, "0 bytes", "a chunk size of 256 KiB to 16 MiB"}
+	case a.Compression == 0:
+		return &wrongBytes{substrate + 1, "compression 0", "1, none"}
+	}
+	at := additions + 4
+	seen := map[string]bool{}
+	for _, p := range a.Properties {
+		switch {
+		case !propertyName.MatchString(p.Name):
+			return &wrongBytes{at, fmt.Sprintf("a property with the name %.60q", p.Name), "words of letters, digits and _ with :: between them, two at least"}
+		case seen[p.Name]:
+			return &wrongBytes{at, fmt.Sprintf("a second property with the name %.60q", p.Name), "another name"}
+		}
+		seen[p.Name] = true
+		at += len(p.Name) + len(p.Value) + 2
+	}
+	return nil
+}
+
+// propertyName is what the library takes for one.
+var propertyName = regexp.MustCompile(`^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)+$`)
 
 // anchorEnd ends an anchor file.
 var anchorEnd = []byte{endOfFile, endOfBuffer, endOfChunk}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -65,7 +66,7 @@ func TestAnchorFile(t *testing.T) {
 // Anchor files of version 1 have no properties, those of version 2 no snapshots and thumbnails, and
 // those of later versions more than this package knows.
 func TestAnchorFileVersions(t *testing.T) {
-	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, Substrate: 1, Compression: 1, TraceID: 5}
+	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1, TraceID: 5}
 	sound := whole.append(nil)
 	end := len(sound) - len(anchorEnd)
 	for version, b := range map[byte][]byte{1: sound[:end-20], 2: sound[:end-8], 3: sound[:end], 4: append(bytes.Clone(sound[:end]), 7, 7, 7, 7)} {
@@ -73,6 +74,50 @@ func TestAnchorFileVersions(t *testing.T) {
 		b[7] = version
 		if a, err := parseAnchor("t", b); err != nil || version > 1 && a.TraceID != 5 {
 			t.Errorf("version %d: found %v, %v, expected a sound file", version, a, err)
+		}
+	}
+}
+
+// What otf2-print 3.0.2 refuses an anchor file for is reported, though it can be read. The names are those
+// that it was tried with.
+func TestAnchorFileRefused(t *testing.T) {
+	sound := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1}
+	found := func(change func(a *Anchor)) string {
+		a := sound
+		change(&a)
+		got, err := parseAnchor("t", a.append(nil))
+		if got == nil {
+			t.Fatal("found no anchor file")
+		}
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	for _, name := range []string{"A::B", "a::b", "A::B::C", "A1_::9", "1::2", "A::B::9::_", "_::_"} {
+		if err := found(func(a *Anchor) { a.Properties = []Property{{"X::Y", ""}, {name, "v"}} }); err != "" {
+			t.Errorf("name %q: found %s, expected no error", name, err)
+		}
+	}
+	for _, name := range []string{"A:::B", "A::", "::B", "A::b c", "A::b-", "A::b\u00e4", "A-B::C", "A:B::c", "A::B:C", "A::B::", "", "A B::C", "A::::B", "A::B.C"} {
+		want := fmt.Sprintf("t:0x3b: found a property with the name %q, expected words of letters, digits and _ with :: between them, two at least", name)
+		if err := found(func(a *Anchor) { a.Properties = []Property{{"X::Y", ""}, {name, "v"}} }); err != want {
+			t.Errorf("name %q: found %s, expected %s", name, err, want)
+		}
+	}
+	for want, change := range map[string]func(a *Anchor){
+		`t:0x3c: found a second property with the name "A::B", expected another name`: func(a *Anchor) { a.Properties = []Property{{"A::B", "1"}, {"A::B", "2"}} },
+		"t:0x8: found a trace of version 3, expected 2, the last one that there is":   func(a *Anchor) { a.TraceVersion = 3 },
+		"t:0x14: found 0 bytes, expected a chunk size of 256 KiB to 16 MiB":           func(a *Anchor) { a.DefinitionChunk = 0 },
+		"t:0x1d: found compression 0, expected 1, none":                               func(a *Anchor) { a.Compression = 0 },
+	} {
+		if err := found(change); err != want {
+			t.Errorf("found %s, expected %s", err, want)
+		}
+	}
+	for _, version := range []uint8{0, 1, 2} {
+		if err := found(func(a *Anchor) { a.TraceVersion = version }); err != "" {
+			t.Errorf("version %d of the trace: found %s, expected no error", version, err)
 		}
 	}
 }

@@ -108,15 +108,17 @@ func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, ma
 // records reads a file of records of these types.
 func (a *Archive) records(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
 	var r Record
-	return a.scan(name, chunk, func(c *chunkReader, h head) (bool, error) {
+	return a.scan(name, chunk, func(c *chunkReader, h head) (whole bool, err error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
+		whole = true
 		if t := known(types, h.id); t != nil {
 			cur := cursor{b: h.body, big: c.big}
 			if cur.record(t, &r); cur.bad {
 				return false, nil
 			}
+			whole = cur.missing == 0 || a.Version[0] < 3 && cur.missing <= t.added // else it is used all the same
 		}
-		return true, use(h.at, &r)
+		return whole, use(h.at, &r)
 	})
 }
 
@@ -195,18 +197,39 @@ type local struct {
 // left out, and the error says so.
 func (a *Archive) local(location uint64) (*local, error) {
 	l := &local{}
-	var twice error
+	var first error
 	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(c *chunkReader, h head) (bool, error) {
 		cur := cursor{b: h.body, big: c.big}
+		wrong := func(expected, found string, args ...any) {
+			first = cmp.Or[error](first, c.bad(h.at, expected, found, args...))
+		}
 		switch h.id {
 		case localMapping:
-			l.table(&cur)
+			switch mode, n := l.table(&cur); {
+			case cur.bad:
+			case mode > 1:
+				wrong("0, a dense one, or 1, one of pairs; it is left out", "a mapping table of mode %d", mode)
+			case n == 0:
+				wrong("one of an id at least", "a mapping table of no ids")
+			}
 		case localClock:
 			x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
-			if n := len(l.clocks); n > 0 && l.clocks[n-1].Time == x.Time && !cur.bad {
-				twice = cmp.Or[error](twice, c.bad(h.at, "one at another time; the first one counts", "a second clock offset at %d", x.Time))
-			} else if !cur.bad {
+			if cur.bad {
+				break
+			}
+			n := len(l.clocks)
+			switch {
+			case n > 0 && l.clocks[n-1].Time == x.Time:
+				wrong("one at another time; the first one counts", "a second clock offset at %d", x.Time)
+			case n > 0 && l.clocks[n-1].Time > x.Time:
+				wrong("one at a later time; it is left out", "a clock offset at %d behind one at %d", x.Time, l.clocks[n-1].Time)
+			default:
 				l.clocks = append(l.clocks, x)
+			}
+		default: // a definition that nothing reads
+			if t := known(definitionTypes[:], h.id); t != nil {
+				cur.record(t, &Record{})
+				return !cur.bad && (cur.missing == 0 || a.Version[0] < 3), nil
 			}
 		}
 		return !cur.bad, nil
@@ -214,19 +237,22 @@ func (a *Archive) local(location uint64) (*local, error) {
 	if archive.IsMissing(err) {
 		err = nil
 	}
-	return l, cmp.Or(twice, err)
+	return l, cmp.Or(first, err)
 }
 
-// table reads a mapping table.
-func (l *local) table(c *cursor) {
+// table reads a mapping table. Only 0 and 1 are modes.
+func (l *local) table(c *cursor) (mode, n uint64) {
 	kind, n, mode := c.byte(), c.compressed(8), c.byte()
+	if mode > 1 {
+		return mode, n
+	}
 	m := &idMap{}
 	if mode == 1 {
 		m.sparse = map[uint64]uint64{}
 	}
 	if n > uint64(len(c.b)-c.at) {
 		c.fail()
-		return
+		return mode, n
 	}
 	for range n {
 		if mode == 1 {
@@ -239,6 +265,7 @@ func (l *local) table(c *cursor) {
 	if kind < uint64(len(l.maps)) && !c.bad {
 		l.maps[kind] = m
 	}
+	return mode, n
 }
 
 // clock corrects times of a location, which must not decrease from call to call

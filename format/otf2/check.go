@@ -78,7 +78,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		return stop
 	}
 	if definitions != a.Anchor.Definitions {
-		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d global definitions announced", a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
+		if err := c.report("otf2.counts", trace.Error, a.src.Path, 0, fmt.Sprintf("%d global definitions announced", a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
 			return err
 		}
 	}

@@ -128,11 +128,15 @@ func (q *quick) read(x *numbers, times *outside) {
 	b, at := k.part, k.at
 	t, v := r.time, plainValues{}
 	n, most := uint64(0), k.last-r.number
-	const timed, least = 9, 4 // bytes of a time, and those that are looked at behind it
+	const timed, least = timeSize, 4 // bytes of a time, and those that are looked at behind it
 	for n < most && at+timed+least <= len(b) {
 		k.at, r.time = at, t // where to stop
 		if b[at] == timestampRecord {
-			t = binary.LittleEndian.Uint64(b[at+1:])
+			next := binary.LittleEndian.Uint64(b[at+1:])
+			if oddTime(next, t) {
+				break
+			}
+			t = next
 			at += timed
 		}
 		id, next := b[at], 0

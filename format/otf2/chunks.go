@@ -103,6 +103,26 @@ func (c *chunkReader) peek(n int) ([]byte, error) {
 	return c.part, nil
 }
 
+// seek goes to a place in the chunk in hand.
+func (c *chunkReader) seek(at int64) {
+	if n := at - c.base; n >= 0 && n <= int64(len(c.part)) {
+		c.at = int(n)
+		return
+	}
+	c.base, c.at, c.part = at, 0, c.part[:0]
+}
+
+// look goes to a place in the chunk in hand, and is the n bytes there, or all that there are. A file that
+// cannot be read has none there: who reads on there meets the error.
+func (c *chunkReader) look(at int64, n int) []byte {
+	c.seek(at)
+	b, err := c.peek(n)
+	if err != nil {
+		return nil
+	}
+	return b[:min(n, len(b))]
+}
+
 // head is a record's id and bytes. The id is endOfFile where no record follows.
 type head struct {
 	id   uint8

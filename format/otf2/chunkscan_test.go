@@ -304,13 +304,15 @@ func TestChunksDamaged(t *testing.T) {
 			return b
 		}},
 		{"an unknown event", "otf2.unknown-record", func(b []byte) []byte {
-			copy(b[middle+headerSize+9:], []byte{200, 0, 0})
+			copy(b[middle+headerSize+9:], []byte{200, 1, 0})
 			return b
 		}},
 		{"an unknown region", "otf2.undefined", func(b []byte) []byte {
-			copy(b[middle+headerSize+9:], []byte{enter, 1, 99, 0})
+			copy(b[middle+headerSize+9:], []byte{enter, 1, 99})
 			return b
 		}},
+		{"the mark of a chunk's end, and no end", "otf2.damaged", func(b []byte) []byte { b[middle+headerSize] = endOfChunk; return b }},
+		{"the mark of the file's end, and no end", "otf2.damaged", func(b []byte) []byte { b[middle+headerSize] = endOfFile; return b }},
 		{"a time before", "otf2.time-order", func(b []byte) []byte {
 			binary.LittleEndian.PutUint64(b[middle+headerSize+1:], 5)
 			return b
@@ -329,12 +331,17 @@ func TestChunksDamaged(t *testing.T) {
 			}
 		})
 	}
-	// The mark of the end ends it wherever it stands, and a chunk may be empty.
-	for _, mark := range []byte{endOfFile, endOfChunk} {
+	// A chunk may be empty, and may end the file.
+	for what, change := range map[string]func(b []byte) []byte{
+		"an empty chunk": func(b []byte) []byte { clear(b[middle+headerSize : middle+minChunk]); return b },
+		"an empty chunk at the end": func(b []byte) []byte {
+			return append(b[:middle+headerSize:middle+headerSize], endOfFile, endOfBuffer)
+		},
+	} {
 		whole := same(t, format.FileSource(path), trace.Everything(), true, 2)
-		got := same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte { b[middle+headerSize] = mark; return b }), trace.Everything(), true, 2, 3, 8)
+		got := same(t, mapped(t, path, "long/0.evt", change), trace.Everything(), true, 2, 3, 8)
 		if len(got.rules) > 0 || got.rows[0].Len() >= whole.rows[0].Len() {
-			t.Errorf("mark %d: %d rows, %v", mark, got.rows[0].Len(), got.rules)
+			t.Errorf("%s: %d rows, %v", what, got.rows[0].Len(), got.rules)
 		}
 	}
 }

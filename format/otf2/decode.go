@@ -564,7 +564,7 @@ func (x *locationReader) usual() error {
 		id := p[0]
 		if id == timestampRecord {
 			t := binary.LittleEndian.Uint64(p[1:])
-			if now, odd = x.tick(r.clock.correct(t)); odd {
+			if now, odd = x.tick(r.clock.correct(t)); odd || oddTime(t, time) {
 				break
 			}
 			time = t
@@ -779,9 +779,9 @@ func (x *locationReader) operand(o operand, v []uint64) uint64 {
 		return x.peer(v[o.field], x.d.ranks.comm(v[o.other]))
 	case target:
 		return x.peer(v[o.field], x.d.ranks.communicators[Windows][v[o.other]])
-	case tag, root, optional:
+	case root, optional:
 		if v[o.field] == undefined32 {
-			return trace.Undefined // −1, as a tag
+			return trace.Undefined
 		}
 	}
 	return v[o.field]

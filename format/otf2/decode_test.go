@@ -414,6 +414,37 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A byte is changed of which otf2-print 3.0.2 refuses the archive: a check finds an error.
+func TestCheckRefused(t *testing.T) {
+	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
+	for _, x := range []struct {
+		what, file, rules string
+		at                int
+		to                byte
+	}{
+		{"the name of a property without ::", "traces.otf2", "otf2.damaged 1 ", 0x65, ';'},
+		{"a definition more announced", "traces.otf2", "otf2.counts 1 ", 0x26, 84},
+		{"a clock offset before another", "traces/1.def", "otf2.damaged 1 ", 0x57, 0x71},
+		{"a clock offset that is called a file", "traces/1.def", "otf2.damaged 1 ", 0x36, 38},
+		{"the mode of a mapping table", "traces/0.def", "otf2.damaged 1 ", 0x17, 0x80},
+		{"a mapping table of no ids", "traces/0.def", "otf2.damaged 1 ", 0x16, 0},
+		{"a Region without its last field", "traces.def", "otf2.damaged 1 ", 0x1e4, 2},
+		{"a LocationGroupProperty without its last field but two", "traces.def", "otf2.damaged 1 ", 0xb4, 28},
+	} {
+		src := mapped(t, anchor, x.file, func(b []byte) []byte {
+			b = bytes.Clone(b)
+			if b[x.at] == x.to {
+				t.Fatalf("%s: the byte at 0x%x is 0x%x already", x.what, x.at, x.to)
+			}
+			b[x.at] = x.to
+			return b
+		})
+		if rules := checked(t, src); !strings.Contains(rules, x.rules) {
+			t.Errorf("%s: found %q, expected %s", x.what, rules, x.rules)
+		}
+	}
+}
+
 // A definition whose id is damaged is skipped by its length, and reported; so are the definitions
 // that refer to it.
 func TestDefinitionIDs(t *testing.T) {
@@ -543,5 +574,64 @@ func TestWindowUndefined(t *testing.T) {
 		if want := []trace.Value{{Type: trace.Uint64, Num: region}}; !slices.Equal(got, want) {
 			t.Errorf("from %d: %v, want %v", from, got, want)
 		}
+	}
+}
+
+// A tag is a number of 32 bits, as otf2-print shows it, of which 2³²−1 is one as well; a tag that is not known stays
+// so in an archive.
+func TestTags(t *testing.T) {
+	tags := []uint64{0, 5, 1 << 31, 1<<32 - 2, 1<<32 - 1}
+	read := func(src format.Source) (got []uint64) {
+		d, err := Format{}.Open(context.Background(), src, &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				if c.Kind() == trace.Send {
+					got = append(got, c.Op(2))
+				}
+			}
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	path := filepath.Join(t.TempDir(), "written.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(dst, Anchor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const send = 14
+	for _, tag := range tags {
+		err = errors.Join(err, w.Location(0).Write(&Event{Time: 1, Record: Record{ID: send, Values: []uint64{0, undefined32, tag, 8}}}))
+	}
+	if err := errors.Join(err, w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, uint64(len(tags)), undefined32}}), w.Close(), dst.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(format.FileSource(path)); !slices.Equal(got, tags) {
+		t.Errorf("found tags %d, expected %d", got, tags)
+	}
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	a := r.Location("a")
+	for i, tag := range append(slices.Clone(tags), trace.Undefined) {
+		r.Send(a, int64(i), a, int64(tag), 8)
+	}
+	path = filepath.Join(t.TempDir(), "tags.otf2")
+	if err := format.Save(t.Context(), path, Format{}, r); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(format.FileSource(path)); !slices.Equal(got, append(tags, trace.Undefined)) {
+		t.Errorf("found tags %d, expected %d and an unknown one", got, tags)
+	}
+	// It is there twice: otf2-print does not know which of them is not known.
+	if n := strings.Count(string(compat(t, path)), "Tag: 4294967295, "); n != 2 {
+		t.Errorf("found tag 4294967295 %d times in what otf2-print prints, expected 2", n)
 	}
 }

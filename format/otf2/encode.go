@@ -406,11 +406,12 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 		case o.how == reference && k.ops[0].how == peer && e.from == nil:
 			op = allComm // ranks need one
 		}
-		if o.how != plain {
-			most-- // which is undefined
+		undefined := o.how != plain && o.how != tag // the field can say so
+		if undefined {
+			most--
 		}
 		if op > most {
-			all = all && op == trace.Undefined && o.how != plain
+			all = all && op == trace.Undefined && undefined
 			op = undefined32
 			if o.how == plain {
 				op = 0

@@ -47,6 +47,19 @@ type EventReader struct {
 	// attributes, numbers with more bytes than they need, and fields that are not there.
 	spare        int
 	loose, short bool
+	// For reading on behind what is damaged.
+	later   bool   // the archive is of a later version of OTF2, whose records may be unknown and longer
+	fresh   bool   // the chunk in hand has had no time
+	began   uint64 // its first one
+	trusted int64  // up to where records have been found to be valid
+	budget  int64  // bytes that may still be looked at
+	scratch Record
+}
+
+// eventReader makes a reader of records of some types.
+func (a *Archive) eventReader(c *chunkReader, l *local, types []recordType, what string) *EventReader {
+	later := a.Version[0] > 3 || a.Version[0] == 3 && a.Version[1] > 1
+	return &EventReader{c: c, local: l, types: types, what: what, later: later, budget: resyncBudget*c.size + partSize}
 }
 
 // Events opens the events of a location. A [FileError] is one of the location's
@@ -64,7 +77,7 @@ func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error
 	if err != nil {
 		return nil, err
 	}
-	r := &EventReader{c: c, local: l, types: eventTypes[:], what: "an event"}
+	r := a.eventReader(c, l, eventTypes[:], "an event")
 	if !opt.RawClocks {
 		r.clock = newClock(l.clocks)
 	}
@@ -75,8 +88,8 @@ func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error
 func (r *EventReader) Close() { r.c.close() }
 
 // Next is the next event, valid until the next call; io.EOF behind the last one. After
-// a [FileError] reading goes on behind what is damaged: that is with the next chunk, if
-// there is one.
+// a [FileError] reading goes on behind what is damaged: that is where valid records follow,
+// and if there is no such place with the next chunk.
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
@@ -102,6 +115,10 @@ func (r *EventReader) Next() (*Event, error) {
 		}
 		at := c.offset()
 		switch id := b[0]; {
+		case id <= endOfFile && !r.atEnd(at, b):
+			if err := r.damaged(at, 0, c.bad(at, r.what, "record %d", id)); err != nil {
+				return nil, err
+			}
 		case id == endOfFile:
 			r.ended = true
 			return nil, io.EOF
@@ -115,18 +132,25 @@ func (r *EventReader) Next() (*Event, error) {
 			if cur.bad {
 				return nil, r.skip(c.bad(at, "a time of 8 bytes", "the end of the chunk"))
 			}
+			if !r.fresh && oddTime(t, r.time) {
+				if to := r.misread(at); to.at > 0 {
+					r.goTo(to)
+					return nil, goesOn(c.bad(at, fmt.Sprintf("a time near %d", r.time), "%d", t), to)
+				}
+				c.seek(at)
+			}
 			c.at += cur.at
-			r.time = t
+			r.setTime(t)
 		case id == attributeRecord:
 			c.at++
 			body, err := c.body()
 			if err != nil {
-				return nil, r.skip(err)
+				return nil, r.damagedList(at, 0, err)
 			}
 			cur := cursor{b: body, big: c.big}
 			if r.attributes(&cur); cur.bad {
 				e.Attributes = e.Attributes[:0]
-				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
+				return nil, r.damagedList(at, c.offset(), c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body)))
 			}
 			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
 		default:
@@ -210,6 +234,7 @@ func (r *EventReader) chunk(k int64) error {
 	if r.c.first > 0 {
 		r.number = r.c.first - 1
 	}
+	r.fresh, r.began = true, 0
 	return nil
 }
 
@@ -227,8 +252,7 @@ func (r *EventReader) skip(err error) error {
 // read reads an event.
 func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	c, e := r.c, &r.event
-	r.number++
-	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number, at
+	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number+1, at
 	t := known(r.types, id)
 	c.at++
 	if t != nil && t.bare {
@@ -238,41 +262,38 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 		}
 		cur := cursor{b: b, big: c.big}
 		f := &t.fields[0]
-		size := 8
-		if f.enc == enc32 {
-			size = 4
-		}
+		size := t.size()
 		v := cur.compressed(size)
 		if cur.bad {
-			return nil, r.skip(c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
+			return nil, r.damaged(at, 0, c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
 		}
 		c.at += cur.at
 		r.loose = r.loose || cur.loose
 		e.Values, e.Texts = append(e.Values[:0], r.mapped(f.table, v)), nil
-		return e, nil
+		return r.deliver(t)
 	}
 	body, err := c.body()
 	if err != nil && id < firstEvent {
 		err = c.bad(at, r.what, "record %d", id)
 	}
 	if err != nil {
-		return nil, r.skip(err)
+		return nil, r.damaged(at, 0, err)
 	}
 	if t == nil {
 		e.Values = e.Values[:0]
-		return e, nil
+		return r.deliver(nil)
 	}
 	cur := cursor{b: body, big: c.big}
 	if cur.record(t, &e.Record); cur.bad {
-		return nil, c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body))
+		return nil, r.damaged(at, c.offset(), c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body)))
 	}
-	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.short
+	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.missing > 0
 	r.globalize(t)
 	if id == bufferFlush {
 		// It may move the clock on, as in OTF2's own library.
 		e.Values[0] = r.clock.correct(e.Values[0])
 	}
-	return e, nil
+	return r.deliver(t)
 }
 
 // mapped is the archive's reference for the location's own.

@@ -11,7 +11,7 @@ const (
 	reference     // the index of what a field refers to
 	peer          // the location that a rank is in the communicator of another field
 	target        // the same in the communicator of a window
-	tag           // all ones are −1
+	tag           // a number; one that is not known is written as all ones, which is a tag as well
 	root          // all ones are none
 	optional      // all ones are undefined
 )

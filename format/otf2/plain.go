@@ -133,7 +133,7 @@ func (x *locationReader) plain(id uint8, v *plainValues, now int64) bool {
 				b.Op = b.Op[:n]
 				return false
 			}
-		case tag, root, optional:
+		case root, optional:
 			if value == undefined32 {
 				value = trace.Undefined
 			}

@@ -20,7 +20,7 @@ func (a *Archive) Snapshots(location uint64) (*SnapshotReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SnapshotReader{EventReader{c: c, local: &local{}, types: snapshotTypes[:], what: "a record of a snapshot"}}, nil
+	return &SnapshotReader{*a.eventReader(c, &local{}, snapshotTypes[:], "a record of a snapshot")}, nil
 }
 
 // Close frees the file.

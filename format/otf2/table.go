@@ -180,6 +180,8 @@ type recordType struct {
 	// repetitions have it in print.go.
 	text string
 	bare bool // it has no length: there is one field
+	// added is how many of the last fields later versions have put there.
+	added int
 	// event is the id of the event that a record of a snapshot repeats, 0 for none.
 	event uint8
 }
@@ -202,6 +204,14 @@ func known(types []recordType, id uint8) *recordType {
 		return &types[id]
 	}
 	return nil
+}
+
+// size is how many bytes the number of a record without a length has at most.
+func (t *recordType) size() int {
+	if t.fields[0].enc == enc32 {
+		return 4
+	}
+	return 8
 }
 
 // eventTypes are the events, by their ids (docs/formats/otf2.md, "Event records").
@@ -343,30 +353,30 @@ const (
 // definitionTypes are the global definitions, by their ids
 // (docs/formats/otf2.md, "Definitions").
 var definitionTypes = [...]recordType{
-	5:  {name: "ClockProperties", word: "CLOCK_PROPERTIES", fields: []field{number64("resolution"), number64("offset"), number64("length"), number64("realtime").since(undefined64)}},
+	5:  {name: "ClockProperties", added: 1, word: "CLOCK_PROPERTIES", fields: []field{number64("resolution"), number64("offset"), number64("length"), number64("realtime").since(undefined64)}},
 	6:  {name: "Paradigm", word: "PARADIGM", fields: []field{enum("paradigm", paradigms), ref("name", Strings), enum("class", paradigmClasses)}},
 	7:  {name: "ParadigmProperty", word: "PARADIGM_PROPERTY", fields: []field{paradigm("paradigm"), enum("property", paradigmProps), enum("type", typeNames), typed("value", 2)}},
 	8:  {name: "IoParadigm", word: "IO_PARADIGM", fields: []field{count8("self"), ref("identification", Strings), ref("name", Strings), enum("class", ioClasses), flags("flags", ioFlags), count8("properties")}, each: []field{enum("property", ioProps), enum("type", typeNames), typed("value", -1)}},
 	10: {name: "String", word: "STRING", fields: []field{number("self"), literal("string")}},
-	11: {name: "Attribute", word: "ATTRIBUTE", text: "Name: %1, Description: %3, Type: %2", fields: []field{number("self"), ref("name", Strings), enum("type", typeNames), ref("description", Strings)}},
+	11: {name: "Attribute", added: 1, word: "ATTRIBUTE", text: "Name: %1, Description: %3, Type: %2", fields: []field{number("self"), ref("name", Strings), enum("type", typeNames), ref("description", Strings)}},
 	12: {name: "SystemTreeNode", word: "SYSTEM_TREE_NODE", text: "Name: %1, Class: %2, Parent: %3", fields: []field{number("self"), ref("name", Strings), ref("class", Strings), ref("parent", SystemTreeNodes)}},
-	13: {name: "LocationGroup", word: "LOCATION_GROUP", text: "Name: %1, Type: %2, Parent: %3, Creator: %4", fields: []field{number("self"), ref("name", Strings), enum("type", locationGroupKind), ref("parent", SystemTreeNodes), ref("creator", LocationGroups)}},
+	13: {name: "LocationGroup", added: 1, word: "LOCATION_GROUP", text: "Name: %1, Type: %2, Parent: %3, Creator: %4", fields: []field{number("self"), ref("name", Strings), enum("type", locationGroupKind), ref("parent", SystemTreeNodes), ref("creator", LocationGroups)}},
 	14: {name: "Location", word: "LOCATION", text: "Name: %1, Type: %2, # Events: %3, Group: %4", fields: []field{number64("self"), ref("name", Strings), enum("type", locationKinds), number64("events"), ref("group", LocationGroups)}},
-	15: {name: "Region", word: "REGION", text: "Name: %1 (Aka. %7), Descr.: %2, Role: %8, Paradigm: %9, Flags: %10, File: %4, Begin: %5, End: %6", fields: []field{number("self"), ref("name", Strings), ref("description", Strings), count8("type"), ref("file", Strings), number("begin"), number("end"), ref("canonicalName", Strings), enum("role", regionRoles), paradigm("paradigm"), flags("flags", regionFlags)}},
+	15: {name: "Region", added: 4, word: "REGION", text: "Name: %1 (Aka. %7), Descr.: %2, Role: %8, Paradigm: %9, Flags: %10, File: %4, Begin: %5, End: %6", fields: []field{number("self"), ref("name", Strings), ref("description", Strings), count8("type"), ref("file", Strings), number("begin"), number("end"), ref("canonicalName", Strings), enum("role", regionRoles), paradigm("paradigm"), flags("flags", regionFlags)}},
 	16: {name: "Callsite", word: "CALLSITE", text: "File: %1, Line Number: %2, Entered Region: %3, Left Region: %4", fields: []field{number("self"), ref("file", Strings), number("line"), ref("entered", Regions), ref("left", Regions)}},
 	17: {name: "Callpath", word: "CALLPATH", text: "Parent: %1, Region: %2", fields: []field{number("self"), ref("parent", Callpaths), ref("region", Regions)}},
-	18: {name: "Group", word: "GROUP", fields: []field{number("self"), ref("name", Strings), count8("oldType"), count("members")}, each: []field{number64("member")}, after: []field{enum("type", groupTypes), paradigm("paradigm"), flags("flags", groupFlags)}},
+	18: {name: "Group", added: 3, word: "GROUP", fields: []field{number("self"), ref("name", Strings), count8("oldType"), count("members")}, each: []field{number64("member")}, after: []field{enum("type", groupTypes), paradigm("paradigm"), flags("flags", groupFlags)}},
 	19: {name: "MetricMember", word: "METRIC_MEMBER", text: "Name: %1, Descr.: %2, Type: %3, Mode: %4, Value Type: %5, Base: %6, Exponent: %7, Unit: %8", fields: []field{number("self"), ref("name", Strings), ref("description", Strings), enum("type", metricTypes), enum("mode", metricModes), count8("valueType").as(showType), enum("base", bases), signed("exponent"), ref("unit", Strings)}},
-	20: {name: "MetricClass", word: "METRIC_CLASS", fields: []field{number("self"), count8("members")}, each: []field{ref("member", MetricMembers)}, after: []field{enum("occurrence", occurrences), enum("recorderKind", recorderKinds)}},
+	20: {name: "MetricClass", added: 1, word: "METRIC_CLASS", fields: []field{number("self"), count8("members")}, each: []field{ref("member", MetricMembers)}, after: []field{enum("occurrence", occurrences), enum("recorderKind", recorderKinds)}},
 	21: {name: "MetricInstance", word: "METRIC_INSTANCE", text: "Class: %1, Recorder: %2, Scope: %3 %4", fields: []field{number("self"), ref("class", Metrics), ref64("recorder", Locations), enum("scopeKind", metricScopes), field{name: "scope", enc: enc64, show: showScope, other: 3, table: noTable}}},
-	22: {name: "Comm", word: "COMM", text: "Name: %1, Group: %2, Parent: %3, Flags: %4", fields: []field{number("self"), ref("name", Strings), ref("group", Groups), ref("parent", Comms), flags("flags", createDestroy)}},
+	22: {name: "Comm", added: 1, word: "COMM", text: "Name: %1, Group: %2, Parent: %3, Flags: %4", fields: []field{number("self"), ref("name", Strings), ref("group", Groups), ref("parent", Comms), flags("flags", createDestroy)}},
 	23: {name: "Parameter", word: "PARAMETER", text: "Name: %1, Type: %2", fields: []field{number("self"), ref("name", Strings), enum("type", parameterTypes)}},
-	24: {name: "RmaWin", word: "RMA_WIN", text: "Name: %1, Communicator: %2, Flags: %3", fields: []field{number("self"), ref("name", Strings), ref("communicator", Comms), flags("flags", createDestroy)}},
+	24: {name: "RmaWin", added: 1, word: "RMA_WIN", text: "Name: %1, Communicator: %2, Flags: %3", fields: []field{number("self"), ref("name", Strings), ref("communicator", Comms), flags("flags", createDestroy)}},
 	25: {name: "MetricClassRecorder", word: "METRIC_CLASS_RECORDER", text: "Class: %0, Recorder: %1", fields: []field{ref("metric", Metrics), ref64("recorder", Locations)}},
-	26: {name: "SystemTreeNodeProperty", word: "SYSTEM_TREE_NODE_PROPERTY", text: "System Tree Node: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref("node", SystemTreeNodes), ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
+	26: {name: "SystemTreeNodeProperty", added: 2, word: "SYSTEM_TREE_NODE_PROPERTY", text: "System Tree Node: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref("node", SystemTreeNodes), ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
 	27: {name: "SystemTreeNodeDomain", word: "SYSTEM_TREE_NODE_DOMAIN", text: "System Tree Node: %0, Domain: %1", fields: []field{ref("node", SystemTreeNodes), enum("domain", treeDomains)}},
-	28: {name: "LocationGroupProperty", word: "LOCATION_GROUP_PROPERTY", text: "Location Group: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref("group", LocationGroups), ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
-	29: {name: "LocationProperty", word: "LOCATION_PROPERTY", text: "Location: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref64("location", Locations), ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
+	28: {name: "LocationGroupProperty", added: 2, word: "LOCATION_GROUP_PROPERTY", text: "Location Group: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref("group", LocationGroups), ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
+	29: {name: "LocationProperty", added: 2, word: "LOCATION_PROPERTY", text: "Location: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref64("location", Locations), ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
 	30: {name: "CartDimension", word: "CART_DIMENSION", text: "Name: %1, Size: %2, Periodicity: %3", fields: []field{number("self"), ref("name", Strings), number("size"), enum("periodic", booleans)}},
 	31: {name: "CartTopology", word: "CART_TOPOLOGY", fields: []field{number("self"), ref("name", Strings), ref("communicator", Comms), count8("dimensions")}, each: []field{ref("dimension", CartDimensions)}},
 	32: {name: "CartCoordinate", word: "CART_COORDINATE", fields: []field{ref("topology", CartTopologies), rank("rank", showTopoRank, 0), count8("dimensions")}, each: []field{number("coordinate")}},

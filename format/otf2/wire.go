@@ -23,9 +23,10 @@ type cursor struct {
 	at  int
 	big bool // the byte order
 	bad bool
-	// loose is that a number has more bytes than it needs, short that a record ends
-	// before its last fields.
-	loose, short bool
+	// loose is that a number has more bytes than it needs, missing how many of its last fields
+	// a record ends before.
+	loose   bool
+	missing int
 }
 
 func (c *cursor) fail() uint64 {
@@ -157,6 +158,19 @@ func (c *cursor) typed(typ uint64) uint64 {
 	return c.compressed(8)
 }
 
+// attributes goes past the bytes of a list of attributes.
+func (c *cursor) attributes() {
+	n := c.compressed(4)
+	if n > uint64(len(c.b)-c.at)/2 {
+		c.fail()
+		return
+	}
+	for range n {
+		c.compressed(4)
+		c.typed(c.byte())
+	}
+}
+
 // record reads the values of a record of a type into r, whose memory is used again. What
 // an old file ends before has the value that its field says.
 func (c *cursor) record(t *recordType, r *Record) {
@@ -180,10 +194,10 @@ func (c *cursor) fields(l []field, r *Record) {
 	first := len(r.Values)
 	for i := range l {
 		f := &l[i]
-		if c.at == len(c.b) && i > 0 && f.enc != encText && !c.bad {
+		if c.at == len(c.b) && len(r.Values) > 0 && f.enc != encText && !c.bad {
 			// Later versions have put fields at the end.
 			r.Values = append(r.Values, f.none)
-			c.short = true
+			c.missing++
 			continue
 		}
 		v := uint64(0)
