@@ -41,7 +41,8 @@ type app struct {
 	progress   bool
 	incomplete bool          // a file of a trace is missing
 	force      bool          // files that weft did not write may be replaced
-	read       []os.FileInfo // the traces that the command reads
+	read       []readFile    // what the command reads
+	outputs    []string      // the names of what it writes
 	written    *written.List // the files that weft wrote
 }
 
@@ -149,7 +150,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		a.readsFlags(c.Flags())
 		if a.workers < 1 {
 			return usageError("--jobs %d: expected at least 1", a.workers)
 		}

@@ -133,6 +133,7 @@ has written.`,
 	f.IntVar(&p.scale, "scale", 1, "pixels drawn for one in a PNG, for high resolution")
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = inCache
+	readsFile(f, "index")
 	a.forceFlag(c)
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -696,15 +695,25 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 			if names != "" {
 				how.Replaced = func(name, by string) { table = append(table, []string{by, name}) }
 			}
-			err = a.changeOne(c, args, &x, func(ctx context.Context, d format.Events) (format.Events, error) {
-				return transform.Anonymize(d, how), nil
+			var out *format.Output
+			err = a.changeOne(c, args, &x, func(_ context.Context, d format.Events) (format.Events, error) {
+				var err error
+				if names != "" {
+					out, err = a.createOutput(names) // before the trace appears, if that must not be
+				}
+				return transform.Anonymize(d, how), err
 			})
-			if err != nil || names == "" {
+			if out == nil {
 				return err
 			}
-			return a.writeFile(names, func(w io.Writer) error {
-				return csv.NewWriter(w).WriteAll(append([][]string{{"written", "name"}}, table...))
-			})
+			defer out.Abort()
+			if err == nil {
+				err = csv.NewWriter(out).WriteAll(append([][]string{{"written", "name"}}, table...))
+			}
+			if err != nil {
+				return err
+			}
+			return out.Commit()
 		},
 	}
 	x.flags(c.Flags())
