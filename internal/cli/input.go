@@ -710,6 +710,9 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 	a.outputs = append(a.outputs, path)
 	out.Guard(a.replaceable)
 	out.AtEnd(func() {
+		if out.Names() == nil { // another may take the name
+			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == path })
+		}
 		a.written.Add(out.Names())
 		for _, name := range out.Names() {
 			a.read = append(a.read, readFile{path: name, what: "a file of another output"})

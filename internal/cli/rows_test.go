@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
@@ -82,6 +83,78 @@ func TestOneNameOneRow(t *testing.T) {
 		if n := strings.Count(table, "MPI_Recv"); n != want || by == "region" && !strings.Contains(table, "251.962 ms") {
 			t.Errorf("report --by %s: found MPI_Recv %d times in %s, expected %d", by, n, fmt.Sprintf("%.3000s", table), want)
 		}
+	}
+}
+
+// Three functions are called work: their places tell them apart wherever they are listed.
+func TestPlacesApart(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	rank := r.Location("rank")
+	for i, line := range []int64{0, 3, 9, 3} {
+		work := r.Region("work")
+		if i > 0 {
+			work = r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "work", File: "a.c", Line: line})
+		}
+		r.Enter(rank, int64(10*i), work)
+		r.Leave(rank, int64(10*i+5), work)
+	}
+	path := filepath.Join(t.TempDir(), "work.otf2")
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := otf2.Format{}.Create(out, &format.WriteOptions{})
+	if err == nil {
+		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"profile"}, {"profile", "--csv"}, {"profile", "--by", "location"},
+		{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"}, {"info"}, {"report", "-o", "-"},
+		{"structure"}} {
+		_, text, errs := runWeft(t, append(args, path)...)
+		for _, want := range []string{"work (no place)", "work (a.c:3)", "work (a.c:9)"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: found no %q in %s%s", args, want, text, errs)
+			}
+		}
+	}
+}
+
+// The calls of MPI_Send are one in the figures of weft structure, as in those of weft profile, whose mean has the same
+// digits; Working is what it does: one process begins with a send, three with a receive.
+func TestStructureByName(t *testing.T) {
+	_, text, _ := runWeft(t, "structure", realTraces["ring"])
+	_, table, _ := runWeft(t, "profile", realTraces["ring"])
+	find := func(text, name string) []string {
+		for line := range strings.Lines(text) {
+			if f := strings.Fields(line); len(f) > 0 && f[0] == name {
+				return f
+			}
+		}
+		t.Fatalf("found no %s in %s", name, text)
+		return nil
+	}
+	// NAME COUNT MEAN, and NAME GROUP COUNT EXCLUSIVE % INCLUSIVE MIN MEAN
+	send, row := find(text, "MPI_Send"), find(table, "MPI_Send")
+	if send[1] != "80" || row[2] != "80" || send[2] != row[10] {
+		t.Errorf("found %v, expected 80 calls and the mean of %v", send, row)
+	}
+	for _, want := range []string{"\nWorking    ", "P#1T#0, P#2T#0, P#3T#0: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in %s", want, text)
+		}
+	}
+	_, text, _ = runWeft(t, "structure", "--by", "definition", realTraces["ring"])
+	if send := find(text, "MPI_Send"); send[1] != "(2)" || send[2] != "20" {
+		t.Errorf("--by definition: found %v, expected MPI_Send (2) of 20 calls", send)
+	}
+	if code, _, _ := runWeft(t, "structure", "--by", "location", realTraces["ring"]); code != exitUsage {
+		t.Errorf("--by location: found exit code %d, expected %d", code, exitUsage)
 	}
 }
 
