@@ -27,6 +27,9 @@ import (
 // raster), those of an SVG the same boxes.
 type Sheet struct {
 	Index *index.Index
+	// Colors is the index of all of the trace if Index has a part of its events, so that names have the same colours in
+	// all pictures of it; nil is Index.
+	Colors *index.Index
 	// From and To bound the window, To exclusive; if To is not behind From it is all of
 	// the trace.
 	From, To int64
@@ -161,9 +164,7 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 		l.from-- // the last moment that there is
 	}
 	l.all = s.Index.Tracks()
-	of, err := RegionColors(s.Index.Regions(), l.all, func(tracks []int) ([][]index.Sum, error) {
-		return s.Index.Profiles(ctx, tracks, first, behind(last))
-	})
+	of, err := Colors(ctx, s.Index, cmp.Or(s.Colors, s.Index))
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 				return err
 			}
 		}
-		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+		return a.drawIndex(ctx, x, x, filepath.Base(path), out, s, p)
 	}
 	if from == inCache {
 		in := &input{}
@@ -204,22 +204,22 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 	if err != nil {
 		return err
 	}
-	e := in.Events
+	e, part := in.Events, false
 	w := transform.Wanted{Kind: sel.Kind, Region: sel.Region}
 	if !p.messages {
 		w.NotKind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 	}
 	if w.Kind != nil || w.NotKind != nil || w.Region != nil {
-		e = transform.Filter(e, w)
+		e, part = transform.Filter(e, w), true
 	}
 	if !p.links {
 		e = withoutLinks{e}
 	}
 	switch {
 	case p.rows == rowsByResource:
-		e = transform.ByResource(e)
+		e, part = transform.ByResource(e), true
 	case p.byAttribute():
-		e = transform.ByAttribute(e, p.rows)
+		e, part = transform.ByAttribute(e, p.rows), true
 	}
 	opt := index.Options{Workers: a.workers}
 	if p.color != colorByRegion {
@@ -235,7 +235,23 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 			return err
 		}
 	}
-	return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p)
+	colors := x
+	if part && !fewNames(x, p) {
+		if colors, err = index.Temporary(ctx, in.Events, opt); err != nil {
+			return err
+		}
+		defer colors.Close()
+	}
+	return a.drawIndex(ctx, x, colors, filepath.Base(in.src.Path), out, s, p)
+}
+
+// fewNames reports whether each name of a trace has a colour of its own, which does not depend on the events then.
+func fewNames(x *index.Index, p *plotting) bool {
+	names := map[string]bool{}
+	for _, r := range x.Regions() {
+		names[r.Name] = true
+	}
+	return p.color == colorByRegion && len(names) <= len(draw.Palette(false))
 }
 
 // checkRows refuses an attribute that no event has.
@@ -284,13 +300,13 @@ func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, beg
 	return e.Events.ScanParallel(ctx, sel, begin)
 }
 
-// drawIndex draws what the flags choose of an index.
-func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s *selecting, p *plotting) error {
+// drawIndex draws what the flags choose of an index, in the colours of that of the whole trace.
+func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out string, s *selecting, p *plotting) error {
 	kind, err := p.kind(out)
 	if err != nil {
 		return err
 	}
-	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths,
+	sheet := draw.Sheet{Index: x, Colors: colors, MaxRows: p.maxRows, MaxDepth: mostDepths,
 		Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -86,19 +87,9 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// Three functions are called work: their places tell them apart wherever they are listed.
-func TestPlacesApart(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
-	rank := r.Location("rank")
-	for i, line := range []int64{0, 3, 9, 3} {
-		work := r.Region("work")
-		if i > 0 {
-			work = r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "work", File: "a.c", Line: line})
-		}
-		r.Enter(rank, int64(10*i), work)
-		r.Leave(rank, int64(10*i+5), work)
-	}
-	path := filepath.Join(t.TempDir(), "work.otf2")
+// writeRecorded writes what was recorded as an archive of OTF2.
+func writeRecorded(t *testing.T, r *trace.Recorder, path string) {
+	t.Helper()
 	out, err := format.CreateFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +104,22 @@ func TestPlacesApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Three functions are called work: their places tell them apart wherever they are listed.
+func TestPlacesApart(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	rank := r.Location("rank")
+	for i, line := range []int64{0, 3, 9, 3} {
+		work := r.Region("work")
+		if i > 0 {
+			work = r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "work", File: "a.c", Line: line})
+		}
+		r.Enter(rank, int64(10*i), work)
+		r.Leave(rank, int64(10*i+5), work)
+	}
+	path := filepath.Join(t.TempDir(), "work.otf2")
+	writeRecorded(t, r, path)
 	for _, args := range [][]string{{"profile"}, {"profile", "--csv"}, {"profile", "--by", "location"},
 		{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"}, {"info"}, {"report", "-o", "-"},
 		{"structure"}} {
@@ -223,5 +230,58 @@ func TestRowsOfIndex(t *testing.T) {
 	}
 	if code, _, errs := runWeft(t, "plot", "--index="+path, "-o", "-", "x.etf"); code != 0 {
 		t.Error(errs)
+	}
+}
+
+// A name has the same colour in all pictures of a trace of more names than there are colours, whatever is drawn of it.
+func TestColorsOfParts(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	at := int64(0)
+	for n, rank := range []string{"a", "b"} {
+		loc := r.Location(rank)
+		for i := range 24 {
+			length := 10 + int64((i*7+n*5)%24)
+			x := r.Region(fmt.Sprint("f", i))
+			r.Enter(loc, at, x)
+			r.Leave(loc, at+length, x)
+			at += length
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.otf2")
+	writeRecorded(t, r, path)
+	entry := regexp.MustCompile(`<rect [^>]*height="12" fill="(#\w+)"/>\n<text [^>]*>(f\d+)<`)
+	legends := map[string]map[string]string{} // of commands
+	for _, c := range []string{"plot", "plot --index", "plot --region f?", "plot --region f1?,f20", "plot --kind enter,leave",
+		"plot --location a", "plot --window 20%..60%", "plot --rows resource", "report", "report --region f1?,f5,f6,f7", "report --region f?"} {
+		args := append(strings.Fields(c), "-o", "-", path)
+		code, out, errs := runWeft(t, args...)
+		if code != 0 {
+			t.Fatal(c, errs)
+		}
+		legends[c] = map[string]string{}
+		for _, m := range entry.FindAllStringSubmatch(out, -1) {
+			if _, ok := legends[c][m[2]]; !ok { // the report has a second picture, for dark paper
+				legends[c][m[2]] = m[1]
+			}
+		}
+		if len(legends[c]) < 8 {
+			t.Errorf("%s: found %d names in the legend", c, len(legends[c]))
+		}
+	}
+	whole := legends["plot"]
+	for c, legend := range legends {
+		same := 0
+		for name, color := range legend {
+			if w, ok := whole[name]; ok {
+				same++
+				if w != color {
+					t.Errorf("%s: found %s in %s, expected %s", c, name, color, w)
+				}
+			}
+		}
+		if same == 0 {
+			t.Errorf("%s: found none of the names of the whole picture", c)
+		}
 	}
 }
