@@ -36,6 +36,7 @@ type plotting struct {
 	rows, color     string
 	maxRows         int
 	links, messages bool
+	spans           draw.Spans
 }
 
 // The rows and colours that are no attributes.
@@ -215,11 +216,12 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 	if !p.links {
 		e = withoutLinks{e}
 	}
+	moved := &visitsAndClaims{Events: e}
 	switch {
 	case p.rows == rowsByResource:
 		e, part = transform.ByResource(e), true
 	case p.byAttribute():
-		e, part = transform.ByAttribute(e, p.rows), true
+		e, part = transform.ByAttribute(moved, p.rows), true
 	}
 	opt := index.Options{Workers: a.workers}
 	if p.color != colorByRegion {
@@ -234,6 +236,7 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 		if err := checkRows(x, in.Defs(), p.rows); err != nil {
 			return err
 		}
+		p.spans = moved.kind()
 	}
 	colors := x
 	if part && !fewNames(x, p) {
@@ -300,13 +303,42 @@ func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, beg
 	return e.Events.ScanParallel(ctx, sel, begin)
 }
 
+// visitsAndClaims are events of which it is noted whether there are visits and claims among them, when they are
+// scanned in the order of time.
+type visitsAndClaims struct {
+	format.Events
+	visits, claims bool
+}
+
+// Scan notes what there is.
+func (e *visitsAndClaims) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return e.Events.Scan(ctx, sel, order, format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			e.visits = e.visits || slices.Contains(b.Kind, trace.Enter)
+			e.claims = e.claims || slices.Contains(b.Kind, trace.ClaimBegin)
+			return sink.Batch(b)
+		},
+		OnLinks: sink.Links,
+	})
+}
+
+func (e *visitsAndClaims) kind() draw.Spans {
+	switch {
+	case !e.visits:
+		return draw.OfClaims
+	case e.claims:
+		return draw.OfBoth
+	}
+	return draw.OfVisits
+}
+
 // drawIndex draws what the flags choose of an index, in the colours of that of the whole trace.
 func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out string, s *selecting, p *plotting) error {
 	kind, err := p.kind(out)
 	if err != nil {
 		return err
 	}
-	sheet := draw.Sheet{Index: x, Colors: colors, MaxRows: p.maxRows, MaxDepth: mostDepths,
+	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, MaxRows: p.maxRows, MaxDepth: mostDepths,
 		Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows

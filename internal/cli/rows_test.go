@@ -168,23 +168,43 @@ func TestStructureByName(t *testing.T) {
 // The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a
 // barrier is a span of all of its processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
-	for name, want := range map[string][]string{
-		realTraces["ring"]: {">251.962 ms exclusive<", ">484.692 ms of operations<"},
-		realTraces["etf"]:  {" of claims<"},
+	// One claim and one visit of x, with 5 and 7 ms, and one visit of y without length.
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, x, y, cpu := r.Location("a"), r.Region("x"), r.Region("y"), uint64(r.Resource("cpu", 1, ""))
+	r.Event(loc, 0, trace.ClaimBegin, x, []uint64{1, cpu, 0, 0})
+	r.Event(loc, 5, trace.ClaimEnd, x, []uint64{1, cpu})
+	r.Enter(loc, 10, x, trace.Attr{Key: "length", Value: trace.IntValue(1)})
+	r.Leave(loc, 17, x)
+	r.Enter(loc, 18, y)
+	r.Leave(loc, 18, y)
+	both := filepath.Join(t.TempDir(), "both.otf2")
+	writeRecorded(t, r, both)
+	ring8 := "../../format/picl/testdata/ok/conceptual-ring8.trf"
+	for _, c := range []struct {
+		name, rows string
+		want, not  []string
+	}{
+		{realTraces["ring"], "location", []string{">251.962 ms exclusive<", ">484.692 ms of operations<"}, nil},
+		{realTraces["etf"], "location", []string{" of claims<"}, nil},
 		// Of Z there is one claim, of no length.
-		"../../format/etf/testdata/ok/feature-coverage.etf": {">6 ms of claims<", ">1 claim<"},
+		{"../../format/etf/testdata/ok/feature-coverage.etf", "location", []string{">6 ms of claims<", ">1 claim<"}, nil},
+		{"../../format/etf/testdata/ok/feature-coverage.etf", "name", []string{" of claims<"}, []string{"visit", "inclusive"}},
+		// weft profile has 8 visits of "tracing" with 2.44 ms, and 32 of send0 without any.
+		{ring8, "length", []string{">2.44 ms inclusive<", ">32 visits<"}, []string{"claim"}},
+		{both, "length", []string{">12 ms inclusive, or of claims<", ">1 visit or claim<"}, nil},
 	} {
-		out := filepath.Join(t.TempDir(), "x.svg")
-		if code, _, errs := runWeft(t, "plot", "-o", out, name); code != 0 {
-			t.Fatal(errs)
+		code, out, errs := runWeft(t, "plot", "--rows", c.rows, "-o", "-", c.name)
+		if code != 0 {
+			t.Error(errs)
 		}
-		b, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
+		for _, w := range c.want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%s by %s: found no %q in the picture", c.name, c.rows, w)
+			}
 		}
-		for _, w := range want {
-			if !strings.Contains(string(b), w) {
-				t.Errorf("%s: found no %q in the picture", name, w)
+		for _, w := range c.not {
+			if strings.Contains(out, w) {
+				t.Errorf("%s by %s: found %q in the picture", c.name, c.rows, w)
 			}
 		}
 	}
