@@ -262,7 +262,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	moved := 0 // tracks of values, and of events without
 	for _, t := range x.Tracks() {
 		switch {
-		case t.Kind == index.CounterTrack:
+		case t.Sort != string(trace.ValueLocation): // what has counters stays
 		case !transform.SharedRow(t.Name):
 			return nil
 		default:

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
@@ -41,9 +42,21 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
 				filtered := s.any() || limit > 0 || tool.any()
-				if asJSON || raw && filtered || len(s.regions) > 0 || raw && compat || r.correction != "" {
-					return usageError("%s prints records as they are; it takes %s", flag,
-						map[bool]string{true: "no filters", false: "no --region"}[raw])
+				takes := ""
+				switch {
+				case raw && compat:
+					takes = "no --compat"
+				case asJSON:
+					takes = "no --json"
+				case r.correction != "":
+					takes = "no --clock-correction"
+				case raw && filtered:
+					takes = "no filters"
+				case len(s.regions) > 0:
+					takes = "no --region"
+				}
+				if takes != "" {
+					return usageError("%s prints records as they are; it takes %s", flag, takes)
 				}
 				own, err := tool.tool()
 				if err != nil {
@@ -57,7 +70,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 				if raw {
 					err = in.format.Raw(ctx, in.src, in.opt, a.out)
 				} else {
-					err = a.printCompat(ctx, in, &s, format.Printing{Limit: limit, Tool: own})
+					err = a.printCompat(ctx, in, &s, format.Printing{Limit: limit, Tool: own}, r.quiet || tool.omit[otf.Events])
 				}
 				if errors.Is(err, format.ErrUnsupported) && own != nil {
 					return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
@@ -94,7 +107,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			in.bar.done()
 			a.tell(in, r.quiet)
 			if err == nil && !p.found && !r.quiet {
-				printf(a.err, "%s: found no event to print\n", in.src.Path)
+				a.tellNoEvent(in)
 			}
 			return err
 		},
@@ -110,8 +123,12 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 	return c
 }
 
-// printCompat prints the text of the format's own tool, of which p says more than s.
-func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format.Printing) error {
+// tellNoEvent says that no event was found.
+func (a *app) tellNoEvent(in *input) { printf(a.err, "%s: found no event to print\n", in.src.Path) }
+
+// printCompat prints the text of the format's own tool, of which p says more than s; and unless quiet, whether it has
+// no event.
+func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format.Printing, quiet bool) error {
 	p.Selection = trace.Everything()
 	if s.any() {
 		// What is wrong with the trace is reported by the printing.
@@ -124,7 +141,31 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 		}
 		p.File = in.file
 	}
-	return in.format.Compat(ctx, in.src, in.opt, p, a.out)
+	if err := in.format.Compat(ctx, in.src, in.opt, p, a.out); err != nil || quiet || !s.any() {
+		return err
+	}
+	err := in.Prepare(ctx)
+	if err != nil {
+		return err
+	}
+	err = in.Scan(ctx, p.Selection, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if b.Len() > 0 {
+			return errEnough
+		}
+		return nil
+	}, OnLinks: func(l []trace.Link) error {
+		if len(l) > 0 {
+			return errEnough
+		}
+		return nil
+	}})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	if err == nil {
+		a.tellNoEvent(in)
+	}
+	return err
 }
 
 var errEnough = errors.New("enough")
