@@ -279,6 +279,15 @@ func (n Node) MarshalJSON() ([]byte, error) {
 	return json.Marshal(x)
 }
 
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Node) UnmarshalJSON(text []byte) error {
+	type fields Node
+	x := fields{Parent: -1} // which null leaves
+	err := json.Unmarshal(text, &x)
+	*n = Node(x)
+	return err
+}
+
 // Result is the tree as a list: each path comes before those inside of it, and of those
 // beside each other the ones with more inclusive time come first, then in the order of the
 // definitions. Paths without a visit in the window are left out, unless one inside of them has some.

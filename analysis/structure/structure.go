@@ -4,8 +4,8 @@
 // A call is what lies between an enter and its leave, with both; a leave closes the
 // latest open enter of the same region, and what was entered since. Events are the same
 // if kind and region (or what else they refer to) are: operands and attributes do not
-// count. Regions are the same that are one row ([trace.Rows]). What comes twice in a row or more is a loop. Sequences that say the same are one,
-// also at different locations, and so are locations.
+// count. Regions are the same that are one row ([trace.Rows]). What comes twice in a row or more
+// is a loop. Sequences that say the same are one, also at different locations, and so are locations.
 //
 // A part needs the order of each location only. Its memory is that of the sequences
 // found, 150 bytes each and 4 for each of their steps, which is little for programs that
@@ -264,7 +264,8 @@ type Result struct {
 // Result is the structure of what the part has seen, which gets no more events.
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
-	m := merger{p: p, r: r, names: p.defs.FullNames(), regions: p.defs.RegionNames(p.rows), known: map[string]int{}, shapes: map[string]int{}}
+	m := merger{p: p, r: r, names: p.defs.FullNames(), regions: p.defs.RegionNames(p.rows),
+		known: map[string]int{}, shapes: map[string]int{}}
 	total := trace.Ticks{}
 	for i, l := range p.locations {
 		if l == nil {

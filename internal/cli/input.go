@@ -413,6 +413,11 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
 	s.placeFlags(f)
+	s.regionFlag(f)
+}
+
+// regionFlag is the one that chooses regions.
+func (s *selecting) regionFlag(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.regions, "region", nil,
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
@@ -512,6 +517,11 @@ func (s *selecting) timeFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
 		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	s.windowFlag(f)
+}
+
+// windowFlag is the one that chooses both ends of times.
+func (s *selecting) windowFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 }
 
