@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -141,8 +143,15 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 		}
 		p.File = in.file
 	}
-	if err := in.format.Compat(ctx, in.src, in.opt, p, a.out); err != nil || quiet || !s.any() {
+	out := &recordWriter{w: a.out}
+	if err := in.format.Compat(ctx, in.src, in.opt, p, out); err != nil || quiet {
 		return err
+	}
+	if !s.any() {
+		if p.Tool != nil && !out.found {
+			printf(a.err, "%s: found no record to print\n", in.src.Path)
+		}
+		return nil
 	}
 	err := in.Prepare(ctx)
 	if err != nil {
@@ -166,6 +175,22 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 		a.tellNoEvent(in)
 	}
 	return err
+}
+
+// recordWriter notes whether a text of otfprint has a record, which begins with its number.
+type recordWriter struct {
+	w     io.Writer
+	found bool
+	last  byte // that was written
+}
+
+// Write writes a part of the text.
+func (r *recordWriter) Write(text []byte) (int, error) {
+	if len(text) > 0 && !r.found {
+		r.found = bytes.Contains(text, []byte("(#")) || r.last == '(' && text[0] == '#'
+		r.last = text[len(text)-1]
+	}
+	return r.w.Write(text)
 }
 
 var errEnough = errors.New("enough")
