@@ -17,6 +17,7 @@ package calltree
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -242,7 +243,7 @@ func (v Visit) before(o Visit) bool {
 
 // Node is a call path: a region in the path that is its parent. Times are ticks.
 type Node struct {
-	// Parent is the index of the path around it in the list, -1 for none.
+	// Parent is the index of the path around it in the list, -1 for none, null in JSON.
 	Parent int `json:"parent"`
 	// Depth is how many regions are around it.
 	Depth int `json:"depth"`
@@ -263,6 +264,28 @@ type Node struct {
 	// index; nil where nothing was visited. It may have begun before the window.
 	Longest  *Visit `json:"longest"`
 	Unclosed int64  `json:"unclosed"`
+}
+
+// MarshalJSON has null for the parent of a path that has none.
+func (n Node) MarshalJSON() ([]byte, error) {
+	type fields Node
+	x := struct {
+		Parent *int `json:"parent"`
+		fields
+	}{nil, fields(n)}
+	if n.Parent >= 0 {
+		x.Parent = &n.Parent
+	}
+	return json.Marshal(x)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Node) UnmarshalJSON(text []byte) error {
+	type fields Node
+	x := fields{Parent: -1} // which null leaves
+	err := json.Unmarshal(text, &x)
+	*n = Node(x)
+	return err
 }
 
 // Result is the tree as a list: each path comes before those inside of it, and of those

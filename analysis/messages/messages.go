@@ -134,7 +134,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			continue
 		}
-		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none}
+		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none,
+			unsized: c.Op(3) == trace.Undefined}
 		peer := trace.NoRef
 		if x := c.Op(0); x < uint64(trace.NoRef) {
 			peer = uint32(x)
@@ -231,7 +232,7 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 	}
 	if p.opt.Window.Has(send.time) {
 		p.matched.add(send.bytes)
-		if send.bytes != recv.bytes {
+		if send.bytes != recv.bytes && !send.unsized && !recv.unsized {
 			p.mismatched++
 		}
 		if recv.time < send.time {
@@ -324,7 +325,7 @@ type Result struct {
 	// Early counts pairs whose receive has an earlier time than its send:
 	// clocks that differ, or receives whose sends are missing.
 	Early          int64 `json:"receivedBeforeSent"`
-	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes
+	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes, both of them known
 	// PendingKnown tells whether the next two are known: the most messages, and
 	// the most bytes, that were sent and not yet received at a time. Messages
 	// that never arrive do not count.

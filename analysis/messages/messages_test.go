@@ -19,6 +19,10 @@ func TestMessages(t *testing.T) {
 	}{
 		{"in order", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 1, 1, 5, 20), made.Recv(1, 2, 0, 5, 10), made.Recv(1, 3, 0, 5, 21)},
 			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 31, Matched: 2, MatchedBytes: 30, SizeMismatches: 1, MaxPending: 2, MaxBytes: 30}},
+		{"sizes missing", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 0, 1, 5, -1),
+			made.Recv(1, 2, 0, 5, -1), made.Recv(1, 3, 0, 5, 20)},
+			Result{Sent: 2, SentBytes: 10, Received: 2, ReceivedBytes: 20, Matched: 2, MatchedBytes: 10, MaxPending: 2,
+				MaxBytes: 10}},
 		{"tags", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 1, 1, 6, 20), made.Recv(1, 2, 0, 6, 20), made.Recv(1, 3, 0, 7, 0)},
 			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 20, Matched: 1, MatchedBytes: 20, SendsUnmatched: 1, ReceivesUnmatched: 1, MaxPending: 1, MaxBytes: 20}},
 		{"tags missing", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 0, 1, -1, 20), made.Recv(1, 2, 0, -1, 10), made.Recv(1, 3, 0, 7, 20)},

@@ -22,6 +22,7 @@ type node struct {
 	moment            int32 // of a send: where in time it is
 	seq               int64
 	message           *open // if messages are listed
+	unsized           bool  // bytes is not known
 }
 
 // list is the first and last node of a list.

@@ -4,8 +4,8 @@
 // A call is what lies between an enter and its leave, with both; a leave closes the
 // latest open enter of the same region, and what was entered since. Events are the same
 // if kind and region (or what else they refer to) are: operands and attributes do not
-// count. What comes twice in a row or more is a loop. Sequences that say the same are one,
-// also at different locations, and so are locations.
+// count. Regions are the same that are one row ([trace.Rows]). What comes twice in a row or more
+// is a loop. Sequences that say the same are one, also at different locations, and so are locations.
 //
 // A part needs the order of each location only. Its memory is that of the sequences
 // found, 150 bytes each and 4 for each of their steps, which is little for programs that
@@ -30,6 +30,7 @@ const MaxLoop = 100
 // Part is the structure of some locations of a trace.
 type Part struct {
 	defs      *trace.Definitions
+	rows      *trace.Rows
 	locations []*location // by index, nil where there were no events
 }
 
@@ -54,8 +55,11 @@ type event struct {
 	ref  uint32
 }
 
-// New makes an empty part for a trace.
-func New(d *trace.Definitions) *Part { return &Part{defs: d} }
+// New makes an empty part for a trace, for which regions with the same name and place are one.
+func New(d *trace.Definitions) *Part { return NewRows(d, trace.NewRows(d)) }
+
+// NewRows is New with the rows that regions have; nil is one for each region. All parts of a trace must have the same.
+func NewRows(d *trace.Definitions, rows *trace.Rows) *Part { return &Part{defs: d, rows: rows} }
 
 // Batch takes events, of one location or mixed.
 func (p *Part) Batch(b *trace.Batch) error {
@@ -67,7 +71,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := l.add(event{k, b.Ref[i]}, b.Time[i]); err != nil {
+		if err := p.add(l, event{k, b.Ref[i]}, b.Time[i]); err != nil {
 			return err
 		}
 	}
@@ -108,13 +112,26 @@ func (l *location) occurred(s uint32, o grammar.Occurrence) error {
 // at is a time as the grammar counts: from the location's first event.
 func (l *location) at(t int64) uint64 { return uint64(t) - uint64(l.first) }
 
-func (l *location) add(e event, t int64) error {
+// same is an event that stands for all that are the same.
+func (p *Part) same(e event) event {
+	if p.defs.Spec(e.kind).Ref == trace.RefRegion {
+		e.ref = p.rows.Of(e.ref)
+	}
+	return e
+}
+
+func (p *Part) add(l *location, e event, t int64) error {
 	n, ok := l.numbers[e]
 	if !ok {
-		n = uint32(len(l.events))
+		same := p.same(e)
+		if n, ok = l.numbers[same]; !ok {
+			n = uint32(len(l.events))
+			l.numbers[same] = n
+			l.events = append(l.events, same)
+		}
 		l.numbers[e] = n
-		l.events = append(l.events, e)
 	}
+	e = l.events[n]
 	l.count++
 	l.last = t
 	switch e.kind {
@@ -247,7 +264,8 @@ type Result struct {
 // Result is the structure of what the part has seen, which gets no more events.
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
-	m := merger{p: p, r: r, names: p.defs.FullNames(), known: map[string]int{}, shapes: map[string]int{}}
+	m := merger{p: p, r: r, names: p.defs.FullNames(), regions: p.defs.RegionNames(p.rows),
+		known: map[string]int{}, shapes: map[string]int{}}
 	total := trace.Ticks{}
 	for i, l := range p.locations {
 		if l == nil {
@@ -271,12 +289,13 @@ func (p *Part) Result() (*Result, error) {
 
 // merger finds what is the same at several locations.
 type merger struct {
-	p      *Part
-	r      *Result
-	known  map[string]int // sequences by their steps
-	shapes map[string]int
-	names  []string // of locations
-	key    []byte
+	p       *Part
+	r       *Result
+	known   map[string]int // sequences by their steps
+	shapes  map[string]int
+	names   []string // of locations
+	regions []string // names
+	key     []byte
 }
 
 // location adds a location.
@@ -388,7 +407,7 @@ func (m *merger) name(e event) string {
 	switch d.Spec(e.kind).Ref {
 	case trace.RefRegion:
 		if d.Regions.Has(e.ref) {
-			return d.Regions.At(e.ref).Name
+			return m.regions[e.ref]
 		}
 	case trace.RefMetric:
 		if d.Metrics.Has(e.ref) {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,12 +37,14 @@ type reading struct {
 // clockFlag is for commands that look at times.
 func (r *reading) clockFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+	readsFile(f, "clock-correction")
 }
 
 // rolesFlag is for commands that look at what regions do.
 func (r *reading) rolesFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.roles, "roles", "",
 		"what regions do, where names do not tell: a file of lines ROLE PATTERN (see docs/commands.md)")
+	readsFile(f, "roles")
 }
 
 // correct puts the clocks of a trace right if that is asked for.
@@ -97,6 +100,7 @@ func (in *input) Close() error {
 	var err error
 	if in.file != nil {
 		err = in.file.Close()
+		in.file = nil
 	}
 	for _, c := range in.close {
 		c()
@@ -241,9 +245,7 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 		return usageError("found an empty name, expected that of a trace")
 	}
 	in.src = format.FileSource(arg)
-	if st, err := os.Stat(arg); err == nil {
-		a.read = append(a.read, st)
-	}
+	a.reads(ctx, arg, in)
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
 	if arg != "-" {
 		open = nil
@@ -411,6 +413,11 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
 	s.placeFlags(f)
+	s.regionFlag(f)
+}
+
+// regionFlag is the one that chooses regions.
+func (s *selecting) regionFlag(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.regions, "region", nil,
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
@@ -510,6 +517,11 @@ func (s *selecting) timeFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
 		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	s.windowFlag(f)
+}
+
+// windowFlag is the one that chooses both ends of times.
+func (s *selecting) windowFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 }
 
@@ -694,17 +706,33 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 			return nil, err
 		}
 	}
+	path, err := filepath.Abs(arg)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(a.outputs, path) {
+		return nil, usageError("%s: found the name of two outputs, expected a name for each", arg)
+	}
 	out, err := format.CreateFile(arg)
 	if err != nil {
 		return nil, err
 	}
+	a.outputs = append(a.outputs, path)
 	out.Guard(a.replaceable)
-	out.AtEnd(func() { a.written.Add(out.Names()) })
+	out.AtEnd(func() {
+		if out.Names() == nil { // another may take the name
+			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == path })
+		}
+		a.written.Add(out.Names())
+		for _, name := range out.Names() {
+			a.read = append(a.read, readFile{path: name, what: "a file of another output"})
+		}
+	})
 	return out, nil
 }
 
-// replaceable refuses to replace or remove a file or folder that is a trace which the command reads,
-// or which weft did not write.
+// replaceable refuses to replace or remove a file or folder that the command reads or has written, or which weft
+// did not write.
 func (a *app) replaceable(path string) error {
 	if a.force {
 		return nil
@@ -713,20 +741,19 @@ func (a *app) replaceable(path string) error {
 	if err != nil {
 		return nil // a link to nothing
 	}
-	if slices.ContainsFunc(a.read, func(x os.FileInfo) bool { return os.SameFile(st, x) }) {
-		return &exitError{exitIO,
-			fmt.Errorf("%s: found the trace that is read, expected another name; --force replaces it", path)}
+	found := a.readAs(st)
+	if found == "" && !a.written.Has(path) {
+		found = "a file that weft did not write"
 	}
-	if !a.written.Has(path) {
-		return &exitError{exitIO,
-			fmt.Errorf("%s: found a file that weft did not write, expected another name; --force replaces it", path)}
+	if found == "" {
+		return nil
 	}
-	return nil
+	return &exitError{exitIO, fmt.Errorf("%s: found %s, expected another name; --force replaces it", path, found)}
 }
 
 // forceFlag gives a command that writes files the flag that lets it replace any.
 func (a *app) forceFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and the trace itself")
+	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and those that are read, too")
 }
 
 // target finds the format that an output is to have, of which a flag gives the name.

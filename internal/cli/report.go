@@ -129,17 +129,18 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		f := &x.Info.Files[i]
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
-	draw := func(i *index.Index) error {
+	draw := func(i, all *index.Index) error {
 		tracks, err := s.tracksOf(i)
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, from, to, tracks)
+		return x.Draw(ctx, i, all, from, to, tracks)
 	}
-	if len(s.regions) == 0 {
-		err = a.withIndex(ctx, base, r, draw)
-	} else { // the index that is kept has all regions together
-		err = with(func(in *input) error {
+	err = a.withIndex(ctx, base, r, func(all *index.Index) error {
+		if len(s.regions) == 0 {
+			return draw(all, all)
+		}
+		return with(func(in *input) error { // the index that is kept has all regions together
 			e, err := s.ofRegions(ctx, in)
 			if err != nil {
 				return err
@@ -149,9 +150,9 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 				return err
 			}
 			defer i.Close()
-			return draw(i)
+			return draw(i, all)
 		})
-	}
+	})
 	if err != nil {
 		return nil, err
 	}

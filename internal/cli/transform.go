@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -23,6 +23,7 @@ import (
 type changing struct {
 	reading
 	as        string
+	asFlag    string // what gives it
 	json      bool
 	allowLoss bool
 	plain     bool
@@ -377,7 +378,7 @@ type changed struct {
 // finish, if there is one, may print more, and gives what is printed as JSON.
 func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing,
 	finish func(*changed) (any, error)) error {
-	w, err := a.writer(ins[0].opt.Values, dst, x.as, "--as")
+	w, err := a.writer(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))
 	if err != nil {
 		return err
 	}
@@ -469,9 +470,10 @@ func (c *counting) Scan(ctx context.Context, sel trace.Selection, order format.O
 	})
 }
 
-// changeOne runs a command that changes one trace.
+// changeOne runs a command that changes one trace. More changes it further, and finish is that of writeChanged; both may
+// be nil.
 func (a *app) changeOne(c *cobra.Command, args []string, x *changing,
-	more func(ctx context.Context, d format.Events) (format.Events, error)) error {
+	more func(ctx context.Context, d format.Events) (format.Events, error), finish func(*changed) (any, error)) error {
 	ctx := c.Context()
 	in, err := a.open(ctx, args[0], x.source())
 	if err != nil {
@@ -485,7 +487,7 @@ func (a *app) changeOne(c *cobra.Command, args []string, x *changing,
 	if err != nil {
 		return err
 	}
-	return a.writeChanged(ctx, []*input{in}, d, args[1], x, nil)
+	return a.writeChanged(ctx, []*input{in}, d, args[1], x, finish)
 }
 
 func (a *app) cutCommand() *cobra.Command {
@@ -513,7 +515,7 @@ filtered in one pass.`,
 				return usageError("found no time, expected --window, --from, --to, --percent, --around, --event or "+
 					"--occurrence; see %s --help", c.CommandPath())
 			}
-			return a.changeOne(c, args, &x, nil)
+			return a.changeOne(c, args, &x, nil, nil)
 		},
 	}
 	x.flags(c.Flags())
@@ -538,7 +540,7 @@ All flags of weft cut can be given, too.`,
 			"  weft filter --location 0,1 --kind enter,leave trace.otf first.etf",
 		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.changeOne(c, args, &x, nil)
+			return a.changeOne(c, args, &x, nil, nil)
 		},
 	}
 	x.flags(c.Flags())
@@ -702,15 +704,25 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 			if names != "" {
 				how.Replaced = func(name, by string) { table = append(table, []string{by, name}) }
 			}
-			err = a.changeOne(c, args, &x, func(ctx context.Context, d format.Events) (format.Events, error) {
-				return transform.Anonymize(d, how), nil
-			})
-			if err != nil || names == "" {
+			var out *format.Output
+			err = a.changeOne(c, args, &x, func(_ context.Context, d format.Events) (format.Events, error) {
+				var err error
+				if names != "" {
+					out, err = a.createOutput(names) // before the trace appears, if that must not be
+				}
+				return transform.Anonymize(d, how), err
+			}, nil)
+			if out == nil {
 				return err
 			}
-			return a.writeFile(names, func(w io.Writer) error {
-				return csv.NewWriter(w).WriteAll(append([][]string{{"written", "name"}}, table...))
-			})
+			defer out.Abort()
+			if err == nil {
+				err = csv.NewWriter(out).WriteAll(append([][]string{{"written", "name"}}, table...))
+			}
+			if err != nil {
+				return err
+			}
+			return out.Commit()
 		},
 	}
 	x.flags(c.Flags())
