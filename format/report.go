@@ -3,6 +3,7 @@ package format
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-trace/weft/trace"
@@ -115,6 +116,9 @@ func (r *Report) place(d *trace.Defect) {
 func comparePlaces(a, b *trace.Defect) int {
 	return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found), cmp.Compare(a.Position.File, b.Position.File))
 }
+
+// IsMissing tells whether a rule is that a file of the trace is missing.
+func IsMissing(rule string) bool { return strings.HasSuffix(rule, ".missing-file") }
 
 // RuleCount is a rule with how often it was broken and the first places.
 type RuleCount struct {

@@ -723,6 +723,9 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 				return err
 			}
 			if s == nil {
+				if err := r.needed(id, part); err != nil {
+					return err
+				}
 				continue
 			}
 			for {
