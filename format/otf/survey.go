@@ -425,6 +425,8 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 				return f, err
 			}
 			at = s.t.base
+		} else if bounded {
+			s.t.few = 4 * window
 		}
 		s.t.keep(room)
 		f, err = surveyFile(ctx, s, to)
