@@ -186,7 +186,8 @@ func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
 	from := c.window.From
 	length := max((from-first)/256, 1)
 	for flows.pending() {
-		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted, Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
+		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted,
+			Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
 		if length > 0 && length < from-first {
 			sel.From = from - length
 		}

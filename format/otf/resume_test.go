@@ -167,7 +167,9 @@ func TestResumeCarried(t *testing.T) {
 	}{
 		{"plain", trace.Seconds(1000), func(*trace.Recorder, uint32, uint32) {}, false},
 		{"parts of ticks", trace.Clock{Num: 1000, Den: 7}, func(*trace.Recorder, uint32, uint32) {}, false},
-		{"other events", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) { r.Mark(loc, 5000, region) }, false},
+		{"other events", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) {
+			r.Mark(loc, 5000, region)
+		}, false},
 		{"claim", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) {
 			r.Claim(r.Resource("cpu", 2, ""), 5000, region, 1)
 		}, true},

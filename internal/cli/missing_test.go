@@ -13,8 +13,8 @@ import (
 // a command reads of the trace and however it shows its answer. The trace is whole without it.
 func TestMissingFile(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
-	answers := []string{"profile", "profile --json", "profile --csv", "profile --tree", "profile --folded", "messages --json",
-		"states --json", "structure --json", "comm --json", "print --json", "align --json", "index -o OUT.weftidx",
+	answers := []string{"profile", "profile --json", "profile --csv", "profile --tree", "profile --folded",
+		"messages --json", "states --json", "structure --json", "comm --json", "print --json", "align --json", "index -o OUT.weftidx",
 		"index --json", "index --json", "plot --index -o OUT.svg", "plot -o OUT.svg", "convert IN OUT.etf --json",
 		"report -o OUT.html", "convert --to null IN -"}
 	copies := []string{"info", "info --json", "usage --json", "messages --list --json", "print --raw", "print --limit 1",
@@ -79,7 +79,8 @@ func TestMissingFile(t *testing.T) {
 				}
 				errs.Reset()
 				if quiet := append(args, "-q"); !strings.HasPrefix(command, "otf compress") {
-					if code := Main(quiet, strings.NewReader(""), &out, &errs); code != exitDefects || strings.Contains(errs.String(), x.file) {
+					code := Main(quiet, strings.NewReader(""), &out, &errs)
+					if code != exitDefects || strings.Contains(errs.String(), x.file) {
 						t.Errorf("with -q: found exit code %d, expected 1: %s", code, errs.String())
 					}
 				}
