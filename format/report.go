@@ -3,6 +3,7 @@ package format
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-trace/weft/trace"
@@ -131,6 +132,9 @@ func compareTimes(a, b *trace.Where) int {
 	}
 	return 0
 }
+
+// IsMissing tells whether a rule is that a file of the trace is missing.
+func IsMissing(rule string) bool { return strings.HasSuffix(rule, ".missing-file") }
 
 // RuleCount is a rule with how often it was broken and the first places.
 type RuleCount struct {

@@ -48,12 +48,16 @@ func (r *Reading) open(ctx context.Context, f format.Format, src format.Source, 
 // Close closes the file.
 func (x *reader) Close() error { return x.file.Close() }
 
-// defects is how many defects reading has reported.
-func (x *reader) defects() (n int64) {
+// found is what reading has reported.
+func (x *reader) found() (f cache.Found) {
 	for _, r := range x.opt.Report.Rules() {
-		n += r.Count
+		if f.Defects += r.Count; format.IsMissing(r.Rule) {
+			for _, d := range r.First {
+				f.Missing = append(f.Missing, d.Error())
+			}
+		}
 	}
-	return n
+	return f
 }
 
 func (x *reader) info() *info.Trace {
@@ -204,20 +208,20 @@ type making struct {
 }
 
 // make writes an index to a file.
-func (m *making) make(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+func (m *making) make(ctx context.Context, src format.Source, path string) (f cache.Found, err error) {
 	d, err := m.reading.open(ctx, m.format, src, m.progress)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	defer d.Close()
 	var told *earlyFacts
 	if m.early != nil {
 		if told, err = m.tell(ctx, d); err != nil {
-			return 0, err
+			return f, err
 		}
 	}
 	if err := d.Events.Prepare(ctx); err != nil {
-		return 0, err
+		return f, err
 	}
 	if told != nil && len(told.Tracks) < d.Defs().Locations.Len() {
 		more := newEarly(d.Defs())
@@ -225,9 +229,9 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 		m.early(more)
 	}
 	if err := m.indexes.build(ctx, d.Events, path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
-		return 0, err
+		return f, err
 	}
-	return d.defects(), nil
+	return d.found(), nil
 }
 
 // tell tells what is known before the events are read. What is wrong with it reading the
@@ -271,9 +275,9 @@ type Made struct {
 	Size  int64
 	Built bool // just now; it was there before otherwise
 	// Damage is what was wrong with the index that was there, nil if nothing was.
-	Damage  error
-	Format  format.Format
-	Defects int64 // that reading the trace reported
+	Damage error
+	Format format.Format
+	cache.Found
 }
 
 // MakeIndex makes the index of a trace, in the cache or in a file of its own, unless it
@@ -296,7 +300,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 				return nil, fmt.Errorf("%s: found a file that is no index; expected none, or an index (--force replaces it)", o.Path)
 			}
 		}
-		defects, err := m.makeFile(ctx, src, o.Path)
+		found, err := m.makeFile(ctx, src, o.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +308,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		if err != nil {
 			return nil, err
 		}
-		return &Made{Path: o.Path, Size: st.Size(), Built: true, Format: f, Defects: defects}, nil
+		return &Made{Path: o.Path, Size: st.Size(), Built: true, Format: f, Found: found}, nil
 	}
 	settings := r.settings(f)
 	var damage error
@@ -315,7 +319,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		}
 		if ok {
 			if damage = m.check(ctx, e.Path, o.Verify); damage == nil {
-				return &Made{Path: e.Path, Size: e.Size, Format: f, Defects: e.Defects}, nil
+				return &Made{Path: e.Path, Size: e.Size, Format: f, Found: e.Found}, nil
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -327,13 +331,13 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 	if err != nil {
 		return nil, err
 	}
-	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Defects: e.Defects}, nil
+	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Found: e.Found}, nil
 }
 
 // makeFile makes an index in a file of its own, which appears whole or not at all.
-func (m *making) makeFile(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+func (m *making) makeFile(ctx context.Context, src format.Source, path string) (f cache.Found, err error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return 0, fmt.Errorf("%s: found a folder, expected a file for the index", path)
+		return f, fmt.Errorf("%s: found a folder, expected a file for the index", path)
 	}
 	cache.Sweep(filepath.Dir(path))
 	room, err := cache.NewRoom(filepath.Dir(path))
@@ -342,14 +346,14 @@ func (m *making) makeFile(ctx context.Context, src format.Source, path string) (
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return 0, fmt.Errorf("%s: cannot create: %w", path, err)
+		return f, fmt.Errorf("%s: cannot create: %w", path, err)
 	}
 	defer room.Close()
 	made := room.Path("index")
-	if defects, err = m.make(ctx, src, made); err != nil {
-		return 0, err
+	if f, err = m.make(ctx, src, made); err != nil {
+		return f, err
 	}
-	return defects, os.Rename(made, path)
+	return f, os.Rename(made, path)
 }
 
 // check opens an index, or reads the whole of it.

@@ -238,7 +238,7 @@ func (e *entry) index(ctx context.Context) error {
 }
 
 // build makes an index.
-func (e *entry) build(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.Found, error) {
 	m := &making{reading: e.reading(), format: e.format, indexes: e.s.indexes, progress: e.advance}
 	m.early = func(f *earlyFacts) {
 		e.mu.Lock()

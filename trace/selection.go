@@ -13,6 +13,8 @@ type Selection struct {
 	// suffices: which of the others come is not said. It serves those who ask whether a location
 	// goes on.
 	Enough int64
+	// Few says that whoever asks mostly stops after the first events, in the order of time.
+	Few bool
 	// NoStates says that states ([Kind.IsState]) need not come. A format that keeps them apart
 	// does not read them.
 	NoStates bool

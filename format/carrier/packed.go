@@ -513,6 +513,11 @@ type packedKind struct {
 	refs uint64 // the size of the table that references are to
 }
 
+// Packs tells whether rows of one of some kinds are packed.
+func (r *Restorer) Packs(kinds ...trace.Kind) bool {
+	return slices.ContainsFunc(r.codes, func(c packedKind) bool { return slices.Contains(kinds, c.kind) })
+}
+
 // Amend makes of the last row of b, which is that of the record alone, the row that data was packed
 // from. If data cannot be read, the row stays as it is and the error says why.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {

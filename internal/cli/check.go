@@ -98,6 +98,7 @@ there is none. --strict stops at the first.`,
 				}
 				a.printCheck(res)
 			}
+			a.reports = nil // the lists have it, and say what the exit code is
 			if bad {
 				return &exitError{code: exitDefects}
 			}

@@ -40,11 +40,13 @@ type app struct {
 	garbage    *garbage
 	workers    int
 	progress   bool
-	incomplete bool          // a file of a trace is missing
-	force      bool          // files that weft did not write may be replaced
-	read       []readFile    // what the command reads
-	outputs    []string      // the names of what it writes
-	written    *written.List // the files that weft wrote
+	incomplete bool            // a file of a trace is missing
+	reports    []reported      // what reading found
+	told       map[string]bool // lines about defects that standard error has
+	force      bool            // files that weft did not write may be replaced
+	read       []readFile      // what the command reads
+	outputs    []string        // the names of what it writes
+	written    *written.List   // the files that weft wrote
 }
 
 // exitError ends the program with a code. An empty message prints nothing.
@@ -88,6 +90,9 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetOut(buffered)
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
+	if err == nil || err.Error() == "" {
+		a.tellMissingFiles()
+	}
 	if e := buffered.Flush(); err == nil && e != nil {
 		err = &exitError{exitIO, e}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -226,7 +227,7 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 	if err != nil {
 		return nil, err
 	}
-	in := &input{report: format.NewReport()}
+	in := &input{report: a.newReport(r)}
 	if err := a.locate(ctx, in, arg); err != nil {
 		return nil, err
 	}
@@ -357,14 +358,11 @@ func (i singleInfo) Sys() any           { return nil }
 
 // tell mentions the defects that reading found, in one line on standard error.
 func (a *app) tell(in *input, quiet bool) {
-	rules := in.report.Rules()
-	for _, r := range rules {
-		a.misses(r.Rule)
-	}
 	if quiet {
 		return
 	}
 	a.tellNamed(in)
+	rules := in.report.Rules()
 	var n [3]int64
 	for _, r := range rules {
 		n[r.Severity] += r.Count
@@ -373,17 +371,73 @@ func (a *app) tell(in *input, quiet bool) {
 		return
 	}
 	for _, r := range rules {
-		if r.Severity == trace.Error {
+		switch {
+		case format.IsMissing(r.Rule):
+			a.tellFiles(r.First)
+		case r.Severity == trace.Error:
 			fmt.Fprintln(a.err, plain(r.First[0].Error()))
 		}
 	}
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
 }
 
-// misses notes whether a rule that was broken is that a file of the trace is missing: the exit code
-// says so, whatever else was read.
-func (a *app) misses(rule string) {
-	a.incomplete = a.incomplete || strings.HasSuffix(rule, ".missing-file")
+// reported is what reading a trace found.
+type reported struct {
+	report *format.Report
+	quiet  bool // standard error is to have none of it
+}
+
+// newReport makes a report whose missing files the exit code tells of.
+func (a *app) newReport(r *reading) *format.Report {
+	x := reported{format.NewReport(), r.quiet}
+	a.reports = append(a.reports, x)
+	return x.report
+}
+
+// tellMissingFiles names the files that any reading missed, whatever else it read and however a command shows that:
+// the exit code says so, too.
+func (a *app) tellMissingFiles() {
+	for _, x := range a.reports {
+		for _, r := range x.report.Rules() {
+			if !format.IsMissing(r.Rule) {
+				continue
+			}
+			if a.incomplete = true; !x.quiet {
+				a.tellFiles(r.First)
+			}
+		}
+	}
+}
+
+// tellFiles names files that are missing, each once.
+func (a *app) tellFiles(list []*trace.Defect) {
+	for _, d := range list {
+		a.tellFile(d.Error())
+	}
+}
+
+// tellMade says what making an index has found, now or some time ago, in files of the trace.
+func (a *app) tellMade(path string, f cache.Found, quiet bool) {
+	a.incomplete = a.incomplete || len(f.Missing) > 0
+	if quiet {
+		return
+	}
+	for _, line := range f.Missing {
+		a.tellFile(line)
+	}
+	if f.Defects > 0 {
+		printf(a.err, "%s: %d defects; weft check lists them\n", path, f.Defects)
+	}
+}
+
+func (a *app) tellFile(line string) {
+	if a.told == nil {
+		a.told = map[string]bool{}
+	}
+	if line = plain(line); !a.told[line] {
+		a.told[line] = true
+		fmt.Fprintln(a.err, line)
+	}
 }
 
 // tellNamed says what flags name that the trace does not have.

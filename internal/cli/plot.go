@@ -398,8 +398,8 @@ func (a *app) indexOf(ctx context.Context, in *input, r *reading, anew bool) (*i
 	}
 	b.done()
 	x, err := index.Open(made.Path)
-	if err == nil && made.Defects > 0 && !r.quiet {
-		printf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, made.Defects)
+	if err == nil {
+		a.tellMade(in.src.Path, made.Found, r.quiet)
 	}
 	return x, err
 }

@@ -100,7 +100,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			p.location, _ = locationNames(p.defs)
 			p.factor, p.scale, p.finite = p.defs.Clock.Decimal()
 			if limit > 0 {
-				p.left = limit
+				p.left, sel.Few = limit, true
 			}
 			err = in.Scan(ctx, sel, format.GlobalOrder, p)
 			if errors.Is(err, errEnough) {

@@ -339,25 +339,26 @@ func (x *changing) change(ctx context.Context, d format.Events) (format.Events, 
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
+	x.named = d.Defs()
+	wanted, filters, err := x.filter.wanted(x.named)
+	if err != nil {
+		return nil, err
+	}
 	if x.piece.cuts() || x.piece.margin != "" {
 		w, err := x.piece.times(ctx, d)
 		if err != nil {
 			return nil, err
 		}
-		make := []func(format.Events, trace.Window) format.Events{transform.Cut, transform.Bare}
+		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, wanted.Location) }
+		make := []func(format.Events, trace.Window) format.Events{cut, transform.Bare}
 		how, err := oneOf("--borders", x.piece.borders, borders...)
 		if err != nil {
 			return nil, err
 		}
 		d = make[how](d, w)
 	}
-	x.named = d.Defs()
-	w, ok, err := x.filter.wanted(x.named)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		d = transform.Filter(d, w)
+	if filters {
+		d = transform.Filter(d, wanted)
 	}
 	return d, nil
 }

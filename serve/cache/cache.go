@@ -122,14 +122,19 @@ func (c *Cache) Close() error {
 	return nil
 }
 
+// Found is what reading a trace reported.
+type Found struct {
+	Defects int64    `json:"defects"`           // how many there were
+	Missing []string `json:"missing,omitempty"` // those that are missing files, in words
+}
+
 // Entry is an index in the cache.
 type Entry struct {
 	Key  string
 	Path string
 	Size int64
-	// Defects is how many defects reading the trace reported, TraceSize the bytes of all
-	// files of the trace.
-	Defects, TraceSize int64
+	Found
+	TraceSize int64 // bytes of all files of the trace
 
 	files []string // of the trace
 	stamp string   // what the machine said of them, "" if nothing
@@ -148,9 +153,9 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 
 // list is what is in a file of names.
 type list struct {
-	Files   []string `json:"files"`
-	Defects int64    `json:"defects"`
-	Size    int64    `json:"size"` // of all files, in bytes
+	Files []string `json:"files"`
+	Found
+	Size int64 `json:"size"` // of all files, in bytes
 	// Stamp is what the machine said of the files when their key was Key, "" if nothing.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
@@ -177,7 +182,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 			return e, false, nil
 		}
 	}
-	e.Path, e.Defects, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Defects, l.Size
+	e.Path, e.Found, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Found, l.Size
 	st, err := os.Stat(e.Path)
 	if err != nil {
 		return e, false, nil
@@ -218,7 +223,8 @@ func readList(path string) (*list, error) {
 
 // Build makes the index of a trace. build writes it to a path, reading the trace from the
 // source that it is given.
-func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build func(ctx context.Context, src format.Source, path string) (defects int64, err error)) (e Entry, err error) {
+func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
+	build func(ctx context.Context, src format.Source, path string) (Found, error)) (e Entry, err error) {
 	c.sweep()
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
@@ -231,7 +237,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	defer room.Close()
 	made := room.Path("index")
 	recorded, files := Record(src)
-	if e.Defects, err = build(ctx, recorded, made); err != nil {
+	if e.Found, err = build(ctx, recorded, made); err != nil {
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
@@ -251,7 +257,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if err := replace(made, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize, stamp, e.Key}); err != nil {
+	if err := c.writeList(room, main, &list{names, e.Found, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)

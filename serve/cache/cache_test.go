@@ -37,16 +37,16 @@ func write(t *testing.T, path, text string) {
 }
 
 // reads makes a build that reads some files of the trace, and writes a text.
-func reads(text string, names ...string) func(context.Context, format.Source, string) (int64, error) {
-	return func(_ context.Context, src format.Source, path string) (int64, error) {
+func reads(text string, names ...string) func(context.Context, format.Source, string) (Found, error) {
+	return func(_ context.Context, src format.Source, path string) (Found, error) {
 		for _, n := range names {
 			if _, err := fs.ReadFile(src.FS, n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				if _, err := fs.ReadDir(src.FS, n); err != nil {
-					return 0, err
+					return Found{}, err
 				}
 			}
 		}
-		return 3, os.WriteFile(path, []byte(text), 0o644)
+		return Found{Defects: 3}, os.WriteFile(path, []byte(text), 0o644)
 	}
 }
 
@@ -267,14 +267,14 @@ func TestUnfinished(t *testing.T) {
 	src := format.FileSource(dir + "/main")
 	c := open(t, 0)
 	broken := errors.New("broken")
-	_, err := c.Build(context.Background(), src, &plain, func(_ context.Context, _ format.Source, path string) (int64, error) {
+	_, err := c.Build(context.Background(), src, &plain, func(_ context.Context, _ format.Source, path string) (Found, error) {
 		os.WriteFile(path, []byte("half"), 0o644)
-		return 0, broken
+		return Found{}, broken
 	})
 	if !errors.Is(err, broken) || len(names(t, c)) > 0 {
 		t.Errorf("found %v and %q", err, names(t, c))
 	}
-	_, err = c.Build(context.Background(), src, &plain, func(ctx context.Context, src format.Source, path string) (int64, error) {
+	_, err = c.Build(context.Background(), src, &plain, func(ctx context.Context, src format.Source, path string) (Found, error) {
 		defer os.WriteFile(dir+"/main", []byte("main and more"), 0o644)
 		return reads("index", "main")(ctx, src, path)
 	})
