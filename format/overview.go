@@ -50,12 +50,13 @@ type LocationSummary struct {
 	First, Last int64
 }
 
-// RegionSummary is a region that is not visited inside of itself. The sums of times may
-// be too small, each by Missing at most.
+// RegionSummary is a region. Inclusive times are those of visits that are not inside of other visits of the region,
+// Sum those of all. The sums of times may be too small, each by Missing at most.
 type RegionSummary struct {
 	Region               uint32
 	Count                int64 // visits
 	Inclusive, Exclusive int64
+	Sum                  int64
 	Min, Max             int64 // the shortest and the longest visit
 	Missing              int64
 }
