@@ -84,15 +84,6 @@ type LocationSums struct {
 	Count, Sent, Received int64
 }
 
-// Table is a list of things for people and programs: strings, integers and
-// [trace.Real] numbers.
-type Table struct {
-	Key     string // in JSON
-	Title   string
-	Columns []string
-	Rows    [][]any
-}
-
 // Overview lists what a trace consists of.
 type Overview struct {
 	// Files are the files that are read, the main file first; nil for the main file alone.

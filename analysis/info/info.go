@@ -56,8 +56,6 @@ type Info struct {
 	Missing *int64 `json:"missing,omitempty"`
 	// TimesChanged is that these are right, but not the times of the events.
 	TimesChanged bool `json:"timesChanged,omitempty"`
-	// Details are what only the format has; Of leaves them out.
-	Details map[string][]map[string]any `json:"details,omitempty"`
 }
 
 // Window is the time that counts of a part of a trace: the window that was asked for, within the span of the whole.

@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,29 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
+
+// details is a table of [format.File.Details] in memory.
+type details struct {
+	Key, Title string
+	Columns    []string
+	rows       [][]any
+}
+
+func detailsOf(d format.File) (list []details, err error) {
+	tables, err := d.Details(context.Background())
+	for _, x := range tables {
+		y := details{Key: x.Key, Title: x.Title, Columns: x.Columns}
+		for r, err := range x.Rows() {
+			if err != nil {
+				return nil, err
+			}
+			y.rows = append(y.rows, slices.Clone(r))
+		}
+		x.Close()
+		list = append(list, y)
+	}
+	return list, err
+}
 
 // Details are what pallas_info says of sequences and loops.
 func TestDetails(t *testing.T) {
@@ -57,13 +81,13 @@ func TestDetails(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			tables, err := d.Details(t.Context())
+			tables, err := detailsOf(d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			seconds := func(v any) string { return fmt.Sprintf("%.6g", float64(v.(int64))/1e9) }
 			for _, x := range tables {
-				for _, r := range x.Rows {
+				for _, r := range x.rows {
 					var line string
 					switch x.Key {
 					case "sequences":
@@ -104,7 +128,7 @@ func TestDetailsBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		tables, err := d.Details(t.Context())
+		tables, err := detailsOf(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +140,7 @@ func TestDetailsBounds(t *testing.T) {
 			if !strings.Contains(x.Title, "too small by less than 1 ns a visit") {
 				t.Errorf("%s: the title %q tells no bound", name, x.Title)
 			}
-			for _, r := range x.Rows {
+			for _, r := range x.rows {
 				rows[fmt.Sprint(r[:3]...)] = r
 			}
 		}
