@@ -55,7 +55,8 @@ func TestOverlapsOfManyClaims(t *testing.T) {
 	for i := range 5 { // all at one place
 		fmt.Fprintf(&text, "C %d %d 20 0 0 1 ;\n", i, i)
 	}
-	text.WriteString("C 5 4 30 0 90 5 ;\nC 6 20 30 0 0 1 ;\nC 7 25 25 0 0 1 ;\nC 8 26 30 0 0 90.5 ;\nC 9 27 28 0 60 1 ;\nC 10 28 29 0 60 0 ;\n")
+	text.WriteString("C 5 4 30 0 90 5 ;\nC 6 20 30 0 0 1 ;\nC 7 25 25 0 0 1 ;\n")
+	text.WriteString("C 8 26 30 0 0 90.5 ;\nC 9 27 28 0 60 1 ;\nC 10 28 29 0 60 0 ;\n")
 	list := found(t, text.String(), "etf.offset-overlap")
 	want := []string{
 		"3: claim 1 at offset 0 with amount 1: a place that claim 0 (offset 0, amount 1) does not hold",

@@ -15,8 +15,8 @@ import (
 
 // Summary adds up what stands beside the grammars. It reads no times, and costs as
 // much as the grammars are long. There is no summary if the same calls are once
-// inside of a visit of their region and once not, calls do not nest, events have attributes (but for messages and collective operations that weft wrote
-// so), a sum has more than 63 bits, or something is wrong.
+// inside of a visit of their region and once not, calls do not nest, events have attributes (but for messages and
+// collective operations that weft wrote so), a sum has more than 63 bits, or something is wrong.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
 		return nil, nil
@@ -347,7 +347,8 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 		if inside != nil && inside[at] {
 			inclusive = &y.recursive
 		}
-		if !inclusive.add(&s.Durations, whole) || !y.exclusive.add(&s.Exclusive, whole) || y.inclusive.n+y.recursive.n > math.MaxInt64 {
+		if !inclusive.add(&s.Durations, whole) || !y.exclusive.add(&s.Exclusive, whole) ||
+			y.inclusive.n+y.inclusive.short > math.MaxInt64-y.recursive.n-y.recursive.short {
 			return false
 		}
 		y.min, y.max = min(y.min, s.Durations.Min), max(y.max, s.Durations.Max)

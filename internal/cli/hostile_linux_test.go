@@ -53,7 +53,8 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		}
 		t.Logf("%s: %q: %v, %v", x.shape, x.command, took[0], took[1])
 		if took[1] > 24*max(took[0], 2*time.Millisecond) {
-			t.Errorf("%s: %q: found %v for %d events and %v for %d, expected eight times as much, about", x.shape, x.command, took[0], 4*x.n, took[1], 32*x.n)
+			t.Errorf("%s: %q: found %v for %d events and %v for %d, expected eight times as much, about",
+				x.shape, x.command, took[0], 4*x.n, took[1], 32*x.n)
 		}
 	}
 }

@@ -204,7 +204,8 @@ func (a *app) printDetails(tables []*format.Table) error {
 			}
 			return nil
 		}
-		if err := each(func(k int, cell string) { wide[k] = max(wide[k], text.StringWidthWithoutEscSequences(cell)) }); err != nil {
+		err := each(func(k int, cell string) { wide[k] = max(wide[k], text.StringWidthWithoutEscSequences(cell)) })
+		if err != nil {
 			return err
 		}
 		put := func(k int, cell string) {
