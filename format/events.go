@@ -46,8 +46,8 @@ type File interface {
 	LinkCount() (links int64, ok bool)
 	// Overview lists files and definitions. What the format does not know is left empty.
 	Overview(ctx context.Context) (*Overview, error)
-	// Details are tables of things of which only the format has a notion.
-	Details(ctx context.Context) ([]Table, error)
+	// Details are tables of things of which only the format has a notion. Who asks for them closes them.
+	Details(ctx context.Context) ([]*Table, error)
 	// Summary is what the trace itself keeps of the sums of its events; nil if that is not all
 	// that a [Summary] has. Nothing has been reported then.
 	Summary(ctx context.Context) (*Summary, error)
@@ -72,7 +72,7 @@ func (EventsAlone) LinkCount() (int64, bool) { return 0, false }
 func (EventsAlone) Overview(context.Context) (*Overview, error) { return &Overview{}, nil }
 
 // Details are none.
-func (EventsAlone) Details(context.Context) ([]Table, error) { return nil, nil }
+func (EventsAlone) Details(context.Context) ([]*Table, error) { return nil, nil }
 
 // Summary is not kept.
 func (EventsAlone) Summary(context.Context) (*Summary, error) { return nil, nil }

@@ -50,12 +50,13 @@ type LocationSummary struct {
 	First, Last int64
 }
 
-// RegionSummary is a region that is not visited inside of itself. The sums of times may
-// be too small, each by Missing at most.
+// RegionSummary is a region. Inclusive times are those of visits that are not inside of other visits of the region,
+// Sum those of all. The sums of times may be too small, each by Missing at most.
 type RegionSummary struct {
 	Region               uint32
 	Count                int64 // visits
 	Inclusive, Exclusive int64
+	Sum                  int64
 	Min, Max             int64 // the shortest and the longest visit
 	Missing              int64
 }
@@ -81,15 +82,6 @@ type RegionSums struct {
 type LocationSums struct {
 	Location              uint32
 	Count, Sent, Received int64
-}
-
-// Table is a list of things for people and programs: strings, integers and
-// [trace.Real] numbers.
-type Table struct {
-	Key     string // in JSON
-	Title   string
-	Columns []string
-	Rows    [][]any
 }
 
 // Overview lists what a trace consists of.

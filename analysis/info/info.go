@@ -56,8 +56,6 @@ type Info struct {
 	Missing *int64 `json:"missing,omitempty"`
 	// TimesChanged is that these are right, but not the times of the events.
 	TimesChanged bool `json:"timesChanged,omitempty"`
-	// Details are what only the format has; Of leaves them out.
-	Details map[string][]map[string]any `json:"details,omitempty"`
 }
 
 // Window is the time that counts of a part of a trace: the window that was asked for, within the span of the whole.
@@ -357,7 +355,7 @@ func told(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.
 		missing = max(missing, r.Missing)
 		row := rows.Of(r.Region)
 		x := d.Regions.At(row)
-		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count, Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Inclusive), Min: r.Min, Max: r.Max}
+		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count, Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Sum), Min: r.Min, Max: r.Max}
 		i, ok := places[row]
 		if ok {
 			regions[i].Add(&y)

@@ -36,7 +36,9 @@ type Part struct {
 
 // location finds the structure of one location.
 type location struct {
-	builder     *grammar.Builder
+	builder     *grammar.Builder // nil once it is finished
+	sequences   []grammar.SequenceInfo
+	loops       []grammar.LoopInfo
 	events      []event // by number
 	numbers     map[event]uint32
 	open        []uint32 // regions
@@ -46,7 +48,6 @@ type location struct {
 	first, last int64
 	orphans     int64
 	unclosed    int64
-	closed      bool
 }
 
 // event is what makes events the same.
@@ -165,12 +166,19 @@ func (l *location) close(t int64) error {
 	return l.builder.Close(l.at(t))
 }
 
+// End finishes a location: it has no more events, and what finds sequences is not needed any longer.
+func (p *Part) End(loc uint32) error {
+	if int(loc) < len(p.locations) && p.locations[loc] != nil {
+		return p.locations[loc].finish()
+	}
+	return nil
+}
+
 // finish closes what is open at the last event.
 func (l *location) finish() error {
-	if l.closed {
+	if l.builder == nil {
 		return nil
 	}
-	l.closed = true
 	for len(l.open) > 0 {
 		l.unclosed++
 		if err := l.close(l.last); err != nil {
@@ -178,6 +186,8 @@ func (l *location) finish() error {
 		}
 	}
 	l.builder.Root()
+	l.sequences, l.loops = l.builder.Grammar()
+	l.builder, l.numbers = nil, nil
 	return nil
 }
 
@@ -261,7 +271,7 @@ type Result struct {
 	Unclosed  int64      `json:"unclosed"`  // enters without leave
 }
 
-// Result is the structure of what the part has seen, which gets no more events.
+// Result is the structure of what the part has seen, which is not to be used any more.
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
 	m := merger{p: p, r: r, names: p.defs.FullNames(), regions: p.defs.RegionNames(p.rows),
@@ -277,6 +287,7 @@ func (p *Part) Result() (*Result, error) {
 		r.Orphans, r.Unclosed = r.Orphans+l.orphans, r.Unclosed+l.unclosed
 		total.Add(l.last - l.first)
 		m.location(uint32(i), l)
+		p.locations[i] = nil // what is in the result need not be twice in memory
 	}
 	for i := range r.Sequences {
 		x := &r.Sequences[i]
@@ -300,7 +311,7 @@ type merger struct {
 
 // location adds a location.
 func (m *merger) location(loc uint32, l *location) {
-	places := make([]int, len(l.builder.Sequences)) // of its sequences in the result, +1
+	places := make([]int, len(l.sequences)) // of its sequences in the result, +1
 	steps, key := m.steps(l, 0, places)
 	d := m.p.defs.Locations.At(loc)
 	i, ok := m.shapes[key]
@@ -332,7 +343,7 @@ func (m *merger) steps(l *location, s int, places []int) ([]Step, string) {
 	stack := []frame{{s: s}}
 	for {
 		f := &stack[len(stack)-1]
-		tokens := l.builder.Sequences[f.s].Tokens
+		tokens := l.sequences[f.s].Tokens
 		if f.next < len(tokens) {
 			k := tokens[f.next]
 			f.next++
@@ -356,7 +367,7 @@ func (m *merger) inner(l *location, k grammar.Token) int {
 	case grammar.Sequence:
 		return int(k.ID())
 	case grammar.Loop:
-		return int(l.builder.Loops[k.ID()].Sequence)
+		return int(l.loops[k.ID()].Sequence)
 	}
 	return 0
 }
@@ -368,7 +379,7 @@ func (m *merger) translate(l *location, tokens []grammar.Token, places []int) ([
 		if inner := m.inner(l, k); inner > 0 {
 			step := Step{Sequence: places[inner] - 1, Iterations: 1}
 			if k.Type() == grammar.Loop {
-				step.Iterations = l.builder.Loops[k.ID()].Iterations
+				step.Iterations = l.loops[k.ID()].Iterations
 			}
 			steps = append(steps, step)
 			m.key = binary.AppendUvarint(append(m.key, 's'), uint64(step.Sequence))
@@ -390,7 +401,7 @@ func (m *merger) place(l *location, s int, steps []Step, key string) int {
 	}
 	i := len(m.r.Sequences)
 	m.known[key] = i
-	x := Sequence{Call: l.builder.Sequences[s].Block, Steps: steps}
+	x := Sequence{Call: l.sequences[s].Block, Steps: steps}
 	if x.Call {
 		x.Name = steps[0].Name
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/idset"
@@ -69,65 +68,79 @@ func newIDs(what string) *ids { return &ids{what, idset.New(4 << 20), map[int64]
 // maxTwice is how many ids that occur twice are looked for in the file, of each kind.
 const maxTwice = 1 << 16
 
+// held is a claim that is open.
 type held struct {
 	id, pos        int64
+	number         uint64 // claims of the resource count from 0
 	amount, offset float64
+	ended          bool  // when it begins
+	next           *held // begun before, with the same id
 }
 
 // use is what is held of one resource.
 type use struct {
-	time  int64
-	begun []held // what began at this time and is not settled yet
-	open  []held
-	index map[int64]int // of open by id, once there are many
-	sum   float64       // of the amounts of open, about
+	time   int64
+	begun  []*held         // what began at this time and is not settled yet
+	open   map[int64]*held // by id, these too
+	number uint64          // of the next claim
+	places places
+	// sum is what the amounts of what is settled come to. excess counts those that are more than the
+	// capacity alone, which are another defect and not in the sum.
+	sum    total
+	excess int
 }
 
-// manyOpen is from how many open claims on an index finds them.
-const manyOpen = 64
-
-// add makes a settled claim one of the open ones.
-func (u *use) add(h held) {
-	if u.index != nil {
-		u.index[h.id] = len(u.open)
-	} else if len(u.open) == manyOpen {
-		u.index = map[int64]int{h.id: len(u.open)}
-		for i := range u.open {
-			u.index[u.open[i].id] = i
-		}
-	}
-	u.open = append(u.open, h)
-	u.sum += h.amount
+// begin adds a claim.
+func (u *use) begin(h *held) {
+	h.number, h.next = u.number, u.open[h.id]
+	u.number++
+	u.open[h.id] = h
+	u.begun = append(u.begun, h)
 }
 
 // end takes out a claim.
-func (u *use) end(id int64) {
-	for i := range u.begun {
-		if u.begun[i].id == id {
-			u.begun = slices.Delete(u.begun, i, i+1)
-			return
-		}
+func (u *use) end(id int64, r *trace.Resource) {
+	h := u.open[id]
+	switch {
+	case h == nil:
+		return
+	case h.next == nil:
+		delete(u.open, id)
+	default:
+		u.open[id] = h.next
 	}
-	i, ok := u.index[id]
-	if !ok || u.open[i].id != id {
-		// Few claims, or some with equal ids.
-		if i = slices.IndexFunc(u.open, func(h held) bool { return h.id == id }); i < 0 {
-			return
-		}
+	if len(u.begun) > 0 && h.number >= u.begun[0].number {
+		h.ended = true
+		return
 	}
-	u.sum -= u.open[i].amount
-	n := len(u.open) - 1
-	u.open[i] = u.open[n]
-	u.open = u.open[:n]
-	if u.index != nil {
-		delete(u.index, id)
-		if i < n {
-			u.index[u.open[i].id] = i
-		}
+	u.count(h, r, -1)
+	if r.UsesOffset {
+		u.places.remove(h)
 	}
-	if n == 0 {
-		u.sum, u.index = 0, nil
+	if len(u.open) == 0 {
+		u.sum = total{}
 	}
+}
+
+// count adds a claim to what is held, or takes it away again with a sign of -1.
+func (u *use) count(h *held, r *trace.Resource, sign float64) {
+	if !(math.Abs(h.amount) <= r.Capacity) {
+		u.excess += int(sign)
+		return
+	}
+	u.sum.add(sign * h.amount)
+}
+
+// total is a sum of floating-point numbers with twice their digits, since rounding errors of many that come
+// and go would add up.
+type total struct{ sum, rest float64 }
+
+func (t *total) add(x float64) {
+	s := t.sum + x
+	y := s - t.sum
+	t.rest += (t.sum - (s - y)) + (x - y)
+	t.sum = s + t.rest
+	t.rest -= t.sum - s
 }
 
 type curveEnd struct {
@@ -231,7 +244,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		case trace.ClaimBegin:
 			err = c.claimBegin(&x)
 		case trace.ClaimEnd:
-			c.use(uint32(x.Op(1))).end(int64(x.Op(0)))
+			c.use(uint32(x.Op(1))).end(int64(x.Op(0)), c.d.Model.Resources.At(uint32(x.Op(1))))
 		case trace.Mark:
 			err = c.add(E, int64(x.Op(0)), x.Pos())
 		case trace.Fragment:
@@ -249,13 +262,13 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 	if err := c.add(C, id, x.Pos()); err != nil {
 		return err
 	}
-	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
+	u := c.use(res)
+	h := &held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
 	if c.d.Model.Resources.At(res).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
-	u := c.use(res)
 	u.time = x.Time()
-	u.begun = append(u.begun, h)
+	u.begin(h)
 	return nil
 }
 
@@ -263,7 +276,7 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 func (c *checker) use(res uint32) *use {
 	u := c.open[res]
 	if u == nil {
-		u = &use{}
+		u = &use{open: map[int64]*held{}}
 		c.open[res] = u
 	}
 	return u
@@ -277,41 +290,35 @@ func (c *checker) settle(res uint32, u *use) error {
 	}
 	r := c.d.Model.Resources.At(res)
 	pos := int64(0)
-	for i := range u.begun {
-		h := &u.begun[i]
-		pos = max(pos, h.pos)
-		if !r.UsesOffset {
+	for _, h := range u.begun {
+		if h.ended {
 			continue
 		}
-		for _, list := range [2][]held{u.open, u.begun[:i]} {
-			for j := range list {
-				o := &list[j]
-				if h.offset >= o.offset+o.amount || o.offset >= h.offset+h.amount {
-					continue
+		pos = max(pos, h.pos)
+		if r.UsesOffset {
+			if o, n := u.places.overlaps(h); n > 0 {
+				others := ""
+				if n == 2 {
+					others = ", nor another one"
+				} else if n > 2 {
+					others = fmt.Sprintf(", nor %d others", n-1)
 				}
 				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
 					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
-					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold", o.id, o.offset, o.amount)); err != nil {
+					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount, others)); err != nil {
 					return err
 				}
 			}
+			u.places.add(h)
 		}
+		u.count(h, r, 1)
 	}
-	for _, h := range u.begun {
-		u.add(h)
-	}
+	clear(u.begun)
 	u.begun = u.begun[:0]
-	// The running sum has rounding errors; it tells where to look closer.
-	if r.Capacity <= 0 || u.sum < r.Capacity*(1-1e-6) {
-		return nil
+	if pos == 0 {
+		return nil // all of them ended at once
 	}
-	sum, biggest := 0.0, 0.0
-	for i := range u.open {
-		sum += u.open[i].amount
-		biggest = max(biggest, u.open[i].amount)
-	}
-	u.sum = sum
-	if sum > r.Capacity*(1+1e-12) && biggest <= r.Capacity {
+	if sum := u.sum.sum; r.Capacity > 0 && u.excess == 0 && sum > r.Capacity*(1+1e-12) {
 		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning, Position: trace.Position{File: c.d.File.Name, Line: pos},
 			Found:    fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
 			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Where{Time: u.time, HasTime: true}})

@@ -332,7 +332,10 @@ func (x *changing) source() *reading {
 // change puts what the flags ask for around a trace: first the clocks, then the piece,
 // then the filter.
 func (x *changing) change(ctx context.Context, d format.Events) (format.Events, error) {
-	d, err := x.correct(d)
+	if err := d.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	d, err := x.correct(d) // which looks for the correction's locations
 	if err != nil {
 		return nil, err
 	}
