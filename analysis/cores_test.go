@@ -22,8 +22,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestCores: analyses of a real trace find the same with one worker and with several. Under the
-// race detector it shows what workers share.
+// TestCores checks that analyses of a real trace give the same result with one worker and with
+// several. Under the race detector it checks the data that workers share.
 func TestCores(t *testing.T) {
 	for name, run := range map[string]func(ctx context.Context, e format.Events) (any, error){
 		"calltree": func(ctx context.Context, e format.Events) (any, error) {
@@ -41,7 +41,8 @@ func TestCores(t *testing.T) {
 		},
 		"collectives": func(ctx context.Context, e format.Events) (any, error) {
 			opt := collectives.Options{}
-			p, err := analysis.Run(ctx, e, trace.Everything(), func() *collectives.Part { return collectives.New(e.Defs(), opt) })
+			p, err := analysis.Run(ctx, e, trace.Everything(),
+				func() *collectives.Part { return collectives.New(e.Defs(), opt) })
 			return p.Result(), err
 		},
 		"counts": func(ctx context.Context, e format.Events) (any, error) {
@@ -85,7 +86,9 @@ func TestCores(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, path := range []string{"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../format/otf2/testdata/ok/rma/traces.otf2", "../format/otf/testdata/ok/mpi4/mpi4.otf", "../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"} {
+			for _, path := range []string{"../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
+				"../format/otf2/testdata/ok/rma/traces.otf2", "../format/otf/testdata/ok/mpi4/mpi4.otf",
+				"../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"} {
 				found := map[int]string{}
 				for _, workers := range []int{1, 4} {
 					f, err := all.Open(t.Context(), path, &format.ReadOptions{Report: format.NewReport(), Workers: workers})

@@ -21,8 +21,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// oracle is what a program that has nothing in common with weft found in a PICL
-// trace.
+// oracle is the result of an independent program for a PICL trace.
 type oracle struct {
 	Records      int64                       `json:"records"`
 	RecordTypes  map[string]int64            `json:"record_types"`
@@ -43,8 +42,8 @@ type oracle struct {
 	MatrixBytes  map[string]int64            `json:"comm_matrix_bytes"`
 }
 
-// oracleTraces are the traces with an oracle: those in testdata, and those of
-// the directory shared with other work where there is one.
+// oracleTraces returns the traces with an oracle: those in testdata, and those of a shared
+// directory where it exists.
 func oracleTraces(t *testing.T) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -159,7 +158,7 @@ func compareCounts(t *testing.T, path string, want *oracle, r *counts.Result) {
 		all += n
 	}
 	equal(t, "records", all, want.Records)
-	// Statistics are one kind; the oracle tells the record types apart.
+	// Statistics are one kind; the oracle distinguishes record types.
 	expected := map[string]int64{}
 	for k, n := range want.RecordTypes {
 		if strings.HasPrefix(k, "-10") {
@@ -246,8 +245,8 @@ func compareStates(t *testing.T, want *oracle, r *states.Result) {
 	equal(t, "orphans", r.Orphans, 0)
 }
 
-// compareMerged gives each location to one of three parts and merges them in
-// two orders: the results must be those of the oracle, and of a single part.
+// compareMerged gives each location to one of three parts and merges them in two orders. The
+// results must be those of the oracle, and of a single part.
 func compareMerged(t *testing.T, want *oracle, d format.Events) {
 	type parts struct {
 		c *counts.Part
@@ -261,10 +260,11 @@ func compareMerged(t *testing.T, want *oracle, d format.Events) {
 			out[i] = parts{counts.New(defs), messages.New(defs, messages.Options{Intervals: true}),
 				states.New(defs, states.Options{Changes: true}), profile.New(defs, profile.Options{Locations: true})}
 		}
-		err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			x := out[b.Loc%3]
-			return tee{x.c, x.m, x.s, x.p}.Batch(b)
-		}})
+		err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				x := out[b.Loc%3]
+				return tee{x.c, x.m, x.s, x.p}.Batch(b)
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,11 +302,12 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-// A sink of each analysis can be used where the formats want one.
+// A part of each analysis can be used as a sink.
 var _ = []format.Sink{&counts.Part{}, &messages.Part{}, &states.Part{}, &profile.Part{}}
 
 func Example() {
-	d, err := picl.Format{}.Open(context.Background(), format.FileSource("testdata/conceptual-pingpong2.trf"), &format.ReadOptions{})
+	d, err := picl.Format{}.Open(context.Background(), format.FileSource("testdata/conceptual-pingpong2.trf"),
+		&format.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -317,7 +318,8 @@ func Example() {
 	}
 	r := p.Result()
 	for _, x := range r.Regions {
-		fmt.Printf("%s: %d times, %s, %s exclusive\n", x.Name, x.Count, r.Clock.FormatSum(x.Inclusive), r.Clock.FormatSum(x.Exclusive))
+		fmt.Printf("%s: %d times, %s, %s exclusive\n", x.Name, x.Count, r.Clock.FormatSum(x.Inclusive),
+			r.Clock.FormatSum(x.Exclusive))
 	}
 	// Output:
 	// send0: 2 times, 0 s, 0 s exclusive

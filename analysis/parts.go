@@ -9,14 +9,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Part is a part of an analysis: what one worker has seen of a trace.
+// Part is a part of an analysis: the state of one worker.
 type Part[P any] interface {
 	format.Sink
 	Merge(P) error
 }
 
-// Join returns what two parts know of locations: lists by index, with nil for those that a part
-// has not seen. No location may have been seen by both. The error names the analysis.
+// Join joins what two parts hold about locations: lists by index, with nil for locations that a
+// part has not seen. No location may have been seen by both. The error names the analysis.
 func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
 	for i, x := range theirs {
 		if x == nil {
@@ -33,8 +33,8 @@ func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
 	return ours, nil
 }
 
-// Run runs an analysis of the events that sel selects: each worker of a parallel scan fills a
-// part of its own that fresh made, and they are merged.
+// Run runs an analysis of the events that sel selects. Each worker of a parallel scan fills a part
+// of its own, which fresh returns, and Run merges them.
 func Run[P Part[P]](ctx context.Context, events format.Events, sel trace.Selection, fresh func() P) (P, error) {
 	var mu sync.Mutex
 	var parts []P

@@ -14,10 +14,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestReduced compares what analyses find in the events that they choose with what they find in all events.
+// TestReduced compares the results of analyses from the events that they choose with those from all
+// events.
 func TestReduced(t *testing.T) {
 	var paths []string
-	for _, pattern := range []string{"otf2/testdata/ok/*/*.otf2", "otf/testdata/ok/*/*.otf", "pallas/testdata/ok/*/trace/main.pallas", "picl/testdata/ok/*.trf", "etf/testdata/ok/*.etf"} {
+	for _, pattern := range []string{"otf2/testdata/ok/*/*.otf2", "otf/testdata/ok/*/*.otf",
+		"pallas/testdata/ok/*/trace/main.pallas", "picl/testdata/ok/*.trf", "etf/testdata/ok/*.etf"} {
 		list, err := filepath.Glob("../format/" + pattern)
 		if err != nil || len(list) == 0 {
 			t.Fatal(pattern, err)
@@ -45,11 +47,15 @@ func TestReduced(t *testing.T) {
 			reduction format.Reduction
 			fresh     func() part
 		}{
-			"states":      {states.Reduction(d, states.Options{}), func() part { return statesPart{states.New(d, states.Options{})} }},
-			"window":      {states.Reduction(d, states.Options{}), func() part { return statesPart{states.New(d, states.Options{Window: window})} }},
-			"messages":    {format.KindReduction(messages.Needs), func() part { return messagesPart{messages.New(d, messages.Options{Latency: true})} }},
-			"collectives": {format.KindReduction(collectives.Needs), func() part { return collectivesPart{collectives.New(d, collectives.Options{})} }},
-			"rma":         {format.KindReduction(rma.Needs), func() part { return rmaPart{rma.New(d, rma.Options{})} }},
+			"states": {states.Reduction(d, states.Options{}),
+				func() part { return statesPart{states.New(d, states.Options{})} }},
+			"window": {states.Reduction(d, states.Options{}),
+				func() part { return statesPart{states.New(d, states.Options{Window: window})} }},
+			"messages": {format.KindReduction(messages.Needs),
+				func() part { return messagesPart{messages.New(d, messages.Options{Latency: true})} }},
+			"collectives": {format.KindReduction(collectives.Needs),
+				func() part { return collectivesPart{collectives.New(d, collectives.Options{})} }},
+			"rma": {format.KindReduction(rma.Needs), func() part { return rmaPart{rma.New(d, rma.Options{})} }},
 		} {
 			whole, reduced := x.fresh(), x.fresh()
 			if err := f.Scan(t.Context(), trace.Events(), format.GlobalOrder, whole); err != nil {

@@ -2,7 +2,8 @@ package format
 
 import "github.com/weft-trace/weft/trace"
 
-// conventions are those of formats whose ids a trace may bear after it went through another one.
+// conventions has the [trace.Conventions] of the formats whose ids a trace may keep after a
+// conversion to another format.
 var conventions = map[string]trace.Conventions{
 	"otf":    {Nested: true, OwnOperations: true, Words: true},
 	"otf2":   {Nested: true, Words: true},
@@ -10,5 +11,6 @@ var conventions = map[string]trace.Conventions{
 	"picl":   {EventTypes: true},
 }
 
-// Conventions are those of the format with this name: none for one that is not known.
+// Conventions returns the conventions of the format with this name, and the zero value for an
+// unknown name.
 func Conventions(name string) trace.Conventions { return conventions[name] }

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Convert writes the events that sel selects with an encoder, in the order that
-// the encoder needs, and closes the encoder. It holds what reading and the
-// encoder hold, no more. The encoder is aborted on errors.
+// Convert writes the events that sel selects with an encoder, in the order that the encoder needs,
+// and closes the encoder. It uses no memory beyond that of the reader and the encoder. On errors it
+// aborts the encoder.
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
 	if err == nil {
-		err = events.Defs().Rings()
+		err = events.Defs().CheckTree()
 	}
 	if err == nil {
 		err = e.Begin(events.Defs())
@@ -31,7 +31,7 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 	return err
 }
 
-// ErrEventsLost is what the error of [Save] is ([errors.Is]) when a format cannot keep all events.
+// ErrEventsLost is wrapped by the error of [Save] when a format cannot keep all events.
 var ErrEventsLost = errors.New("events would be lost")
 
 // Save writes a recorded trace to a file in format f, as [SaveEvents] does.
@@ -39,9 +39,9 @@ func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
 	return SaveEvents(ctx, path, f, Recorded(r))
 }
 
-// SaveEvents writes events to a file in format f. The file appears whole or not at all. It fails
-// with [ErrEventsLost] when the format cannot keep all events; what is kept in another form is not
-// an error.
+// SaveEvents writes events to a file in format f. The file appears complete or not at all.
+// SaveEvents fails with [ErrEventsLost] when the format cannot keep all events. Events that are
+// kept in another form are not an error.
 func SaveEvents(ctx context.Context, path string, f Format, events Events) error {
 	out, err := CreateFile(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 	return out.Commit()
 }
 
-// Recorded is a recorder's events.
+// Recorded returns the events of a recorder.
 func Recorded(r *trace.Recorder) Events { return &recorded{r} }
 
 type recorded struct{ r *trace.Recorder }

@@ -11,18 +11,17 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// headSize is how much of a file the probes see.
+// headSize is the number of bytes of a file that the probes get.
 const headSize = 64 << 10
 
-// ErrDamaged is what an error is ([errors.Is]) that tells what is wrong in a file of a trace,
-// where it is so wrong that nothing can be read on.
+// ErrDamaged is wrapped by errors for files that are too damaged to read on.
 var ErrDamaged = errors.New("trace is damaged")
 
 // ErrUnknown is returned by Detect for a file that no format recognises.
 var ErrUnknown = errors.New("no known trace format")
 
-// Detect finds the format of a trace by its content and, where that does not
-// decide, its name. The error of an unrecognised file wraps ErrUnknown.
+// Detect finds the format of a trace by its content and, where the content is ambiguous, by its
+// name. The error for an unrecognised file wraps ErrUnknown.
 func Detect(formats []Format, src Source) (Format, error) {
 	f, size, err := src.Open()
 	if err != nil {
@@ -45,14 +44,15 @@ func Detect(formats []Format, src Source) (Format, error) {
 	return best, nil
 }
 
-// EmptyError is the error for a trace whose main file has not a byte, and that no other file tells
-// to be one. It wraps ErrUnknown.
+// EmptyError returns the error for a trace whose main file is empty and that no other file
+// identifies as a trace. It wraps ErrUnknown.
 func EmptyError(src Source) error {
 	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)
 }
 
-// Probe finds the format that is the surest that a file of such a name, which begins with head, is its
-// own; nil if none is sure at least to the degree least. A byte-order mark at the begin does not count.
+// Probe returns the format with the highest confidence that a file of the given name, which begins
+// with head, is its own. It returns nil if no confidence is at least least. A byte-order mark at
+// the beginning is skipped.
 func Probe(formats []Format, name string, head []byte, least int) (best Format) {
 	head = bytes.TrimPrefix(head, []byte(lines.ByteOrderMark))
 	for _, x := range formats {
@@ -84,7 +84,7 @@ func ByName(formats []Format, name string) (Format, bool) {
 	return nil, false
 }
 
-// ByExtension finds the format that a file name asks for.
+// ByExtension finds the format for the extension of a file name.
 func ByExtension(formats []Format, name string) (Format, bool) {
 	for _, f := range formats {
 		if f.About().HasExtension(name) {

@@ -8,24 +8,23 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Draft is a text of which the head is known only when the rest is written:
-// definitions that grow while events are written stand before them in the file.
-// Most heads can be guessed when the rest begins. Then it goes straight to the
-// output, behind the guess, and is moved only if the guess was wrong; else it
-// waits in a [spool.Spool]. Its memory is that of a spool: 1 MiB, and
-// 1 MiB of what is inserted.
+// Draft is a text whose head is known only when the rest has been written: definitions that grow
+// while events are written stand before them in the file. Most heads can be guessed when the rest
+// begins. Then the text goes straight to the output, after the guessed head, and is moved only if
+// the guess was wrong. Otherwise the text waits in a [spool.Spool]. A Draft uses the memory of a
+// spool: 1 MiB, and 1 MiB for inserted text.
 type Draft struct {
 	spool.Spool
 	w     io.Writer
-	out   *Output // gets the text directly
+	out   *Output // receives the text directly
 	guess []byte
 }
 
-// NewDraft makes a draft of a text that goes to w.
+// NewDraft returns a draft of a text that goes to w.
 func NewDraft(w io.Writer) *Draft { return &Draft{w: w} }
 
-// Guess says what the head will probably be. Nothing may have been written
-// before. It does nothing unless the draft's output is an empty file.
+// Guess sets the probable head. It must be called before anything is written. It does nothing
+// unless the draft's output is an empty file.
 func (d *Draft) Guess(head []byte) error {
 	o, ok := d.w.(*Output)
 	if !ok || o.file == nil || o.w.Buffered() > 0 || d.Size() > 0 {
@@ -41,8 +40,8 @@ func (d *Draft) Guess(head []byte) error {
 	return d.Into(o.file, o.Path)
 }
 
-// Finish completes the text: head, and what has been written. Nothing can be
-// added to the draft afterwards, but to its writer.
+// Finish completes the text with its head. Afterwards nothing can be added to the draft, only to
+// its writer.
 func (d *Draft) Finish(head []byte) error {
 	if d.out == nil {
 		if _, err := d.w.Write(head); err != nil {
@@ -67,7 +66,7 @@ func (d *Draft) Finish(head []byte) error {
 	return err
 }
 
-// rewrite copies the text to a new file, which becomes the output's.
+// rewrite copies the text to a new file, which replaces the output's file.
 func (d *Draft) rewrite(head []byte) error {
 	f, err := createTemp(d.out.target)
 	if err != nil {

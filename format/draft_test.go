@@ -10,11 +10,12 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// The text is head, body and what follows, however good the guess was, and
-// nothing else is left in the directory.
+// TestDraft checks that the text is head, body and tail for every guess, and that no other file
+// stays in the directory.
 func TestDraft(t *testing.T) {
 	for _, x := range []struct{ name, guess, head string }{
-		{"none", "", "head\n"}, {"right", "head\n", "head\n"}, {"other", "hxxd\n", "head\n"}, {"longer", "head\nhead\n", "head\n"}, {"shorter", "h", "head\n"},
+		{"none", "", "head\n"}, {"right", "head\n", "head\n"}, {"other", "hxxd\n", "head\n"},
+		{"longer", "head\nhead\n", "head\n"}, {"shorter", "h", "head\n"},
 	} {
 		for _, insert := range []bool{false, true} {
 			for _, stream := range []bool{false, true} {

@@ -10,77 +10,78 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Events is a stream of a trace's events: those of a [File], of a recording, or what a transform
-// makes of another stream. It may be read any number of times, one scan after another.
+// Events is a stream of a trace's events: those of a [File], of a recording, or those that a
+// transform derives from another stream. It may be scanned any number of times, one scan after
+// another.
 type Events interface {
-	// Defs are the trace's definitions: complete after Prepare, or grown during a
-	// scan, always before the first batch that needs the entry.
+	// Defs returns the trace's definitions. They are complete after Prepare, or grow during a scan,
+	// always before the first batch that needs the entry.
 	Defs() *trace.Definitions
-	// Prepare reads what must be known of the trace before events can be delivered, such as
-	// whether they are in the order of time. Scan does so itself if nobody has called Prepare,
-	// which does nothing the second time. ScanParallel may do without.
+	// Prepare reads what must be known of the trace before events can be delivered, such as whether
+	// the events are in time order. Scan calls it if needed, and further calls do nothing.
+	// ScanParallel may skip it.
 	Prepare(ctx context.Context) error
-	// Scan delivers exactly the events and links that sel selects to one sink, from one
-	// goroutine: the batches of one location come one after another, or mixed batches in the
-	// order of time. Links come after all events.
+	// Scan delivers exactly the events and links that sel selects to one sink, from one goroutine:
+	// location by location, or as mixed batches in time order. Links come after all events.
 	Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error
-	// ScanParallel delivers the same as a scan by location, from several goroutines if the
-	// format can. begin makes the sinks of a scan: one for each worker, beginning with 0, before
-	// anything is delivered to it. A worker's sink is called from one goroutine at a time, and
-	// gets all events of a location, in the order of time. Links go to sink 0, after all events.
+	// ScanParallel delivers what a Scan by location delivers, from several goroutines if the format
+	// supports it. begin starts a scan and returns the function that makes the sink of each worker,
+	// numbered from 0. A sink exists before anything is delivered to it. The sink of a worker is
+	// called from one goroutine at a time. It gets all events of a location in time order. Links go to
+	// sink 0, after all events.
 	//
-	// If it turns out that the trace must be prepared first, or read in another way, begin is
-	// called again: what the sinks before got is void then.
+	// If the trace turns out to need preparation, or another way of reading, begin is called again.
+	// What the previous sinks got is then void.
 	ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(worker int) Sink) error
 }
 
-// File is one opened trace: its events, and what its format knows of them without reading them
-// all. [EventsAlone] answers for formats that know nothing else.
+// File is one opened trace: its events, and what its format records about them separately. Formats
+// that record nothing else embed [EventsAlone].
 type File interface {
 	Events
-	// Extent is the time of the first event and the time to which the last one lasts
-	// ([trace.Batch.End]); ok is false if there is none. It may read the trace.
+	// Extent returns the time of the first event and the latest end of any event ([trace.Batch.End]).
+	// ok is false if there is no event. Extent may read the trace.
 	Extent(ctx context.Context) (first, last int64, ok bool, err error)
-	// LinkCount is how many links the trace has; ok is false if that is not known without a scan. Before
-	// a scan, records count that turn out to be none.
+	// LinkCount returns the number of links of the trace. ok is false if it is unknown without a scan.
+	// Before a scan, the number includes records that turn out to be no links.
 	LinkCount() (links int64, ok bool)
-	// Overview lists files and definitions. What the format does not know is left empty.
+	// Overview lists files and definitions. What the format does not provide is left empty.
 	Overview(ctx context.Context) (*Overview, error)
 	// Details are tables of things of which only the format has a notion. Who asks for them closes them.
 	Details(ctx context.Context) ([]*Table, error)
 	// Summary is what the trace itself keeps of the sums of its events; nil if that is not all
 	// that a [Summary] has. Nothing has been reported then.
 	Summary(ctx context.Context) (*Summary, error)
-	// Preview is what the trace keeps of the sums of its begin, which may be less than a
-	// [Summary]; nil if it keeps none, or to read them would take long. It can be asked before
-	// the trace is prepared, and reports nothing.
+	// Preview returns the sums that the trace stores of its first part, which may be less than a
+	// [Summary]. It returns nil if the trace stores none, or if reading them would take long. It may
+	// be called before the trace is prepared, and reports no defects.
 	Preview(ctx context.Context) (*Preview, error)
-	// NewChecker makes a checker for defects that show only when records are held against each
-	// other; nil if opening and scanning report all.
+	// NewChecker returns a checker for defects that only a comparison of records reveals, or nil if
+	// opening and scanning report all defects.
 	NewChecker() Checker
 	// Close frees the trace's files.
 	Close() error
 }
 
-// EventsAlone is embedded by a [File] of a format that keeps nothing beside the events.
+// EventsAlone is embedded by a [File] of a format that stores nothing but events and definitions.
 type EventsAlone struct{}
 
-// LinkCount is not known.
+// LinkCount reports that the number is unknown.
 func (EventsAlone) LinkCount() (int64, bool) { return 0, false }
 
-// Overview knows nothing.
+// Overview returns an empty overview.
 func (EventsAlone) Overview(context.Context) (*Overview, error) { return &Overview{}, nil }
 
 // Details are none.
 func (EventsAlone) Details(context.Context) ([]*Table, error) { return nil, nil }
 
-// Summary is not kept.
+// Summary returns nil.
 func (EventsAlone) Summary(context.Context) (*Summary, error) { return nil, nil }
 
-// Preview is not kept.
+// Preview returns nil.
 func (EventsAlone) Preview(context.Context) (*Preview, error) { return nil, nil }
 
-// NewChecker makes none.
+// NewChecker returns nil.
 func (EventsAlone) NewChecker() Checker { return nil }
 
 // Order is an order of events.
@@ -95,18 +96,18 @@ const (
 // Sink consumes events. Batches are only valid during the call.
 type Sink interface {
 	Batch(b *trace.Batch) error
-	// Links gets stored links after the events of both ends.
+	// Links receives stored links, after the events of both ends.
 	Links(l []trace.Link) error
 }
 
-// Ender is a sink that wants to know when it has got all events of a location: what it holds
-// of them it need not hold any longer. Formats that know call End from the goroutine that
-// delivered the events; others, and for what has no events, need not.
+// Ender is a sink that is notified when it has got all events of a location, so that it can free
+// what it holds for the location. Formats that can tell call End from the goroutine that delivered
+// the events. Other formats do not call it, and none needs to for a location without events.
 type Ender interface {
 	End(location uint32) error
 }
 
-// End tells a sink that it has got all events of a location, if it wants to know.
+// End notifies a sink that it has got all events of a location, if the sink is an [Ender].
 func End(s Sink, location uint32) error {
 	if e, ok := s.(Ender); ok {
 		return e.End(location)
@@ -114,14 +115,14 @@ func End(s Sink, location uint32) error {
 	return nil
 }
 
-// Checker looks at the events of one scan and reports defects. It gets the batches of each location
-// in their order; those of several locations may take turns. Finish is called after the scan.
+// Checker examines the events of one scan and reports defects. It gets the batches of each location
+// in order, while batches of several locations may alternate. Finish is called after the scan.
 type Checker interface {
 	Sink
 	Finish(ctx context.Context) error
 }
 
-// SinkFuncs makes a sink of functions; nil ones ignore what they get.
+// SinkFuncs implements [Sink] with functions. Nil functions ignore their input.
 type SinkFuncs struct {
 	OnBatch func(b *trace.Batch) error
 	OnLinks func(l []trace.Link) error
@@ -143,19 +144,19 @@ func (s SinkFuncs) Links(l []trace.Link) error {
 	return s.OnLinks(l)
 }
 
-// ScanInOne is the ScanParallel of events that are delivered from one goroutine alone.
+// ScanInOne implements ScanParallel with a Scan from one goroutine.
 func ScanInOne(ctx context.Context, e Events, sel trace.Selection, begin func() func(worker int) Sink) error {
 	return e.Scan(ctx, sel, PerLocation, begin()(0))
 }
 
-// Batches are the batches of a scan, one after another, without links. Each is valid until the
-// next one is asked for. An error is the last thing that comes.
+// Batches iterates over the batches of a scan, without links. Each batch is valid until the next
+// iteration. An error ends the iteration.
 func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) iter.Seq2[*trace.Batch, error] {
 	return func(yield func(*trace.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		batches, next, end := make(chan *trace.Batch), make(chan struct{}), make(chan error, 1)
 		go func() {
-			// Scans deliver from any goroutine, a loop's body must run in its own.
+			// Scans may deliver from any goroutine, but the body of a loop must run in its own.
 			end <- e.Scan(ctx, sel, order, SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				select {
 				case batches <- b:
@@ -183,7 +184,7 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 				}
 				select {
 				case next <- struct{}{}:
-				case <-ctx.Done(): // the scan ends with that
+				case <-ctx.Done(): // cancelling the context ends the scan
 				}
 			case err := <-end:
 				if err != nil {
@@ -195,19 +196,21 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 	}
 }
 
-// Extent reads events to find the time of the first one and the time to which the last one lasts
-// ([trace.Batch.End]); ok is false if there is none. A [File] may know them without.
+// Extent reads events and returns the time of the first one and the latest end of any
+// ([trace.Batch.End]). ok is false if there is no event. A [File] may know the times without
+// reading.
 func Extent(ctx context.Context, e Events) (first, last int64, ok bool, err error) {
-	// Files know how long their own records last, not those of a trace that they carry.
+	// Files know how long their own records last, but not those of another format that they carry.
 	d := e.Defs()
-	carried := d.Origin != d.Format && slices.ContainsFunc(d.Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric || m.Kind == trace.SeriesMetric })
+	carried := d.Origin != d.Format && slices.ContainsFunc(d.Metrics.All(),
+		func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric || m.Kind == trace.SeriesMetric })
 	if f, is := e.(File); is && !carried {
 		return f.Extent(ctx)
 	}
 	return ScanExtent(ctx, e)
 }
 
-// ScanExtent is the Extent of a [File] that must read its events to know.
+// ScanExtent implements Extent for a [File] that must read its events.
 func ScanExtent(ctx context.Context, e Events) (first, last int64, ok bool, err error) {
 	type span struct{ first, last int64 }
 	var mu sync.Mutex
@@ -237,24 +240,23 @@ func ScanExtent(ctx context.Context, e Events) (first, last int64, ok bool, err 
 	return first, last, first <= last, err
 }
 
-// Stream delivers one sorted sequence of events in batches, nil at the end. A
-// batch is valid until the next call of Next.
+// Stream delivers one sorted sequence of events in batches, and nil at the end. A batch is valid
+// until the next call of Next.
 type Stream interface {
 	Next(ctx context.Context) (*trace.Batch, error)
 }
 
-// Streamer is a stream of events whose format keeps them in parts that can be read side by
-// side. Who has to put the events into another order can merge the parts and need not sort.
+// Streamer is implemented by Events whose format stores them in parts that can be read side by
+// side. Code that needs another order of the events can merge the parts instead of sorting.
 type Streamer interface {
 	Events
-	// Streams are the parts. Merged by [Merge] they are what a scan in the order of time
-	// delivers, but for the links. closeAll frees what they hold, and is to be called in any
-	// case.
+	// Streams returns the parts. Merged by [Merge] they give the same as a scan in time order, except
+	// for links. closeAll frees their resources and must be called in any case.
 	Streams(ctx context.Context, sel trace.Selection) (list []Stream, closeAll func(), err error)
 }
 
-// Encoder writes one trace to an Output. Close writes what is left; Abort frees
-// what the encoder holds instead. Neither commits the Output.
+// Encoder writes one trace to an Output. Close writes what is left. Abort frees the encoder's
+// resources instead. Neither commits the Output.
 type Encoder interface {
 	Sink
 	Order() Order
@@ -263,6 +265,6 @@ type Encoder interface {
 	Begin(d *trace.Definitions) error
 	Close() error
 	Abort()
-	// Loss is what could not be kept so far.
+	// Loss returns what could not be kept so far.
 	Loss() *Loss
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reading: the events of a trace in the order of time, here the messages that the first process
-// sends. The lines of the file that begin with -3 -21 and have 0 behind the time say the same.
+// ExampleBatches reads the events of a trace in time order, here the messages that the first
+// process sends. They are the lines of the file that begin with -3 -21 and have 0 after the time.
 func ExampleBatches() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/ring.trf", nil)
@@ -43,8 +43,8 @@ func ExampleBatches() {
 	// 250 µs send to location 1
 }
 
-// Writing: what a program has recorded, in the format that it chooses. Times are seconds there: 20
-// ticks of a millisecond are 0.02.
+// ExampleSave writes what a program has recorded, in a format of its choice. Times are in seconds
+// in the file: 20 ticks of a millisecond are 0.02.
 func ExampleSave() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	baker, knead, bake := r.Location("baker"), r.Region("knead"), r.Region("bake")
@@ -66,7 +66,7 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "T ") { // what TRACE has no line for stands there
+		if !strings.HasPrefix(line, "T ") { // what TRACE has no line for is stored there
 			fmt.Print(line)
 		}
 	}
@@ -77,8 +77,8 @@ func ExampleSave() {
 	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
 }
 
-// Converting: a trace of any format is written in another one, and the encoder's Loss tells what
-// that cannot keep. The last line of the original that has an end, C 196, ends at 121.205 ms.
+// ExampleConvert writes a trace in another format, and prints from the encoder's Loss what that
+// format cannot keep. The last line of the original that has an end, C 196, ends at 121.205 ms.
 func ExampleConvert() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)
@@ -120,7 +120,7 @@ func ExampleConvert() {
 	// Output: 0 dropped; picl of 121.205 ms
 }
 
-// The content of a file tells its format.
+// ExampleDetect finds formats by the content of files.
 func ExampleDetect() {
 	for _, name := range []string{"../examples/odse.etf", "otf2/testdata/ok/ring/eztrace_log.otf2", "doc.go"} {
 		f, err := format.Detect(all.Formats(), format.FileSource(name))

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// folder is a folder of the machine's file system. Unlike those of [os.DirFS] its files may
-// have names that are no UTF-8, as they may on most machines.
+// folder is a folder of the machine's file system. Unlike with [os.DirFS], names of files may be
+// invalid UTF-8, as most file systems allow.
 type folder struct {
 	fs   fs.FS
 	path string
@@ -17,8 +17,8 @@ type folder struct {
 
 func newFolder(path string) folder { return folder{os.DirFS(path), path} }
 
-// odd is the path of a file with such a name, "" for others.
-func (f folder) odd(name string) string {
+// nonUTF8Path returns the path of a file whose name is invalid UTF-8, and "" for other files.
+func (f folder) nonUTF8Path(name string) string {
 	if utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return ""
 	}
@@ -27,7 +27,7 @@ func (f folder) odd(name string) string {
 
 // Open opens a file.
 func (f folder) Open(name string) (fs.File, error) {
-	if path := f.odd(name); path != "" {
+	if path := f.nonUTF8Path(name); path != "" {
 		return os.Open(path)
 	}
 	return f.fs.Open(name)
@@ -35,7 +35,7 @@ func (f folder) Open(name string) (fs.File, error) {
 
 // OpenRegular opens a file or a folder, but no pipe or device.
 func (f folder) OpenRegular(name string) (fs.File, error) {
-	path := f.odd(name)
+	path := f.nonUTF8Path(name)
 	if path == "" {
 		local, err := filepath.Localize(name)
 		if err != nil {
@@ -58,9 +58,9 @@ func (f folder) OpenRegular(name string) (fs.File, error) {
 	return x, nil
 }
 
-// OpenRegular opens a file or a folder of a file system, but no pipe or device: whether
-// anything will ever come from it nobody knows, or whether it ends. A file system that can do
-// so without a look at the file before has a method of this name.
+// OpenRegular opens a file or a folder of a file system, but no pipe or device, from which a read
+// may block forever or never end. A file system that can do this without a Stat beforehand has a
+// method of this name.
 func OpenRegular(f fs.FS, name string) (fs.File, error) {
 	if f, ok := f.(interface {
 		OpenRegular(name string) (fs.File, error)
@@ -86,7 +86,7 @@ func checkRegular(name string, st fs.FileInfo) error {
 
 // Stat describes a file.
 func (f folder) Stat(name string) (fs.FileInfo, error) {
-	if path := f.odd(name); path != "" {
+	if path := f.nonUTF8Path(name); path != "" {
 		return os.Stat(path)
 	}
 	return fs.Stat(f.fs, name)
@@ -94,7 +94,7 @@ func (f folder) Stat(name string) (fs.FileInfo, error) {
 
 // ReadDir lists a folder.
 func (f folder) ReadDir(name string) ([]fs.DirEntry, error) {
-	if path := f.odd(name); path != "" {
+	if path := f.nonUTF8Path(name); path != "" {
 		return os.ReadDir(path)
 	}
 	return fs.ReadDir(f.fs, name)

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Files may have names that are no UTF-8, where the file system lets them; names that lead
-// out of the folder are still refused.
-func TestOddNames(t *testing.T) {
+// TestNonUTF8Names checks that names of files may be invalid UTF-8 where the file system allows it.
+// Names that lead out of the folder are still refused.
+func TestNonUTF8Names(t *testing.T) {
 	dir := t.TempDir()
 	name := "x\xff\xfe.trf"
 	path := filepath.Join(dir, name)

@@ -8,97 +8,94 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Format is one trace format. Formats are values without a state: nothing is registered, and
-// nothing of one can be changed.
+// Format is one trace format. Formats are immutable values; nothing is registered.
 type Format interface {
-	// About says what the format is.
+	// About describes the format.
 	About() About
-	// Probe tells how sure the format is that a file is its own: 0 not at all,
-	// 50 the name alone fits, 100 certain. head is the beginning of the file.
+	// Probe returns the confidence that a file is of this format: 0 for none, 50 if only the name
+	// fits, 100 for certain. head is the beginning of the file.
 	Probe(name string, head []byte) int
 	// Open opens a trace for reading.
 	Open(ctx context.Context, src Source, opt *ReadOptions) (File, error)
-	// Create makes an encoder that writes to dst.
+	// Create returns an encoder that writes to dst.
 	Create(dst *Output, opt *WriteOptions) (Encoder, error)
-	// Copy writes the trace src in the same format, record by record, without
-	// going through the model. It does not commit dst.
+	// Copy writes the trace src in the same format, record by record, without converting it to the
+	// model. It does not commit dst.
 	Copy(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
-	// Raw prints the format's own records as text, which for texts is the file
-	// as it is.
+	// Raw prints the format's own records as text. For text formats that is the file unchanged.
 	Raw(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
-	// Compat prints the text that the format's own tool prints of the trace, with
-	// its defects.
+	// Compat prints the text that the format's own tool prints for the trace, including the tool's
+	// defects.
 	Compat(ctx context.Context, src Source, opt *ReadOptions, p Printing, w io.Writer) error
 }
 
-// Printing says what [Format.Compat] prints.
+// Printing are the settings of [Format.Compat].
 type Printing struct {
-	// Selection chooses events by their times, locations and kinds; its other fields do not
-	// count. Kinds that a trace declares itself are not there.
+	// Selection selects events by their times, locations and kinds. Its other fields are ignored. Its
+	// Kind is not called for kinds that a trace declares itself.
 	trace.Selection
-	// Limit is how many events are printed at most; behind them printing ends. 0 is all.
+	// Limit is the maximum number of events to print. Printing ends after them. 0 means all.
 	Limit int64
-	// File is the trace, if it is open already; it need not be read again then.
+	// File is the trace, if it is already open, so that it need not be read again.
 	File File
-	// Tool has what else the format's own tool can be told, in a type of the format's own
-	// package; nil is nothing. A format that does not know it fails with [ErrUnsupported].
+	// Tool holds further options of the format's own tool, in a type of the format's own package, or
+	// nil. A format that does not support the type fails with [ErrUnsupported].
 	Tool any
 }
 
-// ErrUnsupported is the error of what a format does not offer.
+// ErrUnsupported is returned by functions that a format does not implement.
 var ErrUnsupported = errors.New("the format does not offer this")
 
-// Unsupported is embedded by a [Format] that does not offer everything: what it does not define
-// fails with [ErrUnsupported].
+// Unsupported is embedded by a [Format] that does not implement every function. The missing ones
+// fail with [ErrUnsupported].
 type Unsupported struct{}
 
-// Create is not offered.
+// Create returns [ErrUnsupported].
 func (Unsupported) Create(*Output, *WriteOptions) (Encoder, error) { return nil, ErrUnsupported }
 
-// Copy is not offered.
+// Copy returns [ErrUnsupported].
 func (Unsupported) Copy(context.Context, Source, *ReadOptions, *Output, *WriteOptions) (*Loss, error) {
 	return nil, ErrUnsupported
 }
 
-// Raw is not offered.
+// Raw returns [ErrUnsupported].
 func (Unsupported) Raw(context.Context, Source, *ReadOptions, io.Writer) error { return ErrUnsupported }
 
-// Compat is not offered.
+// Compat returns [ErrUnsupported].
 func (Unsupported) Compat(context.Context, Source, *ReadOptions, Printing, io.Writer) error {
 	return ErrUnsupported
 }
 
-// About describes a format, to people and to commands.
+// About describes a format to users and commands.
 type About struct {
 	Name       string   // short, lower case: "etf"
-	Title      string   // for people: "Eclipse TRACE4CPS (TRACE)"
-	Extensions []string // with the dot, most usual first
-	// SingleText is set when a trace is one text, so that it can come from
-	// standard input and go to standard output.
+	Title      string   // for display: "Eclipse TRACE4CPS (TRACE)"
+	Extensions []string // with the dot, most common first
+	// SingleText is set when a trace is a single text, so that it can come from standard input and go
+	// to standard output.
 	SingleText bool
-	// EmptyMain is set when the main file of a trace may be empty, because others hold what there
-	// is. A trace of another format whose main file is empty is none ([EmptyError]).
+	// EmptyMain is set when the main file of a trace may be empty because other files hold the
+	// content. A file of another format that is empty is no trace ([EmptyError]).
 	EmptyMain bool
-	// Reads, Writes and Seeks say in a few words what is supported; empty
-	// means not at all.
+	// Reads, Writes and Seeks describe in a few words what is supported. Empty means unsupported.
 	Reads, Writes, Seeks string
 	Options              []Option
 	// Rules are the defects that reading and checking can report.
 	Rules []Rule
-	// Mapping says what becomes of each subject when it is written.
+	// Mapping returns how each subject is written.
 	Mapping func(s Subject) Mapped
-	// Place says where the main file of a trace belongs that is to be written to path, which may be
-	// a folder. Nil for formats whose traces may stand beside others under any name.
+	// Place returns the path of the main file for a trace that is to be written to path, which may be
+	// a folder. It is nil for formats whose traces may have any name in any folder.
 	Place func(path string) string
 }
 
-// Rule is something that a trace can get wrong.
+// Rule is a sort of defect that a trace can have.
 type Rule struct {
 	ID       string // stable, such as "etf.unknown-resource"
 	Severity trace.Severity
 	Doc      string // one sentence for users
 	Example  string // what breaks it: a record, or a situation in a few words
-	// Stays is set for what reading takes as it stands: nothing of it is mended.
+	// Stays is set for defects that reading leaves unrepaired.
 	Stays bool
 }
 

@@ -9,20 +9,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How says what other tools, and weft itself, get of something that is written in a format.
+// How is the way in which something is kept when it is written in a format.
 type How string
 
 // The ways, from best to worst.
 const (
 	Exact      How = "exact"      // the format's own tools see the same
-	Recomputed How = "recomputed" // not written; follows from the events
+	Recomputed How = "recomputed" // not written, but computed again from the events
 	WeftOnly   How = "weft only"  // weft restores it, other tools do not see it
 	Degraded   How = "degraded"   // its meaning is kept in another form
 	Lost       How = "lost"       // it is gone
 )
 
-// ways are all of them, the worst first.
-var ways = []How{Lost, Degraded, WeftOnly}
+// countedHows are the ways that count as a loss, the worst first.
+var countedHows = []How{Lost, Degraded, WeftOnly}
 
 // LossRow counts what was lost of one field of one kind for one reason.
 type LossRow struct {
@@ -52,15 +52,15 @@ func (l *Loss) Add(kind, field string, how How, reason string, n int64) {
 	l.rows[LossRow{Kind: kind, Field: field, How: how, Reason: reason}] += n
 }
 
-// TextTimes notes the times of events that are written as decimal text. Readers have
-// the resolution of the text's digits only up to seven eighths of the range of times,
-// and a quarter of it if there are times before 0.
+// TextTimes collects the times of events that are written as decimal text. Readers keep the
+// resolution of the text's digits only up to seven eighths of the range of times, or up to a
+// quarter of it if there are negative times.
 type TextTimes struct {
 	rows        int64
 	least, most int64
 }
 
-// Add notes the times of a batch, which are in order.
+// Add adds the times of a batch, which must be in order.
 func (t *TextTimes) Add(b *trace.Batch) {
 	if n := b.Len(); n > 0 {
 		t.rows += int64(n)
@@ -68,11 +68,12 @@ func (t *TextTimes) Add(b *trace.Batch) {
 	}
 }
 
-// Count adds the loss, if there is one: all times are read back rounded then, and
-// events without what is carried.
+// Count adds the loss, if there is one. Readers then round all times, and events lose what weft
+// carries for them.
 func (t *TextTimes) Count(l *Loss) {
 	if t.most > math.MaxInt64/8*7 || t.least < 0 && (t.most > math.MaxInt64/4 || t.least < -math.MaxInt64/4) {
-		l.Add("event", "time", Lost, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded", t.rows)
+		l.Add("event", "time", Lost, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded",
+			t.rows)
 	}
 }
 
@@ -86,12 +87,14 @@ func (l *Loss) Rows() []LossRow {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b LossRow) int {
-		return cmp.Or(cmp.Compare(slices.Index(ways, a.How), slices.Index(ways, b.How)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(slices.Index(countedHows, a.How), slices.Index(countedHows, b.How)),
+			cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out
 }
 
-// Lost is how many things are gone.
+// Lost returns the number of lost things.
 func (l *Loss) Lost() (n int64) {
 	for _, r := range l.Rows() {
 		if r.How == Lost {

@@ -6,13 +6,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Mapped says what becomes of something in one format.
+// Mapped is how something is kept in one format.
 type Mapped struct {
 	How How
-	As  string // the record or place, for people
+	As  string // the record or place, for display
 }
 
-// Subject is something of the model of which formats keep more or less. [Subjects] lists all.
+// Subject is a part of the model that formats keep to different degrees. [Subjects] lists all.
 type Subject int
 
 // The subjects.
@@ -53,10 +53,10 @@ const (
 	subjectCount
 )
 
-// subject describes a subject.
+// subject describes a Subject.
 type subject struct {
-	what  string       // for people
-	kinds []trace.Kind // that it is about; none for definitions
+	what  string       // for display
+	kinds []trace.Kind // the kinds it covers; none for definitions
 }
 
 var subjects = [subjectCount]subject{
@@ -79,29 +79,47 @@ var subjects = [subjectCount]subject{
 	Fragments:               {"signal fragment", []trace.Kind{trace.Fragment}},
 	MetricValues:            {"counter value, sample", []trace.Kind{trace.Metric, trace.SampleRange}},
 	Messages:                {"send, receive", []trace.Kind{trace.Send, trace.Recv, trace.SendBegin, trace.RecvComplete}},
-	MessagePhases:           {"other phases of messages", []trace.Kind{trace.SendComplete, trace.RecvBegin, trace.RequestTest, trace.RequestCancelled}},
-	CollectiveOperations:    {"collective operation", []trace.Kind{trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveRequest, trace.CollectiveComplete, trace.Collective}},
-	CommunicatorEvents:      {"communicator events", []trace.Kind{trace.CommCreate, trace.CommDestroy}},
-	Interruptions:           {"gap, buffer flush, measurement on or off", []trace.Kind{trace.Gap, trace.BufferFlush, trace.MeasurementOnOff}},
-	ProcessEvents:           {"parameter, process and program events", []trace.Kind{trace.Parameter, trace.ProcessBegin, trace.ProcessEnd, trace.ProgramBegin, trace.ProgramEnd}},
-	ThreadEvents:            {"threads, tasks, locks", []trace.Kind{trace.ThreadFork, trace.ThreadJoin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate, trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd, trace.TaskCreate, trace.TaskSwitch, trace.TaskComplete, trace.LockAcquire, trace.LockRelease}},
-	RemoteMemoryAccess:      {"remote memory access", []trace.Kind{trace.WindowCreate, trace.WindowDestroy, trace.RMACollectiveBegin, trace.RMACollectiveEnd, trace.RMAGroupSync, trace.RMALockRequest, trace.RMALockAcquire, trace.RMALockTry, trace.RMALockRelease, trace.RMASync, trace.RMAWaitChange, trace.RMAPut, trace.RMAPutRemoteEnd, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMATest, trace.RMACompleteRemote}},
-	CallingContexts:         {"calling contexts", []trace.Kind{trace.ContextEnter, trace.ContextLeave, trace.ContextSample}},
-	InputOutput:             {"input and output", []trace.Kind{trace.IOHandleCreate, trace.IOHandleDestroy, trace.IOHandleDuplicate, trace.IOSeek, trace.IOStatusFlags, trace.IOFileDelete, trace.IOBegin, trace.IOTest, trace.IOIssued, trace.IOComplete, trace.IOCancelled, trace.IOLockAcquire, trace.IOLockRelease, trace.IOLockTry, trace.FileOperation, trace.FileOperationBegin, trace.FileOperationEnd}},
-	Markers:                 {"marker", []trace.Kind{trace.Marker}},
-	Snapshots:               {"snapshot", []trace.Kind{trace.EnterSnapshot, trace.SendSnapshot, trace.OpenFileSnapshot, trace.CollectiveSnapshot, trace.FileOperationSnapshot, trace.CollectiveCountSnapshot, trace.MetricSnapshot}},
-	Summaries:               {"statistics, summary", []trace.Kind{trace.Statistics, trace.RegionSummary, trace.RegionGroupSummary, trace.MessageSummary, trace.CollectiveSummary, trace.FileSummary, trace.FileGroupSummary}},
-	GenericEvents:           {"generic event, no-op, kind that the trace declares", []trace.Kind{trace.Generic, trace.NoOp}},
-	Links:                   {"dependency, link", nil},
+	MessagePhases: {"other phases of messages",
+		[]trace.Kind{trace.SendComplete, trace.RecvBegin, trace.RequestTest, trace.RequestCancelled}},
+	CollectiveOperations: {"collective operation",
+		[]trace.Kind{trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveRequest, trace.CollectiveComplete,
+			trace.Collective}},
+	CommunicatorEvents: {"communicator events", []trace.Kind{trace.CommCreate, trace.CommDestroy}},
+	Interruptions: {"gap, buffer flush, measurement on or off",
+		[]trace.Kind{trace.Gap, trace.BufferFlush, trace.MeasurementOnOff}},
+	ProcessEvents: {"parameter, process and program events",
+		[]trace.Kind{trace.Parameter, trace.ProcessBegin, trace.ProcessEnd, trace.ProgramBegin, trace.ProgramEnd}},
+	ThreadEvents: {"threads, tasks, locks", []trace.Kind{trace.ThreadFork, trace.ThreadJoin,
+		trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate, trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd,
+		trace.TaskCreate, trace.TaskSwitch, trace.TaskComplete, trace.LockAcquire, trace.LockRelease}},
+	RemoteMemoryAccess: {"remote memory access",
+		[]trace.Kind{trace.WindowCreate, trace.WindowDestroy, trace.RMACollectiveBegin, trace.RMACollectiveEnd,
+			trace.RMAGroupSync, trace.RMALockRequest, trace.RMALockAcquire, trace.RMALockTry, trace.RMALockRelease,
+			trace.RMASync, trace.RMAWaitChange, trace.RMAPut, trace.RMAPutRemoteEnd, trace.RMAGet, trace.RMAAtomic,
+			trace.RMAEnd, trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMATest, trace.RMACompleteRemote}},
+	CallingContexts: {"calling contexts",
+		[]trace.Kind{trace.ContextEnter, trace.ContextLeave, trace.ContextSample}},
+	InputOutput: {"input and output", []trace.Kind{trace.IOHandleCreate, trace.IOHandleDestroy,
+		trace.IOHandleDuplicate, trace.IOSeek, trace.IOStatusFlags, trace.IOFileDelete, trace.IOBegin, trace.IOTest,
+		trace.IOIssued, trace.IOComplete, trace.IOCancelled, trace.IOLockAcquire, trace.IOLockRelease, trace.IOLockTry,
+		trace.FileOperation, trace.FileOperationBegin, trace.FileOperationEnd}},
+	Markers: {"marker", []trace.Kind{trace.Marker}},
+	Snapshots: {"snapshot", []trace.Kind{trace.EnterSnapshot, trace.SendSnapshot, trace.OpenFileSnapshot,
+		trace.CollectiveSnapshot, trace.FileOperationSnapshot, trace.CollectiveCountSnapshot, trace.MetricSnapshot}},
+	Summaries: {"statistics, summary", []trace.Kind{trace.Statistics, trace.RegionSummary,
+		trace.RegionGroupSummary, trace.MessageSummary, trace.CollectiveSummary, trace.FileSummary, trace.FileGroupSummary}},
+	GenericEvents: {"generic event, no-op, kind that the trace declares",
+		[]trace.Kind{trace.Generic, trace.NoOp}},
+	Links: {"dependency, link", nil},
 }
 
-// String is what the subject is, for people.
+// String returns a description for display.
 func (s Subject) String() string { return subjects[s].what }
 
-// Kinds are the kinds of events that the subject is about; none for definitions.
+// Kinds returns the kinds of events that the subject covers, and none for definitions.
 func (s Subject) Kinds() []trace.Kind { return slices.Clone(subjects[s].kinds) }
 
-// Subjects are all subjects, in the order of documents.
+// Subjects returns all subjects, in the order of the documents.
 func Subjects() []Subject {
 	l := make([]Subject, subjectCount)
 	for i := range l {
@@ -110,8 +128,8 @@ func Subjects() []Subject {
 	return l
 }
 
-// SubjectOf is the subject that a kind of events belongs to; ok is false for kinds of none, which
-// are treated like generic events.
+// SubjectOf returns the subject that covers a kind of events. ok is false for kinds without a
+// subject, which are handled like generic events.
 func SubjectOf(k trace.Kind) (s Subject, ok bool) {
 	for i := range subjects {
 		if slices.Contains(subjects[i].kinds, k) {
@@ -121,7 +139,7 @@ func SubjectOf(k trace.Kind) (s Subject, ok bool) {
 	return 0, false
 }
 
-// definitionCounts are the counts of the rows about definitions.
+// definitionCounts count the definitions that a subject covers.
 var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	ClockTicks:              func(*trace.Definitions) int { return 1 },
 	ClockStart:              func(d *trace.Definitions) int { return count(d.Clock.HasEpoch) },
@@ -141,8 +159,8 @@ func count(b bool) int {
 	return 0
 }
 
-// AddDefinitions counts what of a trace's definitions a format does not keep exactly, as its mapping
-// says. What only weft restores is lost if the trace is plain.
+// AddDefinitions counts the definitions of a trace that a format does not keep exactly, according
+// to its mapping. What only weft restores counts as lost if the trace is plain.
 func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped, plain bool) {
 	for s := range subjectCount {
 		n := definitionCounts[s]

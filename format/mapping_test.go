@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/mapping.md")
 
-// Every common kind belongs to exactly one subject, and every format speaks of every subject.
+// TestMappingIsComplete checks that every common kind belongs to exactly one subject, and that
+// every format maps every subject.
 func TestMappingIsComplete(t *testing.T) {
 	rows := map[trace.Kind]format.Subject{}
 	for _, s := range format.Subjects() {
@@ -39,7 +40,7 @@ func TestMappingIsComplete(t *testing.T) {
 	}
 }
 
-// coarse is a format that keeps clocks otherwise.
+// coarse is a format that degrades clocks.
 type coarse struct{ format.Format }
 
 func (c coarse) About() format.About {
@@ -53,8 +54,8 @@ func (c coarse) About() format.About {
 	return a
 }
 
-// What the definitions of a trace become is counted as the mapping says; a plain trace loses what
-// only weft reads.
+// TestDefinitionLosses checks that losses of definitions are counted by the mapping, and that a
+// plain trace loses what only weft restores.
 func TestDefinitionLosses(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(3)}
 	d.Regions.Add(trace.Region{Name: "f"})
@@ -89,7 +90,7 @@ func columns() (out []format.About) {
 	return out
 }
 
-// docs/mapping.md is this table.
+// TestMappingDocument checks that docs/mapping.md has this table.
 func TestMappingDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# What becomes of what

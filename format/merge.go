@@ -6,10 +6,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Merge merges sorted streams into global time order and hands mixed batches to
-// sink. Events with equal times are ordered by their Order column where both
-// have one, then by the position of their stream in the list, then by their
-// order in the stream. It holds one batch a stream.
+// Merge merges sorted streams into global time order and delivers mixed batches to sink. Events
+// with equal times are ordered by their Order column where both have one, then by the position of
+// their stream in the list, then by their order in the stream. Merge holds one batch per stream.
 func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	m := merger{streams: streams, heads: make([]head, len(streams))}
 	for i := range streams {
@@ -49,8 +48,8 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	return nil
 }
 
-// head is the next event of a stream; time and order are kept apart so that
-// comparisons touch one cache line.
+// head is the next event of a stream. Its time and order are copied so that comparisons touch one
+// cache line.
 type head struct {
 	time, order int64
 	done        bool
@@ -133,14 +132,14 @@ func (m *merger) replay(w int) {
 	m.tree[0] = w
 }
 
-// Regroup makes, from a scan in global time order, a scan location by
-// location: it collects the rows of each location and hands them on in batches
-// of one location. rows bounds the rows held in all.
+// Regroup returns a sink that turns a scan in global time order into a scan location by location:
+// it collects the rows of each location and delivers them to sink in batches of one location. rows
+// is the maximum number of rows held in all.
 func Regroup(sink Sink, rows int) *Regrouper {
 	return &Regrouper{sink: sink, limit: max(rows, trace.BatchRows)}
 }
 
-// Regrouper is the sink that [Regroup] makes.
+// Regrouper is the sink that [Regroup] returns.
 type Regrouper struct {
 	sink  Sink
 	open  []*trace.Batch
@@ -148,9 +147,9 @@ type Regrouper struct {
 	held  int
 }
 
-// Batch takes a mixed batch.
+// Batch accepts a mixed batch.
 func (r *Regrouper) Batch(b *trace.Batch) error {
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		loc := int(c.Location())
 		for loc >= len(r.open) {
@@ -187,7 +186,7 @@ func (r *Regrouper) emit(o *trace.Batch) error {
 	return nil
 }
 
-// Flush hands on everything that is held.
+// Flush delivers all rows that are held.
 func (r *Regrouper) Flush() error {
 	for _, o := range r.open {
 		if o != nil && o.Len() > 0 {
@@ -199,7 +198,7 @@ func (r *Regrouper) Flush() error {
 	return nil
 }
 
-// Links hands links on, after the events.
+// Links delivers links, after the events.
 func (r *Regrouper) Links(l []trace.Link) error {
 	if err := r.Flush(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// batches is a stream of some batches.
+// batches is a stream of given batches.
 type batches []*trace.Batch
 
 func (s *batches) Next(context.Context) (*trace.Batch, error) {
@@ -22,10 +22,11 @@ func (s *batches) Next(context.Context) (*trace.Batch, error) {
 	return b, nil
 }
 
-// event is a time, and the order of those with equal times; 0 is none.
+// event has a time, and an order among equal times; order 0 means none.
 type event struct{ time, order int64 }
 
-// stream has an event a batch; its location is the number of the stream, and the region counts them.
+// stream returns a stream with one event per batch. The location is the number of the stream, and
+// the region numbers the events.
 func stream(number uint32, list ...event) format.Stream {
 	s := &batches{}
 	for i, e := range list {
@@ -40,8 +41,8 @@ func stream(number uint32, list ...event) format.Stream {
 	return s
 }
 
-// Events with equal times come in their order where both have one, then stream by stream, then as they
-// stand in their stream.
+// TestMerge checks that events with equal times come in their order where both have one, then by
+// stream, then by their position in the stream.
 func TestMerge(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -50,14 +51,19 @@ func TestMerge(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"one", []format.Stream{stream(0, event{1, 0}, event{1, 0})}, []string{"0.0", "0.1"}},
-		{"times", []format.Stream{stream(0, event{2, 0}, event{9, 0}), stream(1), stream(2, event{1, 0}, event{5, 0})}, []string{"2.0", "0.0", "2.1", "0.1"}},
-		{"equal times", []format.Stream{stream(0, event{5, 0}, event{5, 0}), stream(1, event{5, 0}, event{7, 0}), stream(2, event{4, 0}, event{5, 0}, event{5, 0})},
+		{"times", []format.Stream{stream(0, event{2, 0}, event{9, 0}), stream(1), stream(2, event{1, 0}, event{5, 0})},
+			[]string{"2.0", "0.0", "2.1", "0.1"}},
+		{"equal times", []format.Stream{stream(0, event{5, 0}, event{5, 0}), stream(1, event{5, 0}, event{7, 0}),
+			stream(2, event{4, 0}, event{5, 0}, event{5, 0})},
 			[]string{"2.0", "0.0", "0.1", "1.0", "2.1", "2.2", "1.1"}},
-		{"orders", []format.Stream{stream(0, event{5, 3}, event{5, 4}), stream(1, event{5, 1}, event{5, 6}), stream(2, event{5, 2}, event{6, 1})},
+		{"orders", []format.Stream{stream(0, event{5, 3}, event{5, 4}), stream(1, event{5, 1}, event{5, 6}),
+			stream(2, event{5, 2}, event{6, 1})},
 			[]string{"1.0", "2.0", "0.0", "0.1", "1.1", "2.1"}},
 		{"an order and none", []format.Stream{stream(0, event{5, 0}), stream(1, event{5, 1})}, []string{"0.0", "1.0"}},
-		{"none and an order below zero", []format.Stream{stream(0, event{5, 0}), stream(1, event{5, -1})}, []string{"0.0", "1.0"}},
-		{"an order above zero and none", []format.Stream{stream(0, event{5, 1}), stream(1, event{5, 0})}, []string{"0.0", "1.0"}},
+		{"none and an order below zero", []format.Stream{stream(0, event{5, 0}), stream(1, event{5, -1})},
+			[]string{"0.0", "1.0"}},
+		{"an order above zero and none", []format.Stream{stream(0, event{5, 1}), stream(1, event{5, 0})},
+			[]string{"0.0", "1.0"}},
 	} {
 		var got []string
 		err := format.Merge(t.Context(), x.streams, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {

@@ -2,5 +2,5 @@
 
 package format
 
-// noWait is not needed where pipes are no files.
+// noWait is unnecessary where pipes are not files.
 const noWait = 0

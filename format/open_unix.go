@@ -4,5 +4,5 @@ package format
 
 import "syscall"
 
-// noWait opens a pipe although nobody writes to it.
+// noWait makes open return for a pipe that has no writer.
 const noWait = syscall.O_NONBLOCK

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// A pipe among the files of a trace is refused: nobody knows whether anything will come from
-// it. So it is in other file systems than the machine's.
+// TestPipeBeside checks that a pipe among the files of a trace is refused, because reading it may
+// never end. The same holds in file systems other than the machine's.
 func TestPipeBeside(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"x.trace", "x.part"} {

@@ -11,31 +11,30 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ReadOptions are the settings of a reader. The zero value is lenient, uses all
-// cores and drops defects.
+// ReadOptions are the settings of a reader. The zero value reads leniently, uses all cores and
+// drops defects.
 type ReadOptions struct {
 	Strict  bool    // stop at the first error or warning
-	Report  *Report // where defects go; may be nil
+	Report  *Report // receives defects; may be nil
 	Values  map[string]string
 	Workers int // number of cores; 0 means all
-	// Memory bounds what external sorting keeps in memory, in bytes; 0 is 64 MiB.
+	// Memory is the maximum number of bytes that external sorting keeps in memory. 0 means 64 MiB.
 	Memory   int
 	Progress func(done, total int64)
 
-	where trace.Where // of defects that do not say theirs
+	where trace.Where // the place of defects that have none
 }
 
-// OptionError is an option with a value that makes no sense.
+// OptionError reports an option with an invalid value.
 type OptionError struct{ Option, Value, Expected string }
 
-// Error says option, value and what was expected.
+// Error returns the option, the value and what was expected.
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("option %s: found %q, expected %s", e.Option, e.Value, e.Expected)
 }
 
-// CheckOptions reports, as an [OptionError], the first of some settings whose name begins like
-// those of the format and that it does not have, or whose value is none of those that it takes.
-// Settings of other formats are none of its business.
+// CheckOptions returns an [OptionError] for the first setting of the format that has an unknown
+// name or an invalid value. It ignores settings of other formats, whose names begin differently.
 func (a About) CheckOptions(values map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !strings.HasPrefix(name, a.Name+".") {
@@ -52,7 +51,7 @@ func (a About) CheckOptions(values map[string]string) error {
 	return nil
 }
 
-// Cores is the number of workers to use.
+// Cores returns the number of workers to use.
 func (o *ReadOptions) Cores() int {
 	if o.Workers > 0 {
 		return o.Workers
@@ -60,7 +59,7 @@ func (o *ReadOptions) Cores() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// SortMemory is the memory that external sorting may use.
+// SortMemory returns the memory that external sorting may use.
 func (o *ReadOptions) SortMemory() int {
 	if o.Memory > 0 {
 		return o.Memory
@@ -68,10 +67,10 @@ func (o *ReadOptions) SortMemory() int {
 	return 64 << 20
 }
 
-// Value is the setting of an option, or def.
+// Value returns the setting of an option, or def if it is not set.
 func (o *ReadOptions) Value(name, def string) string { return value(o.Values, name, def) }
 
-// Int is the setting of a numeric option with an optional suffix k, M or G.
+// Int returns the setting of a numeric option with an optional suffix k, M or G.
 func (o *ReadOptions) Int(name string, def int64) (int64, error) {
 	s := o.Value(name, "")
 	if s == "" {
@@ -99,15 +98,16 @@ func value(m map[string]string, name, def string) string {
 	return def
 }
 
-// At are the options for what belongs to a location: the defects that are reported with them do, too.
+// At returns a copy of the options for a location. Defects that are reported with the copy are
+// assigned to the location.
 func (o *ReadOptions) At(location uint32) *ReadOptions {
 	at := *o
 	at.where = trace.Where{Location: location, HasLocation: location != trace.NoRef}
 	return &at
 }
 
-// Defect reports a defect. It returns an error only in strict mode, and then
-// for warnings and errors: reading is to stop with it.
+// Defect reports a defect. In strict mode it returns warnings and errors as an error, with which
+// reading must stop.
 func (o *ReadOptions) Defect(d *trace.Defect) error {
 	if o.where.HasLocation && d.Event == (trace.Where{}) {
 		d.Event = o.where
@@ -121,7 +121,7 @@ func (o *ReadOptions) Defect(d *trace.Defect) error {
 	return nil
 }
 
-// Pass begins another look at the events; decoders call it at the begin of a scan.
+// Pass begins another pass over the events. Decoders call it at the beginning of a scan.
 func (o *ReadOptions) Pass() {
 	if o.Report != nil {
 		o.Report.Pass()
@@ -132,15 +132,15 @@ func (o *ReadOptions) Pass() {
 type WriteOptions struct {
 	Values  map[string]string
 	Workers int
-	// Plain asks for a trace that holds only what the format has records for, as other tools know
-	// it. Else an encoder adds what only weft reads, so that nothing is lost on the way back.
+	// Plain requests a trace that holds only what the format has records for. Otherwise an encoder
+	// adds data that only weft reads, so that a conversion back loses nothing.
 	Plain bool
 }
 
-// Value is the setting of an option, or def.
+// Value returns the setting of an option, or def if it is not set.
 func (o *WriteOptions) Value(name, def string) string { return value(o.Values, name, def) }
 
-// Bool is the setting of a yes-or-no option.
+// Bool returns the setting of a yes-or-no option.
 func (o *WriteOptions) Bool(name string) (bool, error) {
 	s := o.Value(name, "false")
 	b, err := strconv.ParseBool(s)

@@ -14,20 +14,21 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Output is where an encoder writes: a file or stream that gets all or nothing.
-// Who makes an Output commits or aborts it; encoders only write. A format of several files
-// writes the others under temporary names, and says with Rename what they are to be named.
+// Output is the destination of an encoder: a file or stream that gets the complete trace or
+// nothing. The code that creates an Output commits or aborts it; encoders only write. A format of
+// several files writes the others under temporary names, and registers their final names with
+// Rename.
 type Output struct {
 	// Path is the name of the file, for messages and for formats that write
 	// several files; "-" for a stream.
 	Path   string
-	target string // Path behind links
+	target string // Path with links resolved
 	w      *bufio.Writer
 	file   *os.File // under its temporary name
 	stream io.Writer
-	held   spool.Spool // what the stream gets when it is committed
+	held   spool.Spool // the text that the stream gets on commit
 	done   bool
-	// committed says that all names are given.
+	// committed is set when all files have their names.
 	committed bool
 	names     commit.Set
 	guard     func(path string) error
@@ -35,19 +36,19 @@ type Output struct {
 	end       []func()
 }
 
-// Rename adds a file or folder of the trace: it gets its name together with the output, when that
-// is committed, in the place of one of the same sort that may be there.
+// Rename registers a file or folder of the trace. It gets its final name when the output is
+// committed, and replaces an existing one of the same type.
 func (o *Output) Rename(from, to string) { o.names.Rename(from, to) }
 
-// Remove adds a file that may be there and would be taken for one of the trace: it is removed
+// Remove registers a file that would be taken for a part of the trace. If it exists, it is removed
 // when the output is committed.
 func (o *Output) Remove(path string) { o.names.Remove(path) }
 
-// RemoveFolder is Remove for a folder and all that is in it.
+// RemoveFolder does for a folder with its content what Remove does for a file.
 func (o *Output) RemoveFolder(path string) { o.names.RemoveFolder(path) }
 
-// Guard has Commit ask f about each file and folder that is there already and would be replaced or
-// removed. An error of f is that of Commit, and leaves everything as it was.
+// Guard makes Commit call f for each existing file and folder that it would replace or remove.
+// Commit returns an error of f and then leaves everything unchanged.
 func (o *Output) Guard(f func(path string) error) { o.guard = f }
 
 // Names returns the files and folders to which Commit has given names.
@@ -58,27 +59,27 @@ func (o *Output) Names() []string {
 	return o.names.Names()
 }
 
-// FailCommit makes Commit fail at its n-th change of a name, from 1, with an error for tests. They
-// show so that a format leaves an older trace as it was.
+// FailCommit makes Commit fail at its n-th change of a name, counted from 1. Tests use it to show
+// that a failed commit leaves an older trace unchanged.
 func (o *Output) FailCommit(n int) { o.names.FailAt = n }
 
-// BeforeCommit adds what Commit does first, such as to complete files and to say their names.
+// BeforeCommit registers a function that Commit calls first, for example to complete files and
+// register their names.
 func (o *Output) BeforeCommit(f func() error) { o.before = append(o.before, f) }
 
-// AtEnd adds what is done when the output has been committed or aborted, such as to remove
-// temporary files that are left. What was added last is done first.
+// AtEnd registers a function that is called when the output has been committed or aborted, for
+// example to remove temporary files. The functions run in reverse order.
 func (o *Output) AtEnd(f func()) { o.end = append(o.end, f) }
 
-// CreateFile makes an output that appears under path when it is committed.
-// Until then it has a temporary name in the same directory. It keeps the
-// permissions of a file that it replaces.
+// CreateFile returns an output that appears under path when it is committed. Until then it has a
+// temporary name in the same directory. It keeps the permissions of a file that it replaces.
 func CreateFile(path string) (*Output, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
 		if st.IsDir() {
 			return nil, fmt.Errorf("%s: is a directory, expected the name of a file", path)
 		}
-		// A device or pipe cannot be replaced: write to it.
+		// A device or pipe cannot be replaced. It is written in place.
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
@@ -87,7 +88,7 @@ func CreateFile(path string) (*Output, error) {
 	}
 	target := path
 	if err == nil {
-		// What a link names is replaced, not the link.
+		// The target of a link is replaced, not the link.
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
 		}
@@ -101,13 +102,13 @@ func CreateFile(path string) (*Output, error) {
 		return nil, fmt.Errorf("%s: cannot create: %w", path, err)
 	}
 	if st != nil {
-		f.Chmod(st.Mode().Perm()) // as far as that is allowed
+		f.Chmod(st.Mode().Perm()) // best effort
 	}
 	return &Output{Path: path, target: target, w: bufio.NewWriterSize(f, 256<<10), file: f}, nil
 }
 
-// createTemp makes a file beside path with the permissions of an ordinary new
-// file, which os.CreateTemp would not give it.
+// createTemp creates a file beside path with the permissions of an ordinary new file, which
+// os.CreateTemp does not set.
 func createTemp(path string) (*os.File, error) {
 	for i := 0; ; i++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%d.tmp", filepath.Base(path), os.Getpid(), i))
@@ -118,7 +119,7 @@ func createTemp(path string) (*os.File, error) {
 	}
 }
 
-// StreamOutput makes an output whose text goes to w when it is committed.
+// StreamOutput returns an output whose text goes to w when it is committed.
 func StreamOutput(w io.Writer) *Output {
 	o := &Output{Path: "-", stream: w}
 	o.w = bufio.NewWriterSize(&o.held, 256<<10)
@@ -134,7 +135,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom appends what r gives.
+// ReadFrom appends everything that r provides.
 func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	if o.file == nil {
 		return o.w.ReadFrom(r)
@@ -145,8 +146,8 @@ func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	return o.file.ReadFrom(r)
 }
 
-// Commit gives the file, and those that belong to it, their names, or the stream its text. If
-// it fails everything is as it was before.
+// Commit returns the file and the files registered with Rename their names, or writes the text to
+// the stream. If it fails, everything is as it was before.
 func (o *Output) Commit() error {
 	if o.done {
 		return nil
@@ -171,15 +172,14 @@ func (o *Output) Commit() error {
 	if o.stream != nil && err == nil {
 		err = o.held.CopyTo(o.stream)
 	}
-	o.Abort() // what is left
+	o.Abort() // removes the rest
 	if err != nil && o.file != nil {
 		err = fmt.Errorf("%s: %w", o.Path, err)
 	}
 	return err
 }
 
-// Abort removes what was written to a file so far. It does nothing after
-// Commit.
+// Abort removes what has been written. It does nothing after Commit.
 func (o *Output) Abort() {
 	if o.done {
 		return

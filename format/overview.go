@@ -12,27 +12,28 @@ type TraceFile struct {
 	Size int64  // bytes, as stored
 }
 
-// DefinitionRecords are the records that define one sort of thing.
+// DefinitionRecords counts the records that define one type of entry.
 type DefinitionRecords struct {
 	Type  string // the format's own name for them
 	Count int64
-	// Names are what they define, where trace.Definitions has no table for it.
+	// Names are the entries, if trace.Definitions has no table for them.
 	Names []trace.Named
-	// Moved is how many of them have a place among the events that [trace.Definitions] does not tell.
+	// Moved is the number of records whose position among the events is not in [trace.Definitions].
 	Moved int64
-	// Dropped is how many of them [trace.Definitions] has not, since they would take too much memory.
+	// Dropped is the number of records that were left out of [trace.Definitions] to save memory.
 	Dropped int64
-	// Alone is that nothing in trace.Definitions bears these names.
+	// Alone is set when no entry of trace.Definitions has these names.
 	Alone bool
 }
 
-// Summary is what a trace comes to, without a look at its events. Times are ticks of its
-// clock.
+// Summary holds sums over the events of a trace that were read without the events. Times are in
+// ticks of the trace's clock.
 type Summary struct {
 	Kinds     []KindSummary     // in the order of kinds
-	Locations []LocationSummary // that have events, in the order of the definitions
-	Regions   []RegionSummary   // that are visited, in the order of the definitions
-	// Changed is that the times of the events are not what they were, as these are.
+	Locations []LocationSummary // those with events, in the order of the definitions
+	Regions   []RegionSummary   // those that are visited, in the order of the definitions
+	// Changed is set when a transform has changed the times of the events but not those of the
+	// summary.
 	Changed bool
 }
 
@@ -42,8 +43,8 @@ type KindSummary struct {
 	Events int64
 }
 
-// LocationSummary says how many events a location has, and when the first and the last
-// were.
+// LocationSummary has the number of events of a location, and the times of the first and the last
+// one.
 type LocationSummary struct {
 	Location    uint32
 	Events      int64
@@ -61,23 +62,23 @@ type RegionSummary struct {
 	Missing              int64
 }
 
-// Preview is what a trace tells of its begin, most often of nearly all of it, without a
-// look at its events. Times are ticks of its clock.
+// Preview holds sums over the first part of a trace, usually nearly all of it, that were read
+// without the events. Times are in ticks of the trace's clock.
 type Preview struct {
-	To        int64          // what is earlier is in the sums
-	Regions   []RegionSums   // that are visited, in the order of the definitions
+	To        int64          // the sums cover earlier times
+	Regions   []RegionSums   // those that are visited, in the order of the definitions
 	Locations []LocationSums // in the order of the definitions
 }
 
-// RegionSums adds up the visits of a region. The inclusive times of those inside of each
-// other are all in the sum.
+// RegionSums sums the visits of a region. The inclusive times of nested visits of the region are
+// all added.
 type RegionSums struct {
 	Region               uint32
 	Count                int64
 	Inclusive, Exclusive int64
 }
 
-// LocationSums says how many visits a location has begun, and how many messages it has sent
+// LocationSums has the number of visits that a location has begun, and of messages that it has sent
 // and received.
 type LocationSums struct {
 	Location              uint32
@@ -86,15 +87,15 @@ type LocationSums struct {
 
 // Overview lists what a trace consists of.
 type Overview struct {
-	// Files are the files that are read, the main file first; nil for the main file alone.
+	// Files are the files that are read, the main file first. Nil means only the main file.
 	Files []TraceFile
-	// Definitions counts the records that define, by type; nil where definitions are no records
-	// of their own.
+	// Definitions counts the definition records by type. It is nil where the format has no definition
+	// records.
 	Definitions []DefinitionRecords
-	// Spelled is how many records the last scan found whose form neither [trace.Definitions] nor the
-	// events tell.
+	// Spelled is the number of records in the last scan whose spelling neither [trace.Definitions] nor
+	// the events keep.
 	Spelled int64
-	// Unread is how many lines of events and links the last scan found that cannot be read.
+	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
 	// Damaged is how many records with defects the last scan found whose events, if they have any, do
 	// not tell all that stands there.
@@ -103,8 +104,9 @@ type Overview struct {
 	Rounded int64
 }
 
-// LostDefinitions counts what a trace defines and a trace that was encoded has not: names
-// that [trace.Definitions] has no place for, places, spelling, and what it had no room for.
+// LostDefinitions counts the definitions of a trace that an encoded trace lacks: names for which
+// [trace.Definitions] has no table, positions, spellings, and records that were left out to save
+// memory.
 func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
@@ -120,7 +122,8 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 		if !x.Alone {
 			continue
 		}
-		l.Add(x.Type, "name", Degraded, "has no place in other formats; what refers to it keeps its number", int64(len(x.Names)))
+		l.Add(x.Type, "name", Degraded, "has no place in other formats; what refers to it keeps its number",
+			int64(len(x.Names)))
 	}
 	return err
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A Reducer appends to rows the numbers of those rows of b that an analysis needs, in their order.
-// It gets all batches of a location, in the order of time.
+// Reducer appends to rows the row numbers of b that an analysis needs, in ascending order. It gets
+// all batches of a location in time order.
 type Reducer func(b *trace.Batch, rows []int32) []int32
 
-// Reduction says what an analysis needs of a trace.
+// Reduction selects the part of a trace that an analysis needs.
 type Reduction struct {
-	// New makes a Reducer for one goroutine, which sees each of its locations whole.
+	// New returns a Reducer for one goroutine. A Reducer gets all batches of its locations.
 	New func() Reducer
-	// Ends accepts the kinds of events of which the first and the last one of each location are
-	// chosen, too; the last one comes without operands if the Reducer does not choose it. It must
-	// accept the kinds that the Reducer chooses. Nil accepts none.
+	// Ends accepts kinds of events. The first and the last event of an accepted kind at each location
+	// are kept, too. The last one has no operands if the Reducer did not choose it. Ends must accept
+	// the kinds that the Reducer chooses. Nil accepts none.
 	Ends func(trace.Kind) bool
 }
 
-// KindReduction chooses the events of the kinds that needs accepts.
+// KindReduction returns a Reduction to the events of the kinds that needs accepts.
 func KindReduction(needs func(trace.Kind) bool) Reduction {
 	return Reduction{New: func() Reducer {
 		var known, wanted [256]bool
@@ -51,30 +51,30 @@ func KindReduction(needs func(trace.Kind) bool) Reduction {
 	}}
 }
 
-// ScanReduced scans a trace by location, in several goroutines where the format allows it, and hands
-// the events that r chooses to sink in global time order, without links, attributes and positions.
-// Simultaneous events of different locations come in the order of the locations. sink is called by
-// one goroutine.
+// ScanReduced scans a trace by location, in several goroutines where the format allows it, and
+// delivers the events that r chooses to sink in global time order, without links, attributes and
+// positions. Events with equal times come in the order of the locations. sink is called by one
+// goroutine.
 //
-// The events are held in packed form, 3 to 20 bytes each: 32 MiB of them in memory, more in a
-// temporary file. Beside them it holds 16 KiB for each location at most, and 64 MiB for all.
+// ScanReduced packs the events into 3 to 20 bytes each. It holds 32 MiB of them in memory, and more
+// in a temporary file. It also uses up to 16 KiB per location, and up to 64 MiB for all locations.
 func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink) error {
 	return scanReduced(ctx, d, sel, r, sink, reducedBytes)
 }
 
-// scanReduced is ScanReduced with so many bytes of packed events in memory.
+// scanReduced is ScanReduced with a limit on the bytes of packed events in memory.
 func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink, memory int64) error {
 	s := &reducedStore{memory: memory}
 	s.chunk = min(max(int(memory)/max(d.Defs().Locations.Len(), 1), 512), 16<<10)
 	defer s.close()
 	sel.Links = trace.NoLinks
 	var mu sync.Mutex
-	var workers []*reducing
+	var workers []*reducedSink
 	err := d.ScanParallel(ctx, sel, func() func(int) Sink {
 		workers = nil
 		s.clear()
 		return func(int) Sink {
-			w := &reducing{store: s, reduce: r.New(), ends: r.Ends}
+			w := &reducedSink{store: s, reduce: r.New(), ends: r.Ends}
 			mu.Lock()
 			defer mu.Unlock()
 			workers = append(workers, w)
@@ -103,20 +103,20 @@ func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 	return Merge(ctx, streams, sink)
 }
 
-// reducedBytes is how many bytes of packed events ScanReduced keeps in memory.
+// reducedBytes is the number of bytes of packed events that ScanReduced keeps in memory.
 const reducedBytes = 32 << 20
 
-// reducedStore keeps packed events.
+// reducedStore holds packed events in memory and in a temporary file.
 type reducedStore struct {
 	chunk  int          // bytes of a chunk
 	memory int64        // bytes that may be kept in memory
-	used   atomic.Int64 // bytes that are
-	mu     sync.Mutex   // of what follows
+	used   atomic.Int64 // bytes kept in memory
+	mu     sync.Mutex   // guards the fields below
 	file   *os.File     // nil until it is needed
 	size   int64        // of the file
 }
 
-// clear forgets all events.
+// clear drops all events.
 func (s *reducedStore) clear() {
 	s.used.Store(0)
 	s.size = 0
@@ -129,7 +129,7 @@ func (s *reducedStore) close() {
 	}
 }
 
-// keep stores a chunk, of which it becomes the owner.
+// keep stores a chunk and takes ownership of it.
 func (s *reducedStore) keep(b []byte) (reducedChunk, error) {
 	n := int64(len(b))
 	if s.used.Add(n) <= s.memory {
@@ -143,7 +143,7 @@ func (s *reducedStore) keep(b []byte) (reducedChunk, error) {
 		if s.file, err = os.CreateTemp("", "weft-events-*"); err != nil {
 			return reducedChunk{}, fmt.Errorf("cannot make a temporary file: %w", err)
 		}
-		os.Remove(s.file.Name()) // where open files may be removed
+		os.Remove(s.file.Name()) // succeeds where open files can be removed
 	}
 	at := s.size
 	if _, err := s.file.WriteAt(b, at); err != nil {
@@ -160,18 +160,18 @@ type reducedChunk struct {
 	size   int
 }
 
-// reducedLane has the events of a location that were chosen.
+// reducedLane holds the chosen events of a location.
 type reducedLane struct {
 	location uint32
-	codes    *[]reducedCode // of the worker
+	codes    *[]reducedCode // the table of the worker
 	chunks   []reducedChunk
 	buf      []byte // the newest events
-	last     int64  // time of the event before
-	order    int64  // the order of the one before that has one
-	any      bool   // one of Reduction.Ends has been met
+	last     int64  // time of the previous event
+	order    int64  // the latest order of an event
+	started  bool   // an event accepted by Reduction.Ends has been met
 	latest   reducedEvent
-	left     bool // latest, the last of them so far, has not been chosen
-	ordered  bool // an event has an order
+	pending  bool // the last accepted event, latest, was not chosen
+	ordered  bool // some event has an order
 }
 
 // reducedEvent is an event without its operands.
@@ -181,7 +181,7 @@ type reducedEvent struct {
 	ref  uint32
 }
 
-// reducedCode is what many events share.
+// reducedCode is the part of an event that many events share.
 type reducedCode struct {
 	ref      uint32
 	kind     trace.Kind
@@ -190,8 +190,8 @@ type reducedCode struct {
 	derived  bool
 }
 
-// reducing is the sink of one goroutine.
-type reducing struct {
+// reducedSink is the sink of one goroutine.
+type reducedSink struct {
 	store  *reducedStore
 	reduce Reducer
 	ends   func(trace.Kind) bool
@@ -201,14 +201,14 @@ type reducing struct {
 	number map[reducedCode]int
 	recent [64]struct {
 		code   reducedCode
-		number int // and one; 0 if there is none
+		number int // index into codes plus one; 0 if unused
 	}
 }
 
-// Links are not kept.
-func (w *reducing) Links([]trace.Link) error { return nil }
+// Links drops links.
+func (w *reducedSink) Links([]trace.Link) error { return nil }
 
-func (w *reducing) lane(location uint32) *reducedLane {
+func (w *reducedSink) lane(location uint32) *reducedLane {
 	for int(location) >= len(w.lanes) {
 		w.lanes = append(w.lanes, nil)
 	}
@@ -220,16 +220,16 @@ func (w *reducing) lane(location uint32) *reducedLane {
 	return l
 }
 
-// End stores what is left of a location.
-func (w *reducing) End(location uint32) error {
+// End stores the rest of a location's events.
+func (w *reducedSink) End(location uint32) error {
 	if int(location) < len(w.lanes) && w.lanes[location] != nil {
 		return w.finish(w.lanes[location])
 	}
 	return nil
 }
 
-// Batch keeps the rows that are chosen.
-func (w *reducing) Batch(b *trace.Batch) error {
+// Batch packs the chosen rows.
+func (w *reducedSink) Batch(b *trace.Batch) error {
 	w.rows = w.reduce(b, w.rows[:0])
 	if w.ends != nil {
 		if b.Loc == trace.MixedLoc {
@@ -247,15 +247,16 @@ func (w *reducing) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// laneEnds adds the first event of the batch's location to rows, and notes its last one.
-func (w *reducing) laneEnds(b *trace.Batch, rows []int32) []int32 {
+// laneEnds adds the batch's first event to rows if it is the first of its location, and remembers
+// the last one.
+func (w *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
 	l := w.lane(b.Loc)
-	if !l.any {
+	if !l.started {
 		first := slices.IndexFunc(b.Kind, w.ends)
 		if first < 0 {
 			return rows
 		}
-		l.any = true
+		l.started = true
 		if at, chosen := slices.BinarySearch(rows, int32(first)); !chosen {
 			rows = slices.Insert(rows, at, int32(first))
 		}
@@ -263,7 +264,7 @@ func (w *reducing) laneEnds(b *trace.Batch, rows []int32) []int32 {
 	for last := b.Len() - 1; last >= 0; last-- {
 		if w.ends(b.Kind[last]) {
 			_, chosen := slices.BinarySearch(rows, int32(last))
-			l.left = !chosen
+			l.pending = !chosen
 			l.latest = reducedEvent{b.Time[last], b.Kind[last], b.Ref[last]}
 			break
 		}
@@ -271,8 +272,8 @@ func (w *reducing) laneEnds(b *trace.Batch, rows []int32) []int32 {
 	return rows
 }
 
-// mixedEnds is laneEnds for a batch of several locations.
-func (w *reducing) mixedEnds(b *trace.Batch, rows []int32) []int32 {
+// mixedEnds does for a batch of several locations what laneEnds does for one.
+func (w *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 	all := make([]int32, 0, len(rows)+8)
 	for row := range int32(b.Len()) {
 		chosen := len(rows) > 0 && rows[0] == row
@@ -281,8 +282,8 @@ func (w *reducing) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 		}
 		if w.ends(b.Kind[row]) {
 			l := w.lane(b.Locs[row])
-			chosen = chosen || !l.any
-			l.any, l.left = true, !chosen
+			chosen = chosen || !l.started
+			l.started, l.pending = true, !chosen
 			l.latest = reducedEvent{b.Time[row], b.Kind[row], b.Ref[row]}
 		}
 		if chosen {
@@ -292,8 +293,9 @@ func (w *reducing) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 	return all
 }
 
-// put keeps a row. op and derived are where its columns are at least.
-func (w *reducing) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *int) error {
+// put packs a row. op and derived are positions in the sparse columns at or before those of the
+// row.
+func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *int) error {
 	for *op < len(b.OpRow) && b.OpRow[*op] < row {
 		*op++
 	}
@@ -320,7 +322,7 @@ func (w *reducing) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *
 		l.order, l.ordered = order, true
 	}
 	for _, x := range ops {
-		if x++; x < 0x80 { // Undefined becomes 0
+		if x++; x < 0x80 { // Undefined wraps to 0
 			l.buf = append(l.buf, byte(x))
 		} else {
 			l.buf = binary.AppendUvarint(l.buf, x)
@@ -332,15 +334,15 @@ func (w *reducing) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *
 	return nil
 }
 
-// begin begins to pack an event.
+// begin starts to pack an event.
 func (l *reducedLane) begin(time int64, code uint64) {
 	l.buf = binary.AppendUvarint(l.buf, code)
 	l.buf = binary.AppendUvarint(l.buf, uint64(time-l.last))
 	l.last = time
 }
 
-// code returns the number of what many events share.
-func (w *reducing) code(c reducedCode) uint64 {
+// code returns the index of c in codes, and adds it if necessary.
+func (w *reducedSink) code(c reducedCode) uint64 {
 	place := &w.recent[(c.ref*7+uint32(c.kind))%uint32(len(w.recent))]
 	if place.number > 0 && place.code == c {
 		return uint64(place.number - 1)
@@ -358,16 +360,16 @@ func (w *reducing) code(c reducedCode) uint64 {
 	return uint64(n)
 }
 
-// finish keeps the last event of a location, and stores what has not been stored.
-func (w *reducing) finish(l *reducedLane) error {
-	if l.left {
-		l.left = false
+// finish packs the last event of a location, and stores the rest.
+func (w *reducedSink) finish(l *reducedLane) error {
+	if l.pending {
+		l.pending = false
 		l.begin(l.latest.time, w.code(reducedCode{ref: l.latest.ref, kind: l.latest.kind}))
 	}
 	return w.flush(l)
 }
 
-func (w *reducing) flush(l *reducedLane) error {
+func (w *reducedSink) flush(l *reducedLane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
@@ -381,14 +383,14 @@ func (w *reducing) flush(l *reducedLane) error {
 	return err
 }
 
-// reducedReader delivers the events of a location.
+// reducedReader is the stream of a location's packed events.
 type reducedReader struct {
 	lane  *reducedLane
 	store *reducedStore
-	rows  int // of a batch
-	chunk int // the next one
+	rows  int // rows per batch
+	chunk int // the next chunk
 	data  []byte
-	room  []byte // for chunks of the file
+	room  []byte // buffer for chunks from the file
 	time  int64
 	order int64
 	b     trace.Batch

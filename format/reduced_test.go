@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// someEvents are batches that a parallel scan delivers to so many workers; a location is always the
-// same worker's. The scan begins again once if again is set.
+// someEvents are batches that a parallel scan delivers to a number of workers. A location always
+// belongs to the same worker. The scan restarts once if again is set.
 type someEvents struct {
 	Events
 	defs    trace.Definitions
@@ -85,7 +85,7 @@ func rowsOf(b *trace.Batch) (list []row) {
 	return list
 }
 
-// wantedRow says which rows the test's Reducer chooses.
+// wantedRow reports whether the test's Reducer chooses a row.
 func wantedRow(k trace.Kind, ref uint32) bool { return k == trace.Send || ref%5 == 0 && lives(k) }
 
 func lives(k trace.Kind) bool { return k != trace.Comment }
@@ -118,8 +118,9 @@ func TestScanReduced(t *testing.T) {
 					loc = rng.IntN(locations)
 				}
 				clock[loc] += rng.Int64N(3) << rng.IntN(40)
-				r := row{location: uint32(loc), time: clock[loc], kind: []trace.Kind{trace.Send, trace.Enter, trace.Leave, trace.Comment}[rng.IntN(4)],
-					ref: uint32(rng.IntN(200)), derived: rng.IntN(6) == 0}
+				r := row{location: uint32(loc), time: clock[loc],
+					kind: []trace.Kind{trace.Send, trace.Enter, trace.Leave, trace.Comment}[rng.IntN(4)],
+					ref:  uint32(rng.IntN(200)), derived: rng.IntN(6) == 0}
 				for range rng.IntN(6) {
 					r.ops = append(r.ops, []uint64{trace.Undefined, 0, 126, 127, 128, rng.Uint64()}[rng.IntN(6)])
 				}
@@ -191,7 +192,7 @@ func TestScanReduced(t *testing.T) {
 	}
 }
 
-// The error of a sink ends a reduced scan.
+// TestScanReducedFails checks that an error of a sink ends a reduced scan.
 func TestScanReducedFails(t *testing.T) {
 	bad := errors.New("enough")
 	e := &someEvents{workers: 1}

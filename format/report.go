@@ -9,15 +9,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Report collects defects: for each rule how many there were and the first
-// few places. It is safe for concurrent use, and what it holds does not depend
-// on the order in which defects arrive. Its size is bounded by the number of
-// rules.
+// Report collects defects: for each rule their number and the first few places. It is safe for
+// concurrent use, and its content does not depend on the order in which defects arrive. Its size is
+// bounded by the number of rules.
 type Report struct {
-	// Keep is how many places are kept for each rule; 0 means 10.
+	// Keep is the number of places kept for each rule. 0 means 10.
 	Keep int
-	// Only, if it is not nil, reports whether a defect is to be counted at all. It is set before
-	// a pass begins, and may be called by several goroutines at once.
+	// Only, if it is not nil, reports whether a defect counts. It is set before a pass begins, and may
+	// be called by several goroutines at once.
 	Only   func(d *trace.Defect) bool
 	mu     sync.Mutex
 	rules  map[string]*ruleDefects
@@ -25,22 +24,22 @@ type Report struct {
 }
 
 type ruleDefects struct {
-	before int64 // found ahead of the first pass
+	before int64 // found before the first pass
 	pass   int64 // found in this pass
-	most   int64 // found in a pass at most
+	most   int64 // the maximum of any pass
 	first  []*trace.Defect
 }
 
-// total is how many different defects there are at least.
+// total returns the least number of different defects.
 func (x *ruleDefects) total() int64 { return max(x.before+x.most, int64(len(x.first))) }
 
-// NewReport makes an empty report.
+// NewReport returns an empty report.
 func NewReport() *Report {
 	return &Report{rules: map[string]*ruleDefects{}}
 }
 
-// Pass begins a look at the events, which finds what others have found before: the same
-// defect counts once.
+// Pass begins another pass over the events, which finds the defects of earlier passes again. The
+// same defect counts once.
 func (r *Report) Pass() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +64,8 @@ func (r *Report) Add(d *trace.Defect) {
 	r.place(d)
 }
 
-// Merge adds what another report, to which nothing is added meanwhile, found in its last pass.
+// Merge adds the defects of another report's last pass. Nothing may be added to the other report
+// meanwhile.
 func (r *Report) Merge(o *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,13 +86,13 @@ func (r *Report) rule(name string) *ruleDefects {
 	return x
 }
 
-// count counts defects of a pass.
+// count adds n defects to the pass.
 func (x *ruleDefects) count(n int64) {
 	x.pass += n
 	x.most = max(x.most, x.pass)
 }
 
-// place keeps a place, if it is one of the first.
+// place keeps the place of a defect, if it is one of the first.
 func (r *Report) place(d *trace.Defect) {
 	keep := cmp.Or(r.Keep, 10)
 	x := r.rules[d.Rule]
@@ -144,7 +144,7 @@ type RuleCount struct {
 	First    []*trace.Defect
 }
 
-// Rules lists what was found, graver rules first, then by name.
+// Rules lists the broken rules, the most severe first, then by name.
 func (r *Report) Rules() []RuleCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,18 +17,18 @@ type Source struct {
 	Path string // as the user wrote it, for messages
 }
 
-// FileSource is a trace in the machine's own file system.
+// FileSource returns the source of a trace in the machine's own file system.
 func FileSource(path string) Source {
 	return Source{FS: newFolder(filepath.Dir(path)), Name: filepath.Base(path), Path: path}
 }
 
-// Open opens the main file, which must offer random access; files of file
-// systems that do not are copied to a temporary file.
+// Open opens the main file for random access. A file without random access is copied to a temporary
+// file.
 func (s Source) Open() (DataFile, int64, error) {
 	return s.OpenName(s.Name)
 }
 
-// OpenName opens another file of the trace. The main file alone may be a pipe.
+// OpenName opens another file of the trace. Only the main file may be a pipe.
 func (s Source) OpenName(name string) (DataFile, int64, error) {
 	open := s.FS.Open
 	if name != s.Name {
@@ -58,8 +58,7 @@ func (s Source) OpenName(name string) (DataFile, int64, error) {
 	return Spill(f)
 }
 
-// CopyText writes the main file of a trace that is one text to w, byte for
-// byte.
+// CopyText copies the main file of a single-text trace to w, byte for byte.
 func CopyText(ctx context.Context, src Source, w io.Writer) error {
 	f, _, err := src.Open()
 	if err != nil {
@@ -91,7 +90,7 @@ type DataFile interface {
 	io.Closer
 }
 
-// Spill copies a stream into a temporary file that vanishes when it is closed.
+// Spill copies a stream into a temporary file that is removed when it is closed.
 func Spill(r io.Reader) (DataFile, int64, error) {
 	f, err := os.CreateTemp("", "weft-in-*")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Trim wraps a sink so that it gets exactly the events and links that sel
-// selects, whatever is delivered.
+// Trim wraps a sink so that it gets exactly the events and links that sel selects, even if more are
+// delivered.
 func Trim(d *trace.Definitions, sel trace.Selection, sink Sink) Sink {
 	if sel.Stacks {
 		sel.From = math.MinInt64
@@ -24,25 +24,25 @@ type trimmer struct {
 	sink Sink
 }
 
-// selector picks rows out of batches.
+// selector selects rows of batches.
 type selector struct {
 	defs  *trace.Definitions
 	sel   trace.Selection
-	kinds [256]tristate // whether sel.Kind wants them, as far as it has been asked
+	kinds [256]tristate // the answers of sel.Kind so far
 	out   trace.Batch
 }
 
-// tristate is an answer, or that nobody has asked.
+// tristate is an answer, or undecided.
 type tristate uint8
 
 const (
-	unasked tristate = iota
+	undecided tristate = iota
 	no
 	yes
 )
 
-// pick returns the rows of a batch that are selected: the batch itself if those are all, nil if
-// there are none. They are valid until the next call.
+// pick returns the selected rows of a batch: the batch itself if all are selected, nil if none is.
+// They are valid until the next call.
 func (s *selector) pick(b *trace.Batch) *trace.Batch {
 	if s.sel.All() {
 		return b
@@ -58,7 +58,7 @@ func (s *selector) pick(b *trace.Batch) *trace.Batch {
 		return b
 	}
 	s.out.Reset(b.Loc)
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		if s.wants(b, c.Row) {
 			s.out.AppendRow(&c)
@@ -73,7 +73,7 @@ func (s *selector) pick(b *trace.Batch) *trace.Batch {
 func (s *selector) wants(b *trace.Batch, row int) bool {
 	k := b.Kind[row]
 	if s.sel.Kind != nil && int(k) < len(s.kinds) {
-		if s.kinds[k] == unasked {
+		if s.kinds[k] == undecided {
 			s.kinds[k] = no
 			if s.sel.Kind(k) {
 				s.kinds[k] = yes
@@ -87,7 +87,7 @@ func (s *selector) wants(b *trace.Batch, row int) bool {
 }
 
 // Select returns streams that deliver only the rows that sel selects, so that [Merge] need not
-// put the others into order.
+// order the others.
 func Select(d *trace.Definitions, sel trace.Selection, streams []Stream) []Stream {
 	if sel.All() {
 		return streams
@@ -104,7 +104,7 @@ type selected struct {
 	from Stream
 }
 
-// Next is the next batch that has selected rows.
+// Next returns the next batch that has selected rows.
 func (s *selected) Next(ctx context.Context) (*trace.Batch, error) {
 	for {
 		b, err := s.from.Next(ctx)
@@ -117,7 +117,7 @@ func (s *selected) Next(ctx context.Context) (*trace.Batch, error) {
 	}
 }
 
-// Batch hands on what is selected.
+// Batch delivers the selected rows.
 func (t *trimmer) Batch(b *trace.Batch) error {
 	if b = t.pick(b); b == nil {
 		return nil
@@ -125,10 +125,10 @@ func (t *trimmer) Batch(b *trace.Batch) error {
 	return t.sink.Batch(b)
 }
 
-// End hands on that a location has ended.
+// End forwards the end of a location.
 func (t *trimmer) End(location uint32) error { return End(t.sink, location) }
 
-// Links hands on the links that are selected.
+// Links delivers the selected links.
 func (t *trimmer) Links(l []trace.Link) error {
 	switch t.sel.Links {
 	case trace.NoLinks:
@@ -148,17 +148,17 @@ func (t *trimmer) Links(l []trace.Link) error {
 	return t.sink.Links(keep)
 }
 
-// wantsEnd looks at time and location only: the ends of links are not events.
+// wantsEnd checks time and location only, because the ends of links are not events.
 func (t *trimmer) wantsEnd(e trace.End) bool {
 	if e.Location == trace.NoRef {
 		return t.sel.Location == nil
 	}
-	return e.Time >= t.sel.From && (e.Time < t.sel.To || t.sel.To == math.MaxInt64) && (t.sel.Location == nil || t.sel.Location(e.Location))
+	return e.Time >= t.sel.From && (e.Time < t.sel.To || t.sel.To == math.MaxInt64) &&
+		(t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
-// Exactly prepares a scan of a format that may deliver more than is asked for: what it gets
-// back are the selection that it must read at least, and a sink that takes exactly what was
-// asked for from that.
+// Exactly prepares a scan of a format that may deliver more than is selected. It returns the
+// selection that the format must read at least, and a sink that trims what is delivered to sel.
 func Exactly(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
 	sink = Trim(d, sel, sink)
 	if sel.Stacks {

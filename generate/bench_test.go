@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// BenchmarkScanOrdered delivers a million events an iteration.
+// BenchmarkScanOrdered delivers a million events per iteration.
 func BenchmarkScanOrdered(b *testing.B) {
 	for _, w := range Workloads() {
 		b.Run(w.Name, func(b *testing.B) {
@@ -21,10 +21,11 @@ func BenchmarkScanOrdered(b *testing.B) {
 			for b.Loop() {
 				sel := trace.Everything()
 				sel.Links = trace.NoLinks
-				if err := t.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(x *trace.Batch) error {
-					rows += x.Len()
-					return nil
-				}}); err != nil {
+				if err := t.Scan(context.Background(), sel, format.GlobalOrder,
+					format.SinkFuncs{OnBatch: func(x *trace.Batch) error {
+						rows += x.Len()
+						return nil
+					}}); err != nil {
 					b.Fatal(err)
 				}
 			}

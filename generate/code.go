@@ -7,19 +7,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// codePlan is a workload without messages: each location has a number of rows
-// to make, which it meets exactly.
+// codePlan is a workload without messages: each location makes exactly its number of rows.
 type codePlan struct {
 	seed  uint64
 	n     int
 	share int64 // rows of each location
-	more  int   // so many locations have grain rows more
+	more  int   // number of locations with grain additional rows
 	grain int64
 	start func(p *codePlan, a *agenda, w *writer) program
 }
 
-// newCodePlan divides the events among the locations, in grains that the
-// workload can meet.
+// newCodePlan divides the events among the locations, in multiples of grain.
 func newCodePlan(o Options, grain int64, start func(*codePlan, *agenda, *writer) program) *codePlan {
 	n := int64(o.Locations)
 	grains := max(2*n, (o.Events+grain/2)/grain)
@@ -33,7 +31,7 @@ func (p *codePlan) run(w *writer) {
 	simulate(a, p.start(p, a, w), w)
 }
 
-// begin gives location i its generator, its number of rows and its first time.
+// begin returns the generator and the number of rows of location i, and schedules its first time.
 func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 	r = newRNG(p.seed, uint64(i))
 	a.set(uint32(i), r.between(0, startupSkew))
@@ -47,7 +45,7 @@ func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 const (
 	functions = 200
 	deepest   = 20
-	callees   = 8 // of a function
+	callees   = 8 // per function
 )
 
 func planCallTree(o Options, d *trace.Definitions) source {
@@ -69,7 +67,7 @@ type callTree struct {
 
 type callTreeRank struct {
 	rng   rng
-	left  int64 // rows
+	left  int64 // remaining rows
 	depth int64
 	stack [deepest]uint8
 }
@@ -87,8 +85,8 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	r := &s.ranks[loc]
 	x := r.rng.next()
 	r.left--
-	// The open functions need a row each. A walk that goes down a little more
-	// often than up visits all depths.
+	// The open functions need a row each. A walk that goes down a little more often than up visits all
+	// depths.
 	if r.depth == 0 || r.left > r.depth && r.depth < deepest && (r.depth == 1 || x&63 < 34) {
 		f := uint8(mainRegion)
 		if r.depth > 0 {
@@ -104,11 +102,11 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	if r.left == 0 {
 		return never
 	}
-	// Between 50 ns and 8 µs, mostly little.
+	// Between 50 ns and 8 µs, mostly short.
 	return t + 50 + int64(x>>16&1023)<<(x>>32&3)*int64(x>>48&1)
 }
 
-// callee is one of the functions that f calls, the first ones more often.
+// callee returns one of the functions that f calls, the first ones more often.
 func callee(f uint8, x uint64) uint8 {
 	i := min(x%callees, x>>3%callees)
 	h := (uint64(f)*callees + i + 1) * 0x9e3779b97f4a7c15
@@ -130,7 +128,7 @@ const (
 	loMetrics
 )
 
-// loDeepest is how many regions can be open: main, the nest, a kernel.
+// loDeepest is the greatest number of open regions: main, the nest, a kernel.
 const loDeepest = loKernel + 1
 
 func planLoops(o Options, d *trace.Definitions) source {
@@ -154,7 +152,7 @@ type loops struct {
 
 type loopsRank struct {
 	rng      rng
-	left     int64 // rows
+	left     int64 // remaining rows
 	depth    int64 // open regions
 	trips    [loDeepest]int64
 	kernel   uint8
@@ -178,7 +176,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	gap := r.rng.call()
 	switch {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
-		// One row more than the open regions need is left for a sample too.
+		// A sample needs one row more than the open regions do.
 		s.measure(loc, r, t)
 	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)
@@ -199,8 +197,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	return t + gap
 }
 
-// enter enters the next region inwards and returns how long it runs before the
-// next row.
+// enter enters the next inner region and returns its time until the next row.
 func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	d := r.depth
 	if d > 1 {
@@ -209,7 +206,7 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	ref := uint32(d)
 	switch d {
 	case loStep:
-		// The solver begins with a new right side.
+		// The solver begins with a new right-hand side.
 		r.residual = 1 << 20
 		r.trips[d] = r.rng.between(2, 7)
 	case loSweep:

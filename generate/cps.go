@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Tasks are also numbers of regions. The graph is A→B→C→D→E→G, and B→F→G too
-// for objects of high complexity.
+// Tasks are also numbers of regions. The graph is A→B→C→D→E→G, and also B→F→G for objects of high
+// complexity.
 const (
 	taskA = iota
 	taskB
@@ -60,7 +60,7 @@ const (
 var (
 	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival"}
 	classNames = [...]string{"low", "medium", "high"}
-	// processorOf is where a task runs, memoryOf where its output lies.
+	// processorOf is the processor of each task, memoryOf the memory of its output.
 	processorOf = [tasks]int{cpu, gpu, fpga1, fpga2, fpga3, fpga4, cpu}
 	memoryOf    = [tasks]int{mem1, mem2, mem1, mem2, mem1, mem2, none}
 	// taskTimes are mean execution times in µs at medium complexity.
@@ -68,18 +68,18 @@ var (
 	classTimes = [...]int64{600, 1000, 1500} // in thousandths
 )
 
-// Memory is dealt out in quarters of a MB, so that amounts and offsets are
-// exact both in binary and in decimal.
+// Memory is allocated in quarters of a MB, so that amounts and offsets are exact both in binary and
+// in decimal.
 const quarters = 4
 
 var capacity = [resources]int64{1, 1, 1, 1, 1, 1, 100 * quarters, 120 * quarters}
 
 const (
 	arrivalTime  = 4000 // mean distance of arrivals, µs
-	mostWaiting  = 4    // objects that have arrived and not begun
-	mostActive   = 16   // objects between A and G
-	preemptRan   = 200  // µs that G runs at least before it is preempted,
-	preemptRest  = 300  // and that it has at least left then
+	mostWaiting  = 4    // greatest number of objects that have arrived and not begun
+	mostActive   = 16   // greatest number of objects between A and G
+	preemptRan   = 200  // least time in µs that G runs before it is preempted,
+	preemptRest  = 300  // and least time that it then has left
 	fragmentTime = 10_000
 )
 
@@ -89,7 +89,7 @@ type cpsPlan struct {
 }
 
 func planCPS(o Options, d *trace.Definitions) source {
-	// As decoders of TRACE define what they read.
+	// Decoders of TRACE set the same.
 	d.Origin = "etf"
 	d.Clock = trace.Clock{Num: 1_000_000, Den: 1, Unit: 1000}
 	text := func(key, value string) trace.Attr {
@@ -98,7 +98,8 @@ func planCPS(o Options, d *trace.Definitions) source {
 	for i, name := range [resources]string{"CPU", "GPU", "FPGA1", "FPGA2", "FPGA3", "FPGA4", "M1", "M2"} {
 		id := strconv.Itoa(i)
 		loc := d.Locations.Add(trace.Location{ID: id, Name: name, Kind: trace.ResourceLocation, Group: trace.NoRef})
-		r := trace.Resource{ID: id, Name: name, Capacity: float64(capacity[i]), Location: loc, Attrs: []trace.Attr{text("name", name)}}
+		r := trace.Resource{ID: id, Name: name, Capacity: float64(capacity[i]), Location: loc,
+			Attrs: []trace.Attr{text("name", name)}}
 		if i >= mem1 {
 			r.Unit, r.UsesOffset = "MB", true
 			r.Capacity /= quarters
@@ -107,9 +108,11 @@ func planCPS(o Options, d *trace.Definitions) source {
 		d.Resources.Add(r)
 	}
 	d.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
-	signal := d.Locations.Add(trace.Location{ID: "S0", Name: "temperature", Kind: trace.SignalLocation, Group: trace.NoRef})
-	d.Metrics.Add(trace.MetricDef{ID: "0", Name: "temperature", Unit: "°C", Kind: trace.SignalMetric, Type: trace.Float64, Location: signal,
-		Attrs: []trace.Attr{text("name", "temperature"), text("unit", "°C")}})
+	signal := d.Locations.Add(trace.Location{ID: "S0", Name: "temperature", Kind: trace.SignalLocation,
+		Group: trace.NoRef})
+	d.Metrics.Add(trace.MetricDef{ID: "0", Name: "temperature", Unit: "°C", Kind: trace.SignalMetric, Type: trace.Float64,
+		Location: signal,
+		Attrs:    []trace.Attr{text("name", "temperature"), text("unit", "°C")}})
 	for _, name := range taskNames {
 		d.Regions.Add(trace.Region{Name: name})
 	}
@@ -128,10 +131,10 @@ func (p *cpsPlan) run(w *writer) {
 	}
 }
 
-// linkBatch is how many links are delivered at once.
+// linkBatch is the number of links per delivery.
 const linkBatch = 1024
 
-// links simulates again instead of holding the links of the first time.
+// links simulates again instead of storing the links of the first simulation.
 func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 	s := newCPS(p)
 	s.links = make([]trace.Link, 0, linkBatch+mostActive)
@@ -151,36 +154,36 @@ func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
-// cps simulates the pipeline. Time goes from one step to the next at which
-// something ends, arrives or begins.
+// cps simulates the pipeline. It proceeds from one time at which something ends, arrives or begins
+// to the next.
 type cps struct {
 	*cpsPlan
-	w     *writer      // nil: only links are wanted
-	links []trace.Link // nil: only events are wanted
+	w     *writer      // nil if only links are needed
+	links []trace.Link // nil if only events are needed
 	now   int64
-	rows  []cpsRow // of this step
+	rows  []cpsRow // of the current time
 
 	planned   int64 // rows of all that has arrived or happened so far
 	arrivals  rng
-	arrived   int64 // objects
+	arrived   int64 // number of objects
 	started   int64
-	next      int64 // time of the next arrival, never while none is possible
-	exhausted bool  // no more objects are to arrive
+	next      int64 // time of the next arrival, or never
+	exhausted bool  // no more objects will arrive
 	waiting   [mostWaiting]data
 
 	objects [mostActive]object
 	active  uint16   // set of objects
-	full    bool     // the first waiting object finds no memory
-	at      [2]int64 // the memory that it finds, as in object
+	full    bool     // no memory is free for the first waiting object
+	at      [2]int64 // the memory for it, as in object
 	room    [2]int64
 	ready   [tasks]queue
-	proc    [processors]running
+	proc    [processors]processorState
 	paused  int // object whose G was preempted, or none
 
 	nextClaim int64
 	nextLink  int64
 
-	fragment int64 // when the next fragment of the signal begins
+	fragment int64 // begin of the next fragment of the signal
 	heat     int64 // temperature then, in hundredths of a degree
 }
 
@@ -192,24 +195,24 @@ type data struct {
 	rng   rng   // for its execution times
 }
 
-// object is a data object on its way through the pipeline.
+// object is a data object in the pipeline.
 type object struct {
 	data
-	// All memory that it will need is set aside when it begins, so that objects
-	// never wait for each other's memory: first quarter and length in M1 and M2.
+	// All memory that it will need is reserved when it begins, so that objects never wait for each
+	// other's memory. The values are the first quarter and the number of quarters in M1 and M2.
 	at, room  [2]int64
-	claims    [tasks]past
-	buffers   [tasks]int64 // claim of the output of a task
-	done      uint8        // set of tasks
+	claims    [tasks]endedClaim
+	buffers   [tasks]int64 // claims of the outputs by task
+	done      uint8        // set of finished tasks
 	preempted bool
 	rest      int64 // time that G still needs
 }
 
-// past is a claim of a processor that has ended.
-type past struct{ id, end int64 }
+// endedClaim is an ended claim of a processor.
+type endedClaim struct{ id, end int64 }
 
-// running is what a processor does.
-type running struct {
+// processorState is the current work of a processor.
+type processorState struct {
 	object int // or none
 	task   int
 	begin  int64
@@ -217,7 +220,7 @@ type running struct {
 	claim  int64
 }
 
-// queue holds objects that wait for a task, first come first served.
+// queue holds objects that wait for a task, in order of arrival.
 type queue struct {
 	list        [mostActive]uint8
 	first, next uint8
@@ -235,12 +238,12 @@ func (q *queue) take() int {
 	return int(q.list[(q.first-1)%mostActive])
 }
 
-// cpsRow is a row that waits for its place among those of the same time.
+// cpsRow is a row to be ordered among those of the same time.
 type cpsRow struct {
 	loc   uint32
 	kind  trace.Kind
 	ref   uint32
-	n     uint8 // operands
+	n     uint8 // number of operands
 	ops   [4]uint64
 	text  string // attribute id, if not empty
 	class int    // attribute complexity, or none
@@ -249,13 +252,13 @@ type cpsRow struct {
 func newCPS(p *cpsPlan) *cps {
 	s := &cps{cpsPlan: p, arrivals: newRNG(p.seed, 0), paused: none, heat: 4200}
 	for i := range s.proc {
-		s.proc[i] = running{object: none, end: never}
+		s.proc[i] = processorState{object: none, end: never}
 	}
 	return s
 }
 
-// step goes to the next time at which something happens and lets it happen. It
-// returns false after the last step.
+// step advances to the next time at which something happens, and simulates that. It returns false
+// after the last step.
 func (s *cps) step() bool {
 	s.now = min(s.next, s.fragment)
 	for i := range s.proc {
@@ -279,16 +282,16 @@ func (s *cps) step() bool {
 	return !s.exhausted || s.active != 0 || s.started < s.arrived
 }
 
-// add makes a row of this step.
+// add adds a row to this step.
 func (s *cps) add(r cpsRow) {
 	if s.w != nil {
 		s.rows = append(s.rows, r)
 	}
 }
 
-// before orders the rows of a step as TRACE files do, where simultaneous events
-// keep the order of their lines: the ends of claims by the age of the claims,
-// then new claims by their id, then events, then fragments.
+// before orders the rows of a step as TRACE files do, where simultaneous events keep the order of
+// their lines: the ends of claims by the age of the claims, then new claims by their id, then
+// events, then fragments.
 func (r *cpsRow) before(q *cpsRow) bool {
 	a, b := r.rank(), q.rank()
 	if a != b {
@@ -333,10 +336,10 @@ func (s *cps) write() {
 	s.rows = rows[:0]
 }
 
-// arrive lets an object arrive.
+// arrive simulates the arrival of an object.
 func (s *cps) arrive() {
 	d := data{text: strconv.FormatInt(s.arrived, 10), rng: newRNG(s.seed, 1+uint64(s.arrived))}
-	// A mark, a claim for each task and one for each output but that of G.
+	// A mark, a claim for each task, and one for each output except that of G.
 	rows := int64(1 + 2*11)
 	switch x := d.rng.between(0, 100); {
 	case x < 20:
@@ -353,13 +356,14 @@ func (s *cps) arrive() {
 	}
 	s.planned += rows
 	s.waiting[s.arrived%mostWaiting] = d
-	s.add(cpsRow{loc: eventsLocation, kind: trace.Mark, ref: arrival, n: 1, ops: [4]uint64{uint64(s.arrived)}, text: d.text, class: d.class})
+	s.add(cpsRow{loc: eventsLocation, kind: trace.Mark, ref: arrival, n: 1, ops: [4]uint64{uint64(s.arrived)},
+		text: d.text, class: d.class})
 	s.arrived++
 	s.expect()
 }
 
-// expect sets the time of the next arrival, which is possible when there is
-// room for it to wait.
+// expect sets the time of the next arrival, which is possible when there is room for another
+// waiting object.
 func (s *cps) expect() {
 	s.next = never
 	if s.arrived-s.started < mostWaiting {
@@ -393,7 +397,7 @@ func (s *cps) dispatch() {
 	}
 }
 
-// admit finds memory for the object that has waited longest.
+// admit reserves memory for the object that has waited longest.
 func (s *cps) admit() bool {
 	if s.started == s.arrived || s.full {
 		return false
@@ -411,7 +415,7 @@ func (s *cps) admit() bool {
 	return !s.full
 }
 
-// place finds the first n free quarters of a memory.
+// place returns the first position of n free quarters in a memory.
 func (s *cps) place(m int, n int64) int64 {
 	x := int64(0)
 	for again := true; again; {
@@ -429,7 +433,7 @@ func (s *cps) place(m int, n int64) int64 {
 	return x
 }
 
-// start begins task A of the object that admit found memory for.
+// start begins task A of the object for which admit reserved memory.
 func (s *cps) start() {
 	i := bits.TrailingZeros16(^s.active)
 	s.active |= 1 << i
@@ -441,8 +445,8 @@ func (s *cps) start() {
 	s.begin(taskA, i)
 }
 
-// preempt takes the processor from task G and gives it to task A.
-func (s *cps) preempt(p *running) {
+// preempt moves the processor from task G to task A.
+func (s *cps) preempt(p *processorState) {
 	o := &s.objects[p.object]
 	o.preempted, o.rest = true, p.end-s.now
 	s.paused = p.object
@@ -451,7 +455,7 @@ func (s *cps) preempt(p *running) {
 	s.start()
 }
 
-// begin begins a task of an object, or the second part of it.
+// begin begins a task of an object, or its second part.
 func (s *cps) begin(task, i int) {
 	o := &s.objects[i]
 	time := o.rest
@@ -460,7 +464,7 @@ func (s *cps) begin(task, i int) {
 		time = o.rng.between(mean*7/8, mean*9/8)
 	}
 	r := processorOf[task]
-	s.proc[r] = running{object: i, task: task, begin: s.now, end: s.now + time, claim: s.nextClaim}
+	s.proc[r] = processorState{object: i, task: task, begin: s.now, end: s.now + time, claim: s.nextClaim}
 	s.add(cpsRow{loc: uint32(r), kind: trace.ClaimBegin, ref: uint32(task), n: 3,
 		ops: [4]uint64{uint64(s.nextClaim), uint64(r), math.Float64bits(1)}, text: o.text, class: none})
 	if s.links != nil {
@@ -474,12 +478,13 @@ func (s *cps) begin(task, i int) {
 		}
 		o.buffers[task] = s.nextClaim
 		s.add(cpsRow{loc: uint32(m), kind: trace.ClaimBegin, ref: uint32(task), n: 4,
-			ops: [4]uint64{uint64(s.nextClaim), uint64(m), math.Float64bits(float64(o.size) / quarters), math.Float64bits(float64(at) / quarters)}, text: o.text, class: none})
+			ops: [4]uint64{uint64(s.nextClaim), uint64(m), math.Float64bits(float64(o.size) / quarters),
+				math.Float64bits(float64(at) / quarters)}, text: o.text, class: none})
 		s.nextClaim++
 	}
 }
 
-// depend makes the links from what a task that begins now has waited for.
+// depend adds the links from what a beginning task has waited for.
 func (s *cps) depend(task int, o *object) {
 	link := func(from int) {
 		src, r := o.claims[from], uint32(processorOf[task])
@@ -510,15 +515,16 @@ func (s *cps) depend(task int, o *object) {
 var application = []trace.Attr{{Key: "type", Value: trace.StringValue("application")}}
 
 // release ends the claim of a processor.
-func (s *cps) release(p *running) {
-	s.objects[p.object].claims[p.task] = past{p.claim, s.now}
+func (s *cps) release(p *processorState) {
+	s.objects[p.object].claims[p.task] = endedClaim{p.claim, s.now}
 	r := processorOf[p.task]
-	s.add(cpsRow{loc: uint32(r), kind: trace.ClaimEnd, ref: uint32(p.task), n: 2, ops: [4]uint64{uint64(p.claim), uint64(r)}, class: none})
+	s.add(cpsRow{loc: uint32(r), kind: trace.ClaimEnd, ref: uint32(p.task), n: 2,
+		ops: [4]uint64{uint64(p.claim), uint64(r)}, class: none})
 	p.object, p.end = none, never
 }
 
-// finish ends the task on a processor: its inputs are not needed any more, and
-// tasks that waited for it become ready.
+// finish ends the task on a processor: its inputs are freed, and tasks that waited for it become
+// ready.
 func (s *cps) finish(r int) {
 	p := &s.proc[r]
 	i := p.object
@@ -568,12 +574,12 @@ func (s *cps) finish(r int) {
 // free ends the claim of a task's output.
 func (s *cps) free(o *object, task int) {
 	m := memoryOf[task]
-	s.add(cpsRow{loc: uint32(m), kind: trace.ClaimEnd, ref: uint32(task), n: 2, ops: [4]uint64{uint64(o.buffers[task]), uint64(m)}, class: none})
+	s.add(cpsRow{loc: uint32(m), kind: trace.ClaimEnd, ref: uint32(task), n: 2,
+		ops: [4]uint64{uint64(o.buffers[task]), uint64(m)}, class: none})
 }
 
-// sample continues the signal: the temperature goes towards one that depends
-// on how many processors are busy. The coefficients have few decimal digits,
-// and fragments meet exactly.
+// sample continues the signal: the temperature approaches a value that depends on the number of
+// busy processors. The coefficients have few decimal digits, and fragments meet exactly.
 func (s *cps) sample() {
 	goal := int64(4000)
 	for i := range s.proc {
@@ -582,8 +588,8 @@ func (s *cps) sample() {
 		}
 	}
 	s.fragment += fragmentTime
-	// Over a fragment b thousandths a ms make b hundredths, and a ten-thousandths
-	// a ms² make a hundredths.
+	// Over a fragment, b thousandths per ms make b hundredths, and a ten-thousandths per ms² make a
+	// hundredths.
 	b := (goal - s.heat) / 4
 	a := -b / 4
 	s.add(cpsRow{loc: signalLocation, kind: trace.Fragment, ref: 0, n: 4, class: none, ops: [4]uint64{uint64(s.fragment),

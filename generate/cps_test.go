@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// held is a claim.
-type held struct {
+// openClaim is an open claim.
+type openClaim struct {
 	loc, ref       uint32
 	begin, end     int64
 	amount, offset float64
@@ -20,12 +20,12 @@ func TestClaimsAndLinks(t *testing.T) {
 		o.Workload = "cps"
 		x := newTrace(t, o)
 		d := x.Defs()
-		claims := map[int64]*held{}
-		open := make([]map[int64]*held, resources)
+		claims := map[int64]*openClaim{}
+		open := make([]map[int64]*openClaim, resources)
 		for i := range open {
-			open[i] = map[int64]*held{}
+			open[i] = map[int64]*openClaim{}
 		}
-		running := map[uint32]string{} // tasks, no auto-concurrency
+		running := map[uint32]string{} // by task, as a task does not run concurrently with itself
 		class := map[string]string{}
 		classes := map[string]int{}
 		parts := map[string]int{} // claims of G
@@ -49,8 +49,10 @@ func TestClaimsAndLinks(t *testing.T) {
 				classes[get("complexity")]++
 			case trace.ClaimBegin:
 				id, r := int64(c.Op(0)), d.Resources.At(uint32(c.Op(1)))
-				h := &held{loc: c.Location(), ref: c.Ref(), begin: c.Time(), end: -1, amount: math.Float64frombits(c.Op(2)), object: get("id")}
-				if claims[id] != nil || r.Location != h.loc || d.Locations.At(h.loc).ID != r.ID || r.UsesOffset != (len(c.Ops()) == 4) {
+				h := &openClaim{loc: c.Location(), ref: c.Ref(), begin: c.Time(), end: -1, amount: math.Float64frombits(c.Op(2)),
+					object: get("id")}
+				if claims[id] != nil || r.Location != h.loc || d.Locations.At(h.loc).ID != r.ID ||
+					r.UsesOffset != (len(c.Ops()) == 4) {
 					t.Fatalf("claim %d at %d", id, h.loc)
 				}
 				if get("name") != d.Regions.At(h.ref).Name {
@@ -103,8 +105,10 @@ func TestClaimsAndLinks(t *testing.T) {
 		linked, last := map[int64]int{}, int64(0)
 		for i, l := range links {
 			src, dst := claims[l.Src.ID], claims[l.Dst.ID]
-			if l.ID != int64(i) || src == nil || dst == nil || l.Src.Kind != trace.AtClaimEnd || l.Dst.Kind != trace.AtClaimStart ||
-				src.end != l.Src.Time || dst.begin != l.Dst.Time || src.end > dst.begin || src.loc != l.Src.Location || dst.loc != l.Dst.Location ||
+			if l.ID != int64(i) || src == nil || dst == nil || l.Src.Kind != trace.AtClaimEnd ||
+				l.Dst.Kind != trace.AtClaimStart ||
+				src.end != l.Src.Time || dst.begin != l.Dst.Time || src.end > dst.begin || src.loc != l.Src.Location ||
+				dst.loc != l.Dst.Location ||
 				src.object != dst.object || len(l.Attrs) != 1 || l.Attrs[0].Value.Str != "application" {
 				t.Fatalf("link %+v from %+v to %+v", l, src, dst)
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How many messages a generated trace has.
+// The number of messages in a generated trace.
 func ExampleNew() {
 	t, err := generate.New(generate.Options{Workload: "ring", Events: 1000, Locations: 4})
 	if err != nil {
@@ -17,14 +17,15 @@ func ExampleNew() {
 		return
 	}
 	messages := 0
-	err = t.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for _, k := range b.Kind {
-			if k.IsRecv() {
-				messages++
+	err = t.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for _, k := range b.Kind {
+				if k.IsRecv() {
+					messages++
+				}
 			}
-		}
-		return nil
-	}})
+			return nil
+		}})
 	fmt.Println(t.Defs().Locations.Len(), "locations,", t.Count(), "events,", messages, "messages", err)
 	// Output: 4 locations, 1000 events, 124 messages <nil>
 }

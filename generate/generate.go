@@ -1,16 +1,16 @@
-// Package generate makes synthetic traces: workloads of a well-known shape, of
-// any size, the same ones for the same options on every machine. They serve
-// tests, benchmarks and authors of trace tools.
+// Package generate creates synthetic traces: workloads of a well-known shape and any size. Equal
+// options give equal traces on every machine. They serve tests, benchmarks and authors of trace
+// tools.
 //
-// A generated trace is a [format.Events] like one read from a file, so that
-// writing it in some format is a conversion:
+// A generated trace is a [format.Events] like one read from a file, so that it is written by a
+// conversion:
 //
 //	t, err := generate.New(generate.Options{Workload: "stencil", Events: 1e6})
 //	...
 //	err = format.Convert(ctx, t, trace.Everything(), encoder)
 //
-// Events are simulated while they are delivered. The memory that a scan takes
-// depends on the number of locations, not on the number of events.
+// Events are simulated while they are delivered. The memory of a scan depends on the number of
+// locations, not on the number of events.
 package generate
 
 import (
@@ -26,27 +26,26 @@ import (
 // Workload describes one of the workloads.
 type Workload struct {
 	Name string // as in [Options]
-	Doc  string // what it does, in one sentence
+	Doc  string // one sentence
 	// Locations is the number of locations that a trace has unless the options
 	// say otherwise.
 	Locations int
 }
 
-// Options say which trace to make.
+// Options are the settings of a generated trace.
 type Options struct {
 	Workload string // a name from [Workloads]
-	// Events is the number of events (rows) to come near to. A trace consists of
-	// whole iterations, at least one, and has up to half an iteration more or
-	// less than asked for. 0 means DefaultEvents.
+	// Events is the approximate number of events (rows). A trace consists of whole iterations, at
+	// least one, so that it has up to half an iteration more or less. 0 means DefaultEvents.
 	Events int64
-	// Locations is the number of processes; 0 means the workload's own number.
-	// The number of locations of cps cannot be chosen.
+	// Locations is the number of processes. 0 means the workload's default. The number of locations of
+	// cps is fixed.
 	Locations int
-	// Seed chooses one of the traces of a workload.
+	// Seed selects one of the traces of a workload.
 	Seed uint64
 }
 
-// DefaultEvents is the number of events when the options name none.
+// DefaultEvents is the default of Options.Events.
 const DefaultEvents = 100_000
 
 // Limits of the options: times stay within int64, definitions within memory.
@@ -59,17 +58,17 @@ const (
 type source interface {
 	// run simulates the workload from the beginning and writes its events.
 	run(w *writer)
-	// rows is how many events that makes, or nearly so.
+	// rows returns the exact or approximate number of events.
 	rows() int64
 }
 
 // linker is a source with links.
 type linker interface {
-	// links simulates the workload once more and delivers its links.
+	// links simulates the workload again and delivers its links.
 	links(ctx context.Context, sink format.Sink) error
 }
 
-// maker is a workload with the function that plans it and fills its definitions.
+// maker is a workload with the function that plans it and sets its definitions.
 type maker struct {
 	Workload
 	least int // smallest number of locations
@@ -78,12 +77,18 @@ type maker struct {
 }
 
 var makers = []maker{
-	{Workload{"stencil", "processes on a 2-D grid exchange halos with non-blocking messages, with an all-reduce every 10 iterations", 16}, 1, false, planStencil},
+	{Workload{"stencil",
+		"processes on a 2-D grid exchange halos with non-blocking messages, with an all-reduce every 10 iterations", 16}, 1,
+		false, planStencil},
 	{Workload{"ring", "a token goes round a ring of processes with blocking messages", 8}, 2, false, planRing},
 	{Workload{"masterworker", "process 0 hands out tasks of random length to the others", 8}, 2, false, planMaster},
-	{Workload{"calltree", "every process walks through a random call tree of 200 functions, up to 20 deep", 8}, 1, false, planCallTree},
-	{Workload{"loops", "every process runs nested loops with irregular trip counts and samples counters", 8}, 1, false, planLoops},
-	{Workload{"cps", "a pipeline of tasks A to G on processors and memories of an embedded system, as claims with dependencies (TRACE)", cpsLocations}, cpsLocations, true, planCPS},
+	{Workload{"calltree", "every process walks through a random call tree of 200 functions, up to 20 deep", 8}, 1, false,
+		planCallTree},
+	{Workload{"loops", "every process runs nested loops with irregular trip counts and samples counters", 8}, 1, false,
+		planLoops},
+	{Workload{"cps",
+		"a pipeline of tasks A to G on processors and memories of an embedded system, as claims with dependencies (TRACE)",
+		cpsLocations}, cpsLocations, true, planCPS},
 }
 
 // Workloads lists the workloads.
@@ -104,7 +109,7 @@ type Trace struct {
 
 var _ format.Events = (*Trace)(nil)
 
-// New plans a trace. Nothing is simulated before it is scanned.
+// New plans a trace. The simulation runs in scans.
 func New(o Options) (*Trace, error) {
 	var m *maker
 	var names []string
@@ -127,13 +132,16 @@ func New(o Options) (*Trace, error) {
 		o.Locations = m.Locations
 	}
 	if m.fixed && o.Locations != m.Locations {
-		return nil, fmt.Errorf("workload %s: found %d locations, expected %d: its number of locations cannot be chosen", m.Name, o.Locations, m.Locations)
+		return nil, fmt.Errorf("workload %s: found %d locations, expected %d: its number of locations cannot be chosen",
+			m.Name, o.Locations, m.Locations)
 	}
 	if o.Locations < m.least || o.Locations > maxLocations {
-		return nil, fmt.Errorf("workload %s: found %d locations, expected %d to %d", m.Name, o.Locations, m.least, maxLocations)
+		return nil, fmt.Errorf("workload %s: found %d locations, expected %d to %d", m.Name, o.Locations, m.least,
+			maxLocations)
 	}
 	t := &Trace{}
-	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name}, {"seed", strconv.FormatUint(o.Seed, 10)}} {
+	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name},
+		{"seed", strconv.FormatUint(o.Seed, 10)}} {
 		t.defs.Properties.Add(trace.Attr{Key: a[0], Value: trace.StringValue(a[1])})
 	}
 	t.src = m.plan(o, &t.defs)
@@ -143,15 +151,15 @@ func New(o Options) (*Trace, error) {
 // Defs returns the definitions, which are complete.
 func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 
-// Count is the number of events of a scan. It is exact but for cps, where it
-// is the number asked for, which a scan meets to within 30 events.
+// Count returns the number of events of a scan. It is exact except for cps, where it is the
+// requested number, from which a scan differs by at most 30 events.
 func (t *Trace) Count() int64 { return t.src.rows() }
 
-// Prepare does nothing: a generated trace is known.
+// Prepare does nothing.
 func (t *Trace) Prepare(context.Context) error { return nil }
 
 // Scan delivers all events in global time order, those with equal times in the order of their
-// locations, or those of each location. Events of one location come in the order in which they
+// locations, or location by location. Events of one location come in the order in which they
 // happened.
 func (t *Trace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sel, sink = format.Exactly(&t.defs, sel, sink)
@@ -180,6 +188,7 @@ func (t *Trace) ordered(ctx context.Context, sel trace.Selection, sink format.Si
 }
 
 // ScanParallel delivers from one goroutine.
-func (t *Trace) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(worker int) format.Sink) error {
+func (t *Trace) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(worker int) format.Sink) error {
 	return format.ScanInOne(ctx, t, sel, begin)
 }

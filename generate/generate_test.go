@@ -27,7 +27,7 @@ func newTrace(t testing.TB, o Options) *Trace {
 	return x
 }
 
-// sizes are options that cover small and odd numbers of locations.
+// sizes returns options with small and odd numbers of locations.
 func sizes() (out []Options) {
 	for _, m := range makers {
 		for _, events := range []int64{1, 100, 2000, 50_000} {
@@ -35,7 +35,8 @@ func sizes() (out []Options) {
 				if locations != 0 && (m.fixed || locations < m.least) {
 					continue
 				}
-				out = append(out, Options{Workload: m.Name, Events: events, Locations: locations, Seed: uint64(events) + uint64(locations)})
+				out = append(out, Options{Workload: m.Name, Events: events, Locations: locations,
+					Seed: uint64(events) + uint64(locations)})
 			}
 		}
 	}
@@ -45,22 +46,23 @@ func sizes() (out []Options) {
 // rows calls f for every row in global order.
 func rows(t testing.TB, x *Trace, f func(c *trace.Cursor)) (links []trace.Link) {
 	t.Helper()
-	err := x.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
-			f(&c)
-		}
-		return nil
-	}, OnLinks: func(l []trace.Link) error {
-		links = append(links, l...)
-		return nil
-	}})
+	err := x.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				f(&c)
+			}
+			return nil
+		}, OnLinks: func(l []trace.Link) error {
+			links = append(links, l...)
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return links
 }
 
-// add puts all that a row says into a hash.
+// add adds all data of a row to a hash.
 func add(h hash.Hash, c *trace.Cursor) {
 	b := binary.LittleEndian.AppendUint32(nil, c.Location())
 	b = binary.LittleEndian.AppendUint64(b, uint64(c.Time()))
@@ -103,8 +105,8 @@ func TestSameOptionsSameRows(t *testing.T) {
 	}
 }
 
-// TestRowsNeverChange pins the rows: users compare traces that different
-// versions and machines generated.
+// TestRowsNeverChange pins the rows, since users compare traces that different versions and
+// machines generated.
 func TestRowsNeverChange(t *testing.T) {
 	want := map[string]uint64{
 		"stencil":      0x3399ffb047d7b49a,
@@ -159,7 +161,7 @@ func TestOrderNestingAndNumber(t *testing.T) {
 		if count != n && (o.Workload != "cps" || n < count-40 || n > count+40) {
 			t.Errorf("%+v: %d rows, %d announced", o, n, count)
 		}
-		// The largest iteration of all workloads has 40 rows a location.
+		// The largest iteration of all workloads has 40 rows per location.
 		if slack := max(o.Events/50, 40*int64(len(open))); n < o.Events-slack || n > o.Events+slack {
 			t.Errorf("%+v: %d rows", o, n)
 		}
@@ -206,7 +208,8 @@ func TestMessages(t *testing.T) {
 				pending[q] = k
 			case trace.SendComplete, trace.RecvComplete:
 				q := request{loc, c.Op(len(c.Ops()) - 1)}
-				if pending[q] != k-1 && pending[q] != trace.RecvBegin || (k == trace.SendComplete) != (pending[q] == trace.SendBegin) {
+				if pending[q] != k-1 && pending[q] != trace.RecvBegin ||
+					(k == trace.SendComplete) != (pending[q] == trace.SendBegin) {
 					t.Fatalf("%+v: request %v of kind %v completes as %v", o, q, pending[q], k)
 				}
 				delete(pending, q)
@@ -240,7 +243,8 @@ func TestMessages(t *testing.T) {
 		if len(pending) > 0 {
 			t.Errorf("%+v: %d requests stay open", o, len(pending))
 		}
-		if o.Workload == "stencil" && o.Events == 50_000 && o.Locations == 12 && (late < received/20 || late > received*19/20) {
+		if o.Workload == "stencil" && o.Events == 50_000 && o.Locations == 12 &&
+			(late < received/20 || late > received*19/20) {
 			t.Errorf("%+v: %d of %d senders are late", o, late, received)
 		}
 	}
@@ -313,15 +317,16 @@ func TestScanIsScanOrdered(t *testing.T) {
 		}
 		links := rows(t, x, func(c *trace.Cursor) { add(want[c.Location()], c) })
 		linked := 0
-		err := x.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			if b.Loc == trace.MixedLoc {
-				t.Fatal("a mixed batch")
-			}
-			for c := b.Cursor(); c.Next(); {
-				add(got[c.Location()], &c)
-			}
-			return nil
-		}, OnLinks: func(l []trace.Link) error { linked += len(l); return nil }})
+		err := x.Scan(context.Background(), trace.Everything(), format.PerLocation,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				if b.Loc == trace.MixedLoc {
+					t.Fatal("a mixed batch")
+				}
+				for c := b.Cursor(); c.Next(); {
+					add(got[c.Location()], &c)
+				}
+				return nil
+			}, OnLinks: func(l []trace.Link) error { linked += len(l); return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +367,7 @@ func TestTimeWindow(t *testing.T) {
 	}
 }
 
-// TestMemory looks at the live heap while a million events go by.
+// TestMemory checks the live heap during a scan of a million events.
 func TestMemory(t *testing.T) {
 	heap := func() int64 {
 		var m runtime.MemStats
@@ -393,14 +398,16 @@ func TestErrorsOfSinksAndCancellation(t *testing.T) {
 	for _, w := range Workloads() {
 		x := newTrace(t, Options{Workload: w.Name, Events: 1e12})
 		n := 0
-		if err := x.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(*trace.Batch) error {
-			n++
-			return stop
-		}}); err != stop || n != 1 {
+		if err := x.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+			format.SinkFuncs{OnBatch: func(*trace.Batch) error {
+				n++
+				return stop
+			}}); err != stop || n != 1 {
 			t.Errorf("%s: %v after %d batches", w.Name, err, n)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		if err := x.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(*trace.Batch) error { cancel(); return nil }}); !errors.Is(err, context.Canceled) {
+		if err := x.Scan(ctx, trace.Everything(), format.PerLocation,
+			format.SinkFuncs{OnBatch: func(*trace.Batch) error { cancel(); return nil }}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, expected that it is cancelled", w.Name, err)
 		}
 	}

@@ -69,16 +69,16 @@ type ring struct {
 	ranks  []ringRank
 }
 
-// inbox is where a rank gets one message at a time.
+// inbox receives one message at a time for a rank.
 type inbox struct {
 	rng     rng
-	arrives int64 // when the message arrives, never while it is not on its way
+	arrives int64 // when the message arrives, or never if none is in transit
 	waiting bool  // in MPI_Recv
 }
 
 type ringRank struct {
 	inbox
-	left int64 // rounds
+	left int64 // remaining rounds
 	pc   uint8
 }
 
@@ -92,8 +92,8 @@ func (p *ringPlan) run(w *writer) {
 	simulate(s.agenda, s, w)
 }
 
-// receive is when MPI_Recv, entered by time t, has the message; never when it is
-// not on its way.
+// receive returns the time at which MPI_Recv, entered by time t, has the message, or never if none
+// is in transit.
 func (r *inbox) receive(t int64) int64 {
 	if r.waiting = r.arrives == never; r.waiting {
 		return never
@@ -112,7 +112,7 @@ func (s *ring) step(loc uint32, t int64) int64 {
 	case bmBegin:
 		r.pc = bmRecvEnter
 		if loc == 0 {
-			r.pc = bmComputeEnter // it makes the token
+			r.pc = bmComputeEnter // it creates the token
 		}
 	case bmRecvEnter:
 		return r.receive(t)
@@ -175,8 +175,8 @@ func planMaster(o Options, d *trace.Definitions) source {
 	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}
 }
 
-// rows: a task is sent and received, computed, and its result sent and
-// received; each worker is told to stop.
+// rows counts: a task is sent and received, computed, and its result sent and received; each worker
+// receives a stop message.
 func (p *masterPlan) rows() int64 { return 14*p.tasks + 6*int64(p.n-1) + 2*int64(p.n) }
 
 type master struct {
@@ -185,15 +185,15 @@ type master struct {
 	w      *writer
 	rng    rng // rank 0's
 	pc     uint8
-	begin  bool   // rank 0 has not spoken to all workers yet
-	peer   uint32 // the worker that rank 0 deals with
-	left   int64  // tasks not handed out
-	active int    // workers that have not been told to stop
-	// Results on their way, in the order of sending and so of arrival.
-	results     []result // ring
+	begin  bool   // rank 0 has not sent to all workers yet
+	peer   uint32 // the worker of rank 0's current message
+	left   int64  // tasks not yet sent
+	active int    // workers without a stop message
+	// results are in transit, in the order of sending and so of arrival.
+	results     []result // a ring buffer
 	first, next uint64
-	workers     []worker // by rank; 0 is not used
-	waiting     bool     // rank 0, for a result
+	workers     []worker // by rank; 0 is unused
+	waiting     bool     // rank 0 waits for a result
 }
 
 type result struct {
@@ -204,7 +204,7 @@ type result struct {
 type worker struct {
 	inbox
 	pc   uint8
-	stop bool // the message is not a task
+	stop bool // the message is a stop message
 }
 
 func (p *masterPlan) run(w *writer) {
@@ -226,7 +226,7 @@ func (s *master) step(loc uint32, t int64) int64 {
 	return s.work(loc, t)
 }
 
-// collect is when MPI_Recv of rank 0, entered by time t, has a result.
+// collect returns the time at which MPI_Recv of rank 0, entered by time t, has a result.
 func (s *master) collect(t int64) int64 {
 	if s.waiting = s.first == s.next; s.waiting {
 		return never
@@ -237,8 +237,7 @@ func (s *master) collect(t int64) int64 {
 	return max(t, x.arrives) + s.rng.call()
 }
 
-// hand is the program of rank 0: one message to each worker, then a message
-// for each result.
+// hand is the program of rank 0: one message to each worker, then a message for each result.
 func (s *master) hand(t int64) int64 {
 	w := s.w
 	at := s.pc

@@ -6,18 +6,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ranksPerNode is how many processes share a node.
+// ranksPerNode is the number of processes per node.
 const ranksPerNode = 4
 
-// Every workload of processes has region main as its first one and, when it
-// sends messages, one communicator.
+// Every workload of processes has region main as its first one and, if it sends messages, one
+// communicator.
 const (
 	mainRegion = 0
 	world      = 0
 )
 
-// processes fills the definitions of n processes that run in regions; names
-// that begin with MPI_ belong to MPI.
+// processes sets the definitions of n processes that run in regions. Regions whose names begin with
+// MPI_ belong to MPI.
 func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Region) {
 	d.Clock = trace.Seconds(1_000_000_000)
 	for i := range (n + ranksPerNode - 1) / ranksPerNode {
@@ -26,7 +26,8 @@ func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Regi
 	}
 	for i := range n {
 		s := strconv.Itoa(i)
-		d.Locations.Add(trace.Location{ID: s, Name: "rank " + s, Kind: trace.ProcessLocation, Group: uint32(i / ranksPerNode)})
+		d.Locations.Add(trace.Location{ID: s, Name: "rank " + s, Kind: trace.ProcessLocation,
+			Group: uint32(i / ranksPerNode)})
 	}
 	for i, r := range append([]trace.Region{user("main")}, regions...) {
 		r.ID = strconv.Itoa(i)
@@ -58,8 +59,8 @@ const (
 	startupSkew = 50_000
 )
 
-// call is the time between two events of one MPI call.
+// call returns the time between two events of one MPI call.
 func (r *rng) call() int64 { return r.between(callMin, callMax) }
 
-// round divides to the nearest integer, but not to less than 1.
+// round divides and rounds to the nearest integer, at least 1.
 func round(a, b int64) int64 { return max(1, (a+b/2)/b) }

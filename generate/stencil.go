@@ -17,7 +17,7 @@ const (
 
 const (
 	reduceEvery = 10      // iterations
-	reduceBytes = 8       // what one process contributes
+	reduceBytes = 8       // contributed by each process
 	allreduceOp = 11      // OTF2's number of the operation
 	haloBytes   = 8 << 10 // to the west and east; twice that to the north and south
 	computeTime = 120_000
@@ -61,19 +61,18 @@ type stencil struct {
 
 type stencilRank struct {
 	rng   rng
-	done  int64 // iterations
+	done  int64 // finished iterations
 	speed int64 // compute time, in 1024ths of the average
 	pc    uint8
-	i     uint8 // neighbour
-	n     uint8 // neighbours
+	i     uint8 // current neighbour
+	n     uint8 // number of neighbours
 	dir   [4]uint8
 	peer  [4]uint32
-	// Messages sent to this rank for the iterations with even and odd numbers,
-	// and when the last of them arrives. A neighbour is at most one iteration
-	// ahead, since it needs this rank's halo for each.
+	// Messages sent to this rank for iterations with even and odd numbers, and the arrival of the last
+	// of them. A neighbour is at most one iteration ahead, since it needs this rank's halo for each.
 	sent    [2]uint8
 	arrived [2]int64
-	waiting bool // in MPI_Waitall, for messages that are not sent yet
+	waiting bool // in MPI_Waitall, for messages that have not been sent
 }
 
 // Places in the program of a rank.
@@ -117,13 +116,13 @@ func (p *stencilPlan) run(w *writer) {
 	simulate(s.agenda, s, w)
 }
 
-// request is the number of the receive (send = 0) or send (1) of an iteration
-// with the current neighbour.
+// request returns the number of the receive (send = 0) or send (1) of an iteration with the current
+// neighbour.
 func (r *stencilRank) request(send uint64) uint64 {
 	return uint64(r.done)*8 + send*4 + uint64(r.dir[r.i])
 }
 
-// ready is when MPI_Waitall, entered by time t, can complete; never when
+// ready returns the time at which MPI_Waitall, entered by time t, can complete, or never if
 // messages are missing.
 func (r *stencilRank) ready(t int64) int64 {
 	k := r.done & 1
@@ -135,7 +134,8 @@ func (r *stencilRank) ready(t int64) int64 {
 	return t + r.rng.call()
 }
 
-// forNeighbours goes to the next neighbour, at place again, or to place then.
+// forNeighbours proceeds to the next neighbour, at place again, or after the last one to place
+// then.
 func (r *stencilRank) forNeighbours(again, then uint8) {
 	if r.i++; r.i < r.n {
 		r.pc = again
@@ -158,7 +158,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 		d := computeTime * r.speed >> 10
 		d += r.rng.between(-d/16, d/16)
 		if r.rng.between(0, 256) == 0 {
-			d *= 3 // a hiccup of the system
+			d *= 3 // a disturbance by the system
 		}
 		return t + d
 	case stComputeLeave:
@@ -232,7 +232,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 	return t + r.rng.call()
 }
 
-// again goes on with the next iteration, or to the end.
+// again proceeds to the next iteration, or to the end.
 func (s *stencil) again(r *stencilRank) {
 	r.pc = stComputeEnter
 	if r.done == s.iterations {

@@ -1,5 +1,5 @@
-// Package grammar finds what repeats in the events of a location while they happen: a
-// [Builder] makes sequences and loops of them, as the trace format Pallas has them.
+// Package grammar finds repetitions in the events of a location as they come: a [Builder] makes
+// sequences and loops of them, as the trace format Pallas stores them.
 package grammar
 
 import (
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// TokenType says what a token names.
+// TokenType is the type of what a token refers to.
 type TokenType uint8
 
 // The types of tokens.
@@ -19,51 +19,49 @@ const (
 	Loop
 )
 
-// Token names an event, sequence or loop by its number, less than 2³⁰.
+// Token refers to an event, sequence or loop by its number, which is less than 2³⁰.
 type Token uint32
 
-// MakeToken makes a token.
+// MakeToken returns a token.
 func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
 
-// Type is what the token names.
+// Type returns the type of what the token refers to.
 func (t Token) Type() TokenType { return TokenType(t & 3) }
 
-// ID is the number of what it names.
+// ID returns the number of what the token refers to.
 func (t Token) ID() uint32 { return uint32(t >> 2) }
 
-// String is the token as Pallas writes it: E1, S2, L3.
+// String returns the token as Pallas writes it: E1, S2, L3.
 func (t Token) String() string { return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID()) }
 
-// SequenceInfo is a sequence of tokens. A block is one that an event began which Block
-// says so of; the root, sequence 0, is one too.
+// SequenceInfo is a sequence of tokens. Block is set for a sequence whose first event begins a
+// block, and for the root, sequence 0.
 type SequenceInfo struct {
 	Block  bool
 	Tokens []Token
 }
 
-// LoopInfo repeats a sequence. All loops with the same sequence and number of iterations
-// are one.
+// LoopInfo repeats a sequence. Loops with the same sequence and number of iterations are one.
 type LoopInfo struct {
 	Sequence    uint32
 	Iterations  uint32
-	Occurrences uint64 // as far as they are part of what has ended
+	Occurrences uint64 // those that are part of what has ended
 }
 
-// Occurrence is one of a sequence: when its first event was, how long it lasted until
-// its last one, and, of a block, how long it was in no block inside of it, else how long
-// it was in blocks.
+// Occurrence is one occurrence of a sequence: the time of its first event and the duration until
+// its last one. Blocks is, for a block, the time outside of the blocks inside of it, and otherwise
+// the time inside of blocks.
 type Occurrence struct{ Start, Duration, Blocks uint64 }
 
-// Builder finds repetitions: the last tokens of what is open that come twice in a row.
-// Its memory is that of the grammar, and of some hundred tokens for each level that is
-// open. It serves one goroutine.
+// Builder finds repetitions: trailing tokens of the open level that occur twice in a row. It uses
+// memory for the grammar, and some hundred tokens per open level. It must be used by one goroutine.
 type Builder struct {
 	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels  []level // that are open, the location itself first; those behind depth are kept for their memory
+	levels  []level // open levels, the location itself first; those after depth are kept for reuse
 	depth   int
 	byLoop  map[loopKey]uint32
 	scratch []Token
@@ -71,14 +69,13 @@ type Builder struct {
 
 type loopKey struct{ sequence, iterations uint32 }
 
-// level is what is open. Of its tokens the last ones may still be part of repetitions:
-// these are in tail.
+// level is an open level. Its last tokens may still be part of repetitions and are in tail.
 type level struct {
-	tokens tokenList // before tail
+	tokens tokenList // those before tail
 	tail   []item
-	loops  []int // places in tail of loops that may go on
+	loops  []int // positions in tail of loops that may continue
 	start  uint64
-	blocks uint64 // durations of all blocks in it
+	blocks uint64 // total duration of the blocks in it
 }
 
 // tokenList is a list that grows without being copied.
@@ -87,7 +84,7 @@ type tokenList struct {
 	last []Token
 }
 
-// pieceTokens is how many tokens the pieces of a list have.
+// pieceTokens is the number of tokens in a piece of a list.
 const pieceTokens = 1 << 14
 
 func (t *tokenList) append(k Token) {
@@ -100,28 +97,29 @@ func (t *tokenList) append(k Token) {
 
 func (t *tokenList) clear() { t.full, t.last = nil, t.last[:0] }
 
-// item is a token with what is known of its occurrence. A loop has no number yet: it is
-// a sequence and a number of iterations.
+// item is a token with the data of its occurrence. A loop has no number yet, so that it is a
+// sequence and a number of iterations.
 type item struct {
 	token      Token // of the sequence, for loops
 	iterations uint32
 	start, end uint64
-	blocks     uint64 // durations of the blocks in it, or its own if it is one
+	blocks     uint64 // total duration of the blocks in it, or its own if it is one
 }
 
-// same tells whether two items say the same.
+// same reports whether two items have the same content.
 func (a *item) same(b *item) bool { return a.token == b.token && a.iterations == b.iterations }
 
-// New makes a builder that looks for repetitions of up to maxLoop tokens. block tells
-// whether what an event begins is a block; occurred is called for each occurrence of a
-// sequence but the root, in the order of time of each sequence.
+// New returns a builder that looks for repetitions of up to maxLoop tokens. block reports whether
+// an event begins a block. occurred is called for each occurrence of a sequence except the root, in
+// time order for each sequence.
 func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Builder {
-	b := &Builder{tables: newTables(), maxLoop: max(1, maxLoop), block: block, occurred: occurred, byLoop: map[loopKey]uint32{}}
+	b := &Builder{tables: newTables(), maxLoop: max(1, maxLoop), block: block, occurred: occurred,
+		byLoop: map[loopKey]uint32{}}
 	b.Open(0)
 	return b
 }
 
-// Open begins a level, the first event of which is to follow.
+// Open begins a level, whose first event must follow.
 func (b *Builder) Open(time uint64) {
 	if b.depth == len(b.levels) {
 		b.levels = append(b.levels, level{})
@@ -133,15 +131,15 @@ func (b *Builder) Open(time uint64) {
 	b.depth++
 }
 
-// Add adds an occurrence of an event to the level that was opened last.
+// Add adds an occurrence of an event to the innermost open level.
 func (b *Builder) Add(event uint32, time uint64) error {
 	return b.append(item{token: MakeToken(Event, event), start: time, end: time})
 }
 
-// ErrClosed is that there is no level to be closed.
+// ErrClosed is returned by Close if no level is open.
 var ErrClosed = errors.New("grammar: nothing is open")
 
-// Close ends the level that was opened last, whose last event has been added.
+// Close ends the innermost open level, whose last event has been added.
 func (b *Builder) Close(time uint64) error {
 	if b.depth < 2 {
 		return ErrClosed
@@ -164,8 +162,8 @@ func (b *Builder) Close(time uint64) error {
 	return b.append(it)
 }
 
-// End ends the location: its levels have been closed, and nothing is to be added
-// afterwards. Its tokens are those that [Builder.Tokens] says.
+// End ends the location. Its levels must be closed, and nothing may be added afterwards.
+// [Builder.Tokens] returns its tokens.
 func (b *Builder) End() {
 	for _, l := range b.Tokens() {
 		b.once(l)
@@ -178,8 +176,8 @@ func (b *Builder) Root() {
 	b.Sequences[0].Tokens = slices.Concat(b.Tokens()...)
 }
 
-// Tokens are those of all that has happened so far, what is open as if it were not, in
-// several pieces that are valid until more is added.
+// Tokens returns the tokens of everything so far, as if open levels were not levels, in several
+// pieces that are valid until more is added.
 func (b *Builder) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		l := &b.levels[i]
@@ -193,7 +191,7 @@ func (b *Builder) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// Blocks is the sum of the durations of all blocks that have ended and are in no other.
+// Blocks returns the total duration of all blocks that have ended and are in no other.
 func (b *Builder) Blocks() (n uint64) {
 	for i := range b.levels[:b.depth] {
 		n += b.levels[i].blocks
@@ -201,7 +199,7 @@ func (b *Builder) Blocks() (n uint64) {
 	return n
 }
 
-// append appends an item to the level in hand and looks for repetitions.
+// append appends an item to the current level and looks for repetitions.
 func (b *Builder) append(it item) error {
 	l := &b.levels[b.depth-1]
 	l.blocks += it.blocks
@@ -224,7 +222,7 @@ func (b *Builder) append(it item) error {
 	return nil
 }
 
-// shorten moves items that are too old to be repeated out of the tail.
+// shorten removes items from the tail that are too old to be repeated.
 func (b *Builder) shorten(l *level) {
 	n := len(l.tail) - 2*b.maxLoop
 	for i := range l.tail[:n] {
@@ -240,11 +238,10 @@ func (b *Builder) shorten(l *level) {
 	l.loops = loops
 }
 
-// recentLoops is how many of the last loops of a level may go on.
+// recentLoops is the number of the last loops of a level that may continue.
 const recentLoops = 4
 
-// extend adds the last items to a loop right before them, if they are one more
-// iteration of it.
+// extend adds the last items to a loop directly before them, if they are one more iteration of it.
 func (b *Builder) extend(l *level) (bool, error) {
 	n := len(l.tail)
 	for i := len(l.loops) - 1; i >= 0 && i >= len(l.loops)-recentLoops; i-- {
@@ -253,7 +250,7 @@ func (b *Builder) extend(l *level) (bool, error) {
 		body := b.Sequences[loop.token.ID()].Tokens
 		items := l.tail[at+1:]
 		direct := len(items) == 1 && items[0].token == loop.token && items[0].iterations == 0
-		if !direct && (len(items) != len(body) || !b.says(items, body)) {
+		if !direct && (len(items) != len(body) || !b.matches(items, body)) {
 			continue
 		}
 		if loop.iterations == 1<<32-1 {
@@ -275,8 +272,8 @@ func (b *Builder) extend(l *level) (bool, error) {
 	return false, nil
 }
 
-// says tells whether items are what tokens say.
-func (b *Builder) says(items []item, tokens []Token) bool {
+// matches reports whether items equal tokens.
+func (b *Builder) matches(items []item, tokens []Token) bool {
 	for i := len(items) - 1; i >= 0; i-- {
 		it, k := &items[i], tokens[i]
 		if it.iterations == 0 {
@@ -295,7 +292,7 @@ func (b *Builder) says(items []item, tokens []Token) bool {
 	return true
 }
 
-// loop makes a loop of the last items, if they come twice in a row.
+// loop makes a loop of the last items, if they occur twice in a row.
 func (b *Builder) loop(l *level) (bool, error) {
 	t := l.tail
 	n := len(t)
@@ -349,7 +346,7 @@ func (b *Builder) makeLoop(l *level, at, size int) error {
 	return nil
 }
 
-// occurs tells of an occurrence of a sequence that is made of items.
+// occurs reports an occurrence of a sequence that consists of items.
 func (b *Builder) occurs(s uint32, items []item) error {
 	blocks := uint64(0)
 	for i := range items {
@@ -365,11 +362,11 @@ func (b *Builder) occurs(s uint32, items []item) error {
 	return b.occurred(s, Occurrence{start, end - start, blocks})
 }
 
-// freeze makes tokens of a level's items: they have occurred once as they are.
+// freeze converts a level's items to tokens, which occur once.
 func (b *Builder) freeze(l *level) []Token {
 	tokens := b.scratch[:0]
 	n := len(l.tokens.full)*pieceTokens + len(l.tokens.last) + len(l.tail)
-	long := n >= pieceTokens // and kept as it is
+	long := n >= pieceTokens // and stored as it is
 	if long {
 		tokens = make([]Token, 0, n)
 	}
@@ -395,7 +392,7 @@ func (b *Builder) once(tokens []Token) {
 	}
 }
 
-// token is that of an item.
+// token returns the token of an item.
 func (b *Builder) token(it *item) Token {
 	if it.iterations == 0 {
 		return it.token
@@ -403,7 +400,7 @@ func (b *Builder) token(it *item) Token {
 	return MakeToken(Loop, b.loopOf(it))
 }
 
-// loopOf is the number of an item's loop.
+// loopOf returns the number of an item's loop.
 func (b *Builder) loopOf(it *item) uint32 {
 	key := loopKey{it.token.ID(), it.iterations}
 	i, ok := b.byLoop[key]
@@ -415,7 +412,7 @@ func (b *Builder) loopOf(it *item) uint32 {
 	return i
 }
 
-// sequence is the number of the sequence with these tokens, which are copied.
+// sequence returns the number of the sequence with these tokens, which are copied.
 func (b *Builder) sequence(tokens []Token) (uint32, error) {
 	h := hash(tokens)
 	if s, ok := b.find(h, tokens); ok {

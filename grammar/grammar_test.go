@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// finder is what both kinds of grammar are.
+// finder is the common interface of both grammars.
 type finder interface {
 	Open(time uint64)
 	Add(event uint32, time uint64) error
@@ -18,7 +18,7 @@ type finder interface {
 	Grammar() ([]SequenceInfo, []LoopInfo)
 }
 
-// spell follows the tokens of a sequence.
+// spell returns the events of a sequence of tokens.
 func spell(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
 	sequences, loops := f.Grammar()
 	for _, k := range tokens {
@@ -38,7 +38,8 @@ func spell(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
 	return out
 }
 
-// Whatever is added comes out of the grammar again; event 0 opens and event 1 closes.
+// TestSpell checks that the grammar reproduces all events. Event 0 opens a level and event 1 closes
+// one.
 func TestSpell(t *testing.T) {
 	for seed := range uint64(90) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -54,7 +55,9 @@ func TestSpell(t *testing.T) {
 		}
 		block := func(e uint32) bool { return e == 0 }
 		occurs := func(uint32, Occurrence) error { return nil }
-		for name, f := range map[string]finder{"fast": New(1+int(seed%20), block, occurs), "truncated": NewReference(1+int(seed%20), block, occurs), "basic": NewReference(math.MaxInt, block, occurs), "none": NewReference(0, block, occurs)} {
+		for name, f := range map[string]finder{"fast": New(1+int(seed%20), block, occurs),
+			"truncated": NewReference(1+int(seed%20), block, occurs), "basic": NewReference(math.MaxInt, block, occurs),
+			"none": NewReference(0, block, occurs)} {
 			depth := 0
 			for i, e := range want {
 				if e == 0 {
@@ -84,8 +87,8 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// What is found in a few events, by the rules of the format (docs/formats/pallas.md,
-// "Compatible files"): a loop that is given up keeps its number.
+// TestReference checks the grammars of a few events against the rules of the format
+// (docs/formats/pallas.md, "Compatible files"): a discarded loop keeps its number.
 func TestReference(t *testing.T) {
 	for _, x := range []struct {
 		events string

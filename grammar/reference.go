@@ -6,58 +6,59 @@ import (
 	"slices"
 )
 
-// Reference makes the grammar that Pallas' own writer makes, by its algorithms None,
-// Basic and BasicTruncated (docs/formats/pallas.md, "Compatible files"): whatever equals
-// a known sequence becomes that at once, and loops that are given up keep their numbers.
-// A [Builder] makes shorter grammars, and faster. The cost of an event is that of
-// looking back maxLoop tokens; the memory is that of the grammar, and that of the tokens
-// of what is open. It serves one goroutine.
+// Reference makes the grammar that Pallas' own writer makes, by its algorithms None, Basic and
+// BasicTruncated (docs/formats/pallas.md, "Compatible files"): tokens that equal a known sequence
+// are replaced at once, and discarded loops keep their numbers. A [Builder] makes shorter grammars,
+// and is faster. An event costs a search through maxLoop tokens. A Reference uses memory for the
+// grammar, and for the tokens of open levels. It must be used by one goroutine.
 type Reference struct {
 	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels []stack // that are open, the location itself first; those behind depth are kept for their memory
+	levels []stack // open levels, the location itself first; those after depth are kept for reuse
 	depth  int
-	loops  map[loopKey]uint32 // that have not been given up
-	ends   ending
+	loops  map[loopKey]uint32 // loops that were not discarded
+	ends   suffixTree
 }
 
-// stack is what is open.
+// stack is an open level.
 type stack struct {
 	tokens []Token
 	spans  []span // of the last tokens
 	start  uint64
-	blocks uint64 // durations of all blocks before those
+	blocks uint64 // total duration of the blocks before those
 
-	// Where any number of tokens is looked back: the place before of the same token, and
-	// the last one of each, each 1 more than it is.
+	// For unlimited searches: the previous position of the same token, and the last position of each
+	// token, both plus 1.
 	before []int
 	last   map[Token]int
 }
 
-// span is an occurrence of a token: its first and last event, and the durations of the
-// blocks in it, or its own if it is one.
+// span is an occurrence of a token: its first and last event, and the total duration of the blocks
+// in it, or its own if it is one.
 type span struct{ start, end, blocks uint64 }
 
-// ending finds sequences by their last tokens: nodes are what sequences may end with.
-type ending struct {
-	next     map[uint64]uint32 // from a node by the token before
-	sequence []uint32          // that is the same as what the node stands for; 0 for none
+// suffixTree finds sequences by their last tokens. Each node stands for the last tokens of
+// sequences.
+type suffixTree struct {
+	next     map[uint64]uint32 // child of a node by the preceding token
+	sequence []uint32          // the sequence that equals a node's tokens, or 0
 }
 
-// NewReference makes a reference. maxLoop is how many tokens repetitions have, 1 more
-// than that at most: 0 for none at all (None), and [math.MaxInt] for any number (Basic),
-// for which an event costs as much as there are equal tokens before it. The functions are those of [New].
-func NewReference(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Reference {
+// NewReference returns a reference grammar. Repetitions have at most maxLoop + 1 tokens. 0 disables
+// them (None). [math.MaxInt] means any length (Basic), for which the cost of an event is
+// proportional to the number of equal tokens before it. The functions are those of [New].
+func NewReference(maxLoop int, block func(event uint32) bool,
+	occurred func(sequence uint32, o Occurrence) error) *Reference {
 	b := &Reference{tables: newTables(), maxLoop: maxLoop, block: block, occurred: occurred, loops: map[loopKey]uint32{},
-		ends: ending{map[uint64]uint32{}, []uint32{0}}}
+		ends: suffixTree{map[uint64]uint32{}, []uint32{0}}}
 	b.Open(0)
 	return b
 }
 
-// Open begins a level, the first event of which is to follow.
+// Open begins a level, whose first event must follow.
 func (b *Reference) Open(time uint64) {
 	if b.depth == len(b.levels) {
 		b.levels = append(b.levels, stack{})
@@ -72,12 +73,12 @@ func (b *Reference) Open(time uint64) {
 	b.depth++
 }
 
-// Add adds an occurrence of an event to the level that was opened last.
+// Add adds an occurrence of an event to the innermost open level.
 func (b *Reference) Add(event uint32, time uint64) error {
 	return b.store(MakeToken(Event, event), span{time, time, 0})
 }
 
-// Close ends the level that was opened last, whose last event has been added.
+// Close ends the innermost open level, whose last event has been added.
 func (b *Reference) Close(time uint64) error {
 	if b.depth < 2 {
 		return ErrClosed
@@ -98,12 +99,12 @@ func (b *Reference) Close(time uint64) error {
 	return b.store(MakeToken(Sequence, s), x)
 }
 
-// End ends the location: its levels have been closed, and nothing is to be added
-// afterwards. Its tokens are those that [Reference.Tokens] says.
+// End ends the location. Its levels must be closed, and nothing may be added afterwards.
+// [Reference.Tokens] returns its tokens.
 func (b *Reference) End() {}
 
-// Tokens are those of all that has happened so far, what is open as if it were not, in
-// several pieces that are valid until more is added.
+// Tokens returns the tokens of everything so far, as if open levels were not levels, in several
+// pieces that are valid until more is added.
 func (b *Reference) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		pieces = append(pieces, b.levels[i].tokens)
@@ -111,8 +112,8 @@ func (b *Reference) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// occurs tells of an occurrence of a sequence, whose span has the blocks in it, and
-// makes that a span of the token.
+// occurs reports an occurrence of a sequence, and changes x, the span of its tokens, to the span of
+// the sequence.
 func (b *Reference) occurs(s uint32, x *span) error {
 	o := Occurrence{x.start, x.end - x.start, x.blocks}
 	if b.Sequences[s].Block {
@@ -122,14 +123,14 @@ func (b *Reference) occurs(s uint32, x *span) error {
 	return b.occurred(s, o)
 }
 
-// sequence is that of these tokens, and whether it is a new one.
+// sequence returns the sequence of these tokens, and whether it existed.
 func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 	h := hash(tokens)
 	if s, found = b.find(h, tokens); found {
 		return s, true, nil
 	}
 	if len(tokens) >= pieceTokens {
-		tokens = slices.Clone(tokens) // they are kept as they are
+		tokens = slices.Clone(tokens) // they are stored
 	}
 	s, err = b.add(h, tokens, len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID()))
 	return s, false, err
@@ -140,7 +141,7 @@ func (b *Reference) store(k Token, x span) error {
 	l := &b.levels[b.depth-1]
 	l.push(k, x)
 	if n := len(l.spans) / 2; n > 64 && n/4 > b.maxLoop {
-		// Nothing looks back so far.
+		// No later search reaches these tokens.
 		for i := range n {
 			l.blocks += l.spans[i].blocks
 		}
@@ -163,7 +164,7 @@ func (l *stack) push(k Token, x span) {
 	}
 }
 
-// cut ends a level before a token.
+// cut removes the tokens of a level from a position on.
 func (l *stack) cut(at int) {
 	if l.last != nil {
 		for i := len(l.tokens) - 1; i >= at; i-- {
@@ -175,7 +176,7 @@ func (l *stack) cut(at int) {
 	l.tokens = l.tokens[:at]
 }
 
-// whole is the span of the tokens from one to before another, which are no block yet.
+// whole returns the span of the tokens [from, to), which are not a block yet.
 func (l *stack) whole(from, to int) span {
 	gone := len(l.tokens) - len(l.spans)
 	list := l.spans[from-gone : to-gone]
@@ -186,7 +187,7 @@ func (l *stack) whole(from, to int) span {
 	return x
 }
 
-// known makes the last tokens a sequence, if they are one that is known; the shortest.
+// known replaces the last tokens by the shortest known sequence that they equal.
 func (b *Reference) known(l *stack) error {
 	n := len(l.tokens)
 	node := uint32(0)
@@ -209,7 +210,7 @@ func (b *Reference) known(l *stack) error {
 }
 
 // learn adds a sequence to those that [Reference.known] finds.
-func (e *ending) learn(tokens []Token, s uint32) {
+func (e *suffixTree) learn(tokens []Token, s uint32) {
 	node := uint32(0)
 	for i := len(tokens) - 1; i >= 0; i-- {
 		key := uint64(node)<<32 | uint64(tokens[i])
@@ -224,8 +225,8 @@ func (e *ending) learn(tokens []Token, s uint32) {
 	e.sequence[node] = s
 }
 
-// repeated looks whether the last tokens are one more iteration of the loop before them,
-// or come twice.
+// repeated checks whether the last tokens are another iteration of the loop before them, or occur
+// twice.
 func (b *Reference) repeated(l *stack) error {
 	n := len(l.tokens)
 	if n < 2 {
@@ -256,7 +257,7 @@ func (b *Reference) repeated(l *stack) error {
 	return nil
 }
 
-// extend adds the last token to the loop before it, if it is its sequence.
+// extend adds the last token to the loop before it, if it is the loop's sequence.
 func (b *Reference) extend(l *stack) (bool, error) {
 	n := len(l.tokens)
 	at := n - 2
@@ -283,7 +284,7 @@ func (b *Reference) extend(l *stack) (bool, error) {
 	return true, nil
 }
 
-// makeLoop makes a loop of what comes twice at the end.
+// makeLoop makes a loop of the tokens that occur twice at the end.
 func (b *Reference) makeLoop(l *stack, size int) error {
 	n := len(l.tokens)
 	at, mid := n-2*size, n-size
@@ -318,7 +319,7 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	return nil
 }
 
-// squash gives a loop up if there is another that says the same: the result is that.
+// squash discards a loop if an equal one exists, and returns that one.
 func (b *Reference) squash(i uint32) uint32 {
 	loop := &b.Loops[i]
 	key := loopKey{loop.Sequence, loop.Iterations}

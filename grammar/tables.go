@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// tables are what both kinds of grammar are made of.
+// tables holds the sequences and loops of a grammar.
 type tables struct {
 	// Sequences and Loops are those found so far. They must not be changed.
 	Sequences []SequenceInfo
 	Loops     []LoopInfo
 
-	slots []slot  // of the sequences, by their hashes; their number is a power of 2
-	room  []Token // for those of sequences
+	slots []slot  // hash table of the sequences; its length is a power of 2
+	room  []Token // memory for tokens of sequences
 }
 
-// slot is a place of a table in which collisions go on to the next place: the hash of a
-// sequence's tokens, and its number, 0 if the slot is free.
+// slot is an entry of a hash table with linear probing: the hash of a sequence's tokens, and its
+// number, or 0 if the slot is free.
 type slot struct{ hash, sequence uint32 }
 
 func newTables() tables {
 	return tables{slots: make([]slot, 64), Sequences: []SequenceInfo{{Block: true}}}
 }
 
-// Grammar is what has been found so far: it must not be changed, and grows.
+// Grammar returns the sequences and loops found so far. They must not be changed, and grow.
 func (b *tables) Grammar() ([]SequenceInfo, []LoopInfo) { return b.Sequences, b.Loops }
 
 func hash(tokens []Token) uint32 {
@@ -35,7 +35,7 @@ func hash(tokens []Token) uint32 {
 	return uint32(h ^ h>>32)
 }
 
-// find is the sequence with these tokens, whose hash is known.
+// find returns the sequence with these tokens and this hash.
 func (b *tables) find(h uint32, tokens []Token) (s uint32, ok bool) {
 	mask := uint32(len(b.slots) - 1)
 	for i := h & mask; b.slots[i].sequence != 0; i = (i + 1) & mask {
@@ -46,7 +46,7 @@ func (b *tables) find(h uint32, tokens []Token) (s uint32, ok bool) {
 	return 0, false
 }
 
-// add makes a sequence of a copy of tokens.
+// add adds a sequence with a copy of tokens.
 func (b *tables) add(h uint32, tokens []Token, block bool) (uint32, error) {
 	s := uint32(len(b.Sequences))
 	if s >= 1<<30 {
@@ -66,7 +66,7 @@ func (b *tables) add(h uint32, tokens []Token, block bool) (uint32, error) {
 	return s, nil
 }
 
-// put takes the first free slot.
+// put uses the first free slot.
 func (b *tables) put(x slot) {
 	mask := uint32(len(b.slots) - 1)
 	i := x.hash & mask
@@ -76,8 +76,7 @@ func (b *tables) put(x slot) {
 	b.slots[i] = x
 }
 
-// keep copies tokens to a place of their own, many in one piece of memory; those that are
-// long have one.
+// keep copies tokens. Short lists share one piece of memory, long ones have their own.
 func (b *tables) keep(tokens []Token) []Token {
 	n := len(tokens)
 	if n >= pieceTokens {

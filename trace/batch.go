@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// BatchRows is the number of rows of a full batch. A batch may hold more when
-// one piece of a file gives more.
+// BatchRows is the number of rows of a full batch. A batch may hold more rows when a decoder adds a
+// larger piece of a file at once.
 const BatchRows = 4096
 
-// MixedLoc is the Loc of a batch whose rows belong to different locations; its
-// Locs column then says which.
+// MixedLoc is the Loc of a batch whose rows belong to different locations. The Locs column of such
+// a batch holds the location of each row.
 const MixedLoc = ^uint32(0)
 
-// Batch is a run of events in time order, as columns. Time, Kind and Ref have
-// one entry a row. Operands, attributes and marks of derived rows are sparse:
-// a list of row numbers in ascending order beside the values.
+// Batch is a run of events in time order, stored as columns. Time, Kind and Ref have one entry per
+// row. Operands, attributes and the marks of derived rows are sparse: a list of row numbers in
+// ascending order stands beside the values.
 //
-// A batch belongs to its maker and is valid during the call that delivers it;
-// strings in attributes may alias a read buffer. [Batch.Clone] keeps one.
+// A batch belongs to the code that delivers it and is valid only during the call that delivers it.
+// Strings in attributes may alias a read buffer. [Batch.Clone] makes a copy that stays valid.
 type Batch struct {
 	Loc  uint32   // location, or MixedLoc
 	Locs []uint32 // location of each row, when Loc is MixedLoc
@@ -38,32 +38,33 @@ type Batch struct {
 	AttrKey []uint32
 	AttrVal []Value
 
-	// Pos is the position of each row's record in the file: a line number for
-	// texts, a byte offset else. Nil when the maker does not know.
+	// Pos is the position of each row's record in the file: a line number in text formats, a byte
+	// offset in binary formats. It is nil when the position is unknown.
 	Pos []int64
-	// Order ranks rows with equal times where the file itself says more than
-	// their position does (a trace that went through another format). Usually nil.
+	// Order ranks rows with equal times where the file defines an order other than that of the
+	// positions, such as in a trace that was converted from another format. It is usually nil.
 	Order []int64
 
-	// Derived lists the rows that repeat what another row of the same record
-	// says (a send made from a PICL entry). Encoders of the same format and
-	// counts of records skip them.
+	// Derived lists the rows that repeat information of another row of the same record, such as a send
+	// that the decoder derives from a PICL entry. Encoders of the same format skip these rows, and so
+	// do counts of records.
 	Derived []uint32
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (b *Batch) Len() int { return len(b.Time) }
 
-// Reset empties the batch and keeps its memory. What the old rows referred to
-// stays in memory until new rows take its place.
+// Reset empties the batch and keeps its memory. Values that the old rows refer to stay in memory
+// until new rows overwrite them.
 func (b *Batch) Reset(loc uint32) {
 	*b = Batch{Loc: loc, Locs: b.Locs[:0], Time: b.Time[:0], Kind: b.Kind[:0], Ref: b.Ref[:0],
 		OpRow: b.OpRow[:0], OpEnd: b.OpEnd[:0], Op: b.Op[:0],
-		AttrRow: b.AttrRow[:0], AttrKey: b.AttrKey[:0], AttrVal: b.AttrVal[:0], Derived: b.Derived[:0], Pos: b.Pos[:0], Order: b.Order[:0]}
+		AttrRow: b.AttrRow[:0], AttrKey: b.AttrKey[:0], AttrVal: b.AttrVal[:0], Derived: b.Derived[:0], Pos: b.Pos[:0],
+		Order: b.Order[:0]}
 }
 
-// Add appends a row and returns its number. Operands and attributes of the row
-// are to be added before the next row.
+// Add appends a row and returns its number. Operands and attributes of the row must be added before
+// the next row.
 func (b *Batch) Add(loc uint32, t int64, k Kind, ref uint32) uint32 {
 	if b.Loc == MixedLoc {
 		b.Locs = append(b.Locs, loc)
@@ -74,23 +75,24 @@ func (b *Batch) Add(loc uint32, t int64, k Kind, ref uint32) uint32 {
 	return uint32(len(b.Time) - 1)
 }
 
-// AddOps gives the last row its operands, those of [Kind.Spec] in their order. An operand that is
-// a number of the trace, such as a value of a counter, has the bits of its type: an integer as it
-// is, a floating-point number as [math.Float64bits] gives them.
+// AddOps sets the operands of the last row, in the order of [Kind.Spec]. An operand that is a
+// number of the trace, such as a counter value, is stored as the bits of its type: an integer
+// unchanged, a floating-point number as [math.Float64bits] returns it.
 func (b *Batch) AddOps(ops ...uint64) {
 	b.OpRow = append(b.OpRow, uint32(len(b.Time)-1))
 	b.Op = append(b.Op, ops...)
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 }
 
-// AddAttr gives the last row an attribute.
+// AddAttr adds an attribute to the last row.
 func (b *Batch) AddAttr(key uint32, v Value) {
 	b.AttrRow = append(b.AttrRow, uint32(len(b.Time)-1))
 	b.AttrKey = append(b.AttrKey, key)
 	b.AttrVal = append(b.AttrVal, v)
 }
 
-// LastOps are the operands of the last row, nil if it has none. They belong to the batch.
+// LastOps returns the operands of the last row, or nil if it has none. The slice belongs to the
+// batch.
 func (b *Batch) LastOps() []uint64 {
 	k := len(b.OpRow) - 1
 	if k < 0 || b.OpRow[k] != uint32(len(b.Time)-1) {
@@ -99,7 +101,7 @@ func (b *Batch) LastOps() []uint64 {
 	return b.Op[b.opStart(k):b.OpEnd[k]]
 }
 
-// opStart is where the operands of the k-th row that has some begin.
+// opStart returns the index in Op at which the operands of entry k of OpRow begin.
 func (b *Batch) opStart(k int) uint32 {
 	if k == 0 {
 		return 0
@@ -107,7 +109,7 @@ func (b *Batch) opStart(k int) uint32 {
 	return b.OpEnd[k-1]
 }
 
-// SetLastOps gives the last row these operands in place of those that it has.
+// SetLastOps replaces the operands of the last row.
 func (b *Batch) SetLastOps(ops []uint64) {
 	if k := len(b.OpRow) - 1; b.LastOps() != nil {
 		b.Op, b.OpRow, b.OpEnd = b.Op[:b.opStart(k)], b.OpRow[:k], b.OpEnd[:k]
@@ -117,7 +119,7 @@ func (b *Batch) SetLastOps(ops []uint64) {
 	}
 }
 
-// DropLastAttrs takes the attributes of the last row back.
+// DropLastAttrs removes the attributes of the last row.
 func (b *Batch) DropLastAttrs() {
 	for k := len(b.AttrRow) - 1; k >= 0 && b.AttrRow[k] == uint32(len(b.Time)-1); k-- {
 		b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:k], b.AttrKey[:k], b.AttrVal[:k]
@@ -127,8 +129,8 @@ func (b *Batch) DropLastAttrs() {
 // MarkDerived marks the last row as derived.
 func (b *Batch) MarkDerived() { b.Derived = append(b.Derived, uint32(len(b.Time)-1)) }
 
-// DropLast takes back the last row, with its operands and attributes. Pos and
-// Order must not have been given to it yet.
+// DropLast removes the last row with its operands and attributes. It must be called before the row
+// gets a Pos or an Order.
 func (b *Batch) DropLast() {
 	n := len(b.Time) - 1
 	row := uint32(n)
@@ -147,14 +149,13 @@ func (b *Batch) DropLast() {
 	}
 }
 
-// AppendRows copies the rows of src from number from up to, but not including,
-// to, with operands, attributes and positions, to the end of b. Both batches
-// must have the same Loc, and the same optional columns.
+// AppendRows copies the rows [from, to) of src, with operands, attributes and positions, to the end
+// of b. Both batches must have the same Loc and the same optional columns.
 func (b *Batch) AppendRows(src *Batch, from, to int) {
 	if from >= to {
 		return
 	}
-	shift := uint32(len(b.Time)) - uint32(from) // may wrap around, as the sum does
+	shift := uint32(len(b.Time)) - uint32(from) // may wrap around; the additions below wrap back
 	if b.Loc == MixedLoc {
 		b.Locs = append(b.Locs, src.Locs[from:to]...)
 	}
@@ -192,8 +193,7 @@ func (b *Batch) AppendRows(src *Batch, from, to int) {
 	}
 }
 
-// rowRange finds the entries of a sparse column that belong to rows from
-// from up to, but not including, to.
+// rowRange returns the entries of a sparse column that belong to the rows [from, to).
 func rowRange(rows []uint32, from, to int) (lo, hi int) {
 	if from > 0 {
 		lo, _ = slices.BinarySearch(rows, uint32(from))
@@ -202,9 +202,8 @@ func rowRange(rows []uint32, from, to int) (lo, hi int) {
 	return lo, lo + hi
 }
 
-// Tail returns the rows of b from number n on as a batch of their own, which
-// shares and renumbers b's columns: of b itself, only Reset may be called
-// afterwards.
+// Tail returns the rows of b from number n on as a separate batch, which shares and renumbers the
+// columns of b. Afterwards only Reset may be called on b.
 func (b *Batch) Tail(n int) Batch {
 	t := *b
 	if n == 0 {
@@ -240,7 +239,7 @@ func (b *Batch) Tail(n int) Batch {
 	return t
 }
 
-// Location is the location of a row.
+// Location returns the location of a row.
 func (b *Batch) Location(row int) uint32 {
 	if b.Loc == MixedLoc {
 		return b.Locs[row]
@@ -248,20 +247,23 @@ func (b *Batch) Location(row int) uint32 {
 	return b.Loc
 }
 
-// Clone copies the batch and all that it refers to.
+// Clone returns a deep copy of the batch.
 func (b *Batch) Clone() *Batch {
 	c := &Batch{}
 	c.Copy(b)
 	return c
 }
 
-// Copy makes b a copy of src and of all that src refers to, in the memory that b has.
+// Copy makes b a deep copy of src and reuses the memory of b.
 func (b *Batch) Copy(src *Batch) {
 	b.Loc, b.Locs = src.Loc, append(b.Locs[:0], src.Locs...)
 	b.Time, b.Kind, b.Ref = append(b.Time[:0], src.Time...), append(b.Kind[:0], src.Kind...), append(b.Ref[:0], src.Ref...)
-	b.OpRow, b.OpEnd, b.Op = append(b.OpRow[:0], src.OpRow...), append(b.OpEnd[:0], src.OpEnd...), append(b.Op[:0], src.Op...)
-	b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow[:0], src.AttrRow...), append(b.AttrKey[:0], src.AttrKey...), append(b.AttrVal[:0], src.AttrVal...)
-	b.Derived, b.Pos, b.Order = append(b.Derived[:0], src.Derived...), append(b.Pos[:0], src.Pos...), append(b.Order[:0], src.Order...)
+	b.OpRow, b.OpEnd, b.Op = append(b.OpRow[:0], src.OpRow...), append(b.OpEnd[:0], src.OpEnd...),
+		append(b.Op[:0], src.Op...)
+	b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow[:0], src.AttrRow...), append(b.AttrKey[:0], src.AttrKey...),
+		append(b.AttrVal[:0], src.AttrVal...)
+	b.Derived, b.Pos, b.Order = append(b.Derived[:0], src.Derived...), append(b.Pos[:0], src.Pos...),
+		append(b.Order[:0], src.Order...)
 	for i := range b.AttrVal {
 		if v := &b.AttrVal[i]; v.Str != "" {
 			v.Str = string(append([]byte(nil), v.Str...))
@@ -269,8 +271,8 @@ func (b *Batch) Copy(src *Batch) {
 	}
 }
 
-// AppendRow copies one row of src, operands and attributes included, to the end
-// of b. c must be a cursor of src that stands on the row.
+// AppendRow copies the row at which the cursor c stands, with operands and attributes, to the end
+// of b.
 func (b *Batch) AppendRow(c *Cursor) {
 	src := c.b
 	b.Add(src.Location(c.Row), src.Time[c.Row], src.Kind[c.Row], src.Ref[c.Row])
@@ -306,7 +308,7 @@ type Cursor struct {
 	der int
 }
 
-// Cursor starts before the first row.
+// Cursor returns a cursor that stands before the first row.
 func (b *Batch) Cursor() Cursor { return Cursor{Row: -1, b: b} }
 
 // Next goes to the next row and reports whether there is one.
@@ -325,8 +327,8 @@ func (c *Cursor) Next() bool {
 	return c.Row < len(c.b.Time)
 }
 
-// End is the time to which lasts what the current row says: the end of a fragment or of a
-// range of samples, else the time of the row.
+// End returns the time at which the current row ends: the end of a fragment or of a range of
+// samples, or else the time of the row.
 func (c *Cursor) End() int64 {
 	t := c.b.Time[c.Row]
 	if !c.b.Kind[c.Row].Lasts() || len(c.Ops()) == 0 {
@@ -335,7 +337,8 @@ func (c *Cursor) End() int64 {
 	return max(t, int64(c.Op(0)))
 }
 
-// End is the latest time to which a row lasts ([Cursor.End]), math.MinInt64 without rows.
+// End returns the latest end of any row, as [Cursor.End] defines it, or math.MinInt64 if the batch
+// is empty.
 func (b *Batch) End() int64 {
 	last := int64(math.MinInt64)
 	for _, t := range b.Time {
@@ -349,7 +352,7 @@ func (b *Batch) End() int64 {
 	return last
 }
 
-// Ops are the operands of the current row; nil when it has none.
+// Ops returns the operands of the current row, or nil when it has none.
 func (c *Cursor) Ops() []uint64 {
 	b := c.b
 	if c.op >= len(b.OpRow) || b.OpRow[c.op] != uint32(c.Row) {
@@ -362,7 +365,7 @@ func (c *Cursor) Ops() []uint64 {
 	return b.Op[lo:b.OpEnd[c.op]]
 }
 
-// Op is operand i of the current row, or Undefined when the row lacks it.
+// Op returns operand i of the current row, or [Undefined] when the row lacks it.
 func (c *Cursor) Op(i int) uint64 {
 	if ops := c.Ops(); i < len(ops) {
 		return ops[i]
@@ -378,7 +381,7 @@ func (c *Cursor) attrs() (int, int) {
 	return c.at, hi
 }
 
-// Attrs are the attributes of the current row.
+// Attrs returns the attributes of the current row.
 func (c *Cursor) Attrs() (keys []uint32, values []Value) {
 	lo, hi := c.attrs()
 	return c.b.AttrKey[lo:hi], c.b.AttrVal[lo:hi]
@@ -389,19 +392,19 @@ func (c *Cursor) Derived() bool {
 	return c.der < len(c.b.Derived) && c.b.Derived[c.der] == uint32(c.Row)
 }
 
-// Location is the current row's location.
+// Location returns the current row's location.
 func (c *Cursor) Location() uint32 { return c.b.Location(c.Row) }
 
-// Time is the current row's time in ticks.
+// Time returns the current row's time in ticks.
 func (c *Cursor) Time() int64 { return c.b.Time[c.Row] }
 
-// Kind is the current row's kind.
+// Kind returns the current row's kind.
 func (c *Cursor) Kind() Kind { return c.b.Kind[c.Row] }
 
-// Ref is the current row's reference.
+// Ref returns the current row's reference.
 func (c *Cursor) Ref() uint32 { return c.b.Ref[c.Row] }
 
-// Pos is the position of the current row's record, 0 when it is not known.
+// Pos returns the position of the current row's record, or 0 when it is unknown.
 func (c *Cursor) Pos() int64 {
 	if len(c.b.Pos) > c.Row {
 		return c.b.Pos[c.Row]
@@ -409,8 +412,8 @@ func (c *Cursor) Pos() int64 {
 	return 0
 }
 
-// Order ranks the current row among rows of the same time, 0 when the batch
-// has no such column.
+// Order returns the rank of the current row among rows of the same time, or 0 when the batch has no
+// Order column.
 func (c *Cursor) Order() int64 {
 	if len(c.b.Order) > c.Row {
 		return c.b.Order[c.Row]
@@ -418,10 +421,10 @@ func (c *Cursor) Order() int64 {
 	return 0
 }
 
-// EndKind says what an end of a link is.
+// EndKind is the type of point at which a link ends.
 type EndKind uint8
 
-// The ends of links.
+// The types of link ends.
 const (
 	AtEvent      EndKind = iota // an event, by its id
 	AtClaimStart                // the start of a claim, by its id
@@ -429,7 +432,7 @@ const (
 	AtLocation                  // a point in time at a location
 )
 
-// String is the end's name in JSON.
+// String returns the end's name in JSON.
 func (e EndKind) String() string {
 	return [...]string{"event", "claim-begin", "claim-end", "location"}[e&3]
 }
@@ -438,18 +441,17 @@ func (e EndKind) String() string {
 type End struct {
 	Kind     EndKind
 	ID       int64  // claim or event id
-	Location uint32 // NoRef when the id is not known in the trace
+	Location uint32 // NoRef when the trace has no claim or event with this id
 	Time     int64
 }
 
-// Link is a stored arrow between two points of a trace, such as a TRACE
-// dependency. Links are not events of one location: they are delivered after
-// the events of both ends.
+// Link is a stored arrow between two points of a trace, such as a TRACE dependency. A link is not
+// an event of a location. Scans deliver it after the events of both of its ends.
 type Link struct {
 	ID    int64
 	Src   End
 	Dst   End
 	Attrs []Attr
-	// Pos is the position of its record in the file, 0 when it is not known.
+	// Pos is the position of its record in the file, or 0 when it is unknown.
 	Pos int64 `json:",omitempty"`
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The cursor finds the sparse columns of each row, and AppendRow and Clone copy
-// all of them.
+// TestCursor checks that a cursor finds the sparse columns of each row, and that AppendRow and
+// Clone copy all of them.
 func TestCursor(t *testing.T) {
 	b := &Batch{Loc: MixedLoc}
 	for i := range int64(6) {
@@ -28,7 +28,8 @@ func TestCursor(t *testing.T) {
 		n := int64(0)
 		for c := b.Cursor(); c.Next(); n++ {
 			keys, vals := c.Attrs()
-			if c.Time() != n*10 || c.Location() != uint32(n%2) || c.Ref() != uint32(n) || c.Derived() != (n == 4) || c.Pos() != 100+n ||
+			if c.Time() != n*10 || c.Location() != uint32(n%2) || c.Ref() != uint32(n) || c.Derived() != (n == 4) ||
+				c.Pos() != 100+n ||
 				(len(c.Ops()) == 2) != (n%2 == 0) || n%2 == 0 && c.Op(1) != uint64(n+1) || c.Op(5) != Undefined ||
 				(len(keys) == 2) != (n%3 == 0) || n%3 == 0 && (keys[1] != 8 || vals[0].Int() != n) {
 				t.Errorf("row %d: %d %v %v %v", n, c.Time(), c.Ops(), keys, vals)
@@ -45,7 +46,7 @@ func TestCursor(t *testing.T) {
 		o.AppendRow(&c)
 	}
 	check(o)
-	// The same in two pieces, cut at each row.
+	// Copy the same rows in two pieces, cut at each row.
 	for at := range 7 {
 		o := &Batch{Loc: MixedLoc}
 		o.AppendRows(b, 0, at)
@@ -60,8 +61,10 @@ func TestCursor(t *testing.T) {
 }
 
 func TestValueText(t *testing.T) {
-	for _, v := range []Value{StringValue("a b"), IntValue(-5), FloatValue(0.1), FloatValue(math.Inf(1)), {Type: Float32, Num: 0x3dcccccd},
-		{Type: Bytes, Str: "\x00\xff"}, {Type: Bool, Num: 1}, {Type: Uint64, Num: math.MaxUint64}, {Type: Char, Num: 200}, {Type: MetricRef, Num: 9}, {}} {
+	for _, v := range []Value{StringValue("a b"), IntValue(-5), FloatValue(0.1), FloatValue(math.Inf(1)),
+		{Type: Float32, Num: 0x3dcccccd},
+		{Type: Bytes, Str: "\x00\xff"}, {Type: Bool, Num: 1}, {Type: Uint64, Num: math.MaxUint64}, {Type: Char, Num: 200},
+		{Type: MetricRef, Num: 9}, {}} {
 		if got, err := ParseValue(v.Type, v.String()); err != nil || got != v {
 			t.Errorf("%+v as %q reads back as %+v, %v", v, v.String(), got, err)
 		}
@@ -84,7 +87,7 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// Names of kinds and operands are unique and fit for JSON.
+// TestKindTable checks that names of kinds and operands are unique and are valid JSON field names.
 func TestKindTable(t *testing.T) {
 	names := map[string]bool{}
 	for i := range kindTable {
@@ -93,7 +96,8 @@ func TestKindTable(t *testing.T) {
 			t.Errorf("kind %d: name %q, doc %q", i, k.Name, k.Doc)
 		}
 		names[k.Name] = true
-		ops := map[string]bool{"time": true, "location": true, "kind": true, "region": true, "attributes": true, "derived": true}
+		ops := map[string]bool{"time": true, "location": true, "kind": true, "region": true, "attributes": true,
+			"derived": true}
 		for _, o := range k.Operands {
 			if ops[o.Name] || o.Name == k.Ref.String() {
 				t.Errorf("kind %s: operand %q collides", k.Name, o.Name)

@@ -13,8 +13,10 @@ import (
 func TestParseTime(t *testing.T) {
 	c := Seconds(1_000_000)
 	for s, want := range map[string]int64{
-		"0": 100, "1500": 1600, "1.5ms": 1600, "20us": 120, "20µs": 120, "3s": 3_000_100, "0.0000005s": 101, "2min": 120_000_100,
-		"1h": 3_600_000_100, "50%": 600, "12.5%": 225, "100%": 1100, "@7": 7, "@1ms": 1000, "@-1us": -1, "-1us": 99, "700ns": 101,
+		"0": 100, "1500": 1600, "1.5ms": 1600, "20us": 120, "20µs": 120, "3s": 3_000_100, "0.0000005s": 101,
+		"2min": 120_000_100,
+		"1h":   3_600_000_100, "50%": 600, "12.5%": 225, "100%": 1100, "@7": 7, "@1ms": 1000, "@-1us": -1, "-1us": 99,
+		"700ns": 101,
 	} {
 		if got, err := c.ParseTime(s, 100, 1100); err != nil || got != want {
 			t.Errorf("%q: %d, %v, want %d", s, got, err, want)
@@ -27,8 +29,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// The texts are computed with exact fractions, apart from this package; the viewer's page is
-// held to the same ones (web/test/time.test.ts, beside them).
+// TestFormatDuration compares with texts that were computed with exact fractions, independently of
+// this package. The tests of the viewer's page check the same texts (web/test/time.test.ts).
 func TestFormatDuration(t *testing.T) {
 	b, err := os.ReadFile("../web/test/durations.json")
 	if err != nil {
@@ -52,12 +54,14 @@ func TestFormatDuration(t *testing.T) {
 	for _, x := range []struct {
 		sum, n int64
 		want   string
-	}{{2_005_000, 2, "1.003 ms"}, {8_195_000, 2, "4.098 ms"}, {-2_005_000, 2, "-1.003 ms"}, {1_000_500_000, 1, "1.001 s"}, {1, 3, "0.333 ns"}, {2, 3, "0.667 ns"}, {0, 0, "0 s"}, {math.MaxInt64, math.MaxInt64, "1 ns"}} {
+	}{{2_005_000, 2, "1.003 ms"}, {8_195_000, 2, "4.098 ms"}, {-2_005_000, 2, "-1.003 ms"}, {1_000_500_000, 1, "1.001 s"},
+		{1, 3, "0.333 ns"}, {2, 3, "0.667 ns"}, {0, 0, "0 s"}, {math.MaxInt64, math.MaxInt64, "1 ns"}} {
 		if got := ns.FormatMean(TicksOf(x.sum), x.n); got != x.want {
 			t.Errorf("mean of %d ns in %d: found %q, expected %q", x.sum, x.n, got, x.want)
 		}
 	}
-	for s, want := range map[float64]string{0: "0 s", 0.0009999999: "1 ms", 0.000999999: "999.999 µs", -0.9999999: "-1 s", 599.9996: "10 min", 0.25e-9: "0.25 ns"} {
+	for s, want := range map[float64]string{0: "0 s", 0.0009999999: "1 ms", 0.000999999: "999.999 µs", -0.9999999: "-1 s",
+		599.9996: "10 min", 0.25e-9: "0.25 ns"} {
 		if got := FormatFloatSeconds(s); got != want {
 			t.Errorf("%g s: found %q, expected %q", s, got, want)
 		}
@@ -70,22 +74,25 @@ func TestFormat(t *testing.T) {
 		t    int64
 		want string
 	}{
-		{Seconds(1_000_000), -715036, "-0.715036"}, {Seconds(10), 5, "0.5"}, {Seconds(1), 7, "7"}, {Clock{Num: 1, Den: 60}, 3, "180"},
-		{Clock{Num: 10, Den: 60}, 1, "6"}, {Seconds(3), 1, "0.333333333333"}, {Seconds(1_000_000_000), math.MaxInt64, "9223372036.854775807"},
+		{Seconds(1_000_000), -715036, "-0.715036"}, {Seconds(10), 5, "0.5"}, {Seconds(1), 7, "7"},
+		{Clock{Num: 1, Den: 60}, 3, "180"},
+		{Clock{Num: 10, Den: 60}, 1, "6"}, {Seconds(3), 1, "0.333333333333"},
+		{Seconds(1_000_000_000), math.MaxInt64, "9223372036.854775807"},
 		{Clock{Num: 1, Den: 3600}, math.MaxInt64 / 2, "16602069666338596450800"},
 	} {
 		if got := x.c.FormatSeconds(x.t); got != x.want {
 			t.Errorf("%d ticks of %+v: %s, want %s", x.t, x.c, got, x.want)
 		}
 	}
-	for want, c := range map[string]Clock{"1 µs": Seconds(1_000_000), "100 ns": Seconds(10_000_000), "60 s": {Num: 1, Den: 60}, "1/3 s": Seconds(3), "10 ms": Seconds(100)} {
+	for want, c := range map[string]Clock{"1 µs": Seconds(1_000_000), "100 ns": Seconds(10_000_000),
+		"60 s": {Num: 1, Den: 60}, "1/3 s": Seconds(3), "10 ms": Seconds(100)} {
 		if got := c.Resolution(); got != want {
 			t.Errorf("%+v: %s, want %s", c, got, want)
 		}
 	}
 }
 
-// Rescale is exact rational arithmetic with rounding to even.
+// TestRescale checks that Rescale is exact rational arithmetic with rounding to even.
 func TestRescale(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		num := rapid.Int64Range(1, 1<<40)
@@ -108,16 +115,20 @@ func TestRescale(t *testing.T) {
 	})
 }
 
-// A tie goes to the even tick, also where the numbers in between have more than 64 bits.
+// TestRescaleTies checks that a tie goes to the even tick, also where intermediate results have
+// more than 64 bits.
 func TestRescaleTies(t *testing.T) {
 	const prime = 1<<31 + 11
 	for _, c := range []struct {
 		from, to Clock
 		t, want  int64
 	}{
-		{Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 3, 2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, -3, -2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 5, 2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 1, 0},
-		{Clock{Num: 2 * prime, Den: 3}, Clock{Num: 1, Den: prime}, prime * prime, 2}, {Clock{Num: 2 * prime, Den: 3}, Clock{Num: 1, Den: prime}, -prime * prime, -2},
-		{Clock{Num: 2 * prime, Den: 5}, Clock{Num: 1, Den: prime}, prime * prime, 2}, {Clock{Num: 2 * prime, Den: 1}, Clock{Num: 1, Den: prime}, -prime * prime, 0},
+		{Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 3, 2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, -3, -2},
+		{Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 5, 2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 1, 0},
+		{Clock{Num: 2 * prime, Den: 3}, Clock{Num: 1, Den: prime}, prime * prime, 2},
+		{Clock{Num: 2 * prime, Den: 3}, Clock{Num: 1, Den: prime}, -prime * prime, -2},
+		{Clock{Num: 2 * prime, Den: 5}, Clock{Num: 1, Den: prime}, prime * prime, 2},
+		{Clock{Num: 2 * prime, Den: 1}, Clock{Num: 1, Den: prime}, -prime * prime, 0},
 	} {
 		if got, exact, ok := c.from.Rescale(c.t, c.to); got != c.want || exact || !ok {
 			t.Errorf("%d ticks of %v in %v: found %d, exact %v, %v; expected %d", c.t, c.from, c.to, got, exact, ok, c.want)
@@ -151,8 +162,10 @@ func TestRescaleLimits(t *testing.T) {
 
 func TestDecimal(t *testing.T) {
 	for s, want := range map[string]string{
-		"0": "0", "100.0": "100", "-0.4": "-0.4", "1e-05": "0.00001", "1.5E-7": "0.00000015", "+3": "3", "-.5": "-0.5", "5.": "5",
-		"0.10": "0.1", "123456789012345678": "123456789012345678", "1e3": "1000", "00.50": "0.5", "1e-30": "0.000000000000000000000000000001",
+		"0": "0", "100.0": "100", "-0.4": "-0.4", "1e-05": "0.00001", "1.5E-7": "0.00000015", "+3": "3", "-.5": "-0.5",
+		"5.":   "5",
+		"0.10": "0.1", "123456789012345678": "123456789012345678", "1e3": "1000", "00.50": "0.5",
+		"1e-30": "0.000000000000000000000000000001",
 	} {
 		d, n, exact := ParseDecimal([]byte(s))
 		if n != len(s) || !exact || d.String() != want {
@@ -175,7 +188,7 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-// Ticks9 is the decimal in units of 10^-9, cut off.
+// Ticks9 returns the decimal in units of 10^-9, truncated.
 func (d Decimal) Ticks9() int64 {
 	for d.Scale > 9 {
 		d.Coef /= 10
@@ -184,7 +197,8 @@ func (d Decimal) Ticks9() int64 {
 	return d.Coef
 }
 
-// A decimal prints and parses to the same value, and compares as a fraction.
+// TestDecimalProperties checks that a decimal prints and parses to the same value and compares as a
+// fraction.
 func TestDecimalProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(n string) Decimal {
@@ -204,7 +218,7 @@ func TestDecimalProperties(t *testing.T) {
 	})
 }
 
-// Half a unit is rounded away from zero.
+// TestDecimalTies checks that half a unit is rounded away from zero.
 func TestDecimalTies(t *testing.T) {
 	for _, x := range []struct {
 		coef         int64
@@ -212,12 +226,15 @@ func TestDecimalTies(t *testing.T) {
 		want         int64
 		exact        bool
 	}{
-		{5, 1, 0, 1, false}, {-5, 1, 0, -1, false}, {4, 1, 0, 0, false}, {-4, 1, 0, 0, false}, {15, 1, 0, 2, false}, {25, 1, 0, 3, false}, {-25, 1, 0, -3, false},
+		{5, 1, 0, 1, false}, {-5, 1, 0, -1, false}, {4, 1, 0, 0, false}, {-4, 1, 0, 0, false}, {15, 1, 0, 2, false},
+		{25, 1, 0, 3, false}, {-25, 1, 0, -3, false},
 		{49, 2, 0, 0, false}, {50, 2, 0, 1, false}, {-50, 2, 0, -1, false}, {2500, 3, 1, 25, true}, {2550, 3, 1, 26, false},
-		{5e17, 18, 0, 1, false}, {5e17 - 1, 18, 0, 0, false}, {9e18, 19, 0, 1, false}, {-5e18, 19, 0, -1, false}, {5e18 - 1, 19, 0, 0, false}, {9e18, 20, 0, 0, false}, {math.MinInt64, 19, 0, -1, false},
+		{5e17, 18, 0, 1, false}, {5e17 - 1, 18, 0, 0, false}, {9e18, 19, 0, 1, false}, {-5e18, 19, 0, -1, false},
+		{5e18 - 1, 19, 0, 0, false}, {9e18, 20, 0, 0, false}, {math.MinInt64, 19, 0, -1, false},
 	} {
 		if got, exact, ok := (Decimal{x.coef, x.scale}).Ticks(x.digit); got != x.want || exact != x.exact || !ok {
-			t.Errorf("%d of 10^-%d in 10^-%d: found %d, exact %t, %t, expected %d, %t", x.coef, x.scale, x.digit, got, exact, ok, x.want, x.exact)
+			t.Errorf("%d of 10^-%d in 10^-%d: found %d, exact %t, %t, expected %d, %t", x.coef, x.scale, x.digit, got, exact, ok,
+				x.want, x.exact)
 		}
 	}
 }

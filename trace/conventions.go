@@ -6,30 +6,32 @@ import (
 	"strings"
 )
 
-// Conventions are what the format whose ids a trace bears takes for granted. A decoder fills
-// them in, so that who looks at a trace need not know its format.
+// Conventions are the conventions of the format that defined the ids of a trace. A decoder sets
+// them, so that code that reads a trace need not know its format.
 type Conventions struct {
-	// Nested: regions nest, so that a leave closes the innermost open region.
+	// Nested reports that regions nest: a leave closes the innermost open region.
 	Nested bool
-	// OwnOperations: collective operations have numbers of the trace's own, which are ids of
-	// Definitions.Operations, not those of [OperationName], and communicators do not tell who
-	// takes part.
+	// OwnOperations reports that the trace numbers collective operations itself. The numbers are ids
+	// of Definitions.Operations, not those of [OperationName]. Communicators then do not list the
+	// locations that take part.
 	OwnOperations bool
-	// EventTypes: the id of a region is a number of PICL's list of event types, which says what
-	// role it has, and the id of a location is PROCESSOR/PROCESS.
+	// EventTypes reports that the id of a region is a number of PICL's list of event types, which
+	// determines the role of the region, and that the id of a location is PROCESSOR/PROCESS.
 	EventTypes bool
-	// Words: attributes of definitions hold words of the format, such as a paradigm.
+	// Words reports that attributes of definitions hold keywords of the format, such as a paradigm.
 	Words bool
 }
 
-// operations are the names of collective operations by their numbers.
-var operations = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
-	"alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block", "create-handle", "destroy-handle", "allocate",
+// operations are the names of collective operations, indexed by number.
+var operations = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
+	"allgatherv", "alltoall", "alltoallv",
+	"alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block", "create-handle",
+	"destroy-handle", "allocate",
 	"deallocate", "create-handle-and-allocate", "destroy-handle-and-deallocate"}
 
-// OperationName is the name of a collective operation by its number, which is that of OTF2; ok is
-// false for numbers that have none. Traces with [Conventions.OwnOperations] have other numbers, which
-// [Definitions.OperationName] knows.
+// OperationName returns the name of the collective operation with an OTF2 number. ok is false for
+// numbers without a name. Traces with [Conventions.OwnOperations] use other numbers, for which
+// [Definitions.OperationName] exists.
 func OperationName(n uint64) (name string, ok bool) {
 	if n >= uint64(len(operations)) {
 		return "", false
@@ -37,9 +39,9 @@ func OperationName(n uint64) (name string, ok bool) {
 	return operations[n], true
 }
 
-// OperationName is the name of a collective operation by the number that events of the trace have; ok
-// is false if it has none. An operation that the trace names as MPI does, such as MPI_Allreduce, has
-// the name that [OperationName] has for it.
+// OperationName returns the name of the collective operation with the number that events of the
+// trace use. ok is false if it has none. An operation that the trace names as MPI does, such as
+// MPI_Allreduce, has the name that [OperationName] returns for it.
 func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	if !d.Conventions.OwnOperations {
 		return OperationName(n)
@@ -57,15 +59,15 @@ func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	return "", false
 }
 
-// OperationNumber is the number that [OperationName] names so.
+// OperationNumber returns the inverse of [OperationName].
 func OperationNumber(name string) (n uint64, ok bool) {
 	i := slices.Index(operations[:], name)
 	return uint64(i), i >= 0
 }
 
-// OperationOf is the number of the collective operation that a function of MPI does, or its
-// non-blocking form: 11, allreduce, for MPI_Allreduce, PMPI_Iallreduce and mpi_allreduce_. ok is false
-// for other functions.
+// OperationOf returns the number of the collective operation that an MPI function, or its
+// non-blocking form, performs: 11, allreduce, for MPI_Allreduce, PMPI_Iallreduce and
+// mpi_allreduce_. ok is false for other functions.
 func OperationOf(function string) (n uint64, ok bool) {
 	name := strings.TrimPrefix(strings.TrimRight(strings.ToLower(function), "_"), "p")
 	if name, ok = strings.CutPrefix(name, "mpi_"); !ok {

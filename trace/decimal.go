@@ -10,17 +10,17 @@ import (
 	"github.com/weft-trace/weft/internal/digits"
 )
 
-// Decimal is an exact decimal number, Coef × 10^-Scale. Decimal texts (TRACE,
-// PICL) carry their time stamps as Decimals until the tick of the whole trace
-// is known.
+// Decimal is an exact decimal number, Coef × 10^-Scale. Decoders of decimal texts (TRACE, PICL)
+// hold time stamps as Decimals until the tick of the whole trace is known.
 type Decimal struct {
 	Coef  int64
 	Scale int32
 }
 
-var pow10 = [19]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+var pow10 = [19]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18}
 
-// NewDecimal is coef × 10^-scale.
+// NewDecimal returns coef × 10^-scale.
 func NewDecimal(coef int64, scale int) Decimal { return Decimal{coef, int32(scale)} }
 
 // Trim removes trailing zeros of the fraction, so that the scale depends on
@@ -65,7 +65,7 @@ func (d Decimal) Ticks(digits int32) (t int64, exact, ok bool) {
 	}
 	e = -e
 	if e > 18 {
-		switch { // 10^19 is no int64, but half of it is
+		switch { // 10^19 exceeds int64, but half of it does not
 		case e == 19 && d.Coef >= 5e18:
 			return 1, false, true
 		case e == 19 && d.Coef <= -5e18:
@@ -101,7 +101,7 @@ func (d Decimal) Cmp(o Decimal) int {
 
 func bigPow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
 
-// Float is the nearest double.
+// Float returns the nearest double.
 func (d Decimal) Float() float64 {
 	if d.Scale >= 0 && d.Scale <= 22 && abs(d.Coef) < 1<<53 {
 		return float64(d.Coef) / float64Pow10[d.Scale]
@@ -110,7 +110,8 @@ func (d Decimal) Float() float64 {
 	return f
 }
 
-var float64Pow10 = [23]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var float64Pow10 = [23]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 // String writes the value without exponent and without trailing zeros.
 func (d Decimal) String() string { return string(d.Trim().Append(nil)) }
@@ -169,7 +170,7 @@ func (d Decimal) AppendLeast(b []byte, least int) []byte {
 		u = -u
 	}
 	p := uint64(pow10[d.Scale])
-	q := u / 1000 // a constant is not really divided by
+	q := u / 1000 // a division by a constant compiles to a multiplication
 	if d.Scale != 3 {
 		q = u / p
 	}
@@ -185,11 +186,10 @@ func (d Decimal) AppendLeast(b []byte, least int) []byte {
 	return b
 }
 
-// ParseDecimal reads a decimal number with optional sign, fraction and
-// exponent from the start of s and returns how many bytes it took. n is 0 when
-// s does not begin with a number. exact is false when the number has more
-// digits than an int64 can hold: the value is then rounded. Numbers below
-// 10^-60 are rounded to 0; numbers beyond int64 give n = 0.
+// ParseDecimal reads a decimal number with optional sign, fraction and exponent from the start of
+// s. n is the number of bytes read, and is 0 when s does not begin with a number. exact is false
+// when the number has more digits than an int64 can hold: the value is then rounded. Numbers below
+// 10^-60 are rounded to 0. Numbers beyond int64 return n = 0.
 func ParseDecimal(s []byte) (d Decimal, n int, exact bool) {
 	i := 0
 	neg := false
@@ -303,7 +303,7 @@ func parseDecimalSlow(s []byte) (Decimal, int, bool) {
 		scale++
 	}
 	if scale > 60 {
-		return Decimal{}, i, false // rounded to nothing
+		return Decimal{}, i, false // rounded to 0
 	}
 	c := int64(m)
 	if neg {

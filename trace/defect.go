@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Severity of a defect.
+// Severity is the severity of a defect.
 type Severity uint8
 
-// Severities, from harmless to grave.
+// The severities, from least to most severe.
 const (
 	Note Severity = iota
 	Warning
 	Error
 )
 
-// String is the severity's name in JSON and texts.
+// String returns the severity's name in JSON and texts.
 func (s Severity) String() string { return [...]string{"note", "warning", "error"}[s%3] }
 
-// Position is a place in a trace's file: a line for texts, a byte offset for
-// binary formats. The zero Position means the file as a whole.
+// Position is a place in a trace's file: a line in text formats, a byte offset in binary formats.
+// The zero Position means the file as a whole.
 type Position struct {
 	File   string
 	Line   int64 // from 1; 0 when the file has no lines
@@ -27,7 +27,7 @@ type Position struct {
 	Binary bool
 }
 
-// String is "file:line" or "file:0x offset".
+// String returns "FILE:LINE", "FILE:0xOFFSET" or "FILE".
 func (p Position) String() string {
 	switch {
 	case p.Line > 0:
@@ -38,21 +38,20 @@ func (p Position) String() string {
 	return p.File
 }
 
-// Defect is one thing that is wrong with a trace: what rule it breaks, where,
-// what was found and what was expected. It is an error, so that strict reading
-// can return it.
+// Defect is one defect of a trace: the rule that it breaks, its position, what was found and what
+// was expected. It implements error, so that strict reading can return it.
 type Defect struct {
 	Rule     string // stable id such as "etf.unknown-resource"
 	Severity Severity
 	Position Position
-	Record   string // the record or field that is concerned
+	Record   string // the record or field with the defect
 	Found    string
 	Expected string
-	Count    int64 // how many times in all, when more than this one were found
-	Event    Where // of the event that is concerned, as far as it is known
+	Count    int64 // number of occurrences, when it is more than one
+	Event    Where // the event with the defect, as far as it is known
 }
 
-// Where is a place in a trace, whatever its files. The zero Where is none.
+// Where is a place in a trace, independent of its files. The zero Where is no place.
 type Where struct {
 	Location    uint32 // index into the definitions
 	HasLocation bool
@@ -60,7 +59,7 @@ type Where struct {
 	HasTime     bool
 }
 
-// Error is the defect in one line.
+// Error returns the defect as one line.
 func (d *Defect) Error() string {
 	s := fmt.Sprintf("%s: %s: %s", d.Position, d.Severity, d.Rule)
 	if m := d.Message(); m != "" {
@@ -72,7 +71,7 @@ func (d *Defect) Error() string {
 	return s
 }
 
-// Message is what was found and what was expected, without place, severity and rule.
+// Message returns what was found and what was expected, without position, severity and rule.
 func (d *Defect) Message() string {
 	var b strings.Builder
 	b.WriteString(d.Record)

@@ -7,16 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// Table is an append-only list that may grow while others read it: decoders of
-// formats whose definitions stand among the events add entries during a scan,
-// always before the first batch that needs them. Entries never change after
-// Add. The zero Table is empty and ready.
+// Table is an append-only list that may grow while others read it. Decoders of formats that define
+// entries among the events add them during a scan, always before the first batch that refers to
+// them. Entries never change after Add. The zero Table is empty and ready to use.
 type Table[T any] struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]T]
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (t *Table[T]) Len() int {
 	if p := t.list.Load(); p != nil {
 		return len(*p)
@@ -24,13 +23,13 @@ func (t *Table[T]) Len() int {
 	return 0
 }
 
-// Has reports whether there is an entry i; [NoRef] is none.
+// Has reports whether entry i exists. No table has an entry [NoRef].
 func (t *Table[T]) Has(i uint32) bool { return uint64(i) < uint64(t.Len()) }
 
-// At returns entry i, which must be there and must not be changed.
+// At returns entry i. The entry must exist, and the caller must not change it.
 func (t *Table[T]) At(i uint32) *T { return &(*t.list.Load())[i] }
 
-// All is the list as it is now. The caller must not change it.
+// All returns the current list. The caller must not change it.
 func (t *Table[T]) All() []T {
 	if p := t.list.Load(); p != nil {
 		return *p
@@ -51,42 +50,42 @@ func (t *Table[T]) Add(v T) uint32 {
 	return uint32(len(l) - 1)
 }
 
-// Renamable is a Native of [Definitions] whose encoder heeds Rename: it writes no text of the file
-// as it was, and neither lines of sources nor the time of day.
+// Renamable marks a [Definitions.Native] whose encoder supports [Definitions.Rename]. Such an
+// encoder then copies no text of the file unchanged, and writes neither source lines nor the time
+// of day.
 type Renamable interface{ Renamable() }
 
-// Definitions is everything that a trace says once. Each entry keeps the
-// file's own id (a text, since ids may be scoped) beside its dense index, which
-// is what events refer to.
+// Definitions holds everything that a trace defines once. Each entry keeps the file's own id beside
+// its dense index. The id is a text, since ids may be scoped. Events refer to the index.
 type Definitions struct {
 	Clock Clock
 	// Format is the name of the format that the trace was read from.
 	Format string
-	// Origin is the name of the format whose ids the entries bear. It differs
-	// from Format when a trace went through another format.
+	// Origin is the name of the format that defined the ids of the entries. It differs from Format
+	// when a trace was converted from another format.
 	Origin string
-	// Conventions are those of the format that Origin names.
+	// Conventions are those of the format in Origin.
 	Conventions Conventions
-	// Roles is asked first for the role of a region, for what a user knows better than names
-	// tell; UnknownRole as its answer leaves that to the trace. Nil is never asked.
+	// Roles returns the role of a region as the user defines it. It takes precedence over the trace
+	// and over names. If it returns UnknownRole, or is nil, the role comes from the trace.
 	Roles func(r *Region) Role
-	// Native is what a decoder keeps of the definitions for the encoder of the same format, which
-	// writes records that nobody has changed as they were. It relies on the ids of entries. Who
-	// makes new definitions leaves it nil, unless all entries are there with their ids and names;
-	// entries may be added.
+	// Native is the decoder's own form of the definitions, for the encoder of the same format. With it
+	// the encoder writes unchanged records exactly as they were in the file. It relies on the ids of
+	// entries. Code that builds new definitions sets it to nil, unless all entries keep their ids and
+	// names. Entries may be added.
 	Native any
-	// Rename, if it is not nil, gives the text that takes the place of a text of the file that Native
-	// is of; word says that the format uses it as a word, such as a unit or the name of an
-	// attribute, which stays unless it is also the name of something that has a new one. It is
-	// set only where Native is [Renamable].
+	// Rename, if it is not nil, returns the replacement of a text in the file of Native. word reports
+	// that the format uses the text as a keyword, such as a unit or the name of an attribute. A
+	// keyword stays as it is unless it is also a name that has a replacement. Rename is set only where
+	// Native is [Renamable].
 	Rename func(text string, word bool) string
-	// Retimed says that events have other times than in the file that Native is of. What changes
-	// times sets it.
+	// Retimed reports that events have other times than in the file of Native. Transforms that change
+	// times set it.
 	Retimed bool
-	// Mended says that what was wrong in the file that Native is of, and reading has mended, is to be
-	// written mended. What repairs a trace sets it.
+	// Mended reports that defects in the file of Native that were repaired in reading are to be
+	// written repaired. Transforms that repair a trace set it.
 	Mended bool
-	// Properties are the trace's own attributes.
+	// Properties are the properties of the trace as a whole.
 	Properties Table[Attr]
 
 	Strings      Table[string]
@@ -105,17 +104,18 @@ type Definitions struct {
 	Files        Table[Named]
 	Handles      Table[Named]
 	Markers      Table[Named]
-	// Operations are the collective operations that the trace numbers itself, if its Conventions say
-	// so: an ID is the number that events have. The attribute "type" says what sort it is.
+	// Operations are the collective operations that the trace numbers itself (see
+	// Conventions.OwnOperations). An ID is the number that events use. The attribute "type" is the
+	// type of the operation.
 	Operations Table[Named]
-	// Opaque holds definitions of the format that the model has no table for.
+	// Opaque holds definitions of the format for which the model has no table.
 	Opaque Table[Opaque]
 }
 
-// LocationKind says what sort of event source a location is.
+// LocationKind is the type of source that a location's events come from.
 type LocationKind string
 
-// The sorts of locations.
+// The kinds of locations.
 const (
 	ProcessLocation  LocationKind = "process"
 	ThreadLocation   LocationKind = "thread"
@@ -126,10 +126,10 @@ const (
 	HostLocation     LocationKind = "host"     // PICL's host processor
 	ScopeLocation    LocationKind = "scope"    // PICL records about all or a subset of the processors
 	PeerLocation     LocationKind = "peer"     // named only as the other side of messages
-	ValueLocation    LocationKind = "value"    // all events with one value of an attribute, wherever they were
+	ValueLocation    LocationKind = "value"    // all events with one value of an attribute, at any location
 )
 
-// IsProcessor reports whether locations of a kind are processors, or belong to one.
+// IsProcessor reports whether locations of this kind are processors or belong to one.
 func (k LocationKind) IsProcessor() bool {
 	switch k {
 	case ProcessLocation, ThreadLocation, StreamLocation, PeerLocation, "":
@@ -147,10 +147,10 @@ type Location struct {
 	Attrs []Attr       `json:"attributes,omitempty"`
 }
 
-// Label is the location's name, or its id when it has no name.
+// Label returns the location's name, or its id when it has no name.
 func (l *Location) Label() string { return cmp.Or(l.Name, l.ID) }
 
-// LocationGroup is a process, node or machine: the tree above locations.
+// LocationGroup is a process, node or machine. Groups form a tree above the locations.
 type LocationGroup struct {
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
@@ -190,10 +190,10 @@ type Set struct {
 	Attrs   []Attr  `json:"attributes,omitempty"`
 }
 
-// MetricKind says how a metric's values arrive.
+// MetricKind is the way in which the values of a metric are recorded.
 type MetricKind string
 
-// The sorts of metrics.
+// The kinds of metrics.
 const (
 	CounterMetric MetricKind = "counter"
 	SignalMetric  MetricKind = "signal" // piecewise polynomial
@@ -206,31 +206,31 @@ type MetricDef struct {
 	Name  string     `json:"name,omitempty"`
 	Unit  string     `json:"unit,omitempty"`
 	Kind  MetricKind `json:"kind,omitempty"`
-	Mode  string     `json:"mode,omitempty"` // what a value says, in the words of OTF2: "ABSOLUTE_POINT"
+	Mode  string     `json:"mode,omitempty"` // OTF2's metric mode, such as "ABSOLUTE_POINT"
 	Group string     `json:"group,omitempty"`
-	Type  Type       `json:"type"` // how the bits of a value are read, see [Batch.AddOps]
-	// Location is the location on which the metric's events live, NoRef if they may be on any. The
-	// zero value is the first location.
+	Type  Type       `json:"type"` // the type of the value's bits, see [Batch.AddOps]
+	// Location is the location of the metric's events, or NoRef if they may be at any. The zero value
+	// is the first location.
 	Location uint32 `json:"location"`
 	Attrs    []Attr `json:"attributes,omitempty"`
-	// Undefined marks a stand-in: events refer to it, nothing defines it.
+	// Undefined marks a stand-in: events refer to the metric, but the trace does not define it.
 	Undefined bool `json:"undefined,omitempty"`
 }
 
-// Resource is something that claims hold amounts of.
+// Resource is something that has a capacity, of which claims hold amounts.
 type Resource struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name,omitempty"`
 	Unit       string  `json:"unit,omitempty"`
 	Capacity   float64 `json:"capacity"`
 	UsesOffset bool    `json:"usesOffset"`
-	Location   uint32  `json:"location"` // where its claims live
+	Location   uint32  `json:"location"` // the location of its claims
 	Attrs      []Attr  `json:"attributes,omitempty"`
-	// Undefined marks a stand-in: claims refer to it, nothing defines it.
+	// Undefined marks a stand-in: claims refer to the resource, but the trace does not define it.
 	Undefined bool `json:"undefined,omitempty"`
 }
 
-// Label is the resource's name, or its id when it has no name.
+// Label returns the resource's name, or its id when it has no name.
 func (r *Resource) Label() string { return cmp.Or(r.Name, r.ID) }
 
 // AttributeDef names an attribute of events.
@@ -239,34 +239,35 @@ type AttributeDef struct {
 	Name string `json:"name"`
 	Type Type   `json:"type,omitempty"`
 	Doc  string `json:"doc,omitempty"`
-	// Reserved says that an operation has defined the attribute before it knows whether an event
-	// gets it. Where no event has it, a format may leave out the definition.
+	// Reserved reports that a transform defined the attribute before knowing whether any event gets
+	// it. If no event has it, an encoder may leave out the definition.
 	Reserved bool `json:"-"`
 }
 
-// KindDef is a kind that the trace declares itself. Two kinds are the same if
-// format, name and operands agree.
+// KindDef is a kind that the trace declares itself. Two kinds are equal if format, name and
+// operands are equal.
 type KindDef struct {
 	Format string
 	KindSpec
 }
 
-// Named is a definition that has no more than an id, a name and attributes.
+// Named is a definition that has only an id, a name and attributes.
 type Named struct {
 	ID    string `json:"id"`
 	Name  string `json:"name,omitempty"`
 	Attrs []Attr `json:"attributes,omitempty"`
 }
 
-// Opaque is a record that only its own format understands.
+// Opaque is a record that only its own format can interpret.
 type Opaque struct {
 	Format string
 	Data   string
 }
 
-// Rings reports, as an error, the first group of locations or communicator that is above itself:
-// such a trace cannot be written. A parent that is left 0 means the first entry; none is NoRef.
-func (d *Definitions) Rings() error {
+// CheckTree returns an error for the first location group or communicator that is its own ancestor.
+// Such a trace cannot be written. Note that a Parent left 0 is the first entry; an entry without
+// parent has NoRef.
+func (d *Definitions) CheckTree() error {
 	ring := func(what string, n int, parent func(i int) uint32) error {
 		for i := range n {
 			steps := 0
@@ -278,13 +279,14 @@ func (d *Definitions) Rings() error {
 		}
 		return nil
 	}
-	if err := ring("location group", d.Groups.Len(), func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }); err != nil {
+	if err := ring("location group", d.Groups.Len(),
+		func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }); err != nil {
 		return err
 	}
 	return ring("communicator", d.Communicator.Len(), func(i int) uint32 { return d.Communicator.At(uint32(i)).Parent })
 }
 
-// Property finds a property of the trace by name.
+// Property returns the value of the trace's property with the given name.
 func (d *Definitions) Property(key string) (Value, bool) {
 	for _, a := range d.Properties.All() {
 		if a.Key == key {

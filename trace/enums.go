@@ -2,13 +2,16 @@ package trace
 
 import "strings"
 
-// Names of the values of enumerations, by their numbers, which are those of OTF2.
+// The names of the values of enumerations, indexed by OTF2's numbers.
 var (
-	threadingModels = []string{"unknown", "user", "compiler", "openmp", "mpi", "cuda", "measurement-system", "pthread", "hmpp", "ompss", "hardware", "gaspi",
-		"upc", "shmem", "winthread", "qtthread", "acethread", "tbbthread", "openacc", "opencl", "mtapi", "sampling", "none", "hip", "kokkos"}
+	threadingModels = []string{"unknown", "user", "compiler", "openmp", "mpi", "cuda", "measurement-system", "pthread",
+		"hmpp", "ompss", "hardware", "gaspi",
+		"upc", "shmem", "winthread", "qtthread", "acethread", "tbbthread", "openacc", "opencl", "mtapi", "sampling", "none",
+		"hip", "kokkos"}
 	lockTypes   = []string{"exclusive", "shared"}
 	syncTypes   = []string{"memory", "notify-in", "notify-out"}
-	atomicTypes = []string{"accumulate", "increment", "test-and-set", "compare-and-swap", "swap", "fetch-and-add", "fetch-and-increment", "fetch-and-accumulate"}
+	atomicTypes = []string{"accumulate", "increment", "test-and-set", "compare-and-swap", "swap", "fetch-and-add",
+		"fetch-and-increment", "fetch-and-accumulate"}
 	accessModes = []string{"read-only", "write-only", "read-write", "execute-only", "search-only"}
 	ioModes     = []string{"read", "write", "flush"}
 	seekOptions = []string{"from-start", "from-current", "from-end", "data", "hole"}
@@ -16,8 +19,8 @@ var (
 	statistics  = []string{"seconds", "count", "volume-sent", "volume-received", "volume"}
 )
 
-// EnumName is the name of the value of an operand that is an enumeration; ok is false for other
-// operands and for numbers that have no name.
+// EnumName returns the name of a value of an enumeration operand. ok is false for other operands
+// and for values without a name.
 func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bool) {
 	var names []string
 	switch o.Name {
@@ -58,7 +61,7 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 	return names[v], true
 }
 
-// syncLevel names the flags of a level of synchronisation of remote memory.
+// syncLevel returns the names of the flags in a synchronisation level of remote memory access.
 func syncLevel(v uint64) (string, bool) {
 	if v > 3 {
 		return "", false

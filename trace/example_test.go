@@ -12,8 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A simulator records what happens and writes it in the format that the file
-// name asks for.
+// A simulator records events and writes them in the format of the file name's extension.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1_000_000)) // ticks of 1 µs
 	cpu, solve := r.Location("cpu 0"), r.Region("solve")

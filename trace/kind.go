@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// Kind says what an event is. Kinds below [Declared] are common to all formats
-// and described by [Kind.Spec]; kinds from Declared on are declared by a trace
-// itself, in its [Definitions], for records that only its format knows.
+// Kind is the kind of an event. Kinds below [Declared] are common to all formats and described by
+// [Kind.Spec]. Kinds from Declared on are declared by a trace itself, in its [Definitions], for
+// records that only its format defines.
 type Kind uint16
 
-// The common kinds. What Ref and each operand of a kind mean is in its [Kind.Spec].
+// The common kinds. [Kind.Spec] documents the meaning of Ref and of each operand.
 const (
 	NoKind Kind = iota
 	Enter
@@ -122,7 +122,7 @@ const (
 // Declared is the first kind number that a trace may declare itself.
 const Declared Kind = 1024
 
-// OperandType says how the 64 bits of an operand are to be read.
+// OperandType is the interpretation of the 64 bits of an operand.
 type OperandType uint8
 
 // The operand types. Reference operands hold a dense index into the table of
@@ -133,7 +133,7 @@ const (
 	OpFloat
 	OpTime     // ticks, same clock as Time
 	OpDuration // ticks
-	OpBits     // raw bits; the definition that Ref names says the type
+	OpBits     // raw bits; the definition that Ref refers to has the type
 	OpEnum
 	OpString
 	OpLocation
@@ -150,13 +150,13 @@ const (
 	OpSource
 )
 
-// Undefined is the operand or reference that names nothing.
+// Undefined is the value of an operand that refers to nothing or is unknown.
 const Undefined = ^uint64(0)
 
-// NoRef is a Ref that names nothing.
+// NoRef is the value of a Ref that refers to nothing.
 const NoRef = ^uint32(0)
 
-// RefKind says which definition table the Ref of an event indexes.
+// RefKind is the definition table that the Ref of an event indexes.
 type RefKind uint8
 
 // The tables that Ref can index.
@@ -174,27 +174,28 @@ const (
 	RefString
 )
 
-var refNames = [...]string{"", "region", "metric", "communicator", "parameter", "window", "context", "handle", "file", "marker", "name"}
+var refNames = [...]string{"", "region", "metric", "communicator", "parameter", "window", "context", "handle", "file",
+	"marker", "name"}
 
-// String is the reference's field name in JSON.
+// String returns the reference's field name in JSON.
 func (r RefKind) String() string { return refNames[r] }
 
 // Operand describes one operand of a kind.
 type Operand struct {
 	Name string // the field's name in JSON and documents
 	Type OperandType
-	Unit string // "bytes", "" where it has none
+	Unit string // "bytes", or "" if it has none
 	Doc  string
 }
 
-// KindSpec describes a kind: what Ref names and what the operands mean. A row
-// may carry fewer operands than the spec lists: the rest is then not known.
+// KindSpec describes a kind: the table that Ref indexes and the meaning of the operands. A row may
+// have fewer operands than the spec lists. The missing ones are then unknown.
 type KindSpec struct {
 	Name     string
 	Doc      string
 	Ref      RefKind
 	Operands []Operand
-	// Variadic: the last operand may be repeated.
+	// Variadic reports that the last operand may be repeated.
 	Variadic bool
 }
 
@@ -217,23 +218,33 @@ var (
 		{"sent", OpUint, "bytes", "bytes sent by this location"},
 		{"received", OpUint, "bytes", "bytes received by this location"},
 	}
-	teamOps   = []Operand{{"team", OpCommunicator, "", "thread team or contingent"}, {"sequence", OpUint, "", "sequence count"}}
-	taskOps   = []Operand{{"team", OpCommunicator, "", "thread team, undefined for old OpenMP records"}, {"creator", OpUint, "", "creating thread's rank"}, {"task", OpUint, "", "task id or generation number"}}
-	lockOps   = []Operand{{"lock", OpUint, "", "lock id"}, {"order", OpUint, "", "acquisition order"}, {"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}}
-	modelOp   = Operand{"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}
-	rmaLock   = []Operand{{"remote", OpLocation, "", "whose memory is locked"}, {"lock", OpUint, "", "lock id"}, {"type", OpEnum, "", "0 exclusive, 1 shared"}}
-	rmaData   = []Operand{{"remote", OpLocation, "", "whose memory is read or written"}, {"length", OpUint, "bytes", "bytes moved"}, matchOp, {"communicator", OpCommunicator, "", "communicator (OTF)"}, {"tag", OpInt, "", "tag (OTF)"}, {"origin", OpLocation, "", "origin, undefined when it is this location (OTF)"}}
-	ioMatch   = []Operand{matchOp}
-	ioLock    = []Operand{{"type", OpEnum, "", "0 exclusive, 1 shared"}}
-	fileOps   = []Operand{{"handle", OpUint, "", "file handle id"}, {"operation", OpEnum, "", "operation and flags, numbered as in OTF"}, {"length", OpUint, "bytes", "bytes moved"}}
+	teamOps = []Operand{{"team", OpCommunicator, "", "thread team or contingent"},
+		{"sequence", OpUint, "", "sequence count"}}
+	taskOps = []Operand{{"team", OpCommunicator, "", "thread team, undefined for old OpenMP records"},
+		{"creator", OpUint, "", "creating thread's rank"}, {"task", OpUint, "", "task id or generation number"}}
+	lockOps = []Operand{{"lock", OpUint, "", "lock id"}, {"order", OpUint, "", "acquisition order"},
+		{"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}}
+	modelOp = Operand{"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}
+	rmaLock = []Operand{{"remote", OpLocation, "", "whose memory is locked"}, {"lock", OpUint, "", "lock id"},
+		{"type", OpEnum, "", "0 exclusive, 1 shared"}}
+	rmaData = []Operand{{"remote", OpLocation, "", "whose memory is read or written"},
+		{"length", OpUint, "bytes", "bytes moved"}, matchOp, {"communicator", OpCommunicator, "", "communicator (OTF)"},
+		{"tag", OpInt, "", "tag (OTF)"}, {"origin", OpLocation, "", "origin, undefined when it is this location (OTF)"}}
+	ioMatch = []Operand{matchOp}
+	ioLock  = []Operand{{"type", OpEnum, "", "0 exclusive, 1 shared"}}
+	fileOps = []Operand{{"handle", OpUint, "", "file handle id"},
+		{"operation", OpEnum, "", "operation and flags, numbered as in OTF"}, {"length", OpUint, "bytes", "bytes moved"}}
 	original  = Operand{"original", OpTime, "", "time of the event that is still open"}
-	countTime = []Operand{{"count", OpUint, "", "occurrences so far"}, {"exclusive", OpDuration, "", "exclusive time so far"}, {"inclusive", OpDuration, "", "inclusive time so far"}}
-	fileSum   = []Operand{{"opens", OpUint, "", ""}, {"closes", OpUint, "", ""}, {"reads", OpUint, "", ""}, {"writes", OpUint, "", ""}, {"seeks", OpUint, "", ""}, {"read", OpUint, "bytes", ""}, {"written", OpUint, "bytes", ""}}
+	countTime = []Operand{{"count", OpUint, "", "occurrences so far"},
+		{"exclusive", OpDuration, "", "exclusive time so far"}, {"inclusive", OpDuration, "", "inclusive time so far"}}
+	fileSum = []Operand{{"opens", OpUint, "", ""}, {"closes", OpUint, "", ""}, {"reads", OpUint, "", ""},
+		{"writes", OpUint, "", ""}, {"seeks", OpUint, "", ""}, {"read", OpUint, "bytes", ""},
+		{"written", OpUint, "bytes", ""}}
 )
 
-func with(a []Operand, b ...Operand) []Operand { return append(append([]Operand{}, a...), b...) }
+func concat(a []Operand, b ...Operand) []Operand { return append(append([]Operand{}, a...), b...) }
 
-// Kinds are the common kinds, in their order.
+// Kinds returns the common kinds in ascending order.
 func Kinds() []Kind {
 	l := make([]Kind, 0, kindCount-1)
 	for k := NoKind + 1; k < kindCount; k++ {
@@ -242,8 +253,8 @@ func Kinds() []Kind {
 	return l
 }
 
-// Spec describes a common kind. It is empty for others: [Definitions.Spec] describes those that
-// a trace declares.
+// Spec returns the description of a common kind, and an empty one for other kinds.
+// [Definitions.Spec] also describes the kinds that a trace declares.
 func (k Kind) Spec() KindSpec {
 	if k >= kindCount {
 		return KindSpec{}
@@ -251,7 +262,8 @@ func (k Kind) Spec() KindSpec {
 	return kindTable[k]
 }
 
-// String is the name of a common kind. [Definitions.Spec] has those of kinds that a trace declares.
+// String returns the name of a common kind. The names of kinds that a trace declares are in
+// [Definitions.Spec].
 func (k Kind) String() string {
 	if s := k.Spec().Name; s != "" {
 		return s
@@ -261,109 +273,176 @@ func (k Kind) String() string {
 
 // kindTable describes every common kind, indexed by Kind.
 var kindTable = [kindCount]KindSpec{
-	NoKind:                  {"none", "no event", RefNone, nil, false},
-	Enter:                   {"enter", "a region is entered", RefRegion, nil, false},
-	Leave:                   {"leave", "a region is left; it closes the latest open enter of the same region at the location", RefRegion, nil, false},
-	Mark:                    {"mark", "an event without duration (TRACE event, PICL mark)", RefRegion, []Operand{{"id", OpInt, "", "the event's id in a TRACE file"}}, false},
-	Comment:                 {"comment", "a text message, in the attribute `text`", RefRegion, nil, false},
-	Gap:                     {"gap", "from here to the end time, or where there is none to the next event of the location, nothing was recorded; not idle time", RefNone, []Operand{{"end", OpTime, "", "end of the gap"}}, false},
-	ClaimBegin:              {"claim-begin", "an activity (region) begins to hold an amount of a resource", RefRegion, []Operand{{"claim", OpInt, "", "claim id"}, {"resource", OpResource, "", "resource"}, {"amount", OpFloat, "", "amount held, in the resource's unit"}, {"offset", OpFloat, "", "where the amount begins, for resources with offsets"}}, false},
-	ClaimEnd:                {"claim-end", "the claim with this id ends", RefRegion, []Operand{{"claim", OpInt, "", "claim id"}, {"resource", OpResource, "", "resource"}}, false},
-	Fragment:                {"fragment", "a signal is c + b·u + a·u² from here to the end time, u counted in the file's time unit", RefMetric, []Operand{{"end", OpTime, "", "end of the fragment (exclusive)"}, {"c", OpFloat, "", "constant coefficient"}, {"b", OpFloat, "", "linear coefficient"}, {"a", OpFloat, "", "quadratic coefficient"}}, false},
-	Metric:                  {"metric", "a counter or series has this value", RefMetric, []Operand{{"value", OpBits, "", "value; its type is the metric's"}, {"member", OpUint, "", "position in a group of metrics that were read together; all of a group are one event"}}, false},
-	SampleRange:             {"sample-range", "values at equal distances from here to the end time", RefMetric, []Operand{{"end", OpTime, "", "time of the last value"}, {"value", OpFloat, "", "value; repeated"}}, true},
-	Marker:                  {"marker", "a user's or tool's mark with a text, in the attribute `text`", RefMarker, []Operand{{"duration", OpDuration, "", "length of the marked interval"}, {"scope", OpEnum, "", "0 global, 1 location, 2 group …, as in OTF2"}, {"scopeRef", OpUint, "", "what the scope names"}}, false},
-	Statistics:              {"statistics", "cumulated figures about other regions inside this region; one attribute a region, named by the region's id", RefRegion, []Operand{{"statistic", OpEnum, "", "0 seconds, 1 count, 2 volume sent, 3 volume received, 4 volume"}}, false},
-	Send:                    {"send", "a blocking message is sent", RefNone, peerOps("receiver"), false},
-	Recv:                    {"recv", "a blocking message has been received", RefNone, peerOps("sender"), false},
-	SendBegin:               {"send-begin", "a non-blocking send is posted", RefNone, with(peerOps("receiver"), requestOp), false},
-	SendComplete:            {"send-complete", "a non-blocking send is complete", RefNone, reqOps, false},
-	RecvBegin:               {"recv-begin", "a non-blocking receive is posted", RefNone, reqOps, false},
-	RecvComplete:            {"recv-complete", "a non-blocking receive is complete", RefNone, with(peerOps("sender"), requestOp), false},
-	RequestTest:             {"request-test", "a request was tested and is not complete", RefNone, reqOps, false},
-	RequestCancelled:        {"request-cancelled", "a request was cancelled", RefNone, reqOps, false},
-	CollectiveBegin:         {"collective-begin", "a collective operation begins", RefNone, with(collOps, matchOp), false},
-	CollectiveEnd:           {"collective-end", "a collective operation ends", RefNone, with(collOps, matchOp), false},
-	CollectiveRequest:       {"collective-request", "a non-blocking collective is posted", RefNone, reqOps, false},
-	CollectiveComplete:      {"collective-complete", "a non-blocking collective is complete", RefNone, with(collOps, requestOp), false},
-	Collective:              {"collective", "a collective operation with a known duration (old OTF)", RefNone, with(collOps, Operand{"duration", OpDuration, "", "its length"}), false},
-	CommCreate:              {"communicator-create", "a communicator is created", RefCommunicator, nil, false},
-	CommDestroy:             {"communicator-destroy", "a communicator is freed", RefCommunicator, nil, false},
-	BufferFlush:             {"buffer-flush", "the measurement system flushes its buffer", RefNone, []Operand{{"end", OpTime, "", "end of the flush"}}, false},
-	MeasurementOnOff:        {"measurement", "recording is switched", RefNone, []Operand{{"mode", OpEnum, "", "1 on, 2 off"}}, false},
-	Parameter:               {"parameter", "a parameter has a value, in the attribute `value`", RefParameter, nil, false},
-	ProcessBegin:            {"process-begin", "a process begins", RefNone, nil, false},
-	ProcessEnd:              {"process-end", "a process ends", RefNone, nil, false},
-	ProgramBegin:            {"program-begin", "a program begins; the operands are its arguments", RefString, []Operand{{"argument", OpString, "", "argument; repeated"}}, true},
-	ProgramEnd:              {"program-end", "a program ends", RefNone, []Operand{{"status", OpInt, "", "exit status"}}, false},
-	ThreadFork:              {"thread-fork", "threads are forked", RefNone, []Operand{{"threads", OpUint, "", "number of threads asked for"}, modelOp}, false},
-	ThreadJoin:              {"thread-join", "threads are joined", RefNone, []Operand{modelOp}, false},
-	ThreadTeamBegin:         {"thread-team-begin", "a thread joins a team", RefNone, teamOps[:1], false},
-	ThreadTeamEnd:           {"thread-team-end", "a thread leaves a team", RefNone, teamOps[:1], false},
-	ThreadCreate:            {"thread-create", "a thread is created", RefNone, teamOps, false},
-	ThreadBegin:             {"thread-begin", "a thread begins", RefNone, teamOps, false},
-	ThreadWait:              {"thread-wait", "a thread is waited for", RefNone, teamOps, false},
-	ThreadEnd:               {"thread-end", "a thread ends", RefNone, teamOps, false},
-	TaskCreate:              {"task-create", "a task is created", RefNone, taskOps, false},
-	TaskSwitch:              {"task-switch", "a task is resumed", RefNone, taskOps, false},
-	TaskComplete:            {"task-complete", "a task is complete", RefNone, taskOps, false},
-	LockAcquire:             {"lock-acquire", "a lock is acquired", RefNone, lockOps, false},
-	LockRelease:             {"lock-release", "a lock is released", RefNone, lockOps, false},
-	WindowCreate:            {"window-create", "an RMA window is created", RefWindow, nil, false},
-	WindowDestroy:           {"window-destroy", "an RMA window is freed", RefWindow, nil, false},
-	RMACollectiveBegin:      {"rma-collective-begin", "a collective RMA operation begins", RefNone, nil, false},
-	RMACollectiveEnd:        {"rma-collective-end", "a collective RMA operation ends", RefWindow, []Operand{{"operation", OpEnum, "", ""}, {"level", OpUint, "", "synchronisation level"}, {"root", OpUint, "", ""}, {"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}}, false},
-	RMAGroupSync:            {"rma-group-sync", "a group synchronises", RefWindow, []Operand{{"level", OpUint, "", "synchronisation level"}, {"group", OpGroup, "", ""}}, false},
-	RMALockRequest:          {"rma-lock-request", "a window lock is requested", RefWindow, rmaLock, false},
-	RMALockAcquire:          {"rma-lock-acquire", "a window lock is acquired", RefWindow, rmaLock, false},
-	RMALockTry:              {"rma-lock-try", "a window lock is tried", RefWindow, rmaLock, false},
-	RMALockRelease:          {"rma-lock-release", "a window lock is released", RefWindow, rmaLock[:2], false},
-	RMASync:                 {"rma-sync", "an RMA synchronisation", RefWindow, []Operand{{"remote", OpLocation, "", ""}, {"type", OpEnum, "", ""}}, false},
-	RMAWaitChange:           {"rma-wait-change", "waited for a change of the window", RefWindow, nil, false},
-	RMAPut:                  {"rma-put", "data is put into remote memory", RefWindow, rmaData, false},
-	RMAPutRemoteEnd:         {"rma-put-remote-end", "data is put; the end is recorded at the target (OTF)", RefWindow, rmaData, false},
-	RMAGet:                  {"rma-get", "data is fetched from remote memory", RefWindow, rmaData, false},
-	RMAAtomic:               {"rma-atomic", "an atomic remote operation", RefWindow, []Operand{{"remote", OpLocation, "", "whose memory is changed"}, {"type", OpEnum, "", ""}, {"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}, matchOp}, false},
-	RMAEnd:                  {"rma-end", "an RMA operation ends (OTF)", RefWindow, []Operand{{"remote", OpLocation, "", "remote process"}, {"communicator", OpCommunicator, "", ""}, {"tag", OpInt, "", ""}}, false},
-	RMACompleteBlocking:     {"rma-complete-blocking", "an RMA operation is complete", RefWindow, ioMatch, false},
-	RMACompleteNonBlocking:  {"rma-complete-nonblocking", "an RMA operation is complete", RefWindow, ioMatch, false},
-	RMATest:                 {"rma-test", "an RMA operation was tested", RefWindow, ioMatch, false},
-	RMACompleteRemote:       {"rma-complete-remote", "an RMA operation is complete at the target", RefWindow, ioMatch, false},
-	ContextEnter:            {"context-enter", "a calling context is entered", RefContext, []Operand{{"unwind", OpUint, "", "unwind distance"}}, false},
-	ContextLeave:            {"context-leave", "a calling context is left", RefContext, nil, false},
-	ContextSample:           {"context-sample", "a sample of the call stack", RefContext, []Operand{{"unwind", OpUint, "", "unwind distance"}, {"generator", OpInterruptGenerator, "", "what interrupted"}}, false},
-	IOHandleCreate:          {"io-handle-create", "an I/O handle is opened", RefHandle, []Operand{{"mode", OpEnum, "", "0 read, 1 write, 2 both …"}, {"creation", OpUint, "", "creation flags"}, {"status", OpUint, "", "status flags"}}, false},
-	IOHandleDestroy:         {"io-handle-destroy", "an I/O handle is closed", RefHandle, nil, false},
-	IOHandleDuplicate:       {"io-handle-duplicate", "an I/O handle is duplicated", RefHandle, []Operand{{"copy", OpHandle, "", "the new handle"}, {"status", OpUint, "", "status flags"}}, false},
-	IOSeek:                  {"io-seek", "a file position is set", RefHandle, []Operand{{"request", OpInt, "bytes", ""}, {"whence", OpEnum, "", ""}, {"result", OpUint, "bytes", ""}}, false},
-	IOStatusFlags:           {"io-status-flags", "status flags of a handle change", RefHandle, []Operand{{"status", OpUint, "", "status flags"}}, false},
-	IOFileDelete:            {"io-file-delete", "a file is deleted", RefFile, []Operand{{"paradigm", OpEnum, "", ""}}, false},
-	IOBegin:                 {"io-begin", "an I/O operation begins", RefHandle, []Operand{{"mode", OpEnum, "", "0 read, 1 write, 2 flush"}, {"flags", OpUint, "", ""}, {"length", OpUint, "bytes", "bytes asked for"}, matchOp}, false},
-	IOTest:                  {"io-test", "an I/O operation was tested", RefHandle, ioMatch, false},
-	IOIssued:                {"io-issued", "an asynchronous I/O operation was issued", RefHandle, ioMatch, false},
-	IOComplete:              {"io-complete", "an I/O operation is complete", RefHandle, []Operand{{"length", OpUint, "bytes", "bytes moved"}, matchOp}, false},
-	IOCancelled:             {"io-cancelled", "an I/O operation was cancelled", RefHandle, ioMatch, false},
-	IOLockAcquire:           {"io-lock-acquire", "a file lock is acquired", RefHandle, ioLock, false},
-	IOLockRelease:           {"io-lock-release", "a file lock is released", RefHandle, ioLock, false},
-	IOLockTry:               {"io-lock-try", "a file lock is tried", RefHandle, ioLock, false},
-	FileOperation:           {"file-operation", "a file operation with a known duration (OTF)", RefFile, with(fileOps, Operand{"duration", OpDuration, "", "its length"}), false},
-	FileOperationBegin:      {"file-operation-begin", "a file operation begins (OTF)", RefNone, ioMatch, false},
-	FileOperationEnd:        {"file-operation-end", "a file operation ends (OTF)", RefFile, with(fileOps, matchOp), false},
-	EnterSnapshot:           {"enter-snapshot", "state: this region is open", RefRegion, []Operand{original}, false},
-	SendSnapshot:            {"send-snapshot", "state: this message is on its way", RefNone, with(peerOps("receiver"), original), false},
-	OpenFileSnapshot:        {"open-file-snapshot", "state: this file is open", RefFile, []Operand{{"handle", OpUint, "", ""}, original}, false},
-	CollectiveSnapshot:      {"collective-snapshot", "state: this collective operation is open", RefNone, with(collOps, matchOp, original), false},
-	FileOperationSnapshot:   {"file-operation-snapshot", "state: this file operation is open", RefNone, []Operand{matchOp, original}, false},
-	CollectiveCountSnapshot: {"collective-count-snapshot", "state: collective operations so far on a communicator", RefCommunicator, []Operand{{"count", OpUint, "", ""}}, false},
-	MetricSnapshot:          {"metric-snapshot", "state: last value of a counter", RefMetric, []Operand{{"value", OpBits, "", "its type is the metric's"}, original}, false},
-	RegionSummary:           {"region-summary", "cumulated figures of a region", RefRegion, countTime, false},
-	RegionGroupSummary:      {"region-group-summary", "cumulated figures of a group of regions", RefString, countTime, false},
-	MessageSummary:          {"message-summary", "cumulated figures of messages", RefNone, []Operand{{"peer", OpLocation, "", "undefined: all"}, {"communicator", OpCommunicator, "", ""}, {"tag", OpInt, "", ""}, {"sends", OpUint, "", ""}, {"recvs", OpUint, "", ""}, {"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}}, false},
-	CollectiveSummary:       {"collective-summary", "cumulated figures of collective operations", RefCommunicator, []Operand{{"operation", OpEnum, "", ""}, {"sends", OpUint, "", ""}, {"recvs", OpUint, "", ""}, {"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}}, false},
-	FileSummary:             {"file-summary", "cumulated figures of a file", RefFile, fileSum, false},
-	FileGroupSummary:        {"file-group-summary", "cumulated figures of a group of files", RefString, fileSum, false},
-	Generic:                 {"generic", "a named event of the application", RefString, nil, false},
-	NoOp:                    {"no-op", "a record that only carries attributes (OTF)", RefNone, nil, false},
+	NoKind: {"none", "no event", RefNone, nil, false},
+	Enter:  {"enter", "a region is entered", RefRegion, nil, false},
+	Leave: {"leave",
+		"a region is left; it closes the latest open enter of the same region at the location", RefRegion, nil, false},
+	Mark: {"mark", "an event without duration (TRACE event, PICL mark)", RefRegion,
+		[]Operand{{"id", OpInt, "", "the event's id in a TRACE file"}}, false},
+	Comment: {"comment", "a text message, in the attribute `text`", RefRegion, nil, false},
+	Gap: {"gap",
+		"from here to the end time, or where there is none to the next event of the location, nothing was recorded; not " +
+			"idle time", RefNone, []Operand{{"end", OpTime, "", "end of the gap"}}, false},
+	ClaimBegin: {"claim-begin", "an activity (region) begins to hold an amount of a resource", RefRegion,
+		[]Operand{{"claim", OpInt, "", "claim id"}, {"resource", OpResource, "", "resource"},
+			{"amount", OpFloat, "", "amount held, in the resource's unit"},
+			{"offset", OpFloat, "", "where the amount begins, for resources with offsets"}}, false},
+	ClaimEnd: {"claim-end", "the claim with this id ends", RefRegion,
+		[]Operand{{"claim", OpInt, "", "claim id"}, {"resource", OpResource, "", "resource"}}, false},
+	Fragment: {"fragment",
+		"a signal is c + b·u + a·u² from here to the end time, u counted in the file's time unit", RefMetric,
+		[]Operand{{"end", OpTime, "", "end of the fragment (exclusive)"}, {"c", OpFloat, "", "constant coefficient"},
+			{"b", OpFloat, "", "linear coefficient"}, {"a", OpFloat, "", "quadratic coefficient"}}, false},
+	Metric: {"metric", "a counter or series has this value", RefMetric,
+		[]Operand{{"value", OpBits, "", "value; its type is the metric's"},
+			{"member", OpUint, "", "position in a group of metrics that were read together; all of a group are one event"}},
+		false},
+	SampleRange: {"sample-range", "values at equal distances from here to the end time", RefMetric,
+		[]Operand{{"end", OpTime, "", "time of the last value"}, {"value", OpFloat, "", "value; repeated"}}, true},
+	Marker: {"marker", "a user's or tool's mark with a text, in the attribute `text`", RefMarker,
+		[]Operand{{"duration", OpDuration, "", "length of the marked interval"},
+			{"scope", OpEnum, "", "0 global, 1 location, 2 group …, as in OTF2"},
+			{"scopeRef", OpUint, "", "what the scope names"}}, false},
+	Statistics: {"statistics",
+		"cumulated figures about other regions inside this region; one attribute a region, named by the region's id",
+		RefRegion, []Operand{{"statistic", OpEnum, "", "0 seconds, 1 count, 2 volume sent, 3 volume received, 4 volume"}},
+		false},
+	Send: {"send", "a blocking message is sent", RefNone, peerOps("receiver"), false},
+	Recv: {"recv", "a blocking message has been received", RefNone, peerOps("sender"), false},
+	SendBegin: {"send-begin", "a non-blocking send is posted", RefNone,
+		concat(peerOps("receiver"), requestOp), false},
+	SendComplete: {"send-complete", "a non-blocking send is complete", RefNone, reqOps, false},
+	RecvBegin:    {"recv-begin", "a non-blocking receive is posted", RefNone, reqOps, false},
+	RecvComplete: {"recv-complete", "a non-blocking receive is complete", RefNone,
+		concat(peerOps("sender"), requestOp), false},
+	RequestTest:      {"request-test", "a request was tested and is not complete", RefNone, reqOps, false},
+	RequestCancelled: {"request-cancelled", "a request was cancelled", RefNone, reqOps, false},
+	CollectiveBegin: {"collective-begin", "a collective operation begins", RefNone, concat(collOps, matchOp),
+		false},
+	CollectiveEnd:     {"collective-end", "a collective operation ends", RefNone, concat(collOps, matchOp), false},
+	CollectiveRequest: {"collective-request", "a non-blocking collective is posted", RefNone, reqOps, false},
+	CollectiveComplete: {"collective-complete", "a non-blocking collective is complete", RefNone,
+		concat(collOps, requestOp), false},
+	Collective: {"collective", "a collective operation with a known duration (old OTF)", RefNone,
+		concat(collOps, Operand{"duration", OpDuration, "", "its length"}), false},
+	CommCreate:  {"communicator-create", "a communicator is created", RefCommunicator, nil, false},
+	CommDestroy: {"communicator-destroy", "a communicator is freed", RefCommunicator, nil, false},
+	BufferFlush: {"buffer-flush", "the measurement system flushes its buffer", RefNone,
+		[]Operand{{"end", OpTime, "", "end of the flush"}}, false},
+	MeasurementOnOff: {"measurement", "recording is switched", RefNone,
+		[]Operand{{"mode", OpEnum, "", "1 on, 2 off"}}, false},
+	Parameter:    {"parameter", "a parameter has a value, in the attribute `value`", RefParameter, nil, false},
+	ProcessBegin: {"process-begin", "a process begins", RefNone, nil, false},
+	ProcessEnd:   {"process-end", "a process ends", RefNone, nil, false},
+	ProgramBegin: {"program-begin", "a program begins; the operands are its arguments", RefString,
+		[]Operand{{"argument", OpString, "", "argument; repeated"}}, true},
+	ProgramEnd: {"program-end", "a program ends", RefNone, []Operand{{"status", OpInt, "", "exit status"}},
+		false},
+	ThreadFork: {"thread-fork", "threads are forked", RefNone,
+		[]Operand{{"threads", OpUint, "", "number of threads asked for"}, modelOp}, false},
+	ThreadJoin:         {"thread-join", "threads are joined", RefNone, []Operand{modelOp}, false},
+	ThreadTeamBegin:    {"thread-team-begin", "a thread joins a team", RefNone, teamOps[:1], false},
+	ThreadTeamEnd:      {"thread-team-end", "a thread leaves a team", RefNone, teamOps[:1], false},
+	ThreadCreate:       {"thread-create", "a thread is created", RefNone, teamOps, false},
+	ThreadBegin:        {"thread-begin", "a thread begins", RefNone, teamOps, false},
+	ThreadWait:         {"thread-wait", "a thread is waited for", RefNone, teamOps, false},
+	ThreadEnd:          {"thread-end", "a thread ends", RefNone, teamOps, false},
+	TaskCreate:         {"task-create", "a task is created", RefNone, taskOps, false},
+	TaskSwitch:         {"task-switch", "a task is resumed", RefNone, taskOps, false},
+	TaskComplete:       {"task-complete", "a task is complete", RefNone, taskOps, false},
+	LockAcquire:        {"lock-acquire", "a lock is acquired", RefNone, lockOps, false},
+	LockRelease:        {"lock-release", "a lock is released", RefNone, lockOps, false},
+	WindowCreate:       {"window-create", "an RMA window is created", RefWindow, nil, false},
+	WindowDestroy:      {"window-destroy", "an RMA window is freed", RefWindow, nil, false},
+	RMACollectiveBegin: {"rma-collective-begin", "a collective RMA operation begins", RefNone, nil, false},
+	RMACollectiveEnd: {"rma-collective-end", "a collective RMA operation ends", RefWindow,
+		[]Operand{{"operation", OpEnum, "", ""}, {"level", OpUint, "", "synchronisation level"}, {"root", OpUint, "", ""},
+			{"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}}, false},
+	RMAGroupSync: {"rma-group-sync", "a group synchronises", RefWindow,
+		[]Operand{{"level", OpUint, "", "synchronisation level"}, {"group", OpGroup, "", ""}}, false},
+	RMALockRequest: {"rma-lock-request", "a window lock is requested", RefWindow, rmaLock, false},
+	RMALockAcquire: {"rma-lock-acquire", "a window lock is acquired", RefWindow, rmaLock, false},
+	RMALockTry:     {"rma-lock-try", "a window lock is tried", RefWindow, rmaLock, false},
+	RMALockRelease: {"rma-lock-release", "a window lock is released", RefWindow, rmaLock[:2], false},
+	RMASync: {"rma-sync", "an RMA synchronisation", RefWindow,
+		[]Operand{{"remote", OpLocation, "", ""}, {"type", OpEnum, "", ""}}, false},
+	RMAWaitChange: {"rma-wait-change", "waited for a change of the window", RefWindow, nil, false},
+	RMAPut:        {"rma-put", "data is put into remote memory", RefWindow, rmaData, false},
+	RMAPutRemoteEnd: {"rma-put-remote-end", "data is put; the end is recorded at the target (OTF)", RefWindow,
+		rmaData, false},
+	RMAGet: {"rma-get", "data is fetched from remote memory", RefWindow, rmaData, false},
+	RMAAtomic: {"rma-atomic", "an atomic remote operation", RefWindow,
+		[]Operand{{"remote", OpLocation, "", "whose memory is changed"}, {"type", OpEnum, "", ""},
+			{"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}, matchOp}, false},
+	RMAEnd: {"rma-end", "an RMA operation ends (OTF)", RefWindow,
+		[]Operand{{"remote", OpLocation, "", "remote process"}, {"communicator", OpCommunicator, "", ""},
+			{"tag", OpInt, "", ""}}, false},
+	RMACompleteBlocking:    {"rma-complete-blocking", "an RMA operation is complete", RefWindow, ioMatch, false},
+	RMACompleteNonBlocking: {"rma-complete-nonblocking", "an RMA operation is complete", RefWindow, ioMatch, false},
+	RMATest:                {"rma-test", "an RMA operation was tested", RefWindow, ioMatch, false},
+	RMACompleteRemote: {"rma-complete-remote", "an RMA operation is complete at the target", RefWindow, ioMatch,
+		false},
+	ContextEnter: {"context-enter", "a calling context is entered", RefContext,
+		[]Operand{{"unwind", OpUint, "", "unwind distance"}}, false},
+	ContextLeave: {"context-leave", "a calling context is left", RefContext, nil, false},
+	ContextSample: {"context-sample", "a sample of the call stack", RefContext,
+		[]Operand{{"unwind", OpUint, "", "unwind distance"}, {"generator", OpInterruptGenerator, "", "what interrupted"}},
+		false},
+	IOHandleCreate: {"io-handle-create", "an I/O handle is opened", RefHandle,
+		[]Operand{{"mode", OpEnum, "", "0 read, 1 write, 2 both …"}, {"creation", OpUint, "", "creation flags"},
+			{"status", OpUint, "", "status flags"}}, false},
+	IOHandleDestroy: {"io-handle-destroy", "an I/O handle is closed", RefHandle, nil, false},
+	IOHandleDuplicate: {"io-handle-duplicate", "an I/O handle is duplicated", RefHandle,
+		[]Operand{{"copy", OpHandle, "", "the new handle"}, {"status", OpUint, "", "status flags"}}, false},
+	IOSeek: {"io-seek", "a file position is set", RefHandle,
+		[]Operand{{"request", OpInt, "bytes", ""}, {"whence", OpEnum, "", ""}, {"result", OpUint, "bytes", ""}}, false},
+	IOStatusFlags: {"io-status-flags", "status flags of a handle change", RefHandle,
+		[]Operand{{"status", OpUint, "", "status flags"}}, false},
+	IOFileDelete: {"io-file-delete", "a file is deleted", RefFile, []Operand{{"paradigm", OpEnum, "", ""}},
+		false},
+	IOBegin: {"io-begin", "an I/O operation begins", RefHandle,
+		[]Operand{{"mode", OpEnum, "", "0 read, 1 write, 2 flush"}, {"flags", OpUint, "", ""},
+			{"length", OpUint, "bytes", "bytes asked for"}, matchOp}, false},
+	IOTest:   {"io-test", "an I/O operation was tested", RefHandle, ioMatch, false},
+	IOIssued: {"io-issued", "an asynchronous I/O operation was issued", RefHandle, ioMatch, false},
+	IOComplete: {"io-complete", "an I/O operation is complete", RefHandle,
+		[]Operand{{"length", OpUint, "bytes", "bytes moved"}, matchOp}, false},
+	IOCancelled:   {"io-cancelled", "an I/O operation was cancelled", RefHandle, ioMatch, false},
+	IOLockAcquire: {"io-lock-acquire", "a file lock is acquired", RefHandle, ioLock, false},
+	IOLockRelease: {"io-lock-release", "a file lock is released", RefHandle, ioLock, false},
+	IOLockTry:     {"io-lock-try", "a file lock is tried", RefHandle, ioLock, false},
+	FileOperation: {"file-operation", "a file operation with a known duration (OTF)", RefFile,
+		concat(fileOps, Operand{"duration", OpDuration, "", "its length"}), false},
+	FileOperationBegin: {"file-operation-begin", "a file operation begins (OTF)", RefNone, ioMatch, false},
+	FileOperationEnd: {"file-operation-end", "a file operation ends (OTF)", RefFile, concat(fileOps, matchOp),
+		false},
+	EnterSnapshot: {"enter-snapshot", "state: this region is open", RefRegion, []Operand{original}, false},
+	SendSnapshot: {"send-snapshot", "state: this message is on its way", RefNone,
+		concat(peerOps("receiver"), original), false},
+	OpenFileSnapshot: {"open-file-snapshot", "state: this file is open", RefFile,
+		[]Operand{{"handle", OpUint, "", ""}, original}, false},
+	CollectiveSnapshot: {"collective-snapshot", "state: this collective operation is open", RefNone,
+		concat(collOps, matchOp, original), false},
+	FileOperationSnapshot: {"file-operation-snapshot", "state: this file operation is open", RefNone,
+		[]Operand{matchOp, original}, false},
+	CollectiveCountSnapshot: {"collective-count-snapshot", "state: collective operations so far on a communicator",
+		RefCommunicator, []Operand{{"count", OpUint, "", ""}}, false},
+	MetricSnapshot: {"metric-snapshot", "state: last value of a counter", RefMetric,
+		[]Operand{{"value", OpBits, "", "its type is the metric's"}, original}, false},
+	RegionSummary: {"region-summary", "cumulated figures of a region", RefRegion, countTime, false},
+	RegionGroupSummary: {"region-group-summary", "cumulated figures of a group of regions", RefString, countTime,
+		false},
+	MessageSummary: {"message-summary", "cumulated figures of messages", RefNone,
+		[]Operand{{"peer", OpLocation, "", "undefined: all"}, {"communicator", OpCommunicator, "", ""},
+			{"tag", OpInt, "", ""}, {"sends", OpUint, "", ""}, {"recvs", OpUint, "", ""}, {"sent", OpUint, "bytes", ""},
+			{"received", OpUint, "bytes", ""}}, false},
+	CollectiveSummary: {"collective-summary", "cumulated figures of collective operations", RefCommunicator,
+		[]Operand{{"operation", OpEnum, "", ""}, {"sends", OpUint, "", ""}, {"recvs", OpUint, "", ""},
+			{"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}}, false},
+	FileSummary:      {"file-summary", "cumulated figures of a file", RefFile, fileSum, false},
+	FileGroupSummary: {"file-group-summary", "cumulated figures of a group of files", RefString, fileSum, false},
+	Generic:          {"generic", "a named event of the application", RefString, nil, false},
+	NoOp:             {"no-op", "a record that only carries attributes (OTF)", RefNone, nil, false},
 }
 
 // KindByName finds a common kind by its name.
@@ -372,7 +451,7 @@ func KindByName(name string) (Kind, bool) {
 	return Kind(max(k, 0)), k >= 0
 }
 
-// Spec describes kind k, common or declared by the trace.
+// Spec returns the description of a kind, common or declared by the trace.
 func (d *Definitions) Spec(k Kind) *KindSpec {
 	if k < kindCount {
 		return &kindTable[k]
@@ -383,19 +462,19 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 	return &KindSpec{Name: fmt.Sprintf("kind-%d", k)}
 }
 
-// IsState reports whether k says what was or had been summed up at a time: a
-// snapshot or a summary, which is no event of the program.
+// IsState reports whether k describes a state or a sum at a time, that is a snapshot or a summary,
+// rather than an event of the program.
 func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
 
-// Lasts reports whether events of the kind give values up to their end, which belongs to the
-// length of a trace.
+// Lasts reports whether events of the kind give values up to an end time. The end counts towards
+// the length of a trace.
 func (k Kind) Lasts() bool { return k == Fragment || k == SampleRange }
 
-// IsEvent reports whether k is something that happened in the program: a state is not,
-// nor a marker, which somebody set afterwards.
+// IsEvent reports whether k is something that happened in the program. States and markers are not;
+// markers are set afterwards.
 func (k Kind) IsEvent() bool { return !k.IsState() && k != Marker }
 
-// IsSend reports whether k starts a message; IsRecv whether it completes one.
+// IsSend reports whether k starts a message.
 func (k Kind) IsSend() bool { return k == Send || k == SendBegin }
 
 // IsRecv reports whether k completes a message.

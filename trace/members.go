@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Members are the locations of a communicator, indices into Locations, in the order of its
-// ranks. They are not known if the trace does not have all of them, or numbers them in a way
-// that it does not tell.
+// Members returns the locations of a communicator, as indices into Locations, in the order of its
+// ranks. known is false if the trace lacks one of them, or does not define how it numbers them.
 func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	list = d.Ranks(communicator)
 	if list == nil || slices.Contains(list, NoRef) {
@@ -17,12 +16,12 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	return list, true
 }
 
-// CommunicatorIDAttribute is an attribute of windows for remote memory access: the id of their
-// communicator.
+// CommunicatorIDAttribute is the attribute of a window for remote memory access that holds the id
+// of its communicator.
 const CommunicatorIDAttribute = "communicatorId"
 
-// WindowCommunicator is the communicator of a window for remote memory access, an index into
-// Communicator, or [NoRef] if the trace does not tell.
+// WindowCommunicator returns the communicator of a window for remote memory access as an index into
+// Communicator, or [NoRef] if it is unknown.
 func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 	if !d.Windows.Has(window) {
 		return NoRef
@@ -40,16 +39,16 @@ func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 	return NoRef
 }
 
-// Ranks are the locations of the ranks of a communicator: [NoRef] for one whose location the
-// trace does not have, nil if the trace does not tell how it numbers them. The members of a set of
-// ranks are places in the set of all locations that communicate, or, if its attribute "flags" has
-// GLOBAL_MEMBERS, ids of locations.
+// Ranks returns the locations of the ranks of a communicator. The entry of a rank is [NoRef] if the
+// trace lacks its location. The result is nil if the trace does not define how it numbers the
+// ranks. Members of a set of ranks are indices into the set of all communicating locations, or, if
+// the attribute "flags" contains GLOBAL_MEMBERS, ids of locations.
 func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	if !d.Communicator.Has(communicator) || !d.Sets.Has(d.Communicator.At(communicator).Set) {
 		return nil
 	}
 	s := d.Sets.At(d.Communicator.At(communicator).Set)
-	var all *Set // whose members the ranks number, if they do
+	var all *Set // the set that the ranks index, if they do
 	switch {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
 	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
@@ -80,8 +79,8 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	return list
 }
 
-// communicating is the set whose members the ranks of a set number; nil if there is not
-// just one.
+// communicating returns the set that the members of a set of ranks index, or nil if there is not
+// exactly one.
 func (d *Definitions) communicating(ranks *Set) (found *Set) {
 	paradigm := ranks.attribute("paradigm")
 	for i := range d.Sets.Len() {
@@ -97,7 +96,7 @@ func (d *Definitions) communicating(ranks *Set) (found *Set) {
 	return found
 }
 
-// attribute is the value of an attribute, which may bear the name of a format.
+// attribute returns the value of an attribute, whose name may be prefixed with a format's name.
 func (s *Set) attribute(name string) Value {
 	for _, a := range s.Attrs {
 		if a.Key == name || strings.HasSuffix(a.Key, "."+name) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Members are told by ids of locations, or by ranks among those that communicate.
+// TestMembers checks members given as ids of locations, and as ranks of the communicating
+// locations.
 func TestMembers(t *testing.T) {
 	d := &Definitions{}
 	for _, id := range []string{"10", "20", "30"} {
@@ -23,12 +24,13 @@ func TestMembers(t *testing.T) {
 	}{
 		{set("processes", nil, 20, 10), []uint32{1, 0}, true},
 		{set("ranks", mpi, 0, 2), []uint32{2, 1}, true},
-		{set("ranks", mpi, 0, 3), nil, false},   // there is no rank 3
-		{set("ranks", mpi, -1), nil, false},     // nor one below 0
-		{set("ranks", nil, 0), nil, false},      // of another paradigm
+		{set("ranks", mpi, 0, 3), nil, false},   // rank 3 does not exist
+		{set("ranks", mpi, -1), nil, false},     // negative rank
+		{set("ranks", nil, 0), nil, false},      // another paradigm
 		{set("locations", nil, 40), nil, false}, // no such location
 		// OTF2: ids of locations, of a communicator made at run time
-		{set("ranks", append(slices.Clone(mpi), Attr{Key: "flags", Value: StringValue("GLOBAL_MEMBERS")}), 10, 30), []uint32{0, 2}, true},
+		{set("ranks", append(slices.Clone(mpi), Attr{Key: "flags", Value: StringValue("GLOBAL_MEMBERS")}), 10, 30),
+			[]uint32{0, 2}, true},
 		{set("subset", nil, 10), nil, false},
 		{NoRef, nil, false},
 	} {
@@ -37,7 +39,7 @@ func TestMembers(t *testing.T) {
 			t.Errorf("%d: found %v, %t, expected %v, %t", i, got, known, x.want, x.known)
 		}
 	}
-	// A trace that lacks a location knows the others.
+	// A trace that lacks one location still has the ranks of the others.
 	some := d.Communicator.Add(Communicator{Set: set("locations", nil, 40, 30)})
 	if got := d.Ranks(some); !slices.Equal(got, []uint32{NoRef, 2}) {
 		t.Errorf("found the ranks %v, expected none and location 2", got)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OperandName is the name of what an operand refers to; ok is false when the
-// operand is no reference.
+// OperandName returns the name of the entry that an operand refers to. ok is false when the operand
+// is no reference.
 func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool) {
 	if v >= 1<<31 {
 		return "", false
@@ -35,7 +35,7 @@ func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool
 	return "", false
 }
 
-// nameIn is what name gives for entry i of a table; ok is false if the table has no such entry.
+// nameIn applies name to entry i of a table. ok is false if the table has no such entry.
 func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool) {
 	if i >= t.Len() {
 		return "", false
@@ -43,9 +43,9 @@ func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool)
 	return name(t.At(uint32(i))), true
 }
 
-// RefName is the name of what an event refers to, by the sort of its kind's reference, such as
-// [RefRegion] for the region of a visit; ok is false when it refers to nothing that is defined,
-// which [NoRef] does.
+// RefName returns the name of the entry that an event's Ref refers to. k is the reference type of
+// the event's kind, such as [RefRegion] for a visit. ok is false when the entry is not defined, as
+// for [NoRef].
 func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	i := int(ref)
 	label := func(n *Named) string { return cmp.Or(n.Name, n.ID) }
@@ -74,9 +74,10 @@ func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	return "", false
 }
 
-// FullNames returns the full names of all locations, by index: no two are the same. A full name is
-// the location's label where the labels of all locations differ. Else the name of its process stands
-// before it ("MPI Rank 3 · Master thread"), and its id behind it where that is not enough.
+// FullNames returns the full names of all locations, by index. No two of them are equal. If the
+// labels of all locations differ, a full name is the location's label. Otherwise the name of its
+// process precedes the label ("MPI Rank 3 · Master thread"), and its id follows where that is still
+// ambiguous.
 func (d *Definitions) FullNames() []string {
 	names := make([]string, d.Locations.Len())
 	for i, l := range d.Locations.All() {
@@ -106,7 +107,7 @@ func (d *Definitions) FullNames() []string {
 	return names
 }
 
-// distinct tells whether no two of the names are the same.
+// distinct reports whether all names differ.
 func distinct(names []string) bool {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {

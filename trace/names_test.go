@@ -5,16 +5,18 @@ import (
 	"testing"
 )
 
-// No two full names are the same: the process stands before the thread where threads of several
-// processes have one name, and the id behind where that is not enough.
+// TestFullNames checks that full names are unique: the process precedes the thread where threads of
+// several processes have one name, and the id follows where that is still ambiguous.
 func TestFullNames(t *testing.T) {
 	for _, x := range []struct {
 		locations [][3]string // process, name, id
 		want      []string
 	}{
 		{[][3]string{{"rank 0", "main", "1"}, {"rank 1", "helper", "2"}}, []string{"main", "helper"}},
-		{[][3]string{{"rank 0", "main", "1"}, {"rank 1", "main", "2"}, {"rank 1", "helper", "3"}}, []string{"rank 0 · main", "rank 1 · main", "rank 1 · helper"}},
-		{[][3]string{{"rank 0", "main", "1"}, {"rank 0", "main", "2"}, {"", "main", "3"}}, []string{"rank 0 · main (1)", "rank 0 · main (2)", "main"}},
+		{[][3]string{{"rank 0", "main", "1"}, {"rank 1", "main", "2"}, {"rank 1", "helper", "3"}},
+			[]string{"rank 0 · main", "rank 1 · main", "rank 1 · helper"}},
+		{[][3]string{{"rank 0", "main", "1"}, {"rank 0", "main", "2"}, {"", "main", "3"}},
+			[]string{"rank 0 · main (1)", "rank 0 · main (2)", "main"}},
 		{[][3]string{{"", "", "1"}, {"", "", "2"}}, []string{"1", "2"}},
 	} {
 		d := &Definitions{}
@@ -31,8 +33,8 @@ func TestFullNames(t *testing.T) {
 	}
 }
 
-// Enumerations have the names that OTF2 gives their numbers; collective operations of OTF have
-// numbers of the trace's own.
+// TestEnumName checks that enumerations have OTF2's names, and that collective operations of OTF
+// have numbers of the trace's own.
 func TestEnumName(t *testing.T) {
 	for _, x := range []struct {
 		kind    Kind

@@ -1,13 +1,13 @@
 package trace
 
-// Polynomial is c + b·u + a·u², as the fragments of signals have it: u counts from the begin of the
+// Polynomial is the function c + b·u + a·u² of a signal fragment. u counts from the begin of the
 // fragment in the unit of the clock ([Clock.UnitTicks]).
 type Polynomial struct{ C, B, A float64 }
 
-// At is the value at u.
+// At returns the value at u.
 func (p Polynomial) At(u float64) float64 { return p.C + u*(p.B+u*p.A) }
 
-// Between is the smallest and the largest value from u0 to u1.
+// Between returns the smallest and the largest value from u0 to u1.
 func (p Polynomial) Between(u0, u1 float64) (low, high float64) {
 	v0, v1 := p.At(u0), p.At(u1)
 	low, high = min(v0, v1), max(v0, v1)

@@ -7,14 +7,13 @@ import (
 	"strconv"
 )
 
-// Recorder collects the events of a running program or simulator in memory, to
-// be written in any format afterwards (format.Save). It is not safe for
-// concurrent use. Locations, regions and resources are named by the index that
-// the method that defines them returns.
+// Recorder collects the events of a running program or simulator in memory. Afterwards format.Save
+// writes them in any format. A Recorder is not safe for concurrent use. Its methods take locations,
+// regions and resources as the indices that the defining methods return.
 type Recorder struct {
 	defs    Definitions
 	rows    [][]*Batch // by location
-	late    []bool     // locations whose times went back
+	late    []bool     // locations that have events out of time order
 	regions map[string]uint32
 	attrs   map[string]uint32
 	links   []Link
@@ -31,16 +30,16 @@ func NewRecorder(c Clock) *Recorder {
 	return r
 }
 
-// Defs are the definitions recorded so far; the caller may add to them.
+// Defs returns the definitions recorded so far. The caller may add to them.
 func (r *Recorder) Defs() *Definitions { return &r.defs }
 
 // Location defines a source of events, such as a thread or a processor.
 func (r *Recorder) Location(name string) uint32 { return r.Thread(name, NoRef) }
 
-// Machine defines a machine, above which there is nothing.
+// Machine defines a machine, the root of the tree of groups.
 func (r *Recorder) Machine(name string) uint32 { return r.group(name, "machine", NoRef) }
 
-// Process defines a process on a machine; NoRef is none.
+// Process defines a process on a machine. machine may be NoRef.
 func (r *Recorder) Process(name string, machine uint32) uint32 {
 	return r.group(name, "process", machine)
 }
@@ -56,7 +55,7 @@ func (r *Recorder) Thread(name string, process uint32) uint32 {
 	return r.defs.Locations.Add(Location{ID: id, Name: name, Kind: ThreadLocation, Group: process})
 }
 
-// Region defines named code or an activity; the same name is the same region.
+// Region defines named code or an activity, and returns the same region for the same name.
 func (r *Recorder) Region(name string) uint32 {
 	i, ok := r.regions[name]
 	if !ok {
@@ -66,21 +65,24 @@ func (r *Recorder) Region(name string) uint32 {
 	return i
 }
 
-// Resource defines something that can be claimed, with its capacity and the
-// unit of amounts. Its claims live on a location of their own.
+// Resource defines something that can be claimed, with its capacity and the unit of its amounts.
+// Its claims get a location of their own.
 func (r *Recorder) Resource(name string, capacity float64, unit string) uint32 {
-	loc := r.defs.Locations.Add(Location{ID: strconv.Itoa(r.defs.Locations.Len()), Name: name, Kind: ResourceLocation, Group: NoRef})
-	return r.defs.Resources.Add(Resource{ID: strconv.Itoa(r.defs.Resources.Len()), Name: name, Capacity: capacity, Unit: unit, Location: loc,
+	loc := r.defs.Locations.Add(Location{ID: strconv.Itoa(r.defs.Locations.Len()), Name: name, Kind: ResourceLocation,
+		Group: NoRef})
+	return r.defs.Resources.Add(Resource{ID: strconv.Itoa(r.defs.Resources.Len()), Name: name, Capacity: capacity,
+		Unit: unit, Location: loc,
 		Attrs: []Attr{{"name", StringValue(name)}, {"unit", StringValue(unit)}}})
 }
 
 // Counter defines something that is counted or measured, with the unit of its values.
 func (r *Recorder) Counter(name, unit string) uint32 {
-	return r.defs.Metrics.Add(MetricDef{ID: strconv.Itoa(r.defs.Metrics.Len()), Name: name, Unit: unit, Kind: CounterMetric, Mode: "ABSOLUTE_NEXT", Type: Float64, Location: NoRef})
+	return r.defs.Metrics.Add(MetricDef{ID: strconv.Itoa(r.defs.Metrics.Len()), Name: name, Unit: unit,
+		Kind: CounterMetric, Mode: "ABSOLUTE_NEXT", Type: Float64, Location: NoRef})
 }
 
-// Event records any event; the methods below are shorter for the usual ones.
-// attrs are its attributes.
+// Event records an event of any kind with its operands and attributes. The methods below are
+// shorter for the common kinds.
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
 	for int(loc) >= len(r.rows) {
 		r.rows = append(r.rows, nil)
@@ -92,7 +94,8 @@ func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, 
 		r.rows[loc] = list
 	}
 	b := list[len(list)-1]
-	if n := b.Len(); n > 0 && b.Time[n-1] > t || n == 0 && len(list) > 1 && slices.Max(list[len(list)-2].Time[BatchRows-1:]) > t {
+	if n := b.Len(); n > 0 && b.Time[n-1] > t ||
+		n == 0 && len(list) > 1 && slices.Max(list[len(list)-2].Time[BatchRows-1:]) > t {
 		r.late[loc] = true
 	}
 	b.Add(loc, t, k, ref)
@@ -122,7 +125,7 @@ func (r *Recorder) Mark(loc uint32, t int64, region uint32, attrs ...Attr) {
 	r.Event(loc, t, Mark, region, nil, attrs...)
 }
 
-// Value records the value that a counter has from now on.
+// Value records a counter's value, which holds from time t on.
 func (r *Recorder) Value(loc uint32, t int64, counter uint32, value float64) {
 	r.Event(loc, t, Metric, counter, []uint64{math.Float64bits(value)})
 }
@@ -144,11 +147,12 @@ func (r *Recorder) Claim(resource uint32, t int64, activity uint32, amount float
 	id := r.claims
 	r.claims++
 	r.open[id] = claimed{resource, activity}
-	r.Event(r.defs.Resources.At(resource).Location, t, ClaimBegin, activity, []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}, attrs...)
+	r.Event(r.defs.Resources.At(resource).Location, t, ClaimBegin, activity,
+		[]uint64{uint64(id), uint64(resource), math.Float64bits(amount)}, attrs...)
 	return id
 }
 
-// Release records that a claim ends. An id that is not open is ignored.
+// Release records that a claim ends. The id of a claim that is not open is ignored.
 func (r *Recorder) Release(claim, t int64) {
 	c, ok := r.open[claim]
 	if !ok {
@@ -163,12 +167,12 @@ func (r *Recorder) Link(src, dst End, attrs ...Attr) {
 	r.links = append(r.links, Link{ID: int64(len(r.links)), Src: src, Dst: dst, Attrs: attrs})
 }
 
-// Links are the links recorded so far; the caller must not change them.
+// Links returns the links recorded so far. The caller must not change them.
 func (r *Recorder) Links() []Link { return r.links }
 
-// Batches are the events of a location in time order; events with equal times
-// keep the order in which they were recorded. The batches belong to the
-// recorder and are valid until the next event is recorded.
+// Batches returns the events of a location in time order. Events with equal times keep the order in
+// which they were recorded. The batches belong to the recorder and are valid until the next event
+// is recorded.
 func (r *Recorder) Batches(loc uint32) []*Batch {
 	if int(loc) >= len(r.rows) {
 		return nil

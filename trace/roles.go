@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Role says what a program does inside a region.
+// Role classifies what a program does inside a region.
 type Role uint8
 
-// The roles. UnknownRole is that of regions of which neither the trace nor a name tells
-// anything; most of them are the program's own code.
+// The roles. A region has UnknownRole if neither the trace nor its name determines a role. Most of
+// these regions are the program's own code.
 const (
 	UnknownRole Role = iota
 	UserRole
@@ -19,9 +19,9 @@ const (
 	ProbeRole               // waits for a message without receiving it
 	ImmediateSendRole       // returns at once
 	ImmediateReceiveRole    // returns at once
-	CompletionRole          // waits for what returned at once
-	TestRole                // asks whether something has arrived or is complete
-	MessageRole             // other communication between two
+	CompletionRole          // waits for immediate operations
+	TestRole                // tests for an arrival or a completion
+	MessageRole             // other point-to-point communication
 	RemoteMemoryRole        // one-sided communication
 	BarrierRole             //
 	ImplicitBarrierRole     // at the end of a parallel construct
@@ -36,7 +36,7 @@ const (
 	ScanRole                //
 	CollectiveRole          // other collective operations
 	ImmediateCollectiveRole // returns at once
-	CommunicationRole       // other calls of a library for communication
+	CommunicationRole       // other calls of a communication library
 	ForkRole                // a parallel region, with its fork and join
 	WorksharingRole         //
 	TaskRole                //
@@ -52,18 +52,21 @@ const (
 	MemoryRole              // allocates or frees memory
 	RuntimeRole             // the measurement system, or another library's own work
 	UserOverheadRole        // what the user calls overhead of parallelism
-	WaitingRole             // the trace says that it waits
+	WaitingRole             // the trace declares it as waiting
 	TracingRole             // tracing is on
 	roleCount
 )
 
-// roleNames are the roles as users write them.
-var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe", "immediate-send", "immediate-receive", "completion", "test", "message", "remote-memory",
-	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce", "reduce-scatter", "scan", "collective",
-	"immediate-collective", "communication", "fork", "worksharing", "task", "task-wait", "lock", "condition", "thread", "io", "launch", "device-sync", "kernel",
+// roleNames are the names of the roles, as users write them.
+var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe", "immediate-send", "immediate-receive",
+	"completion", "test", "message", "remote-memory",
+	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce",
+	"reduce-scatter", "scan", "collective",
+	"immediate-collective", "communication", "fork", "worksharing", "task", "task-wait", "lock", "condition", "thread",
+	"io", "launch", "device-sync", "kernel",
 	"transfer", "memory", "runtime", "user-overhead", "waiting", "tracing"}
 
-// String is the role's name.
+// String returns the role's name.
 func (r Role) String() string {
 	if r < roleCount {
 		return roleNames[r]
@@ -77,12 +80,11 @@ func RoleByName(name string) (Role, bool) {
 	return Role(max(i, 0)), i >= 0
 }
 
-// IsCollective reports whether all members of a group take part and the call waits, barriers
-// left out.
+// IsCollective reports whether all members of a group take part and the call waits. Barriers are
+// excluded.
 func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= CollectiveRole }
 
-// RoleOf is the role of a region, which has no [Definitions.Roles] of its own: what the user says
-// of it, what the trace says, or what its name does.
+// RoleOf returns the role of a region by its index, as [Definitions.RegionRole] does.
 func (d *Definitions) RoleOf(region uint32) Role {
 	if !d.Regions.Has(region) {
 		return UnknownRole
@@ -90,7 +92,8 @@ func (d *Definitions) RoleOf(region uint32) Role {
 	return d.RegionRole(d.Regions.At(region))
 }
 
-// RegionRole is the role of a region of the trace.
+// RegionRole returns the role of a region: what the user defines in [Definitions.Roles], else what
+// the trace defines, else what the name of the region implies.
 func (d *Definitions) RegionRole(r *Region) Role {
 	if d.Roles != nil {
 		if role := d.Roles(r); role != UnknownRole {
@@ -105,7 +108,7 @@ func (d *Definitions) RegionRole(r *Region) Role {
 	return namedRole(r)
 }
 
-// eventTypeRole is the role of an event type of PICL.
+// eventTypeRole returns the role of a PICL event type.
 func eventTypeRole(e int64) Role {
 	switch {
 	case e == -31, e == -52, e == -56, e == -61, e == -601:
@@ -126,60 +129,80 @@ func eventTypeRole(e int64) Role {
 	return UserRole
 }
 
-// prefixRole is the role of the calls of a library that begin with prefix.
+// prefixRole assigns a role to the library calls that begin with prefix.
 type prefixRole struct {
 	prefix string
 	role   Role
 }
 
-// mpiCalls are MPI's calls, without MPI_ and in lower case. The first prefix counts.
+// mpiCalls lists MPI's calls, without MPI_ and in lower case. The first matching prefix counts.
 var mpiCalls = []prefixRole{
-	{"barrier", BarrierRole}, {"allgather", AllGatherRole}, {"allreduce", AllReduceRole}, {"alltoall", AllToAllRole}, {"bcast", BroadcastRole},
-	{"exscan", ScanRole}, {"gather", GatherRole}, {"neighbor", CollectiveRole}, {"reduce_scatter", ReduceScatterRole}, {"reduce", ReduceRole},
+	{"barrier", BarrierRole}, {"allgather", AllGatherRole}, {"allreduce", AllReduceRole}, {"alltoall", AllToAllRole},
+	{"bcast", BroadcastRole},
+	{"exscan", ScanRole}, {"gather", GatherRole}, {"neighbor", CollectiveRole}, {"reduce_scatter", ReduceScatterRole},
+	{"reduce", ReduceRole},
 	{"scan", ScanRole}, {"scatter", ScatterRole},
-	{"ibarrier", ImmediateCollectiveRole}, {"iall", ImmediateCollectiveRole}, {"ibcast", ImmediateCollectiveRole}, {"iexscan", ImmediateCollectiveRole},
-	{"igather", ImmediateCollectiveRole}, {"ineighbor", ImmediateCollectiveRole}, {"ireduce", ImmediateCollectiveRole}, {"iscan", ImmediateCollectiveRole},
+	{"ibarrier", ImmediateCollectiveRole}, {"iall", ImmediateCollectiveRole}, {"ibcast", ImmediateCollectiveRole},
+	{"iexscan", ImmediateCollectiveRole},
+	{"igather", ImmediateCollectiveRole}, {"ineighbor", ImmediateCollectiveRole}, {"ireduce", ImmediateCollectiveRole},
+	{"iscan", ImmediateCollectiveRole},
 	{"iscatter", ImmediateCollectiveRole},
-	{"recv_init", ImmediateReceiveRole}, {"recv", ReceiveRole}, {"mrecv", ReceiveRole}, {"irecv", ImmediateReceiveRole}, {"imrecv", ImmediateReceiveRole},
-	{"wait", CompletionRole}, {"probe", ProbeRole}, {"mprobe", ProbeRole}, {"test", TestRole}, {"iprobe", TestRole}, {"improbe", TestRole},
-	{"send_init", ImmediateSendRole}, {"bsend_init", ImmediateSendRole}, {"ssend_init", ImmediateSendRole}, {"rsend_init", ImmediateSendRole}, {"start", ImmediateSendRole},
+	{"recv_init", ImmediateReceiveRole}, {"recv", ReceiveRole}, {"mrecv", ReceiveRole}, {"irecv", ImmediateReceiveRole},
+	{"imrecv", ImmediateReceiveRole},
+	{"wait", CompletionRole}, {"probe", ProbeRole}, {"mprobe", ProbeRole}, {"test", TestRole}, {"iprobe", TestRole},
+	{"improbe", TestRole},
+	{"send_init", ImmediateSendRole}, {"bsend_init", ImmediateSendRole}, {"ssend_init", ImmediateSendRole},
+	{"rsend_init", ImmediateSendRole}, {"start", ImmediateSendRole},
 	{"sendrecv", MessageRole}, {"send", SendRole}, {"bsend", SendRole}, {"ssend", SendRole}, {"rsend", SendRole},
-	{"isend", ImmediateSendRole}, {"ibsend", ImmediateSendRole}, {"issend", ImmediateSendRole}, {"irsend", ImmediateSendRole},
-	{"put", RemoteMemoryRole}, {"get_accumulate", RemoteMemoryRole}, {"accumulate", RemoteMemoryRole}, {"rput", RemoteMemoryRole}, {"rget", RemoteMemoryRole}, {"win_", RemoteMemoryRole},
+	{"isend", ImmediateSendRole}, {"ibsend", ImmediateSendRole}, {"issend", ImmediateSendRole},
+	{"irsend", ImmediateSendRole},
+	{"put", RemoteMemoryRole}, {"get_accumulate", RemoteMemoryRole}, {"accumulate", RemoteMemoryRole},
+	{"rput", RemoteMemoryRole}, {"rget", RemoteMemoryRole}, {"win_", RemoteMemoryRole},
 	{"file_", IORole},
 }
 
-// otherCalls are the calls of other libraries, in lower case. The first prefix counts.
+// otherCalls lists the calls of other libraries, in lower case. The first matching prefix counts.
 var otherCalls = []prefixRole{
-	{"shmem_barrier", BarrierRole}, {"shmem_sync", BarrierRole}, {"shmem_broadcast", BroadcastRole}, {"shmem_wait", CompletionRole}, {"shmem_quiet", CompletionRole},
+	{"shmem_barrier", BarrierRole}, {"shmem_sync", BarrierRole}, {"shmem_broadcast", BroadcastRole},
+	{"shmem_wait", CompletionRole}, {"shmem_quiet", CompletionRole},
 	{"shmem_put", RemoteMemoryRole}, {"shmem_get", RemoteMemoryRole}, {"shmem_", CommunicationRole},
 	{"pvm_send", SendRole}, {"pvm_recv", ReceiveRole}, {"pvm_", CommunicationRole},
-	{"!$omp implicit barrier", ImplicitBarrierRole}, {"!$omp barrier", BarrierRole}, {"!$omp taskwait", TaskWaitRole}, {"!$omp task", TaskRole},
-	{"!$omp parallel", ForkRole}, {"!$omp critical", LockRole}, {"!$omp atomic", LockRole}, {"!$omp ordered", LockRole}, {"!$omp", WorksharingRole},
+	{"!$omp implicit barrier", ImplicitBarrierRole}, {"!$omp barrier", BarrierRole}, {"!$omp taskwait", TaskWaitRole},
+	{"!$omp task", TaskRole},
+	{"!$omp parallel", ForkRole}, {"!$omp critical", LockRole}, {"!$omp atomic", LockRole}, {"!$omp ordered", LockRole},
+	{"!$omp", WorksharingRole},
 	{"omp_set_lock", LockRole}, {"omp_set_nest_lock", LockRole}, {"omp_", ThreadRole},
-	{"pthread_mutex", LockRole}, {"pthread_rwlock", LockRole}, {"pthread_spin", LockRole}, {"pthread_cond", ConditionRole}, {"pthread_barrier", BarrierRole}, {"pthread_", ThreadRole},
+	{"pthread_mutex", LockRole}, {"pthread_rwlock", LockRole}, {"pthread_spin", LockRole}, {"pthread_cond", ConditionRole},
+	{"pthread_barrier", BarrierRole}, {"pthread_", ThreadRole},
 	{"culaunch", LaunchRole}, {"cudalaunch", LaunchRole}, {"hiplaunch", LaunchRole}, {"hipmodulelaunch", LaunchRole},
-	{"cudadevicesync", DeviceSyncRole}, {"cudastreamsync", DeviceSyncRole}, {"cudaeventsync", DeviceSyncRole}, {"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
+	{"cudadevicesync", DeviceSyncRole}, {"cudastreamsync", DeviceSyncRole}, {"cudaeventsync", DeviceSyncRole},
+	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
 	{"hipdevicesync", DeviceSyncRole}, {"hipstreamsync", DeviceSyncRole}, {"hipeventsync", DeviceSyncRole},
 	{"cudamemcpy", TransferRole}, {"cumemcpy", TransferRole}, {"hipmemcpy", TransferRole},
 	{"cudamalloc", MemoryRole}, {"cudafree", MemoryRole}, {"hipmalloc", MemoryRole}, {"hipfree", MemoryRole},
 }
 
-// textRoles are the words that traces have for roles, in lower case.
+// textRoles maps the words that traces use for roles, in lower case, to roles.
 var textRoles = map[string]Role{
-	"function": UserRole, "loop": UserRole, "code": UserRole, "parallel": ForkRole, "sections": WorksharingRole, "section": WorksharingRole, "workshare": WorksharingRole,
-	"single": WorksharingRole, "single_sblock": WorksharingRole, "master": WorksharingRole, "critical": LockRole, "critical_sblock": LockRole, "atomic": LockRole,
-	"barrier": BarrierRole, "implicit_barrier": ImplicitBarrierRole, "ordered": LockRole, "ordered_sblock": LockRole, "task": TaskRole, "task_untied": TaskRole,
-	"task_create": TaskRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole, "coll_all2all": CollectiveRole,
-	"coll_other": CollectiveRole, "file_io": IORole, "file_io_metadata": IORole, "point2point": MessageRole, "rma": RemoteMemoryRole, "data_transfer": TransferRole,
-	"thread_create": ThreadRole, "thread_wait": ThreadRole, "allocate": MemoryRole, "deallocate": MemoryRole, "reallocate": MemoryRole,
+	"function": UserRole, "loop": UserRole, "code": UserRole, "parallel": ForkRole, "sections": WorksharingRole,
+	"section": WorksharingRole, "workshare": WorksharingRole,
+	"single": WorksharingRole, "single_sblock": WorksharingRole, "master": WorksharingRole, "critical": LockRole,
+	"critical_sblock": LockRole, "atomic": LockRole,
+	"barrier": BarrierRole, "implicit_barrier": ImplicitBarrierRole, "ordered": LockRole, "ordered_sblock": LockRole,
+	"task": TaskRole, "task_untied": TaskRole,
+	"task_create": TaskRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
+	"coll_all2all": CollectiveRole,
+	"coll_other":   CollectiveRole, "file_io": IORole, "file_io_metadata": IORole, "point2point": MessageRole,
+	"rma": RemoteMemoryRole, "data_transfer": TransferRole,
+	"thread_create": ThreadRole, "thread_wait": ThreadRole, "allocate": MemoryRole, "deallocate": MemoryRole,
+	"reallocate":    MemoryRole,
 	"kernel_launch": LaunchRole, "kernel": KernelRole, "idle": WaitingRole, "wait": WaitingRole,
 }
 
-// libraries are what the groups and roles of regions of libraries for communication begin with.
+// libraries lists the prefixes by which groups and roles of communication libraries are recognised.
 var libraries = []string{"mpi", "shmem", "pvm", "communication"}
 
-// namedRole is the role that the words of a region tell.
+// namedRole returns the role that the name, group and role texts of a region imply.
 func namedRole(r *Region) Role {
 	group, text := strings.ToLower(r.Group), strings.ToLower(r.Role)
 	if group == "idle" || group == "wait" || text == "idle" || text == "wait" {
@@ -206,7 +229,7 @@ func namedRole(r *Region) Role {
 		return role
 	}
 	role := textRoles[text]
-	if (role == UnknownRole || role == UserRole) && library(group) || library(text) {
+	if (role == UnknownRole || role == UserRole) && isLibrary(group) || isLibrary(text) {
 		return CommunicationRole
 	}
 	return role
@@ -221,15 +244,15 @@ func beginning(s string, list []prefixRole) Role {
 	return UnknownRole
 }
 
-// library reports whether a group or role is that of a library for communication.
-func library(s string) bool {
+// isLibrary reports whether a group or role text is that of a communication library.
+func isLibrary(s string) bool {
 	return slices.ContainsFunc(libraries, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
-// Paradigm says what a region is a call or construct of.
+// Paradigm is the programming model or library to which a region belongs.
 type Paradigm string
 
-// The paradigms that names tell. Groups of regions may say others.
+// The paradigms that names imply. Groups of regions may define others.
 const (
 	MPI            Paradigm = "mpi"
 	SHMEM          Paradigm = "shmem"
@@ -246,18 +269,19 @@ func (p Paradigm) PassesMessages() bool {
 	return p == MPI || p == SHMEM || p == PVM || p == MessagePassing
 }
 
-// paradigms are the beginnings of names and groups that tell a paradigm.
+// paradigms maps prefixes of names and groups to paradigms.
 var paradigms = []struct {
 	prefix   string
 	paradigm Paradigm
-	group    bool // groups and roles that begin so tell it, too
+	group    bool // the prefix also applies to groups and roles
 }{
 	{"mpi_", MPI, false}, {"pmpi_", MPI, false}, {"shmem_", SHMEM, false}, {"pvm_", PVM, false},
 	{"mpi", MPI, true}, {"shmem", SHMEM, true}, {"pvm", PVM, true}, {"communication", MessagePassing, true},
-	{"!$omp", OpenMP, false}, {"omp_", OpenMP, false}, {"pthread_", Pthread, false}, {"cuda", CUDA, false}, {"hip", HIP, false},
+	{"!$omp", OpenMP, false}, {"omp_", OpenMP, false}, {"pthread_", Pthread, false}, {"cuda", CUDA, false},
+	{"hip", HIP, false},
 }
 
-// RegionParadigm is the paradigm of a region, "" if nothing tells it.
+// RegionParadigm returns the paradigm of a region, or "" if it is unknown.
 func (d *Definitions) RegionParadigm(r *Region) Paradigm {
 	if d.Conventions.EventTypes {
 		switch d.RegionRole(r) {

@@ -2,7 +2,7 @@ package trace
 
 import "testing"
 
-// TestRoles holds what regions do against what the standards of their libraries say.
+// TestRoles checks the roles of regions against the standards of their libraries.
 func TestRoles(t *testing.T) {
 	for _, test := range []struct {
 		region   Region
@@ -56,7 +56,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestOwnRoles: what a user says of a region counts before all else.
+// TestOwnRoles checks that the role that a user defines takes precedence.
 func TestOwnRoles(t *testing.T) {
 	d := &Definitions{Roles: func(r *Region) Role {
 		if r.Name == "MPI_Send" {
@@ -73,7 +73,7 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// TestEventTypes: PICL's event types are the ids of regions.
+// TestEventTypes checks that ids of regions are PICL's event types.
 func TestEventTypes(t *testing.T) {
 	d := &Definitions{Conventions: Conventions{EventTypes: true}}
 	for id, want := range map[string]Role{"-31": WaitingRole, "-402": BarrierRole, "-760": CollectiveRole, "-901": TracingRole, "-1": TracingRole, "-950": RuntimeRole, "-21": CommunicationRole, "5": UserRole} {
@@ -83,7 +83,7 @@ func TestEventTypes(t *testing.T) {
 	}
 }
 
-// TestRoleNames: every role has a name of its own that finds it.
+// TestRoleNames checks that every role has a unique name and is found by it.
 func TestRoleNames(t *testing.T) {
 	for r := range roleCount {
 		if found, ok := RoleByName(r.String()); !ok || found != r {

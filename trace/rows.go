@@ -6,39 +6,39 @@ import (
 	"sync/atomic"
 )
 
-// Rows says which regions of a trace are one to people: those with the same name, file and line, which some recorders
-// define anew in each process. They are one row, which is known by the first of them. Regions without a name are rows
-// of their own. Rows may be used while definitions are added, and by several goroutines. A nil Rows has a row for each
-// region.
+// Rows maps regions to rows: regions with the same name, file and line form one row, since some
+// recorders define a region anew in each process. The first region of a row represents it. Regions
+// without a name are rows of their own. Rows may be used while definitions are added, and by
+// several goroutines. A nil Rows has one row per region.
 type Rows struct {
 	defs    *Definitions
 	mu      sync.Mutex
 	first   map[place]uint32
-	of      atomic.Pointer[[]uint32] // the row of each region
+	rowOf   atomic.Pointer[[]uint32] // the row of each region
 	several atomic.Bool              // whether any row has several regions
 }
 
-// place is what the regions of a row have in common.
+// place is the key of a row: what its regions have in common.
 type place struct {
 	name, file string
 	line       int64
 }
 
-// NewRows gives the rows of a trace's regions.
+// NewRows returns the rows of a trace's regions.
 func NewRows(d *Definitions) *Rows {
 	r := &Rows{defs: d, first: map[place]uint32{}}
-	r.of.Store(new([]uint32))
+	r.rowOf.Store(new([]uint32))
 	return r
 }
 
-// table is the row of each region that is defined.
+// table returns the row of each defined region.
 func (r *Rows) table() []uint32 {
-	if l := *r.of.Load(); len(l) == r.defs.Regions.Len() {
+	if l := *r.rowOf.Load(); len(l) == r.defs.Regions.Len() {
 		return l
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := *r.of.Load()
+	l := *r.rowOf.Load()
 	for n := r.defs.Regions.Len(); len(l) < n; {
 		i := uint32(len(l))
 		x := r.defs.Regions.At(i)
@@ -54,11 +54,11 @@ func (r *Rows) table() []uint32 {
 		}
 		l = append(l, row)
 	}
-	r.of.Store(&l)
+	r.rowOf.Store(&l)
 	return l
 }
 
-// Of is the row of a region. What is not defined is a row of its own.
+// Of returns the row of a region. An undefined region is a row of its own.
 func (r *Rows) Of(region uint32) uint32 {
 	if r == nil {
 		return region
@@ -69,8 +69,8 @@ func (r *Rows) Of(region uint32) uint32 {
 	return region
 }
 
-// Map gives the rows of some regions, in the place of *buf, which it may make longer, or the regions themselves where
-// each is a row.
+// Map returns the rows of some regions. It stores them in *buf, which it may grow, or returns the
+// regions themselves where each region is a row.
 func (r *Rows) Map(buf *[]uint32, regions []uint32) []uint32 {
 	if r == nil {
 		return regions
@@ -89,7 +89,7 @@ func (r *Rows) Map(buf *[]uint32, regions []uint32) []uint32 {
 	return rows
 }
 
-// Regions are the regions of each row that has several, in the order of the definitions.
+// Regions returns the regions of each row that has several, in the order of the definitions.
 func (r *Rows) Regions() map[uint32][]uint32 {
 	if r == nil {
 		return nil
@@ -110,7 +110,7 @@ func (r *Rows) Regions() map[uint32][]uint32 {
 	return all
 }
 
-// IDs are the ids of the regions of each row that has several.
+// IDs returns the ids of the regions of each row that has several.
 func (r *Rows) IDs() map[uint32][]string {
 	ids := map[uint32][]string{}
 	for row, list := range r.Regions() {

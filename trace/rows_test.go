@@ -14,13 +14,14 @@ func TestRows(t *testing.T) {
 	var buf []uint32
 	add("a", "f", "", 0)
 	add("b", "g", "x.c", 1)
-	if got := r.Map(&buf, []uint32{0, 1, NoRef}); !reflect.DeepEqual(got, []uint32{0, 1, NoRef}) || buf != nil || r.Regions() != nil {
+	if got := r.Map(&buf, []uint32{0, 1, NoRef}); !reflect.DeepEqual(got, []uint32{0, 1, NoRef}) || buf != nil ||
+		r.Regions() != nil {
 		t.Errorf("each its own: found %v, %v", got, r.Regions())
 	}
-	add("c", "f", "", 0)    // is f
-	add("d", "g", "x.c", 2) // is elsewhere
-	add("e", "g", "x.c", 1) // is g
-	add("f", "", "", 0)     // have no name
+	add("c", "f", "", 0)    // same row as b
+	add("d", "g", "x.c", 2) // another file or line
+	add("e", "g", "x.c", 1) // same row as c
+	add("f", "", "", 0)     // no name
 	add("g", "", "", 0)
 	add("h", "f", "", 0)
 	in := []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, NoRef}

@@ -2,42 +2,42 @@ package trace
 
 import "math"
 
-// Selection says which events are wanted; [Everything] wants all, [Events] all but links.
+// Selection selects events of a trace. [Everything] selects all, [Events] all but links.
 type Selection struct {
 	From, To int64 // ticks, [From, To)
-	// Stacks asks for what tells which regions are open at From, too: the events before From,
-	// or, of each location, enters of the regions that are open at some time not after From, at
-	// the times when they were entered, and the events behind that time.
+	// Stacks also requests the events that determine which regions are open at From. These are the
+	// events before From, or, for each location, enters of the regions that are open at some time not
+	// after From, with their original times, and the events after that time.
 	Stacks bool
 	// Enough, if it is not 0, is a time from which on one event ([Kind.IsEvent]) of each location
-	// suffices: which of the others come is not said. It serves those who ask whether a location
-	// goes on.
+	// suffices. Which of the others are delivered is unspecified. It serves callers that need to know
+	// only whether a location has later events.
 	Enough int64
 	// Few says that whoever asks mostly stops after the first events, in the order of time.
 	Few bool
 	// NoStates says that states ([Kind.IsState]) need not come. A format that keeps them apart
 	// does not read them.
 	NoStates bool
-	// NoEvents asks for links alone.
+	// NoEvents selects links only.
 	NoEvents bool
-	// Locations, Kinds and Regions are asked for each candidate; nil means all.
-	// They must be safe for concurrent use.
+	// Location and Kind are called for each candidate; nil selects all. The functions must be safe for
+	// concurrent use.
 	Location func(loc uint32) bool
 	Kind     func(k Kind) bool
-	// Region is asked for events whose Ref is a region; events of other kinds
-	// are not wanted when it is set.
+	// Region is called for events whose Ref is a region, and must be safe for concurrent use. If it is
+	// set, events of other kinds are not selected.
 	Region func(ref uint32) bool
-	// Links are the links that are wanted.
+	// Links selects links.
 	Links LinkSelection
 }
 
-// LinkSelection says which links are wanted.
+// LinkSelection selects links.
 type LinkSelection uint8
 
 // The selections of links.
 const (
 	NoLinks       LinkSelection = iota
-	SelectedLinks               // those of which either end is in the times and at the locations that are wanted
+	SelectedLinks               // links of which either end is at a selected time and location
 	AllLinks
 )
 
@@ -49,15 +49,16 @@ func Everything() Selection {
 // Events selects all events and no links.
 func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt64} }
 
-// Following selects, for the locations of s, what tells which regions are open in its window and
-// how they go on: stacks, and all events from there to the end of the trace.
+// Following returns a selection, for the locations of s, of all that determines which regions are
+// open in the window of s and how they continue: stacks, and all events from there to the end of
+// the trace.
 func (s *Selection) Following() Selection {
 	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Location: s.Location}
 }
 
-// Surrounding selects, for the locations of s, what tells which regions are open in its window and
-// whether they go on behind it: stacks, the events of the window, and of each location that has
-// more at least one event behind it. States need not come.
+// Surrounding returns a selection, for the locations of s, of all that determines which regions are
+// open in the window of s and whether they continue after it: stacks, the events of the window, and
+// at least one event after the window of each location that has one. States are not needed.
 func (s *Selection) Surrounding() Selection {
 	x := s.Following()
 	x.NoStates = true
@@ -67,8 +68,8 @@ func (s *Selection) Surrounding() Selection {
 	return x
 }
 
-// Suffices reports whether the last rows of b, which are in the order of time, hold an event that
-// makes the later ones of its location unnecessary.
+// Suffices reports whether the rows of b, which must be in time order, contain an event that makes
+// later events of its location unnecessary (see Enough).
 func (s *Selection) Suffices(b *Batch) bool {
 	if s.Enough == 0 {
 		return false
@@ -81,12 +82,13 @@ func (s *Selection) Suffices(b *Batch) bool {
 	return false
 }
 
-// All reports whether every event is wanted.
+// All reports whether every event is selected.
 func (s *Selection) All() bool {
-	return s.From == math.MinInt64 && s.To == math.MaxInt64 && s.Location == nil && s.Kind == nil && s.Region == nil && !s.NoEvents
+	return s.From == math.MinInt64 && s.To == math.MaxInt64 && s.Location == nil && s.Kind == nil && s.Region == nil &&
+		!s.NoEvents
 }
 
-// Wants reports whether an event is wanted.
+// Wants reports whether an event is selected.
 func (s *Selection) Wants(d *Definitions, loc uint32, t int64, k Kind, ref uint32) bool {
 	if s.NoEvents || t < s.From && !s.Stacks || t >= s.To && s.To != math.MaxInt64 {
 		return false

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Of ranges of samples and of programs' arguments there may be any number; all other operands are one each.
+// TestVariadic checks that only ranges of samples and arguments of programs repeat their last
+// operand.
 func TestVariadic(t *testing.T) {
 	var got []string
 	for k := range kindCount {
@@ -20,10 +21,12 @@ func TestVariadic(t *testing.T) {
 	}
 }
 
-// Sums of times stay in their range, and windows are compared by their times.
+// TestAdd checks that sums of times saturate, and that windows are compared by their times.
 func TestAdd(t *testing.T) {
-	for _, x := range [][3]int64{{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {-5, 7, 2}, {0, 0, 0}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, 0, math.MaxInt64},
-		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MinInt64, math.MinInt64}, {math.MaxInt64, math.MinInt64, -1}} {
+	for _, x := range [][3]int64{{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {-5, 7, 2}, {0, 0, 0},
+		{math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, 0, math.MaxInt64},
+		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MinInt64, math.MinInt64},
+		{math.MaxInt64, math.MinInt64, -1}} {
 		if got := Add(x[0], x[1]); got != x[2] {
 			t.Errorf("%d + %d: found %d, expected %d", x[0], x[1], got, x[2])
 		}
@@ -34,7 +37,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// Who asks for links alone wants no event, whatever its time.
+// TestWants checks selections, among them that one of links only selects no event.
 func TestWants(t *testing.T) {
 	d := &Definitions{}
 	g := d.Regions.Add(Region{})
@@ -46,7 +49,8 @@ func TestWants(t *testing.T) {
 		sel  Selection
 		time int64
 		want bool
-	}{{"all", Everything(), math.MaxInt64, true}, {"links alone", none, 0, false}, {"before", window, 4, false}, {"first", window, 5, true}, {"last", window, 9, true},
+	}{{"all", Everything(), math.MaxInt64, true}, {"links alone", none, 0, false}, {"before", window, 4, false},
+		{"first", window, 5, true}, {"last", window, 9, true},
 		{"behind", window, 10, false}, {"stacks before", stacks, 4, true}, {"stacks behind", stacks, 10, false}} {
 		if got := x.sel.Wants(d, 0, x.time, Enter, g); got != x.want {
 			t.Errorf("%s: found %t, expected %t", x.name, got, x.want)
@@ -54,7 +58,7 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// What a defect says has the parts that there are.
+// TestMessage checks that a defect's message has the parts that are set.
 func TestMessage(t *testing.T) {
 	for want, d := range map[string]Defect{
 		"":                       {},
@@ -70,8 +74,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// Rows reach to the latest end; the last one can be taken back with all that is its own; and the rest of a
-// batch keeps its columns.
+// TestRowsOfBatch checks the latest end of rows, DropLast, and the columns of a tail.
 func TestRowsOfBatch(t *testing.T) {
 	b := &Batch{}
 	b.Reset(3)
@@ -105,25 +108,30 @@ func TestRowsOfBatch(t *testing.T) {
 	}
 }
 
-// A product of 128 bits that is too much for the quotient is told from one that is not.
+// TestMulDiv checks that a 128-bit product whose quotient overflows is detected.
 func TestMulDiv(t *testing.T) {
 	for _, x := range []struct {
 		t, m, d, want int64
 		exact, ok     bool
-	}{{1 << 62, 4, 1, 0, false, false}, {1 << 62, 4, 2, 0, false, false}, {1 << 62, 4, 4, 1 << 62, true, true}, {-1 << 62, 4, 4, -1 << 62, true, true},
-		{5, 1, 2, 2, false, true}, {7, 1, 2, 4, false, true}, {-5, 1, 2, -2, false, true}, {-7, 1, 2, -4, false, true}, {5, 2, 3, 3, false, true}, {4, 1, 3, 1, false, true}} {
+	}{{1 << 62, 4, 1, 0, false, false}, {1 << 62, 4, 2, 0, false, false}, {1 << 62, 4, 4, 1 << 62, true, true},
+		{-1 << 62, 4, 4, -1 << 62, true, true},
+		{5, 1, 2, 2, false, true}, {7, 1, 2, 4, false, true}, {-5, 1, 2, -2, false, true}, {-7, 1, 2, -4, false, true},
+		{5, 2, 3, 3, false, true}, {4, 1, 3, 1, false, true}} {
 		if got, exact, ok := mulDiv(x.t, x.m, x.d); ok != x.ok || ok && (got != x.want || exact != x.exact) {
-			t.Errorf("%d × %d / %d: found %d, %t, %t, expected %d, %t, %t", x.t, x.m, x.d, got, exact, ok, x.want, x.exact, x.ok)
+			t.Errorf("%d × %d / %d: found %d, %t, %t, expected %d, %t, %t",
+				x.t, x.m, x.d, got, exact, ok, x.want, x.exact, x.ok)
 		}
 	}
 }
 
-// Decimals are floats as near as can be, and are written with as many digits as are wanted.
+// TestDecimalFloats checks that decimals convert to the nearest float and are written with at least
+// the requested digits.
 func TestDecimalFloats(t *testing.T) {
 	for _, x := range []struct {
 		d    Decimal
 		want float64
-	}{{Decimal{3, 0}, 3}, {Decimal{-5, -2}, -500}, {Decimal{1, 22}, 1e-22}, {Decimal{1, 23}, 1e-23}, {Decimal{1, 60}, 1e-60}, {Decimal{1<<53 + 1, 0}, 1 << 53}, {Decimal{math.MaxInt64, 18}, 9.223372036854775807}} {
+	}{{Decimal{3, 0}, 3}, {Decimal{-5, -2}, -500}, {Decimal{1, 22}, 1e-22}, {Decimal{1, 23}, 1e-23},
+		{Decimal{1, 60}, 1e-60}, {Decimal{1<<53 + 1, 0}, 1 << 53}, {Decimal{math.MaxInt64, 18}, 9.223372036854775807}} {
 		if got := x.d.Float(); got != x.want {
 			t.Errorf("%+v: found %g, expected %g", x.d, got, x.want)
 		}
@@ -132,22 +140,25 @@ func TestDecimalFloats(t *testing.T) {
 		d     Decimal
 		least int
 		want  string
-	}{{Decimal{7, 0}, 0, "7"}, {Decimal{7, 0}, 1, "7.0"}, {Decimal{7, 0}, 2, "7.00"}, {Decimal{70, 1}, 0, "7"}, {Decimal{70, 1}, 1, "7.0"}, {Decimal{125, 2}, 1, "1.25"}, {Decimal{7, -1}, 1, "70.0"}} {
+	}{{Decimal{7, 0}, 0, "7"}, {Decimal{7, 0}, 1, "7.0"}, {Decimal{7, 0}, 2, "7.00"}, {Decimal{70, 1}, 0, "7"},
+		{Decimal{70, 1}, 1, "7.0"}, {Decimal{125, 2}, 1, "1.25"}, {Decimal{7, -1}, 1, "70.0"}} {
 		if got := string(x.d.AppendLeast(nil, x.least)); got != x.want {
 			t.Errorf("%+v with %d digits: found %s, expected %s", x.d, x.least, got, x.want)
 		}
 	}
-	for text, want := range map[string]Decimal{"9223372036854775807": {math.MaxInt64, 0}, "0.9223372036854775807": {math.MaxInt64, 19}} {
+	for text, want := range map[string]Decimal{"9223372036854775807": {math.MaxInt64, 0},
+		"0.9223372036854775807": {math.MaxInt64, 19}} {
 		if d, n, exact := ParseDecimal([]byte(text)); d != want || n != len(text) || !exact {
 			t.Errorf("%s: found %+v, %d bytes, exact %t, expected %+v", text, d, n, exact, want)
 		}
 	}
 }
 
-// Lengths have a unit, or are ticks; half a tick is rounded up.
+// TestParseDuration checks lengths with units and in ticks; half a tick is rounded up.
 func TestParseDuration(t *testing.T) {
 	c := Seconds(1000)
-	for text, want := range map[string]int64{"12": 12, "1.5s": 1500, "2.5ms": 3, "2.4ms": 2, "1min": 60_000, "500us": 1, "499us": 0} {
+	for text, want := range map[string]int64{"12": 12, "1.5s": 1500, "2.5ms": 3, "2.4ms": 2, "1min": 60_000, "500us": 1,
+		"499us": 0} {
 		if got, err := c.ParseDuration(text); err != nil || got != want {
 			t.Errorf("%s: found %d, %v, expected %d", text, got, err, want)
 		}

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// Ticks is a sum of durations in ticks. It has 128 bits: one location's time fits in 64, but
-// not that of many, nor of what is open several times at once.
+// Ticks is a sum of durations in ticks. It has 128 bits: the time of one location fits in 64, but
+// sums over many locations or over nested visits may not.
 type Ticks struct {
 	high int64
 	low  uint64
 }
 
-// TicksOf is a sum of n ticks.
+// TicksOf returns n ticks as a Ticks.
 func TicksOf(n int64) Ticks { return Ticks{n >> 63, uint64(n)} }
 
 // Add adds n ticks.
@@ -25,22 +25,22 @@ func (t *Ticks) Add(n int64) {
 	t.high, t.low = t.high+n>>63+int64(carry), low
 }
 
-// Plus is t + o.
+// Plus returns t + o.
 func (t Ticks) Plus(o Ticks) Ticks {
 	low, carry := bits.Add64(t.low, o.low, 0)
 	return Ticks{t.high + o.high + int64(carry), low}
 }
 
-// Minus is t - o.
+// Minus returns t - o.
 func (t Ticks) Minus(o Ticks) Ticks {
 	low, borrow := bits.Sub64(t.low, o.low, 0)
 	return Ticks{t.high - o.high - int64(borrow), low}
 }
 
-// Times is n × t.
+// Times returns n × t.
 func (t Ticks) Times(n int64) Ticks { return ticks(new(big.Int).Mul(t.Big(), big.NewInt(n))) }
 
-// Over is the sum divided by n, rounded towards 0.
+// Over returns the sum divided by n, rounded towards 0.
 func (t Ticks) Over(n int64) Ticks {
 	if t.fits() {
 		return TicksOf(int64(t.low) / n)
@@ -48,7 +48,7 @@ func (t Ticks) Over(n int64) Ticks {
 	return ticks(new(big.Int).Quo(t.Big(), big.NewInt(n)))
 }
 
-// ticks is the sum n, of which it has the lowest 128 bits.
+// ticks returns the lowest 128 bits of n.
 func ticks(n *big.Int) Ticks {
 	low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64))
 	return Ticks{new(big.Int).Rsh(n, 64).Int64(), low.Uint64()}
@@ -62,7 +62,7 @@ func (t Ticks) Cmp(o Ticks) int {
 // fits reports whether a sum is an int64.
 func (t Ticks) fits() bool { return t.high == int64(t.low)>>63 }
 
-// Int64 is the sum; what does not fit stays at the greatest, or least.
+// Int64 returns the sum, clamped to the range of int64.
 func (t Ticks) Int64() int64 {
 	switch {
 	case t.fits():
@@ -73,7 +73,7 @@ func (t Ticks) Int64() int64 {
 	return math.MaxInt64
 }
 
-// Float is the sum, for display and statistics only.
+// Float returns the sum, for display and statistics only.
 func (t Ticks) Float() float64 {
 	if t.fits() {
 		return float64(int64(t.low))
@@ -81,13 +81,13 @@ func (t Ticks) Float() float64 {
 	return float64(t.high)*(1<<64) + float64(t.low)
 }
 
-// Big is the sum as a number of any length.
+// Big returns the sum as a number of any length.
 func (t Ticks) Big() *big.Int {
 	n := new(big.Int).Lsh(big.NewInt(t.high), 64)
 	return n.Add(n, new(big.Int).SetUint64(t.low))
 }
 
-// Format is the sum as package fmt writes integers.
+// Format implements [fmt.Formatter] and formats as an integer.
 func (t Ticks) Format(s fmt.State, verb rune) {
 	if t.fits() {
 		fmt.Fprintf(s, fmt.FormatString(s, verb), int64(t.low))
@@ -96,7 +96,7 @@ func (t Ticks) Format(s fmt.State, verb rune) {
 	t.Big().Format(s, verb)
 }
 
-// String is the sum as a decimal number.
+// String returns the sum as a decimal number.
 func (t Ticks) String() string { return string(t.Append(nil)) }
 
 // Append appends the sum as a decimal number.
@@ -107,10 +107,10 @@ func (t Ticks) Append(b []byte) []byte {
 	return t.Big().Append(b, 10)
 }
 
-// MarshalJSON is the sum as a decimal number in full.
+// MarshalJSON returns the sum as a decimal number in full.
 func (t Ticks) MarshalJSON() ([]byte, error) { return t.Append(nil), nil }
 
-// UnmarshalJSON reads such a number.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (t *Ticks) UnmarshalJSON(b []byte) error {
 	n, ok := new(big.Int).SetString(string(b), 10)
 	if !ok || n.BitLen() > 127 {

@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// Sums of 128 bits are those of integers of any length, in all that they say of themselves.
+// TestTicks compares sums of 128 bits, and all their methods, with integers of arbitrary length.
 func TestTicks(t *testing.T) {
-	list := []int64{0, 1, -1, 5, math.MaxInt64, math.MinInt64, math.MaxInt64, math.MaxInt64, 4e18, -4e18, math.MinInt64, math.MinInt64, math.MinInt64}
+	list := []int64{0, 1, -1, 5, math.MaxInt64, math.MinInt64, math.MaxInt64, math.MaxInt64, 4e18, -4e18, math.MinInt64,
+		math.MinInt64, math.MinInt64}
 	var sum Ticks
 	want := new(big.Int)
 	for _, n := range list {
@@ -20,7 +21,8 @@ func TestTicks(t *testing.T) {
 		if sum != before.Plus(TicksOf(n)) || before != sum.Minus(TicksOf(n)) || sum.Cmp(before) != TicksOf(n).Cmp(Ticks{}) {
 			t.Errorf("%s + %d: Plus, Minus or Cmp differ from Add", before, n)
 		}
-		if got := fmt.Sprint(sum, sum.Float() == float64FromBig(want)); sum.Big().Cmp(want) != 0 || got != want.String()+" true" || fmt.Sprintf("%5d", sum) != fmt.Sprintf("%5d", want) {
+		if got := fmt.Sprint(sum, sum.Float() == float64FromBig(want)); sum.Big().Cmp(want) != 0 ||
+			got != want.String()+" true" || fmt.Sprintf("%5d", sum) != fmt.Sprintf("%5d", want) {
 			t.Errorf("found %s, expected %s", got, want)
 		}
 		b, err := json.Marshal(sum)
@@ -32,14 +34,15 @@ func TestTicks(t *testing.T) {
 			t.Errorf("found %s in JSON, and %s of it (%v), expected %s", b, back, err, want)
 		}
 	}
-	if TicksOf(math.MaxInt64).Plus(TicksOf(1)).Int64() != math.MaxInt64 || TicksOf(math.MinInt64).Minus(TicksOf(1)).Int64() != math.MinInt64 || TicksOf(-3).Int64() != -3 {
+	if TicksOf(math.MaxInt64).Plus(TicksOf(1)).Int64() != math.MaxInt64 ||
+		TicksOf(math.MinInt64).Minus(TicksOf(1)).Int64() != math.MinInt64 || TicksOf(-3).Int64() != -3 {
 		t.Error("what does not fit int64 is not at its end")
 	}
 }
 
 func float64FromBig(n *big.Int) float64 { f, _ := new(big.Float).SetInt(n).Float64(); return f }
 
-// Sums that do not fit 64 bits have a text as those have that do.
+// TestClockOfTicks checks that sums beyond 64 bits are formatted as smaller ones are.
 func TestClockOfTicks(t *testing.T) {
 	sum := TicksOf(4e18).Plus(TicksOf(4e18)).Plus(TicksOf(4e18))
 	ns, third := Seconds(1e9), Seconds(3)

@@ -53,9 +53,10 @@ const (
 
 var typeNames = [typeCount]string{"none", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
 	"float32", "float64", "string", "attribute", "location", "region", "group", "metric", "communicator", "parameter",
-	"window", "source", "calling-context", "interrupt-generator", "file", "handle", "location-group", "char", "bytes", "bool"}
+	"window", "source", "calling-context", "interrupt-generator", "file", "handle", "location-group", "char", "bytes",
+	"bool"}
 
-// String is the type's name in JSON, documents and attribute suffixes.
+// String returns the type's name in JSON, documents and attribute suffixes.
 func (t Type) String() string {
 	if t < typeCount {
 		return typeNames[t]
@@ -63,7 +64,7 @@ func (t Type) String() string {
 	return "type-" + strconv.Itoa(int(t))
 }
 
-// ParseType is the inverse of [Type.String].
+// ParseType returns the inverse of [Type.String].
 func ParseType(s string) (Type, bool) {
 	i := slices.Index(typeNames[:], s)
 	return Type(max(i, 0)), i >= 0
@@ -82,11 +83,11 @@ type Value struct {
 	Type Type
 }
 
-// StringValue makes a text value.
+// StringValue returns a text value.
 func StringValue(s string) Value { return Value{Str: s, Type: String} }
 
-// Text is s as UTF-8: what is not UTF-8 is taken as Latin-1. Decoders use it
-// for the names of definitions; attribute values keep their bytes.
+// Text returns s as UTF-8. Bytes that are not valid UTF-8 are read as Latin-1. Decoders use it for
+// the names of definitions; attribute values keep their bytes.
 func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -103,16 +104,16 @@ func Text(s string) string {
 	return string(b)
 }
 
-// IntValue makes an Int64 value.
+// IntValue returns an Int64 value.
 func IntValue(n int64) Value { return Value{Num: uint64(n), Type: Int64} }
 
-// FloatValue makes a Float64 value.
+// FloatValue returns a Float64 value.
 func FloatValue(f float64) Value { return Value{Num: math.Float64bits(f), Type: Float64} }
 
-// Int is the value as a signed integer, for integer types and references.
+// Int returns the value as a signed integer, for integer types and references.
 func (v Value) Int() int64 { return int64(v.Num) }
 
-// Float is the value as a double, for all number types.
+// Float returns the value as a double, for all number types.
 func (v Value) Float() float64 {
 	switch v.Type {
 	case Float32:
@@ -125,8 +126,8 @@ func (v Value) Float() float64 {
 	return float64(int64(v.Num))
 }
 
-// Any is the value for JSON: numbers as numbers (doubles that JSON cannot hold
-// as text), Bytes in hex, references as their index.
+// Any returns the value for JSON: numbers as numbers, NaN and infinities as texts, Bytes in hex,
+// and references as their index.
 func (v Value) Any() any {
 	switch v.Type {
 	case None:
@@ -149,8 +150,8 @@ func (v Value) Any() any {
 	return v.Num
 }
 
-// Append writes the value as text: numbers in decimal, floats with the fewest
-// digits that read back to the same value, Bytes in hex.
+// Append appends the value as text: numbers in decimal, floats with the fewest digits that read
+// back to the same value, Bytes in hex.
 func (v Value) Append(b []byte) []byte {
 	switch v.Type {
 	case None:
@@ -171,7 +172,7 @@ func (v Value) Append(b []byte) []byte {
 	return digits.AppendUint(b, v.Num)
 }
 
-// String is the text of [Value.Append].
+// String returns the text of [Value.Append].
 func (v Value) String() string {
 	if v.Type == String {
 		return v.Str
@@ -179,7 +180,7 @@ func (v Value) String() string {
 	return string(v.Append(nil))
 }
 
-// ParseValue reads the text of [Value.Append] back.
+// ParseValue parses the output of [Value.Append].
 func ParseValue(t Type, s string) (Value, error) {
 	v := Value{Type: t}
 	var err error
@@ -218,16 +219,14 @@ func ParseValue(t Type, s string) (Value, error) {
 	return v, nil
 }
 
-// jsonValue is a value in JSON: its text, or for texts that are not UTF-8 their
-// bytes in hex.
+// jsonValue is the JSON form of a value: its text, or in hex the bytes of a text that is not UTF-8.
 type jsonValue struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
 	Hex  string `json:"hex,omitempty"`
 }
 
-// MarshalJSON writes type and text, from which UnmarshalJSON makes exactly the
-// same value.
+// MarshalJSON writes type and text, from which UnmarshalJSON restores exactly the same value.
 func (v Value) MarshalJSON() ([]byte, error) {
 	j := jsonValue{Type: v.Type.String(), Text: v.String()}
 	if !utf8.ValidString(j.Text) {
@@ -236,7 +235,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	var j jsonValue
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -267,8 +266,8 @@ type Attr struct {
 	Value Value
 }
 
-// Real is a number for JSON, which has no infinities: they, and what is no
-// number, become the texts "+Inf", "-Inf" and "NaN".
+// Real is a number for JSON. Infinities and NaN, which JSON lacks, become the texts "+Inf", "-Inf"
+// and "NaN".
 type Real float64
 
 // MarshalJSON writes the number, or the text.

@@ -2,14 +2,14 @@ package trace
 
 import "math"
 
-// Window is the times from From to before To, in ticks. math.MinInt64 and math.MaxInt64 leave a
-// side open. A nil Window is all of a trace.
+// Window is the range of times [From, To) in ticks. math.MinInt64 and math.MaxInt64 leave a side
+// open. A nil Window is the whole trace.
 type Window struct{ From, To int64 }
 
 // Has reports whether a time is in the window.
 func (w *Window) Has(t int64) bool { return w == nil || w.From <= t && t < w.To }
 
-// Clip moves a time that is outside of the window to its nearer border.
+// Clip moves a time outside of the window to the nearer border.
 func (w *Window) Clip(t int64) int64 {
 	if w == nil {
 		return t
@@ -17,12 +17,12 @@ func (w *Window) Clip(t int64) int64 {
 	return min(max(t, w.From), w.To)
 }
 
-// Same reports whether two windows are the same times.
+// Same reports whether two windows are equal.
 func (w *Window) Same(o *Window) bool {
 	return (w == nil) == (o == nil) && (w == nil || *w == *o)
 }
 
-// Add is the time, or the length, a + b; where that is beyond int64 it is the nearer end of the range.
+// Add returns the time or length a + b, clamped to the range of int64.
 func Add(a, b int64) int64 {
 	c := a + b
 	switch {

@@ -10,19 +10,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// RuleTest is a text that breaks one rule of its format. It is an alias so that
-// tables can leave the names of the fields out.
+// RuleTest is a text that breaks one rule of its format. It is an alias so that tables can omit the
+// names of the fields.
 type RuleTest = struct {
 	Rule   string
 	Text   string
 	Line   int64 // of the defect; 0 for the file as a whole
-	Events int   // that can be read all the same
+	Events int   // number of events that can still be read
 }
 
-// Rules checks that each text gives its defect with the severity of the
-// format's table, in its line, with what was found and expected; that its
-// events can be read all the same; that strict reading stops at it; and that
-// every rule of the format has a test. values are the format's options.
+// Rules checks that each text causes its defect with the severity of the format's table, in its
+// line, with what was found and expected. It also checks that the text's events can still be read,
+// that strict reading stops at the defect, and that every rule of the format has a test. values are
+// the format's options.
 func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]string) {
 	tested := map[string]bool{}
 	known := map[string]format.Rule{}
@@ -57,7 +57,8 @@ func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]st
 				t.Errorf("no %s in line %d; found %v", x.Rule, x.Line, rep.Rules())
 			}
 			if known[x.Rule].Severity >= trace.Warning {
-				if _, err := Read(f, name, []byte(x.Text), &format.ReadOptions{Strict: true, Workers: 1, Values: values}); err == nil {
+				if _, err := Read(f, name, []byte(x.Text),
+					&format.ReadOptions{Strict: true, Workers: 1, Values: values}); err == nil {
 					t.Error("strict reading found nothing")
 				}
 			}
@@ -70,8 +71,8 @@ func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]st
 	}
 }
 
-// BenchmarkDecode decodes the file that an environment variable names, on one
-// core, without looking for the ends of links; it skips if there is none.
+// BenchmarkDecode decodes the file in an environment variable, on one core, without searching the
+// ends of links. It skips if the variable is not set.
 func BenchmarkDecode(b *testing.B, f format.Format, variable string) {
 	path := os.Getenv(variable)
 	if path == "" {
@@ -90,7 +91,8 @@ func BenchmarkDecode(b *testing.B, f format.Format, variable string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		err = d.Scan(context.Background(), sel, format.PerLocation, format.SinkFuncs{OnBatch: func(x *trace.Batch) error { rows += x.Len(); return nil }})
+		err = d.Scan(context.Background(), sel, format.PerLocation,
+			format.SinkFuncs{OnBatch: func(x *trace.Batch) error { rows += x.Len(); return nil }})
 		if err != nil {
 			b.Fatal(err)
 		}

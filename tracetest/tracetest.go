@@ -1,6 +1,5 @@
-// Package tracetest is the conformance suite that every format runs: a format's
-// own test is a call of [Run]. It also has a dumper and a comparer of traces for
-// other tests.
+// Package tracetest is the conformance suite that every format runs: a format's own test calls
+// [Run]. It also has a dumper and a comparer of traces for other tests.
 package tracetest
 
 import (
@@ -28,13 +27,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options say what to run the suite on.
+// Options are the input of the suite.
 type Options struct {
 	// Files are traces that read without an error, by path.
 	Files []string
-	// EditStep is the distance in bytes of the places where files are cut; 0 means every byte
-	// of files up to 1000 bytes, and 500 to 1000 places of longer ones. In a long run, see
-	// package effort, they are cut at every byte.
+	// EditStep is the distance in bytes of the positions at which files are truncated. 0 means every
+	// byte of files up to 1000 bytes, and 500 to 1000 positions in longer ones. In a long run, see
+	// package effort, they are truncated at every byte.
 	EditStep int
 }
 
@@ -92,8 +91,8 @@ func Open(t testing.TB, f format.Format, src format.Source, opt *format.ReadOpti
 	return d
 }
 
-// Dump is a text of all events in global order, a line each, that names
-// definitions by their own ids and not by their index.
+// Dump returns a text of all events in global order, one line each, that names definitions by their
+// own ids and not by their index.
 func Dump(t testing.TB, d format.Events, sel trace.Selection) []string {
 	t.Helper()
 	c := &dumper{defs: d.Defs()}
@@ -167,35 +166,35 @@ func row(d *trace.Definitions, x *trace.Cursor) string {
 	return b.String()
 }
 
-// byLocation dumps a scan location by location, and checks that the times of
-// each do not go back.
+// byLocation dumps a scan location by location, and checks that times never decrease at a location.
 func byLocation(t testing.TB, d format.Events) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	last := map[uint32]int64{}
 	defs := d.Defs()
-	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		if b.Loc == trace.MixedLoc {
-			return errors.New("a mixed batch in a scan by location")
-		}
-		id := defs.Locations.At(b.Loc).ID
-		for x := b.Cursor(); x.Next(); {
-			if l, ok := last[b.Loc]; ok && x.Time() < l {
-				return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
+	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			if b.Loc == trace.MixedLoc {
+				return errors.New("a mixed batch in a scan by location")
 			}
-			last[b.Loc] = x.Time()
-			out[id] = append(out[id], row(defs, &x))
-		}
-		return nil
-	}})
+			id := defs.Locations.At(b.Loc).ID
+			for x := b.Cursor(); x.Next(); {
+				if l, ok := last[b.Loc]; ok && x.Time() < l {
+					return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
+				}
+				last[b.Loc] = x.Time()
+				out[id] = append(out[id], row(defs, &x))
+			}
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// parallel: any number of workers gives the same events, and both deliveries
-// have the same events of each location in the same order.
+// parallel checks that any number of workers delivers the same events, and that both scans deliver
+// the same events of each location in the same order.
 func parallel(t *testing.T, f format.Format, src format.Source) {
 	one := Open(t, f, src, &format.ReadOptions{Workers: 1})
 	four := Open(t, f, src, &format.ReadOptions{Workers: 4})
@@ -217,8 +216,8 @@ func parallel(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// ended: a location that has ended gets no more events, and what several workers try to
-// deliver is what one delivers.
+// ended checks that a location that has ended gets no more events, and that several workers deliver
+// what one delivers.
 func ended(t *testing.T, f format.Format, src format.Source) {
 	want := map[string]int{}
 	for id, rows := range byLocation(t, Open(t, f, src, nil)) {
@@ -261,35 +260,37 @@ func ended(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// ender is a sink that is told of ends.
+// ender is a sink that is notified of the ends of locations.
 type ender struct {
 	format.SinkFuncs
 	end func(uint32) error
 }
 
-// End notes the end of a location.
+// End forwards the end of a location.
 func (e *ender) End(loc uint32) error { return e.end(loc) }
 
-// selection: a selection gives what filtering the whole gives.
+// selection checks that a selection delivers what filtering the whole trace gives.
 func selection(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	var times []int64
 	var kinds []trace.Kind
 	var locations []uint32
-	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		times = append(times, b.Time...)
-		kinds = append(kinds, b.Kind...)
-		for i := range b.Time {
-			locations = append(locations, b.Location(i))
-		}
-		return nil
-	}})
+	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			times = append(times, b.Time...)
+			kinds = append(kinds, b.Kind...)
+			for i := range b.Time {
+				locations = append(locations, b.Location(i))
+			}
+			return nil
+		}})
 	if err != nil || len(times) == 0 {
 		t.Fatal(err, "or no events")
 	}
 	all := Dump(t, d, trace.Everything())
 	n := len(times)
-	for _, w := range [][2]int64{{times[n/4], times[3*n/4]}, {times[0], times[n-1]}, {times[n/2], times[n/2]}, {times[n-1], times[n-1] + 1}} {
+	for _, w := range [][2]int64{{times[n/4], times[3*n/4]}, {times[0], times[n-1]}, {times[n/2], times[n/2]},
+		{times[n-1], times[n-1] + 1}} {
 		sel := trace.Everything()
 		sel.From, sel.To, sel.Links = w[0], w[1], trace.NoLinks
 		var want []string
@@ -339,8 +340,8 @@ func selection(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// anyStandIn leaves away which definitions rows refer to: those that stand in for what nothing defines
-// are numbered as they are met.
+// anyStandIn removes the identity of stand-ins from rows, because they are numbered in the order in
+// which they occur.
 func anyStandIn(rows []string) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
@@ -351,8 +352,10 @@ func anyStandIn(rows []string) []string {
 
 var standIn = regexp.MustCompile("#[0-9]+")
 
-// surrounding: all rows before a time come but for states, and of each location that goes on an event from there on.
-func surrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64, kinds []trace.Kind, locations []uint32, to int64) {
+// surrounding checks that all rows before a time are delivered, except for states, and an event
+// after it of each location that has one.
+func surrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64, kinds []trace.Kind,
+	locations []uint32, to int64) {
 	sel := trace.Selection{From: math.MinInt64, To: to}
 	sel = sel.Surrounding()
 	before, goesOn := map[string]int{}, map[uint32]bool{}
@@ -365,7 +368,7 @@ func surrounding(t *testing.T, f format.Format, src format.Source, rows []string
 			goesOn[locations[i]] = true
 		}
 	}
-	had := map[uint32]bool{} // others need not go on
+	had := map[uint32]bool{} // locations without rows need no later event
 	for i := range rows {
 		if times[i] < to && kinds[i].IsEvent() {
 			had[locations[i]] = true
@@ -408,7 +411,7 @@ func surrounding(t *testing.T, f format.Format, src format.Source, rows []string
 	}
 }
 
-// copied: writing a trace in its own format keeps every event.
+// copied checks that writing a trace in its own format keeps every event.
 func copied(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "copy"+f.About().Extensions[0])
 	out, err := format.CreateFile(name)
@@ -443,8 +446,8 @@ func same(t *testing.T, f format.Format, a, b format.Source) {
 	}
 }
 
-// encoded: what an encoder writes of the model alone, the decoder reads back, but for what the
-// encoder says that it lost.
+// encoded checks that the decoder reads everything that an encoder writes from the model, except
+// for reported losses.
 func encoded(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "encoded"+f.About().Extensions[0])
 	d := Open(t, f, src, nil)
@@ -488,8 +491,8 @@ func Encode(t testing.TB, f format.Format, d format.Events, path string) *format
 	return e.Loss()
 }
 
-// clock: windows are in the ticks of the trace, also where the file has others, such as decimals
-// of a second for a clock of three ticks a second.
+// clock checks that windows are in the ticks of the trace, also where the file has others, such as
+// decimals of a second for a clock of three ticks a second.
 func clock(t *testing.T, f format.Format) {
 	r := trace.NewRecorder(trace.Seconds(3))
 	loc := r.Location("rank 0")
@@ -508,8 +511,8 @@ func clock(t *testing.T, f format.Format) {
 	selection(t, f, src)
 }
 
-// commits: wherever giving the files of a trace their names fails, the trace that was there
-// before is as it was, and nothing else is left.
+// commits checks that, when naming any file of a trace fails, an older trace is unchanged and no
+// other file remains.
 func commits(t *testing.T, f format.Format) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "trace"+f.About().Extensions[0])
@@ -580,7 +583,7 @@ func commits(t *testing.T, f format.Format) {
 	}
 }
 
-// cancelled: a cancelled context ends reading with its error.
+// cancelled checks that a cancelled context ends reading with its error.
 func cancelled(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -596,19 +599,19 @@ func cancelled(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// memory is a trace of one file.
+// memory returns a trace of one file.
 func memory(name string, text []byte) format.Source {
 	return files{name, map[string][]byte{name: text}}.with(name, text)
 }
 
-// files are those of a trace.
+// files are the files of a trace.
 type files struct {
 	main string
 	data map[string][]byte
 }
 
-// load reads the files of a trace: where a trace is not one text, all whose names
-// begin like that of the main one, and those of a folder with its name.
+// load reads the files of a trace: of a trace that is not a single text, all whose names begin like
+// that of the main file, and those of a folder with its name.
 func load(t testing.TB, f format.Format, path string) files {
 	t.Helper()
 	x := files{filepath.Base(path), map[string][]byte{}}
@@ -633,7 +636,7 @@ func load(t testing.TB, f format.Format, path string) files {
 	return x
 }
 
-// with is the trace with another text in the place of one file's.
+// with returns the trace with the text of one file replaced.
 func (x files) with(name string, text []byte) format.Source {
 	m := fstest.MapFS{}
 	for n, b := range x.data {
@@ -651,7 +654,7 @@ type seekableFile struct {
 	fs.File
 }
 
-// Read reads on.
+// Read continues to read.
 func (f seekableFile) Read(p []byte) (int, error) { return f.Reader.Read(p) }
 
 // Open opens a file.
@@ -667,8 +670,8 @@ func (s seekable) Open(name string) (fs.File, error) {
 	return seekableFile{bytes.NewReader(m.Data), f}, nil
 }
 
-// Workloads writes a small trace of each generated workload in format f, most of
-// them as traces of another format that f carries: seeds for fuzzing.
+// Workloads writes a small trace of each generated workload in format f, most of them as traces of
+// another format that f carries. They are seeds for fuzzing.
 func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
 	for _, w := range generate.Workloads() {
 		t, err := generate.New(generate.Options{Workload: w.Name, Events: 40, Seed: 987654})
@@ -692,13 +695,13 @@ func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
 	return texts
 }
 
-// Read opens and scans a text, wherever that leads; it returns the number of
-// events. Panics and hangs are what it is to find.
+// Read opens and scans an arbitrary text and returns the number of events. It serves to find panics
+// and hangs.
 func Read(f format.Format, name string, text []byte, opt *format.ReadOptions) (int, error) {
 	return ReadSource(f, memory(name, text), opt)
 }
 
-// ReadSource does what Read does with a trace of several files.
+// ReadSource does for a trace of several files what Read does for a text.
 func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (int, error) {
 	d, err := f.Open(context.Background(), src, opt)
 	if err != nil {
@@ -725,8 +728,8 @@ func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (in
 	return n, err
 }
 
-// truncated: a file cut anywhere does not break the reader. It is cut every step bytes, or, where
-// step is 0, at about so many places.
+// truncated checks that a truncated file does not break the reader. It is truncated every step
+// bytes, or, if step is 0, at about places positions.
 func truncated(t *testing.T, f format.Format, x files, step, places int) {
 	effort.Sequential(t)
 	for name, text := range x.data {
@@ -734,7 +737,7 @@ func truncated(t *testing.T, f format.Format, x files, step, places int) {
 		if step == 0 {
 			step = effort.Step(len(text), places)
 		}
-		if k := len(x.data); k > 1 { // not more cuts for traces of many files
+		if k := len(x.data); k > 1 { // fewer cuts for traces of many files
 			step = max(step*k, effort.Step(len(text)*k, 400))
 		}
 		if effort.Soak() {
@@ -748,7 +751,7 @@ func truncated(t *testing.T, f format.Format, x files, step, places int) {
 	}
 }
 
-// flipped: changed bytes do not break the reader.
+// flipped checks that changed bytes do not break the reader.
 func flipped(t *testing.T, f format.Format, x files, rounds int) {
 	effort.Sequential(t)
 	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
@@ -780,8 +783,8 @@ func flipped(t *testing.T, f format.Format, x files, rounds int) {
 	}
 }
 
-// kinds: an event of every kind, with operands and attributes of every type,
-// comes back from the format, unless the encoder says that it was lost.
+// kinds checks that an event of every kind, with operands and attributes of every type, survives
+// writing and reading, except for reported losses.
 func kinds(t *testing.T, f format.Format) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
 	d := r.Defs()
@@ -792,20 +795,27 @@ func kinds(t *testing.T, f format.Format) {
 	d.Metrics.Add(trace.MetricDef{ID: "7", Name: "flops", Type: trace.Float64, Location: trace.NoRef})
 	d.Resources.Add(trace.Resource{ID: "r", Name: "CPU", Capacity: 2, Location: loc})
 	d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: trace.NoRef, Parent: trace.NoRef})
-	for _, table := range []*trace.Table[trace.Named]{&d.Parameters, &d.Windows, &d.Contexts, &d.Files, &d.Handles, &d.Markers, &d.Operations} {
+	for _, table := range []*trace.Table[trace.Named]{&d.Parameters, &d.Windows, &d.Contexts, &d.Files, &d.Handles,
+		&d.Markers, &d.Operations} {
 		table.Add(trace.Named{ID: "0", Name: "name"})
 	}
 	d.Strings.Add("a string")
 	d.Sets.Add(trace.Set{ID: "0", Name: "set", Members: []int64{0, 1}})
-	d.Kinds.Add(trace.KindDef{Format: "test", KindSpec: trace.KindSpec{Name: "own kind", Ref: trace.RefRegion, Operands: []trace.Operand{{Name: "x", Type: trace.OpInt}}}})
+	d.Kinds.Add(trace.KindDef{Format: "test", KindSpec: trace.KindSpec{Name: "own kind", Ref: trace.RefRegion,
+		Operands: []trace.Operand{{Name: "x", Type: trace.OpInt}}}})
 	d.Opaque.Add(trace.Opaque{Format: "test", Data: "\x00\x01"})
 	d.Properties.Add(trace.Attr{Key: "machine", Value: trace.StringValue("x,y=z")})
 	attrs := []trace.Attr{
-		{Key: "text", Value: trace.StringValue("a, b = c; \"d\" \\ é")}, {Key: "blank", Value: trace.StringValue(" lead and trail ")},
-		{Key: "empty", Value: trace.StringValue("")}, {Key: "", Value: trace.FloatValue(2.5)}, {Key: "i8", Value: trace.Value{Type: trace.Int8, Num: ^uint64(4)}},
-		{Key: "u64", Value: trace.Value{Type: trace.Uint64, Num: ^uint64(0)}}, {Key: "f32", Value: trace.Value{Type: trace.Float32, Num: 0x3dcccccd}},
-		{Key: "f64", Value: trace.FloatValue(-1.5e-300)}, {Key: "bytes", Value: trace.Value{Type: trace.Bytes, Str: "\x00\n\xff"}},
-		{Key: "bool", Value: trace.Value{Type: trace.Bool, Num: 1}}, {Key: "char", Value: trace.Value{Type: trace.Char, Num: 65}},
+		{Key: "text", Value: trace.StringValue("a, b = c; \"d\" \\ é")},
+		{Key: "blank", Value: trace.StringValue(" lead and trail ")},
+		{Key: "empty", Value: trace.StringValue("")}, {Key: "", Value: trace.FloatValue(2.5)},
+		{Key: "i8", Value: trace.Value{Type: trace.Int8, Num: ^uint64(4)}},
+		{Key: "u64", Value: trace.Value{Type: trace.Uint64, Num: ^uint64(0)}},
+		{Key: "f32", Value: trace.Value{Type: trace.Float32, Num: 0x3dcccccd}},
+		{Key: "f64", Value: trace.FloatValue(-1.5e-300)},
+		{Key: "bytes", Value: trace.Value{Type: trace.Bytes, Str: "\x00\n\xff"}},
+		{Key: "bool", Value: trace.Value{Type: trace.Bool, Num: 1}},
+		{Key: "char", Value: trace.Value{Type: trace.Char, Num: 65}},
 		{Key: "region", Value: trace.Value{Type: trace.RegionRef, Num: 0}},
 	}
 	at := int64(-5)
@@ -825,7 +835,8 @@ func kinds(t *testing.T, f format.Format) {
 			switch o.Type {
 			case trace.OpLocation:
 				v = uint64(other)
-			case trace.OpResource, trace.OpCommunicator, trace.OpGroup, trace.OpString, trace.OpRegion, trace.OpMetric, trace.OpFile, trace.OpHandle, trace.OpWindow, trace.OpContext:
+			case trace.OpResource, trace.OpCommunicator, trace.OpGroup, trace.OpString, trace.OpRegion, trace.OpMetric,
+				trace.OpFile, trace.OpHandle, trace.OpWindow, trace.OpContext:
 				v = 0
 			case trace.OpInt:
 				v = ^uint64(0) - uint64(i)
@@ -847,14 +858,15 @@ func kinds(t *testing.T, f format.Format) {
 	r.Event(other, at, trace.Leave, region, nil, attrs...)
 	r.Event(other, at+1, trace.Leave, region, nil)
 	r.Event(other, at+2, trace.Enter, region, nil)
-	r.Link(trace.End{Kind: trace.AtLocation, Location: loc, Time: 3}, trace.End{Kind: trace.AtLocation, Location: other, Time: 4}, attrs...)
+	r.Link(trace.End{Kind: trace.AtLocation, Location: loc, Time: 3},
+		trace.End{Kind: trace.AtLocation, Location: other, Time: 4}, attrs...)
 
 	name := filepath.Join(t.TempDir(), "kinds"+f.About().Extensions[0])
 	rec := format.Recorded(r)
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
-	// What a format carries for others can be broken like anything else.
+	// Carried data can be damaged like any other.
 	t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, name), 0, 150) })
 	t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, name), 150) })
 	lost, whole := map[string]bool{}, map[string]bool{}
@@ -875,7 +887,7 @@ func kinds(t *testing.T, f format.Format) {
 	if d := cmp.Diff(keep(want), keep(got)); d != "" {
 		t.Errorf("events that the encoder does not call lost:\n%s", d)
 	}
-	// What is lost is what the mapping table says.
+	// The losses must be those in the mapping table.
 	mapping := f.About().Mapping
 	for _, k := range trace.Kinds() {
 		name := k.Spec().Name
@@ -899,8 +911,7 @@ func kinds(t *testing.T, f format.Format) {
 	}
 }
 
-// empty: a file without a byte and one of noise end in an error or in a trace
-// without events, not in a crash.
+// empty checks that an empty file and a file of noise give an error or a trace without events.
 func empty(t *testing.T, f format.Format) {
 	noise := make([]byte, 5000)
 	r := rand.New(rand.NewPCG(7, 7))
@@ -908,7 +919,8 @@ func empty(t *testing.T, f format.Format) {
 		noise[i] = byte(r.Uint32())
 	}
 	for _, text := range [][]byte{nil, []byte("\n"), []byte("\n\n  \n"), noise} {
-		if n, err := Read(f, "x"+f.About().Extensions[0], text, &format.ReadOptions{Report: format.NewReport()}); n > 0 && err == nil && len(text) < 10 {
+		if n, err := Read(f, "x"+f.About().Extensions[0], text, &format.ReadOptions{Report: format.NewReport()}); n > 0 &&
+			err == nil && len(text) < 10 {
 			t.Errorf("%d events in %q", n, text)
 		}
 	}

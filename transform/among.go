@@ -5,15 +5,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Among leaves away what happens at locations that are not wanted, but for the messages and remote
-// memory accesses whose other end is wanted: of these both ends stay. Links stay if both of their
-// ends are at wanted locations. Memory does not grow with the trace.
+// Among drops the events at unwanted locations, except for messages and remote memory accesses
+// whose other end is wanted: of these both ends stay. Links stay if both of their ends are at
+// wanted locations. Memory does not grow with the trace.
 func Among(d format.Events, wanted func(loc uint32) bool) format.Events {
-	return transformed{&among{around{d}, wanted}}
+	return transformed{&among{sameDefinitions{d}, wanted}}
 }
 
 type among struct {
-	around
+	sameDefinitions
 	wanted func(loc uint32) bool
 }
 
@@ -21,9 +21,9 @@ func (a *among) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage
 	return &amongScan{wanted: a.wanted, defs: a.Defs()}, sel, nil
 }
 
-// amongScan is one scan of an among.
+// amongScan is one scan of Among.
 type amongScan struct {
-	unheld
+	passThrough
 	wanted func(loc uint32) bool
 	defs   *trace.Definitions
 	gather collect
@@ -46,8 +46,8 @@ func (s *amongScan) batch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// concerns reports whether a row at another location is one of a message or remote memory access of a
-// wanted one, or may belong to such a row: completions name no other end.
+// concerns reports whether a row at an unwanted location is part of a message or remote memory
+// access of a wanted one, or may be: completions name no other end.
 func (s *amongScan) concerns(x *trace.Cursor) bool {
 	k := x.Kind()
 	message := k >= trace.Send && k <= trace.RequestCancelled

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Of a ring of four, two messages a round have a given location as their end, and both their ends stay.
+// TestAmong checks that in a ring of four, two messages per round have a given location as an end,
+// and that both their ends stay.
 func TestAmong(t *testing.T) {
 	g, err := generate.New(generate.Options{Workload: "ring", Locations: 4, Events: 4000})
 	if err != nil {
@@ -30,14 +31,15 @@ func TestAmong(t *testing.T) {
 		t.Errorf("%d of %d messages, %d matched, expected half of them", some.Sent, all.Sent, some.Matched)
 	}
 	other := int64(0)
-	err = transform.Among(g, func(loc uint32) bool { return loc == 1 }).Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
-			if c.Location() != 1 && !c.Kind().IsSend() && !c.Kind().IsRecv() {
-				other++
+	err = transform.Among(g, func(loc uint32) bool { return loc == 1 }).Scan(context.Background(), trace.Everything(),
+		format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				if c.Location() != 1 && !c.Kind().IsSend() && !c.Kind().IsRecv() {
+					other++
+				}
 			}
-		}
-		return nil
-	}})
+			return nil
+		}})
 	if err != nil || other > 0 {
 		t.Errorf("%d other events of other locations, %v", other, err)
 	}

@@ -11,25 +11,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Anonymizing says how [Anonymize] replaces names.
+// Anonymizing are the settings of [Anonymize].
 type Anonymizing struct {
-	// Keep reports names that may be known; nil keeps none.
+	// Keep reports whether a name is kept. Nil keeps none.
 	Keep func(name string) bool
-	// Replaced gets each name with what takes its place, once, in the order in which they
-	// are first needed; nil for nobody.
+	// Replaced, if it is not nil, receives each name with its replacement, once, in the order in which
+	// they are first needed.
 	Replaced func(name, by string)
 }
 
-// Anonymize replaces what tells where a trace comes from: the names of regions, files,
-// locations, groups (hosts), communicators, metrics and all other definitions by what
-// they are with a number, the texts in attributes by "text" with a number, and leaves
-// away source lines, opaque definitions and the time of day. The same name always becomes
-// the same. Kept are times, numbers, also those in texts, the kinds of events, the names
-// of attributes, and words that a format itself knows (paradigms, types, units).
+// Anonymize removes everything that identifies the origin of a trace. It replaces the names of
+// regions, files, locations, groups (hosts), communicators, metrics and all other definitions by
+// their type with a number, and the texts in attributes by "text" with a number. It removes source
+// lines, opaque definitions and the time of day. Equal names get equal replacements. It keeps
+// times, numbers, also those in texts, the kinds of events, the names of attributes, and keywords
+// of a format (paradigms, types, units).
 //
-// At most 65536 texts of event attributes are told apart; further ones become "text".
+// Up to 65536 texts of event attributes get different replacements. Further ones become "text".
 func Anonymize(d format.Events, a Anonymizing) format.Events {
-	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{}, words: d.Defs().Conventions.Words}
+	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{},
+		words: d.Defs().Conventions.Words}
 	r := newRewritten(d, x.edit)
 	defs := r.definer.into.defs
 	defs.Clock.HasEpoch, defs.Clock.Epoch = false, 0
@@ -51,11 +52,12 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 	return transformed{&anonymized{r, x}}
 }
 
-// rename replaces a text that is in the file, and perhaps not in the model.
+// rename replaces a text of the file, which may not be in the model.
 func (x *anonymizer) rename(text string, word bool) string {
 	lower := strings.ToLower(text)
-	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) || slices.Contains(ioParadigms, lower)
-	// A word may be among the texts of the file, too.
+	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) ||
+		slices.Contains(ioParadigms, lower)
+	// A keyword may also be among the texts of the file.
 	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}
@@ -83,15 +85,15 @@ func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	return &rewriting{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, r.inside(sel), nil
 }
 
-// anonymizer finds names for names.
+// anonymizer assigns replacements to names.
 type anonymizer struct {
 	Anonymizing
 	names  map[string]string
 	counts map[string]int
-	words  bool // the trace is of a format whose definitions have attributes of its own
+	words  bool // definitions have attributes of the trace's own format
 }
 
-// name is the name that takes the place of one of a thing.
+// name returns the replacement of a name of a definition of the given type.
 func (x *anonymizer) name(thing, s string) string {
 	if s == "" || x.Keep != nil && x.Keep(s) {
 		return s
@@ -111,14 +113,14 @@ func (x *anonymizer) name(thing, s string) string {
 	return n
 }
 
-// mostTexts is how many texts of events are told apart.
-const mostTexts = 1 << 16
+// maxTexts is the number of texts of events that get different replacements.
+const maxTexts = 1 << 16
 
-// text replaces a value that is a text.
+// text replaces the value if it is a text.
 func (x *anonymizer) text(v trace.Value) trace.Value {
 	switch v.Type {
 	case trace.String:
-		if _, known := x.names[v.Str]; !known && x.counts["text"] >= mostTexts {
+		if _, known := x.names[v.Str]; !known && x.counts["text"] >= maxTexts {
 			v.Str = "text"
 		} else {
 			v.Str = x.name("text", strings.Clone(v.Str))
@@ -129,7 +131,7 @@ func (x *anonymizer) text(v trace.Value) trace.Value {
 	return v
 }
 
-// values replaces the texts of a batch.
+// values replaces the texts in a batch.
 func (x *anonymizer) values(b *trace.Batch) {
 	for i, v := range b.AttrVal {
 		if v.Str != "" && v.Str != laterText {
@@ -138,27 +140,31 @@ func (x *anonymizer) values(b *trace.Batch) {
 	}
 }
 
-// words are attributes of definitions whose values are words of OTF, OTF2 or Pallas.
-var words = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence", "scope", "role", "color", "unit", "class", "domain"}
+// keywordAttributes are attributes of definitions whose values are keywords of OTF, OTF2 or Pallas.
+var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence",
+	"scope", "role", "color", "unit", "class", "domain"}
 
 func (x *anonymizer) attrs(l []trace.Attr) {
-	for i := range l { // a copy of the definer
-		if !x.words || !slices.Contains(words, strings.ToLower(l[i].Key)) {
+	for i := range l { // a copy of the definer's
+		if !x.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
 			l[i].Value = x.text(l[i].Value)
 		}
 	}
 }
 
-// paradigms are groups of regions that say nothing of the program.
-var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openacc", "opencl", "cuda", "hip", "shmem", "sampling", "measurement system", "io", "unknown"}
+// paradigms are groups of regions that do not identify the program.
+var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openacc", "opencl", "cuda", "hip", "shmem",
+	"sampling", "measurement system", "io", "unknown"}
 
 // ioParadigms are interfaces of I/O, by the names that OTF2 recommends.
-var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "mpi i/o", "netcdf", "pnetcdf", "hdf5", "adios"}
+var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "mpi i/o", "netcdf", "pnetcdf", "hdf5",
+	"adios"}
 
-// groupKinds are kinds of groups that say nothing of the machine.
-var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator", "group"}
+// groupKinds are kinds of groups that do not identify the machine.
+var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator",
+	"group"}
 
-// links replaces the texts of links.
+// links replaces the texts in links.
 func (x *anonymizer) links(l []trace.Link) {
 	for i := range l {
 		for k := range l[i].Attrs {
@@ -167,7 +173,7 @@ func (x *anonymizer) links(l []trace.Link) {
 	}
 }
 
-// edit replaces what an entry says.
+// edit replaces the texts in an entry.
 func (x *anonymizer) edit(t table, v any) {
 	switch e := v.(type) {
 	case *string:
@@ -177,7 +183,7 @@ func (x *anonymizer) edit(t table, v any) {
 		x.attrs(e.Attrs)
 	case *trace.LocationGroup:
 		if !slices.Contains(groupKinds, strings.ToLower(e.Kind)) {
-			e.Kind = "" // may be anything in OTF2
+			e.Kind = "" // arbitrary text in OTF2
 		}
 		e.Name = x.name(cmp.Or(e.Kind, "group"), e.Name)
 		x.attrs(e.Attrs)
@@ -206,13 +212,14 @@ func (x *anonymizer) edit(t table, v any) {
 	case *trace.AttributeDef:
 		e.Doc = ""
 	case *trace.Named:
-		thing := [...]string{parameters: "parameter", windows: "window", contexts: "context", files: "file", handles: "handle", markers: "marker"}[t]
+		thing := [...]string{parameters: "parameter", windows: "window", contexts: "context", files: "file",
+			handles: "handle", markers: "marker"}[t]
 		e.Name = x.name(thing, e.Name)
 		x.attrs(e.Attrs)
 	}
 }
 
-// id replaces an id that is no number: it may be a name.
+// id replaces an id that is not a number, as it may be a name.
 func (x *anonymizer) id(id *string) {
 	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
 		*id = ""

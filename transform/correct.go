@@ -11,16 +11,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correct puts the times of a trace right: the events of each location, the times that
-// they name and the ends of links get the times of its curve. The order of a location's
-// events stays; the global order is made anew, from streams if the trace is a
-// [format.Streamer], and else by sorting with memory bytes (0 is 64 MiB) and a temporary
-// file. The error is that the correction is for another clock, or names none of the
+// Correct corrects the times of a trace: the events of each location, the times in their operands,
+// and the ends of links are mapped by the curve of the location. The order of a location's events
+// does not change. The global order is computed again, by merging streams if the trace is a
+// [format.Streamer], and otherwise by sorting with memory bytes (0 means 64 MiB) and a temporary
+// file. Correct returns an error if the correction is for another clock, or names none of the
 // trace's locations.
 func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
 	if own := defs.Clock; own.Num != c.Clock.Num || own.Den != c.Clock.Den {
-		return nil, fmt.Errorf("clock correction: found one for %d ticks in %d seconds, expected %d in %d, the trace's", c.Clock.Num, c.Clock.Den, own.Num, own.Den)
+		return nil, fmt.Errorf("clock correction: found one for %d ticks in %d seconds, expected %d in %d, the trace's",
+			c.Clock.Num, c.Clock.Den, own.Num, own.Den)
 	}
 	known := len(c.Locations) == 0
 	for i := range defs.Locations.Len() {
@@ -34,19 +35,19 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 		memory = 64 << 20
 	}
 	defs.Retimed = true
-	return &correct{around{d}, c, memory}, nil
+	return &correct{sameDefinitions{d}, c, memory}, nil
 }
 
 type correct struct {
-	around
+	sameDefinitions
 	correction *Correction
 	memory     int
 }
 
-// Scan delivers in the order of the corrected times, or location by location.
+// Scan delivers events in the order of the corrected times, or location by location.
 func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(c.Defs(), sel, sink)
-	inner := everything(sel) // times are others there
+	inner := everything(sel) // the inner times differ
 	inner.NoEvents = sel.NoEvents
 	x := &correcting{correct: c}
 	through := func(s stage) error {
@@ -81,7 +82,7 @@ func (c *correct) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 	return format.ScanInOne(ctx, c, sel, begin)
 }
 
-// sameForAll reports whether all locations have one curve, so that the order stays.
+// sameForAll reports whether all locations have the same curve, so that the order does not change.
 func (c *correct) sameForAll() bool {
 	d := c.Defs()
 	first := c.curve(0)
@@ -100,7 +101,7 @@ func (c *correct) curve(loc uint32) Curve {
 	return nil
 }
 
-// corrected is a stream with the right times.
+// corrected is a stream with corrected times.
 type corrected struct {
 	format.Stream
 	x *correcting
@@ -117,7 +118,7 @@ func (s *corrected) Next(ctx context.Context) (*trace.Batch, error) {
 
 // correcting is one scan.
 type correcting struct {
-	unheld
+	passThrough
 	*correct
 	curves []Curve // by location
 	out    trace.Batch
@@ -132,7 +133,7 @@ func (x *correcting) at(loc uint32) Curve {
 	return x.curves[loc]
 }
 
-// change is a batch with the right times, which is valid until the next call.
+// change returns a batch with corrected times, which is valid until the next call.
 func (x *correcting) change(b *trace.Batch) *trace.Batch {
 	o := &x.out
 	*o = *b
@@ -181,7 +182,7 @@ func (x *correcting) change(b *trace.Batch) *trace.Batch {
 
 func (x *correcting) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
 
-// resorting is a scan whose rows are to be sorted anew.
+// resorting is a scan whose rows are sorted again.
 type resorting struct {
 	*correcting
 	rows *rowsort.Sorter

@@ -13,37 +13,36 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correction says, for each location, what its times are on a clock that all
-// locations share. Locations that it does not name keep their times.
+// Correction maps the times of each location to a clock that all locations share. Locations that it
+// does not name keep their times.
 type Correction struct {
-	// Clock is the clock of the times on both sides; only its ticks per second count.
+	// Clock is the clock of the times before and after. Only its ticks per second matter.
 	Clock trace.Clock
-	// Locations has the curve of each location by the file's own id of it.
+	// Locations has the curve of each location by the location's id in the file.
 	Locations map[string]Curve
 }
 
-// Curve maps times to times: straight lines between points, and beyond the first and
-// the last of them the distance to it stays what it is. A curve without points
-// changes nothing.
+// Curve maps times to times. It consists of straight lines between points. Before the first and
+// after the last point the shift is constant. A curve without points changes nothing.
 type Curve []Point
 
-// Point is a time that was read and the one that it should have been, in ticks.
+// Point maps a recorded time to the corrected one, in ticks.
 type Point struct{ Read, True int64 }
 
-// Check reports what makes a curve useless: the times that were read must increase from
-// point to point, the true ones must not decrease.
+// Check returns an error for an invalid curve. The recorded times must increase from point to
+// point, and the corrected ones must not decrease.
 func (c Curve) Check() error {
 	for i := 1; i < len(c); i++ {
 		if c[i].Read <= c[i-1].Read || c[i].True < c[i-1].True {
-			return fmt.Errorf("found the point %d -> %d behind %d -> %d, expected a later time read, and a true one that is not before", c[i].Read, c[i].True, c[i-1].Read, c[i-1].True)
+			return fmt.Errorf("found the point %d -> %d behind %d -> %d, expected a later time read, and a true one that is "+
+				"not before", c[i].Read, c[i].True, c[i-1].Read, c[i-1].True)
 		}
 	}
 	return nil
 }
 
-// At is the true time of t, rounded down to a tick. It never decreases where t
-// increases, so no interval becomes negative. Times beyond the range of int64 stay at
-// its ends.
+// At returns the corrected time of t, rounded down to a tick. It never decreases where t increases,
+// so that no interval becomes negative. Times beyond the range of int64 are clamped.
 func (c Curve) At(t int64) int64 {
 	if len(c) == 0 {
 		return t
@@ -57,21 +56,21 @@ func (c Curve) At(t int64) int64 {
 	}
 	a, b := c[i-1], c[i]
 	hi, lo := bits.Mul64(uint64(t)-uint64(a.Read), uint64(b.True)-uint64(a.True))
-	// t is before b, so the quotient is less than the difference of the true times.
+	// t is before b, so that the quotient is less than the difference of the corrected times.
 	q, _ := bits.Div64(hi, lo, uint64(b.Read)-uint64(a.Read))
 	return int64(uint64(a.True) + q)
 }
 
-// shift moves t as far as p is moved.
+// shift moves t by the distance by which p is moved.
 func shift(t int64, p Point) int64 {
 	d := p.True - p.Read
 	if (d > 0) != (p.True > p.Read) && d != 0 {
-		return p.True // the distance itself is beyond the range
+		return p.True // the distance itself overflows
 	}
 	return trace.Add(t, d)
 }
 
-// correctionFile is a correction in JSON.
+// correctionFile is the JSON form of a correction.
 type correctionFile struct {
 	Type      string               `json:"type"`
 	Version   int                  `json:"version"`
@@ -87,10 +86,11 @@ type correctionLocation struct {
 
 const correctionType = "weft clock correction"
 
-// Write writes the correction as a JSON text, which [ReadCorrection] reads back. The
-// same correction gives the same bytes.
+// Write writes the correction as JSON, which [ReadCorrection] reads. Equal corrections give equal
+// bytes.
 func (c *Correction) Write(w io.Writer) error {
-	f := correctionFile{Type: correctionType, Version: 1, Num: c.Clock.Num, Den: c.Clock.Den, Locations: []correctionLocation{}}
+	f := correctionFile{Type: correctionType, Version: 1, Num: c.Clock.Num, Den: c.Clock.Den,
+		Locations: []correctionLocation{}}
 	for id, curve := range c.Locations {
 		l := correctionLocation{ID: id, Points: [][2]int64{}}
 		for _, p := range curve {
@@ -99,15 +99,15 @@ func (c *Correction) Write(w io.Writer) error {
 		f.Locations = append(f.Locations, l)
 	}
 	slices.SortFunc(f.Locations, func(a, b correctionLocation) int {
-		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) // numbers in their order
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) // numbers in ascending order
 	})
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(&f)
 }
 
-// ReadCorrection reads a correction that [Correction.Write] wrote. name is that of the
-// file, for messages.
+// ReadCorrection reads a correction that [Correction.Write] wrote. name is the name of the file,
+// for messages.
 func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	var f correctionFile
 	d := json.NewDecoder(r)
@@ -115,12 +115,13 @@ func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	if err := d.Decode(&f); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset) // without the names of our types
+			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset) // without the names of Go types
 		}
 		return nil, fmt.Errorf("%s: expected a clock correction in JSON: %w", name, err)
 	}
 	if f.Type != correctionType || f.Version != 1 {
-		return nil, fmt.Errorf("%s: found type %q, version %d; expected %q, version 1", name, f.Type, f.Version, correctionType)
+		return nil, fmt.Errorf("%s: found type %q, version %d; expected %q, version 1", name, f.Type, f.Version,
+			correctionType)
 	}
 	c := &Correction{Clock: trace.Clock{Num: f.Num, Den: f.Den}, Locations: map[string]Curve{}}
 	if !c.Clock.Valid() {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Curves against the same in fractions without limits; they never decrease.
+// TestCurve compares curves with exact fractions, and checks that they never decrease.
 func TestCurve(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -43,7 +43,8 @@ func TestCurve(t *testing.T) {
 	for _, x := range []struct {
 		p       Point
 		t, want int64
-	}{{Point{0, 10}, math.MaxInt64 - 3, math.MaxInt64}, {Point{0, -10}, math.MinInt64 + 3, math.MinInt64}, {Point{0, 5}, 7, 12}} {
+	}{{Point{0, 10}, math.MaxInt64 - 3, math.MaxInt64}, {Point{0, -10}, math.MinInt64 + 3, math.MinInt64},
+		{Point{0, 5}, 7, 12}} {
 		if y := (Curve{x.p}).At(x.t); y != x.want {
 			t.Errorf("%v at %d: found %d, expected %d", x.p, x.t, y, x.want)
 		}
@@ -70,7 +71,8 @@ func slow(c Curve, t int64) int64 {
 }
 
 func TestCorrectionFile(t *testing.T) {
-	c := &Correction{Clock: trace.Clock{Num: 3, Den: 7}, Locations: map[string]Curve{"10": {{1, 2}, {3, math.MaxInt64}}, "2": {}, "<a>": {{-5, -6}}}}
+	c := &Correction{Clock: trace.Clock{Num: 3, Den: 7},
+		Locations: map[string]Curve{"10": {{1, 2}, {3, math.MaxInt64}}, "2": {}, "<a>": {{-5, -6}}}}
 	var b strings.Builder
 	if err := c.Write(&b); err != nil {
 		t.Fatal(err)
@@ -82,10 +84,13 @@ func TestCorrectionFile(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(x, c) {
 		t.Errorf("%v, %v; expected %v", x, err, c)
 	}
-	for _, bad := range []string{"", "{}", `{"type":"weft clock correction","version":2}`, `{"type":"weft clock correction","version":1,"ticks":0,"perSeconds":1}`,
-		`{"type":"weft clock correction","version":1,"ticks":1,"perSeconds":1,"locations":[{"id":"0","points":[[1,2],[1,3]]}]}`,
+	for _, bad := range []string{"", "{}", `{"type":"weft clock correction","version":2}`,
+		`{"type":"weft clock correction","version":1,"ticks":0,"perSeconds":1}`,
+		`{"type":"weft clock correction","version":1,"ticks":1,"perSeconds":1,` +
+			`"locations":[{"id":"0","points":[[1,2],[1,3]]}]}`,
 		`{"type":"weft clock correction","version":1,"ticks":1,"perSeconds":1,"locations":[{"id":"0"},{"id":"0"}]}`,
-		`{"type":"weft clock correction","version":1,"ticks":1,"perSeconds":1,"locations":[{"id":"0","points":[[1,2],[2,1]]}]}`} {
+		`{"type":"weft clock correction","version":1,"ticks":1,"perSeconds":1,` +
+			`"locations":[{"id":"0","points":[[1,2],[2,1]]}]}`} {
 		if _, err := ReadCorrection(strings.NewReader(bad), "x"); err == nil || !strings.HasPrefix(err.Error(), "x: ") {
 			t.Errorf("%s: found %v, expected an error", bad, err)
 		}

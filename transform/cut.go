@@ -12,43 +12,44 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The attributes that [Cut] gives to events. Their values are texts.
+// The attributes that [Cut] adds to events. Their values are texts.
 const (
-	// BeganAttribute is of events that are repeated where a piece begins: when they
-	// really were, in seconds of the trace's own time.
+	// BeganAttribute is added to events that are repeated at the beginning of a piece. Its value is
+	// their original time, in seconds of the trace's own time.
 	BeganAttribute = "cut.began"
-	// PostedAttribute is of completions of sends that were posted before the piece and are
-	// not repeated in it, since they were received before: when they were posted.
+	// PostedAttribute is added to completions of sends that were posted before the piece and are not
+	// repeated in it, because they were received before. Its value is the time at which they were
+	// posted.
 	PostedAttribute = "cut.posted"
-	// EndsAttribute is of events that end something where the piece ends, although it
-	// goes on: "later", or the time of its end, in seconds, where that is known.
+	// EndsAttribute is added to events that end something where the piece ends although it continues.
+	// Its value is "later", or the time of its end in seconds, if known.
 	EndsAttribute = "cut.ends"
 )
 
-// CutAttributes are the attributes that [Cut] gives to events.
+// CutAttributes returns the attributes that [Cut] adds to events.
 func CutAttributes() []string { return []string{BeganAttribute, PostedAttribute, EndsAttribute} }
 
-// laterText is the value of [EndsAttribute] where it is not known when.
+// laterText is the value of [EndsAttribute] for an unknown time.
 const laterText = "later"
 
-// Cut makes the piece of a trace that lies in a window. The piece stands for itself:
+// Cut returns the piece of a trace that lies in a window. The piece is a complete trace:
 //
 //   - What is open where it begins (regions, claims, calling contexts, thread teams,
-//     collective operations, posted receives, held locks, files) begins anew there, in
-//     its order, with [BeganAttribute].
-//   - Messages that are on their way there are sent anew at the border; a receive
-//     whose send comes later, as with clocks that differ, is received anew. So first in,
-//     first out pairs what belongs together. A send that is completed in the piece but has
-//     been received before is not; its completion has [PostedAttribute].
-//   - What stretches over a border (fragments of signals, gaps, flushes, markers) is
+//     collective operations, posted receives, held locks, files) begins again there, in
+//     the same order, with [BeganAttribute].
+//   - Messages that are in transit there are sent again at the border. A receive whose
+//     send comes later, as with clocks that differ, is received again. So matching first
+//     in, first out remains correct. A send that is completed in the piece but was
+//     received before is not repeated; its completion has [PostedAttribute].
+//   - What extends over a border (fragments of signals, gaps, flushes, markers) is
 //     clipped.
 //   - Regions, claims, calling contexts and thread teams that are open where it ends
-//     are ended there, with [EndsAttribute], if their location has later events; where
-//     it has none, they stay open, as they do in the whole trace.
+//     are ended there, with [EndsAttribute], if their location has later events. If it
+//     has none, they stay open, as they do in the whole trace.
 //   - Links are kept if both their ends are in the piece.
 //
-// So the inclusive and exclusive times of pieces that follow each other add up to those
-// of the whole, and their counts do without the events that carry BeganAttribute.
+// So the inclusive and exclusive times of consecutive pieces add up to those of the whole, and
+// their counts do without the events that have BeganAttribute.
 //
 // Prepare reads the trace up to the window, and again from shortly before it if messages
 // are on their way. Memory is that of what is open where the piece begins.
@@ -57,37 +58,37 @@ func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil
 // CutAt is Cut for the locations that are wanted, nil for all: no others are read. Of the messages
 // on their way those between two such locations are sent anew.
 func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
-	return transformed{&cut{around: around{d}, window: w, flows: flows{wanted: wanted}}}
+	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
 
 type cut struct {
-	around
+	sameDefinitions
 	window              trace.Window
 	flows               flows // that are wanted, none yet
 	prepared            bool
 	began, posted, ends uint32 // attributes
-	// What is open where the window begins, at locations that go on.
+	// border has what is open where the window begins, at locations that have later events.
 	border byLocation[border]
-	claims map[int64]int64 // claims that are open there: their begin
+	claims map[int64]int64 // begin by id of the claims that are open there
 }
 
 // border is what is open at a location where the window begins.
 type border struct {
 	state
-	messages []open // on their way, or received before they are sent
-	spans    []open // that stretch into the window
+	messages []open // in transit, or received before they are sent
+	spans    []open // extending into the window
 }
 
 func (b *border) empty() bool {
 	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
 }
 
-// list is what is to be repeated, in the order of beginning.
+// list returns the rows to repeat, in the order of their begins.
 func (b *border) list() []open {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
-// Prepare finds out what is open where the piece begins.
+// Prepare determines what is open where the piece begins.
 func (c *cut) Prepare(ctx context.Context) error {
 	if c.prepared {
 		return nil
@@ -97,8 +98,10 @@ func (c *cut) Prepare(ctx context.Context) error {
 	}
 	d := c.inner.Defs()
 	c.began = attribute(d, BeganAttribute, "when this began, before the piece that was cut out, in seconds")
-	c.posted = attribute(d, PostedAttribute, "when the send that this completes was posted, before the piece that was cut out, in seconds")
-	c.ends = attribute(d, EndsAttribute, "this goes on behind the piece that was cut out: when it ends, in seconds, or later")
+	c.posted = attribute(d, PostedAttribute,
+		"when the send that this completes was posted, before the piece that was cut out, in seconds")
+	c.ends = attribute(d, EndsAttribute,
+		"this goes on behind the piece that was cut out: when it ends, in seconds, or later")
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
 		if err := c.before(ctx); err != nil {
 			return err
@@ -144,7 +147,7 @@ func (c *cut) before(ctx context.Context) error {
 		flows.add(&p.flows)
 		first = min(first, p.first)
 	}
-	if err := c.onTheirWay(ctx, &flows, first); err != nil {
+	if err := c.findPending(ctx, &flows, first); err != nil {
 		return err
 	}
 	var ask []uint32
@@ -156,7 +159,7 @@ func (c *cut) before(ctx context.Context) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := goOn(ctx, c.inner, from, ask)
+	goesOn, err := hasLaterEvents(ctx, c.inner, from, ask)
 	if err != nil {
 		return err
 	}
@@ -164,7 +167,7 @@ func (c *cut) before(ctx context.Context) error {
 	for _, loc := range ask {
 		l := c.border[loc]
 		if !goesOn[loc] {
-			// What is never ended at a location without further events ends with it.
+			// What never ends at a location without further events ends with the location.
 			l.state = state{}
 			if l.empty() {
 				c.border[loc] = nil
@@ -180,9 +183,9 @@ func (c *cut) before(ctx context.Context) error {
 	return nil
 }
 
-// onTheirWay reads the messages that are on their way where the window begins. They are
-// the last ones of their flows, so it begins to look shortly before.
-func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
+// findPending reads the messages in transit where the window begins. They are the last ones of
+// their flows, so that the search begins shortly before the window.
+func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
 	from := c.window.From
 	length := max((from-first)/256, 1)
 	for flows.pending() {
@@ -210,7 +213,7 @@ func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
 	return nil
 }
 
-// prefix follows what is before a piece, of the locations that one worker reads.
+// prefix tracks what precedes a piece, at the locations that one worker reads.
 type prefix struct {
 	from   int64
 	first  int64 // time of the first event
@@ -230,7 +233,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
 		default:
-			if end, ok := stretch(&x); ok && end > p.from {
+			if end, ok := endOf(&x); ok && end > p.from {
 				l.span(&x)
 			}
 		}
@@ -238,15 +241,16 @@ func (p *prefix) batch(b *trace.Batch) error {
 	return nil
 }
 
-// span keeps a row that stretches into the window, in place of an older one of the
-// same kind and reference.
+// span keeps a row that extends into the window. It replaces an older one of the same kind and
+// reference.
 func (l *border) span(x *trace.Cursor) {
-	l.spans = slices.DeleteFunc(l.spans, func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
+	l.spans = slices.DeleteFunc(l.spans,
+		func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
 }
 
-// stretch is the time of the end of a row that says it.
-func stretch(x *trace.Cursor) (end int64, ok bool) {
+// endOf returns the end time of a row that has one.
+func endOf(x *trace.Cursor) (end int64, ok bool) {
 	switch x.Kind() {
 	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
 	case trace.Marker:
@@ -261,9 +265,9 @@ func stretch(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// goOn tells which of some locations have events from a time on. It looks into windows
-// that grow, so that little is read where a location goes on soon.
-func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
+// hasLaterEvents reports which of the given locations have events from a time on. It reads growing
+// windows, so that little is read where a location continues soon.
+func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
 	for _, l := range ask {
@@ -298,7 +302,7 @@ func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[u
 	return found, nil
 }
 
-// begin asks the trace for the events of the piece, at the locations that are wanted.
+// begin selects the events of the piece, at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
 	s := &cutting{cut: c, gather: collect{sink: sink}, ordered: order == format.GlobalOrder}
 	if s.ordered {
@@ -326,18 +330,18 @@ type cutting struct {
 	states  byLocation[cutState]
 	closed  map[int64]bool // claims that were ended where the piece ends
 	reopens trace.Batch
-	late    []late
-	marks   []mark // rows of the batch in hand that get an attribute
+	late    []lateSamples
+	marks   []mark // rows of the current batch that get an attribute
 }
 
-// mark is a row that completes what began before the piece.
+// mark is a row that completes something from before the piece.
 type mark struct {
 	row   int
 	began int64
 }
 
-// late is a range of samples whose first one in the piece is behind the border.
-type late struct {
+// lateSamples is a range of samples whose first sample in the piece is after the border.
+type lateSamples struct {
 	loc   uint32
 	time  int64
 	began int64
@@ -349,7 +353,7 @@ type cutState struct {
 	begun bool
 }
 
-// at is the state of a location, which begins with what is open there.
+// at returns the state of a location, which begins with what is open there.
 func (s *cutting) at(loc uint32) (*cutState, error) {
 	x := s.states.at(loc)
 	if x.begun {
@@ -378,17 +382,17 @@ func (s *cutting) reopen(loc uint32) error {
 			continue
 		}
 		if o.time > s.window.From {
-			s.late = append(s.late, late{loc, o.time, began, o})
+			s.late = append(s.late, lateSamples{loc, o.time, began, o})
 			continue
 		}
 		o.add(&s.reopens, loc, s.window.From)
 		s.reopens.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(began)))
 	}
-	slices.SortStableFunc(s.late, func(a, b late) int { return cmp.Compare(a.time, b.time) })
+	slices.SortStableFunc(s.late, func(a, b lateSamples) int { return cmp.Compare(a.time, b.time) })
 	return s.clipped(&s.reopens)
 }
 
-// catchUp gives out the late ranges that are due before a row at a location and time.
+// catchUp delivers the late ranges that are due before a row at a location and time.
 func (s *cutting) catchUp(loc uint32, t int64) error {
 	for i := 0; i < len(s.late); {
 		x := s.late[i]
@@ -407,14 +411,14 @@ func (s *cutting) catchUp(loc uint32, t int64) error {
 	return nil
 }
 
-// clipped gives out a batch, with what stretches over the end of the piece clipped.
+// clipped delivers a batch, with rows that extend over the end of the piece clipped.
 func (s *cutting) clipped(b *trace.Batch) error {
 	marks := s.marks
 	s.marks = s.marks[:0]
 	over := len(marks) > 0
 	x := b.Cursor()
 	for x.Next() && !over {
-		end, ok := stretch(&x)
+		end, ok := endOf(&x)
 		over = ok && end > s.window.To
 	}
 	if !over {
@@ -436,7 +440,7 @@ func (s *cutting) clipped(b *trace.Batch) error {
 			s.gather.out.AddAttr(s.posted, trace.StringValue(clock.FormatSeconds(marks[0].began)))
 			marks = marks[1:]
 		}
-		end, ok := stretch(&x)
+		end, ok := endOf(&x)
 		if !ok || end <= s.window.To {
 			continue
 		}
@@ -458,7 +462,7 @@ func (s *cutting) clipped(b *trace.Batch) error {
 	return s.gather.flush()
 }
 
-// samplesBefore is how many of n samples at equal distances from begin to end are before
+// samplesBefore returns how many of n samples at equal distances from begin to end are before time
 // to, and the times of the last of these and of the first of the others.
 func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int64) {
 	at := func(i int) int64 {
@@ -473,8 +477,8 @@ func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int
 	return count, at(max(count-1, 0)), at(min(count, n-1))
 }
 
-// clipBegin lets what stretches into the piece begin there, or, if it is a range of
-// samples, with the first of them; false if nothing of it is left.
+// clipBegin moves the begin of what extends into the piece to the border, or, for a range of
+// samples, to the first sample in the piece. It returns false if nothing remains.
 func clipBegin(o *open, from int64, clock trace.Clock) bool {
 	switch o.kind {
 	case trace.Fragment, trace.SampleRange, trace.Marker:
@@ -511,7 +515,7 @@ func clipBegin(o *open, from int64, clock trace.Clock) bool {
 	return true
 }
 
-// batch gives out the rows in the window and follows what they open.
+// batch delivers the rows in the window and tracks what they open.
 func (s *cutting) batch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.inside(b)
@@ -549,7 +553,7 @@ func (s *cutting) inside(b *trace.Batch) error {
 	if len(s.late) == 0 {
 		return s.clipped(b)
 	}
-	s.marks = s.marks[:0] // samples and messages are not of one trace
+	s.marks = s.marks[:0] // samples and messages cannot both occur in one trace
 	for x = b.Cursor(); x.Next(); {
 		if err := s.catchUp(x.Location(), x.Time()); err != nil {
 			return err
@@ -563,15 +567,15 @@ func (s *cutting) inside(b *trace.Batch) error {
 	return nil
 }
 
-// flush repeats what is open at locations without events in the piece, and ends what
-// is open where the piece ends.
+// flush repeats what is open at locations without events in the piece, and ends what is open where
+// the piece ends.
 func (s *cutting) flush(ctx context.Context, out format.Sink) error {
 	for loc := range s.border {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
 		}
 	}
-	s.ordered = true // what is late comes from all locations now, in the order of time
+	s.ordered = true // late ranges now come from all locations, in time order
 	if err := s.catchUp(0, math.MaxInt64); err != nil {
 		return err
 	}
@@ -594,7 +598,7 @@ func (s *cutting) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := goOn(ctx, s.inner, s.window.To, ask)
+	goesOn, err := hasLaterEvents(ctx, s.inner, s.window.To, ask)
 	if err != nil {
 		return err
 	}
@@ -621,7 +625,7 @@ func (s *cutting) flush(ctx context.Context, out format.Sink) error {
 	return nil
 }
 
-// links keeps those with both ends in the piece.
+// links returns the links with both ends in the piece.
 func (s *cutting) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	for _, x := range l {

@@ -6,7 +6,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// table names a table of definitions. Entries that others refer to come first: they keep their order.
+// table identifies a table of definitions. Tables that others refer to come first. Their entries
+// keep their order.
 type table int
 
 const (
@@ -30,8 +31,8 @@ const (
 	tableCount
 )
 
-// definer copies definitions, with all that they refer to, into those of another trace,
-// and translates what events refer to. An entry is copied when it is first asked for.
+// definer copies definitions, with all that they refer to, into those of another trace, and
+// translates the references of events. It copies an entry when the entry is first requested.
 type definer struct {
 	src    *trace.Definitions
 	tables tables // of src
@@ -46,13 +47,13 @@ type definer struct {
 type target struct {
 	defs   *trace.Definitions
 	tables tables
-	// edit changes an entry before it is added; nil leaves all as they are.
+	// edit changes an entry before it is added. Nil leaves all unchanged.
 	edit func(t table, v any)
-	// same is a text that entries share which are one, "" for those that are never.
+	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
 	// whole is that entries keep their ids, which a trace itself may have twice.
 	whole bool
-	// found are the entries that may be shared, ids those that are taken.
+	// found has the entries that may be shared, ids the ids in use.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
 	most  [tableCount]int64 // the greatest number among the ids
@@ -65,30 +66,31 @@ func newDefiner(src *trace.Definitions, into *target) *definer {
 	return &definer{src: src, into: into, tables: tablesOf(src)}
 }
 
-// tables are those of definitions, each a *trace.Table.
+// tables are the tables of definitions. Each is a *trace.Table.
 type tables [tableCount]interface{ Len() int }
 
 func tablesOf(d *trace.Definitions) tables {
 	return tables{noTable: &trace.Table[trace.Named]{}, locations: &d.Locations, groups: &d.Groups, regions: &d.Regions,
-		communicators: &d.Communicator, sets: &d.Sets, metrics: &d.Metrics, resources: &d.Resources, attributes: &d.Attributes,
-		kinds: &d.Kinds, parameters: &d.Parameters, windows: &d.Windows, contexts: &d.Contexts, files: &d.Files,
+		communicators: &d.Communicator, sets: &d.Sets, metrics: &d.Metrics, resources: &d.Resources,
+		attributes: &d.Attributes,
+		kinds:      &d.Kinds, parameters: &d.Parameters, windows: &d.Windows, contexts: &d.Contexts, files: &d.Files,
 		handles: &d.Handles, markers: &d.Markers, texts: &d.Strings}
 }
 
-// length is how many entries a table of src has now.
+// length returns the current number of entries in a table of src.
 func (m *definer) length(t table) int { return m.tables[t].Len() }
 
 // all copies every entry that has not been copied yet, in the order of the tables.
 func (m *definer) all() {
 	for t := groups; t < tableCount; t++ {
 		for i := range m.length(t) {
-			m.of(t, uint32(i))
+			m.lookup(t, uint32(i))
 		}
 	}
 }
 
-// of is the entry in the target for entry i of a table, NoRef if there is none.
-func (m *definer) of(t table, i uint32) uint32 {
+// lookup returns the target's index for entry i of a table, or NoRef if it does not exist.
+func (m *definer) lookup(t table, i uint32) uint32 {
 	l := m.index[t]
 	if int(i) < len(l) && l[i] != unmapped {
 		return l[i]
@@ -106,30 +108,31 @@ func (m *definer) of(t table, i uint32) uint32 {
 	return x
 }
 
-// copy copies an entry. One that leads back to itself, in a broken trace, does not then.
+// copy copies an entry. A cycle of references in a broken trace is cut.
 func (m *definer) copy(t table, i uint32) uint32 {
 	switch t {
 	case texts:
 		return copied[string](m, t, i, nil, nil)
 	case locations:
 		return copied(m, t, i, func(v *trace.Location) *string { return &v.ID }, func(v *trace.Location) {
-			v.Group, v.Attrs = m.of(groups, v.Group), m.attrs(v.Attrs)
+			v.Group, v.Attrs = m.lookup(groups, v.Group), m.attrs(v.Attrs)
 		})
 	case groups:
 		return copied(m, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
-			if v.Parent == i || m.rings(i) {
+			if v.Parent == i || m.hasCycle(i) {
 				v.Parent = trace.NoRef
 			}
-			v.Parent, v.Attrs = m.of(groups, v.Parent), m.attrs(v.Attrs)
+			v.Parent, v.Attrs = m.lookup(groups, v.Parent), m.attrs(v.Attrs)
 		})
 	case regions:
-		return copied(m, t, i, func(v *trace.Region) *string { return &v.ID }, func(v *trace.Region) { v.Attrs = m.attrs(v.Attrs) })
+		return copied(m, t, i, func(v *trace.Region) *string { return &v.ID },
+			func(v *trace.Region) { v.Attrs = m.attrs(v.Attrs) })
 	case communicators:
 		return copied(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
 			if v.Parent >= i {
 				v.Parent = trace.NoRef // parents come first
 			}
-			v.Set, v.Parent, v.Attrs = m.of(sets, v.Set), m.of(communicators, v.Parent), m.attrs(v.Attrs)
+			v.Set, v.Parent, v.Attrs = m.lookup(sets, v.Set), m.lookup(communicators, v.Parent), m.attrs(v.Attrs)
 		})
 	case sets:
 		return copied(m, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
@@ -138,22 +141,23 @@ func (m *definer) copy(t table, i uint32) uint32 {
 		})
 	case metrics:
 		return copied(m, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
-			v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
+			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
 		})
 	case resources:
 		return copied(m, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
-			v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
+			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
 		})
 	case attributes:
 		return copied(m, t, i, func(v *trace.AttributeDef) *string { return &v.ID }, nil)
 	case kinds:
 		return copied[trace.KindDef](m, t, i, nil, nil)
 	}
-	return copied(m, t, i, func(v *trace.Named) *string { return &v.ID }, func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
+	return copied(m, t, i, func(v *trace.Named) *string { return &v.ID },
+		func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
 }
 
-// copied puts a copy of entry i of a table into the target. translate translates what the copy refers to, id is
-// where it has its id; nil for entries without.
+// copied adds a copy of entry i of a table to the target. translate translates the references of
+// the copy. id returns the location of its id, and is nil for entries without one.
 func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
@@ -165,8 +169,8 @@ func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate
 	return put(m.into, t, v, id)
 }
 
-// rings reports whether a group is above itself.
-func (m *definer) rings(i uint32) bool {
+// hasCycle reports whether a group is its own ancestor.
+func (m *definer) hasCycle(i uint32) bool {
 	g := m.src.Groups.At(i).Parent
 	for range m.src.Groups.Len() {
 		if g == i {
@@ -180,8 +184,8 @@ func (m *definer) rings(i uint32) bool {
 	return false
 }
 
-// put adds an entry to a table, or finds the one that it is the same as. An id that is
-// taken is replaced by the number behind the greatest one.
+// put adds an entry to a table, or finds an equal one. An id in use is replaced by the number after
+// the greatest one.
 func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
@@ -232,14 +236,15 @@ func (m *definer) attrs(l []trace.Attr) []trace.Attr {
 // value translates a reference.
 func (m *definer) value(v trace.Value) trace.Value {
 	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(m.length(t)) {
-		v.Num = uint64(m.of(t, uint32(v.Num)))
+		v.Num = uint64(m.lookup(t, uint32(v.Num)))
 	}
 	return v
 }
 
-// The tables that the values of a type, the reference of a row, and an operand are indexes of.
+// The tables that values of a type, references of rows, and operands index.
 var (
-	valueTables = [256]table{trace.AttributeRef: attributes, trace.LocationRef: locations, trace.RegionRef: regions, trace.GroupRef: sets,
+	valueTables = [256]table{trace.AttributeRef: attributes, trace.LocationRef: locations, trace.RegionRef: regions,
+		trace.GroupRef:  sets,
 		trace.MetricRef: metrics, trace.CommRef: communicators, trace.ParameterRef: parameters, trace.WindowRef: windows,
 		trace.CallingContextRef: contexts, trace.FileRef: files, trace.HandleRef: handles, trace.LocationGroupRef: groups}
 	refTables = [256]table{trace.RefRegion: regions, trace.RefMetric: metrics, trace.RefCommunicator: communicators,
@@ -250,8 +255,8 @@ var (
 		trace.OpFile: files, trace.OpHandle: handles, trace.OpWindow: windows, trace.OpContext: contexts}
 )
 
-// members translates the members of a set: the file's own numbers of locations, ranks
-// among the locations that communicate, or numbers of regions or metrics.
+// members translates the members of a set: the file's own numbers of locations, ranks among the
+// communicating locations, or numbers of regions or metrics.
 func (m *definer) members(s *trace.Set) {
 	if m.ids == nil {
 		m.ids = map[int64]uint32{}
@@ -274,7 +279,7 @@ func (m *definer) members(s *trace.Set) {
 		for i, x := range list {
 			for k := range m.src.Regions.Len() {
 				if m.src.Regions.At(uint32(k)).ID == strconv.FormatInt(x, 10) {
-					list[i] = number(m.into.defs.Regions.At(m.of(regions, uint32(k))).ID, x)
+					list[i] = number(m.into.defs.Regions.At(m.lookup(regions, uint32(k))).ID, x)
 					break
 				}
 			}
@@ -282,7 +287,7 @@ func (m *definer) members(s *trace.Set) {
 	case "metrics":
 	case "ranks":
 		if m.into.whole {
-			break // the locations that communicate are the same, in their order
+			break // the communicating locations are the same, in the same order
 		}
 		var all []int64
 		for i := range m.src.Sets.Len() {
@@ -302,41 +307,42 @@ func (m *definer) members(s *trace.Set) {
 	default:
 		for i, x := range list {
 			if loc, ok := m.ids[x]; ok {
-				list[i] = number(m.into.defs.Locations.At(m.of(locations, loc)).ID, x)
+				list[i] = number(m.into.defs.Locations.At(m.lookup(locations, loc)).ID, x)
 			}
 		}
 	}
 	s.Members = list
 }
 
-// kind is the kind in the target.
+// kind returns the kind in the target.
 func (m *definer) kind(k trace.Kind) trace.Kind {
 	if k < trace.Declared {
 		return k
 	}
-	if i := m.of(kinds, uint32(k-trace.Declared)); i != trace.NoRef {
+	if i := m.lookup(kinds, uint32(k-trace.Declared)); i != trace.NoRef {
 		return trace.Declared + trace.Kind(i)
 	}
 	return k
 }
 
-// rewrite makes, of a batch, the same with the references of the target. It shares the
-// columns that do not change, and is valid until the next call.
+// rewrite returns a batch with the references of the target. It shares the unchanged columns, and
+// is valid until the next call.
 func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
-	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0], out.Locs[:0]
+	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0],
+		out.Locs[:0]
 	*out = *b
 	if b.Loc != trace.MixedLoc {
-		out.Loc = m.of(locations, b.Loc)
+		out.Loc = m.lookup(locations, b.Loc)
 	}
 	for _, l := range b.Locs {
-		locs = append(locs, m.of(locations, l))
+		locs = append(locs, m.lookup(locations, l))
 	}
 	for i, k := range b.Kind {
 		kinds = append(kinds, m.kind(k))
 		ref := b.Ref[i]
 		if ref != trace.NoRef {
 			if t := refTables[m.src.Spec(k).Ref]; t != noTable {
-				ref = m.of(t, ref)
+				ref = m.lookup(t, ref)
 			}
 		}
 		refs = append(refs, ref)
@@ -351,13 +357,13 @@ func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 			}
 			t := operandTables[spec.Operands[min(n, len(spec.Operands)-1)].Type]
 			if v := ops[int(at)+n]; t != noTable && v < uint64(m.length(t)) {
-				ops[int(at)+n] = uint64(m.of(t, uint32(v)))
+				ops[int(at)+n] = uint64(m.lookup(t, uint32(v)))
 			}
 		}
 		at = b.OpEnd[i]
 	}
 	for i, k := range b.AttrKey {
-		keys = append(keys, m.of(attributes, k))
+		keys = append(keys, m.lookup(attributes, k))
 		vals = append(vals, m.value(b.AttrVal[i]))
 	}
 	out.Kind, out.Ref, out.Op, out.AttrKey, out.AttrVal, out.Locs = kinds, refs, ops, keys, vals, locs
@@ -369,7 +375,7 @@ func (m *definer) links(l []trace.Link) []trace.Link {
 	for i, x := range l {
 		for _, e := range []*trace.End{&x.Src, &x.Dst} {
 			if e.Location != trace.NoRef {
-				e.Location = m.of(locations, e.Location)
+				e.Location = m.lookup(locations, e.Location)
 			}
 		}
 		x.Attrs = m.attrs(x.Attrs)

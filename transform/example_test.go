@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// recorded is main from 0 to 100 with two visits of work inside, of 30 and of 5.
+// recorded returns a trace of main from 0 to 100 with two visits of work inside, of 30 and of 5.
 func recorded() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
@@ -42,8 +42,8 @@ func show(events format.Events) {
 	}
 }
 
-// A piece of a trace stands for itself: main, and the visit of work that is open at 20 ms, begin
-// anew there.
+// A piece is a complete trace: main, and the visit of work that is open at 20 ms, begin again
+// there.
 func ExampleCut() {
 	show(transform.Cut(format.Recorded(recorded()), trace.Window{From: 20, To: 62}))
 	// Output:
@@ -51,7 +51,7 @@ func ExampleCut() {
 	// work: 2 visits, 22 ms, 22 ms exclusive
 }
 
-// Short visits are left away; their time belongs to the region around them.
+// Short visits are dropped. Their time belongs to the enclosing region.
 func ExampleFilter() {
 	show(transform.Filter(format.Recorded(recorded()), transform.Wanted{MinDuration: 10}))
 	// Output:
@@ -102,7 +102,7 @@ func ExampleRepair() {
 
 // From a file to a file: what the CPU of a system did in the first 20 ms. The new file has its
 // claims of that time and no other events. Of its lines in the original 10 begin before 20 ms, and
-// the parts before that time are 16.614 ms long.
+// their parts before that time are 16.614 ms long.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

@@ -11,51 +11,49 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Wanted says which events [Filter] keeps. A nil function wants all.
+// Wanted selects the events that [Filter] keeps. A nil function selects all.
 type Wanted struct {
 	Location func(loc uint32) bool
-	// Kind and NotKind decide for a begin and its end together: both are kept if Kind wants
-	// either, and left away if NotKind names either.
+	// Kind and NotKind decide about a begin and its end together: both are kept if Kind selects
+	// either, and dropped if NotKind selects either.
 	Kind, NotKind func(k trace.Kind) bool
-	// Region decides about visits of regions, claims, marks and all else that names a
-	// region.
+	// Region decides about visits of regions, claims, marks and all other events with a region.
 	Region func(ref uint32) bool
-	// Communicator decides about events that name a communicator.
+	// Communicator decides about events with a communicator.
 	Communicator func(ref uint32) bool
-	// MinDuration leaves away visits of regions, and claims, that are shorter, in
-	// ticks. What never ends is kept.
+	// MinDuration drops visits of regions, and claims, that are shorter, in ticks. What never ends is
+	// kept.
 	MinDuration int64
-	// MaxDepth leaves away regions inside of so many others that are kept, short ones
-	// included; 0 keeps all.
+	// MaxDepth drops regions inside of that many others that are kept, including short ones. 0 keeps
+	// all.
 	MaxDepth int
 }
 
-// Filter leaves events away. A visit of a region goes as a whole, its enter and its
-// leave, so what is left nests as before, and the time inside belongs to the region
-// around it. What happened inside stays. Definitions stay; see [Prune]. A message of
-// which one end is left away has lost its partner. Links are kept if both ends are.
+// Filter drops events. A visit of a region is dropped as a whole, its enter and its leave, so that
+// the remaining visits nest as before, and its time belongs to the enclosing region. Events inside
+// of it stay. Definitions stay; see [Prune]. A message of which one end is dropped has lost its
+// partner. Links are kept if both ends are.
 //
-// Memory is 16 bytes an open region; with MinDuration the events of such a duration; with
-// Communicator, for which the trace is read twice, a bit for each posted receive and
-// collective operation; and if links are wanted, 16 bytes for each claim and mark that is
-// left away.
+// Filter uses 16 bytes per open region. With MinDuration it also holds the events of such a
+// duration. With Communicator, for which the trace is read twice, it uses a bit for each posted
+// receive and collective operation. If links are selected, it uses 16 bytes for each claim and mark
+// that is dropped.
 func Filter(d format.Events, w Wanted) format.Events {
-	return transformed{&filter{around: around{d}, wanted: w}}
+	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
 }
 
 type filter struct {
-	around
+	sameDefinitions
 	wanted   Wanted
 	prepared bool
-	begins   byLocation[begins]
+	begins   byLocation[unwantedBegins]
 }
 
-// begins are the begins at a location that say nothing of their communicator, posted
-// receives and collective operations, whose ends name one that is not wanted. They are
-// known by their numbers, a bit each.
-type begins struct {
+// unwantedBegins holds the begins at a location that name no communicator, posted receives and collective
+// operations, whose ends name an unwanted one. They are identified by their numbers, a bit each.
+type unwantedBegins struct {
 	receives, collectives      numbers
-	posted                     map[uint64]uint32 // number of an open request
+	posted                     map[uint64]uint32 // number by open request
 	open                       []uint32          // numbers of open collective operations
 	nextReceive, nextOperation uint32
 }
@@ -72,8 +70,8 @@ func (b *numbers) set(n uint32) {
 
 func (b numbers) has(n uint32) bool { return int(n>>6) < len(b) && b[n>>6]>>(n&63)&1 == 1 }
 
-// Prepare prepares the trace. With Communicator it reads it, to know what begins belong
-// to one.
+// Prepare prepares the trace. With Communicator it reads the trace, to find the begins that belong
+// to unwanted ones.
 func (f *filter) Prepare(ctx context.Context) error {
 	if err := f.inner.Prepare(ctx); err != nil || f.prepared || f.wanted.Communicator == nil {
 		return err
@@ -90,8 +88,8 @@ func (f *filter) Prepare(ctx context.Context) error {
 	return err
 }
 
-// take follows a row.
-func (l *begins) take(s *filtering, x *trace.Cursor) {
+// take processes a row.
+func (l *unwantedBegins) take(s *filtering, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
 		enter(&l.posted, x.Op(0), l.nextReceive)
@@ -118,9 +116,10 @@ func (l *begins) take(s *filtering, x *trace.Cursor) {
 	}
 }
 
-// begin asks the trace for all times: what is open must be known from the start.
+// begin selects all times, because open regions must be known from the start.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins, kinds: map[trace.Kind]bool{}}
+	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
+		kinds: map[trace.Kind]bool{}}
 	inner := everything(sel)
 	if inner.Links != trace.NoLinks {
 		s.dropped = map[int64]bool{}
@@ -136,11 +135,11 @@ type filtering struct {
 	Wanted
 	defs    *trace.Definitions
 	ordered bool
-	kinds   map[trace.Kind]bool // what was found for kinds
+	kinds   map[trace.Kind]bool // decisions by kind
 	locs    byLocation[filterState]
-	begins  byLocation[begins]
-	queue   queue          // of all locations, if in the order of time
-	dropped map[int64]bool // claims and marks that were left away, by id
+	begins  byLocation[unwantedBegins]
+	queue   queue          // of all locations, in time order
+	dropped map[int64]bool // dropped claims and marks, by id
 	gather  collect
 }
 
@@ -148,14 +147,14 @@ type filterState struct {
 	queue      queue
 	open       []visit
 	among      openset.Index[visitKey]
-	depth      int // regions that are open and kept
+	depth      int // number of open regions that are kept
 	claims     map[int64]visit
-	requests   map[uint64]struct{} // sends that were left away and are not complete
-	receives   uint32              // posted so far
-	operations uint32              // collective ones begun so far
+	requests   map[uint64]struct{} // dropped sends that are not complete
+	receives   uint32              // number posted so far
+	operations uint32              // number of collective operations begun so far
 }
 
-// visitKey is what a leave has in common with its enter: the kind of the enter, and the region.
+// visitKey is the key that an enter and its leave share: the kind of the enter, and the region.
 type visitKey struct {
 	kind trace.Kind
 	ref  uint32
@@ -165,11 +164,11 @@ type visitKey struct {
 type visit struct {
 	kind trace.Kind // of its begin
 	ref  uint32
-	kept bool  // as far as is known; only such count for the depth
+	kept bool  // as far as known; only kept ones count for the depth
 	row  int64 // of its begin in the queue while that waits, or -1
 }
 
-// wantsKind asks for a kind once: those that belong together are kept together.
+// wantsKind decides about a kind once. Kinds that belong together are kept together.
 func (s *filtering) wantsKind(k trace.Kind) bool {
 	if s.Kind == nil && s.NotKind == nil {
 		return true
@@ -191,7 +190,7 @@ func (s *filtering) wantsKind(k trace.Kind) bool {
 	return w
 }
 
-// wantsRefs looks at what a row other than a visit names.
+// wantsRefs decides about the references of a row other than a visit.
 func (s *filtering) wantsRefs(x *trace.Cursor) bool {
 	if s.Region == nil && s.Communicator == nil {
 		return true
@@ -207,17 +206,18 @@ func (s *filtering) wantsRefs(x *trace.Cursor) bool {
 		return false
 	}
 	for i, v := range x.Ops() {
-		if i < len(spec.Operands) && spec.Operands[i].Type == trace.OpCommunicator && v < uint64(s.defs.Communicator.Len()) && !s.Communicator(uint32(v)) {
+		if i < len(spec.Operands) && spec.Operands[i].Type == trace.OpCommunicator && v < uint64(s.defs.Communicator.Len()) &&
+			!s.Communicator(uint32(v)) {
 			return false
 		}
 	}
 	return true
 }
 
-// waits reports whether it may take more than a row to know what is wanted.
+// waits reports whether a decision may need later rows.
 func (s *filtering) waits() bool { return s.MinDuration > 0 }
 
-// batch keeps what is wanted of a batch.
+// batch delivers the selected rows of a batch.
 func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
 	waits := s.waits()
@@ -252,13 +252,14 @@ func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// row decides about a row; wait is that only its end will tell.
+// row decides about a row. wait is true if only its end decides.
 func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
 	k := x.Kind()
 	switch k {
 	case trace.Enter, trace.ContextEnter:
 		v := visit{kind: k, ref: x.Ref(), row: -1}
-		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
+		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) &&
+			(s.MaxDepth == 0 || l.depth < s.MaxDepth)
 		if v.kept {
 			l.depth++
 		}
@@ -293,7 +294,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 			v.row, wait = q.count, true
 		}
 		enter(&l.claims, int64(x.Op(0)), v)
-		s.leftAway(x, v.kept)
+		s.recordDropped(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
 		v, ok := l.claims[int64(x.Op(0))]
@@ -302,18 +303,18 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		}
 		delete(l.claims, int64(x.Op(0)))
 		if v.kept && v.row >= 0 && q.drop(v.row) {
-			s.leftAway(x, false)
+			s.recordDropped(x, false)
 			return false, false
 		}
 		return v.kept, false
 	case trace.CollectiveBegin:
 		n := l.operations
 		l.operations++
-		return s.wantsKind(k) && s.wantsRefs(x) && !s.gone(x.Location(), n, false), false
+		return s.wantsKind(k) && s.wantsRefs(x) && !s.dropsBegin(x.Location(), n, false), false
 	case trace.RecvBegin:
 		n := l.receives
 		l.receives++
-		return s.wantsKind(k) && !s.gone(x.Location(), n, true), false
+		return s.wantsKind(k) && !s.dropsBegin(x.Location(), n, true), false
 	case trace.SendBegin:
 		keep = s.wantsKind(k) && s.wantsRefs(x)
 		if !keep && s.Communicator != nil {
@@ -331,13 +332,13 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	}
 	keep = s.wantsKind(k) && s.wantsRefs(x)
 	if k == trace.Mark {
-		s.leftAway(x, keep)
+		s.recordDropped(x, keep)
 	}
 	return keep, false
 }
 
-// gone reports whether a begin belongs to a communicator that is not wanted.
-func (s *filtering) gone(loc, number uint32, receive bool) bool {
+// dropsBegin reports whether a begin belongs to an unwanted communicator.
+func (s *filtering) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {
 	case l == nil:
@@ -348,14 +349,14 @@ func (s *filtering) gone(loc, number uint32, receive bool) bool {
 	return l.collectives.has(number)
 }
 
-// leftAway remembers that a claim or mark is left away, for links.
-func (s *filtering) leftAway(x *trace.Cursor, keep bool) {
+// recordDropped remembers a dropped claim or mark, for links.
+func (s *filtering) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped != nil && !keep && x.Op(0) != trace.Undefined {
 		s.dropped[int64(x.Op(0))] = true
 	}
 }
 
-// flush gives out what still waits, which never ended and is kept.
+// flush delivers the waiting rows, which never ended and are kept.
 func (s *filtering) flush(_ context.Context, out format.Sink) error {
 	s.gather.sink = out
 	if err := s.queue.empty(&s.gather); err != nil {
@@ -371,7 +372,7 @@ func (s *filtering) flush(_ context.Context, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// links keeps those with both ends kept.
+// links returns the links with both ends kept.
 func (s *filtering) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	gone := func(e *trace.End) bool {
@@ -388,36 +389,37 @@ func (s *filtering) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// queue holds rows back, in their order, until it is known whether they are kept.
+// queue holds rows, in their order, until it is decided whether they are kept.
 type queue struct {
 	chunks []*chunk
-	count  int64 // number of the row that comes next
-	due    []due // rows that are kept when their time has come, oldest first
+	count  int64        // number of the next row
+	due    []waitingRow // rows that are kept once their time has come, oldest first
 }
 
-type due struct{ row, time int64 }
+type waitingRow struct{ row, time int64 }
 
-// chunk is some rows and what is known of each.
+// chunk holds rows and the decision about each.
 type chunk struct {
 	rows    trace.Batch
 	first   int64 // number of its first row
-	fate    []fate
+	fate    []decision
 	waiting int
 }
 
-type fate uint8
+type decision uint8
 
 const (
-	kept fate = iota
+	kept decision = iota
 	waiting
 	dropped
 )
 
-// chunkRows bounds the rows of a chunk, and so what a location holds that has ended.
+// chunkRows is the greatest number of rows in a chunk, and so of the rows held for a location that
+// has ended.
 const chunkRows = 256
 
-// add takes a row. waits is that it is not known yet whether it is kept; it is when a time
-// has passed.
+// add adds a row. If waits is set, its decision is open. The row is kept once a certain time has
+// passed.
 func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	n := len(q.chunks)
 	if n == 0 || q.chunks[n-1].full(b) {
@@ -428,18 +430,18 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	}
 	c := q.chunks[n-1]
 	c.rows.AppendRow(x)
-	own(&c.rows)
+	copyTexts(&c.rows)
 	c.fate = append(c.fate, kept)
 	if waits {
 		c.fate[len(c.fate)-1] = waiting
 		c.waiting++
-		q.due = append(q.due, due{q.count, x.Time()})
+		q.due = append(q.due, waitingRow{q.count, x.Time()})
 	}
 	q.count++
 }
 
-// own copies the texts of the last row's attributes, which may alias a buffer.
-func own(b *trace.Batch) {
+// copyTexts copies the texts of the last row's attributes, which may alias a buffer.
+func copyTexts(b *trace.Batch) {
 	row := uint32(b.Len() - 1)
 	for i := len(b.AttrRow) - 1; i >= 0 && b.AttrRow[i] == row; i-- {
 		b.AttrVal[i].Str = string(append([]byte(nil), b.AttrVal[i].Str...))
@@ -447,11 +449,12 @@ func own(b *trace.Batch) {
 }
 
 func (c *chunk) full(b *trace.Batch) bool {
-	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) || (len(c.rows.Order) > 0) != (len(b.Order) > 0)
+	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
+		(len(c.rows.Order) > 0) != (len(b.Order) > 0)
 }
 
-// decide sets what becomes of a row; false if that was known before.
-func (q *queue) decide(row int64, f fate) bool {
+// decide sets the decision about a row. It returns false if there was one.
+func (q *queue) decide(row int64, f decision) bool {
 	if len(q.chunks) == 0 || row < q.chunks[0].first {
 		return false
 	}
@@ -465,7 +468,7 @@ func (q *queue) decide(row int64, f fate) bool {
 	return false
 }
 
-// drop decides that a row is left away; false if it is kept already.
+// drop decides to drop a row. It returns false if the row is already kept.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
 // passed keeps the rows that have waited for a duration at a time.
@@ -480,7 +483,7 @@ func (q *queue) passed(t, duration int64) {
 	}
 }
 
-// release gives out the first chunks of which all is known.
+// release delivers the first chunks that are fully decided.
 func (q *queue) release(to *collect) error {
 	for len(q.chunks) > 0 && q.chunks[0].waiting == 0 {
 		c := q.chunks[0]
@@ -498,7 +501,7 @@ func (q *queue) release(to *collect) error {
 	return nil
 }
 
-// empty keeps all that waits and gives it out.
+// empty keeps and delivers all waiting rows.
 func (q *queue) empty(to *collect) error {
 	q.passed(math.MaxInt64, 0)
 	for _, c := range q.chunks {

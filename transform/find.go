@@ -8,9 +8,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FindEvent is the time of the n-th event, from 1, that is of a wanted kind, in the order
-// of time; it is one tick long. found is how many there are up to it, fewer than n if there is none.
-func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w trace.Window, found int, err error) {
+// FindEvent returns the time of the n-th event, counted from 1 in time order, of a selected kind,
+// as a window of one tick. found is the number of such events up to it, which is less than n if it
+// does not exist.
+func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w trace.Window, found int,
+	err error) {
 	sel := trace.Events()
 	sel.Kind = kind
 	err = eachRow(ctx, d, sel, format.GlobalOrder, func(c *trace.Cursor) bool {
@@ -25,17 +27,18 @@ func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool,
 	return w, found, err
 }
 
-// Occurrence says which visits of regions, or claims by them, are meant: the N-th, from 1, of those of a wanted
-// region in the order of their begins, or with Each the N-th at each location that has so many.
+// Occurrence selects visits of regions, or claims by them: the N-th, from 1, of the selected
+// regions in the order of begins, or with Each the N-th at each location that has as many.
 type Occurrence struct {
 	Region func(ref uint32) bool
 	N      int
 	Each   bool
 }
 
-// FindOccurrence is the time of the visits that are meant: from the first begin up to and with the last end, or the
-// end of the trace if one has none. found is how many visits there are, with Each at the location with the most;
-// where there are N or more, not all may be counted.
+// FindOccurrence returns the time of the selected visits, from the first begin to the last end,
+// inclusive, or to the end of the trace if a visit does not end. found is the number of visits,
+// with Each at the location with the most. If there are N or more, it may be lower than the actual
+// number.
 func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace.Window, found int, err error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool {
@@ -76,13 +79,13 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 	return w, found, err
 }
 
-// occurrence is a location on the way to the end of a visit or claim that is meant.
+// occurrence is the search at a location for the end of a selected visit or claim.
 type occurrence struct {
 	open   bool
 	count  int
 	ref    uint32
-	claim  uint64 // its id, or Undefined for a visit
-	inside int    // visits of the region within it
+	claim  uint64 // id of a claim, or Undefined for a visit
+	inside int    // visits of the region inside of it
 }
 
 // ends reports whether a row ends the visit or claim.

@@ -2,15 +2,15 @@ package transform
 
 import "github.com/weft-trace/weft/trace"
 
-// flow is what messages that may be one share.
+// flow is the key of messages that may match.
 type flow struct {
 	source, destination uint32
 	communicator        uint64
 	tag                 int64
 }
 
-// flows finds the messages that are on their way where a scan ends. Its size is that of
-// the different flows, and of the messages that are on their way.
+// flows finds the messages that are in transit where a scan ends. Its size is that of the different
+// flows, and of the messages in transit.
 type flows struct {
 	wanted func(loc uint32) bool // locations between which they are; nil for all
 	net    map[flow]int64        // sends without the receives
@@ -18,7 +18,7 @@ type flows struct {
 	seq    int64
 }
 
-// flowOf is the flow of a send or receive; ok is false if the trace does not tell.
+// flowOf returns the flow of a send or receive. ok is false if it is unknown.
 func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	k := x.Kind()
 	send = k.IsSend()
@@ -58,7 +58,7 @@ func (m *flows) count(x *trace.Cursor) {
 	}
 }
 
-// add adds what another worker has counted.
+// add adds the counts of another worker.
 func (m *flows) add(o *flows) {
 	if m.net == nil {
 		m.net = map[flow]int64{}
@@ -68,7 +68,7 @@ func (m *flows) add(o *flows) {
 	}
 }
 
-// pending reports whether messages are on their way, and forgets those that are kept.
+// pending reports whether messages are in transit, and clears the kept ones.
 func (m *flows) pending() bool {
 	m.kept = map[flow]*ring{}
 	for f, n := range m.net {
@@ -79,8 +79,8 @@ func (m *flows) pending() bool {
 	return len(m.kept) > 0
 }
 
-// keep takes the rows a second time, in the same order of each location: the last ones of
-// a flow are those that are on their way.
+// keep processes the rows a second time, in the same order of each location: the last ones of a
+// flow are those in transit.
 func (m *flows) keep(x *trace.Cursor) {
 	f, send, ok := m.of(x)
 	if !ok {
@@ -100,7 +100,7 @@ func (m *flows) keep(x *trace.Cursor) {
 	r.next = (r.next + 1) % len(r.rows)
 }
 
-// complete reports whether all messages that are on their way are kept.
+// complete reports whether all messages in transit are kept.
 func (m *flows) complete() bool {
 	for f, r := range m.kept {
 		if n := m.net[f]; int64(len(r.rows)) < max(n, -n) {
@@ -110,13 +110,13 @@ func (m *flows) complete() bool {
 	return true
 }
 
-// ring is the last rows of a flow.
+// ring holds the last rows of a flow.
 type ring struct {
 	rows []open
 	next int // the oldest one
 }
 
-// each calls f for the messages that are on their way; those of one flow in their order.
+// each calls f for the messages in transit, those of one flow in order.
 func (m *flows) each(f func(loc uint32, o open)) {
 	for k, r := range m.kept {
 		loc := k.source

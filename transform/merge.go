@@ -14,27 +14,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Merging says how [Merge] puts traces together.
+// Merging are the settings of [Merge].
 type Merging struct {
-	// Zero is, for each trace, a time in ticks of its own clock; these are the same
-	// moment. Nil is the tick 0 of each. The merged trace has the time of the first one
-	// for it.
+	// Zero has, for each trace, a time in ticks of its own clock. These times are the same moment. Nil
+	// means tick 0 of each trace. In the merged trace this moment has the time of the first trace.
 	Zero []int64
-	// Wall puts the traces together by the wall clock: Zero counts nothing, and all traces have an
-	// epoch. The common clock is fine enough for the epochs, too.
+	// Wall aligns the traces by the wall clock. Zero is then ignored, and all traces must have an
+	// epoch. The common clock is also fine enough for the epochs.
 	Wall bool
-	// Unify makes one of locations, groups, communicators, resources and metrics with the
-	// same id and name. Without it, those of each trace are their own.
+	// Unify joins locations, groups, communicators, resources and metrics with the same id and name.
+	// Without it, those of each trace stay separate.
 	Unify bool
 }
 
-// Merge puts traces on one time line. Regions, attributes, parameters, files and other
-// names that are equal become one; locations, communicators and what else is a thing of
-// its run stay apart unless they are unified. An id that is taken is replaced by the
-// next number. Clocks of different ticks become one with the ticks of all, and those of
-// different epochs one that their difference is a number of ticks of; where that would be more than 10^15 a second, it is one of picoseconds and times are rounded,
-// which [Merged.Rounded] counts. If there are claims or marks with ids in several traces,
-// ids are made different: n traces make id × n + the trace's number of an id.
+// Merge puts traces on one time line. Regions, attributes, parameters, files and other names that
+// are equal become one. Locations, communicators and everything else that belongs to a run stay
+// separate unless they are unified. An id in use is replaced by the next number. Clocks with
+// different ticks become one clock that has the ticks of all. Different epochs need a clock of
+// which their difference is a whole number of ticks. If it would exceed 10^15 ticks a second, the
+// clock has picoseconds and times are rounded, which [Merged.Rounded] counts. If several traces
+// have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
+// the number of its trace.
 //
 // Traces whose data name processors, event types and subsets by number keep these numbers where
 // they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
@@ -52,7 +52,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	x := &Merged{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
-	var apart []int64 // how much later than the first trace's clock that of each began, in ns
+	var apart []int64 // by how many ns the clock of each trace began later than that of the first
 	if m.Wall {
 		m.Zero = nil
 		for i, d := range list {
@@ -77,7 +77,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		return m.Zero[i]
 	}
 	if len(list) == 1 {
-		to.same, to.whole = nil, true // what a trace has twice it keeps
+		to.same, to.whole = nil, true // keeps duplicates within the trace
 		if zero(0) == 0 {
 			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
 		}
@@ -85,7 +85,8 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	base, ok := make([]int64, len(list)), false
 	for i := range base {
 		if base[i], _, ok = first.Clock.Rescale(zero(0), x.defs.Clock); !ok {
-			return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second", zero(0), x.defs.Clock.Num)
+			return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second",
+				zero(0), x.defs.Clock.Num)
 		}
 		if m.Wall {
 			if base[i], _, ok = trace.Seconds(1_000_000_000).Rescale(apart[i], x.defs.Clock); !ok {
@@ -110,7 +111,8 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""
 		}
-		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i], rounded: &x.Rounded,
+		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
+			rounded: &x.Rounded,
 			definer: newDefiner(src, to)}
 		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
 		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
@@ -122,7 +124,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		p.definer.edit = p.numbers.edit
 		for j := range src.Locations.Len() {
 			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace tell more
-				p.definer.of(locations, uint32(j))
+				p.definer.lookup(locations, uint32(j))
 			}
 		}
 	}
@@ -160,8 +162,8 @@ func tooFar(i int) error {
 	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
-// commonClock is a clock whose ticks all the traces' ticks are multiples of, and so many ns, if there is
-// one that is not too fine.
+// commonClock returns a clock of which the ticks of all traces, and the distances in ns, are
+// multiples, if there is one that is not too fine.
 func commonClock(list []format.Events, apart []int64) trace.Clock {
 	c := list[0].Defs().Clock
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
@@ -195,7 +197,7 @@ func commonClock(list []format.Events, apart []int64) trace.Clock {
 	return trace.Clock{Num: num.Int64(), Den: den.Int64()}
 }
 
-// same is a text that entries share which become one.
+// same returns the key that entries share which become one.
 func (m *Merging) same(t table, v any) string {
 	text := func(parts ...any) string {
 		b, err := json.Marshal(parts)
@@ -247,7 +249,7 @@ func (m *Merging) same(t table, v any) string {
 
 // Merged is several traces as one.
 type Merged struct {
-	// Rounded counts the times that do not fit a tick of the common clock.
+	// Rounded is the number of times that do not fit a tick of the common clock.
 	Rounded int64
 	defs    trace.Definitions
 	list    []*merging
@@ -263,13 +265,13 @@ func (m *Merged) Lost() *format.Loss {
 	return loss
 }
 
-// Defs are the definitions of all.
+// Defs returns the definitions of all.
 func (m *Merged) Defs() *trace.Definitions { return &m.defs }
 
-// Prepare does nothing: merging has prepared all.
+// Prepare does nothing, because Merge has prepared all traces.
 func (m *Merged) Prepare(context.Context) error { return nil }
 
-// Scan delivers in the order of time, or trace after trace, each location by location.
+// Scan delivers events in time order, or trace after trace, each location by location.
 func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.Exactly(&m.defs, sel, sink)
 	for _, x := range m.numbers {
@@ -302,7 +304,8 @@ func (m *Merged) events(ctx context.Context, order format.Order, sink format.Sin
 			return r.Flush()
 		}
 		for _, x := range m.list {
-			err := x.inner.Scan(ctx, all, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return sink.Batch(x.change(b)) }})
+			err := x.inner.Scan(ctx, all, order,
+				format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return sink.Batch(x.change(b)) }})
 			if err != nil {
 				return err
 			}
@@ -327,12 +330,13 @@ func (m *Merged) shared() bool {
 	return n > m.defs.Locations.Len()
 }
 
-// links delivers the links of all traces, behind all events.
+// links delivers the links of all traces, after all events.
 func (m *Merged) links(ctx context.Context, sink format.Sink) error {
 	only := trace.Everything()
 	only.NoEvents, only.Links = true, trace.AllLinks
 	for _, x := range m.list {
-		err := x.inner.Scan(ctx, only, format.PerLocation, format.SinkFuncs{OnLinks: func(l []trace.Link) error { return sink.Links(x.links(l)) }})
+		err := x.inner.Scan(ctx, only, format.PerLocation,
+			format.SinkFuncs{OnLinks: func(l []trace.Link) error { return sink.Links(x.links(l)) }})
 		if err != nil {
 			return err
 		}
@@ -340,7 +344,7 @@ func (m *Merged) links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
-// mergedStream is one trace on its way into the merged one.
+// mergedStream is the stream of one trace of the merged one.
 type mergedStream struct {
 	next func() (*trace.Batch, error, bool)
 	x    *merging
@@ -355,7 +359,7 @@ func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
 	return s.x.change(b), nil
 }
 
-// merging is one of the traces.
+// merging translates one of the traces.
 type merging struct {
 	*definer
 	numbers    *ownNumbers // nil if the trace calls nothing by numbers
@@ -363,13 +367,13 @@ type merging struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	units      float64 // the merged trace's time unit of fragments in that of this one
+	units      float64 // the merged trace's time unit of fragments, in that of this trace
 	rounded    *int64
 	out        trace.Batch
 	times      []int64
 }
 
-// time is a time on the common clock.
+// time returns a time on the common clock.
 func (x *merging) time(t int64) int64 {
 	d := t - x.zero
 	if (t < x.zero) != (d < 0) {
@@ -394,7 +398,7 @@ func (x *merging) time(t int64) int64 {
 	return s
 }
 
-// id is an id of a claim or mark that no other trace has.
+// id returns a unique id for a claim or mark.
 func (x *merging) id(id int64) int64 {
 	if x.of == 1 {
 		return id
@@ -402,7 +406,7 @@ func (x *merging) id(id int64) int64 {
 	return id*int64(x.of) + int64(x.number)
 }
 
-// change is a batch of the merged trace.
+// change translates a batch to the merged trace.
 func (x *merging) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
 	o := &x.out

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// A piece of a fragment is the same curve: 1 + 2u + 3u² from 0 on is 57 + 26v + 3v² from 4 on. Of a range of
-// samples the piece has those that are in it, and of one sample that is before it nothing.
+// TestPiecesOfCurves checks that a piece of a fragment is the same curve: 1 + 2u + 3u² from 0 on is
+// 57 + 26v + 3v² from 4 on. A piece of a range of samples has the samples in it, and of a single
+// sample before the piece nothing remains.
 func TestPiecesOfCurves(t *testing.T) {
 	f := math.Float64bits
 	for _, x := range []struct {
@@ -26,9 +27,10 @@ func TestPiecesOfCurves(t *testing.T) {
 		{"straight fragment", trace.Fragment, []uint64{10, f(1), f(2)}, 4, "4 fragment 10 9 2"},
 		{"level fragment", trace.Fragment, []uint64{10, f(1)}, 4, "4 fragment 10 1"},
 		{"samples", trace.SampleRange, []uint64{10, f(0), f(1), f(2), f(3), f(4), f(5)}, 5, "6 sample-range 10 3 4 5"},
-		{"samples from one on", trace.SampleRange, []uint64{10, f(0), f(1), f(2), f(3), f(4), f(5)}, 4, "4 sample-range 10 2 3 4 5"},
+		{"samples from one on", trace.SampleRange, []uint64{10, f(0), f(1), f(2), f(3), f(4), f(5)}, 4,
+			"4 sample-range 10 2 3 4 5"},
 		{"last sample", trace.SampleRange, []uint64{10, f(0), f(5)}, 9, "10 sample-range 10 5"},
-		{"ended", trace.SampleRange, []uint64{10, f(0), f(5)}, 10, ""}, // it is in the piece before
+		{"ended", trace.SampleRange, []uint64{10, f(0), f(5)}, 10, ""}, // it is in the previous piece
 		{"one sample", trace.SampleRange, []uint64{10, f(7)}, 5, ""},
 	} {
 		r := trace.NewRecorder(trace.Seconds(1))
@@ -53,7 +55,8 @@ func TestPiecesOfCurves(t *testing.T) {
 	}
 }
 
-// Without an end of the window the event at the last time that there is belongs to the piece.
+// TestPieceToTheEnd checks that, in a window without an end, an event at the last possible time
+// belongs to the piece.
 func TestPieceToTheEnd(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	p, g := r.Location("p"), r.Region("g")
@@ -72,7 +75,8 @@ func TestPieceToTheEnd(t *testing.T) {
 	}
 }
 
-// The ends of links get the times of their locations; one that is nowhere keeps its time.
+// TestCorrectLinks checks that the ends of links get the times of their locations. An end without a
+// location keeps its time.
 func TestCorrectLinks(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	p, q := r.Location("p"), r.Location("q")
@@ -83,7 +87,9 @@ func TestCorrectLinks(t *testing.T) {
 	r.Link(end(p, 10), end(q, 20))
 	r.Link(end(trace.NoRef, 5), end(q, 20))
 	d := r.Defs()
-	x, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: d.Clock, Locations: map[string]transform.Curve{d.Locations.At(q).ID: {{Read: 0, True: 100}}}}, 0)
+	x, err := transform.Correct(format.Recorded(r),
+		&transform.Correction{Clock: d.Clock,
+			Locations: map[string]transform.Curve{d.Locations.At(q).ID: {{Read: 0, True: 100}}}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Pruning says which definitions [Prune] looks at.
+// Pruning selects the definitions that [Prune] removes.
 type Pruning int
 
-// What is pruned.
+// The definitions to prune.
 const (
 	PruneAll     Pruning = iota
 	PruneSignals         // only signals: a format may have none without fragments
 )
 
-// Prune leaves definitions away that no event of a trace refers to, nor another
-// definition that stays. It reads the trace once to know which; locations stay that have
-// events, are the other side of a message, or belong to a communicator that stays. The
-// trace's own properties, its opaque definitions, which may belong to anything, and
-// resources whose locations stay do too.
+// Prune removes definitions that neither an event of the trace refers to nor another remaining
+// definition. It reads the trace once to find the references. Locations remain that have events,
+// are the other side of a message, or belong to a remaining communicator. The trace's properties,
+// its opaque definitions, which may belong to anything, and resources whose locations remain stay
+// too.
 func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
@@ -41,15 +41,16 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		return nil, err
 	}
 	for i := range d.Defs().Resources.Len() {
-		if l := d.Defs().Resources.At(uint32(i)).Location; int(l) < len(used.index[locations]) && used.index[locations][l] != unmapped {
-			used.of(resources, uint32(i))
+		if l := d.Defs().Resources.At(uint32(i)).Location; int(l) < len(used.index[locations]) &&
+			used.index[locations][l] != unmapped {
+			used.lookup(resources, uint32(i))
 		}
 	}
 	if what == PruneSignals {
 		for t := groups; t < tableCount; t++ {
 			for i := range used.length(t) {
 				if t != metrics || d.Defs().Metrics.At(uint32(i)).Kind != trace.SignalMetric {
-					used.of(t, uint32(i))
+					used.lookup(t, uint32(i))
 				}
 			}
 		}
@@ -59,7 +60,7 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		// Data name entries by their numbers, and those that stay where they are.
 		p.definer.into.whole = true
 		for i := range used.length(sets) {
-			used.of(sets, uint32(i))
+			used.lookup(sets, uint32(i))
 		}
 		if what == PruneAll {
 			defs.Opaque = trace.Table[trace.Opaque]{}
@@ -74,7 +75,7 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 	for t := groups; t < tableCount; t++ {
 		for i, x := range used.index[t] {
 			if x != unmapped {
-				p.definer.of(t, uint32(i))
+				p.definer.lookup(t, uint32(i))
 			}
 		}
 	}
@@ -83,14 +84,15 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 
 // rewritten is a trace with other definitions.
 type rewritten struct {
-	around
+	sameDefinitions
 	definer *definer
 }
 
-// newRewritten begins with the definitions that belong to the trace as a whole.
+// newRewritten starts with the properties of the trace as a whole.
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
-	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin, Conventions: src.Conventions, Roles: src.Roles}
+	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin, Conventions: src.Conventions,
+		Roles: src.Roles}
 	for _, a := range src.Properties.All() {
 		defs.Properties.Add(a)
 	}
@@ -100,13 +102,13 @@ func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	for _, o := range src.Operations.All() {
 		defs.Operations.Add(o)
 	}
-	return &rewritten{around{d}, newDefiner(src, &target{defs: defs, edit: edit})}
+	return &rewritten{sameDefinitions{d}, newDefiner(src, &target{defs: defs, edit: edit})}
 }
 
-// Defs are the definitions that are left.
+// Defs returns the remaining definitions.
 func (r *rewritten) Defs() *trace.Definitions { return r.definer.into.defs }
 
-// begin asks the trace for the times that are wanted: it has other numbers.
+// begin selects the requested times of the trace, with translated references.
 func (r *rewritten) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	return &rewriting{definer: r.definer}, r.inside(sel), nil
 }
@@ -119,10 +121,10 @@ func (r *rewritten) inside(sel trace.Selection) trace.Selection {
 
 // rewriting is one scan.
 type rewriting struct {
-	unheld
+	passThrough
 	*definer
 	out       trace.Batch
-	edit      func(*trace.Batch) // changes values, nil for none
+	edit      func(*trace.Batch) // changes values; may be nil
 	editLinks func([]trace.Link)
 }
 

@@ -12,63 +12,84 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// RepairAttribute is the attribute of events that [Repair] has added: what was wrong.
+// RepairAttribute is added to events that [Repair] inserts. Its value is the defect.
 const RepairAttribute = "repair"
 
-// RepairRules returns the rules under which [Repair] reports its changes. The caller owns the slice.
+// RepairRules returns the rules under which [Repair] reports its changes. The caller owns the
+// slice.
 func RepairRules() []format.Rule { return slices.Clone(repairRules) }
 
 var repairRules = []format.Rule{
-	{ID: "repair.closed-region", Severity: trace.Warning, Doc: "A region that is never left is left at the last event of its location.", Example: "enter main at 1 s; the last event of the location is at 9 s: main is left at 9 s"},
-	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.", Example: "leave f where f is not open"},
-	{ID: "repair.entered-region", Severity: trace.Warning, Doc: "A region that is left but never entered is entered at the first event of its location.", Example: "with --orphans enter: the first event of a location is leave f at 3 s: f is entered at 3 s"},
-	{ID: "repair.closed-inner-region", Severity: trace.Warning, Doc: "A region inside of one that is left is left with it.", Example: "enter f, enter g, leave f: g is left ahead of f"},
-	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends is ended.", Example: "claim 5 begins at 2 s and never ends: it ends at the last event"},
-	{ID: "repair.dropped-claim-end", Severity: trace.Warning, Doc: "An end of a claim that has not begun is left away.", Example: "the end of claim 5, of which there was no begin"},
-	{ID: "repair.renumbered", Severity: trace.Warning, Doc: "A claim, mark or link whose id is taken gets another one.", Example: "two claims 5: the later one becomes claim 6"},
-	{ID: "repair.claim-offset", Severity: trace.Warning, Doc: "A claim of a resource with offsets that has none gets offset 0; one of a resource without offsets loses its own.", Example: "C 0 0 1 0 1 where R 0 uses offsets"},
-	{ID: "repair.signal", Severity: trace.Warning, Doc: "A fragment of a signal that does not end where the next one begins is made to.", Example: "F 0 0 2 1 0 0 and F 0 3 4 1 0 0: the first one ends at 3"},
-	{ID: "repair.dropped-link", Severity: trace.Warning, Doc: "A link to something that is not in the trace is left away.", Example: "a dependency of claim 7, which no line defines"},
-	{ID: "repair.defined", Severity: trace.Warning, Doc: "What events refer to and nothing defines is defined.", Example: "a claim of resource 3, of which there is no R line: it becomes one named undefined resource 3"},
-	{ID: "repair.time", Severity: trace.Warning, Doc: "An event before the one ahead of it at its location gets that one's time.", Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
-	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.", Example: "an enter without a region, as of OTF2's undefined"},
+	{ID: "repair.closed-region", Severity: trace.Warning,
+		Doc:     "A region that is never left is left at the last event of its location.",
+		Example: "enter main at 1 s; the last event of the location is at 9 s: main is left at 9 s"},
+	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.",
+		Example: "leave f where f is not open"},
+	{ID: "repair.entered-region", Severity: trace.Warning,
+		Doc:     "A region that is left but never entered is entered at the first event of its location.",
+		Example: "with --orphans enter: the first event of a location is leave f at 3 s: f is entered at 3 s"},
+	{ID: "repair.closed-inner-region", Severity: trace.Warning,
+		Doc:     "A region inside of one that is left is left with it.",
+		Example: "enter f, enter g, leave f: g is left ahead of f"},
+	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends is ended.",
+		Example: "claim 5 begins at 2 s and never ends: it ends at the last event"},
+	{ID: "repair.dropped-claim-end", Severity: trace.Warning, Doc: "An end of a claim that has not begun is left away.",
+		Example: "the end of claim 5, of which there was no begin"},
+	{ID: "repair.renumbered", Severity: trace.Warning, Doc: "A claim, mark or link whose id is taken gets another one.",
+		Example: "two claims 5: the later one becomes claim 6"},
+	{ID: "repair.claim-offset", Severity: trace.Warning,
+		Doc: "A claim of a resource with offsets that has none gets offset 0; one of a resource without offsets " +
+			"loses its own.",
+		Example: "C 0 0 1 0 1 where R 0 uses offsets"},
+	{ID: "repair.signal", Severity: trace.Warning,
+		Doc:     "A fragment of a signal that does not end where the next one begins is made to.",
+		Example: "F 0 0 2 1 0 0 and F 0 3 4 1 0 0: the first one ends at 3"},
+	{ID: "repair.dropped-link", Severity: trace.Warning, Doc: "A link to something that is not in the trace is left away.",
+		Example: "a dependency of claim 7, which no line defines"},
+	{ID: "repair.defined", Severity: trace.Warning, Doc: "What events refer to and nothing defines is defined.",
+		Example: "a claim of resource 3, of which there is no R line: it becomes one named undefined resource 3"},
+	{ID: "repair.time", Severity: trace.Warning,
+		Doc:     "An event before the one ahead of it at its location gets that one's time.",
+		Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
+	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.",
+		Example: "an enter without a region, as of OTF2's undefined"},
 }
 
-// Repairing says how a trace is mended.
+// Repairing are the settings of [Repair].
 type Repairing struct {
-	// Enter enters regions that are left and were never entered at the first event of their
-	// location, as in traces that begin late; without it such leaves are left away.
+	// Enter inserts an enter at the first event of the location for regions that are left but never
+	// entered, as in traces that begin late. Without it such leaves are dropped.
 	Enter bool
-	// Nest closes what is open inside of a region that is left. Without it regions may
-	// overlap, as in PICL.
+	// Nest closes what is open inside of a region that is left. Without it regions may overlap, as in
+	// PICL.
 	Nest bool
-	// Report gets every change; it must not be nil.
+	// Report receives every change. It must not be nil.
 	Report *format.Report
 	// Path names the trace in reports.
 	Path string
 }
 
-// Repair makes a sound trace of one whose regions and claims contradict each other. What
-// its format gets wrong, such as times out of order, lengths, counts and missing
-// definitions, its decoder has mended, and reports, when it delivers the events.
+// Repair returns a consistent trace from one whose regions and claims contradict each other.
+// Defects in the format, such as times out of order, lengths, counts and missing definitions, are
+// repaired and reported by the decoder when it delivers the events.
 //
-// Prepare reads the trace once. Memory is 16 bytes an open region and 48 bytes an open
-// claim, and with Enter 4 bytes for each leave without an enter.
+// Prepare reads the trace once. Repair uses 16 bytes per open region and 48 bytes per open claim,
+// and with Enter 4 bytes for each leave without an enter.
 func Repair(d format.Events, r Repairing) format.Events {
-	x := &repair{around: around{d}, how: r}
+	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
 	own.Defs().Native, own.Defs().Retimed, own.Defs().Mended = d.Defs().Native, d.Defs().Retimed, true
 	return transformed{&mendedTrace{own, x}}
 }
 
-// mendedTrace is a repaired trace in which all is defined.
+// mendedTrace is a repaired trace in which everything is defined.
 type mendedTrace struct {
 	*rewritten
 	repair *repair
 }
 
-// Prepare finds out what is to be mended, and defines what is not defined.
+// Prepare determines the necessary repairs, and defines what is undefined.
 func (m *mendedTrace) Prepare(ctx context.Context) error {
 	if err := m.repair.Prepare(ctx); err != nil {
 		return err
@@ -77,7 +98,7 @@ func (m *mendedTrace) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// define makes definitions of stand-ins.
+// define turns stand-ins into definitions.
 func (r *repair) define(_ table, v any) {
 	named := func(what, id string, undefined *bool, name *string, attrs *[]trace.Attr) {
 		if !*undefined {
@@ -88,8 +109,9 @@ func (r *repair) define(_ table, v any) {
 		if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
 			*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
 		}
-		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning, Position: trace.Position{File: r.how.Path},
-			Record: what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
+		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning,
+			Position: trace.Position{File: r.how.Path},
+			Record:   what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
 	}
 	switch e := v.(type) {
 	case *trace.Resource:
@@ -105,7 +127,7 @@ func (r *repair) define(_ table, v any) {
 }
 
 type repair struct {
-	around
+	sameDefinitions
 	how      Repairing
 	prepared bool
 	mark     uint32 // attribute
@@ -115,20 +137,20 @@ type repair struct {
 	held     map[uint64]*holding
 }
 
-// holding is what claims say of a resource that nothing defines.
+// holding sums up the claims of an undefined resource.
 type holding struct {
 	offset    bool
 	now, most float64 // amount held
 }
 
-// ending is what is known of a location before the second pass.
+// ending has what is known about a location before the second pass.
 type ending struct {
 	rows    int64
-	orphans []uint32        // regions left without enter, in their order
-	ends    map[int64]int64 // where fragments, by their number, are to end
+	orphans []uint32        // regions left without an enter, in order
+	ends    map[int64]int64 // new ends of fragments, by number
 }
 
-// Prepare finds out where each location ends.
+// Prepare determines where each location ends.
 func (r *repair) Prepare(ctx context.Context) error {
 	if r.prepared {
 		return nil
@@ -142,7 +164,8 @@ func (r *repair) Prepare(ctx context.Context) error {
 	m := &mending{repair: r, quiet: true}
 	sel := trace.Events()
 	nothing := format.SinkFuncs{}
-	err := r.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
+	err := r.inner.Scan(ctx, sel, format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
 	if err != nil {
 		return err
 	}
@@ -157,7 +180,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// hold follows the claims of a resource that nothing defines.
+// hold tracks the claims of an undefined resource.
 func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(uint32(resource)).Undefined {
 		return
@@ -181,7 +204,7 @@ func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 	h.most = max(h.most, h.now)
 }
 
-// begin asks the trace for all times.
+// begin selects all times.
 func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	r.how.Report.Pass()
 	m := &mending{repair: r}
@@ -191,23 +214,23 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 
 // mending is one scan.
 type mending struct {
-	unheld
+	passThrough
 	*repair
-	quiet  bool // it only looks
-	placed bool // the batch in hand says where its rows stand in the file
+	quiet  bool // the first pass, which changes nothing
+	placed bool // the current batch has the positions of its rows
 	locs   byLocation[mended]
 	out    trace.Batch
-	// taken are the ids of claims, marks and links.
+	// taken has the ids of claims, marks and links.
 	taken [3]ids
 }
 
-// ids is a set of numbers, of which many stand beside each other.
+// ids is a set of numbers that are mostly consecutive.
 type ids struct {
 	words map[int64]uint64
-	most  int64 // the greatest one of the trace, or that was given out
+	most  int64 // the greatest one in the trace, or assigned so far
 }
 
-// take takes an id, or if it is taken one behind all of the trace.
+// take adds an id to the set. If it is in use, take assigns one after all ids of the trace.
 func (x *ids) take(id int64) int64 {
 	if x.words == nil {
 		x.words = map[int64]uint64{}
@@ -228,13 +251,13 @@ type mended struct {
 	last    int64
 	open    []visited
 	among   openset.Index[visitKey]
-	claims  map[int64][]claimed // open ones by the id that they had
+	claims  map[int64][]claimed // open ones by their original id
 	seq     int64
 	orphans []uint32
-	// Of each signal the number and end of the last fragment.
+	// curves has the number and end of the last fragment of each signal.
 	curves map[uint32]fragment
-	number int64           // of fragments
-	ends   map[int64]int64 // where some are to end, by number
+	number int64           // of fragments so far
+	ends   map[int64]int64 // new ends of some, by number
 }
 
 type visited struct {
@@ -246,11 +269,11 @@ type visited struct {
 type fragment struct{ number, end int64 }
 
 type claimed struct {
-	id       int64 // that it has now
+	id       int64 // its new id
 	ref      uint32
 	resource uint64
-	seq      int64    // order of beginning
-	ops      []uint64 // of its begin, in the first pass
+	seq      int64    // order of begins
+	ops      []uint64 // operands of its begin, in the first pass
 }
 
 func (m *mending) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
@@ -262,8 +285,10 @@ func (m *mending) report(rule string, loc uint32, x *trace.Cursor, t int64, foun
 		pos = x.Pos()
 	}
 	d := m.Defs()
-	m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning, Position: trace.Position{File: m.how.Path, Line: pos},
-		Record: "location " + d.Locations.At(loc).ID + " at " + d.Clock.FormatSeconds(t) + " s", Found: found, Expected: expected})
+	m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,
+		Position: trace.Position{File: m.how.Path, Line: pos},
+		Record:   "location " + d.Locations.At(loc).ID + " at " + d.Clock.FormatSeconds(t) + " s", Found: found,
+		Expected: expected})
 }
 
 func (m *mending) region(k trace.Kind, ref uint32) string {
@@ -276,7 +301,7 @@ func (m *mending) region(k trace.Kind, ref uint32) string {
 	return m.Defs().Regions.At(ref).Name
 }
 
-// named is the region of a visit of nothing.
+// named returns the region of a visit, or the unknown region.
 func (m *mending) named(ref uint32) uint32 {
 	if ref != trace.NoRef || m.quiet {
 		return ref
@@ -287,7 +312,7 @@ func (m *mending) named(ref uint32) uint32 {
 	return m.unknown
 }
 
-// add adds a row that was missing.
+// add inserts a missing row.
 func (m *mending) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
 	m.out.Add(loc, t, k, ref)
 	if len(ops) > 0 {
@@ -306,7 +331,7 @@ func leaveOf(k trace.Kind) trace.Kind {
 	return trace.Leave
 }
 
-// batch mends a batch.
+// batch repairs a batch.
 func (m *mending) batch(b *trace.Batch, out format.Sink) error {
 	m.out.Reset(b.Loc)
 	m.placed = len(b.Pos) > 0
@@ -320,7 +345,8 @@ func (m *mending) batch(b *trace.Batch, out format.Sink) error {
 			if e := m.ends.get(loc); e != nil && m.how.Enter && !m.quiet {
 				for i := len(e.orphans) - 1; i >= 0; i-- {
 					m.add(loc, x.Time(), trace.Enter, m.named(e.orphans[i]), "not entered")
-					m.report("repair.entered-region", loc, &x, x.Time(), "a leave of "+m.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
+					m.report("repair.entered-region", loc, &x, x.Time(),
+						"a leave of "+m.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
 					l.among.Open(visitKey{trace.Enter, e.orphans[i]}, len(l.open))
 					l.open = append(l.open, visited{e.orphans[i], trace.Enter, x.Time()})
 				}
@@ -338,11 +364,12 @@ func (m *mending) batch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&m.out)
 }
 
-// row mends a row.
+// row repairs a row.
 func (m *mending) row(l *mended, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
-		m.report("repair.time", loc, x, t, "an event before the one ahead of it", "a time not before "+m.Defs().Clock.FormatSeconds(l.last)+" s, which it gets")
+		m.report("repair.time", loc, x, t, "an event before the one ahead of it",
+			"a time not before "+m.Defs().Clock.FormatSeconds(l.last)+" s, which it gets")
 		t = l.last
 	}
 	l.last = t
@@ -384,7 +411,7 @@ func (m *mending) row(l *mended, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	m.keep(x, t, ref, x.Ops())
 }
 
-// keep gives out a row with its time, reference and operands.
+// keep delivers a row with its time, reference and operands.
 func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	if m.quiet {
 		return
@@ -405,7 +432,7 @@ func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	}
 }
 
-// renumber is the operands of a claim or mark with an id that is its own; nil if it has.
+// renumber returns the operands of a claim or mark with a unique id, or nil if its id is unique.
 func (m *mending) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
 	if m.quiet {
@@ -416,7 +443,8 @@ func (m *mending) renumber(set int, loc uint32, x *trace.Cursor, t int64, what s
 	if now == id {
 		return nil
 	}
-	m.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id), fmt.Sprintf("an id of its own; it becomes %d", now))
+	m.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id),
+		fmt.Sprintf("an id of its own; it becomes %d", now))
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(now)
 	return ops
@@ -461,13 +489,14 @@ func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// leaveClaim ends a claim: of several with its id the first one of its activity and
-// resource, or the first.
+// leaveClaim ends a claim: of several with its id the first one of its activity and resource, or
+// the first.
 func (m *mending) leaveClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
 	if len(open) == 0 {
-		m.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id), "its begin before it; the end is left away")
+		m.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id),
+			"its begin before it; the end is left away")
 		return
 	}
 	i := max(0, slices.IndexFunc(open, func(c claimed) bool { return c.ref == x.Ref() && c.resource == x.Op(1) }))
@@ -485,8 +514,8 @@ func (m *mending) leaveClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// fragment is the operands of a fragment that is to end elsewhere, nil if it is not; drop
-// is that nothing of it is left.
+// fragment returns the operands of a fragment whose end changes, or nil. drop reports that nothing
+// of it remains.
 func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
 	l.number++
 	if len(x.Ops()) == 0 {
@@ -515,13 +544,15 @@ func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops
 		m.report("repair.signal", loc, x, t, "another fragment that begins no later", "one behind it; it is left away")
 		return nil, true
 	}
-	m.report("repair.signal", loc, x, t, "an end at "+seconds(int64(x.Op(0)))+" s", "the begin of the next fragment, "+seconds(end)+" s; it ends there")
+	m.report("repair.signal", loc, x, t, "an end at "+seconds(int64(x.Op(0)))+" s",
+		"the begin of the next fragment, "+seconds(end)+" s; it ends there")
 	ops = slices.Clone(x.Ops())
 	ops[0] = uint64(end)
 	return ops, false
 }
 
-// leave closes the region that is left, and what is open inside of it; false drops it.
+// leave closes the region that is left, and what is open inside of it. It returns false for a leave
+// to drop.
 func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 	ref, begin := x.Ref(), trace.Enter
 	if x.Kind() == trace.ContextLeave {
@@ -533,7 +564,8 @@ func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 		if m.quiet && begin == trace.Enter {
 			l.orphans = append(l.orphans, ref)
 		}
-		m.report("repair.dropped-leave", loc, x, t, "a leave of "+m.region(x.Kind(), ref), "an enter before it; the leave is left away")
+		m.report("repair.dropped-leave", loc, x, t, "a leave of "+m.region(x.Kind(), ref),
+			"an enter before it; the leave is left away")
 		return false
 	}
 	if !m.how.Nest {
@@ -544,13 +576,15 @@ func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 		v := l.open[j]
 		l.open = openset.Close(&l.among, l.open, j, visitKey{v.kind, v.ref})
 		m.add(loc, t, leaveOf(v.kind), m.named(v.ref), "left inside of another region")
-		m.report("repair.closed-inner-region", loc, x, t, m.region(v.kind, v.ref)+" open inside of "+m.region(begin, ref)+", which is left", "its leave before; it is left here")
+		m.report("repair.closed-inner-region", loc, x, t,
+			m.region(v.kind, v.ref)+" open inside of "+m.region(begin, ref)+", which is left",
+			"its leave before; it is left here")
 	}
 	l.open = openset.Close(&l.among, l.open, i, key)
 	return true
 }
 
-// end closes what is open behind the last row of a location.
+// end closes what is open after the last row of a location.
 func (m *mending) end(l *mended, loc uint32) {
 	var open []claimed
 	for _, list := range l.claims {
@@ -559,7 +593,8 @@ func (m *mending) end(l *mended, loc uint32) {
 	slices.SortFunc(open, func(a, b claimed) int { return cmp.Compare(b.seq, a.seq) })
 	for _, c := range open {
 		m.add(loc, l.last, trace.ClaimEnd, c.ref, "not ended", uint64(c.id), c.resource)
-		m.report("repair.closed-claim", loc, nil, l.last, fmt.Sprintf("claim %d open", c.id), "its end before; it is ended here")
+		m.report("repair.closed-claim", loc, nil, l.last, fmt.Sprintf("claim %d open", c.id),
+			"its end before; it is ended here")
 	}
 	l.claims = nil
 	for i := len(l.open) - 1; i >= 0; i-- {
@@ -568,17 +603,21 @@ func (m *mending) end(l *mended, loc uint32) {
 			continue
 		}
 		m.add(loc, l.last, leaveOf(v.kind), m.named(v.ref), "not left")
-		m.report("repair.closed-region", loc, nil, l.last, m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open", "its leave; it is left here")
+		m.report("repair.closed-region", loc, nil, l.last,
+			m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open",
+			"its leave; it is left here")
 	}
 	l.open = nil
 	l.among.Reset()
 }
 
-// links leaves away those to what is not in the trace.
+// links drops links to what is not in the trace.
 func (m *mending) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	report := func(rule string, x *trace.Link, found, expected string) {
-		m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning, Position: trace.Position{File: m.how.Path, Line: x.Pos}, Record: fmt.Sprint("link ", x.ID), Found: found, Expected: expected})
+		m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,
+			Position: trace.Position{File: m.how.Path, Line: x.Pos}, Record: fmt.Sprint("link ", x.ID), Found: found,
+			Expected: expected})
 	}
 	for _, x := range l {
 		if x.Src.Location == trace.NoRef || x.Dst.Location == trace.NoRef {

@@ -11,46 +11,47 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ByResource moves each claim to the location of its resource, wherever the claim was made, so
-// that all claims on a resource stand in one row of a picture. Other events stay. Scans deliver
-// events in the order of time.
+// ByResource moves each claim to the location of its resource, regardless of the claim's own
+// location, so that all claims on a resource appear in one row of a picture. Other events stay.
+// Scans deliver events in time order.
 //
-// Claims get new ids. Memory is 64 bytes for each open claim, or, if links are wanted, for each
-// claim and mark of the trace.
+// Claims get new ids. ByResource uses 64 bytes for each open claim, or, if links are selected, for
+// each claim and mark of the trace.
 func ByResource(d format.Events) format.Events {
-	return rows{transformed{&byResource{around{d}}}}
+	return rows{transformed{&byResource{sameDefinitions{d}}}}
 }
 
 // ByAttribute moves visits of regions, claims and events without duration to locations that stand
 // for the values of an attribute, so that each value has a row of its own in a picture. Events
-// without the attribute share one more location, and so do the values behind the first [MaxValues].
+// without the attribute share another location, and so do the values after the first [MaxValues].
 // Visits become claims on no resource, because visits of several locations overlap. Counters and
-// signals stay. All other events are left away: they mean something at their own locations only.
-// Scans deliver events in the order of time.
+// signals stay. All other events are dropped, as they have a meaning only at their own locations.
+// Scans deliver events in time order.
 //
 // Locations that stand for values have the kind [trace.ValueLocation], and the value as their name.
-// Memory is some 200 bytes for each value, and that of [ByResource].
+// ByAttribute uses about 200 bytes for each value, and the memory of [ByResource].
 func ByAttribute(d format.Events, name string) format.Events {
-	own := newRewritten(d, nil) // definitions that locations can be added to
-	return rows{transformed{&byAttribute{around: around{transformed{own}}, name: name, defs: own.Defs()}}}
+	own := newRewritten(d, nil) // definitions to which locations can be added
+	return rows{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
+		defs: own.Defs()}}}
 }
 
-// MaxValues is how many values of an attribute get locations of their own.
+// MaxValues is the number of values of an attribute that get locations of their own.
 const MaxValues = 1 << 12
 
-// The names of the locations that events without the attribute, and with further values, share.
+// The names of the shared locations of events without the attribute, and of further values.
 const (
 	noValue       = "(no "
 	furtherValues = "(further values)"
 )
 
-// SharedRow reports whether [ByAttribute] gives the name to a location that stands for no value.
+// SharedRow reports whether a location of this name from [ByAttribute] stands for no value.
 func SharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
-// rows are events that must be read in the order of time to be moved.
+// rows is a transform whose input must be read in time order.
 type rows struct{ transformed }
 
-// Scan delivers the events in the order of time, which serves every order.
+// Scan delivers the events in time order, which satisfies every order.
 func (r rows) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
 	return r.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
@@ -60,7 +61,7 @@ func (r rows) ScanParallel(ctx context.Context, sel trace.Selection, begin func(
 	return format.ScanInOne(ctx, r, sel, begin)
 }
 
-type byResource struct{ around }
+type byResource struct{ sameDefinitions }
 
 func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	resources := &r.Defs().Resources
@@ -76,15 +77,15 @@ func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	}}, all, nil
 }
 
-// byAttribute knows the locations that stand for values. They are the same in each scan.
+// byAttribute holds the locations that stand for values. They are the same in each scan.
 type byAttribute struct {
-	around
+	sameDefinitions
 	name     string
 	defs     *trace.Definitions
-	isKey    []bool // of each attribute: it has the name
+	isKey    []bool // whether an attribute has the name
 	location map[string]uint32
-	missing  uint32 // the location of events without the attribute, and one; 0 for none yet
-	others   uint32 // that of further values, and one
+	missing  uint32 // the location of events without the attribute, plus one; 0 if there is none yet
+	others   uint32 // the location of further values, plus one
 }
 
 func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
@@ -93,7 +94,7 @@ func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) 
 	return &moving{keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
 }
 
-// row is where an event goes, NoRef for one that is left away.
+// row returns the new location of an event, or NoRef if it is dropped.
 func (r *byAttribute) row(c *trace.Cursor) uint32 {
 	switch c.Kind() {
 	case trace.Enter, trace.ClaimBegin, trace.Mark, trace.Comment, trace.Marker, trace.Generic:
@@ -114,7 +115,7 @@ func (r *byAttribute) row(c *trace.Cursor) uint32 {
 	return r.shared(&r.missing, noValue+r.name+")")
 }
 
-// value is the location of a value.
+// value returns the location of a value.
 func (r *byAttribute) value(v *trace.Value) uint32 {
 	s := v.String()
 	if n, ok := r.location[s]; ok {
@@ -132,7 +133,7 @@ func (r *byAttribute) value(v *trace.Value) uint32 {
 	return n
 }
 
-// shared is a location that is made when it is first needed.
+// shared returns a location, and defines it when it is first needed.
 func (r *byAttribute) shared(n *uint32, name string) uint32 {
 	if *n == 0 {
 		*n = r.add(name) + 1
@@ -144,14 +145,14 @@ func (r *byAttribute) add(name string) uint32 {
 	return r.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
 }
 
-// moving is one scan of events that go to other locations.
+// moving is one scan of events that move to other locations.
 type moving struct {
-	unheld
-	row    func(c *trace.Cursor) uint32 // where an event goes, NoRef for nowhere
+	passThrough
+	row    func(c *trace.Cursor) uint32 // the new location of an event, NoRef if it is dropped
 	visits bool                         // visits of regions become claims
-	keep   bool                         // links need the places of what is over
+	keep   bool                         // links need the places of closed claims
 	next   int64                        // id of the next claim
-	claims map[place]place              // by what the trace calls them
+	claims map[place]place              // new places by the trace's own
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch
@@ -163,13 +164,13 @@ type place struct {
 	id       int64
 }
 
-// openVisits are those of a location.
+// openVisits are the open visits of a location.
 type openVisits struct {
 	list  []openVisit
 	among openset.Index[uint32] // their regions
 }
 
-// openVisit is a region that is open, and the claim that it has become.
+// openVisit is an open region, and the claim that it became.
 type openVisit struct {
 	region uint32
 	claim  place
@@ -188,7 +189,7 @@ func (m *moving) batch(b *trace.Batch, out format.Sink) error {
 			stack := m.stacks.at(at)
 			stack.among.Open(c.Ref(), len(stack.list))
 			stack.list = append(stack.list, openVisit{c.Ref(), claim})
-			m.begin(&c, claim, trace.Undefined, one, trace.Undefined)
+			m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined)
 		case k == trace.Leave && m.visits:
 			stack := m.stacks.at(at)
 			if i := stack.among.Find(c.Ref(), len(stack.list), func(i int) uint32 { return stack.list[i].region }); i >= 0 {
@@ -200,7 +201,7 @@ func (m *moving) batch(b *trace.Batch, out format.Sink) error {
 			claim := place{m.row(&c), m.id()}
 			m.claims[place{at, int64(c.Op(0))}] = claim
 			if m.visits {
-				m.begin(&c, claim, trace.Undefined, one, trace.Undefined) // the row is no resource's
+				m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined) // the row belongs to no resource
 			} else {
 				m.begin(&c, claim, c.Op(1), c.Op(2), c.Op(3))
 			}
@@ -229,15 +230,15 @@ func (m *moving) batch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&m.out)
 }
 
-// one is the amount of claims that are counted only.
-var one = math.Float64bits(1)
+// unitAmount is the amount of claims that only count.
+var unitAmount = math.Float64bits(1)
 
 func (m *moving) id() int64 {
 	m.next++
 	return m.next
 }
 
-// add takes an event to a location.
+// add copies an event to a location.
 func (m *moving) add(c *trace.Cursor, location uint32) {
 	m.out.AppendRow(c)
 	m.out.Locs[m.out.Len()-1] = location
@@ -258,7 +259,7 @@ func (m *moving) end(c *trace.Cursor, claim place) {
 	m.out.AddOps(uint64(claim.id), trace.Undefined)
 }
 
-// links lets links end at the claims and marks that have moved.
+// links moves the ends of links to the claims and marks that have moved.
 func (m *moving) links(l []trace.Link) []trace.Link {
 	for i := range l {
 		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {

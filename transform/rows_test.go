@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// spansOf writes the claims of a trace, and its events without duration: location, name, times.
+// spansOf formats the claims of a trace, and its events without duration: location, name, times.
 func spansOf(t *testing.T, d format.Events) (out []string, links []trace.Link) {
 	t.Helper()
 	defs := d.Defs()
@@ -58,7 +58,8 @@ func TestByAttribute(t *testing.T) {
 	cpu := r.Resource("cpu", 4, "")
 	id := r.Claim(cpu, 60, y, 2, job("10"))
 	r.Release(id, 70)
-	r.Link(trace.End{Kind: trace.AtClaimStart, ID: id, Location: r.Defs().Resources.At(cpu).Location, Time: 60}, trace.End{Kind: trace.AtLocation, Location: a, Time: 65})
+	r.Link(trace.End{Kind: trace.AtClaimStart, ID: id, Location: r.Defs().Resources.At(cpu).Location, Time: 60},
+		trace.End{Kind: trace.AtLocation, Location: a, Time: 65})
 	got, _ := spansOf(t, transform.ByAttribute(format.Recorded(r), "job"))
 	want := []string{"9: y 5-20", "10: x 0-30", "10: x 10-40", "9: y 45", "(no job): y 50", "10: y 60-70"}
 	if !slices.Equal(got, want) {
@@ -90,11 +91,13 @@ func TestByAttributeManyValues(t *testing.T) {
 		rows[d.Defs().Locations.At(e.loc).Name]++
 	}
 	if len(rows) != transform.MaxValues+1 || rows["(further values)"] != more || !transform.SharedRow("(further values)") {
-		t.Errorf("found %d rows, %d events in the last, expected %d and %d", len(rows), rows["(further values)"], transform.MaxValues+1, more)
+		t.Errorf("found %d rows, %d events in the last, expected %d and %d", len(rows), rows["(further values)"],
+			transform.MaxValues+1, more)
 	}
 }
 
-// Claims on one resource by several locations, with the same ids, share its location.
+// TestByResource checks that claims on one resource by several locations, with the same ids, share
+// its location.
 func TestByResource(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"), r.Location("b")
@@ -115,7 +118,8 @@ func TestByResource(t *testing.T) {
 	}
 }
 
-// Visits that end in the order in which they began, many inside of each other, are claims all the same.
+// TestByAttributeOfDisorder checks visits that end in the order in which they began, many inside of
+// each other.
 func TestByAttributeOfDisorder(t *testing.T) {
 	const n = 1000
 	r := trace.NewRecorder(trace.Seconds(1000))

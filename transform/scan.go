@@ -10,31 +10,31 @@ import (
 
 // stage changes the events of one scan.
 type stage interface {
-	// batch takes events; what becomes of them goes to out.
+	// batch processes events, and delivers the result to out.
 	batch(b *trace.Batch, out format.Sink) error
-	// flush gives out what is held back or comes last, after all events.
+	// flush delivers what is held back or comes last, after all events.
 	flush(ctx context.Context, out format.Sink) error
-	// links changes links, which come after all events; it may use the list again.
+	// links changes links, which come after all events. It may reuse the list.
 	links(l []trace.Link) []trace.Link
 }
 
-// transform is what a transform knows of a trace.
+// transform is the part of a transform that does not depend on the scan.
 type transform interface {
-	// Defs are the definitions of the changed trace.
+	// Defs returns the definitions of the changed trace.
 	Defs() *trace.Definitions
-	// Prepare prepares the trace, and finds out what must be known of it before.
+	// Prepare prepares the trace, and collects what must be known beforehand.
 	Prepare(ctx context.Context) error
-	// events are those of the trace.
+	// events returns the events of the unchanged trace.
 	events() format.Events
-	// begin begins a scan: it returns the stage that the events go through, and what must be
-	// read of the trace for what is selected. sink is where they will go.
+	// begin begins a scan. It returns the stage through which the events pass, and the selection that
+	// must be read of the unchanged trace. sink is where the events will go.
 	begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error)
 }
 
-// transformed are the events of a trace behind a transform.
+// transformed are the events of a trace after a transform.
 type transformed struct{ transform }
 
-// Scan sends the events through the transform.
+// Scan passes the events through the transform.
 func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if err := x.Prepare(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	return staged(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
 }
 
-// ScanParallel sends the events through the transform one after another.
+// ScanParallel passes the events through the transform in one goroutine.
 func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, x, sel, begin)
 }
@@ -62,11 +62,12 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
-// errSeen ends a scan that has found all it looked for.
+// errSeen ends a scan that has found everything.
 var errSeen = errors.New("all has been seen")
 
-// eachRow calls f with the rows of a scan until f reports false.
-func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order format.Order, f func(x *trace.Cursor) (more bool)) error {
+// eachRow calls f for the rows of a scan until f returns false.
+func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order format.Order,
+	f func(x *trace.Cursor) (more bool)) error {
 	err := d.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for x := b.Cursor(); x.Next(); {
 			if !f(&x) {
@@ -81,7 +82,7 @@ func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order fo
 	return err
 }
 
-// staged sends what scan delivers through a stage.
+// staged passes what scan delivers through a stage.
 func staged(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
 	p := &passage{ctx: ctx, stage: s, sink: sink}
 	if err := scan(p); err != nil {
@@ -90,21 +91,21 @@ func staged(ctx context.Context, s stage, sink format.Sink, scan func(format.Sin
 	return p.flush()
 }
 
-// around is what transforms share that keep a trace's definitions.
-type around struct{ inner format.Events }
+// sameDefinitions is embedded by transforms that keep a trace's definitions.
+type sameDefinitions struct{ inner format.Events }
 
-// Defs are the definitions of the trace.
-func (a *around) Defs() *trace.Definitions { return a.inner.Defs() }
+// Defs returns the definitions of the trace.
+func (a *sameDefinitions) Defs() *trace.Definitions { return a.inner.Defs() }
 
-func (a *around) events() format.Events { return a.inner }
+func (a *sameDefinitions) events() format.Events { return a.inner }
 
 // Prepare prepares the trace.
-func (a *around) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
+func (a *sameDefinitions) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
 
-// unheld is a part of stages that hold nothing back.
-type unheld struct{}
+// passThrough is embedded by stages that hold nothing back.
+type passThrough struct{}
 
-func (unheld) flush(context.Context, format.Sink) error { return nil }
+func (passThrough) flush(context.Context, format.Sink) error { return nil }
 
 // passage is the sink in front of a stage.
 type passage struct {
@@ -114,10 +115,10 @@ type passage struct {
 	flushed bool
 }
 
-// Batch sends a batch through the stage.
+// Batch passes a batch through the stage.
 func (p *passage) Batch(b *trace.Batch) error { return p.stage.batch(b, p.sink) }
 
-// Links sends links through the stage.
+// Links passes links through the stage.
 func (p *passage) Links(l []trace.Link) error {
 	if err := p.flush(); err != nil {
 		return err
@@ -136,15 +137,16 @@ func (p *passage) flush() error {
 	return p.stage.flush(p.ctx, p.sink)
 }
 
-// collect gathers rows in batches of a full size.
+// collect collects rows in full batches.
 type collect struct {
 	out  trace.Batch
 	sink format.Sink
 }
 
-// row takes the row of a cursor.
+// row adds the row of a cursor.
 func (c *collect) row(x *trace.Cursor, b *trace.Batch) error {
-	if c.out.Loc != b.Loc || c.out.Len() >= trace.BatchRows || (len(c.out.Pos) > 0) != (len(b.Pos) > 0) || (len(c.out.Order) > 0) != (len(b.Order) > 0) {
+	if c.out.Loc != b.Loc || c.out.Len() >= trace.BatchRows || (len(c.out.Pos) > 0) != (len(b.Pos) > 0) ||
+		(len(c.out.Order) > 0) != (len(b.Order) > 0) {
 		if err := c.flush(); err != nil {
 			return err
 		}

@@ -15,11 +15,11 @@ type open struct {
 	kind trace.Kind
 	ref  uint32
 	time int64
-	seq  int64 // order of beginning at the location
-	row  *row  // the rest of it, nil if there is none
+	seq  int64 // order of begins at the location
+	row  *row  // its operands and attributes, nil if it has none
 }
 
-// sendOf is when the send began that a row completes, if that is known.
+// sendOf returns when the send that a row completes began, if that is known.
 func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	l := s.rest[pairOf(x.Kind()).key(x)]
 	if len(l) == 0 {
@@ -28,15 +28,15 @@ func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	return l[len(l)-1].time, true
 }
 
-// bare takes the attributes from the innermost open region: its record stands for a
-// message too, which is not to be said again when the region is entered anew.
-func (s *state) bare() {
+// stripAttributes removes the attributes of the innermost open region: its record also stands for a
+// message, which must not be repeated when the region is entered again.
+func (s *state) stripAttributes() {
 	if n := len(s.regions); n > 0 && s.regions[n-1].row != nil {
 		s.regions[n-1].row = &row{ops: s.regions[n-1].row.ops}
 	}
 }
 
-// row is what few rows have: operands and attributes.
+// row holds operands and attributes, which few rows have.
 type row struct {
 	ops  []uint64
 	keys []uint32
@@ -77,19 +77,19 @@ func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	}
 }
 
-// pairing says how a kind belongs to what it begins or ends: a begin and an end with
-// the same key do.
+// pairing describes how events of a kind pair: a begin and an end with the same key belong
+// together.
 type pairing struct {
 	class int8 // 0 for kinds that neither begin nor end anything
 	ends  bool
-	// ref is that the reference is part of the key, op that this operand is; -1 if none.
+	// ref reports that the reference is part of the key. op is the operand that is part of it, or -1.
 	ref bool
 	op  int8
-	// close is the kind of a row that ends it without saying more than the begin does.
+	// close is the kind of a row that ends it without information beyond that of the begin.
 	close trace.Kind
 }
 
-// pairs are the kinds that begin and end something at a location.
+// pairs has the kinds that begin and end something at a location.
 var pairs = func() (p [trace.Declared]pairing) {
 	class := int8(0)
 	put := func(x pairing, begin trace.Kind, opEnd int8, ends ...trace.Kind) {
@@ -126,7 +126,7 @@ var pairs = func() (p [trace.Declared]pairing) {
 	return p
 }()
 
-// pairOf is the pairing of a kind, common or declared.
+// pairOf returns the pairing of a kind, common or declared.
 func pairOf(k trace.Kind) *pairing {
 	if int(k) < len(pairs) {
 		return &pairs[k]
@@ -152,8 +152,7 @@ func (p *pairing) key(c *trace.Cursor) key {
 	return k
 }
 
-// state is what is open at a location. Its size is that of what is open: 40 bytes a
-// region and about 200 anything else.
+// state is what is open at a location. It uses 40 bytes per region and about 200 for anything else.
 type state struct {
 	seq     int64
 	regions []open // entered and not left
@@ -161,14 +160,14 @@ type state struct {
 	rest    map[key][]open
 }
 
-// take follows a row: it opens what the row begins and closes what it ends. matched is
-// false for an end without a begin.
+// take processes a row: it opens what the row begins and closes what it ends. matched is false for
+// an end without a begin.
 func (s *state) take(c *trace.Cursor) (matched bool) {
 	k := c.Kind()
 	switch {
 	case c.Derived():
 		if k.IsSend() {
-			s.bare()
+			s.stripAttributes()
 		}
 		return true
 	case k == trace.Enter:
@@ -213,8 +212,8 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	return true
 }
 
-// list is what is open, in the order of beginning. It lacks sends that are not complete,
-// which would be messages anew.
+// list returns what is open, in the order of begins. It lacks incomplete sends, which would become
+// new messages.
 func (s *state) list() []open {
 	var l []open
 	for i := range s.regions {
@@ -231,7 +230,7 @@ func (s *state) list() []open {
 	return l
 }
 
-// clone copies the state; the rows stay shared, as they do not change.
+// clone copies the state. It shares the rows, which do not change.
 func (s *state) clone() *state {
 	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(), rest: maps.Clone(s.rest)}
 	for k, l := range c.rest {
@@ -240,7 +239,7 @@ func (s *state) clone() *state {
 	return c
 }
 
-// byLocation is a list that grows with the locations.
+// byLocation is a list by location that grows on demand.
 type byLocation[T any] []*T
 
 func (l *byLocation[T]) at(loc uint32) *T {
@@ -255,7 +254,7 @@ func (l *byLocation[T]) at(loc uint32) *T {
 	return x
 }
 
-// get is what a location has, nil if nothing.
+// get returns the element of a location, or nil.
 func (l byLocation[T]) get(loc uint32) *T {
 	if int(loc) >= len(l) {
 		return nil
@@ -263,7 +262,7 @@ func (l byLocation[T]) get(loc uint32) *T {
 	return l[loc]
 }
 
-// enter puts an entry into a map, which is made if there is none.
+// enter puts an entry into a map, which it creates if necessary.
 func enter[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}

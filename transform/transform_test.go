@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// event is a row in a form that can be compared.
+// event is a row in a comparable form.
 type event struct {
 	loc   uint32
 	time  int64
@@ -34,10 +34,10 @@ func (e event) String() string {
 	return fmt.Sprint(e.loc, " ", e.time, " ", e.kind.Spec().Name, " ", int32(e.ref), e.ops, e.attrs)
 }
 
-// began is whether the event is repeated at the begin of a piece.
+// began reports whether the event is repeated at the beginning of a piece.
 func (e *event) began() bool { return e.attrs[transform.BeganAttribute] != "" }
 
-// list is the events of a trace, location by location, or in the order of time.
+// list returns the events of a trace, location by location, or in time order.
 func list(t *testing.T, d format.Events, ordered bool) (out []event, links []trace.Link) {
 	t.Helper()
 	last := map[uint32]int64{}
@@ -78,7 +78,7 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 	return out, links
 }
 
-// both lists a trace in both ways, which must be the same by location.
+// both lists a trace in both orders, and checks that they are the same by location.
 func both(t *testing.T, d format.Events) ([]event, []trace.Link) {
 	t.Helper()
 	a, links := list(t, d, false)
@@ -113,7 +113,7 @@ func put(r *trace.Recorder, loc uint32, b *trace.Batch) {
 	}
 }
 
-// source makes decisions for random traces: of a generator, or of a fuzzer's bytes.
+// source makes decisions for random traces, from a generator or a fuzzer's bytes.
 type source func(n int) int
 
 func seeded(seed uint64) source {
@@ -136,9 +136,9 @@ func fromBytes(b []byte) source {
 	}
 }
 
-// random makes a trace with nested and, if wild, contradicting regions, claims, messages
-// that arrive in their order, collective operations and links. Lengths of messages are
-// unique, so that a wrong partner shows.
+// random returns a trace with nested and, if wild is set, contradicting regions, claims, messages
+// that arrive in order, collective operations and links. Lengths of messages are unique, so that a
+// wrong partner is detected.
 func random(pick source, steps int, wild bool) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	d := r.Defs()
@@ -245,8 +245,8 @@ func profiled(t *testing.T, d format.Events) map[string]cell {
 	return out
 }
 
-// Pieces that follow each other have together the times of the whole, and the counts
-// without what is repeated; what is repeated finds its end; messages find their partners.
+// pieces checks that consecutive pieces have together the times of the whole, and the counts
+// without repeated events, that repeated events find their ends, and messages their partners.
 func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 	whole := format.Recorded(r)
 	want := profiled(t, whole)
@@ -317,7 +317,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// Bare pieces have the events of their windows, no more and no less.
+// TestBare checks that pieces of Bare have exactly the events of their windows.
 func TestBare(t *testing.T) {
 	r := random(seeded(4), 300, true)
 	all, _ := list(t, format.Recorded(r), true)
@@ -348,199 +348,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// A filtered trace's profile is what a slow look at the whole one says.
-func filtered(t *testing.T, r *trace.Recorder, pick source) {
-	regions, short, depth := pick(16), int64(pick(6)), pick(4)
-	wanted := func(ref uint32) bool { return regions>>(ref%4)&1 == 1 }
-	d := transform.Filter(format.Recorded(r), transform.Wanted{Region: wanted, MinDuration: short, MaxDepth: depth})
-	list_, _ := both(t, d)
-
-	// A slow second opinion: which rows stay.
-	all, _ := list(t, format.Recorded(r), false)
-	keep := make([]bool, len(all))
-	type visit struct {
-		row  int
-		kept bool
-	}
-	open := map[uint32][]visit{}
-	claims := map[uint64]int{}
-	for i, e := range all {
-		ok := e.ref == trace.NoRef || wanted(e.ref)
-		switch e.kind {
-		case trace.Enter:
-			n := 0
-			for _, v := range open[e.loc] {
-				if v.kept {
-					n++
-				}
-			}
-			keep[i] = ok && (depth == 0 || n < depth)
-			open[e.loc] = append(open[e.loc], visit{i, keep[i]})
-		case trace.Leave:
-			l := open[e.loc]
-			j := len(l) - 1
-			for j >= 0 && all[l[j].row].ref != e.ref {
-				j--
-			}
-			if j < 0 {
-				keep[i] = ok
-				break
-			}
-			if short > 0 && e.time-all[l[j].row].time < short {
-				keep[l[j].row] = false
-			}
-			keep[i] = keep[l[j].row]
-			open[e.loc] = slices.Delete(l, j, j+1)
-		case trace.ClaimBegin:
-			keep[i] = ok
-			claims[e.ops[0]] = i
-		case trace.ClaimEnd:
-			j, begun := claims[e.ops[0]]
-			if !begun {
-				keep[i] = ok
-				break
-			}
-			delete(claims, e.ops[0])
-			if short > 0 && e.time-all[j].time < short {
-				keep[j] = false
-			}
-			keep[i] = keep[j]
-		default:
-			keep[i] = ok
-		}
-	}
-	var want []event
-	for i, e := range all {
-		if keep[i] {
-			want = append(want, e)
-		}
-	}
-	slices.SortStableFunc(list_, func(a, b event) int { return int(a.loc) - int(b.loc) })
-	if !slices.EqualFunc(list_, want, func(x, y event) bool { return reflect.DeepEqual(x, y) }) {
-		t.Fatalf("filter of regions %b, shorter than %d, deeper than %d: found %v, expected %v", regions, short, depth, list_, want)
-	}
-}
-
-func TestFilter(t *testing.T) {
-	for seed := range uint64(400) {
-		pick := seeded(seed)
-		filtered(t, random(pick, 20+pick(300), seed%2 == 1), pick)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
-}
-
-func FuzzFilter(f *testing.F) {
-	f.Add([]byte("some bytes to begin with, which make enters, leaves and messages"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 2000 {
-			return
-		}
-		pick := fromBytes(b)
-		filtered(t, random(pick, len(b)/3, true), pick)
-	})
-}
-
-// Begins and ends are kept, and left away, together.
-func TestFilterKinds(t *testing.T) {
-	r := random(seeded(3), 300, false)
-	count := func(w transform.Wanted) map[trace.Kind]int {
-		n := map[trace.Kind]int{}
-		list, _ := both(t, transform.Filter(format.Recorded(r), w))
-		for _, e := range list {
-			n[e.kind]++
-		}
-		return n
-	}
-	is := func(k trace.Kind) func(trace.Kind) bool { return func(o trace.Kind) bool { return o == k } }
-	all := count(transform.Wanted{})
-	if n := count(transform.Wanted{Kind: is(trace.Leave)}); len(n) != 2 || n[trace.Enter] != all[trace.Enter] || n[trace.Leave] != all[trace.Leave] {
-		t.Errorf("kind leave: found %v, expected enters and leaves of %v", n, all)
-	}
-	n := count(transform.Wanted{NotKind: is(trace.Enter)})
-	delete(all, trace.Enter)
-	delete(all, trace.Leave)
-	if !maps.Equal(n, all) {
-		t.Errorf("not kind enter: found %v, expected %v", n, all)
-	}
-}
-
-// Exclusive times of a filtered trace are those of the whole, with the time of what was
-// left away given to what is around it.
-func TestFilterGivesTimeToParent(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
-	loc := r.Location("p")
-	a, b, c := r.Region("a"), r.Region("b"), r.Region("c")
-	batch := &trace.Batch{}
-	for _, x := range []struct {
-		t   int64
-		k   trace.Kind
-		ref uint32
-	}{{0, trace.Enter, a}, {10, trace.Enter, b}, {15, trace.Enter, c}, {40, trace.Leave, c}, {50, trace.Leave, b}, {100, trace.Leave, a}} {
-		batch.Add(loc, x.t, x.k, x.ref)
-	}
-	put(r, loc, batch)
-	d := transform.Filter(format.Recorded(r), transform.Wanted{Region: func(ref uint32) bool { return ref != b }})
-	want := map[string]cell{"a": {100, 75, 1}, "c": {25, 25, 1}}
-	if got := profiled(t, d); !reflect.DeepEqual(got, want) {
-		t.Errorf("found %v, expected %v", got, want)
-	}
-}
-
-// A region and a calling context with the same number are not taken for each other.
-func TestFilterContexts(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
-	loc, a := r.Location("p"), r.Region("a")
-	r.Defs().Contexts.Add(trace.Named{ID: "0", Name: "context"})
-	b := &trace.Batch{}
-	for i, k := range []trace.Kind{trace.Enter, trace.ContextEnter, trace.Leave, trace.ContextLeave} {
-		b.Add(loc, int64(i), k, a)
-	}
-	put(r, loc, b)
-	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Region: func(uint32) bool { return false }}))
-	if len(list) != 2 || list[0].kind != trace.ContextEnter || list[1].kind != trace.ContextLeave {
-		t.Errorf("found %v, expected the visit of the context", list)
-	}
-}
-
-// A communicator's events go with the begins of its collective operations.
-func TestFilterCommunicator(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
-	loc := r.Location("p")
-	d := r.Defs()
-	for _, name := range []string{"world", "row"} {
-		d.Communicator.Add(trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
-	}
-	b := &trace.Batch{}
-	for i, comm := range []uint64{0, 1, 0} {
-		b.Add(loc, int64(10*i), trace.CollectiveBegin, trace.NoRef)
-		b.Add(loc, int64(10*i+5), trace.CollectiveEnd, trace.NoRef)
-		b.AddOps(1, comm, 0, 0, 0)
-	}
-	b.Add(loc, 40, trace.SendBegin, trace.NoRef)
-	b.AddOps(0, 1, 0, 4, 77)
-	b.Add(loc, 41, trace.SendComplete, trace.NoRef)
-	b.AddOps(77)
-	for i, comm := range []uint64{0, 1} {
-		b.Add(loc, int64(50+i), trace.RecvBegin, trace.NoRef)
-		b.AddOps(uint64(5 + i))
-		b.Add(loc, int64(60+i), trace.RecvComplete, trace.NoRef)
-		b.AddOps(0, comm, 0, 4, uint64(5+i))
-	}
-	put(r, loc, b)
-	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Communicator: func(c uint32) bool { return c == 0 }}))
-	var times []int64
-	for _, e := range list {
-		times = append(times, e.time)
-	}
-	if !slices.Equal(times, []int64{0, 5, 20, 25, 50, 60}) {
-		t.Errorf("found events at %v, expected those at 0, 5, 20, 25, 50 and 60", times)
-	}
-}
-
-// Repaired traces have no defects, repairing them again changes nothing, and sound ones
-// stay as they are.
+// and that consistent ones stay unchanged.
 func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
 	mend := func(d format.Events) (format.Events, *format.Report) {
 		rep := format.NewReport()
@@ -559,7 +367,8 @@ func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
 	}
 	for _, x := range rep.Rules() {
 		switch x.Rule {
-		case "trace.leave-without-enter", "trace.enter-without-leave", "trace.claim-end-without-begin", "trace.claim-without-end", "trace.time-order":
+		case "trace.leave-without-enter", "trace.enter-without-leave", "trace.claim-end-without-begin",
+			"trace.claim-without-end", "trace.time-order":
 			t.Errorf("after repair: %d of %s: %v", x.Count, x.Rule, x.First[0])
 		}
 	}
@@ -610,14 +419,15 @@ func FuzzRepair(f *testing.F) {
 	})
 }
 
-// Corrected traces are in order, and what they have is at the times of the curves.
+// TestCorrect checks that corrected traces are in order, with events at the times of the curves.
 func TestCorrect(t *testing.T) {
 	for seed := range uint64(60) {
 		pick := seeded(seed)
 		r := random(pick, 200, false)
 		c := &transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{}}
 		for i := range 3 {
-			c.Locations[r.Defs().Locations.At(uint32(i)).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)}, {Read: 300, True: int64(60 + pick(500))}}
+			c.Locations[r.Defs().Locations.At(uint32(i)).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)},
+				{Read: 300, True: int64(60 + pick(500))}}
 		}
 		for _, streams := range []bool{false, true} {
 			var inner format.Events = format.Recorded(r)
@@ -643,163 +453,14 @@ func TestCorrect(t *testing.T) {
 	if _, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: trace.Seconds(999)}, 0); err == nil {
 		t.Error("a correction for another clock is taken")
 	}
-	if _, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{"nobody": nil}}, 0); err == nil {
+	if _, err := transform.Correct(format.Recorded(r),
+		&transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{"nobody": nil}},
+		0); err == nil {
 		t.Error("a correction for other locations is taken")
 	}
 }
 
-// Merged traces have the events of all, in the order of time, at the times that were
-// asked for.
-func TestMerge(t *testing.T) {
-	ctx := context.Background()
-	a, b := random(seeded(1), 300, false), random(seeded(2), 300, true)
-	b.Defs().Clock = trace.Seconds(1500)
-	for _, unify := range []bool{false, true} {
-		m, err := transform.Merge(ctx, []format.Events{format.Recorded(a), format.Recorded(b)}, transform.Merging{Unify: unify, Zero: []int64{100, 30}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c := m.Defs().Clock; c.Num != 3000 || c.Den != 1 {
-			t.Errorf("found a clock of %d/%d ticks, expected 3000/1", c.Num, c.Den)
-		}
-		got, _ := both(t, m)
-		locations := 8
-		if unify {
-			locations = 4
-		}
-		if n := m.Defs().Locations.Len(); n != locations {
-			t.Errorf("unify %v: found %d locations, expected %d", unify, n, locations)
-		}
-		if n := m.Defs().Regions.Len(); n != 4 {
-			t.Errorf("found %d regions, expected the 4 that are in both", n)
-		}
-		ids := map[string]bool{}
-		for _, l := range m.Defs().Locations.All() {
-			if ids[l.ID] {
-				t.Errorf("two locations %s", l.ID)
-			}
-			ids[l.ID] = true
-		}
-		first, _ := list(t, format.Recorded(a), true)
-		second, _ := list(t, format.Recorded(b), true)
-		var want []string
-		add := func(l []event, scale, zero int64, by uint32, number uint64) {
-			for _, e := range l {
-				if !unify {
-					e.loc += by
-				}
-				e.time = (e.time-zero)*scale + 300
-				switch e.kind {
-				case trace.Send, trace.Recv:
-					if !unify {
-						e.ops[0] += uint64(by)
-						e.ops[1] += uint64(by / 4)
-					}
-				case trace.CollectiveEnd:
-					if !unify {
-						e.ops[1] += uint64(by / 4)
-					}
-				case trace.ClaimBegin, trace.ClaimEnd:
-					e.ops[0] = e.ops[0]*2 + number
-					if !unify {
-						e.ops[1] += uint64(by / 4)
-					}
-				}
-				want = append(want, e.String())
-			}
-		}
-		add(first, 3, 100, 0, 0)
-		add(second, 2, 30, 4, 1)
-		var found []string
-		for _, e := range got {
-			found = append(found, e.String())
-		}
-		slices.Sort(want)
-		slices.Sort(found)
-		if !slices.Equal(found, want) {
-			t.Errorf("unify %v: the events differ: found %v …, expected %v …", unify, found[:3], want[:3])
-		}
-		if m.Rounded != 0 {
-			t.Errorf("%d times were rounded", m.Rounded)
-		}
-	}
-}
-
-// By the wall clock each event has the time that it has on the first trace's clock, exactly, however
-// coarse the clocks are.
-func TestMergeByWallClock(t *testing.T) {
-	const minute = 60
-	one := func(c trace.Clock, at, epoch int64) format.Events {
-		c.Epoch, c.HasEpoch = epoch, true
-		r := trace.NewRecorder(c)
-		r.Mark(r.Location("x"), at, trace.NoRef)
-		return format.Recorded(r)
-	}
-	const ms = 1_000_000
-	for _, x := range []struct {
-		name        string
-		a, b        format.Events
-		num, den    int64 // the second trace's event in seconds
-		rate, every int64 // ticks in so many seconds
-	}{
-		{"tenths", one(trace.Seconds(1), 1, 1500*ms), one(trace.Seconds(1), 1, 1100*ms), 6, 10, 5, 1},
-		{"minutes", one(trace.Seconds(1), 1, 5000*ms), one(trace.Clock{Num: 1, Den: minute}, 1, 2000*ms), 57, 1, 1, 1},
-		{"both minutes", one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 2, 5000*ms), one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 1, 2000*ms), 57, 1, 1, 3},
-		{"seconds apart", one(trace.Seconds(1000), 1, 1000*ms), one(trace.Seconds(1500), 30, 3000*ms), 2020, 1000, 3000, 1},
-		{"equal", one(trace.Seconds(1), 1, 5*ms), one(trace.Seconds(1), 4, 5*ms), 4, 1, 1, 1},
-		{"years apart", one(trace.Seconds(1), 1, 0), one(trace.Seconds(1), 4, 1_000_000_000_000*ms), 1_000_000_004, 1, 1, 1},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			m, err := transform.Merge(t.Context(), []format.Events{x.a, x.b}, transform.Merging{Wall: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var at int64
-			err = m.Scan(t.Context(), trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				at = b.Time[len(b.Time)-1]
-				return nil
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := m.Defs().Clock
-			if at*c.Den*x.den != x.num*c.Num || m.Rounded != 0 {
-				t.Errorf("found %d ticks of %d/%d s, %d rounded; expected %d/%d s", at, c.Den, c.Num, m.Rounded, x.num, x.den)
-			}
-			if c.Num != x.rate || c.Den != x.every {
-				t.Errorf("found a clock of %d/%d ticks, expected %d/%d", c.Num, c.Den, x.rate, x.every)
-			}
-		})
-	}
-	// 10^15 ticks a second and a year: 3·10^22 ticks.
-	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.Seconds(1e15), 1, 0), one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.Merging{Wall: true}); err == nil {
-		t.Error("two traces are merged on a clock that cannot count the time between them")
-	}
-}
-
-// An early end of a merged scan leaves nothing behind.
-func TestMergeStops(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var all []format.Events
-	for i := range 5 {
-		all = append(all, format.Recorded(random(seeded(uint64(i)), 500, false)))
-	}
-	m, err := transform.Merge(ctx, all, transform.Merging{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := fmt.Errorf("enough")
-	err = m.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(*trace.Batch) error { return stop }})
-	if err != stop {
-		t.Errorf("found %v, expected the sink's error", err)
-	}
-	cancel()
-	if err := m.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{}); err == nil {
-		t.Error("a cancelled scan succeeds")
-	}
-}
-
-// No name of the trace is left, but for those that are kept.
+// TestAnonymize checks that no name of the trace remains, except for kept ones.
 func TestAnonymize(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Epoch: 5, HasEpoch: true})
 	d := r.Defs()
@@ -810,7 +471,8 @@ func TestAnonymize(t *testing.T) {
 	d.Properties.Add(trace.Attr{Key: "path", Value: trace.StringValue("/secret/path")})
 	d.Strings.Add("secret text")
 	d.Opaque.Add(trace.Opaque{Format: "x", Data: "secret record"})
-	d.Files.Add(trace.Named{ID: "0", Name: "/secret/file", Attrs: []trace.Attr{{Key: "host", Value: trace.StringValue("secret host")}}})
+	d.Files.Add(trace.Named{ID: "0", Name: "/secret/file",
+		Attrs: []trace.Attr{{Key: "host", Value: trace.StringValue("secret host")}}})
 	key := d.Attributes.Add(trace.AttributeDef{Name: "note", Type: trace.String, Doc: "secret doc"})
 	b := &trace.Batch{}
 	b.Add(loc, 1, trace.Enter, region)
@@ -828,7 +490,8 @@ func TestAnonymize(t *testing.T) {
 	}
 	list, _ := both(t, x)
 	n := x.Defs()
-	text := fmt.Sprint(n.Locations.All(), n.Groups.All(), n.Regions.All(), n.Properties.All(), n.Strings.All(), n.Opaque.All(), n.Files.All(), n.Attributes.All(), list)
+	text := fmt.Sprint(n.Locations.All(), n.Groups.All(), n.Regions.All(), n.Properties.All(), n.Strings.All(),
+		n.Opaque.All(), n.Files.All(), n.Attributes.All(), list)
 	if strings.Contains(text, "secret") {
 		t.Error(text)
 	}
@@ -843,7 +506,7 @@ func TestAnonymize(t *testing.T) {
 	}
 }
 
-// Definitions that nothing refers to go, and only they.
+// TestPrune checks that exactly the unreferenced definitions are removed.
 func TestPrune(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	d := r.Defs()
@@ -861,7 +524,8 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, _ := both(t, x)
-	if n := x.Defs(); n.Locations.Len() != 2 || n.Locations.At(0).Name != "busy" || n.Locations.At(1).Name != "peer" || n.Regions.Len() != 1 || n.Regions.At(0).Name != "used" {
+	if n := x.Defs(); n.Locations.Len() != 2 || n.Locations.At(0).Name != "busy" || n.Locations.At(1).Name != "peer" ||
+		n.Regions.Len() != 1 || n.Regions.At(0).Name != "used" {
 		t.Errorf("found locations %v and regions %v", n.Locations.All(), n.Regions.All())
 	}
 	if len(list) != 2 || list[0].loc != 0 || list[0].ref != 0 || list[1].ops[0] != 1 {

@@ -7,18 +7,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Bare makes of a trace just the events in a window, and the links with an end in it: what
-// is open at its borders is neither begun anew nor ended, and messages may lack a partner.
-// Where the format can seek, its cost is that of the window.
-func Bare(d format.Events, w trace.Window) format.Events { return &bare{around{d}, w} }
+// Bare returns only the events of a trace in a window, and the links with an end in it. What is
+// open at its borders is neither begun again nor ended, and messages may lack a partner. Where the
+// format can seek, its cost is that of the window.
+func Bare(d format.Events, w trace.Window) format.Events { return &windowEvents{sameDefinitions{d}, w} }
 
-type bare struct {
-	around
+type windowEvents struct {
+	sameDefinitions
 	window trace.Window
 }
 
-func (b *bare) selection(sel trace.Selection) trace.Selection {
-	if sel.Stacks { // what is before the window is not there
+func (b *windowEvents) selection(sel trace.Selection) trace.Selection {
+	if sel.Stacks { // what is before the window is absent
 		sel.From, sel.Stacks = b.window.From, false
 	}
 	sel.From, sel.To = max(sel.From, b.window.From), min(sel.To, b.window.To)
@@ -26,11 +26,12 @@ func (b *bare) selection(sel trace.Selection) trace.Selection {
 }
 
 // Scan delivers the window.
-func (b *bare) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+func (b *windowEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	return b.inner.Scan(ctx, b.selection(sel), order, sink)
 }
 
-// ScanParallel delivers the window from as many goroutines as the trace is.
-func (b *bare) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+// ScanParallel delivers the window from as many goroutines as the trace does.
+func (b *windowEvents) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(int) format.Sink) error {
 	return b.inner.ScanParallel(ctx, b.selection(sel), begin)
 }

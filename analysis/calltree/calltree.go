@@ -1,18 +1,18 @@
-// Package calltree says how often and how long each call path was open: a region inside
-// of the regions that were open around it.
+// Package calltree computes how often and how long each call path was open. A call path is a region
+// together with the regions that were open around it.
 //
-// Inclusive time of a path is that in which it is open, exclusive time that in which its
-// last region is the innermost one: the one that was entered last of those that are open.
-// So the exclusive times of all paths add up to the time in which any region is open, and
-// those of the paths that end in a region are the exclusive time of the flat profile of it
-// (package profile). A leave closes the latest open enter of its region, also when others
-// were entered since; these keep their paths.
+// The inclusive time of a path is the time in which it is open. Its exclusive time is the time in
+// which its last region is the innermost one, that is, the open region that was entered last. So
+// the exclusive times of all paths add up to the time in which any region is open, and those of the
+// paths that end in a region add up to that region's exclusive time in the flat profile (package
+// profile). A leave closes the latest open enter of its region, even if other regions were entered
+// since; these keep their paths.
 //
-// Regions that never end are closed at the last event of their location. The tree of a
-// window counts what is open in it, and of that only the time in the window.
+// Regions that never end are closed at the last event of their location. The tree of a window
+// counts what is open in the window, and of that only the time in the window.
 //
-// A part needs the order of each location only. Its memory is about 120 bytes a path, for
-// each location if those are kept apart, and 40 bytes an open region.
+// A part needs only the events of each location in order. It uses about 120 bytes per path, for
+// each location if those are kept apart, and 40 bytes per open region.
 package calltree
 
 import (
@@ -27,14 +27,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options says what is counted.
+// Options are the settings of an analysis.
 type Options struct {
-	// Window bounds the time that counts, nil is all. Parts still take all events: those
-	// before it tell what is open where it begins.
+	// Window is the time that counts. Nil means all. Parts still need all events: those before the
+	// window determine what is open where it begins.
 	Window *trace.Window
-	// Root tells which tree the paths of a location are in; nil is one tree for all, 0.
+	// Root returns the number of the tree for the paths of a location. Nil means one tree, number 0,
+	// for all.
 	Root func(loc uint32) uint32
-	// Rows says which regions count as one; nil is each for itself. Parts that are merged share it.
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself. Parts that
+	// are merged must share it.
 	Rows *trace.Rows
 }
 
@@ -45,18 +47,18 @@ type Part struct {
 	nodes []node
 	index map[edge]int32
 	locs  []*location
-	rows  []uint32 // of the regions of a batch
+	rows  []uint32 // rows of the regions of a batch
 }
 
 type edge struct {
-	parent int32 // −1 − root for the regions that nothing is around
+	parent int32 // −1 − root for the outermost regions
 	region uint32
 }
 
 // node is a call path.
 type node struct {
 	edge
-	last                 edge // the child that was looked for last
+	last                 edge // the child that was looked up last
 	child                int32
 	count                int64
 	inclusive, exclusive trace.Ticks
@@ -79,15 +81,15 @@ type frame struct {
 	enter int64
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	return &Part{defs: d, opt: opt, index: map[edge]int32{}}
 }
 
-// Links are no calls.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
 	refs := p.opt.Rows.Map(&p.rows, b.Ref)
 	for i, k := range b.Kind {
@@ -122,7 +124,7 @@ func (p *Part) location(loc uint32) *location {
 	return l
 }
 
-// pass gives the time since the last enter or leave to the innermost region.
+// pass adds the time since the last enter or leave to the innermost region.
 func (p *Part) pass(l *location, t int64) {
 	if n := len(l.stack); n > 0 {
 		p.nodes[l.stack[n-1].node].exclusive.Add(p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since))
@@ -140,7 +142,7 @@ func (p *Part) enter(l *location, t int64, region uint32) {
 	l.stack = append(l.stack, frame{p.node(parent, region), t})
 }
 
-// node is the path of a region inside of another path.
+// node returns the path of a region below another path.
 func (p *Part) node(parent int32, region uint32) int32 {
 	e := edge{parent, region}
 	if parent >= 0 && p.nodes[parent].last == e {
@@ -164,7 +166,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 		i = l.open.Find(region, len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
 	}
 	if i < 0 {
-		return // of what is not open
+		return // not open
 	}
 	p.pass(l, t)
 	p.visit(l, l.stack[i], t, false)
@@ -189,13 +191,13 @@ func (p *Part) visit(l *location, f frame, t int64, unclosed bool) {
 	if v := (Visit{l.index, f.enter}); n.count == 1 || d > n.max || d == n.max && v.before(n.longest) {
 		n.max, n.longest = d, v
 	}
-	if unclosed && (w == nil || t < w.To) { // else it goes on behind the window
+	if unclosed && (w == nil || t < w.To) { // otherwise it continues after the window
 		n.unclosed++
 	}
 }
 
 // Merge adds another part of the same trace, which must have seen other locations and
-// have the same options. The other part must not be used any more.
+// have the same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Rows != o.opt.Rows || (p.opt.Window == nil) != (o.opt.Window == nil) {
 		return errors.New("calltree: found parts of different traces or options")
@@ -245,23 +247,23 @@ func (v Visit) before(o Visit) bool {
 type Node struct {
 	// Parent is the index of the path around it in the list, -1 for none, null in JSON.
 	Parent int `json:"parent"`
-	// Depth is how many regions are around it.
+	// Depth is the number of enclosing regions.
 	Depth int `json:"depth"`
-	// Root is what Options.Root said of its locations.
+	// Root is the result of Options.Root for its locations.
 	Root   uint32 `json:"root"`
-	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
+	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	Name   string `json:"name"`
-	// Definitions are the ids of all regions that Options.Rows counts as this one, if there are several.
+	// Definitions are the ids of all regions that Options.Rows maps to this one, if there are several.
 	Definitions []string `json:"definitions,omitempty"`
 	Count       int64    `json:"count"` // visits
-	// Inclusive is the time in which the path was open, added up over locations and
-	// visits; Exclusive that in which nothing inside of it was.
+	// Inclusive is the time in which the path was open, summed over locations and visits. Exclusive is
+	// the part of it in which nothing below the path was open.
 	Inclusive trace.Ticks `json:"inclusive"`
 	Exclusive trace.Ticks `json:"exclusive"`
 	Min       int64       `json:"min"` // the shortest visit
 	Max       int64       `json:"max"` // the longest visit
-	// Longest is the visit that took Max, of several the first one of the location with the least
-	// index; nil where nothing was visited. It may have begun before the window.
+	// Longest is the visit of length Max. Among several it is the first one of the location with the
+	// least index. It is nil if there was no visit. It may have begun before the window.
 	Longest  *Visit `json:"longest"`
 	Unclosed int64  `json:"unclosed"`
 }
@@ -305,8 +307,8 @@ func (p *Part) Result() []Node {
 			}
 		}
 	}
-	// A path without visits in the window is kept if one inside of it has some: where
-	// regions do not nest, it may have been left before.
+	// A path without visits in the window is kept if a path below it has one: where regions do not
+	// nest, the outer path may have been left before.
 	keep := make([]bool, len(q.nodes))
 	for i := len(q.nodes) - 1; i >= 0; i-- {
 		n := &q.nodes[i]
@@ -320,13 +322,14 @@ func (p *Part) Result() []Node {
 	}
 	ids := p.opt.Rows.IDs()
 	var out []Node
-	place := make([]int, len(q.nodes)) // in out
+	place := make([]int, len(q.nodes)) // index in out
 	for i := range q.nodes {
 		n := &q.nodes[i]
 		if !keep[i] {
 			continue
 		}
-		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", ids[n.region], n.count, n.inclusive, n.exclusive, n.min, n.max, nil, n.unclosed}
+		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", ids[n.region], n.count, n.inclusive, n.exclusive, n.min,
+			n.max, nil, n.unclosed}
 		if n.count > 0 {
 			x.Longest = &Visit{n.longest.Location, n.longest.Start}
 		}
@@ -348,8 +351,8 @@ func (p *Part) Result() []Node {
 	})
 }
 
-// Sorted is a list of paths, as [Part.Result] gives it, with the paths beside each other in
-// the order of compare; those that are equal stay as they are. Trees keep their order.
+// Sorted returns a list of paths, as [Part.Result] returns it, with siblings ordered by compare.
+// The order of equal siblings, and of trees, does not change.
 func Sorted(list []Node, compare func(a, b *Node) int) []Node {
 	inside := make([][]int, len(list))
 	var roots []int
@@ -360,7 +363,8 @@ func Sorted(list []Node, compare func(a, b *Node) int) []Node {
 			roots = append(roots, i)
 		}
 	}
-	// Paths can be as deep as recursion goes, so they wait in a list.
+	// Paths can be as deep as recursion goes, so that a list holds the pending ones instead of the
+	// call stack.
 	type path struct{ node, parent int }
 	var wait []path // the last one is taken first
 	add := func(l []int, parent int) {

@@ -22,7 +22,7 @@ func scan(t *testing.T, r *trace.Recorder, s format.Sink) {
 	}
 }
 
-// A tree that is counted by hand.
+// TestTree checks a tree that was counted by hand.
 func TestTree(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b := r.Region("a"), r.Region("b")
@@ -41,7 +41,8 @@ func TestTree(t *testing.T) {
 	p := calltree.New(r.Defs(), calltree.Options{})
 	scan(t, r, p)
 	want := []calltree.Node{
-		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(100), trace.TicksOf(60), 100, 100, &calltree.Visit{Location: x, Start: 0}, 0},
+		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(100), trace.TicksOf(60), 100, 100, &calltree.Visit{Location: x, Start: 0},
+			0},
 		{0, 1, 0, b, "b", nil, 2, trace.TicksOf(40), trace.TicksOf(35), 10, 30, &calltree.Visit{Location: x, Start: 10}, 0},
 		{1, 2, 0, a, "a", nil, 1, trace.TicksOf(5), trace.TicksOf(5), 5, 5, &calltree.Visit{Location: x, Start: 20}, 0},
 		{-1, 0, 0, b, "b", nil, 1, trace.TicksOf(7), trace.TicksOf(5), 7, 7, &calltree.Visit{Location: y, Start: 0}, 1},
@@ -50,7 +51,8 @@ func TestTree(t *testing.T) {
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
-	p = calltree.New(r.Defs(), calltree.Options{Window: &trace.Window{From: 22, To: 55}, Root: func(loc uint32) uint32 { return loc }})
+	p = calltree.New(r.Defs(), calltree.Options{Window: &trace.Window{From: 22, To: 55},
+		Root: func(loc uint32) uint32 { return loc }})
 	scan(t, r, p)
 	want = []calltree.Node{
 		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(33), trace.TicksOf(10), 33, 33, &calltree.Visit{Location: x, Start: 0}, 0},
@@ -62,7 +64,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// random makes a trace in which regions overlap, are left without enter and stay open.
+// random returns a trace in which regions overlap, are left without an enter, and stay open.
 func random(seed uint64) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	g := rand.New(rand.NewPCG(seed, 1))
@@ -85,8 +87,8 @@ func random(seed uint64) *trace.Recorder {
 	return r
 }
 
-// The paths that end in a region have together its flat profile, in any window, and
-// however many parts have seen the locations.
+// TestSumsAreTheProfile checks that the paths that end in a region add up to its flat profile, in
+// any window and for any number of parts.
 func TestSumsAreTheProfile(t *testing.T) {
 	for seed := range uint64(200) {
 		r := random(seed)
@@ -139,14 +141,15 @@ func TestSumsAreTheProfile(t *testing.T) {
 	}
 }
 
-// Sorting moves paths with what is inside of them, and leaves trees in their order.
+// TestSorted checks that sorting moves paths with the paths below them, and keeps the order of
+// trees.
 func TestSorted(t *testing.T) {
 	for seed := range uint64(50) {
 		r := random(seed)
 		p := calltree.New(r.Defs(), calltree.Options{Root: func(loc uint32) uint32 { return loc }})
 		scan(t, r, p)
 		list := p.Result()
-		// path names a node by all that is around it.
+		// path names a node by its enclosing regions.
 		path := func(l []calltree.Node, i int) string {
 			s := ""
 			for k := i; k >= 0; k = l[k].Parent {
@@ -164,7 +167,7 @@ func TestSorted(t *testing.T) {
 		if len(sorted) != len(list) {
 			t.Fatalf("seed %d: %d paths of %d", seed, len(sorted), len(list))
 		}
-		last := map[int]calltree.Node{} // the one before, of those beside each other
+		last := map[int]calltree.Node{} // the previous sibling
 		for i, n := range sorted {
 			if n.Parent >= i || i > 0 && n.Root < sorted[i-1].Root {
 				t.Errorf("seed %d: path %d is inside of %d, in tree %d", seed, i, n.Parent, n.Root)
@@ -209,7 +212,7 @@ func BenchmarkBatch(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4000, "ns/event")
 }
 
-// With Options.Rows the paths of two regions with the same name are one.
+// TestRows checks that with Options.Rows two regions with the same name have one path.
 func TestRows(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	main, f := r.Region("main"), r.Region("f")
@@ -228,8 +231,10 @@ func TestRows(t *testing.T) {
 	scan(t, r, p)
 	ids := func(region uint32, again string) []string { return []string{r.Defs().Regions.At(region).ID, again} }
 	want := []calltree.Node{
-		{-1, 0, 0, main, "main", ids(main, "8"), 2, trace.TicksOf(160), trace.TicksOf(110), 60, 100, &calltree.Visit{Location: x, Start: 0}, 0},
-		{0, 1, 0, f, "f", ids(f, "9"), 2, trace.TicksOf(50), trace.TicksOf(50), 20, 30, &calltree.Visit{Location: y, Start: 20}, 0},
+		{-1, 0, 0, main, "main", ids(main, "8"), 2, trace.TicksOf(160), trace.TicksOf(110), 60, 100,
+			&calltree.Visit{Location: x, Start: 0}, 0},
+		{0, 1, 0, f, "f", ids(f, "9"), 2, trace.TicksOf(50), trace.TicksOf(50), 20, 30,
+			&calltree.Visit{Location: y, Start: 20}, 0},
 	}
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v, expected %+v", got, want)

@@ -13,7 +13,7 @@ import (
 )
 
 // The call tree of a program of which each step reads and solves, and which reads once more at its
-// end: read is two paths.
+// end: read has two paths.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, run, step, read, solve := r.Location("p"), r.Region("run"), r.Region("step"), r.Region("read"), r.Region("solve")

@@ -2,37 +2,38 @@ package clocks
 
 import "math"
 
-// slower is by which part of 1 clocks run slower behind a receive that was moved, and
-// faster before it: Rabenseifner's amortisation, with γ = 0.99.
-const slower = 100
+// amortisationDivisor is the divisor of the clock rate by which clocks run slower after a moved receive,
+// and faster before it: Rabenseifner's amortisation with γ = 0.99.
+const amortisationDivisor = 100
 
-// amortise moves the times of nodes, which are given as a linear correction has them, so
-// that nothing is before what causes it. The order must be that of the problem.
+// amortise returns the times of nodes after a linear correction, moved so that no effect is before
+// its cause. The order must be that of the problem.
 func (q *problem) amortise(o *order, linear []int64) []int64 {
 	moved := q.forward(o, linear)
 	q.backward(o, linear, moved)
 	return moved
 }
 
-// forward goes through all nodes in the order of causes.
+// forward moves nodes later, in the order of causes.
 func (q *problem) forward(o *order, linear []int64) []int64 {
 	n := int32(len(q.times))
 	out := make([]int64, n)
-	need := make([]int64, len(o.unit)) // what causes a node or group is not later
+	need := make([]int64, len(o.unit)) // the least time of each node or group by its causes
 	for i := range need {
 		need[i] = math.MinInt64
 	}
-	anchor := make([]int32, len(q.clocks)) // the node that was moved last, none if its move is over
+	// the latest node of each clock that was moved, or none if its shift has decayed
+	anchor := make([]int32, len(q.clocks))
 	for c := range anchor {
 		anchor[c] = none
 	}
 	for _, u := range o.units {
 		t := int64(math.MinInt64)
-		members := o.of(u)
+		members := o.membersOf(u)
 		for _, v := range members {
 			t = max(t, need[v])
 			if v < n {
-				t = max(t, behind(linear, out, anchor[q.nodeOf[v]], v))
+				t = max(t, decayedTime(linear, out, anchor[q.nodeOf[v]], v))
 			}
 		}
 		for _, v := range members {
@@ -41,7 +42,7 @@ func (q *problem) forward(o *order, linear []int64) []int64 {
 				switch {
 				case t == linear[v]:
 					anchor[c] = none
-				case t > behind(linear, out, anchor[c], v):
+				case t > decayedTime(linear, out, anchor[c], v):
 					anchor[c] = v
 				}
 				out[v] = t
@@ -58,17 +59,16 @@ func (q *problem) forward(o *order, linear []int64) []int64 {
 	return out
 }
 
-// behind is the time of a node as a clock has it that runs slower since it was moved at
-// another one.
-func behind(linear, out []int64, anchor, v int32) int64 {
+// decayedTime returns the time of node v on a clock that runs slower since node anchor was moved.
+func decayedTime(linear, out []int64, anchor, v int32) int64 {
 	if anchor == none {
 		return linear[v]
 	}
 	d := linear[v] - linear[anchor]
-	return max(linear[v], out[anchor]+d-d/slower)
+	return max(linear[v], out[anchor]+d-d/amortisationDivisor)
 }
 
-// backward leads up to nodes that were moved, as far as what the nodes cause allows.
+// backward moves the nodes before a moved node gradually later, as far as their effects allow.
 func (q *problem) backward(o *order, linear, out []int64) {
 	n := int32(len(q.times))
 	most := make([]int64, len(o.unit))
@@ -97,7 +97,7 @@ func (q *problem) backward(o *order, linear, out []int64) {
 		anchor := x.to - 1
 		for v := x.to - 2; v >= x.from; v-- {
 			d := linear[anchor] - linear[v]
-			wanted := out[anchor] - d - d/slower
+			wanted := out[anchor] - d - d/amortisationDivisor
 			t := max(out[v], min(wanted, most[v]))
 			if t != wanted {
 				anchor = v

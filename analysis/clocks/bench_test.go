@@ -10,9 +10,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// exchange makes the batches of a program in which each of n processes sends messages to
-// others, chosen by peer, in rounds; clocks has what the clock of each shows.
-func exchange(n, rounds int, clocks []reading, peer func(i, round int) int) (*trace.Definitions, []*trace.Batch) {
+// exchange returns the batches of a program in which n processes send messages to peers in rounds.
+// peer chooses the receiver, and clocks returns what the clock of each process shows.
+func exchange(n, rounds int, clocks []clockFunc, peer func(i, round int) int) (*trace.Definitions, []*trace.Batch) {
 	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
 	b := make([]*trace.Batch, n)
 	for i := range n {
@@ -64,7 +64,7 @@ func BenchmarkSolve(b *testing.B) {
 	} {
 		b.Run(x.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(5, 6))
-			var list []reading
+			var list []clockFunc
 			for i := range n {
 				f := linear(r.Int64N(1e9), (r.Float64()-0.5)*x.drift)
 				if x.jump && i%10 == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// solve collects the whole of a trace and solves it.
+// solve collects a whole trace and solves it.
 func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 	t.Helper()
 	p := clocks.New(d.Defs(), opt)
@@ -28,7 +28,8 @@ func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 
 func open(t testing.TB, path string, values map[string]string) format.Events {
 	t.Helper()
-	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Values: values, Workers: 1})
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path),
+		&format.ReadOptions{Values: values, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,30 +39,32 @@ func open(t testing.TB, path string, values map[string]string) format.Events {
 
 const ringTrace = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
 
-// TestRing is a trace of EZTrace, in which 35 of 80 messages are received before they are
-// sent.
+// TestRing uses a trace of EZTrace in which 35 of 80 messages are received before they are sent.
 func TestRing(t *testing.T) {
-	for _, opt := range []clocks.Options{{}, {Model: clocks.Linear}, {Model: clocks.Offset}, {Reference: 2}, {Latency: 100}, {Level: clocks.LocationClocks}} {
+	for _, opt := range []clocks.Options{{}, {Model: clocks.Linear}, {Model: clocks.Offset}, {Reference: 2},
+		{Latency: 100}, {Level: clocks.LocationClocks}} {
 		d := open(t, ringTrace, nil)
 		r := solve(t, d, opt)
 		early := r.Before.Messages
 		if r.Messages != 80 || r.Collectives != 40 || early != 35 && opt.Latency == 0 {
-			t.Errorf("%+v: found %d of %d messages early, and %d collective operations; expected 35 of 80, and 40", opt, early, r.Messages, r.Collectives)
+			t.Errorf("%+v: found %d of %d messages early, and %d collective operations; expected 35 of 80, and 40", opt, early,
+				r.Messages, r.Collectives)
 		}
 		if r.After.Any() || r.Contradictions.Any() || r.Untied != 0 {
-			t.Errorf("%+v: found violations after correction: %+v, contradictions: %+v, and %d clocks without ties", opt, r.After, r.Contradictions, r.Untied)
+			t.Errorf("%+v: found violations after correction: %+v, contradictions: %+v, and %d clocks without ties", opt,
+				r.After, r.Contradictions, r.Untied)
 		}
 		corrected(t, d, r)
 	}
-	// All processes are on one node. If they had one clock, nothing could be done.
+	// All processes are on one node. If they had one clock, nothing could be corrected.
 	r := solve(t, open(t, ringTrace, nil), clocks.Options{Level: clocks.NodeClocks})
 	if len(r.Clocks) != 1 || r.Contradictions.Messages != 35 || r.After != r.Before || len(r.Correction.Locations) != 0 {
 		t.Errorf("one clock: found %+v", r)
 	}
 }
 
-// corrected counts early messages of the corrected trace by another way than Solve, and
-// sees that all locations keep their order.
+// corrected counts the early messages of the corrected trace independently of Solve, and checks
+// that all locations keep their order.
 func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	t.Helper()
 	for id, c := range r.Correction.Locations {
@@ -79,17 +82,18 @@ func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 		}
 	}})
 	last := map[uint32]int64{}
-	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for i := range b.Time {
-			loc := b.Location(i)
-			x := at(loc, b.Time[i])
-			if y, ok := last[loc]; ok && x < y {
-				t.Errorf("location %d: found %d behind %d", loc, x, y)
+	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i := range b.Time {
+				loc := b.Location(i)
+				x := at(loc, b.Time[i])
+				if y, ok := last[loc]; ok && x < y {
+					t.Errorf("location %d: found %d behind %d", loc, x, y)
+				}
+				last[loc] = x
 			}
-			last[loc] = x
-		}
-		return p.Batch(b)
-	}})
+			return p.Batch(b)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +102,8 @@ func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	}
 }
 
-// TestHeat knows the truth: the trace has the offsets of its clocks, which were skewed by
-// a millisecond a rank.
+// TestHeat compares with the true offsets: the trace has the offsets of its clocks, which were
+// skewed by a millisecond per rank.
 func TestHeat(t *testing.T) {
 	const path = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
 	d := open(t, path, map[string]string{"otf2.raw-clocks": "true"})
@@ -114,13 +118,13 @@ func TestHeat(t *testing.T) {
 			t.Errorf("clock %s: found %d ns and %g ppm, expected %d", c.Name, c.Offset, c.Drift, truth)
 		}
 	}
-	// With the offsets that it has nothing is to be done.
+	// With the trace's own offsets applied, nothing has to be corrected.
 	if r = solve(t, open(t, path, nil), clocks.Options{}); r.Before.Any() || len(r.Correction.Locations) != 0 {
 		t.Errorf("with the trace's own offsets: found %+v", r)
 	}
 }
 
-// TestPrivate uses a trace that may not be copied.
+// TestPrivate uses a trace that may not be distributed.
 func TestPrivate(t *testing.T) {
 	path := "../../../shared/traces/otf2/bigapp-small/traces.otf2"
 	if _, err := os.Stat(path); err != nil {

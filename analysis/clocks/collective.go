@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The collective operations, numbered as in OTF2, that say something about clocks.
+// The collective operations that constrain clocks, numbered as in OTF2.
 const (
 	barrier            = 0
 	broadcast          = 1
@@ -24,11 +24,11 @@ const (
 	reduceScatterBlock = 16
 )
 
-// collective is an operation of which no end is before any begin.
+// collective is an operation of which no member ends before any member begins.
 type collective struct{ begins, ends []end }
 
-// collectives finds those of all communicators, in an order that does not depend on how
-// the work was divided.
+// collectives returns the operations of all communicators, in an order that does not depend on the
+// distribution of the work.
 func (p *Part) collectives() []collective {
 	type sequence struct {
 		communicator uint64
@@ -67,10 +67,10 @@ func (p *Part) collectives() []collective {
 	return out
 }
 
-// sequence adds the operations of one communicator. Where members do not agree on what
-// the n-th is, records are missing, and what is behind cannot be told.
+// sequence adds the operations of one communicator. Where members disagree about the n-th
+// operation, records are missing, and later operations cannot be matched.
 func (p *Part) sequence(out []collective, r *ranks, communicator uint64, members []memberKey) []collective {
-	last, at := trace.Undefined, trace.NoRef // a root, and where it is
+	last, at := trace.Undefined, trace.NoRef // the root, and its location
 	for n := 0; ; n++ {
 		var c collective
 		var first *operation
@@ -125,12 +125,12 @@ func (p *Part) sequence(out []collective, r *ranks, communicator uint64, members
 // ranks finds the locations of ranks.
 type ranks struct {
 	defs      *trace.Definitions
-	locations map[uint64][]uint32 // by communicator
+	locations map[uint64][]uint32 // locations by communicator
 }
 
 func newRanks(d *trace.Definitions) *ranks { return &ranks{d, map[uint64][]uint32{}} }
 
-// location returns that of a rank: NoRef if the trace does not tell.
+// location returns the location of a rank, or NoRef if it is unknown.
 func (r *ranks) location(communicator, rank uint64) uint32 {
 	list, ok := r.locations[communicator]
 	if !ok && communicator < uint64(trace.NoRef) {

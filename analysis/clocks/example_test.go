@@ -13,8 +13,8 @@ import (
 )
 
 // The clock of b is 100 µs behind that of a: what a sends at 0 µs is received 10 µs later, at -90
-// µs. The answer, sent 5 µs after that, takes 10 µs as well. What each message takes does not say
-// where in these 20 µs the clocks agree; the middle is the truth here.
+// µs. The answer, sent 5 µs after that, takes 10 µs as well. The times do not determine where in
+// these 20 µs the clocks agree. The middle is correct here.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	machine := r.Machine("node")

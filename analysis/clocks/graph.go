@@ -10,22 +10,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// farthest is how long a trace can be, in ticks, for sums of times to fit.
-const farthest = 1 << 60
+// maxLength is the greatest length of a trace, in ticks, for which sums of times fit.
+const maxLength = 1 << 60
 
-// ErrFar says that the times of a trace are more than 2^60 ticks apart, or so late that
-// they cannot be corrected.
-var ErrFar = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can be compared")
+// ErrFar is returned when the times of a trace span more than 2^60 ticks, or are too late to be
+// corrected.
+var ErrFar = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can be " +
+	"compared")
 
-// problem is what a correction has to meet. A node is a time of a clock at which
-// something happens: its events of that time stay together whatever the correction.
+// problem holds the constraints of a correction. A node is a time of a clock at which something
+// happens. All events of that time have the same corrected time.
 type problem struct {
 	latency  int64
-	origin   int64 // the first time of the trace, which times of nodes count from
+	origin   int64 // the first time of the trace, at which times of nodes are 0
 	clocks   []clock
-	clockOf  []int32 // by location, none where there are no events
-	times    []int64 // of nodes, clock by clock, ascending
-	nodeOf   []int32 // clocks of nodes
+	clockOf  []int32 // by location; none for locations without events
+	times    []int64 // times of nodes, clock by clock, ascending
+	nodeOf   []int32 // clock of each node
 	messages []edge  // between different clocks
 	groups   []group
 	inside   []edge // messages within a clock, which no correction changes much
@@ -36,23 +37,23 @@ const none = -1
 // clock is one clock with its locations and nodes.
 type clock struct {
 	locations []uint32
-	from, to  int32 // its nodes, to excluded
-	ties      int64 // messages from and to it, and operations that it takes part in
+	from, to  int32 // its nodes [from, to)
+	ties      int64 // messages from and to it, and operations in which it takes part
 }
 
 // edge is a message from one node to another.
 type edge struct {
 	from, to int32
-	ignored  bool // no clock can put it right
+	ignored  bool // no clock can meet it
 }
 
-// group is a collective operation: none of the nodes to is before any of from.
+// group is a collective operation: none of the nodes to is before any of the nodes from.
 type group struct {
 	from, to []int32
 	ignored  bool
 }
 
-// keyOf is what the locations of a clock have in common.
+// keyOf returns the key that the locations of a clock share.
 func (p *Part) keyOf(loc uint32) int64 {
 	l := p.defs.Locations.At(loc)
 	alone := -1 - int64(loc)
@@ -61,7 +62,7 @@ func (p *Part) keyOf(loc uint32) int64 {
 		return alone
 	}
 	x := p.defs.Groups.At(g)
-	// A process may stand in a group of processes.
+	// A process may belong to a group of processes.
 	below := l.Kind == trace.ProcessLocation && x.Kind != "process"
 	switch {
 	case p.opt.Level == ProcessClocks && below:
@@ -72,7 +73,8 @@ func (p *Part) keyOf(loc uint32) int64 {
 	return int64(g)
 }
 
-// tied says which locations send or receive messages, or take part in collective operations.
+// tied reports for each location whether it sends or receives messages or takes part in collective
+// operations.
 func (p *Part) tied(collectives []collective) []bool {
 	tied := make([]bool, len(p.spans))
 	for _, m := range p.messages {
@@ -89,7 +91,7 @@ func (p *Part) tied(collectives []collective) []bool {
 	return tied
 }
 
-// problem sorts what was collected.
+// problem builds the problem from what was collected.
 func (p *Part) problem() (*problem, error) {
 	q := &problem{latency: p.opt.Latency, clockOf: make([]int32, len(p.spans))}
 	clocks := map[int64]int32{}
@@ -111,7 +113,7 @@ func (p *Part) problem() (*problem, error) {
 		q.clocks[c].locations = append(q.clocks[c].locations, uint32(loc))
 	}
 	if len(p.messages)+len(collectives) == 0 {
-		q.alone()
+		q.addIsolated()
 		return q, nil
 	}
 	q.origin = math.MaxInt64
@@ -121,7 +123,7 @@ func (p *Part) problem() (*problem, error) {
 			q.origin, last = min(q.origin, s.first), max(last, s.last)
 		}
 	}
-	if uint64(last)-uint64(q.origin) >= farthest {
+	if uint64(last)-uint64(q.origin) >= maxLength {
 		return nil, ErrFar
 	}
 	times := make([][]int64, len(q.clocks))
@@ -160,8 +162,8 @@ func (p *Part) problem() (*problem, error) {
 	return q, nil
 }
 
-// alone gives each clock a node, for a trace that ties none to another.
-func (q *problem) alone() {
+// alone gives each clock one node, for a trace without ties between clocks.
+func (q *problem) addIsolated() {
 	for c := range q.clocks {
 		q.clocks[c].from, q.clocks[c].to = int32(c), int32(c+1)
 		q.times = append(q.times, 0)
@@ -169,7 +171,7 @@ func (q *problem) alone() {
 	}
 }
 
-// connect makes the edges and groups.
+// connect adds the edges and groups.
 func (p *Part) connect(q *problem, collectives []collective) {
 	node := func(e end) int32 {
 		x := &q.clocks[q.clockOf[e.loc]]
@@ -189,7 +191,7 @@ func (p *Part) connect(q *problem, collectives []collective) {
 		q.clocks[a].ties++
 		q.clocks[b].ties++
 	}
-	// The order in which parts were merged must not show.
+	// The order must not depend on the order in which parts were merged.
 	slices.SortFunc(q.messages, func(a, b edge) int {
 		if a.to != b.to {
 			return int(a.to) - int(b.to)
@@ -205,7 +207,7 @@ func (p *Part) connect(q *problem, collectives []collective) {
 			g.to = append(g.to, node(e))
 		}
 		g.from, g.to = distinct(g.from), distinct(g.to)
-		if !q.spread(&g) {
+		if !q.concernsSeveral(&g) {
 			continue
 		}
 		for _, v := range g.from {
@@ -223,8 +225,8 @@ func distinct(l []int32) []int32 {
 	return slices.Compact(l)
 }
 
-// spread tells whether an operation concerns more than one clock.
-func (q *problem) spread(g *group) bool {
+// concernsSeveral reports whether an operation concerns more than one clock.
+func (q *problem) concernsSeveral(g *group) bool {
 	c := q.nodeOf[g.from[0]]
 	for _, v := range slices.Concat(g.from, g.to) {
 		if q.nodeOf[v] != c {
@@ -234,9 +236,9 @@ func (q *problem) spread(g *group) bool {
 	return false
 }
 
-// successors are the nodes that nodes and groups lead to, groups counted behind the
-// nodes: those of u are to[start[u]:start[u+1]], the messages of which they are those of
-// message, none for groups.
+// successors are the nodes that nodes and groups lead to. Groups are numbered after the nodes. The
+// successors of u are to[start[u]:start[u+1]]. message has the message of each of them, or none for
+// groups.
 type successors struct {
 	start   []int32
 	to      []int32
@@ -278,17 +280,17 @@ func (q *problem) successors() *successors {
 	return s
 }
 
-// order is an order of the nodes and groups in which causes stand before effects.
+// order is an order of the nodes and groups in which causes precede effects.
 type order struct {
 	successors
-	units []int32 // the nodes and groups in order, of those that are one their first
-	// members are the nodes and groups that are one with the first of them, which is a
-	// member, too: they cause each other, and so happen at one time.
+	units []int32 // the nodes and groups in order; each unit is represented by its first member
+	// members are the nodes and groups of each unit of several, by its first member, which is
+	// included. The members of a unit cause each other, and therefore happen at one time.
 	members map[int32][]int32
-	unit    []int32 // the first of those that a node or group is one with
+	unit    []int32 // the first member of the unit of each node or group
 }
 
-// sort finds the order. What contradicts itself is ignored from then on.
+// sort computes the order. It ignores contradictory constraints from then on.
 func (q *problem) sort(ctx context.Context) (*order, error) {
 	n := len(q.times) + len(q.groups)
 	o := &order{successors: *q.successors(), members: map[int32][]int32{}, unit: make([]int32, n)}
@@ -299,21 +301,22 @@ func (q *problem) sort(ctx context.Context) (*order, error) {
 	if waiting == nil {
 		return o, ctx.Err()
 	}
-	// Something is its own cause. At one time that is possible: clocks have ticks.
+	// Something is its own cause. That is possible at a single time, because clocks have ticks.
 	q.unite(o, waiting)
 	if waiting = q.walk(o, false); waiting == nil {
 		return o, ctx.Err()
 	}
 	if waiting = q.walk(o, true); waiting != nil {
-		return nil, errors.New("clocks: found no order of the messages, expected one without those that contradict the others")
+		return nil,
+			errors.New("clocks: found no order of the messages, expected one without those that contradict the others")
 	}
 	o.successors = *q.successors()
 	return o, ctx.Err()
 }
 
-// walk fills the order. It returns for each unit how many causes it still waits for, nil
-// if none does. With force a node at which all else waits goes on without its causes, which
-// are then ignored.
+// walk fills the order. It returns the number of missing causes of each unit, or nil if none is
+// missing. With force, a node at which everything else waits proceeds without its causes, which are
+// then ignored.
 func (q *problem) walk(o *order, force bool) []int32 {
 	n := int32(len(q.times))
 	waits := make([]int32, len(o.unit))
@@ -347,7 +350,7 @@ func (q *problem) walk(o *order, force bool) []int32 {
 			}
 		}
 	}
-	reached := make([]bool, len(o.unit)) // the node before is done
+	reached := make([]bool, len(o.unit)) // whether the previous node of the clock is done
 	if force {
 		causes = q.causes()
 		for c := range q.clocks {
@@ -364,7 +367,7 @@ func (q *problem) walk(o *order, force bool) []int32 {
 			}
 			done[u] = true
 			o.units = append(o.units, u)
-			for _, x := range o.of(u) {
+			for _, x := range o.membersOf(u) {
 				if q.hasNext(x) {
 					if force {
 						reached[x+1] = true
@@ -390,7 +393,7 @@ func (q *problem) walk(o *order, force bool) []int32 {
 		if v == none {
 			break
 		}
-		q.free(o, v, causes, done, release)
+		q.ignoreCauses(o, v, causes, done, release)
 	}
 	for u := range o.unit {
 		if o.unit[u] == int32(u) && !done[u] && (u < int(n) || !q.groups[u-int(n)].ignored) {
@@ -400,12 +403,12 @@ func (q *problem) walk(o *order, force bool) []int32 {
 	return nil
 }
 
-// free ignores the causes of a node that are not done.
-func (q *problem) free(o *order, v int32, causes map[int32][]int32, done []bool, release func(u, v int32)) {
+// ignoreCauses ignores those causes of a node that are not done.
+func (q *problem) ignoreCauses(o *order, v int32, causes map[int32][]int32, done []bool, release func(u, v int32)) {
 	n := int32(len(q.times))
-	for _, x := range o.of(o.unit[v]) {
+	for _, x := range o.membersOf(o.unit[v]) {
 		if x < n && x > q.clocks[q.nodeOf[x]].from && !done[o.unit[x-1]] && o.unit[x-1] != o.unit[x] {
-			// One of several nodes that are one is not reached yet: it must wait.
+			// Another member of the unit is not reached yet, so that the unit must wait.
 			continue
 		}
 		for _, i := range causes[x] {
@@ -429,7 +432,7 @@ func (q *problem) free(o *order, v int32, causes map[int32][]int32, done []bool,
 	}
 }
 
-// causes finds what leads to nodes: messages, and groups as −1−group.
+// causes returns the messages, and the groups as −1−group, that lead to each node.
 func (q *problem) causes() map[int32][]int32 {
 	out := map[int32][]int32{}
 	for i, m := range q.messages {
@@ -443,21 +446,21 @@ func (q *problem) causes() map[int32][]int32 {
 	return out
 }
 
-// hasNext tells whether a node, or group, has a later node of its clock behind it.
+// hasNext reports whether a node, or group, has a later node of its clock.
 func (q *problem) hasNext(u int32) bool {
 	return int(u) < len(q.times) && u+1 < q.clocks[q.nodeOf[u]].to
 }
 
-// of are the nodes and groups that are one with u.
-func (o *order) of(u int32) []int32 {
+// membersOf returns the nodes and groups in the unit of u.
+func (o *order) membersOf(u int32) []int32 {
 	if l := o.members[u]; l != nil {
 		return l
 	}
 	return []int32{u}
 }
 
-// fronts are the nodes that only messages and groups keep waiting, by the time since the
-// first event of their clock.
+// fronts is a heap of the nodes that wait only for messages and groups, by the time since the first
+// event of their clock.
 type fronts struct{ list []front }
 
 type front struct {
@@ -465,10 +468,10 @@ type front struct {
 	node  int32
 }
 
-// Len, Less, Swap, Push and Pop are those of a heap.
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (f *fronts) Len() int { return len(f.list) }
 
-// Less puts earlier ones first.
+// Less orders by time.
 func (f *fronts) Less(i, j int) bool {
 	if f.list[i].after != f.list[j].after {
 		return f.list[i].after < f.list[j].after
@@ -476,13 +479,13 @@ func (f *fronts) Less(i, j int) bool {
 	return f.list[i].node < f.list[j].node
 }
 
-// Swap swaps two.
+// Swap swaps two entries.
 func (f *fronts) Swap(i, j int) { f.list[i], f.list[j] = f.list[j], f.list[i] }
 
-// Push adds one at the end.
+// Push appends an entry.
 func (f *fronts) Push(x any) { f.list = append(f.list, x.(front)) }
 
-// Pop takes one from the end.
+// Pop removes the last entry.
 func (f *fronts) Pop() any {
 	x := f.list[len(f.list)-1]
 	f.list = f.list[:len(f.list)-1]
@@ -493,7 +496,7 @@ func (f *fronts) push(q *problem, v int32) {
 	heap.Push(f, front{q.times[v] - q.times[q.clocks[q.nodeOf[v]].from], v})
 }
 
-// pop takes the first that is not done, none if there is none.
+// pop removes and returns the first entry that is not done, or none.
 func (f *fronts) pop(done []bool, unit []int32) int32 {
 	for f.Len() > 0 {
 		if x := heap.Pop(f).(front); !done[unit[x.node]] {
@@ -503,8 +506,8 @@ func (f *fronts) pop(done []bool, unit []int32) int32 {
 	return none
 }
 
-// unite makes one of what causes each other at a single time of each clock: strongly
-// connected components among what waits.
+// unite joins the nodes and groups that cause each other at a single time of each clock: the
+// strongly connected components of those that wait.
 func (q *problem) unite(o *order, waits []int32) {
 	s := newSearch(len(o.unit), func(u, i int32) int32 {
 		switch degree := o.start[u+1] - o.start[u]; {
@@ -521,16 +524,16 @@ func (q *problem) unite(o *order, waits []int32) {
 		}
 	}
 	for u := range int32(len(o.unit)) {
-		s.from(u, func(l []int32) { q.one(o, l, int32(len(q.times))) })
+		s.from(u, func(l []int32) { q.joinUnit(o, l, int32(len(q.times))) })
 	}
 }
 
-// search finds strongly connected components, as Tarjan does.
+// search finds strongly connected components by Tarjan's algorithm.
 type search struct {
-	next  func(u, i int32) int32 // the i-th node that u leads to, none behind the last
-	index []int32                // when a node was found; what has an index is not looked for
+	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
+	index []int32                // the number at which a node was found; nodes with an index are skipped
 	low   []int32
-	on    []bool // the stack
+	on    []bool // whether a node is on the stack
 	stack []int32
 	count int32
 }
@@ -539,8 +542,8 @@ func newSearch(nodes int, next func(u, i int32) int32) *search {
 	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
 }
 
-// from finds the components that a node leads to, but for those that were found before. found gets
-// each before those that lead to it; it is valid during the call.
+// from finds the components that are reachable from a node, except for those found before. It calls
+// found for each component before those that lead to it. component is valid during the call.
 func (s *search) from(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }
 	var calls []step
@@ -584,9 +587,9 @@ func (s *search) from(root int32, found func(component []int32)) {
 	}
 }
 
-// one makes one of nodes and groups if no two of them are of the same clock, and no
-// message between them takes time.
-func (q *problem) one(o *order, l []int32, n int32) {
+// joinUnit joins nodes and groups to one unit if no two of them are of the same clock and no
+// message between them has a latency.
+func (q *problem) joinUnit(o *order, l []int32, n int32) {
 	if len(l) < 2 {
 		return
 	}

@@ -7,42 +7,43 @@ import (
 	"slices"
 )
 
-// maxDrift is the greatest drift of a clock that is looked for. Those of quartzes are a
-// tenth of it at most; what looks like more is no drift.
+// maxDrift is the greatest drift of a clock that is considered. Those of quartzes are at most a
+// tenth of it; anything greater is not a drift.
 const maxDrift = 0.002
 
-// fewPairs is up to how many pairs of begins and ends an operation gives all of.
+// fewPairs is the greatest number of pairs of begins and ends of an operation up to which all pairs
+// are added.
 const fewPairs = 256
 
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
 type line struct {
 	base, middle  int64 // ticks
-	shift         int64 // by how many ticks all are moved, in at only
+	shift         int64 // a common shift in ticks, which only at applies
 	offset, drift float64
 }
 
-// at is the corrected time of t, rounded to a tick.
+// at returns the corrected time of t, rounded to a tick.
 func (l *line) at(t int64) int64 {
 	return t + l.base + l.shift + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
 }
 
-// bound is a message, or a pair of a begin and an end: received on one clock at a time
-// that is not before sent on another one and the latency.
+// bound is a constraint from a message or from a pair of a begin and an end: the receive on clock
+// to is not before the send on clock from plus the latency.
 type bound struct {
 	from, to       int32 // clocks
 	sent, received int64
 	latency        int64
 }
 
-// need is by how many ticks the receiving clock must be ahead.
+// need returns by how many ticks the receiving clock must be ahead.
 func (b *bound) need() int64 { return b.sent + b.latency - b.received }
 
-// corner is a corner of the hull of the bounds between two clocks: at x, a time of the
-// receiving clock from the middle of the trace, that clock must be w ahead of the sending
-// one, both in ticks and after the bases are applied.
+// corner is a corner of the hull of the bounds between two clocks: at time x of the receiving
+// clock, relative to the middle of the trace, that clock must be w ahead of the sending one. Both
+// are in ticks, after the bases are applied.
 type corner struct{ x, w float64 }
 
-// pair is what bounds the clock to by the clock from.
+// pair holds the constraints of clock from on clock to.
 type pair struct {
 	from, to int32
 	latency  float64
@@ -51,8 +52,8 @@ type pair struct {
 	hull     []corner
 }
 
-// weight is by how much the offset of to must be greater than that of from, and the corner
-// that says so.
+// weight returns by how much the offset of to must exceed that of from, and the corner that
+// determines it.
 func (p *pair) weight(drift []float64) (float64, corner) {
 	best, at := math.Inf(-1), corner{}
 	df, dt := drift[p.from], drift[p.to]
@@ -64,17 +65,19 @@ func (p *pair) weight(drift []float64) (float64, corner) {
 	return best, at
 }
 
-// estimate finds a linear correction of each clock.
+// estimate computes a linear correction of each clock.
 type estimate struct {
 	q         *problem
 	opt       Options
-	reference int32 // clock
+	reference int32 // clock that keeps its times
 	bounds    []bound
 	lines     []line
 	pairs     []pair
 	out, in   [][]int32 // pairs by clock
-	component []int32   // of clocks, by their lowest clock; for clocks without ties themselves
-	search    *search   // of clocks
+	// the component of each clock, by its lowest clock; clocks without ties are components of their
+	// own
+	component []int32
+	search    *search // of clocks
 }
 
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
@@ -102,8 +105,8 @@ func newEstimate(q *problem, opt Options, reference int32) *estimate {
 			}
 			continue
 		}
-		// Every clock with those 1, 2, 4 … behind it; others follow if they turn out
-		// to be violated.
+		// Add each begin with the ends 1, 2, 4 … clocks further. Others follow if they turn out to be
+		// violated.
 		for i, u := range g.from {
 			for k := 1; k < len(g.to); k *= 2 {
 				e.add(u, g.to[(i+k)%len(g.to)], 0)
@@ -113,14 +116,14 @@ func newEstimate(q *problem, opt Options, reference int32) *estimate {
 	return e
 }
 
-// add takes the bound that node v is not before node u.
+// add adds the bound that node v is not before node u.
 func (e *estimate) add(u, v int32, latency int64) {
 	if a, b := e.q.nodeOf[u], e.q.nodeOf[v]; a != b {
 		e.bounds = append(e.bounds, bound{a, b, e.q.times[u], e.q.times[v], latency})
 	}
 }
 
-// solve finds the lines.
+// solve computes the lines.
 func (e *estimate) solve(ctx context.Context) error {
 	e.lines = make([]line, len(e.q.clocks))
 	e.collect()
@@ -129,7 +132,7 @@ func (e *estimate) solve(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(clocks) < 2 || !e.opt.Always && e.good(clocks) {
+		if len(clocks) < 2 || !e.opt.Always && e.consistent(clocks) {
 			continue
 		}
 		e.rebase(clocks)
@@ -170,7 +173,7 @@ func (e *estimate) collect() {
 	}
 }
 
-// components finds which clocks are tied to each other.
+// components computes which clocks are tied to each other.
 func (e *estimate) components() {
 	e.component = make([]int32, len(e.q.clocks))
 	for c := range e.component {
@@ -192,7 +195,8 @@ func (e *estimate) components() {
 	}
 }
 
-// byComponent lists the clocks of each component, that of reference first where it is.
+// byComponent lists the clocks of each component. In the component of the reference clock, that
+// clock comes first.
 func (e *estimate) byComponent() [][]int32 {
 	lists := make([][]int32, len(e.q.clocks))
 	for c, k := range e.component {
@@ -208,8 +212,8 @@ func (e *estimate) byComponent() [][]int32 {
 	return lists
 }
 
-// good tells whether nothing is violated as it is.
-func (e *estimate) good(clocks []int32) bool {
+// consistent reports whether no bound is violated without a correction.
+func (e *estimate) consistent(clocks []int32) bool {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
 			if e.pairs[i].worst > 0 {
@@ -220,7 +224,8 @@ func (e *estimate) good(clocks []int32) bool {
 	return true
 }
 
-// rebase moves the clocks roughly to where they belong, so that floats do for the rest.
+// rebase sets bases that move the clocks roughly to their places, so that floats are precise enough
+// for the rest.
 func (e *estimate) rebase(clocks []int32) {
 	seen := map[int32]bool{clocks[0]: true}
 	queue := []int32{clocks[0]}
@@ -231,7 +236,7 @@ func (e *estimate) rebase(clocks []int32) {
 		}
 	}
 	base := func(c, from, ahead int64) {
-		e.lines[c].base = min(max(e.lines[from].base+ahead, -farthest), farthest)
+		e.lines[c].base = min(max(e.lines[from].base+ahead, -maxLength), maxLength)
 	}
 	for len(queue) > 0 {
 		c := queue[0]
@@ -267,7 +272,7 @@ func (e *estimate) rebase(clocks []int32) {
 	}
 }
 
-// hulls finds the corners of the pairs of some clocks.
+// hulls computes the corners of the pairs of some clocks.
 func (e *estimate) hulls(clocks []int32) {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
@@ -282,8 +287,8 @@ func (e *estimate) hulls(clocks []int32) {
 	}
 }
 
-// solveComponent finds the lines of clocks that are tied to each other. What only bounds
-// a clock from one side moves it no more than it must.
+// solveComponent computes the lines of clocks that are tied to each other. Clocks that are bounded
+// from only one side are moved no more than necessary.
 func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	drift := make([]float64, len(e.q.clocks))
 	offset := make([]float64, len(e.q.clocks))
@@ -293,7 +298,7 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 		}
 		r := e.ring(l)
 		r.solve(drift, offset)
-		if l[0] != clocks[0] { // as far as the clock itself is right
+		if l[0] != clocks[0] { // relative to the first clock
 			for _, c := range l[1:] {
 				offset[c] -= float64(e.lines[l[0]].base) + offset[l[0]]
 			}
@@ -315,12 +320,12 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	}
 	zero := offset[clocks[0]]
 	for _, c := range clocks {
-		e.lines[c].offset, e.lines[c].drift = min(max(offset[c]-zero, -farthest), farthest), drift[c]
+		e.lines[c].offset, e.lines[c].drift = min(max(offset[c]-zero, -maxLength), maxLength), drift[c]
 	}
 	return nil
 }
 
-// rings are the sets of clocks of a component that bound each other from both sides:
+// rings returns the sets of clocks of a component that bound each other from both sides: its
 // strongly connected components, in the order of causes.
 func (e *estimate) rings(clocks []int32) (out [][]int32) {
 	for _, c := range clocks {
@@ -341,7 +346,7 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 	return out
 }
 
-// ring makes what is to be solved of clocks that bound each other.
+// ring returns the problem for clocks that bound each other.
 func (e *estimate) ring(clocks []int32) *ring {
 	r := &ring{clocks: clocks, place: map[int32]int32{}, offsetOnly: e.opt.Model == Offset}
 	for i, c := range clocks {

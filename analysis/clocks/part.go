@@ -10,49 +10,48 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Level says which locations share a clock.
+// Level determines which locations share a clock.
 type Level uint8
 
 // The levels.
 const (
-	// ProcessClocks: the locations of one group, which is a process, share a clock.
+	// ProcessClocks assigns one clock to the locations of a group that is a process.
 	ProcessClocks Level = iota
-	// NodeClocks: all processes in one group share a clock.
+	// NodeClocks assigns one clock to all processes of a group.
 	NodeClocks
-	// LocationClocks: each location has its own clock.
+	// LocationClocks assigns each location its own clock.
 	LocationClocks
 )
 
-// Model says what a correction may consist of.
+// Model determines what a correction may consist of.
 type Model uint8
 
 // The models.
 const (
-	Full   Model = iota // offsets, drifts, and amortisation where they do not do
+	Full   Model = iota // offsets, drifts, and amortisation where these are not enough
 	Linear              // offsets and drifts
-	Offset              // offsets alone
+	Offset              // offsets only
 )
 
 var modelNames = [...]string{"full", "linear", "offset"}
 
-// String is the model's name: "full", "linear" or "offset".
+// String returns the model's name: "full", "linear" or "offset".
 func (m Model) String() string { return modelNames[m] }
 
-// MaxLatency is the greatest latency that can be asked for, in ticks.
+// MaxLatency is the greatest valid Options.Latency, in ticks.
 const MaxLatency = 1 << 30
 
-// Options says what is known of the clocks, and what is wanted.
+// Options are the settings of the analysis.
 type Options struct {
 	Level Level
 	Model Model
-	// Latency is the least time that a message takes from one clock to another, in ticks,
-	// 0 to MaxLatency.
+	// Latency is the least time of a message from one clock to another, in ticks, from 0 to
+	// MaxLatency.
 	Latency int64
-	// Reference is a location, an index, whose clock keeps its times. Clocks that nothing
-	// ties to it refer to the first of those that they are tied to.
+	// Reference is the index of a location whose clock keeps its times. Clocks that are not tied to it
+	// refer to the first clock that they are tied to.
 	Reference uint32
-	// Always corrects clocks, too, that no message contradicts, to the middle of what is
-	// possible.
+	// Always also corrects clocks that no message contradicts, to the middle of the possible range.
 	Always bool
 }
 
@@ -65,7 +64,7 @@ type end struct {
 // message is a send and its receive: 32 bytes.
 type message struct{ sent, received end }
 
-// span is the times of the first and last event of a location.
+// span holds the times of the first and last event of a location.
 type span struct {
 	first, last int64
 	any         bool
@@ -79,19 +78,19 @@ type begun struct {
 	matching                      uint64
 }
 
-// operation is a member's part in a collective operation.
+// operation is the part of one member in a collective operation.
 type operation struct {
 	begin, end int64
 	posted     int64 // order at the location
 	kind, root uint64
-	sent       bool // it gave bytes to others, or may have
+	sent       bool // it sent bytes to others, or may have
 	received   bool
 }
 
 type memberKey struct {
 	loc          uint32
 	communicator uint64
-	posted       bool // operations that do not block are a sequence of their own
+	posted       bool // non-blocking operations form a sequence of their own
 }
 
 type requestKey struct {
@@ -101,9 +100,9 @@ type requestKey struct {
 
 type request struct{ time, posted int64 }
 
-// Part collects the messages and collective operations of some locations of a trace. It
-// holds 32 bytes of each message, 48 of each location's part in a collective operation, and
-// what package messages holds of those that wait for their other end.
+// Part collects the messages and collective operations of some locations of a trace. It uses 32
+// bytes per message, 48 bytes per location and collective operation, and the memory of package
+// messages for unmatched ends.
 type Part struct {
 	defs     *trace.Definitions
 	opt      Options
@@ -116,17 +115,17 @@ type Part struct {
 	posted   int64
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	p := &Part{defs: d, opt: opt, open: map[uint32][]begun{}, requests: map[requestKey]request{}, members: map[memberKey][]operation{}}
+	p := &Part{defs: d, opt: opt, open: map[uint32][]begun{}, requests: map[requestKey]request{},
+		members: map[memberKey][]operation{}}
 	p.matching = messages.New(d, messages.Options{Pair: func(m messages.Pair) {
 		p.messages = append(p.messages, message{end{m.Source, m.Sent}, end{m.Destination, m.Received}})
 	}})
 	return p
 }
 
-// Batch takes events, of one location or mixed, those of each location in the order of
-// time.
+// Batch processes events of one location, or a mixed batch. Each location must be in time order.
 func (p *Part) Batch(b *trace.Batch) error {
 	n := p.defs.Locations.Len()
 	if n > len(p.spans) {
@@ -154,7 +153,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 			k := requestKey{loc, c.Op(5)}
 			if r, ok := p.requests[k]; ok {
 				delete(p.requests, k)
-				p.take(memberKey{loc, c.Op(1), true}, operation{begin: r.time, end: t, posted: r.posted}, c.Op(0), c.Op(2), c.Op(3), c.Op(4))
+				p.take(memberKey{loc, c.Op(1), true}, operation{begin: r.time, end: t, posted: r.posted}, c.Op(0), c.Op(2), c.Op(3),
+					c.Op(4))
 			}
 		}
 	}
@@ -175,11 +175,12 @@ func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 	}
 	b := open[i]
 	p.open[loc] = append(open[:i], open[i+1:]...)
-	if c.Op(1) != trace.Undefined { // it is the end that says what it was
+	if c.Op(1) != trace.Undefined { // here the end determines the operation
 		b.operation, b.communicator, b.root, b.sent, b.received = c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4)
 	}
 	p.posted++
-	p.take(memberKey{loc, b.communicator, false}, operation{begin: b.time, end: t, posted: p.posted}, b.operation, b.root, b.sent, b.received)
+	p.take(memberKey{loc, b.communicator, false}, operation{begin: b.time, end: t, posted: p.posted}, b.operation, b.root,
+		b.sent, b.received)
 }
 
 func (p *Part) take(k memberKey, o operation, kind, root, sent, received uint64) {
@@ -190,11 +191,11 @@ func (p *Part) take(k memberKey, o operation, kind, root, sent, received uint64)
 	p.members[k] = append(p.members[k], o)
 }
 
-// Links are neither messages nor collective operations.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
 // Merge adds another part of the same trace, which must have seen other locations and
-// have the same options. The other part must not be used any more.
+// have the same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt != o.opt {
 		return errors.New("clocks: found parts of different traces or options")

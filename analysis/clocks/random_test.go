@@ -17,14 +17,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// program is a trace that is written as it runs, each location with its own clock.
+// program is a trace that is recorded while it runs. Each location has its own clock.
 type program struct {
 	defs    *trace.Definitions
 	batches []*trace.Batch
-	clocks  []reading
+	clocks  []clockFunc
 	now     []int64
-	// pairs are the messages, rounds the begins and ends of collective operations, none
-	// of the latter before any of the former; both as the clocks show them.
+	// pairs are the messages. rounds are the begins and ends of collective operations, of which no end
+	// is before any begin. Both have the times that the clocks show.
 	pairs  [][2]moment
 	rounds [][2][]moment
 }
@@ -34,8 +34,9 @@ type moment struct {
 	time int64
 }
 
-func newProgram(list []reading) *program {
-	p := &program{defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Origin: "otf2"}, clocks: list, now: make([]int64, len(list))}
+func newProgram(list []clockFunc) *program {
+	p := &program{defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Origin: "otf2"}, clocks: list,
+		now: make([]int64, len(list))}
 	var members []int64
 	for i := range list {
 		p.defs.Locations.Add(trace.Location{ID: strconv.Itoa(100 + i), Kind: trace.ProcessLocation, Group: trace.NoRef})
@@ -58,14 +59,14 @@ func (p *program) add(loc int, k trace.Kind, ops ...uint64) moment {
 	return moment{loc, t}
 }
 
-// message sends and receives a message that takes some time.
+// message sends and receives a message with a given transfer time.
 func (p *program) message(from, to int, takes int64) {
 	s := p.add(from, trace.Send, uint64(to), trace.Undefined, 1, 8)
 	p.now[to] = max(p.now[to], p.now[from]+takes)
 	p.pairs = append(p.pairs, [2]moment{s, p.add(to, trace.Recv, uint64(from), trace.Undefined, 1, 8)})
 }
 
-// collective runs an operation of all locations; root counts where it has one.
+// collective runs an operation of all locations. root is ignored by operations without a root.
 func (p *program) collective(operation, root uint64, takes int64) {
 	last := slices.Max(p.now)
 	begins, ends := make([]moment, len(p.now)), make([]moment, len(p.now))
@@ -108,7 +109,7 @@ func (p *program) solve(t testing.TB, opt clocks.Options) *clocks.Result {
 	return r
 }
 
-// check holds a correction against all that must hold, without the code of the package.
+// check checks all properties of a correction without code of the package.
 func (p *program) check(r *clocks.Result) error {
 	at := func(m moment) int64 { return r.Correction.Locations[strconv.Itoa(100+m.loc)].At(m.time) }
 	for _, m := range p.pairs {
@@ -132,7 +133,8 @@ func (p *program) check(r *clocks.Result) error {
 		}
 		for k := 1; k < b.Len(); k++ {
 			if c.At(b.Time[k]) < c.At(b.Time[k-1]) {
-				return fmt.Errorf("location %d: %d, corrected %d, behind %d, corrected %d", i, b.Time[k], c.At(b.Time[k]), b.Time[k-1], c.At(b.Time[k-1]))
+				return fmt.Errorf("location %d: %d, corrected %d, behind %d, corrected %d", i, b.Time[k], c.At(b.Time[k]),
+					b.Time[k-1], c.At(b.Time[k-1]))
 			}
 		}
 	}
@@ -142,8 +144,8 @@ func (p *program) check(r *clocks.Result) error {
 	return nil
 }
 
-// wild is a clock that jumps and changes its speed, but never runs backward.
-func wild(r *rand.Rand) reading {
+// wildClock returns a clock that jumps and changes its speed, but never runs backward.
+func wildClock(r *rand.Rand) clockFunc {
 	type piece struct {
 		from, offset int64
 		speed        float64
@@ -164,8 +166,8 @@ func wild(r *rand.Rand) reading {
 	}
 }
 
-// random runs a program that does this and that.
-func random(r *rand.Rand, n, steps int, list []reading) *program {
+// random runs a random program.
+func random(r *rand.Rand, n, steps int, list []clockFunc) *program {
 	p := newProgram(list)
 	for range steps {
 		switch i, j := r.IntN(n), r.IntN(n); {
@@ -186,9 +188,9 @@ func TestRandom(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + r.IntN(20)
-		var list []reading
+		var list []clockFunc
 		for range n {
-			list = append(list, wild(r))
+			list = append(list, wildClock(r))
 		}
 		p := random(r, n, r.IntN(400), list)
 		opt := clocks.Options{Latency: r.Int64N(2) * r.Int64N(200), Reference: uint32(r.IntN(n)), Always: r.IntN(2) == 0}
@@ -199,7 +201,7 @@ func TestRandom(t *testing.T) {
 		if x.Amortised {
 			amortised++
 		}
-		// Parts that saw some locations each find the same.
+		// Two parts that each saw some locations find the same.
 		a, b := clocks.New(p.defs, opt), clocks.New(p.defs, opt)
 		for i := range p.batches {
 			if err := []*clocks.Part{a, b}[i%2].Batch(p.batches[i]); err != nil {
@@ -222,7 +224,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestJump sets a clock forward while the program runs: no line corrects that.
+// TestJump sets a clock forward while the program runs, which no line corrects.
 func TestJump(t *testing.T) {
 	const jump = 50_000
 	jumping := func(t int64) int64 {
@@ -231,7 +233,7 @@ func TestJump(t *testing.T) {
 		}
 		return t
 	}
-	p := newProgram([]reading{linear(0, 0), jumping})
+	p := newProgram([]clockFunc{linear(0, 0), jumping})
 	for range 2000 {
 		p.now[0] += 1000
 		p.message(0, 1, 300)
@@ -250,25 +252,26 @@ func TestJump(t *testing.T) {
 	}
 }
 
-// TestNothing has nothing to correct.
+// TestNothing checks traces without anything to correct.
 func TestNothing(t *testing.T) {
-	r := newProgram([]reading{linear(0, 0), linear(5, 0)}).solve(t, clocks.Options{})
+	r := newProgram([]clockFunc{linear(0, 0), linear(5, 0)}).solve(t, clocks.Options{})
 	if len(r.Clocks) != 0 || len(r.Correction.Locations) != 0 || r.Before.Any() {
 		t.Errorf("without events: found %+v", r)
 	}
-	// Clocks that are good are left alone, unless that is asked for.
-	p := newProgram([]reading{linear(0, 0), linear(0, 0), linear(7, 0)})
+	// Clocks without violations are left alone, unless Always is set.
+	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0), linear(7, 0)})
 	p.now = []int64{10, 10, 10}
 	p.add(2, trace.Enter)
 	for range 10 {
 		p.message(0, 1, 100)
 		p.message(1, 0, 300)
 	}
-	if r = p.solve(t, clocks.Options{}); len(r.Correction.Locations) != 0 || r.Before.Any() || r.After.Any() || r.Untied != 1 {
+	if r = p.solve(t, clocks.Options{}); len(r.Correction.Locations) != 0 || r.Before.Any() || r.After.Any() ||
+		r.Untied != 1 {
 		t.Errorf("good clocks: found %+v", r)
 	}
-	// Between −300 and 100 ticks all is possible: the middle is 100 later, which the
-	// messages of the other direction then lose.
+	// Everything between −300 and 100 ticks is possible. The middle is 100 later, which the messages
+	// of the other direction then lose.
 	r = p.solve(t, clocks.Options{Always: true})
 	if c := r.Clocks[1]; c.Offset != 100 || c.Drift != 0 || len(r.Correction.Locations) != 1 {
 		t.Errorf("good clocks to the middle: found %+v", r)
@@ -278,9 +281,9 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestOneWay bounds a clock from one side only: it is moved no more than it must be.
+// TestOneWay bounds a clock from one side only, so that it is moved no more than necessary.
 func TestOneWay(t *testing.T) {
-	p := newProgram([]reading{linear(1000, 0), linear(0, 0)})
+	p := newProgram([]clockFunc{linear(1000, 0), linear(0, 0)})
 	for range 5 {
 		p.message(0, 1, 300)
 	}
@@ -297,9 +300,9 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// TestContradiction receives the answer before the question is sent, whatever the clocks.
+// TestContradiction receives the answer before the question is sent, on any clock.
 func TestContradiction(t *testing.T) {
-	d := newProgram([]reading{linear(0, 0), linear(0, 0)}).defs
+	d := newProgram([]clockFunc{linear(0, 0), linear(0, 0)}).defs
 	build := func(times ...int64) []*trace.Batch {
 		var out []*trace.Batch
 		for loc := range uint32(2) {
@@ -320,7 +323,7 @@ func TestContradiction(t *testing.T) {
 	if r := run(clocks.Options{}, 10, 20, 10, 20); r.Contradictions.Messages != 1 || r.After.Messages != 1 {
 		t.Errorf("found %+v, expected one contradiction", r)
 	}
-	// At one time each it is possible, on clocks with ticks, but not if messages take time.
+	// At a single time each it is possible, on clocks with ticks, but not if messages have a latency.
 	if r := run(clocks.Options{}, 10, 10, 15, 15); r.Contradictions.Any() || r.After.Any() || r.Clocks[1].Offset != -5 {
 		t.Errorf("found %+v, expected none", r)
 	}
@@ -332,8 +335,8 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestCollectives finds which operations tie clocks. Location 1 leaves, by its clock,
-// before location 0 has come, but not the other way round.
+// TestCollectives checks which operations tie clocks. Location 1 leaves, by its clock, before
+// location 0 has entered, but not the other way round.
 func TestCollectives(t *testing.T) {
 	for _, test := range []struct {
 		operation, root, sent uint64
@@ -355,7 +358,7 @@ func TestCollectives(t *testing.T) {
 		{operation: 0, root: trace.Undefined, origin: "otf"},
 		{operation: 1, root: 7, sent: 4},
 	} {
-		p := newProgram([]reading{linear(0, 0), linear(-50, 0)})
+		p := newProgram([]clockFunc{linear(0, 0), linear(-50, 0)})
 		if test.origin != "" {
 			p.defs.Origin, p.defs.Conventions = test.origin, format.Conventions(test.origin)
 		}
@@ -372,7 +375,7 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// FuzzSolve makes programs of the bytes, whose clocks and orders need not make sense.
+// FuzzSolve builds programs from the input, with arbitrary clocks and orders.
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte{3, 0, 1, 5, 9, 1, 2, 0, 7, 40, 1, 1, 8}, int64(0))
 	f.Add([]byte{2, 1, 0, 1, 1, 0, 1, 9, 2, 1, 3, 3, 0, 0, 1, 1}, int64(1))
@@ -382,12 +385,13 @@ func FuzzSolve(f *testing.F) {
 			return
 		}
 		n := 1 + int(data[0])%8
-		p := newProgram(make([]reading, n))
+		p := newProgram(make([]clockFunc, n))
 		scale := int64(1) << (data[1] % 62)
 		for i := range n {
 			p.clocks[i] = func(t int64) int64 { return t }
 		}
-		kinds := []trace.Kind{trace.Send, trace.Recv, trace.CollectiveBegin, trace.CollectiveEnd, trace.Enter, trace.CollectiveRequest, trace.CollectiveComplete, trace.SendBegin, trace.RecvComplete}
+		kinds := []trace.Kind{trace.Send, trace.Recv, trace.CollectiveBegin, trace.CollectiveEnd, trace.Enter,
+			trace.CollectiveRequest, trace.CollectiveComplete, trace.SendBegin, trace.RecvComplete}
 		for data = data[2:]; len(data) >= 3; data = data[3:] {
 			loc := int(data[0]) % n
 			if step := int64(data[1]%16) * scale; p.now[loc]+step >= p.now[loc] {
@@ -405,7 +409,8 @@ func FuzzSolve(f *testing.F) {
 			}
 		}
 		for _, m := range []clocks.Model{clocks.Full, clocks.Linear, clocks.Offset} {
-			x := clocks.New(p.defs, clocks.Options{Latency: latency & (1<<30 - 1), Model: m, Always: latency < 0, Reference: uint32(n / 2)})
+			x := clocks.New(p.defs, clocks.Options{Latency: latency & (1<<30 - 1), Model: m, Always: latency < 0,
+				Reference: uint32(n / 2)})
 			for _, b := range p.batches {
 				if err := x.Batch(b); err != nil {
 					t.Fatal(err)
@@ -418,7 +423,8 @@ func FuzzSolve(f *testing.F) {
 				}
 				return
 			}
-			if m == clocks.Full && (r.After.Messages > r.Contradictions.Messages || r.After.Collectives > r.Contradictions.Collectives) {
+			if m == clocks.Full && (r.After.Messages > r.Contradictions.Messages ||
+				r.After.Collectives > r.Contradictions.Collectives) {
 				t.Fatalf("found violations: %+v", r)
 			}
 			for id, c := range r.Correction.Locations {
@@ -430,10 +436,10 @@ func FuzzSolve(f *testing.F) {
 	})
 }
 
-// TestFar corrects times that are late, and refuses those that are too far apart.
+// TestFar corrects late times, and refuses times that are too far apart.
 func TestFar(t *testing.T) {
 	const late = math.MaxInt64 - 1_000_000
-	p := newProgram([]reading{linear(late, 0), linear(late-2000, 0)})
+	p := newProgram([]clockFunc{linear(late, 0), linear(late-2000, 0)})
 	for range 10 {
 		p.message(0, 1, 100)
 		p.message(1, 0, 100)
@@ -442,7 +448,7 @@ func TestFar(t *testing.T) {
 	if err := p.check(r); err != nil || r.Clocks[1].Offset != 2000 {
 		t.Errorf("found %+v: %v", r, err)
 	}
-	p = newProgram([]reading{linear(math.MinInt64/2, 0), linear(math.MaxInt64/2, 0)})
+	p = newProgram([]clockFunc{linear(math.MinInt64/2, 0), linear(math.MaxInt64/2, 0)})
 	p.message(0, 1, 100)
 	x := clocks.New(p.defs, clocks.Options{})
 	for _, b := range p.batches {

@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// ring is a set of clocks that bound each other from both sides, in one or several steps.
-// The first keeps offset and drift 0.
+// ring is a set of clocks that bound each other from both sides, directly or through others. The
+// first clock keeps offset and drift 0.
 type ring struct {
 	clocks     []int32
-	place      map[int32]int32 // of clocks
+	place      map[int32]int32 // index in clocks of each clock
 	pairs      []*pair         // between them
 	offsetOnly bool
-	out        [][]int32 // pairs by place of the sender
+	out        [][]int32 // pairs by index of the sender
 	weights    []float64
 	corners    []corner
-	next       []int32 // the pair that each clock followed in the worst cycle's search, by place
+	next       []int32 // the pair that each clock followed in the last search for the worst cycle, by index
 }
 
 func (r *ring) has(c int32) bool { _, ok := r.place[c]; return ok }
 
-// How often drifts are bettered: sweeps for each clock against all that it is tied to,
-// then rounds for the worst cycle alone, which look at no more pairs than effort.
+// Limits on the improvement of drifts: sweeps improve each clock against all clocks that it is tied
+// to. Then rounds improve only the worst cycle, and examine no more than effort pairs.
 const (
 	sweeps = 8
 	rounds = 200
 	effort = 5_000_000
 )
 
-// solve finds the drifts and offsets of the clocks, which stand at their own places.
+// solve computes the drifts and offsets of the clocks, at the clocks' own indices.
 func (r *ring) solve(drift, offset []float64) {
 	if len(r.clocks) == 1 {
 		return
@@ -41,12 +41,12 @@ func (r *ring) solve(drift, offset []float64) {
 	r.weights, r.corners = make([]float64, len(r.pairs)), make([]corner, len(r.pairs))
 	r.weigh(drift)
 	slack, _ := r.slack()
-	// A cycle of weights that are whole numbers misses 0 by a part of its length at least.
+	// A cycle of integer weights misses 0 by at least a fraction of its length.
 	if slack > -0.5/float64(len(r.clocks)) || r.offsetOnly {
-		r.whole(slack, offset)
+		r.integerOffsets(slack, offset)
 		return
 	}
-	// The least drifts are none at all, with what is violated then.
+	// The fallback is no drift at all, with the violations that remain then.
 	best, bestSlack := r.copyOf(drift), slack
 	without := slack
 	var cycle []int32
@@ -75,12 +75,12 @@ func (r *ring) solve(drift, offset []float64) {
 		good = try()
 	}
 	if bestSlack < without/4 {
-		// It is not drifts that are the matter.
+		// Drifts are not the cause.
 		for _, c := range r.clocks {
 			drift[c] = 0
 		}
 		r.weigh(drift)
-		r.whole(without, offset)
+		r.integerOffsets(without, offset)
 		return
 	}
 	r.paste(best, drift)
@@ -94,8 +94,8 @@ func (r *ring) paste(from, drift []float64) {
 	}
 }
 
-// sweep gives each clock in turn the line that is best against all that it is tied to, as
-// those stand. It finds drifts that no pair of clocks alone has enough messages for.
+// sweep gives each clock in turn the best line against all clocks that it is tied to, at their
+// current lines. It finds drifts for which no single pair of clocks has enough messages.
 func (r *ring) sweep(drift, offset []float64) {
 	in := make([][]int32, len(r.clocks))
 	for i, p := range r.pairs {
@@ -127,7 +127,7 @@ func (r *ring) sweep(drift, offset []float64) {
 	}
 }
 
-// hull leaves the corners of the upper hull, in the order of x.
+// hull returns the corners of the upper hull in the order of x.
 func hull(l []corner) []corner {
 	slices.SortFunc(l, func(a, b corner) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.w, b.w)) })
 	h := l[:0]
@@ -137,7 +137,7 @@ func hull(l []corner) []corner {
 	return h
 }
 
-// extend adds a corner that is not to the left of those of a hull.
+// extend adds a corner that is not left of those of the hull.
 func extend(h []corner, k corner) []corner {
 	if n := len(h); n > 0 && h[n-1].x == k.x {
 		if h[n-1].w >= k.w {
@@ -155,8 +155,8 @@ func extend(h []corner, k corner) []corner {
 	return append(h, k)
 }
 
-// whole finds offsets that are whole ticks, for no drifts and their slack.
-func (r *ring) whole(slack float64, offset []float64) {
+// integerOffsets computes integer offsets for drifts of 0 and their slack.
+func (r *ring) integerOffsets(slack float64, offset []float64) {
 	r.offsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
 	for _, c := range r.clocks {
 		offset[c] = math.Floor(offset[c])
@@ -171,16 +171,16 @@ func (r *ring) copyOf(drift []float64) []float64 {
 	return out
 }
 
-// weigh finds the weights of the pairs for given drifts.
+// weigh computes the weights of the pairs for given drifts.
 func (r *ring) weigh(drift []float64) {
 	for i, p := range r.pairs {
 		r.weights[i], r.corners[i] = p.weight(drift)
 	}
 }
 
-// slack is how many ticks all messages can be given between send and receive, negative
-// if some cannot but be violated, and the cycle of pairs that does not allow more: that
-// with the greatest mean weight, which Howard's algorithm finds.
+// slack returns the number of ticks that every message can have between send and receive, negative
+// if some must be violated. It also returns the cycle of pairs that limits it: the one with the
+// greatest mean weight, which Howard's algorithm finds.
 func (r *ring) slack() (float64, []int32) {
 	n := len(r.clocks)
 	value := make([]float64, n)
@@ -188,7 +188,7 @@ func (r *ring) slack() (float64, []int32) {
 	for _, w := range r.weights {
 		scale = max(scale, math.Abs(w))
 	}
-	if r.next == nil { // else what was followed for other drifts is a good beginning
+	if r.next == nil { // otherwise the pairs followed for other drifts are a good start
 		r.next = make([]int32, n)
 		for u := range n {
 			r.next[u] = r.out[u][0]
@@ -209,7 +209,7 @@ func (r *ring) slack() (float64, []int32) {
 	best, cycle := math.Inf(-1), []int32(nil)
 	leads := make([][]int32, n)
 	for round := range 1000 {
-		// The best cycle of those that the clocks follow.
+		// The best of the cycles that the clocks follow.
 		clear(mark)
 		best = math.Inf(-1)
 		at := int32(none)
@@ -241,7 +241,7 @@ func (r *ring) slack() (float64, []int32) {
 				break
 			}
 		}
-		// Values of the clocks that lead there.
+		// Values of the clocks that lead to the cycle.
 		for u := range leads {
 			leads[u] = leads[u][:0]
 		}
@@ -276,11 +276,11 @@ func (r *ring) slack() (float64, []int32) {
 	return -best, cycle
 }
 
-// offsets finds those that give each message the slack, in the middle between the
-// greatest and the least that are possible.
+// offsets computes the offsets that give each message the slack, in the middle between the greatest
+// and the least possible ones.
 func (r *ring) offsets(slack float64, offset []float64) {
 	step := 1.0
-	if slack != math.Floor(slack) { // the worst cycle must not become longer by rounding
+	if slack != math.Floor(slack) { // rounding must not lengthen the worst cycle
 		step = 0.01
 		slack -= step
 	}
@@ -298,8 +298,8 @@ func (r *ring) offsets(slack float64, offset []float64) {
 	}
 }
 
-// potentials are the longest ways from the first clock to all others, or from them to it.
-// ok is false if there is a cycle that becomes ever longer.
+// potentials returns the longest paths from the first clock to all others, or, if back is set, from
+// them to it. ok is false if there is a cycle of positive length.
 func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	far = make([]float64, len(r.clocks))
 	for i := range far {
@@ -324,8 +324,8 @@ func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	return nil, false
 }
 
-// relax moves the drifts towards what the worst cycle asks for, whose mean slack is
-// given. It tells whether that was possible.
+// relax moves the drifts towards what the worst cycle requires, whose mean slack is given. It
+// reports whether that was possible.
 func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	gradient := map[int32]float64{}
 	for _, i := range cycle {
@@ -351,13 +351,13 @@ func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	return changed
 }
 
-// slope is a drift between two places that a pair of clocks asks for, and how sure it is.
+// slope is the drift between two clocks that a pair determines, with its weight.
 type slope struct {
 	from, to      int32
 	drift, weight float64
 }
 
-// drifts finds drifts by least squares.
+// drifts computes drifts by least squares.
 func (r *ring) drifts(drift []float64) {
 	list := r.slopes()
 	n := len(r.clocks)
@@ -415,8 +415,7 @@ func (r *ring) drifts(drift []float64) {
 	}
 }
 
-// slopes are what pairs of clocks say of their drift. Weights are made to be 1 for the
-// surest.
+// slopes returns the drifts that pairs of clocks determine. The greatest weight is 1.
 func (r *ring) slopes() []slope {
 	reverse := map[[2]int32]*pair{}
 	for _, p := range r.pairs {
@@ -447,12 +446,12 @@ func (r *ring) slopes() []slope {
 	return out
 }
 
-// fewMessages is up to how many messages of one direction say nothing of a drift: they
-// may all have been slow.
+// fewMessages is the number of messages of one direction up to which they determine no drift, as
+// they may all have been slow.
 const fewMessages = 8
 
-// oneWay is the drift that messages of one direction suggest: that of the hull's edge at
-// its middle, which the fastest messages make. width is how far it may be wrong.
+// oneWay returns the drift that messages of one direction suggest: that of the hull's edge at its
+// middle, which the fastest messages form. width is its uncertainty.
 func oneWay(p *pair) (drift, width float64) {
 	h := p.hull
 	n := len(h)
@@ -475,8 +474,8 @@ func oneWay(p *pair) (drift, width float64) {
 	return drift, width
 }
 
-// room is what a line with a drift must be above at the middle, and, negative, below, to
-// be above the corners of forth and below the negative ones of back.
+// room returns the values that a line with a given drift must exceed, and stay below, at the
+// middle, in order to lie above the corners of forth and below the negated corners of back.
 func room(forth, back []corner, drift float64) (up, down float64) {
 	up, down = math.Inf(-1), math.Inf(-1)
 	for _, c := range forth {
@@ -488,9 +487,9 @@ func room(forth, back []corner, drift float64) (up, down float64) {
 	return up, down
 }
 
-// bothWays is the middle of the drifts of the receiver of the hull forth that leave room
-// between the messages of both directions, or the one that comes next to it, and how wide
-// their range is. If the range has no end, it is the least drift.
+// bothWays returns a drift of the receiver of the hull forth that leaves room between the messages
+// of both directions: the middle of the possible range, or the closest drift if there is none, and
+// the width of the range. If the range is unbounded, it returns the least drift.
 func bothWays(forth, back []corner) (drift, width float64) {
 	free := func(d float64) float64 {
 		up, down := room(forth, back, d)
@@ -507,7 +506,7 @@ func bothWays(forth, back []corner) (drift, width float64) {
 	}
 	best := (lo + hi) / 2
 	if free(best) < 0 {
-		return best, 1e-12 - 2*free(best)/spread(forth, back)
+		return best, 1e-12 - 2*free(best)/extent(forth, back)
 	}
 	edge := func(bad float64) float64 {
 		if free(bad) >= 0 {
@@ -530,7 +529,7 @@ func bothWays(forth, back []corner) (drift, width float64) {
 	return (low + high) / 2, max(high-low, 1e-12)
 }
 
-// spread is the time from the first to the last corner, at least a tick.
-func spread(a, b []corner) float64 {
+// extent returns the time from the first to the last corner, at least one tick.
+func extent(a, b []corner) float64 {
 	return max(1, max(a[len(a)-1].x, b[len(b)-1].x)-min(a[0].x, b[0].x))
 }

@@ -10,75 +10,74 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Result is what a trace says of its clocks.
+// Result is the result of the analysis.
 type Result struct {
-	// Clock is that of all times; its ticks are those of the trace.
+	// Clock is the clock of all times. Its ticks are those of the trace.
 	Clock trace.Clock `json:"clock"`
 	Model string      `json:"model"`
-	// Latency is the least time of a message between two clocks that was asked for, in
-	// ticks: a receive that is earlier is a violation.
+	// Latency is Options.Latency in ticks: a receive less than Latency after its send is a violation.
 	Latency     int64 `json:"latency"`
 	Messages    int64 `json:"messages"`    // those with a send and a receive
-	Collectives int64 `json:"collectives"` // collective operations that say something
-	// Before, Linear and After are what is violated as the trace is, after the linear
-	// correction, and after the whole one.
+	Collectives int64 `json:"collectives"` // collective operations that constrain clocks
+	// Before, Linear and After are the violations in the trace, after the linear correction, and after
+	// the whole correction.
 	Before Violations `json:"before"`
 	Linear Violations `json:"linear"`
 	After  Violations `json:"after"`
-	// Contradictions are those that no clock can put right, because they depend on
-	// themselves; they are not used, and may remain violated. Worst is 0.
+	// Contradictions are constraints that no clock can meet, because they depend on themselves. They
+	// are ignored, and may remain violated. Their Worst is 0.
 	Contradictions Violations `json:"contradictions"`
-	// Amortised tells whether a linear correction did not do, so that times were moved
-	// one by one, and Moved how far at most, in ticks.
+	// Amortised reports whether a linear correction was not enough, so that times were moved
+	// individually. Moved is the greatest such move in ticks.
 	Amortised bool  `json:"amortised"`
 	Moved     int64 `json:"moved"`
-	// Shift is by how many ticks all clocks that were corrected were moved later, so that
-	// none of them is before 0 in a trace that has no such times.
+	// Shift is the number of ticks by which all corrected clocks were moved later, so that no time is
+	// negative if the trace has no negative times.
 	Shift  int64   `json:"shift"`
 	Clocks []Clock `json:"clocks"` // in the order of their first locations
-	// Untied is the number of clocks that nothing ties to the reference: they keep their
-	// times, or, if there are others that they are tied to, only agree with those.
+	// Untied is the number of clocks that are not tied to the reference. They keep their times, or
+	// agree only with the other clocks that they are tied to.
 	Untied int64 `json:"untied"`
 	// Correction has a curve for each location whose times change.
 	Correction *transform.Correction `json:"-"`
 }
 
-// Violations counts messages that are received too early, and collective operations that
-// somebody leaves too early, and says by how many ticks the worst is too early.
+// Violations counts messages that are received too early and collective operations that a member
+// leaves too early. Worst is the greatest violation in ticks.
 type Violations struct {
 	Messages    int64 `json:"messages"`
 	Collectives int64 `json:"collectives"`
 	Worst       int64 `json:"worst"`
 }
 
-// Any tells whether there is a violation.
+// Any reports whether there is a violation.
 func (v Violations) Any() bool { return v.Messages+v.Collectives > 0 }
 
 // Clock is a clock and its linear correction.
 type Clock struct {
-	Name      string   `json:"name"`      // of its group, or its location
+	Name      string   `json:"name"`      // name of its group or location
 	Locations []string `json:"locations"` // the file's own ids
-	// Reference is the clock that offset and drift refer to, an index into the clocks: the
+	// Reference is the clock that offset and drift refer to, as an index into the clocks. It is the
 	// clock itself if it is the first of those that are tied to each other.
 	Reference int `json:"reference"`
-	// Offset is by how many ticks the linear correction makes its first event later,
-	// Result.Shift not counted, and OffsetSeconds the same in seconds.
+	// Offset is the number of ticks by which the linear correction moves the clock's first event
+	// later, without Result.Shift. OffsetSeconds is the same in seconds.
 	Offset        int64   `json:"offset"`
 	OffsetSeconds float64 `json:"offsetSeconds"`
-	// Drift is by how much faster it must run, in millionths.
+	// Drift is how much faster the clock must run, in parts per million.
 	Drift float64 `json:"driftPPM"`
-	// Constraints is how many sends and receives of messages to and from other clocks it
-	// has, and collective operations in which it takes part.
+	// Constraints is the number of sends and receives of messages to and from other clocks, and of
+	// collective operations in which the clock takes part.
 	Constraints int64 `json:"constraints"`
-	// Moved is how far amortisation moved one of its times at most, in ticks.
+	// Moved is the greatest distance by which amortisation moved one of its times, in ticks.
 	Moved int64 `json:"moved"`
 }
 
-// addedRounds is how often the linear correction is found again with what operations of
-// many members turn out to ask for.
-const addedRounds = 6
+// maxAddedRounds is the number of times that the linear correction is computed again with violated
+// bounds of operations of many members.
+const maxAddedRounds = 6
 
-// Solve finds the correction. The part must not be used any more. An error is that of the
+// Solve computes the correction. The part must not be used afterwards. An error is that of the
 // options or the context, or [ErrFar].
 func (p *Part) Solve(ctx context.Context) (*Result, error) {
 	if p.opt.Latency < 0 || p.opt.Latency > MaxLatency {
@@ -109,7 +108,7 @@ func (p *Part) Solve(ctx context.Context) (*Result, error) {
 		}
 		r.Shift = e.shift()
 		linear = e.times()
-		if round == addedRounds || !e.more(linear) {
+		if round == maxAddedRounds || !e.more(linear) {
 			break
 		}
 	}
@@ -126,9 +125,9 @@ func (p *Part) Solve(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// result fills what concerns the clocks, and the correction.
+// result sets the fields about the clocks, and the correction.
 func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64) error {
-	// What counts is what the curves make of the times.
+	// The times that the curves produce are the ones that count.
 	final := make([]int64, len(times))
 	r.Clocks = make([]Clock, len(q.clocks))
 	tied := map[int32]int32{} // the first clock of each component
@@ -152,7 +151,7 @@ func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64)
 		r.Moved = max(r.Moved, y.Moved)
 		curve := l.curve(q.times[x.from], q.times[x.to-1])
 		if r.Amortised {
-			curve = through(q.times[x.from:x.to], times[x.from:x.to])
+			curve = fitCurve(q.times[x.from:x.to], times[x.from:x.to])
 		}
 		for i := range curve {
 			t := &curve[i]
@@ -177,7 +176,8 @@ func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64)
 	}
 	var useful bool
 	if r.After, useful = q.violations(final); useful && r.Amortised {
-		return fmt.Errorf("clocks: found violations of %d messages and %d collective operations after correction, expected none", r.After.Messages, r.After.Collectives)
+		return fmt.Errorf("clocks: found violations of %d messages and %d collective operations after correction, expected "+
+			"none", r.After.Messages, r.After.Collectives)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (p *Part) name(c *clock) string {
 	return g.ID
 }
 
-// contradictions counts what is ignored.
+// contradictions counts the ignored constraints.
 func (q *problem) contradictions() Violations {
 	var v Violations
 	for _, l := range [][]edge{q.messages, q.inside} {
@@ -213,8 +213,8 @@ func (q *problem) contradictions() Violations {
 	return v
 }
 
-// violations counts those that remain if nodes have these times. useful tells whether
-// there are any beside what contradicts itself.
+// violations counts the violated constraints if nodes have the given times. useful reports whether
+// any constraint is no contradiction.
 func (q *problem) violations(times []int64) (v Violations, useful bool) {
 	for _, m := range q.messages {
 		if early := times[m.from] + q.latency - times[m.to]; early > 0 {
@@ -241,7 +241,7 @@ func (q *problem) violations(times []int64) (v Violations, useful bool) {
 	return v, useful
 }
 
-// critical is the latest begin and the earliest end.
+// critical returns the latest begin and the earliest end.
 func (g *group) critical(times []int64) (from, to int32) {
 	from, to = g.from[0], g.to[0]
 	for _, v := range g.from {
@@ -257,7 +257,7 @@ func (g *group) critical(times []int64) (from, to int32) {
 	return from, to
 }
 
-// more adds bounds of operations that are violated. It tells whether there are any.
+// more adds violated bounds of operations. It reports whether there are any.
 func (e *estimate) more(times []int64) bool {
 	before := len(e.bounds)
 	for i := range e.q.groups {
@@ -272,13 +272,13 @@ func (e *estimate) more(times []int64) bool {
 	return len(e.bounds) > before
 }
 
-// shift moves what is corrected later if that is needed for no time to be before 0.
+// shift moves corrected clocks later if a time would otherwise become negative.
 func (e *estimate) shift() int64 {
 	then := int64(math.MaxInt64)
 	for c := range e.lines {
 		then = min(then, e.lines[c].at(e.q.times[e.q.clocks[c].from]))
 	}
-	// The first event of all is at the origin.
+	// The first event of the trace is at the origin.
 	if len(e.lines) == 0 || e.q.origin < 0 || then >= -e.q.origin {
 		return 0
 	}
@@ -293,7 +293,7 @@ func (e *estimate) shift() int64 {
 	return -then
 }
 
-// changed tells whether clocks are corrected at all.
+// changed reports whether any of the clocks is corrected.
 func (e *estimate) changed(clocks []int32) bool {
 	for _, c := range clocks {
 		if l := &e.lines[c]; float64(l.base)+l.offset != 0 || l.drift != 0 {
@@ -303,7 +303,7 @@ func (e *estimate) changed(clocks []int32) bool {
 	return false
 }
 
-// times are those of the nodes after the linear correction.
+// times returns the times of the nodes after the linear correction.
 func (e *estimate) times() []int64 {
 	out := make([]int64, len(e.q.times))
 	for c := range e.q.clocks {
@@ -316,7 +316,7 @@ func (e *estimate) times() []int64 {
 	return out
 }
 
-// curve is the line between the times of the first and last event.
+// curve returns the line between the times of the first and last event.
 func (l *line) curve(first, last int64) transform.Curve {
 	a := transform.Point{Read: first, True: l.at(first)}
 	b := transform.Point{Read: last, True: l.at(last)}
@@ -329,13 +329,13 @@ func (l *line) curve(first, last int64) transform.Curve {
 	return nil
 }
 
-// farApart is how many times a piece of a curve is made longer without a point that it can
-// end at.
-const farApart = 64
+// maxExtensions is the number of times that a piece of a curve is extended without finding a point at
+// which it can end.
+const maxExtensions = 64
 
-// through is a curve that makes exactly the times to of the times from, which both
-// ascend, with few points.
-func through(from, to []int64) transform.Curve {
+// fitCurve returns a curve with few points that maps exactly the times from to the times to. Both
+// ascend.
+func fitCurve(from, to []int64) transform.Curve {
 	same := true
 	for i := range from {
 		same = same && to[i]-from[i] == to[0]-from[0]
@@ -348,10 +348,10 @@ func through(from, to []int64) transform.Curve {
 		return out
 	}
 	for at := 0; at+1 < len(from); {
-		// Slopes of a line through the last point that give every time up to here.
+		// Slopes of a line through the last point that map every time up to here.
 		lo, hi := fraction{0, 1}, fraction{1, 0}
 		good := at + 1
-		for i := at + 1; i < len(from) && i-good <= farApart; i++ {
+		for i := at + 1; i < len(from) && i-good <= maxExtensions; i++ {
 			x, y := uint64(from[i]-from[at]), uint64(to[i]-to[at])
 			s := fraction{y, x}
 			if !s.less(lo) && s.less(hi) {
@@ -373,7 +373,7 @@ func through(from, to []int64) transform.Curve {
 	return out
 }
 
-// fraction is a over b; b may be 0.
+// fraction is a / b. b may be 0.
 type fraction struct{ a, b uint64 }
 
 func (f fraction) less(g fraction) bool {

@@ -16,13 +16,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// reading is what a clock shows at a time.
-type reading func(t int64) int64
+// clockFunc returns what a clock shows at a time.
+type clockFunc func(t int64) int64
 
 // skewed is a trace as it would have been recorded with clocks that differ.
 type skewed struct {
 	*generate.Trace
-	clocks []reading
+	clocks []clockFunc
 }
 
 // Scan delivers the events with the times of their locations' clocks.
@@ -50,33 +50,34 @@ func made(t testing.TB, o generate.Options) *generate.Trace {
 	return g
 }
 
-// deviation is how far the corrected times of each location are from the true ones at
-// most, but for a distance that all share, since no message tells the true time.
+// deviation returns the greatest difference of the corrected times of any location from the true
+// ones, after removing a common offset, since no message determines the absolute time.
 func deviation(t *testing.T, s *skewed, r *clocks.Result) int64 {
 	t.Helper()
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
-	err := s.Trace.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for i, at := range b.Time {
-			loc := b.Location(i)
-			curve := r.Correction.Locations[s.Defs().Locations.At(loc).ID]
-			d := curve.At(s.clocks[loc](at)) - at
-			least, most = min(least, d), max(most, d)
-		}
-		return nil
-	}})
+	err := s.Trace.Scan(context.Background(), trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, at := range b.Time {
+				loc := b.Location(i)
+				curve := r.Correction.Locations[s.Defs().Locations.At(loc).ID]
+				d := curve.At(s.clocks[loc](at)) - at
+				least, most = min(least, d), max(most, d)
+			}
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return (most - least + 1) / 2
 }
 
-func linear(offset int64, drift float64) reading {
+func linear(offset int64, drift float64) clockFunc {
 	return func(t int64) int64 { return t + offset + int64(math.Floor(drift*float64(t))) }
 }
 
-// reach is how far a clock can be wrong at most if no message is received before it is
-// sent: the shortest way there, or back, from the first one, of the fastest messages that
-// really were. It is the greatest of those distances.
+// reach returns the greatest possible error of a clock if no message is received before it is sent:
+// the length of the shortest path to it, or back, from the first clock, along the fastest messages
+// that were sent. It is the greatest of those lengths.
 func reach(t *testing.T, g *generate.Trace) int64 {
 	t.Helper()
 	n := g.Defs().Locations.Len()
@@ -110,16 +111,16 @@ func reach(t *testing.T, g *generate.Trace) int64 {
 	return most
 }
 
-// TestTruth holds what is found against the clocks that the trace was recorded with. No
-// message tells more than that what is found is within the reach of the fastest ones; a
-// line that is within it where messages are can be twice as far off at the ends.
+// TestTruth compares the result with the clocks that the trace was recorded with. Messages
+// determine the result only within the reach of the fastest ones. A line that is within it at the
+// messages can be twice as far off at the ends.
 func TestTruth(t *testing.T) {
 	effort.Sequential(t)
 	for _, test := range []struct {
 		workload  string
 		locations int
 		events    int64
-		drift     float64 // the greatest
+		drift     float64 // the greatest drift
 		model     clocks.Model
 	}{
 		{"ring", 8, 100_000, 0, clocks.Full},
@@ -134,8 +135,9 @@ func TestTruth(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d %g %v", test.workload, test.locations, test.drift, test.model), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
-			s := &skewed{Trace: made(t, generate.Options{Workload: test.workload, Locations: test.locations, Events: test.events})}
-			s.clocks = []reading{linear(0, 0)}
+			s := &skewed{Trace: made(t, generate.Options{Workload: test.workload, Locations: test.locations,
+				Events: test.events})}
+			s.clocks = []clockFunc{linear(0, 0)}
 			drifts := []float64{0}
 			for i := range test.locations - 1 {
 				drifts = append(drifts, (r.Float64()-0.5)*2*test.drift)
@@ -143,7 +145,8 @@ func TestTruth(t *testing.T) {
 			}
 			x := solve(t, s, clocks.Options{Model: test.model})
 			if !x.Before.Any() || x.Linear.Any() || x.After.Any() || x.Amortised {
-				t.Errorf("before %+v, linear %+v, after %+v, amortised %v; expected violations before alone", x.Before, x.Linear, x.After, x.Amortised)
+				t.Errorf("before %+v, linear %+v, after %+v, amortised %v; expected violations before alone", x.Before, x.Linear,
+					x.After, x.Amortised)
 			}
 			bound := reach(t, s.Trace)
 			if test.drift > 0 {
@@ -161,7 +164,8 @@ func TestTruth(t *testing.T) {
 					t.Errorf("found a drift of %g ppm of clock %s, expected none", c.Drift, c.Name)
 				}
 			}
-			t.Logf("%d messages: times up to %d ns from the true ones (bound %d), drifts %.3f ppm", x.Messages, found, bound, worst)
+			t.Logf("%d messages: times up to %d ns from the true ones (bound %d), drifts %.3f ppm", x.Messages, found, bound,
+				worst)
 		})
 	}
 }

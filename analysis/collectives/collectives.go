@@ -1,20 +1,20 @@
-// Package collectives says what collective operations the members of each communicator did:
-// how often, with how many bytes, how long they were in them, and how long the first to come
+// Package collectives computes which collective operations the members of each communicator
+// performed: how often, with how many bytes, how long they took, and how long the first member
 // waited for the last one.
 //
-// A call is one member's part in an operation, from its begin to its end. The n-th calls of
-// all members of a communicator are one operation; those that do not block are counted by
-// themselves, in the order in which they were posted. An operation is matched if all
-// locations that did any on its communicator took part, and said the same operation and
-// root. Where they did not, records are missing, and neither that operation nor any behind
-// it on the communicator is matched; nor is any where a location took part that is no member.
-// Calls are counted all the same.
+// A call is one member's part in an operation, from its begin to its end. The n-th calls of all
+// members of a communicator form one operation. Non-blocking calls are numbered separately, in the
+// order in which they were posted. An operation is matched if all locations with calls on its
+// communicator took part, with the same operation and root. Where they differ, records are missing,
+// and neither that operation nor any later one on the communicator is matched. No operation is
+// matched on a communicator if a location takes part that is no member. Calls are counted in any
+// case.
 //
-// The order across locations does not matter, so parts that saw different locations can be
-// merged. A part holds about 100 bytes an operation that some have done and others have not,
-// 60 bytes an open call, and 300 bytes for each operation of each communicator. In global time
-// order, and where the trace tells who the members are, those are the operations that are
-// going on; otherwise they can be all.
+// The order across locations does not matter, so that parts that saw different locations can be
+// merged. A part uses about 100 bytes per incomplete operation, 60 bytes per open call, and 300
+// bytes for each type of operation of each communicator. In global time order, and if the members
+// of communicators are known, incomplete operations are those in progress; otherwise they can be
+// all operations.
 package collectives
 
 import (
@@ -29,14 +29,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options says what is counted.
+// Options are the settings of an analysis.
 type Options struct {
-	// Window counts the calls that begin in it, and the operations that the first member
-	// begins in it; nil counts all. The part must see all events all the same.
+	// Window selects the calls that begin in it, and the operations whose first member begins in it.
+	// Nil counts all. The part needs all events in any case.
 	Window *trace.Window
 }
 
-// WaitsForAll reports whether nobody can leave an operation of this name that others have not come to.
+// WaitsForAll reports whether no member can leave an operation of this name before all members have
+// entered it.
 func WaitsForAll(name string) bool {
 	switch name {
 	case "barrier", "allgather", "alltoall", "allreduce", "reduce-scatter-block":
@@ -50,22 +51,22 @@ type call struct {
 	operation, communicator, root uint64
 	sent, received                uint64
 	begin, end                    int64
-	known                         bool // when it began
-	posted                        bool // it did not block
+	known                         bool // its begin is known
+	posted                        bool // it is non-blocking
 	matching                      uint64
 	done                          bool // of posted ones: it is complete, or never will be
 	lost                          bool
 }
 
-// queue is the operations that a location posted and that are not complete, or stand behind
-// such ones: which communicator they are on is known only at their end.
+// queue holds the posted operations of a location that are not complete, or follow such ones. Their
+// communicator is known only at their end.
 type queue struct {
 	calls []call
-	first int64            // the number of the first of them
-	open  map[uint64]int64 // the number of the one that a request stands for
+	first int64            // the number of the first one
+	open  map[uint64]int64 // number by open request
 }
 
-// kind is what is counted together.
+// kind is the key under which calls are counted.
 type kind struct {
 	communicator, operation uint64
 	posted                  bool
@@ -77,11 +78,11 @@ type sums struct {
 	time           durations.Total
 }
 
-// operation is what the members said of one, as far as they have come to it.
+// operation sums the calls of the members that have reached an operation.
 type operation struct {
 	operation, root uint64
 	members         int
-	known           int // members of which it is known when they began
+	known           int // members whose begin is known
 	first, last     int64
 	firstEnd        int64
 }
@@ -97,17 +98,17 @@ type sequenceKey struct {
 	posted       bool
 }
 
-// sequence is the operations of a communicator one after the other.
+// sequence holds the operations of a communicator in order.
 type sequence struct {
-	counts  map[uint32]int64 // calls of each location
-	members int              // how many there are; 0 if that is not known
+	counts  map[uint32]int64 // calls by location
+	members int              // number of members; 0 if unknown
 	done    int64            // operations that have been counted
-	list    []operation      // those behind
-	limit   int64            // the first one that members do not agree on
+	list    []operation      // the operations after those
+	limit   int64            // the first operation on which members disagree
 	matched map[uint64]*matched
 }
 
-// Part is the collective operations of some locations of a trace.
+// Part holds the collective operations of some locations of a trace.
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
@@ -115,16 +116,17 @@ type Part struct {
 	queues    map[uint32]*queue
 	sums      map[kind]*sums
 	sequences map[sequenceKey]*sequence
-	seen      map[uint32]bool // locations
+	seen      map[uint32]bool // locations with calls
 	orphans   int64
-	lost      int64 // requests whose number was used again before they were complete
+	lost      int64 // requests whose number was reused before they were complete
 
 	communicators communicators
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, open: map[uint32][]call{}, queues: map[uint32]*queue{}, sums: map[kind]*sums{}, sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}}
+	return &Part{defs: d, opt: opt, open: map[uint32][]call{}, queues: map[uint32]*queue{}, sums: map[kind]*sums{},
+		sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}}
 }
 
 // Links are no operations.
@@ -139,7 +141,7 @@ func Needs(k trace.Kind) bool {
 	return false
 }
 
-// Batch takes events, of one location or mixed, those of each location in the order of time.
+// Batch processes events of one location, or a mixed batch, those of each location in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
@@ -152,16 +154,16 @@ func (p *Part) Batch(b *trace.Batch) error {
 		p.seen[loc] = true
 		switch c.Kind() {
 		case trace.CollectiveBegin:
-			x := said(&c)
+			x := recorded(&c)
 			x.begin, x.known, x.matching = t, true, c.Op(5)
 			p.open[loc] = append(p.open[loc], x)
 		case trace.CollectiveEnd:
 			p.ended(loc, t, &c)
 		case trace.Collective:
-			x := said(&c)
+			x := recorded(&c)
 			x.begin, x.end, x.known = t, t, true
 			if d := c.Op(5); d != trace.Undefined {
-				x.end = later(t, d)
+				x.end = addDuration(t, d)
 			}
 			p.take(loc, x)
 		case trace.CollectiveRequest:
@@ -169,7 +171,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 				p.lost++
 			}
 		case trace.CollectiveComplete:
-			x := said(&c)
+			x := recorded(&c)
 			x.end, x.posted, x.done = t, true, true
 			q := p.queue(loc)
 			if !q.complete(c.Op(5), x) {
@@ -181,17 +183,18 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// later is a time and a duration together.
-func later(t int64, d uint64) int64 {
+// addDuration returns t + d, clamped to the greatest time.
+func addDuration(t int64, d uint64) int64 {
 	if d > math.MaxInt64 || int64(d) > math.MaxInt64-max(t, 0) {
 		return math.MaxInt64
 	}
 	return t + int64(d)
 }
 
-// said is what a record says of an operation.
-func said(c *trace.Cursor) call {
-	return call{operation: c.Op(0), communicator: c.Op(1), root: c.Op(2), sent: durations.Bytes(c.Op(3)), received: durations.Bytes(c.Op(4))}
+// recorded returns the call that a record describes.
+func recorded(c *trace.Cursor) call {
+	return call{operation: c.Op(0), communicator: c.Op(1), root: c.Op(2), sent: durations.Bytes(c.Op(3)),
+		received: durations.Bytes(c.Op(4))}
 }
 
 // ended closes the latest open call with the same id.
@@ -203,7 +206,7 @@ func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 			i--
 		}
 	}
-	x := said(c)
+	x := recorded(c)
 	if i < 0 {
 		p.orphans++
 		x.begin, x.end = t, t
@@ -212,7 +215,7 @@ func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 	}
 	b := open[i]
 	p.open[loc] = slices.Delete(open, i, i+1)
-	if x.operation == trace.Undefined { // with OTF it is the begin that says what it is
+	if x.operation == trace.Undefined { // with OTF the begin determines the operation
 		x = b
 	}
 	x.begin, x.end, x.known = b.begin, t, true
@@ -228,7 +231,8 @@ func (p *Part) queue(loc uint32) *queue {
 	return q
 }
 
-// post notes a request. One that is open under the same number is lost: it is never completed.
+// post adds a request. It reports whether an open request with the same number was lost, which is
+// then never completed.
 func (q *queue) post(request uint64, t int64) (lost bool) {
 	n, lost := q.open[request]
 	if lost {
@@ -240,8 +244,8 @@ func (q *queue) post(request uint64, t int64) (lost bool) {
 	return lost
 }
 
-// complete puts what is known at the end of a call to its place. A call that was never
-// posted stands behind all that were.
+// complete sets what is known at the end of a call. A call that was never posted follows all posted
+// ones.
 func (q *queue) complete(request uint64, x call) bool {
 	n, ok := q.open[request]
 	if !ok {
@@ -256,8 +260,7 @@ func (q *queue) complete(request uint64, x call) bool {
 	return true
 }
 
-// unload takes the calls of a queue that are complete, up to the first that is not; at the
-// end all.
+// unload counts the complete calls of a queue up to the first incomplete one, and at the end all.
 func (p *Part) unload(loc uint32, q *queue, end bool) {
 	n := 0
 	for ; n < len(q.calls) && (end || q.calls[n].done); n++ {
@@ -268,7 +271,7 @@ func (p *Part) unload(loc uint32, q *queue, end bool) {
 	q.calls, q.first = q.calls[n:], q.first+int64(n)
 }
 
-// take counts a call and puts it to the operation that it is a part of.
+// take counts a call and adds it to its operation.
 func (p *Part) take(loc uint32, x call) {
 	x.communicator = p.same(x.communicator)
 	if p.opt.Window.Has(x.begin) {
@@ -285,7 +288,7 @@ func (p *Part) take(loc uint32, x call) {
 		}
 	}
 	if x.communicator >= uint64(p.defs.Communicator.Len()) {
-		return // undefined: nobody knows who else took part
+		return // undefined: the other members are unknown
 	}
 	k := sequenceKey{x.communicator, x.posted}
 	s := p.sequences[k]
@@ -297,8 +300,8 @@ func (p *Part) take(loc uint32, x call) {
 	n := s.counts[loc]
 	s.counts[loc]++
 	o := operation{operation: x.operation, root: x.root, members: 1, first: x.begin, last: x.begin, firstEnd: x.end}
-	if p.between(x.communicator) {
-		o.root = trace.Undefined // each side says something else
+	if p.connectsGroups(x.communicator) {
+		o.root = trace.Undefined // the sides disagree
 	}
 	if x.known {
 		o.known = 1
@@ -307,9 +310,9 @@ func (p *Part) take(loc uint32, x call) {
 	p.count(s, s.members)
 }
 
-// members are the locations of a communicator, none if they are not known.
+// members returns the locations of a communicator, or none if they are unknown.
 func (p *Part) members(communicator uint64) []uint32 {
-	if p.between(communicator) {
+	if p.connectsGroups(communicator) {
 		return nil
 	}
 	l, known := p.defs.Members(uint32(communicator))
@@ -320,16 +323,17 @@ func (p *Part) members(communicator uint64) []uint32 {
 	return slices.Compact(l)
 }
 
-// between reports whether a communicator is one between two groups.
-func (p *Part) between(communicator uint64) bool {
-	return slices.ContainsFunc(p.defs.Communicator.At(uint32(communicator)).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
+// connectsGroups reports whether a communicator connects two groups.
+func (p *Part) connectsGroups(communicator uint64) bool {
+	return slices.ContainsFunc(p.defs.Communicator.At(uint32(communicator)).Attrs,
+		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// put adds what some members say of the n-th operation.
+// put adds the calls of some members to the n-th operation.
 func (s *sequence) put(n int64, o operation) {
 	i := n - s.done
 	if i < 0 || n >= s.limit {
-		return // it is not matched, or somebody took part who is no member
+		return // it is unmatched, or a location took part that is no member
 	}
 	for int64(len(s.list)) <= i {
 		s.list = append(s.list, operation{})
@@ -347,7 +351,8 @@ func (s *sequence) put(n int64, o operation) {
 	}
 }
 
-// count counts the operations in which so many took part, up to the first other one.
+// count counts the operations in which the given number of members took part, up to the first other
+// one.
 func (p *Part) count(s *sequence, members int) {
 	n := 0
 	for n < len(s.list) && members > 0 && s.list[n].members == members {
@@ -399,7 +404,7 @@ func (p *Part) name(operation uint64) string {
 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have
-// the same options. The other part must not be used any more.
+// the same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
 		return errors.New("collectives: found parts of different traces or options")
@@ -435,12 +440,13 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// merge adds what other members did. Operations that were counted had all members, so that
-// at most one of both has such; else somebody took part who is no member, and none counts.
+// merge adds the operations of other members. Operations that were counted had all members, so that
+// at most one of both has counted any. Otherwise a location took part that is no member, and none
+// counts.
 func (s *sequence) merge(o *sequence) {
 	maps.Copy(s.counts, o.counts)
 	s.members = max(s.members, o.members)
-	if o.limit < s.limit { // what is behind need not be kept
+	if o.limit < s.limit { // later operations need not be kept
 		s.limit = o.limit
 		s.list = s.list[:min(int64(len(s.list)), max(0, s.limit-s.done))]
 	}
@@ -455,43 +461,44 @@ func (s *sequence) merge(o *sequence) {
 	}
 }
 
-// Result is what is known of a trace's collective operations. Times are ticks.
+// Result is the result of the analysis. Times are in ticks.
 type Result struct {
-	// Communicators with the same name and members are one, the first of them.
-	// Operations are those of each communicator, in the order of the definitions and of
-	// their numbers.
+	// Operations are those of each communicator, in the order of the definitions and of their numbers.
+	// Communicators with the same name and members are listed as the first of them.
 	Operations []Operation `json:"operations"`
-	Unclosed   int64       `json:"unclosed"` // calls without end
+	Unclosed   int64       `json:"unclosed"` // calls without an end
 	Orphans    int64       `json:"orphans"`  // ends of calls that never began; they count as calls without a time
 }
 
-// Operation is all calls of an operation on a communicator.
+// Operation sums the calls of an operation on a communicator.
 type Operation struct {
-	Communicator     uint32 `json:"communicator"` // index into Definitions.Communicator, NoRef when not known
+	Communicator     uint32 `json:"communicator"` // index into Definitions.Communicator, NoRef when unknown
 	CommunicatorID   string `json:"communicatorId,omitempty"`
 	CommunicatorName string `json:"communicatorName,omitempty"`
-	// Label is the name or id of the communicator for people, with the id where another that is listed has the name.
+	// Label is the displayed name or id of the communicator, with the id where another listed
+	// communicator has the same name.
 	Label string `json:"-"`
-	// Number is the trace's own, as in OTF2 but for OTF 1; -1 when not known.
+	// Number is the number of the operation in the trace: that of OTF2, except in OTF 1 traces. It is
+	// -1 when unknown.
 	Number      int64  `json:"operation"`
 	Name        string `json:"name"`
 	NonBlocking bool   `json:"nonBlocking"`
-	Members     int    `json:"members"` // locations that did any operation on the communicator
+	Members     int    `json:"members"` // locations with any operation on the communicator
 	Calls       int64  `json:"calls"`
 	Sent        uint64 `json:"sentBytes"`
 	Received    uint64 `json:"receivedBytes"`
-	// Time is how long calls took, of those with begin and end.
+	// Time sums the durations of the calls with begin and end.
 	Time Durations `json:"time"`
-	// Matched counts the operations of which all calls are known, and Waiting is how long
-	// the first to come was there before the last one.
+	// Matched is the number of operations of which all calls are known. Waiting sums the times from
+	// their first begin to their last.
 	Matched int64     `json:"matched"`
 	Waiting Durations `json:"waiting"`
-	// Early counts operations that somebody left before another one had come, though they
-	// wait for everybody: clocks that differ.
+	// Early counts operations that a member left before another one had entered, although they wait
+	// for all members. The clocks differ then.
 	Early int64 `json:"leftBeforeEntered"`
 }
 
-// Durations are how many there are, their sum, and the least and greatest of them, in ticks.
+// Durations have a number, a sum, and the least and greatest duration in ticks.
 type Durations struct {
 	Count int64       `json:"count"`
 	Sum   trace.Ticks `json:"sum"`
@@ -501,7 +508,7 @@ type Durations struct {
 
 func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum(), t.Min, t.Max} }
 
-// Result is what is known at the end; the part must not be used any more.
+// Result returns the result. The part must not be used afterwards.
 func (p *Part) Result() *Result {
 	r := &Result{Operations: []Operation{}, Orphans: p.orphans, Unclosed: p.lost}
 	for _, l := range p.open {
@@ -542,7 +549,8 @@ func (p *Part) Result() *Result {
 		r.Operations = append(r.Operations, o)
 	}
 	slices.SortFunc(r.Operations, func(a, b Operation) int {
-		if c := cmp.Or(cmp.Compare(a.Communicator, b.Communicator), cmp.Compare(a.Number, b.Number)); c != 0 || a.NonBlocking == b.NonBlocking {
+		if c := cmp.Or(cmp.Compare(a.Communicator, b.Communicator), cmp.Compare(a.Number, b.Number)); c != 0 ||
+			a.NonBlocking == b.NonBlocking {
 			return c
 		} else if b.NonBlocking {
 			return -1

@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
 const none = trace.Undefined
 
-// defs has locations 0, 1 …, the communicator 0 of all, 1 of the even ones, and 2 of which
-// the members are not known.
+// defs returns definitions with locations 0, 1 …, and the communicators 0 of all locations, 1 of
+// the even ones, and 2 with unknown members.
 func defs(locations int) *trace.Definitions {
-	d := made.Defs(locations, 0, 0)
+	d := testtrace.Defs(locations, 0, 0)
 	var all, even []int64
 	for i := range int64(locations) {
 		all = append(all, i)
@@ -27,98 +27,108 @@ func defs(locations int) *trace.Definitions {
 			even = append(even, i)
 		}
 	}
-	d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: all})})
+	d.Communicator.Add(trace.Communicator{ID: "0", Name: "world",
+		Set: d.Sets.Add(trace.Set{Kind: "processes", Members: all})})
 	d.Communicator.Add(trace.Communicator{ID: "1", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: even})})
 	d.Communicator.Add(trace.Communicator{ID: "2", Set: trace.NoRef})
 	return d
 }
 
-func row(loc uint32, t int64, k trace.Kind, ops ...uint64) made.Row {
-	return made.Row{Loc: loc, Time: t, Kind: k, Ref: trace.NoRef, Ops: ops}
+func row(loc uint32, t int64, k trace.Kind, ops ...uint64) testtrace.Row {
+	return testtrace.Row{Loc: loc, Time: t, Kind: k, Ref: trace.NoRef, Ops: ops}
 }
 
-// did is a call as OTF2 has it.
-func did(loc uint32, begin, end int64, operation, communicator, root, sent, received uint64) []made.Row {
-	return []made.Row{row(loc, begin, trace.CollectiveBegin), row(loc, end, trace.CollectiveEnd, operation, communicator, root, sent, received)}
+// callRows returns a call in the form of OTF2.
+func callRows(loc uint32, begin, end int64, operation, communicator, root, sent, received uint64) []testtrace.Row {
+	return []testtrace.Row{row(loc, begin, trace.CollectiveBegin),
+		row(loc, end, trace.CollectiveEnd, operation, communicator, root, sent, received)}
 }
 
-func join(l ...[]made.Row) []made.Row { return slices.Concat(l...) }
+func join(l ...[]testtrace.Row) []testtrace.Row { return slices.Concat(l...) }
 
-// lines writes each operation as communicator name calls sent/received
-// time(count sum min max) matched waiting(count sum min max) early.
+// lines formats each operation as communicator name calls sent/received time(count sum min max)
+// matched waiting(count sum min max) early.
 func lines(r *Result) string {
 	var b strings.Builder
 	for _, o := range r.Operations {
-		fmt.Fprintf(&b, "%s %s %d %d/%d %v %d %v %d\n", o.CommunicatorID, o.Name, o.Calls, o.Sent, o.Received, o.Time, o.Matched, o.Waiting, o.Early)
+		fmt.Fprintf(&b, "%s %s %d %d/%d %v %d %v %d\n", o.CommunicatorID, o.Name, o.Calls, o.Sent, o.Received, o.Time,
+			o.Matched, o.Waiting, o.Early)
 	}
 	fmt.Fprintf(&b, "%d %d", r.Unclosed, r.Orphans)
 	return b.String()
 }
 
-// TestOperations are cases that are counted by hand.
+// TestOperations checks cases that were counted by hand.
 func TestOperations(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		window *trace.Window
 		origin string
-		rows   []made.Row
+		rows   []testtrace.Row
 		want   string
 	}{
 		{"one after the other", nil, "", join(
-			did(0, 10, 20, 0, 0, none, 0, 0), did(1, 15, 20, 0, 0, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0),
-			did(0, 30, 31, 1, 0, 0, 8, 0), did(1, 40, 42, 1, 0, 0, 0, 4), did(2, 50, 53, 1, 0, 0, 0, 4)),
+			callRows(0, 10, 20, 0, 0, none, 0, 0), callRows(1, 15, 20, 0, 0, none, 0, 0), callRows(2, 12, 21, 0, 0, none, 0, 0),
+			callRows(0, 30, 31, 1, 0, 0, 8, 0), callRows(1, 40, 42, 1, 0, 0, 0, 4), callRows(2, 50, 53, 1, 0, 0, 0, 4)),
 			"0 barrier 3 0/0 {3 24 5 10} 1 {1 5 5 5} 0\n0 broadcast 3 8/8 {3 6 1 3} 1 {1 20 20 20} 0\n0 0"},
 		{"left before entered", nil, "", join(
-			did(0, 10, 12, 0, 0, none, 0, 0), did(1, 15, 20, 0, 0, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0)),
+			callRows(0, 10, 12, 0, 0, none, 0, 0), callRows(1, 15, 20, 0, 0, none, 0, 0), callRows(2, 12, 21, 0, 0, none, 0, 0)),
 			"0 barrier 3 0/0 {3 16 2 9} 1 {1 5 5 5} 1\n0 0"},
 		{"numbers of OTF say nothing", nil, "otf", join(
-			did(0, 10, 12, 0, 0, none, 0, 0), did(1, 15, 20, 0, 0, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0)),
+			callRows(0, 10, 12, 0, 0, none, 0, 0), callRows(1, 15, 20, 0, 0, none, 0, 0), callRows(2, 12, 21, 0, 0, none, 0, 0)),
 			"0 operation 0 3 0/0 {3 16 2 9} 1 {1 5 5 5} 0\n0 0"},
-		{"what OTF says at the begin", nil, "otf", []made.Row{
-			row(0, 1, trace.CollectiveBegin, 7, 1, none, 3, 4, 55), row(0, 2, trace.CollectiveBegin, 8, 1, none, 1, 1, 56), row(0, 9, trace.CollectiveEnd, none, none, none, 0, 0, 55),
+		{"what OTF says at the begin", nil, "otf", []testtrace.Row{
+			row(0, 1, trace.CollectiveBegin, 7, 1, none, 3, 4, 55), row(0, 2, trace.CollectiveBegin, 8, 1, none, 1, 1, 56),
+			row(0, 9, trace.CollectiveEnd, none, none, none, 0, 0, 55),
 			row(2, 4, trace.CollectiveBegin, 7, 1, none, 3, 4, 55), row(2, 9, trace.CollectiveEnd, none, none, none, 0, 0, 55),
 			row(2, 10, trace.CollectiveEnd, none, none, none, 0, 0, 99)},
 			"1 operation 7 2 6/8 {2 13 5 8} 1 {1 3 3 3} 0\n unknown 1 0/0 {0 0 0 0} 0 {0 0 0 0} 0\n1 1"},
-		{"whole ones of old OTF", nil, "otf", []made.Row{row(0, 5, trace.Collective, 3, 1, none, 1, 2, 10), row(2, 8, trace.Collective, 3, 1, none, 1, 2, 7)},
+		{"whole ones of old OTF", nil, "otf", []testtrace.Row{row(0, 5, trace.Collective, 3, 1, none, 1, 2, 10),
+			row(2, 8, trace.Collective, 3, 1, none, 1, 2, 7)},
 			"1 operation 3 2 2/4 {2 17 7 10} 1 {1 3 3 3} 0\n0 0"},
 		{"a record is missing", nil, "", join(
-			did(0, 1, 2, 0, 0, none, 0, 0), did(1, 1, 2, 0, 0, none, 0, 0), did(2, 1, 2, 0, 0, none, 0, 0),
-			did(0, 3, 4, 11, 0, none, 0, 0), did(1, 3, 4, 11, 0, none, 0, 0),
-			did(0, 5, 6, 0, 0, none, 0, 0), did(1, 5, 6, 0, 0, none, 0, 0), did(2, 5, 6, 0, 0, none, 0, 0)),
+			callRows(0, 1, 2, 0, 0, none, 0, 0), callRows(1, 1, 2, 0, 0, none, 0, 0), callRows(2, 1, 2, 0, 0, none, 0, 0),
+			callRows(0, 3, 4, 11, 0, none, 0, 0), callRows(1, 3, 4, 11, 0, none, 0, 0),
+			callRows(0, 5, 6, 0, 0, none, 0, 0), callRows(1, 5, 6, 0, 0, none, 0, 0), callRows(2, 5, 6, 0, 0, none, 0, 0)),
 			"0 barrier 6 0/0 {6 6 1 1} 1 {1 0 0 0} 0\n0 allreduce 2 0/0 {2 2 1 1} 0 {0 0 0 0} 0\n0 0"},
 		{"another root", nil, "", join(
-			did(0, 1, 2, 1, 1, 0, 0, 0), did(2, 1, 2, 1, 1, 1, 0, 0)),
+			callRows(0, 1, 2, 1, 1, 0, 0, 0), callRows(2, 1, 2, 1, 1, 1, 0, 0)),
 			"1 broadcast 2 0/0 {2 2 1 1} 0 {0 0 0 0} 0\n0 0"},
 		{"members not known", nil, "", join(
-			did(0, 1, 2, 0, 2, none, 0, 0), did(2, 5, 6, 0, 2, none, 0, 0), did(0, 7, 8, 0, 2, none, 0, 0)),
+			callRows(0, 1, 2, 0, 2, none, 0, 0), callRows(2, 5, 6, 0, 2, none, 0, 0), callRows(0, 7, 8, 0, 2, none, 0, 0)),
 			"2 barrier 3 0/0 {3 3 1 1} 1 {1 4 4 4} 1\n0 0"},
 		{"one who is no member", nil, "", join(
-			did(0, 1, 9, 0, 1, none, 0, 0), did(2, 5, 9, 0, 1, none, 0, 0), did(1, 7, 9, 0, 1, none, 0, 0)),
+			callRows(0, 1, 9, 0, 1, none, 0, 0), callRows(2, 5, 9, 0, 1, none, 0, 0), callRows(1, 7, 9, 0, 1, none, 0, 0)),
 			"1 barrier 3 0/0 {3 14 2 8} 0 {0 0 0 0} 0\n0 0"},
 		{"a member who has no events", nil, "", join(
-			did(0, 1, 9, 0, 0, none, 0, 0), did(2, 5, 9, 0, 0, none, 0, 0)),
+			callRows(0, 1, 9, 0, 0, none, 0, 0), callRows(2, 5, 9, 0, 0, none, 0, 0)),
 			"0 barrier 2 0/0 {2 12 4 8} 1 {1 4 4 4} 0\n0 0"},
-		{"without a communicator", nil, "", did(0, 1, 9, 0, none, none, 3, 4),
+		{"without a communicator", nil, "", callRows(0, 1, 9, 0, none, none, 3, 4),
 			" barrier 1 3/4 {1 8 8 8} 0 {0 0 0 0} 0\n0 0"},
-		{"an end alone", nil, "", join(did(0, 1, 9, 0, 1, none, 0, 0), []made.Row{row(2, 9, trace.CollectiveEnd, 0, 1, none, 0, 0)}, did(0, 20, 22, 0, 1, none, 0, 0), did(2, 21, 22, 0, 1, none, 0, 0)),
+		{"an end alone", nil, "", join(callRows(0, 1, 9, 0, 1, none, 0, 0),
+			[]testtrace.Row{row(2, 9, trace.CollectiveEnd, 0, 1, none, 0, 0)}, callRows(0, 20, 22, 0, 1, none, 0, 0),
+			callRows(2, 21, 22, 0, 1, none, 0, 0)),
 			"1 barrier 4 0/0 {3 11 1 8} 2 {1 1 1 1} 0\n0 1"},
 		{"a window", &trace.Window{From: 10, To: 30}, "", join(
-			did(0, 1, 12, 0, 1, none, 1, 1), did(2, 10, 12, 0, 1, none, 1, 1), did(0, 29, 40, 0, 1, none, 1, 1), did(2, 35, 41, 0, 1, none, 1, 1)),
+			callRows(0, 1, 12, 0, 1, none, 1, 1), callRows(2, 10, 12, 0, 1, none, 1, 1), callRows(0, 29, 40, 0, 1, none, 1, 1),
+			callRows(2, 35, 41, 0, 1, none, 1, 1)),
 			"1 barrier 2 2/2 {2 13 2 11} 1 {1 6 6 6} 0\n0 0"},
-		// Completed in another order than posted; 3 is never complete, and 4 used twice.
-		{"posted", nil, "", []made.Row{
-			row(0, 1, trace.CollectiveRequest, 1), row(0, 2, trace.CollectiveRequest, 2), row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2), row(0, 9, trace.CollectiveComplete, 0, 1, none, 0, 0, 1),
-			row(2, 3, trace.CollectiveRequest, 1), row(2, 4, trace.CollectiveRequest, 3), row(2, 6, trace.CollectiveRequest, 4), row(2, 7, trace.CollectiveRequest, 4),
+		// Completed in another order than posted. 3 is never complete, and 4 is used twice.
+		{"posted", nil, "", []testtrace.Row{
+			row(0, 1, trace.CollectiveRequest, 1), row(0, 2, trace.CollectiveRequest, 2),
+			row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2), row(0, 9, trace.CollectiveComplete, 0, 1, none, 0, 0, 1),
+			row(2, 3, trace.CollectiveRequest, 1), row(2, 4, trace.CollectiveRequest, 3), row(2, 6, trace.CollectiveRequest, 4),
+			row(2, 7, trace.CollectiveRequest, 4),
 			row(2, 8, trace.CollectiveComplete, 0, 1, none, 0, 0, 1), row(2, 9, trace.CollectiveComplete, 11, 1, none, 5, 5, 4)},
 			"1 barrier 2 0/0 {2 13 5 8} 1 {1 2 2 2} 0\n1 allreduce 2 10/10 {2 8 2 6} 1 {1 5 5 5} 0\n2 0"},
-		{"completed and never posted", nil, "", []made.Row{row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2)},
+		{"completed and never posted", nil, "", []testtrace.Row{row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2)},
 			"1 allreduce 1 5/5 {0 0 0 0} 1 {0 0 0 0} 0\n0 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := defs(3)
 			d.Origin, d.Conventions = test.origin, format.Conventions(test.origin)
 			p := New(d, Options{Window: test.window})
-			if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
+			if err := p.Batch(testtrace.Mixed(d, test.rows)); err != nil {
 				t.Fatal(err)
 			}
 			if got := lines(p.Result()); got != test.want {
@@ -128,26 +138,29 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestNames are those of the trace's own operations; functions of MPI have the names of theirs.
+// TestNames checks the names of operations that the trace defines. Functions of MPI have the names
+// of their operations.
 func TestNames(t *testing.T) {
 	d := defs(2)
 	d.Conventions.OwnOperations = true
 	d.Operations.Add(trace.Named{ID: "3", Name: "MPI_Bcast"})
 	p := New(d, Options{})
-	if err := p.Batch(made.Mixed(d, append(did(0, 1, 2, 3, 0, none, 0, 0), did(0, 3, 4, 99, 0, none, 0, 0)...))); err != nil {
+	if err := p.Batch(testtrace.Mixed(d,
+		append(callRows(0, 1, 2, 3, 0, none, 0, 0), callRows(0, 3, 4, 99, 0, none, 0, 0)...))); err != nil {
 		t.Fatal(err)
 	}
 	r := p.Result()
-	if l := r.Operations; len(l) != 2 || l[0].Name != "broadcast" || l[1].Name != "operation 99" || l[0].CommunicatorName != "world" {
+	if l := r.Operations; len(l) != 2 || l[0].Name != "broadcast" || l[1].Name != "operation 99" ||
+		l[0].CommunicatorName != "world" {
 		t.Errorf("found %+v", l)
 	}
 }
 
-// program is events of operations whose figures are known; some members die, or have another
-// operation recorded than the others.
+// program is a random sequence of operations with known results. Some members stop early, or record
+// another operation than the others.
 type program struct {
-	rows []made.Row
-	want map[string]*figures // by communicator, name and whether it does not block
+	rows []testtrace.Row
+	want map[string]*figures // by communicator, name and whether it is non-blocking
 }
 
 type figures struct {
@@ -172,7 +185,7 @@ func random(rng *rand.Rand, locations int) *program {
 	for i := range now {
 		now[i] = rng.Int64N(50) // clocks differ
 	}
-	begun, dead := map[string]bool{}, map[string]bool{} // members, of a series
+	begun, dead := map[string]bool{}, map[string]bool{} // members of a series
 	broken := map[string]bool{}
 	for range 60 {
 		comm, operation, posted := rng.IntN(3), []uint64{0, 1, 8, 11}[rng.IntN(4)], rng.IntN(4) == 0
@@ -189,7 +202,7 @@ func random(rng *rand.Rand, locations int) *program {
 			wrong = m
 			broken[series] = true
 		}
-		// Who never did any would not be missed.
+		// A member without any call would not be missed.
 		if m := fmt.Sprint(series, members[rng.IntN(len(members))]); rng.IntN(40) == 0 && begun[m] {
 			dead[m] = true
 			broken[series] = true
@@ -207,9 +220,10 @@ func random(rng *rand.Rand, locations int) *program {
 				o = 12
 			}
 			if posted {
-				p.rows = append(p.rows, row(uint32(i), b, trace.CollectiveRequest, 5), row(uint32(i), e, trace.CollectiveComplete, o, uint64(comm), none, sent, received, 5))
+				p.rows = append(p.rows, row(uint32(i), b, trace.CollectiveRequest, 5),
+					row(uint32(i), e, trace.CollectiveComplete, o, uint64(comm), none, sent, received, 5))
 			} else {
-				p.rows = append(p.rows, did(uint32(i), b, e, o, uint64(comm), none, sent, received)...)
+				p.rows = append(p.rows, callRows(uint32(i), b, e, o, uint64(comm), none, sent, received)...)
 			}
 			f := p.of(comm, o, posted)
 			f.calls, f.sent, f.received, f.times = f.calls+1, f.sent+sent, f.received+received, append(f.times, e-b)
@@ -224,7 +238,7 @@ func random(rng *rand.Rand, locations int) *program {
 			f.early++
 		}
 	}
-	slices.SortStableFunc(p.rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+	slices.SortStableFunc(p.rows, func(a, b testtrace.Row) int { return int(a.Time - b.Time) })
 	return p
 }
 
@@ -240,15 +254,15 @@ func spread(l []int64) Durations {
 	return d
 }
 
-// TestPrograms holds what is found against what programs did; parts that saw some of the
-// locations, in any order, merged in any order, say the same as one in the order of time.
+// TestPrograms compares with the known results of programs. Parts that saw some of the locations,
+// in any order, merged in any order, give the same result as one part in time order.
 func TestPrograms(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 10))
 		const locations = 5
 		d, p := defs(locations), random(rng, locations)
 		one := New(d, Options{})
-		if err := one.Batch(made.Mixed(d, p.rows)); err != nil {
+		if err := one.Batch(testtrace.Mixed(d, p.rows)); err != nil {
 			t.Fatal(err)
 		}
 		want := one.Result()
@@ -259,7 +273,8 @@ func TestPrograms(t *testing.T) {
 				t.Fatalf("seed %d: found %+v, expected none", seed, o)
 			}
 			delete(p.want, k)
-			if o.Calls != f.calls || o.Sent != f.sent || o.Received != f.received || o.Time != spread(f.times) || o.Matched != int64(len(f.waits)) || o.Waiting != spread(f.waits) || o.Early != f.early {
+			if o.Calls != f.calls || o.Sent != f.sent || o.Received != f.received || o.Time != spread(f.times) ||
+				o.Matched != int64(len(f.waits)) || o.Waiting != spread(f.waits) || o.Early != f.early {
 				t.Errorf("seed %d: found %+v, expected %+v", seed, o, f)
 			}
 		}
@@ -267,7 +282,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("seed %d: %v are missing, %d, %d", seed, slices.Collect(maps.Keys(p.want)), want.Unclosed, want.Orphans)
 		}
 		parts := []*Part{New(d, Options{}), New(d, Options{}), New(d, Options{})}
-		batches := made.PerLocation(d, p.rows)
+		batches := testtrace.PerLocation(d, p.rows)
 		for _, i := range rng.Perm(locations) {
 			if err := parts[rng.IntN(3)].Batch(batches[i]); err != nil {
 				t.Fatal(err)
@@ -276,7 +291,7 @@ func TestPrograms(t *testing.T) {
 		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 		a, b, c := parts[0], parts[1], parts[2]
 		if rng.IntN(2) == 0 {
-			a, b, c = b, c, a // the first of all is merged into the others
+			a, b, c = b, c, a // the first part is merged into the others
 		}
 		for _, m := range [][2]*Part{{a, b}, {c, a}} {
 			if err := m[0].Merge(m[1]); err != nil {
@@ -291,15 +306,16 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestBounded sees that operations that are over leave nothing behind, in the order of time.
+// TestBounded checks that, in time order, complete operations use no memory.
 func TestBounded(t *testing.T) {
 	d := defs(4)
 	p := New(d, Options{})
 	for i := range int64(10000) {
 		for loc := range uint32(4) {
-			r := did(loc, 10*i, 10*i+5, 0, 0, none, 0, 0)
-			r = append(r, row(loc, 10*i+6, trace.CollectiveRequest, uint64(i)), row(loc, 10*i+7, trace.CollectiveComplete, 0, 0, none, 0, 0, uint64(i)))
-			if err := p.Batch(made.Mixed(d, r)); err != nil {
+			r := callRows(loc, 10*i, 10*i+5, 0, 0, none, 0, 0)
+			r = append(r, row(loc, 10*i+6, trace.CollectiveRequest, uint64(i)),
+				row(loc, 10*i+7, trace.CollectiveComplete, 0, 0, none, 0, 0, uint64(i)))
+			if err := p.Batch(testtrace.Mixed(d, r)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -320,29 +336,34 @@ func TestMergeErrors(t *testing.T) {
 	d := defs(2)
 	p, o := New(d, Options{}), New(d, Options{})
 	for _, x := range []*Part{p, o} {
-		if err := x.Batch(made.Mixed(d, did(1, 1, 2, 0, 0, none, 0, 0))); err != nil {
+		if err := x.Batch(testtrace.Mixed(d, callRows(1, 1, 2, 0, 0, none, 0, 0))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := p.Merge(o); err == nil || !strings.Contains(err.Error(), "seen by both") {
 		t.Errorf("found %v", err)
 	}
-	if New(d, Options{}).Merge(New(d, Options{Window: &trace.Window{}})) == nil || New(d, Options{}).Merge(New(defs(2), Options{})) == nil {
+	if New(d, Options{}).Merge(New(d, Options{Window: &trace.Window{}})) == nil ||
+		New(d, Options{}).Merge(New(defs(2), Options{})) == nil {
 		t.Error("parts with other options, or of other traces, were merged")
 	}
 }
 
-// Each process defines world anew: the operations on both are one. Another world has other members, and its id tells
-// it apart.
+// TestCommunicatorsOfOneName checks that a communicator that each process defines anew is one.
+// Another communicator of the same name with other members is told apart by its id.
 func TestCommunicatorsOfOneName(t *testing.T) {
 	d := defs(4)
-	again := uint64(d.Communicator.Add(trace.Communicator{ID: "3", Name: "world", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: []int64{0, 1, 2, 3}})}))
-	other := uint64(d.Communicator.Add(trace.Communicator{ID: "4", Name: "world", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: []int64{0, 1}})}))
+	again := uint64(d.Communicator.Add(trace.Communicator{ID: "3", Name: "world",
+		Set: d.Sets.Add(trace.Set{Kind: "processes", Members: []int64{0, 1, 2, 3}})}))
+	other := uint64(d.Communicator.Add(trace.Communicator{ID: "4", Name: "world",
+		Set: d.Sets.Add(trace.Set{Kind: "processes", Members: []int64{0, 1}})}))
 	unknown := uint64(d.Communicator.Add(trace.Communicator{ID: "5", Name: "world", Set: trace.NoRef}))
 	p := New(d, Options{})
-	rows := join(did(0, 10, 20, 0, 0, none, 0, 0), did(1, 15, 20, 0, again, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0), did(3, 13, 20, 0, again, none, 0, 0),
-		did(0, 30, 31, 0, other, none, 0, 0), did(1, 40, 41, 0, unknown, none, 0, 0), did(0, 50, 51, 0, 1, none, 0, 0))
-	if err := p.Batch(made.Mixed(d, rows)); err != nil {
+	rows := join(callRows(0, 10, 20, 0, 0, none, 0, 0), callRows(1, 15, 20, 0, again, none, 0, 0),
+		callRows(2, 12, 21, 0, 0, none, 0, 0), callRows(3, 13, 20, 0, again, none, 0, 0),
+		callRows(0, 30, 31, 0, other, none, 0, 0), callRows(1, 40, 41, 0, unknown, none, 0, 0),
+		callRows(0, 50, 51, 0, 1, none, 0, 0))
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 		t.Fatal(err)
 	}
 	r := p.Result()

@@ -9,37 +9,37 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// communicators says which communicators are one: those with the same name and the same members in the same order,
-// which some recorders, and merged traces, define anew in each process. One is known by the first of them.
+// communicators maps communicators to the first one with the same name and the same members in the
+// same order. Some recorders, and merged traces, define a communicator anew in each process.
 type communicators struct {
-	of    []uint32 // by communicator
-	first map[alike][]uint32
+	firstOf []uint32 // the first one, by communicator
+	first   map[communicatorKey][]uint32
 }
 
-// alike is what communicators that are one have in common.
-type alike struct {
+// communicatorKey holds the properties that equal communicators share.
+type communicatorKey struct {
 	name    string
 	members int
-	sum     uint64 // of the members
+	sum     uint64 // hash of the members
 }
 
-// same is the first of the communicators that are one with another.
+// same returns the first communicator that is equal to the given one.
 func (p *Part) same(communicator uint64) uint64 {
 	c := &p.communicators
 	if communicator >= uint64(p.defs.Communicator.Len()) {
 		return communicator
 	}
-	for i := uint32(len(c.of)); uint64(i) <= communicator; i++ {
-		c.of = append(c.of, c.find(p, i))
+	for i := uint32(len(c.firstOf)); uint64(i) <= communicator; i++ {
+		c.firstOf = append(c.firstOf, c.find(p, i))
 	}
-	return uint64(c.of[communicator])
+	return uint64(c.firstOf[communicator])
 }
 
-// find is the first communicator that is one with i, or i if there is none before it.
+// find returns the first communicator that is equal to i, or i if none precedes it.
 func (c *communicators) find(p *Part, i uint32) uint32 {
 	name := p.defs.Communicator.At(i).Name
 	members, known := p.defs.Members(i)
-	if name == "" || !known || len(members) == 0 || p.between(uint64(i)) {
+	if name == "" || !known || len(members) == 0 || p.connectsGroups(uint64(i)) {
 		return i
 	}
 	sum := fnv.New64a()
@@ -48,20 +48,20 @@ func (c *communicators) find(p *Part, i uint32) uint32 {
 		binary.LittleEndian.PutUint32(b[:], m)
 		sum.Write(b[:])
 	}
-	k := alike{name, len(members), sum.Sum64()}
+	k := communicatorKey{name, len(members), sum.Sum64()}
 	for _, o := range c.first[k] {
 		if l, _ := p.defs.Members(o); slices.Equal(l, members) {
 			return o
 		}
 	}
 	if c.first == nil {
-		c.first = map[alike][]uint32{}
+		c.first = map[communicatorKey][]uint32{}
 	}
 	c.first[k] = append(c.first[k], i)
 	return i
 }
 
-// label gives the communicators of operations their labels.
+// label sets the communicator labels of operations.
 func label(list []Operation) {
 	names := map[string]map[uint32]bool{} // the communicators of each name
 	for i := range list {

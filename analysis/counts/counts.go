@@ -1,14 +1,10 @@
-// Package counts counts the events of a trace: by kind, by region, by location
-// and by attribute.
+// Package counts counts the events of a trace: by kind, by region, by location and by attribute.
 //
-// Derived rows repeat what another row of the same record says; they are
-// counted in Derived and nowhere else. A metric event of several members has a
-// row for each and counts once. So Events is the number of records. The
-// definitions of a trace are not events: records that only define are not
-// counted.
+// Derived rows repeat information of another row of the same record. They are counted only in
+// Derived. A metric event of several members has a row for each member and counts once. So Events
+// is the number of records. Definitions are not events: records that only define are not counted.
 //
-// A part needs no order across locations. Its memory is that of the
-// definitions.
+// A part does not need an order across locations. Its memory is proportional to the definitions.
 package counts
 
 import (
@@ -38,14 +34,14 @@ type kind struct {
 
 type location struct {
 	rows, derived int64
-	members       int64 // rows of metric events behind the first
+	members       int64 // rows of metric events after the first
 	first, last   int64
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions) *Part { return &Part{defs: d} }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
@@ -74,7 +70,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 		x.events++
 		if x.region {
-			// One is added so that NoRef is index 0.
+			// One is added so that NoRef becomes index 0.
 			r := b.Ref[i] + 1
 			if int(r) >= len(p.regions) {
 				r = p.grow(r)
@@ -104,7 +100,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// metricEvents is how many events of metrics there are.
+// metricEvents returns the number of metric events.
 func (p *Part) metricEvents() int64 {
 	if int(trace.Metric) >= len(p.kinds) {
 		return 0
@@ -112,7 +108,7 @@ func (p *Part) metricEvents() int64 {
 	return p.kinds[trace.Metric].events
 }
 
-// members takes back the rows of metric events behind the first of each.
+// members subtracts the rows of metric events after the first of each.
 func (p *Part) members(b *trace.Batch) {
 	from := uint32(0)
 	for i, row := range b.OpRow {
@@ -155,8 +151,8 @@ func (p *Part) meet(k trace.Kind) {
 	p.kinds[k].region = p.defs.Spec(k).Ref == trace.RefRegion
 }
 
-// grow makes room for all regions defined so far; one that is not defined is
-// counted as the unknown one.
+// grow makes room for all regions defined so far. It returns the index of the unknown region for an
+// undefined one.
 func (p *Part) grow(r uint32) uint32 {
 	n := p.defs.Regions.Len() + 1
 	p.regions = append(p.regions, make([]int64, n-len(p.regions))...)
@@ -172,8 +168,8 @@ func (p *Part) Links(l []trace.Link) error {
 	return nil
 }
 
-// Merge adds another part of the same trace, which must have seen other
-// events; they may be of the same locations.
+// Merge adds another part of the same trace, which must have seen other events. They may be of the
+// same locations.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs {
 		return fmt.Errorf("counts: found parts of different traces")
@@ -211,21 +207,21 @@ func add(a, b []int64) []int64 {
 	return a
 }
 
-// Result is the counts of a trace. Times are ticks of Clock.
+// Result has the counts of a trace. Times are in ticks of Clock.
 type Result struct {
 	Clock   trace.Clock `json:"clock"`
-	Events  int64       `json:"events"`  // records; derived rows are not among them
-	Derived int64       `json:"derived"` // rows that repeat what another row says
+	Events  int64       `json:"events"`  // records, without derived rows
+	Derived int64       `json:"derived"` // rows that repeat information of another row
 	Links   int64       `json:"links"`   // stored arrows
-	// First is the time of the first event, Last that to which the last one lasts
-	// ([trace.Cursor.End]); they mean something only when there are events.
+	// First is the time of the first event, Last the latest end of an event ([trace.Cursor.End]). Both
+	// are valid only when there are events.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 
 	Kinds      []Kind      `json:"kinds"`                // kinds that occur, common ones first
-	Regions    []Region    `json:"regions,omitempty"`    // regions that events name, in the order of the definitions
+	Regions    []Region    `json:"regions,omitempty"`    // regions that events refer to, in the order of the definitions
 	Locations  []Location  `json:"locations"`            // locations that have events
-	Attributes []Attribute `json:"attributes,omitempty"` // attributes that events bear
+	Attributes []Attribute `json:"attributes,omitempty"` // attributes of events
 }
 
 // Kind counts the events of one kind.
@@ -238,7 +234,7 @@ type Kind struct {
 
 // Region counts the events of all kinds that name a region.
 type Region struct {
-	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef for events that name none
+	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef for events without a region
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Events int64  `json:"events"`
@@ -252,17 +248,17 @@ type Location struct {
 	Events   int64  `json:"events"`
 	Derived  int64  `json:"derived"`
 	First    int64  `json:"first"` // time of its first event
-	Last     int64  `json:"last"`  // time to which its last event lasts
+	Last     int64  `json:"last"`  // end of its last event
 }
 
-// Attribute counts the events that bear an attribute.
+// Attribute counts the events with an attribute.
 type Attribute struct {
 	Attribute uint32 `json:"attribute"` // index into Definitions.Attributes
 	Name      string `json:"name"`
-	Uses      int64  `json:"uses"` // on derived rows too
+	Uses      int64  `json:"uses"` // including derived rows
 }
 
-// Result is the counts so far; the part can go on.
+// Result returns the counts so far. The part can continue.
 func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Kinds: []Kind{}, Locations: []Location{}, Links: p.links}
 	for k, x := range p.kinds {
@@ -292,7 +288,8 @@ func (p *Part) Result() *Result {
 			r.First, r.Last = x.first, x.last
 		}
 		r.First, r.Last = min(r.First, x.first), max(r.Last, x.last)
-		r.Locations = append(r.Locations, Location{uint32(i), d.ID, d.Name, x.rows - x.derived - x.members, x.derived, x.first, x.last})
+		r.Locations = append(r.Locations,
+			Location{uint32(i), d.ID, d.Name, x.rows - x.derived - x.members, x.derived, x.first, x.last})
 	}
 	for i, n := range p.attrs {
 		if n > 0 {

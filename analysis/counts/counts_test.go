@@ -4,24 +4,26 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
-// A metric event of several members counts once, a repeated value of another record not at all.
+// TestMembersOfMetricEvents checks that a metric event of several members counts once, and a
+// derived value does not count.
 func TestMembersOfMetricEvents(t *testing.T) {
-	d := made.Defs(2, 0, 0)
+	d := testtrace.Defs(2, 0, 0)
 	d.Metrics.Add(trace.MetricDef{ID: "m", Type: trace.Uint64})
-	value := func(loc uint32, t int64, ops ...uint64) made.Row {
-		return made.Row{Loc: loc, Time: t, Kind: trace.Metric, Ops: ops}
+	value := func(loc uint32, t int64, ops ...uint64) testtrace.Row {
+		return testtrace.Row{Loc: loc, Time: t, Kind: trace.Metric, Ops: ops}
 	}
-	rows := []made.Row{value(0, 1, 7, 0), value(0, 1, 8, 1), value(0, 1, 9, 2), value(0, 2, 7), value(1, 3, 7, 0), value(1, 3, 8, 1)}
+	rows := []testtrace.Row{value(0, 1, 7, 0), value(0, 1, 8, 1), value(0, 1, 9, 2), value(0, 2, 7), value(1, 3, 7, 0),
+		value(1, 3, 8, 1)}
 	want := []Location{{0, "0", "", 2, 0, 1, 2}, {1, "1", "", 1, 0, 3, 3}}
 	mixed, parts := New(d), New(d)
-	if err := mixed.Batch(made.Mixed(d, rows)); err != nil {
+	if err := mixed.Batch(testtrace.Mixed(d, rows)); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range made.PerLocation(d, rows) {
+	for _, b := range testtrace.PerLocation(d, rows) {
 		q := New(d)
 		if err := q.Batch(b); err != nil {
 			t.Fatal(err)
@@ -38,10 +40,12 @@ func TestMembersOfMetricEvents(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	d := made.Defs(3, 2, 0)
-	own := trace.Declared + trace.Kind(d.Kinds.Add(trace.KindDef{Format: "x", KindSpec: trace.KindSpec{Name: "own", Ref: trace.RefRegion}}))
+	d := testtrace.Defs(3, 2, 0)
+	own := trace.Declared + trace.Kind(d.Kinds.Add(trace.KindDef{Format: "x",
+		KindSpec: trace.KindSpec{Name: "own", Ref: trace.RefRegion}}))
 	batch := func(loc uint32, from int64) *trace.Batch {
-		b := made.PerLocation(d, []made.Row{made.Enter(loc, from, 1), {Loc: loc, Time: from + 1, Kind: own, Ref: trace.NoRef, Key: "k", Value: "v"}})[loc]
+		b := testtrace.PerLocation(d, []testtrace.Row{testtrace.Enter(loc, from, 1),
+			{Loc: loc, Time: from + 1, Kind: own, Ref: trace.NoRef, Key: "k", Value: "v"}})[loc]
 		b.Add(loc, from+2, trace.Send, trace.NoRef)
 		b.MarkDerived()
 		return b
@@ -67,7 +71,7 @@ func TestCounts(t *testing.T) {
 	if r := q.Result(); !reflect.DeepEqual(r, want) {
 		t.Errorf("found    %+v\nexpected %+v", r, want)
 	}
-	if err := p.Batch(made.Mixed(d, []made.Row{made.Enter(3, 0, 0)})); err == nil {
+	if err := p.Batch(testtrace.Mixed(d, []testtrace.Row{testtrace.Enter(3, 0, 0)})); err == nil {
 		t.Error("an event at an undefined location gave no error")
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How many events of each kind there are. Of the lines of the file 72 begin with -3, an entry, and
-// 72 with -4, an exit. 32 entries and 32 exits are those of calls that send and receive, so that
-// they say this, too.
+// The number of events of each kind. Of the lines of the file 72 begin with -3, an entry, and 72
+// with -4, an exit. 32 entries and 32 exits are those of calls that send and receive, from which
+// sends and receives are derived.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

@@ -1,4 +1,4 @@
-// Package info says what is in a trace: format, files, span, locations, events by kind,
+// Package info describes the content of a trace: format, files, span, locations, events by kind,
 // regions with their times, resources, signals and attributes.
 package info
 
@@ -18,17 +18,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Info is what is in a trace, as weft info --json prints it (docs/json.md).
+// Info is the content of a trace, as weft info --json prints it (docs/json.md).
 type Info struct {
 	Path       string             `json:"path"`
 	Format     string             `json:"format"`
 	Files      []File             `json:"files"`
-	Origin     string             `json:"origin,omitempty"` // format whose ids the trace bears, if another
+	Origin     string             `json:"origin,omitempty"` // format that defined the ids, if it is another one
 	Clock      Clock              `json:"clock"`
 	First      *int64             `json:"first"` // ticks; null without events
 	Last       *int64             `json:"last"`
-	Window     *Window            `json:"window,omitempty"` // of a part of a trace
-	Span       string             `json:"span"`             // seconds, exact
+	Window     *Window            `json:"window,omitempty"` // set for a part of a trace
+	Span       string             `json:"span"`             // in seconds, exact
 	Start      string             `json:"start,omitempty"`  // wall clock of the first event
 	Events     int64              `json:"events"`
 	Derived    int64              `json:"derived"`
@@ -48,24 +48,25 @@ type Info struct {
 	Warnings   int64              `json:"warnings"`
 
 	Records []Records `json:"definitionRecords,omitempty"`
-	// Definitions are all definitions, for those who list them; Of leaves them out.
+	// Definitions are all definitions, for commands that list them. Of leaves them empty.
 	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
 
-	// Missing is by how much times of regions may be too small, if they are from sums
-	// that the trace has of them.
+	// Missing is the greatest amount by which times of regions may be too small, if they come from
+	// sums that the trace stores.
 	Missing *int64 `json:"missing,omitempty"`
-	// TimesChanged is that these are right, but not the times of the events.
+	// TimesChanged is set when these times are correct but the times of the events have been changed.
 	TimesChanged bool `json:"timesChanged,omitempty"`
 }
 
-// Window is the time that counts of a part of a trace: the window that was asked for, within the span of the whole.
+// Window is the time that counts of a part of a trace: the requested window, clipped to the span of
+// the whole trace.
 type Window struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 }
 
-// Length is the length of the time that counts: of the window, or from the first event to the end of the last one.
-// What resources are used is measured over it, as package usage does.
+// Length returns the length of the time that counts: of the window, or from the first event to the
+// end of the last one. The use of resources is relative to it, as in package usage.
 func (x *Info) Length() int64 {
 	switch {
 	case x.Window != nil:
@@ -82,7 +83,7 @@ type File struct {
 	Size int64  `json:"size"` // bytes
 }
 
-// Records counts the records of a type that define something.
+// Records counts the definition records of a type.
 type Records struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -92,7 +93,7 @@ type Records struct {
 type Clock struct {
 	TicksPerSecond string `json:"ticksPerSecond"` // "1000000" or "1/60"
 	Resolution     string `json:"resolution"`
-	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when not known
+	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when unknown
 }
 
 // NewClock describes a clock.
@@ -111,7 +112,7 @@ func NewClock(c trace.Clock) Clock {
 type Location struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
-	// FullName is a name that no other location has ([trace.Definitions.FullNames]).
+	// FullName is unique among the locations ([trace.Definitions.FullNames]).
 	FullName string `json:"fullName"`
 	Kind     string `json:"kind"`
 	Group    string `json:"group,omitempty"`
@@ -127,42 +128,42 @@ type Metric struct {
 	Unit   string `json:"unit,omitempty"`
 	Kind   string `json:"kind"`
 	Events int64  `json:"events"`
-	// Values; null where there are none.
+	// Min and the following values are null for metrics without values.
 	Min  any `json:"min"`
 	Max  any `json:"max"`
 	Last any `json:"last"`
-	// Per second, of counters that accumulate.
+	// AverageRate is per second, for counters that accumulate.
 	AverageRate *trace.Real `json:"averageRate,omitempty"`
 	HighestRate *trace.Real `json:"highestRate,omitempty"`
 }
 
-// Trace is an opened trace, which need not be prepared.
+// Trace is an opened trace. It need not be prepared.
 type Trace struct {
 	File   format.File
-	Events format.Events // of File, as they are looked at; most often File itself
+	Events format.Events // the events of File as transforms leave them; usually File itself
 	Format format.Format
 	Source format.Source
 	Report *format.Report // of its ReadOptions
-	Rows   *trace.Rows    // which regions count as one; nil is each for itself
-	Part   *Part          // what of the trace Events are; nil is all
+	Rows   *trace.Rows    // maps regions to rows; nil counts each region by itself
+	Part   *Part          // the part of the trace that Events are; nil for all
 }
 
 // Part is a part of a trace.
 type Part struct {
-	Uncut  format.Events // what is chosen of the trace, at all times
-	Times  *trace.Window // that are chosen, nil for all
-	Window *Window       // that counts, nil without events
+	Uncut  format.Events // the selected locations, kinds and regions at all times
+	Times  *trace.Window // the selected times, nil for all
+	Window *Window       // the window that counts, nil without events
 	Begin  int64         // time of the first event of the whole trace
 }
 
-// Of says what is in a trace. Where its format keeps sums beside the events those are
-// taken, and the events are not read, unless exact is set. The second result are the
-// records that define, with the names of what [trace.Definitions] has no table for.
+// Of returns the content of a trace. If its format stores sums, Of uses these and does not read the
+// events, unless exact is set. The second result lists the definition records, with the names of
+// entries for which [trace.Definitions] has no table.
 func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
 	d := t.Events.Defs()
 	var s *format.Summary
 	var err error
-	if !exact && t.Events == format.Events(t.File) { // else times are others
+	if !exact && t.Events == format.Events(t.File) { // otherwise the times differ
 		if s, err = t.File.Summary(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -171,7 +172,7 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 	var n *counts.Result
 	if s != nil {
 		var missing int64
-		n, x.Regions, missing = told(d, s, t.Rows)
+		n, x.Regions, missing = summaryCounts(d, s, t.Rows)
 		x.Missing, x.TimesChanged = &missing, s.Changed
 	} else if n, err = t.scanned(ctx, x); err != nil {
 		return nil, nil, err
@@ -228,13 +229,13 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 	return x, o.Definitions, nil
 }
 
-// scanned counts all events, and puts what they come to into x.
+// scanned counts all events, and sets the results in x.
 func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	d := t.Events.Defs()
 	sel := trace.Everything()
 	_, known := t.File.LinkCount()
 	if known {
-		// Finding the ends of links would take longer than all the rest.
+		// Finding the ends of links would take longer than everything else.
 		sel.Links = trace.NoLinks
 	}
 	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows) })
@@ -243,10 +244,11 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	}
 	n, p := all.counts.Result(), all.profile.Result()
 	if known {
-		// The scan may have found some that cannot be read.
+		// The scan may have found links that cannot be read.
 		n.Links, _ = t.File.LinkCount()
 	}
-	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
+	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed,
+		p.Orphans
 	if t.Part != nil {
 		x.Window = t.Part.Window
 		if err := t.claimsInWindow(ctx, x); err != nil {
@@ -256,7 +258,8 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	x.Statistics = all.statistics.result()
 	for _, y := range all.metrics.Result() {
 		m := d.Metrics.At(y.Metric)
-		z := Metric{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
+		z := Metric{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(),
+			Max: y.Max.Any(), Last: y.Last.Any()}
 		if y.Rates {
 			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
 		}
@@ -267,8 +270,8 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	return n, nil
 }
 
-// claimsInWindow replaces what a piece that was cut out says of claims, in which those that end where it begins
-// are, too, by what the window says.
+// claimsInWindow replaces the claims of a cut part, which include those that end where it begins,
+// by the claims of the window.
 func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
 	d := t.Events.Defs()
 	if t.Part.Times == nil || d.Resources.Len() == 0 {
@@ -283,12 +286,13 @@ func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
 	return err
 }
 
-// sortMetrics puts metrics that have events before the others, each in the order of the definitions.
+// sortMetrics moves metrics that have events before the others, each in the order of the
+// definitions.
 func sortMetrics(l []Metric) {
 	slices.SortStableFunc(l, func(a, b Metric) int { return cmp.Compare(min(b.Events, 1), min(a.Events, 1)) })
 }
 
-// tally is all that info counts in one scan.
+// tally collects all counts in one scan.
 type tally struct {
 	counts  *counts.Part
 	profile *profile.Part
@@ -299,7 +303,8 @@ type tally struct {
 }
 
 func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d), newRecords(d)}
+	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d),
+		newRecords(d)}
 }
 
 // Batch counts events.
@@ -335,8 +340,10 @@ func (t *Trace) files(list []format.TraceFile) ([]File, error) {
 	return out, nil
 }
 
-// told makes of a summary what a scan would have counted.
-func told(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.Result, regions []profile.Region, missing int64) {
+// summaryCounts returns the counts that a full scan would produce, computed from the format's own
+// summary.
+func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.Result,
+	regions []profile.Region, missing int64) {
 	n = &counts.Result{Kinds: []counts.Kind{}}
 	for _, k := range s.Kinds {
 		n.Events += k.Events
@@ -347,7 +354,8 @@ func told(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.
 			n.First, n.Last = l.First, l.Last
 		}
 		n.First, n.Last = min(n.First, l.First), max(n.Last, l.Last)
-		n.Locations = append(n.Locations, counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
+		n.Locations = append(n.Locations,
+			counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
 	}
 	regions = []profile.Region{}
 	ids, places := rows.IDs(), map[uint32]int{}
@@ -368,8 +376,8 @@ func told(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.
 	return n, regions, missing
 }
 
-// Object makes an object of attributes for JSON. A name that comes again gets #2,
-// #3 … behind it.
+// Object returns attributes as an object for JSON. Repeated names get the suffixes #2,
+// #3 and so on.
 func Object(l []trace.Attr) map[string]any {
 	out, seen := map[string]any{}, map[string]int{}
 	for _, a := range l {

@@ -2,7 +2,8 @@ package info
 
 import "testing"
 
-// Metrics that have values come first; all keep the order of their definitions.
+// TestMetricsWithValuesFirst checks that metrics with values come first, each in the order of their
+// definitions.
 func TestMetricsWithValuesFirst(t *testing.T) {
 	l := []Metric{{ID: "a"}, {ID: "b", Events: 1}, {ID: "c"}, {ID: "d", Events: 9}}
 	sortMetrics(l)

@@ -9,11 +9,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// records collects the values of PICL's user records, which are no metrics of the model: those of an event type
-// at all locations, by the record type and the data field.
+// records collects the values of PICL's user records, for which the model has no metrics: those of
+// an event type at all locations, by record type and data field.
 type records struct {
 	defs   *trace.Definitions
-	values map[recordKey]*recordValues // nil for traces that have no such records
+	values map[recordKey]*recordValues // nil for traces without such records
 }
 
 type recordKey struct {
@@ -36,7 +36,7 @@ func newRecords(d *trace.Definitions) *records {
 	return r
 }
 
-// batch takes events.
+// batch processes events.
 func (r *records) batch(b *trace.Batch) {
 	if r.values == nil || !slices.ContainsFunc(b.Kind, isDeclared) {
 		return
@@ -57,12 +57,12 @@ func (r *records) batch(b *trace.Batch) {
 
 func isDeclared(k trace.Kind) bool { return k >= trace.Declared }
 
-// isNumber reports whether a value has an order among numbers.
+// isNumber reports whether a value is an ordered number.
 func isNumber(v trace.Value) bool {
 	return v.Type >= trace.Uint8 && v.Type <= trace.Float64 && !math.IsNaN(v.Float())
 }
 
-// add adds values of a field. Of those at the same time the one at the last location counts.
+// add adds values of a field. Of values at the same time the one at the last location counts.
 func (r *records) add(k recordKey, x *recordValues) {
 	y := r.values[k]
 	if y == nil {
@@ -81,14 +81,14 @@ func (r *records) add(k recordKey, x *recordValues) {
 	}
 }
 
-// merge adds what another part has.
+// merge adds the values of another part.
 func (r *records) merge(o *records) {
 	for k, x := range o.values {
 		r.add(k, x)
 	}
 }
 
-// metrics are a counter for each field.
+// metrics returns a counter for each field.
 func (r *records) metrics() (out []Metric) {
 	d := r.defs
 	keys := slices.SortedFunc(maps.Keys(r.values), func(a, b recordKey) int {

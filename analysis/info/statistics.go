@@ -9,15 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Statistic is what the trace itself says of a region inside another at one location. The last
-// figure of each kind counts.
+// Statistic holds the statistics that the trace itself stores about a region inside another at one
+// location. The last value of each counts.
 type Statistic struct {
 	Location   string `json:"location"` // ids of the file
 	Inside     string `json:"inside"`
 	InsideName string `json:"insideName,omitempty"`
 	Region     string `json:"region"`
 	RegionName string `json:"regionName,omitempty"`
-	// Null where the trace says nothing.
+	// The values are null where the trace has none.
 	Seconds        any `json:"seconds"`
 	Count          any `json:"count"`
 	VolumeSent     any `json:"volumeSent"`
@@ -25,28 +25,28 @@ type Statistic struct {
 	Volume         any `json:"volume"`
 }
 
-// statistics collects the figures of events of the kind statistics.
+// statistics collects the values of Statistics events.
 type statistics struct {
-	defs *trace.Definitions
-	said map[statisticKey]*[5]saidFigure
+	defs    *trace.Definitions
+	figures map[statisticKey]*[5]figure
 }
 
 type statisticKey struct {
 	location, inside uint32
-	region           uint32 // its attribute
+	region           uint32 // of its attribute
 }
 
-type saidFigure struct {
+type figure struct {
 	time  int64
 	value trace.Value
 	any   bool
 }
 
 func newStatistics(d *trace.Definitions) *statistics {
-	return &statistics{d, map[statisticKey]*[5]saidFigure{}}
+	return &statistics{d, map[statisticKey]*[5]figure{}}
 }
 
-// batch takes events.
+// batch processes events.
 func (s *statistics) batch(b *trace.Batch) {
 	if !slices.Contains(b.Kind, trace.Statistics) {
 		return
@@ -58,18 +58,18 @@ func (s *statistics) batch(b *trace.Batch) {
 		keys, vals := c.Attrs()
 		for i, k := range keys {
 			if vals[i].Type == trace.String && vals[i].Str == "" {
-				continue // the record has no figure for it
+				continue // the record has no value for it
 			}
-			s.add(statisticKey{c.Location(), c.Ref(), k}, int(c.Op(0)), saidFigure{c.Time(), vals[i], true})
+			s.add(statisticKey{c.Location(), c.Ref(), k}, int(c.Op(0)), figure{c.Time(), vals[i], true})
 		}
 	}
 }
 
-func (s *statistics) add(k statisticKey, what int, f saidFigure) {
-	x := s.said[k]
+func (s *statistics) add(k statisticKey, what int, f figure) {
+	x := s.figures[k]
 	if x == nil {
-		x = &[5]saidFigure{}
-		s.said[k] = x
+		x = &[5]figure{}
+		s.figures[k] = x
 	}
 	if !x[what].any || f.time >= x[what].time {
 		f.value.Str = trace.Text(f.value.Str)
@@ -77,9 +77,9 @@ func (s *statistics) add(k statisticKey, what int, f saidFigure) {
 	}
 }
 
-// merge adds what another part has.
+// merge adds the values of another part.
 func (s *statistics) merge(o *statistics) {
-	for k, x := range o.said {
+	for k, x := range o.figures {
 		for what, f := range x {
 			if f.any {
 				s.add(k, what, f)
@@ -88,7 +88,7 @@ func (s *statistics) merge(o *statistics) {
 	}
 }
 
-// result is a row for each location, region inside which, and region.
+// result returns a row for each location, enclosing region, and region.
 func (s *statistics) result() (out []Statistic) {
 	d := s.defs
 	byID := map[string]string{}
@@ -96,8 +96,9 @@ func (s *statistics) result() (out []Statistic) {
 		r := d.Regions.At(uint32(i))
 		byID[r.ID] = r.Name
 	}
-	keys := slices.SortedFunc(maps.Keys(s.said), func(a, b statisticKey) int {
-		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.inside, b.inside), compareIDs(d.Attributes.At(a.region).Name, d.Attributes.At(b.region).Name))
+	keys := slices.SortedFunc(maps.Keys(s.figures), func(a, b statisticKey) int {
+		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.inside, b.inside),
+			compareIDs(d.Attributes.At(a.region).Name, d.Attributes.At(b.region).Name))
 	})
 	for _, k := range keys {
 		id := d.Attributes.At(k.region)
@@ -111,7 +112,7 @@ func (s *statistics) result() (out []Statistic) {
 			x.Inside, x.InsideName = r.ID, r.Name
 		}
 		for i, to := range []*any{&x.Seconds, &x.Count, &x.VolumeSent, &x.VolumeReceived, &x.Volume} {
-			if f := s.said[k][i]; f.any && f.value.Float() != -1 { // -1 is not measured
+			if f := s.figures[k][i]; f.any && f.value.Float() != -1 { // -1 means not measured
 				*to = f.value.Any()
 			}
 		}
@@ -120,7 +121,7 @@ func (s *statistics) result() (out []Statistic) {
 	return out
 }
 
-// compareIDs puts numbers below 0 first, from -1 down, then the others from 0 up; words are
+// compareIDs orders negative numbers first, from -1 down, then the others from 0 up. Words are
 // compared as such.
 func compareIDs(a, b string) int {
 	x, errX := strconv.ParseInt(a, 10, 64)

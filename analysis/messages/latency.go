@@ -5,20 +5,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Transfer says how long messages took from their send to their receive, in ticks. It is of
-// pairs whose two ends are known. Where clocks differ, times are wrong by their difference,
-// which shows where it makes them negative.
+// Transfer sums the times of messages from their send to their receive, in ticks. It covers pairs
+// of which both ends are known. Where clocks differ, the times are wrong by the difference, which
+// is visible where they become negative.
 type Transfer struct {
 	Count int64 `json:"count"`
-	// Early counts pairs whose receive has an earlier time than its send.
+	// Early counts pairs whose receive is earlier than the send.
 	Early int64       `json:"receivedBeforeSent"`
 	Sum   trace.Ticks `json:"sum"`
 	Min   int64       `json:"min"`
 	Max   int64       `json:"max"`
 }
 
-// Latency is the transfer times of all messages. Percentiles are exact below 256 ticks, and
-// within 1/256 of their value above.
+// Latency has the transfer times of all messages. Percentiles are exact below 256 ticks, and within
+// 1/256 of their value above.
 type Latency struct {
 	Transfer
 	Median int64 `json:"median"`
@@ -26,7 +26,7 @@ type Latency struct {
 	P99    int64 `json:"p99"`
 }
 
-// transfer adds up transfer times.
+// transfer sums transfer times.
 type transfer struct {
 	durations.Total
 	early int64
@@ -46,14 +46,14 @@ func (t *transfer) merge(o *transfer) {
 
 func (t *transfer) result() Transfer { return Transfer{t.Count, t.early, t.Sum(), t.Min, t.Max} }
 
-// latencies are the transfer times of all messages, and by source and destination.
+// latencies sums transfer times, over all and by source and destination.
 type latencies struct {
 	all   transfer
 	times durations.Histogram
 	pairs map[pair]*transfer
 }
 
-// add counts a message of the pair whose times are in pair.
+// add adds a message of a pair of locations, whose own times are in pair.
 func (l *latencies) add(pair *transfer, send, recv int64) {
 	took := durations.Between(send, recv)
 	l.all.add(took)

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
-// slow matches by looking through all sends for each receive: the first one left that
-// fits. It is right where every tag is known.
-func slow(rows []made.Row, w *trace.Window) (all []int64, pairs map[[2]uint32][]int64) {
+// slowMatches matches by searching all sends for each receive: the first remaining one that fits. It is
+// correct where every tag is known.
+func slowMatches(rows []testtrace.Row, w *trace.Window) (all []int64, pairs map[[2]uint32][]int64) {
 	pairs = map[[2]uint32][]int64{}
 	used := make([]bool, len(rows))
 	for _, r := range rows {
@@ -21,7 +21,8 @@ func slow(rows []made.Row, w *trace.Window) (all []int64, pairs map[[2]uint32][]
 			continue
 		}
 		for i, s := range rows {
-			if s.Kind == trace.Send && !used[i] && s.Ops[0] == uint64(r.Loc) && uint64(s.Loc) == r.Ops[0] && s.Ops[2] == r.Ops[2] {
+			if s.Kind == trace.Send && !used[i] && s.Ops[0] == uint64(r.Loc) && uint64(s.Loc) == r.Ops[0] &&
+				s.Ops[2] == r.Ops[2] {
 				used[i] = true
 				if w == nil || w.From <= s.Time && s.Time < w.To {
 					k := [2]uint32{s.Loc, r.Loc}
@@ -49,35 +50,35 @@ func transferOf(l []int64) Transfer {
 	return t
 }
 
-// TestLatency holds transfer times, also those of clocks that differ, against the slow way;
-// parts that saw some locations each, in any order, merged in any order, say the same.
+// TestLatency compares transfer times, also of clocks that differ, with those of slow. Parts that
+// saw some locations each, in any order, merged in any order, give the same result.
 func TestLatency(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		const locations = 5
-		d := made.Defs(locations, 0, 0)
+		d := testtrace.Defs(locations, 0, 0)
 		scale := int64(1) << rng.IntN(30)
-		var rows []made.Row
+		var rows []testtrace.Row
 		for range 150 {
 			at, peer := uint32(rng.IntN(locations)), uint64(rng.IntN(locations))
 			time, tag, size := rng.Int64N(1000)*scale-200, rng.Int64N(2), rng.Int64N(100)
 			if rng.IntN(2) == 0 {
-				rows = append(rows, made.Send(at, time, peer, tag, size))
+				rows = append(rows, testtrace.Send(at, time, peer, tag, size))
 			} else {
-				rows = append(rows, made.Recv(at, time, peer, tag, size))
+				rows = append(rows, testtrace.Recv(at, time, peer, tag, size))
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		slices.SortStableFunc(rows, func(a, b testtrace.Row) int { return int(a.Time - b.Time) })
 		opt := Options{Latency: true, Intervals: true}
 		if seed%3 == 0 {
 			opt.Window = &trace.Window{From: 100 * scale, To: 700 * scale}
 		}
 		one := New(d, opt)
-		if err := one.Batch(made.Mixed(d, rows)); err != nil {
+		if err := one.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
 		want := one.Result()
-		all, pairs := slow(rows, opt.Window)
+		all, pairs := slowMatches(rows, opt.Window)
 		slices.Sort(all)
 		got := want.Latency
 		if got.Transfer != transferOf(all) || got.Early != want.Early || got.Count != want.Matched {
@@ -102,9 +103,9 @@ func TestLatency(t *testing.T) {
 		if len(pairs) > 0 {
 			t.Errorf("seed %d: %v are missing", seed, pairs)
 		}
-		// Three parts, of locations that are dealt to them, each in any order.
+		// Three parts, of random locations, each in any order.
 		parts := []*Part{New(d, opt), New(d, opt), New(d, opt)}
-		batches := made.PerLocation(d, rows)
+		batches := testtrace.PerLocation(d, rows)
 		for _, i := range rng.Perm(locations) {
 			if err := parts[rng.IntN(3)].Batch(batches[i]); err != nil {
 				t.Fatal(err)
@@ -131,7 +132,7 @@ func TestLatency(t *testing.T) {
 			t.Fatalf("seed %d: merged: found %+v, expected %+v", seed, r, want)
 		}
 	}
-	d := made.Defs(1, 0, 0)
+	d := testtrace.Defs(1, 0, 0)
 	if err := New(d, Options{Latency: true}).Merge(New(d, Options{})); err == nil {
 		t.Error("parts with other options were merged")
 	}

@@ -8,50 +8,50 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NoTime stands for a time that the trace does not tell.
+// NoTime is the value of a time that the trace does not have.
 const NoTime int64 = -1 << 63
 
-// Message is a message with the times of all its phases, in ticks; NoTime where the
-// trace has none.
+// Message is a message with the times of all its phases in ticks, or NoTime.
 type Message struct {
-	Source       uint32 // index into Definitions.Locations, NoRef when not known
+	Source       uint32 // index into Definitions.Locations, NoRef when unknown
 	Destination  uint32 // the same
-	Communicator uint64 // index into Definitions.Communicator, [trace.Undefined] for none
-	Tag          int64  // -1 when not known
-	Bytes        uint64 // as the sender says, or the receiver where there is no sender
+	Communicator uint64 // index into Definitions.Communicator, or [trace.Undefined]
+	Tag          int64  // -1 when unknown
+	Bytes        uint64 // size at the sender, or at the receiver if there is no sender
 	Send         int64
-	SendComplete int64 // when a non-blocking send was known to be complete
+	SendComplete int64 // when a non-blocking send was complete
 	RecvBegin    int64 // when a non-blocking receive was posted
 	Recv         int64 // when the message was received
 }
 
-// open is a message of which something may come still.
-type open struct {
+// openMessage is a message to which more records may belong.
+type openMessage struct {
 	Message
 	number int64
-	waits  bool // for its completion at the sender
-	ended  bool // there is no other end, or it has been found
+	waits  bool // waits for its completion at the sender
+	ended  bool // it has no other end, or the other end was found
 }
 
-// request names a non-blocking operation of a location.
+// request identifies a non-blocking operation of a location.
 type request struct {
 	location uint32
 	id       uint64
 }
 
-// listing is what is known of messages that have not been handed on.
+// listing holds the messages that have not been delivered to Options.List.
 type listing struct {
 	number int64
-	open   map[int64]*open
-	sends  map[request]*open
-	recvs  map[request]int64 // when they were posted
+	open   map[int64]*openMessage
+	sends  map[request]*openMessage
+	recvs  map[request]int64 // times at which receives were posted
 }
 
-// begin makes a message of one of its ends.
-func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *open {
+// begin creates a message from one of its ends.
+func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
 	l := &p.listing
 	l.number++
-	m := &open{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: n.bytes, Send: NoTime, SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number}
+	m := &openMessage{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: n.bytes, Send: NoTime,
+		SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number}
 	id := request{c.Location(), c.Op(4)}
 	known := len(c.Ops()) > 4 && id.id != trace.Undefined
 	if c.Kind().IsSend() {
@@ -71,7 +71,7 @@ func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *open {
 	return m
 }
 
-// phase takes the other records of non-blocking messages.
+// phase processes the other records of non-blocking messages.
 func (p *Part) phase(c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
 		return nil
@@ -92,8 +92,8 @@ func (p *Part) phase(c *trace.Cursor) error {
 	return nil
 }
 
-// alone ends a message whose other end nobody knows.
-func (p *Part) alone(n *node) error {
+// endUnmatched completes a message whose other end is unknown.
+func (p *Part) endUnmatched(n *node) error {
 	if n.message == nil {
 		return nil
 	}
@@ -101,8 +101,8 @@ func (p *Part) alone(n *node) error {
 	return p.ready(n.message)
 }
 
-// pair makes one message of both ends.
-func (p *Part) pair(send, recv *open) error {
+// pair joins both ends of a message.
+func (p *Part) pair(send, recv *openMessage) error {
 	if send == nil || recv == nil {
 		return nil
 	}
@@ -114,8 +114,8 @@ func (p *Part) pair(send, recv *open) error {
 	return p.ready(send)
 }
 
-// ready hands a message on of which nothing more comes.
-func (p *Part) ready(m *open) error {
+// ready delivers a message once nothing more belongs to it.
+func (p *Part) ready(m *openMessage) error {
 	if !m.ended || m.waits {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (p *Part) ready(m *open) error {
 	return p.put(m)
 }
 
-func (p *Part) put(m *open) error {
+func (p *Part) put(m *openMessage) error {
 	at := m.Send
 	if at == NoTime {
 		at = m.Recv
@@ -134,10 +134,11 @@ func (p *Part) put(m *open) error {
 	return p.opt.List(&m.Message)
 }
 
-// Finish hands on the messages that wait for something that the trace does not have, in
-// the order of their first event. It is to be called once, at the end.
+// Finish delivers the messages that wait for records that the trace does not have, in the order of
+// their first event. It must be called once, at the end.
 func (p *Part) Finish() error {
-	for _, m := range slices.SortedFunc(maps.Values(p.listing.open), func(a, b *open) int { return cmp.Compare(a.number, b.number) }) {
+	for _, m := range slices.SortedFunc(maps.Values(p.listing.open),
+		func(a, b *openMessage) int { return cmp.Compare(a.number, b.number) }) {
 		if err := p.put(m); err != nil {
 			return err
 		}

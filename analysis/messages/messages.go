@@ -1,23 +1,22 @@
 // Package messages pairs sends with receives and counts them.
 //
-// The n-th send of a source to a destination with a tag belongs to the n-th
-// receive there (first in, first out). A send or receive whose tag is not known
-// (-1) pairs with any tag of the same source and destination, the oldest first.
-// Rows that pair are Send and SendBegin with Recv and RecvComplete.
+// The n-th send of a source to a destination with a tag belongs to the n-th receive there (first
+// in, first out). A send or receive with an unknown tag (-1) pairs with any tag of the same source
+// and destination, the oldest first. The rows that pair are Send and SendBegin with Recv and
+// RecvComplete.
 //
-// The pairs do not depend on the order across locations: each end takes the
-// oldest one that fits, which has only one outcome. So parts that saw different
-// locations can be merged: ends that wait in one find each other. A part holds
-// the ends that wait: about 100 bytes each. In global time order these are the
-// messages that are on their way; otherwise they can be all messages.
+// The pairs do not depend on the order across locations, since each end pairs with the oldest
+// matching one, which has only one outcome. So parts that saw different locations can be merged:
+// their unmatched ends are paired with each other. A part holds the unmatched ends, about 100 bytes
+// each. In global time order these are the messages in transit; otherwise they can be all messages.
 //
-// Only the greatest number of pending messages needs more. A message is pending
-// from its send until just before its receive; messages that never arrive are
-// not pending. The part finds it in global time order, and says so in
-// PendingKnown; any other order and merging need Options.Intervals.
+// Only the greatest number of pending messages needs more. A message is pending from its send until
+// just before its receive. Messages that never arrive are not pending. The part computes the number
+// in global time order, and reports so in PendingKnown. Any other order, and merging, need
+// Options.Intervals.
 //
-// Options.Latency adds how long messages took, over all and for each pair of locations: 88
-// bytes a pair that has any, and at most 120 KB for the percentiles.
+// Options.Latency adds the durations of messages, over all and for each pair of locations: 88 bytes
+// per pair with messages, and at most 120 KB for the percentiles.
 package messages
 
 import (
@@ -32,31 +31,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options says what is kept.
+// Options are the settings of an analysis.
 type Options struct {
-	// Intervals keeps 24 bytes of every pair, so that the greatest number of
-	// pending messages is known after a scan in any order and after a merge.
+	// Intervals keeps 24 bytes per pair, so that the greatest number of pending messages is known
+	// after a scan in any order and after a merge.
 	Intervals bool
-	// Latency asks for the times from sends to their receives.
+	// Latency requests the times from sends to their receives.
 	Latency bool
-	// Window counts what is sent, and what is received, in it; nil counts all. The part
-	// must see all events all the same: what belongs together depends on those before
-	// and behind. The greatest number of pending messages is not known then.
+	// Window selects what is sent, and what is received, in it. Nil counts all. The part needs all
+	// events in any case, since matching depends on those before and after. With a window, the
+	// greatest number of pending messages is unknown.
 	Window *trace.Window
-	// Bins divides the window, which must be given, in so many parts of the same length,
-	// and counts what is sent and received in each.
+	// Bins is the number of parts of equal length into which the window is divided. What is sent and
+	// received is then also counted in each of them. It requires a window.
 	Bins int
-	// List gets each message that is sent in the window, or received if it is not known
-	// when it was sent, as soon as all that the trace says of it is known; see [Part.Finish]. The part must see the events in the
-	// order of time, and cannot be merged. It holds the messages that are on their way.
+	// List receives each message that is sent in the window, or received in it if its send time is
+	// unknown, as soon as it is complete; see [Part.Finish]. The part must get the events in time
+	// order, and cannot be merged. It holds the messages in transit.
 	List func(*Message) error
-	// Pair, if it is not nil, gets each pair of a send and a receive as soon as both are
-	// known, in no particular order. With a window, too, it gets all of them.
+	// Pair, if it is not nil, receives each pair of a send and a receive as soon as both are known, in
+	// no particular order. It receives all pairs even if a window is set.
 	Pair func(Pair)
 }
 
-// Pair is a message whose two ends are known. Locations are indices into
-// Definitions.Locations, times ticks.
+// Pair is a message whose two ends are known. Locations are indices into Definitions.Locations,
+// times are in ticks.
 type Pair struct {
 	Source, Destination uint32
 	Sent, Received      int64
@@ -86,14 +85,14 @@ type Part struct {
 	matrix     map[pair]*cell
 	sent       cell
 	received   cell
-	matched    cell  // those that are sent in the window
-	partners   int64 // of those that are received in it
+	matched    cell  // pairs whose send is in the window
+	partners   int64 // number of pairs whose receive is in it
 	early      int64
 	mismatched int64
 	sizes      sizes
 	bins       []Bin
 	listing    listing
-	latencies  *latencies // if asked for
+	latencies  *latencies // nil unless requested
 
 	intervals []interval
 	pending   pending
@@ -102,14 +101,14 @@ type Part struct {
 	any       bool
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, conversations: map[channel]*conversation{}, matrix: map[pair]*cell{}, ordered: true}
 	if opt.Window != nil && opt.Bins > 0 {
 		p.bins = newBins(*opt.Window, opt.Bins)
 	}
 	if opt.List != nil {
-		p.listing = listing{open: map[int64]*open{}, sends: map[request]*open{}, recvs: map[request]int64{}}
+		p.listing = listing{open: map[int64]*openMessage{}, sends: map[request]*openMessage{}, recvs: map[request]int64{}}
 	}
 	if opt.Latency {
 		p.latencies = &latencies{pairs: map[pair]*transfer{}}
@@ -122,7 +121,7 @@ func Needs(k trace.Kind) bool {
 	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin
 }
 
-// Batch takes events, of one location or mixed. The error is one of Options.List.
+// Batch processes events of one location, or a mixed batch. An error is that of Options.List.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
@@ -197,10 +196,10 @@ func (p *Part) recv(at channel, n *node) error {
 // add counts a message.
 func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
-// meet pairs an end with the oldest one that fits, or lets it wait.
+// meet pairs an end with the oldest matching one, or queues it.
 func (p *Part) meet(c *conversation, n *node, recv bool) error {
 	if c.at.source == trace.NoRef || c.at.destination == trace.NoRef {
-		return p.alone(n) // nothing can be said to fit
+		return p.endUnmatched(n) // nothing can match
 	}
 	others, own := c.sides(recv)
 	other := p.oldest(others, n.tag)
@@ -223,7 +222,7 @@ func (p *Part) meet(c *conversation, n *node, recv bool) error {
 	return p.match(c, send, received)
 }
 
-// streaming reports whether pending messages are followed as they come.
+// streaming reports whether pending messages are counted as they come.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
 func (p *Part) match(c *conversation, send, recv *node) error {
@@ -261,14 +260,15 @@ func (p *Part) Merge(o *Part) error {
 	if p.opt.List != nil || o.opt.List != nil {
 		return errors.New("messages: found a part that lists messages, expected one that can be merged")
 	}
-	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Latency != o.opt.Latency || p.opt.Bins != o.opt.Bins || !p.opt.Window.Same(o.opt.Window) {
+	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Latency != o.opt.Latency ||
+		p.opt.Bins != o.opt.Bins || !p.opt.Window.Same(o.opt.Window) {
 		return fmt.Errorf("messages: found parts of different traces or options")
 	}
 	if !o.any {
 		return nil
 	}
 	if !p.any {
-		opt := p.opt // Pair is each part's own
+		opt := p.opt // each part has its own Pair
 		*p = *o
 		p.opt = opt
 		return nil
@@ -309,8 +309,8 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result is what is known of a trace's messages. Sizes are bytes; a sum of them that does not
-// fit in 64 bits stays at the greatest number.
+// Result has the counts of a trace's messages. Sizes are in bytes. A sum of sizes that exceeds 64
+// bits is clamped to the greatest number.
 type Result struct {
 	Sent          int64  `json:"sent"` // messages
 	SentBytes     uint64 `json:"sentBytes"`
@@ -318,12 +318,13 @@ type Result struct {
 	ReceivedBytes uint64 `json:"receivedBytes"`
 	Matched       int64  `json:"matched"` // pairs of a send and a receive
 	MatchedBytes  uint64 `json:"matchedBytes"`
-	// SendsUnmatched were never received in the trace, ReceivesUnmatched never
-	// sent, or the trace does not tell the other side.
+	// SendsUnmatched is the number of messages that were never received in the trace,
+	// ReceivesUnmatched of those that were never sent. Both include messages whose other side is
+	// unknown.
 	SendsUnmatched    int64 `json:"sendsUnmatched"`
 	ReceivesUnmatched int64 `json:"receivesUnmatched"`
-	// Early counts pairs whose receive has an earlier time than its send:
-	// clocks that differ, or receives whose sends are missing.
+	// Early counts pairs whose receive is earlier than its send. The clocks differ then, or sends are
+	// missing.
 	Early          int64 `json:"receivedBeforeSent"`
 	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes, both of them known
 	// PendingKnown tells whether the next two are known: the most messages, and
@@ -332,23 +333,23 @@ type Result struct {
 	PendingKnown bool   `json:"pendingKnown"`
 	MaxPending   int64  `json:"maxPending"`
 	MaxBytes     uint64 `json:"maxPendingBytes"`
-	// Saturated tells that a sum of bytes is more than can be told.
+	// Saturated reports that a sum of bytes was clamped.
 	Saturated bool `json:"saturated,omitempty"`
-	// Matrix has what was sent by source and destination, in the order of the
-	// definitions; destinations that the trace does not tell come last.
+	// Matrix has what was sent by source and destination, in the order of the definitions. Unknown
+	// destinations come last.
 	Matrix []Cell `json:"matrix"`
 	// Sizes counts what was sent by its size, small ones first.
 	Sizes []Size `json:"sizes"`
-	// Latency is how long messages took, if asked for.
+	// Latency has the durations of messages, if requested.
 	Latency *Latency `json:"latency,omitempty"`
-	// Bins is what was sent and received in each part of the window, if asked for.
+	// Bins has what was sent and received in each part of the window, if requested.
 	Bins []Bin `json:"bins,omitempty"`
 }
 
-// Cell is what one location sent to another, whether it was received or not.
+// Cell sums what one location sent to another, received or not.
 type Cell struct {
 	Source      uint32 `json:"source"`      // index into Definitions.Locations
-	Destination uint32 `json:"destination"` // index into Definitions.Locations, NoRef when not known
+	Destination uint32 `json:"destination"` // index into Definitions.Locations, NoRef when unknown
 	// SourceID and DestinationID are the file's own ids of the locations.
 	SourceID      string `json:"sourceId"`
 	DestinationID string `json:"destinationId,omitempty"`
@@ -357,19 +358,21 @@ type Cell struct {
 	DestinationName string `json:"destinationName,omitempty"`
 	Count           int64  `json:"count"`
 	Bytes           uint64 `json:"bytes"`
-	// Latency is how long those took that were received, if asked for; nil if none was.
+	// Latency sums the durations of the received messages, if requested. It is nil if none was
+	// received.
 	Latency *Transfer `json:"latency,omitempty"`
 }
 
-// Result is what is known so far; the part can go on.
+// Result returns the counts so far. The part can continue.
 func (p *Part) Result() *Result {
 	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
 		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SendsUnmatched: p.sent.count - p.matched.count,
 		ReceivesUnmatched: p.received.count - p.partners, Early: p.early, SizeMismatches: p.mismatched,
-		PendingKnown: (p.ordered || p.opt.Intervals) && p.opt.Window == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}
+		PendingKnown: (p.ordered || p.opt.Intervals) &&
+			p.opt.Window == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}
 	if !r.PendingKnown {
 	} else if p.opt.Intervals {
-		r.MaxPending, r.MaxBytes = most(p.intervals)
+		r.MaxPending, r.MaxBytes = greatestPending(p.intervals)
 	} else if p.ordered {
 		r.MaxPending, r.MaxBytes = p.pending.most()
 	}
@@ -393,7 +396,7 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// location is the id and the name of a location, none if it is not known.
+// location returns the id and the name of a location, or "" if it is unknown.
 func (p *Part) location(loc uint32) (id, name string) {
 	if p.defs.Locations.Has(loc) {
 		l := p.defs.Locations.At(loc)

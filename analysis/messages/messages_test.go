@@ -7,42 +7,46 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
 func TestMessages(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		rows []made.Row
+		rows []testtrace.Row
 		want Result // without matrix
 	}{
-		{"in order", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 1, 1, 5, 20), made.Recv(1, 2, 0, 5, 10), made.Recv(1, 3, 0, 5, 21)},
+		{"in order", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 1, 1, 5, 20), testtrace.Recv(1, 2, 0, 5, 10), testtrace.Recv(1, 3, 0, 5, 21)},
 			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 31, Matched: 2, MatchedBytes: 30, SizeMismatches: 1, MaxPending: 2, MaxBytes: 30}},
-		{"sizes missing", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 0, 1, 5, -1),
-			made.Recv(1, 2, 0, 5, -1), made.Recv(1, 3, 0, 5, 20)},
+		{"sizes missing", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 0, 1, 5, -1),
+			testtrace.Recv(1, 2, 0, 5, -1), testtrace.Recv(1, 3, 0, 5, 20)},
 			Result{Sent: 2, SentBytes: 10, Received: 2, ReceivedBytes: 20, Matched: 2, MatchedBytes: 10, MaxPending: 2,
 				MaxBytes: 10}},
-		{"tags", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 1, 1, 6, 20), made.Recv(1, 2, 0, 6, 20), made.Recv(1, 3, 0, 7, 0)},
+		{"tags", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 1, 1, 6, 20), testtrace.Recv(1, 2, 0, 6, 20), testtrace.Recv(1, 3, 0, 7, 0)},
 			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 20, Matched: 1, MatchedBytes: 20, SendsUnmatched: 1, ReceivesUnmatched: 1, MaxPending: 1, MaxBytes: 20}},
-		{"tags missing", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 0, 1, -1, 20), made.Recv(1, 2, 0, -1, 10), made.Recv(1, 3, 0, 7, 20)},
+		{"tags missing", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 0, 1, -1, 20), testtrace.Recv(1, 2, 0, -1, 10), testtrace.Recv(1, 3, 0, 7, 20)},
 			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 30, Matched: 2, MatchedBytes: 30, MaxPending: 2, MaxBytes: 30}},
-		{"early", []made.Row{made.Recv(1, 2, 0, 5, 10), made.Send(0, 3, 1, 5, 10)},
+		{"early", []testtrace.Row{testtrace.Recv(1, 2, 0, 5, 10), testtrace.Send(0, 3, 1, 5, 10)},
 			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, Early: 1}},
-		{"no time", []made.Row{made.Send(0, 3, 1, 5, 10), made.Recv(1, 3, 0, 5, 10)},
+		{"no time", []testtrace.Row{testtrace.Send(0, 3, 1, 5, 10), testtrace.Recv(1, 3, 0, 5, 10)},
 			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10}},
-		{"arrival before departure", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(1, 3, 0, 5, 1), made.Recv(1, 3, 0, 5, 10), made.Recv(0, 4, 1, 5, 1)},
-			Result{Sent: 2, SentBytes: 11, Received: 2, ReceivedBytes: 11, Matched: 2, MatchedBytes: 11, MaxPending: 1, MaxBytes: 10}},
-		{"peer unknown", []made.Row{made.Send(0, 0, trace.Undefined, 5, 10), made.Recv(1, 2, trace.Undefined, 5, 10)},
+		{"arrival before departure", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(1, 3, 0, 5, 1),
+			testtrace.Recv(1, 3, 0, 5, 10), testtrace.Recv(0, 4, 1, 5, 1)},
+			Result{Sent: 2, SentBytes: 11, Received: 2, ReceivedBytes: 11, Matched: 2, MatchedBytes: 11, MaxPending: 1,
+				MaxBytes: 10}},
+		{"peer unknown", []testtrace.Row{testtrace.Send(0, 0, trace.Undefined, 5, 10),
+			testtrace.Recv(1, 2, trace.Undefined, 5, 10)},
 			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, SendsUnmatched: 1, ReceivesUnmatched: 1}},
-		{"self", []made.Row{made.Send(0, 0, 0, 5, 10), made.Recv(0, 2, 0, 5, 10)},
-			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, MaxPending: 1, MaxBytes: 10}},
+		{"self", []testtrace.Row{testtrace.Send(0, 0, 0, 5, 10), testtrace.Recv(0, 2, 0, 5, 10)},
+			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, MaxPending: 1,
+				MaxBytes: 10}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, opt := range []Options{{}, {Intervals: true}} {
-				d := made.Defs(2, 0, 0)
+				d := testtrace.Defs(2, 0, 0)
 				p := New(d, opt)
-				if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
+				if err := p.Batch(testtrace.Mixed(d, test.rows)); err != nil {
 					t.Fatal(err)
 				}
 				r := *p.Result()
@@ -57,37 +61,39 @@ func TestMessages(t *testing.T) {
 }
 
 func TestMatrix(t *testing.T) {
-	d := made.Defs(2, 0, 0)
+	d := testtrace.Defs(2, 0, 0)
 	p := New(d, Options{})
-	rows := []made.Row{made.Send(1, 0, 0, 5, 10), made.Send(0, 1, trace.Undefined, 5, 1), made.Send(0, 1, 1, 5, 2), made.Send(0, 2, 1, 6, 3)}
-	if err := p.Batch(made.Mixed(d, rows)); err != nil {
+	rows := []testtrace.Row{testtrace.Send(1, 0, 0, 5, 10), testtrace.Send(0, 1, trace.Undefined, 5, 1),
+		testtrace.Send(0, 1, 1, 5, 2), testtrace.Send(0, 2, 1, 6, 3)}
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 		t.Fatal(err)
 	}
 	name := func(loc int) string { return d.Locations.At(uint32(loc)).Name }
-	want := []Cell{{0, 1, "0", "1", name(0), name(1), 2, 5, nil}, {0, trace.NoRef, "0", "", name(0), "", 1, 1, nil}, {1, 0, "1", "0", name(1), name(0), 1, 10, nil}}
+	want := []Cell{{0, 1, "0", "1", name(0), name(1), 2, 5, nil}, {0, trace.NoRef, "0", "", name(0), "", 1, 1, nil},
+		{1, 0, "1", "0", name(1), name(0), 1, 10, nil}}
 	if m := p.Result().Matrix; !reflect.DeepEqual(m, want) {
 		t.Errorf("found %+v, expected %+v", m, want)
 	}
 }
 
-// TestOrders compares random traces as they come, with the intervals kept, one
-// location after another, and merged from a part a location.
+// TestOrders compares random traces in their order, with the intervals kept, one location after
+// another, and merged from one part per location.
 func TestOrders(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
 		const locations = 3
-		d := made.Defs(locations, 0, 0)
-		var rows []made.Row
+		d := testtrace.Defs(locations, 0, 0)
+		var rows []testtrace.Row
 		for range 30 {
 			at, peer := uint32(rnd.IntN(locations)), uint64(rnd.IntN(locations))
 			time, tag, size := rnd.Int64N(20), rnd.Int64N(4)-1, rnd.Int64N(100)
 			if rnd.IntN(2) == 0 {
-				rows = append(rows, made.Send(at, time, peer, tag, size))
+				rows = append(rows, testtrace.Send(at, time, peer, tag, size))
 			} else {
-				rows = append(rows, made.Recv(at, time, peer, tag, size))
+				rows = append(rows, testtrace.Recv(at, time, peer, tag, size))
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		slices.SortStableFunc(rows, func(a, b testtrace.Row) int { return int(a.Time - b.Time) })
 		take := func(p *Part, b ...*trace.Batch) *Part {
 			for _, x := range b {
 				if err := p.Batch(x); err != nil {
@@ -96,39 +102,42 @@ func TestOrders(t *testing.T) {
 			}
 			return p
 		}
-		ordered := take(New(d, Options{}), made.Mixed(d, rows)).Result()
+		ordered := take(New(d, Options{}), testtrace.Mixed(d, rows)).Result()
 		if !ordered.PendingKnown {
 			t.Fatal("pending messages are not known after a scan in order")
 		}
 		kept := Options{Intervals: true}
 		merged := New(d, kept)
-		batches := made.PerLocation(d, rows)
+		batches := testtrace.PerLocation(d, rows)
 		for i := range batches {
 			if err := merged.Merge(take(New(d, kept), batches[(i+2)%locations])); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, r := range []*Result{take(New(d, kept), made.Mixed(d, rows)).Result(), take(New(d, kept), batches...).Result(), merged.Result()} {
+		for _, r := range []*Result{take(New(d, kept), testtrace.Mixed(d, rows)).Result(),
+			take(New(d, kept), batches...).Result(), merged.Result()} {
 			if !reflect.DeepEqual(r, ordered) {
 				t.Fatalf("found    %+v\nexpected %+v", r, ordered)
 			}
 		}
-		if r := take(New(d, Options{}), batches...).Result(); r.PendingKnown && r.Sent+r.Received > 0 && !reflect.DeepEqual(r, ordered) {
+		if r := take(New(d, Options{}), batches...).Result(); r.PendingKnown && r.Sent+r.Received > 0 &&
+			!reflect.DeepEqual(r, ordered) {
 			t.Fatalf("one location after another: found %+v, expected %+v", r, ordered)
 		}
 	}
 }
 
-// TestBounded sees that messages that have arrived leave nothing behind.
+// TestBounded checks that messages that have arrived use no memory.
 func TestBounded(t *testing.T) {
-	d := made.Defs(2, 0, 0)
+	d := testtrace.Defs(2, 0, 0)
 	p := New(d, Options{})
-	lost := made.Send(0, 0, 1, 1<<40, 1)
-	if err := p.Batch(made.Mixed(d, []made.Row{lost})); err != nil {
+	lost := testtrace.Send(0, 0, 1, 1<<40, 1)
+	if err := p.Batch(testtrace.Mixed(d, []testtrace.Row{lost})); err != nil {
 		t.Fatal(err)
 	}
 	for i := range int64(10000) {
-		if err := p.Batch(made.Mixed(d, []made.Row{made.Send(0, 2*i+1, 1, i, 1), made.Recv(1, 2*i+2, 0, i, 1)})); err != nil {
+		if err := p.Batch(testtrace.Mixed(d,
+			[]testtrace.Row{testtrace.Send(0, 2*i+1, 1, i, 1), testtrace.Recv(1, 2*i+2, 0, i, 1)})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,10 +149,11 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestPairs gets the pairs of a trace in any order, and after a merge.
+// TestPairs receives the pairs of a trace in any order, and after a merge.
 func TestPairs(t *testing.T) {
-	d := made.Defs(2, 0, 0)
-	batches := made.PerLocation(d, []made.Row{made.Send(0, 10, 1, 5, 1), made.Send(0, 20, 1, 6, 1), made.Recv(1, 3, 0, 6, 1), made.Recv(1, 15, 0, 5, 1), made.Send(1, 30, 0, 5, 1)})
+	d := testtrace.Defs(2, 0, 0)
+	batches := testtrace.PerLocation(d, []testtrace.Row{testtrace.Send(0, 10, 1, 5, 1), testtrace.Send(0, 20, 1, 6, 1),
+		testtrace.Recv(1, 3, 0, 6, 1), testtrace.Recv(1, 15, 0, 5, 1), testtrace.Send(1, 30, 0, 5, 1)})
 	want := []Pair{{0, 1, 10, 15}, {0, 1, 20, 3}}
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		for _, merged := range []bool{false, true} {
@@ -172,22 +182,23 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Lengths have no sign, and their sums stay at the greatest number, which is told. What is on
-// its way is exact whatever comes and goes.
+// TestLengthsBeyond63Bits checks that lengths are unsigned, and that their sums are clamped and
+// reported as saturated. The bytes in transit are exact in any case.
 func TestLengthsBeyond63Bits(t *testing.T) {
 	const long = uint64(math.MaxUint64 - 1)
-	rows := []made.Row{
-		made.Send(0, 10, 1, 1, -2), made.Recv(1, 15, 0, 1, -2), // 2⁶⁴ − 2
-		made.Send(0, 20, 1, 1, 5), made.Recv(1, 25, 0, 1, 5),
+	rows := []testtrace.Row{
+		testtrace.Send(0, 10, 1, 1, -2), testtrace.Recv(1, 15, 0, 1, -2), // 2⁶⁴ − 2
+		testtrace.Send(0, 20, 1, 1, 5), testtrace.Recv(1, 25, 0, 1, 5),
 	}
-	d := made.Defs(2, 0, 0)
+	d := testtrace.Defs(2, 0, 0)
 	for _, opt := range []Options{{}, {Intervals: true}} {
 		p := New(d, opt)
-		if err := p.Batch(made.Mixed(d, rows)); err != nil {
+		if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
 		r := p.Result()
-		if r.SentBytes != math.MaxUint64 || r.ReceivedBytes != math.MaxUint64 || r.MatchedBytes != math.MaxUint64 || !r.Saturated || r.Matrix[0].Bytes != math.MaxUint64 {
+		if r.SentBytes != math.MaxUint64 || r.ReceivedBytes != math.MaxUint64 || r.MatchedBytes != math.MaxUint64 ||
+			!r.Saturated || r.Matrix[0].Bytes != math.MaxUint64 {
 			t.Errorf("found %+v, expected sums at the greatest number, and that they are", r)
 		}
 		if want := []Size{{5, 5, 1, 5}, {long, long, 1, long}}; !slices.Equal(r.Sizes, want) {
@@ -201,7 +212,7 @@ func TestLengthsBeyond63Bits(t *testing.T) {
 		}
 	}
 	p := New(d, Options{})
-	if err := p.Batch(made.Mixed(d, rows[2:])); err != nil || p.Result().Saturated {
+	if err := p.Batch(testtrace.Mixed(d, rows[2:])); err != nil || p.Result().Saturated {
 		t.Errorf("a message of 5 bytes is more than can be told (%v)", err)
 	}
 }

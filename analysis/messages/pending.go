@@ -8,40 +8,39 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pending finds how many messages were on their way at most, as they come in
-// time order, in memory for those that are on their way. The difficulty is that
-// a send counts from its own time on, but only when its receive shows up.
+// pending computes the greatest number of messages in transit from messages in time order, with
+// memory only for those in transit. The difficulty is that a send counts from its own time on, but
+// only if its receive occurs later.
 //
-// So the sequence of changes is kept as a list of moments at which undecided
-// sends stand; all that happened between two of them is summed up in a run. When
-// the last send of a moment is decided, the moment and the runs at both its
-// sides become one run.
+// So the sequence of changes is kept as a list of moments with undecided sends. All changes between
+// two of them are summed up in a run. When the last send of a moment is decided, the moment and the
+// runs at both its sides become one run.
 type pending struct {
 	moments     []moment
 	free        []int32
-	first, last int32 // the list; the last moment is now
+	first, last int32 // the list; the last moment is the current one
 	head        [2]run
 	any         bool
 }
 
-// wide is a sum of bytes, or messages, of 128 bits: those on their way come and go.
-type wide = trace.Ticks
+// sum128 is a 128-bit sum of bytes or messages: those in transit come and go.
+type sum128 = trace.Ticks
 
-// size is a sum of bytes that is not negative; what does not fit stays at the greatest number.
-func size(w wide) uint64 {
+// size returns a non-negative sum of bytes, clamped to the greatest uint64.
+func size(w sum128) uint64 {
 	if b := w.Big(); b.IsUint64() {
 		return b.Uint64()
 	}
 	return math.MaxUint64
 }
 
-// wideOf is a sum of so many bytes.
-func wideOf(bytes uint64) wide {
+// sum128Of returns a number of bytes as a sum.
+func sum128Of(bytes uint64) sum128 {
 	half := trace.TicksOf(int64(bytes >> 1))
 	return half.Plus(half).Plus(trace.TicksOf(int64(bytes & 1)))
 }
 
-// The two things that are counted.
+// The two counted quantities.
 const (
 	messages = iota
 	bytes
@@ -51,27 +50,26 @@ const (
 type moment struct {
 	time       int64
 	undecided  int64
-	change     [2]wide // what the decided messages change here
-	run        [2]run  // from here to the next moment of the list
+	change     [2]sum128 // the change by decided messages at this time
+	run        [2]run    // from here to the next moment of the list
 	prev, next int32
 }
 
-// run sums up consecutive changes: their sum, and the greatest sum that any
-// number of them had, counted from the first and at least 0.
-type run struct{ sum, most wide }
+// run sums up consecutive changes: their sum, and the greatest sum of any prefix, at least 0.
+type run struct{ sum, most sum128 }
 
 func (r run) then(o run) run { return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))} }
 
-func change(x wide) run { return run{x, greater(x, wide{})} }
+func change(x sum128) run { return run{x, greater(x, sum128{})} }
 
-func greater(a, b wide) wide {
+func greater(a, b sum128) sum128 {
 	if a.Cmp(b) < 0 {
 		return b
 	}
 	return a
 }
 
-// now is the moment of time t, which is the last one or later.
+// now returns the moment of time t, which is that of the last one or later.
 func (p *pending) now(t int64) int32 {
 	if p.any && p.moments[p.last].time == t {
 		return p.last
@@ -119,14 +117,14 @@ func (p *pending) drop(i int32) {
 	p.free = append(p.free, i)
 }
 
-// wait notes a send.
+// wait adds an undecided send.
 func (p *pending) wait(t int64) int32 {
 	i := p.now(t)
 	p.moments[i].undecided++
 	return i
 }
 
-// arrive notes the receive, at time t, of a message that was sent at moment i.
+// arrive decides a message that was sent at moment i and received at time t.
 func (p *pending) arrive(i int32, t int64, size uint64) {
 	now := p.now(t)
 	if i == now {
@@ -135,9 +133,9 @@ func (p *pending) arrive(i int32, t int64, size uint64) {
 	}
 	m, n := &p.moments[i], &p.moments[now]
 	m.change[messages].Add(1)
-	m.change[bytes] = m.change[bytes].Plus(wideOf(size))
+	m.change[bytes] = m.change[bytes].Plus(sum128Of(size))
 	n.change[messages].Add(-1)
-	n.change[bytes] = n.change[bytes].Minus(wideOf(size))
+	n.change[bytes] = n.change[bytes].Minus(sum128Of(size))
 	if m.undecided--; m.undecided == 0 {
 		p.drop(i)
 	}
@@ -157,8 +155,8 @@ func (p *pending) most() (count int64, most uint64) {
 	return all[messages].most.Int64(), size(all[bytes].most)
 }
 
-// most is the same for messages in any order.
-func most(list []interval) (count int64, most uint64) {
+// greatestPending returns the greatest number of messages, and of bytes, in transit for messages in any order.
+func greatestPending(list []interval) (count int64, most uint64) {
 	type step struct {
 		time, count int64
 		bytes       uint64
@@ -169,14 +167,17 @@ func most(list []interval) (count int64, most uint64) {
 			steps = append(steps, step{x.send, 1, x.bytes}, step{x.recv, -1, x.bytes})
 		}
 	}
-	// A message that arrives leaves before another sets out.
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.count, b.count)) })
-	c, open, greatest := int64(0), wide{}, wide{}
+	// At equal times, arrivals count before sends.
+	slices.SortFunc(steps, func(a, b step) int {
+		return cmp.Or(cmp.Compare(a.time, b.time),
+			cmp.Compare(a.count, b.count))
+	})
+	c, open, greatest := int64(0), sum128{}, sum128{}
 	for _, x := range steps {
 		if c += x.count; x.count > 0 {
-			open = open.Plus(wideOf(x.bytes))
+			open = open.Plus(sum128Of(x.bytes))
 		} else {
-			open = open.Minus(wideOf(x.bytes))
+			open = open.Minus(sum128Of(x.bytes))
 		}
 		count, greatest = max(count, c), greater(greatest, open)
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Size counts messages of Least to Most bytes, which are the same unless the trace has
-// more than 1024 different sizes: then sizes from a power of 2 to before the next one are
-// counted together.
+// Size counts messages of Least to Most bytes. Both are equal unless the trace has more than 1024
+// different sizes. Then sizes from a power of 2 to below the next one are counted together.
 type Size struct {
 	Least uint64 `json:"least"`
 	Most  uint64 `json:"most"`
@@ -20,15 +19,15 @@ type Size struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// maxSizes is how many different sizes are counted apart.
+// maxSizes is the greatest number of different sizes that are counted separately.
 const maxSizes = 1024
 
-// sizes counts messages by size: by their bytes, or by how many bits those have.
+// sizes counts messages by size: by their bytes, or by the bit length of their bytes.
 type sizes struct {
 	exact  map[uint64]*cell
 	powers *[65]cell
 	last   uint64
-	latest *cell // of size last in exact, nil if there is none
+	latest *cell // count of the size last in exact; nil if there is none
 }
 
 func (s *sizes) add(size uint64) {
@@ -61,7 +60,7 @@ func (s *sizes) count(size uint64, n cell) {
 
 func (s *sizes) class(size uint64) *cell { return &s.powers[bits.Len64(size)] }
 
-// group counts by powers of 2 from here on.
+// group switches to counting by powers of 2.
 func (s *sizes) group() {
 	s.powers = &[65]cell{}
 	for size, n := range s.exact {
@@ -108,8 +107,7 @@ func (s *sizes) list() []Size {
 	return l
 }
 
-// ByPowers counts sizes together that are from a power of 2 to before the next one. The
-// list is one of a result.
+// ByPowers joins the sizes of a result that lie between the same powers of 2.
 func ByPowers(l []Size) []Size {
 	s := sizes{powers: &[65]cell{}}
 	for _, x := range l {
@@ -118,7 +116,7 @@ func ByPowers(l []Size) []Size {
 	return s.list()
 }
 
-// Bin is a part of a window, from From to before To, in ticks.
+// Bin is the part [From, To) of a window, in ticks.
 type Bin struct {
 	From          int64  `json:"from"`
 	To            int64  `json:"to"`
@@ -135,7 +133,7 @@ func (b *Bin) merge(o *Bin) {
 	b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, o.ReceivedBytes)
 }
 
-// newBins divides a window; no bin is empty.
+// newBins divides a window. No bin is empty.
 func newBins(w trace.Window, n int) []Bin {
 	length := uint64(w.To) - uint64(w.From)
 	if w.To <= w.From {
@@ -151,14 +149,14 @@ func newBins(w trace.Window, n int) []Bin {
 	return l
 }
 
-// border is i/n of a length, rounded down.
+// border returns i/n of a length, rounded down.
 func border(length uint64, i, n int) int64 {
 	high, low := bits.Mul64(length, uint64(i))
 	q, _ := bits.Div64(high, low, uint64(n))
 	return int64(q)
 }
 
-// bin is that of a time, nil if there is none.
+// bin returns the bin of a time, or nil if there is none.
 func (p *Part) bin(t int64) *Bin {
 	i, found := slices.BinarySearchFunc(p.bins, t, func(b Bin, t int64) int { return cmp.Compare(b.From, t) })
 	if !found {

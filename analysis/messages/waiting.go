@@ -1,12 +1,12 @@
 package messages
 
-// none is no node.
+// none is the index of no node.
 const none = -1
 
 type pair struct{ source, destination uint32 }
 
-// channel is what the messages that may be one share: a pair, and a communicator
-// where the format has those.
+// channel is the key of messages that may match: a pair of locations, and a communicator in formats
+// that have them.
 type channel struct {
 	pair
 	communicator uint64
@@ -16,38 +16,38 @@ type channel struct {
 type node struct {
 	time, tag int64
 	bytes     uint64
-	// prev and next link the ends that wait on one side of a channel, after those of the same
-	// tag if the side has an index of tags; all are in order of arrival. seq is that order.
+	// prev and next link the waiting ends of one side of a channel. If the side has an index of tags,
+	// after links those of the same tag. All are in order of arrival. seq is that order.
 	prev, next, after int32
-	moment            int32 // of a send: where in time it is
+	moment            int32 // of a send: its moment in pending
 	seq               int64
-	message           *open // if messages are listed
-	unsized           bool  // bytes is not known
+	message           *openMessage // if messages are listed
+	unsized           bool         // bytes is not known
 }
 
-// list is the first and last node of a list.
+// list has the first and last node of a list.
 type list struct{ first, last int32 }
 
-// side holds the ends of one kind that wait on a channel, in order of arrival.
+// side holds the waiting ends of one type on a channel, in order of arrival.
 type side struct {
 	list
 	tags map[int64]list // nil while ends are found in a few steps
 }
 
-// manySteps is after how many steps along the ends that wait their tags are indexed.
+// manySteps is the number of steps along waiting ends after which their tags are indexed.
 const manySteps = 8
 
-// conversation holds the ends that wait on a channel. A part keeps it while an end waits, or
-// while it is a recent one of a location.
+// conversation holds the waiting ends on a channel. A part keeps it while an end waits, or while it
+// is one of a location's recent ones.
 type conversation struct {
 	at              channel
 	sends, receives side
-	recent          int       // places in Part.recent
+	recent          int       // number of places in Part.recent
 	sent            *cell     // of the pair; nil until something was sent in the window
 	took            *transfer // of the pair; nil until a latency is known
 }
 
-// other returns the side of the ends that the given ones meet, and theirs.
+// sides returns the side of the matching ends, and the end's own side.
 func (c *conversation) sides(recv bool) (other, own *side) {
 	if recv {
 		return &c.sends, &c.receives
@@ -55,13 +55,13 @@ func (c *conversation) sides(recv bool) (other, own *side) {
 	return &c.receives, &c.sends
 }
 
-// recentPlaces is how many conversations of a location, as sender and as receiver, are found
-// without a look-up in the map of all; a power of 2.
+// recentPlaces is the number of conversations of a location, as sender and as receiver, that are
+// found without a look-up in the map of all. It is a power of 2.
 const recentPlaces = 8
 
 type recent [2][recentPlaces]*conversation
 
-// conversation returns that of a channel, for an end at one of its locations.
+// conversation returns the conversation of a channel, for an end at one of its locations.
 func (p *Part) conversation(at channel, recv bool) *conversation {
 	loc, peer, kind := at.source, at.destination, 0
 	if recv {
@@ -92,7 +92,7 @@ func (p *Part) conversation(at channel, recv bool) *conversation {
 	return c
 }
 
-// oldest returns the end that waits longest on a side for a tag, none if there is none.
+// oldest returns the end on a side that has waited longest for a tag, or none.
 func (p *Part) oldest(s *side, tag int64) int32 {
 	if tag == -1 || s.first == none {
 		return s.first
@@ -136,7 +136,7 @@ func (p *Part) index(s *side, i int32) {
 	s.tags[n.tag] = l
 }
 
-// wait lets an end wait on its side.
+// wait queues an end on its side.
 func (p *Part) wait(s *side, n *node) {
 	p.seq++
 	n.seq, n.prev, n.next = p.seq, s.last, none
@@ -159,7 +159,7 @@ func (p *Part) wait(s *side, n *node) {
 	}
 }
 
-// remove takes an end out of its side; it is the first of its tag.
+// remove removes an end, the first of its tag, from its side.
 func (p *Part) remove(s *side, i int32) {
 	n := &p.nodes[i]
 	if n.prev != none {

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
-// What is counted in a window is what one finds by going through all messages, whatever
-// the order in which they cross its borders.
+// TestWindow compares the counts of a window with those found by examining all messages, for all
+// ways in which messages can cross its borders.
 func TestWindow(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -30,14 +30,15 @@ func TestWindow(t *testing.T) {
 			m.recv = max(m.recv, last[[2]int64{m.from, m.to}])
 			last[[2]int64{m.from, m.to}] = m.recv
 		}
-		var rows []made.Row
+		var rows []testtrace.Row
 		for _, m := range all {
-			rows = append(rows, made.Send(uint32(m.from), m.send, uint64(m.to), 1, m.bytes), made.Recv(uint32(m.to), m.recv, uint64(m.from), 1, m.bytes))
+			rows = append(rows, testtrace.Send(uint32(m.from), m.send, uint64(m.to), 1, m.bytes),
+				testtrace.Recv(uint32(m.to), m.recv, uint64(m.from), 1, m.bytes))
 		}
-		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		slices.SortStableFunc(rows, func(a, b testtrace.Row) int { return int(a.Time - b.Time) })
 		w := trace.Window{From: rng.Int64N(800), To: 300 + rng.Int64N(800)}
 		bins := 1 + rng.IntN(9)
-		d := made.Defs(3, 0, 0)
+		d := testtrace.Defs(3, 0, 0)
 		var listed []message
 		p := New(d, Options{Window: &w, Bins: bins})
 		q := New(d, Options{Window: &w, List: func(m *Message) error {
@@ -45,7 +46,7 @@ func TestWindow(t *testing.T) {
 			return nil
 		}})
 		for _, x := range []*Part{p, q} {
-			if err := x.Batch(made.Mixed(d, rows)); err != nil {
+			if err := x.Batch(testtrace.Mixed(d, rows)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -135,13 +136,13 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// The phases of non-blocking messages are told apart by their requests.
+// TestList checks that the phases of non-blocking messages are distinguished by their requests.
 func TestList(t *testing.T) {
-	d := made.Defs(2, 0, 0)
-	row := func(loc uint32, time int64, kind trace.Kind, ops ...uint64) made.Row {
-		return made.Row{Loc: loc, Time: time, Kind: kind, Ref: trace.NoRef, Ops: ops}
+	d := testtrace.Defs(2, 0, 0)
+	row := func(loc uint32, time int64, kind trace.Kind, ops ...uint64) testtrace.Row {
+		return testtrace.Row{Loc: loc, Time: time, Kind: kind, Ref: trace.NoRef, Ops: ops}
 	}
-	rows := []made.Row{
+	rows := []testtrace.Row{
 		row(1, 1, trace.RecvBegin, 70),
 		row(1, 2, trace.RecvBegin, 71),
 		row(0, 3, trace.SendBegin, 1, 0, 5, 8, 50),
@@ -149,17 +150,17 @@ func TestList(t *testing.T) {
 		row(1, 5, trace.RecvComplete, 0, 0, 6, 9, 71),
 		row(0, 6, trace.SendComplete, 51),
 		row(0, 7, trace.SendComplete, 50),
-		row(0, 8, trace.Send, 1, 0, 5, 1), // nobody receives it
+		row(0, 8, trace.Send, 1, 0, 5, 1), // never received
 		row(1, 9, trace.RecvComplete, 0, 0, 5, 8, 70),
-		row(0, 10, trace.SendBegin, trace.Undefined, 0, 5, 2, 50), // to nobody knows whom
-		row(1, 11, trace.Recv, 0, 0, 9, 3),                        // nobody sent it
+		row(0, 10, trace.SendBegin, trace.Undefined, 0, 5, 2, 50), // to an unknown receiver
+		row(1, 11, trace.Recv, 0, 0, 9, 3),                        // never sent
 	}
 	var got []string
 	p := New(d, Options{List: func(m *Message) error {
 		got = append(got, fmt.Sprint(m.Source, m.Destination, m.Tag, m.Bytes, m.Send, m.SendComplete, m.RecvBegin, m.Recv))
 		return nil
 	}})
-	if err := p.Batch(made.Mixed(d, rows)); err != nil {
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Finish(); err != nil {
@@ -178,16 +179,16 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Many sizes are counted by powers of two, also after a merge.
+// TestSizes checks that many sizes are counted by powers of two, also after a merge.
 func TestSizes(t *testing.T) {
-	d := made.Defs(2, 0, 0)
+	d := testtrace.Defs(2, 0, 0)
 	part := func(loc uint32, from, to uint64) *Part {
 		p := New(d, Options{})
-		var rows []made.Row
+		var rows []testtrace.Row
 		for i := from; i < to; i++ {
-			rows = append(rows, made.Send(loc, int64(i), uint64(1-loc), 1, int64(i)))
+			rows = append(rows, testtrace.Send(loc, int64(i), uint64(1-loc), 1, int64(i)))
 		}
-		if err := p.Batch(made.Mixed(d, rows)); err != nil {
+		if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
 		return p
@@ -196,13 +197,15 @@ func TestSizes(t *testing.T) {
 	if l := few.Result().Sizes; len(l) != 1000 || l[7] != (Size{7, 7, 1, 7}) {
 		t.Errorf("%d sizes", len(l))
 	}
-	if l := ByPowers(few.Result().Sizes); len(l) != 11 || l[0] != (Size{0, 0, 1, 0}) || l[3] != (Size{4, 7, 4, 22}) || l[10] != (Size{512, 1023, 488, 488 * (512 + 999) / 2}) {
+	if l := ByPowers(few.Result().Sizes); len(l) != 11 || l[0] != (Size{0, 0, 1, 0}) || l[3] != (Size{4, 7, 4, 22}) ||
+		l[10] != (Size{512, 1023, 488, 488 * (512 + 999) / 2}) {
 		t.Errorf("by powers of 2: %v", l)
 	}
 	if err := few.Merge(many); err != nil {
 		t.Fatal(err)
 	}
-	want := []Size{{0, 0, 1, 0}, {1, 1, 1, 1}, {2, 3, 2, 5}, {4, 7, 4, 22}, {8, 15, 8, 92}, {16, 31, 16, 376}, {32, 63, 32, 1520}, {64, 127, 64, 6112}, {128, 255, 128, 24512}}
+	want := []Size{{0, 0, 1, 0}, {1, 1, 1, 1}, {2, 3, 2, 5}, {4, 7, 4, 22}, {8, 15, 8, 92}, {16, 31, 16, 376},
+		{32, 63, 32, 1520}, {64, 127, 64, 6112}, {128, 255, 128, 24512}}
 	l := few.Result().Sizes
 	if !slices.Equal(ByPowers(l), l) {
 		t.Errorf("by powers of 2: %v", ByPowers(l))

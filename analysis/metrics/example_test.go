@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What the values of counters are between. otf2-print shows the same 36 values of each counter, and
-// these extremes.
+// The extremes of counter values. otf2-print shows the same 36 values of each counter, and these
+// extremes.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", nil)

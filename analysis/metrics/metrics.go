@@ -1,9 +1,8 @@
-// Package metrics says how many values each counter, series and signal has, what
-// they are at least, at most and at last, and how fast counters that accumulate
-// grow.
+// Package metrics computes the number of values, the minimum, the maximum and the last value of
+// each counter, series and signal, and the growth rate of counters that accumulate.
 //
-// A part needs the order of each location only. Its memory is that of the
-// definitions and about 80 bytes for each metric of each location.
+// A part needs only the events of each location in order. It uses memory for the definitions and
+// about 80 bytes for each metric of each location.
 package metrics
 
 import (
@@ -18,18 +17,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Part is about some locations of a trace.
+// Part holds the metrics of some locations of a trace.
 type Part struct {
 	defs    *trace.Definitions
-	metrics []summary       // by index
-	series  map[key]*series // that have values
-	near    [16]*series     // of the latest metrics, by index mod 16
+	metrics []summary       // by metric
+	series  map[key]*series // those with values
+	near    [16]*series     // the latest ones, by metric mod 16
 }
 
-// key names a metric at a location.
+// key identifies a metric at a location.
 type key struct{ location, metric uint32 }
 
-// summary is what is known of a metric at all locations.
+// summary sums up a metric over all locations.
 type summary struct {
 	events   int64
 	any      bool
@@ -38,7 +37,7 @@ type summary struct {
 	grew     bool
 }
 
-// series is the values of a metric at a location.
+// series holds the state of a metric at a location.
 type series struct {
 	key
 	any           bool
@@ -46,10 +45,10 @@ type series struct {
 	begun, latest int64 // times of these
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions) *Part { return &Part{defs: d, series: map[key]*series{}} }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.ContainsFunc(b.Kind, ofMetric) {
 		return nil
@@ -89,10 +88,10 @@ func ofMetric(k trace.Kind) bool {
 	return k == trace.Metric || k == trace.SampleRange || k == trace.Fragment
 }
 
-// Links have no values.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// find is the series of a metric at a location.
+// find returns the series of a metric at a location.
 func (p *Part) find(location, metric uint32) *series {
 	k := key{location, metric}
 	near := &p.near[metric%uint32(len(p.near))]
@@ -111,7 +110,7 @@ func (p *Part) find(location, metric uint32) *series {
 // value adds a value to a series.
 func (p *Part) value(s *series, t int64, v trace.Value) {
 	if isFloat(v.Type) && math.IsNaN(v.Float()) {
-		return // what is no number has no order and no growth
+		return // NaN has no order and no growth
 	}
 	m := &p.metrics[s.metric]
 	m.extend(v, v)
@@ -123,7 +122,7 @@ func (p *Part) value(s *series, t int64, v trace.Value) {
 	s.last, s.latest = v, t
 }
 
-// fragment adds a fragment of a signal. The value that it comes to at its end is one of its values.
+// fragment adds a fragment of a signal. Its value at the end counts as one of its values.
 func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
 	u := (float64(to) - float64(from)) / p.defs.Clock.UnitTicks()
 	low, high := f.Between(0, u)
@@ -168,7 +167,7 @@ func isFloat(t trace.Type) bool { return t == trace.Float32 || t == trace.Float6
 
 func isSigned(t trace.Type) bool { return t >= trace.Int8 && t <= trace.Int64 }
 
-// difference is b - a.
+// difference returns b - a.
 func difference(a, b trace.Value) float64 {
 	if isFloat(a.Type) {
 		return b.Float() - a.Float()
@@ -177,7 +176,7 @@ func difference(a, b trace.Value) float64 {
 }
 
 // Merge adds another part of the same trace, which must have seen other locations.
-// The other part must not be used any more.
+// The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs {
 		return fmt.Errorf("metrics: found parts of different traces")
@@ -204,19 +203,18 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Metric is what there is to say about a metric.
+// Metric is the result for one metric.
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
 	Events int64  // values, fragments of signals and ranges of samples
-	// Min, Max and Last are of its type, or of type None where there are no values. Those of
-	// a signal are what its fragments come to, their ends included.
-	// Last is the value at the latest time; of a counter that accumulates, the sum
-	// over the locations of the last value of each.
+	// Min, Max and Last have the type of the metric, or None if there are no values. Those of a signal
+	// include the ends of its fragments. Last is the value at the latest time. For a counter that
+	// accumulates, it is the sum of the last values of all locations.
 	Min, Max, Last trace.Value
-	// Average and Highest are growth per second of a counter that accumulates, at one
-	// location: the last value less the first, over the time between them, all
-	// locations taken together; and the most between two values that follow each
-	// other. They have a meaning only if Rates is set.
+	// Average and Highest are the growth per second of a counter that accumulates, at one location.
+	// Average is the last value minus the first, divided by the time between them, over all locations.
+	// Highest is the greatest growth between two consecutive values. Both are valid only if Rates is
+	// set.
 	Average, Highest float64
 	Rates            bool
 }
@@ -269,7 +267,7 @@ func (p *Part) accumulates(metric uint32) bool {
 	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")
 }
 
-// sum adds values of one type; whole numbers that do not fit become a float.
+// sum adds values of one type. Integers that overflow become a float.
 func sum(a, b trace.Value) trace.Value {
 	switch {
 	case isFloat(a.Type):

@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
 func definitions() *trace.Definitions {
-	d := made.Defs(2, 0, 0) // 1000 ticks a second
+	d := testtrace.Defs(2, 0, 0) // 1000 ticks a second
 	for _, m := range []trace.MetricDef{
 		{ID: "accumulated", Mode: "ACC/START/UNSIGNED8", Type: trace.Uint64},
 		{ID: "absolute", Mode: "ABS/POINT/SIGNED8", Type: trace.Int64},
@@ -24,8 +24,8 @@ func definitions() *trace.Definitions {
 	return d
 }
 
-func metric(loc uint32, t int64, m uint32, bits uint64) made.Row {
-	return made.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
+func metric(loc uint32, t int64, m uint32, bits uint64) testtrace.Row {
+	return testtrace.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
 }
 
 // Counters of OTF2 that accumulate have rates, whatever time their values are for, since OTF2 says that they
@@ -35,10 +35,11 @@ func TestRatesOfOTF2(t *testing.T) {
 		"ACCUMULATED_START": true, "ACCUMULATED_POINT": true, "ACCUMULATED_LAST": true, "ACCUMULATED_NEXT": true,
 		"ABSOLUTE_POINT": false, "ABSOLUTE_LAST": false, "RELATIVE_LAST": false, "RELATIVE_NEXT": false,
 	} {
-		d := made.Defs(1, 0, 0) // 1000 ticks a second
+		d := testtrace.Defs(1, 0, 0) // 1000 ticks a second
 		d.Metrics.Add(trace.MetricDef{ID: "ops", Mode: mode, Type: trace.Uint64})
 		p := New(d)
-		if err := p.Batch(made.PerLocation(d, []made.Row{metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105)})[0]); err != nil {
+		if err := p.Batch(testtrace.PerLocation(d,
+			[]testtrace.Row{metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105)})[0]); err != nil {
 			t.Fatal(err)
 		}
 		// 100 in 40 ticks are 2500 a second; at most 3 a tick.
@@ -62,7 +63,7 @@ func text(l []Metric) (out []string) {
 func TestMetrics(t *testing.T) {
 	d := definitions()
 	f := math.Float64bits
-	rows := []made.Row{
+	rows := []testtrace.Row{
 		// 10 in 10 ticks, then 90 in 30: 100 in 40 ticks and, at the other location,
 		// 20 in 10 make 120 in 50, which is 2400 a second; at most 3 a tick.
 		metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105),
@@ -78,20 +79,20 @@ func TestMetrics(t *testing.T) {
 	want := []string{
 		"5 5..105 last 132 rate 2400 at most 3000",
 		"3 -3..4 last 1",
-		"3 0.5..2.5 last 2.5 rate 1000 at most 1000", // one is no number
+		"3 0.5..2.5 last 2.5 rate 1000 at most 1000", // one is NaN
 		"1 -1..3 last 2",
 		"1 .. last ",
 		"1 1..3 last 1",
 	}
 	p := New(d)
-	for _, b := range made.PerLocation(d, rows) {
+	for _, b := range testtrace.PerLocation(d, rows) {
 		if err := p.Batch(b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Each location in a part of its own.
+	// One part per location.
 	x, y := New(d), New(d)
-	batches := made.PerLocation(d, rows)
+	batches := testtrace.PerLocation(d, rows)
 	if err := x.Batch(batches[1]); err != nil {
 		t.Fatal(err)
 	}

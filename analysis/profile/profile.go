@@ -1,30 +1,27 @@
-// Package profile says how often and how long each region was open, how long
-// each activity held claims, and how much each resource was used.
+// Package profile computes how often and how long each region was open, how long each activity held
+// claims, and how much each resource was used.
 //
-// A leave closes the latest open enter of the same region at its location, also
-// when other regions were entered since (PICL does not nest). Inclusive time of
-// a region is the time in which it is open at least once at a location, so
-// recursion does not count twice. Exclusive time is the time in which the
-// region is the innermost one, which is the open one that was entered last;
-// closing a region that is not innermost takes it out from among the others
-// and changes nothing for the innermost. So the exclusive times of one location
-// add up to its covered time: the time in which any region is open.
+// A leave closes the latest open enter of the same region at its location, even if other regions
+// were entered since (PICL does not nest). The inclusive time of a region is the time in which it
+// is open at least once at a location, so that recursion does not count twice. The exclusive time
+// is the time in which the region is the innermost one, that is, the open region that was entered
+// last. Closing a region that is not innermost removes it and does not change the innermost one. So
+// the exclusive times of one location add up to its covered time: the time in which any region is
+// open.
 //
-// Regions and claims that never end are closed at the last event of their
-// location.
+// Regions and claims that never end are closed at the last event of their location.
 //
-// The profile of a window counts what is open in it, and of that only the time in
-// the window. What ends where the window begins is not in it, unless it begins there
-// too. So the times of windows that follow each other add up to those of
-// the whole; their counts do not, as what is open where two meet counts in both.
+// The profile of a window counts what is open in it, and of that only the time in the window. What
+// ends where the window begins is excluded, unless it also begins there. So the times of
+// consecutive windows add up to those of the whole. Their counts do not, as what is open where two
+// windows meet counts in both.
 //
-// A part needs the order of each location only. Its memory is that of the
-// definitions (72 bytes a region, and for each location if asked for), 24 bytes
-// an open region and about 64 bytes an open claim.
+// A part needs only the events of each location in order. It uses memory for the definitions (72
+// bytes per region, and for each location if requested), 24 bytes per open region and about 64
+// bytes per open claim.
 package profile
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -36,15 +33,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options says what is profiled.
+// Options are the settings of a profile.
 type Options struct {
-	// Locations asks for the profile of each location too.
+	// Locations also requests the profile of each location.
 	Locations bool
-	// Window bounds the time that counts, nil is all. Parts still take the events before it, which
-	// tell what is open where it begins, and of each location at least one event behind it, which
-	// tells that what is open where it ends goes on ([trace.Selection.Surrounding]).
+	// Window is the time that counts. Nil means all. Parts still need the events before it, which
+	// determine what is open where it begins, and at least one event after it of each location, which
+	// shows that what is open where it ends continues ([trace.Selection.Surrounding]).
 	Window *trace.Window
-	// Rows says which regions count as one; nil is each for itself. Parts that are merged share it.
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself. Parts that
+	// are merged must share it.
 	Rows *trace.Rows
 }
 
@@ -53,10 +51,10 @@ type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	cells     []cell      // by slot; unused when each location has its own
-	before    []cell      // what counts for nothing: that before the window
-	locations []*location // by index, nil where there were no events
-	rows      []uint32    // of the regions of a batch
-	kept      struct {    // rows that are events, of a batch that has others
+	before    []cell      // discarded counts before the window
+	locations []*location // by index, nil for those without events
+	rows      []uint32    // rows of the regions of a batch
+	kept      struct {    // the rows that are events, of a batch that has others
 		times []int64
 		kinds []trace.Kind
 		refs  []uint32
@@ -67,20 +65,20 @@ type Part struct {
 	resources  map[uint32]resource
 }
 
-// cell sums up the visits of a region; its slot is the region's index plus one,
-// so that slot 0 is left for visits of an unknown region. Sums are kept as they are added up
-// fastest: less than 2⁶³, and how many times 2⁶³ more.
+// cell sums up the visits of a region. Its slot is the region's index plus one, and slot 0 is for
+// visits of an unknown region. Sums are stored in the form that is fastest to add: a value below
+// 2⁶³, and a number of multiples of 2⁶³.
 type cell struct {
 	count     int64
 	orphans   int64
 	inclusive int64
-	recursive int64 // visits inside others of the same region
+	recursive int64 // visits inside other visits of the same region
 	exclusive int64
 	min, max  int64
 	more      struct{ inclusive, recursive, exclusive uint32 }
 }
 
-// sum63 adds n, which is not negative, to such a sum.
+// sum63 adds n, which must not be negative, to such a sum.
 func sum63(low *int64, more *uint32, n int64) {
 	if *low += n; *low < 0 {
 		*low &= math.MaxInt64
@@ -88,10 +86,10 @@ func sum63(low *int64, more *uint32, n int64) {
 	}
 }
 
-// ticks is a sum of a cell.
+// ticks returns a sum of a cell.
 func ticks(low int64, more uint32) trace.Ticks {
 	t := trace.TicksOf(low)
-	if more > 0 { // hardly ever
+	if more > 0 { // rare
 		t = t.Plus(trace.TicksOf(math.MaxInt64).Plus(trace.TicksOf(1)).Times(int64(more)))
 	}
 	return t
@@ -107,7 +105,7 @@ func (c *cell) visit(ticks int64, recursive bool) {
 	c.max = max(c.max, ticks)
 }
 
-// pass counts time in which the region is the innermost one.
+// pass adds time in which the region is the innermost one.
 func (c *cell) pass(ticks int64) { sum63(&c.exclusive, &c.more.exclusive, ticks) }
 
 func (c *cell) add(o *cell) {
@@ -139,17 +137,17 @@ const (
 
 type location struct {
 	stack []frame
-	// mask has bit slot mod 64 set for each open region: most enters see
-	// without a search that they are no recursion.
+	// mask has bit slot mod 64 set for each open region, so that most enters need no search to exclude
+	// a recursion.
 	mask        uint64
-	since       int64 // up to here exclusive time is counted
+	since       int64 // exclusive time is counted up to here
 	first, last int64
 	cells       []cell
 	phase       phase
 	open        openset.Index[uint32] // the slots of stack
 }
 
-// phase says where a location's latest event lies.
+// phase is the position of a location's latest event relative to the window.
 type phase uint8
 
 const (
@@ -173,12 +171,12 @@ type resource struct {
 	maxAmount  float64
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	return &Part{defs: d, opt: opt, activities: map[uint32]activity{}, resources: map[uint32]resource{}}
 }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
@@ -214,7 +212,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links are no part of a profile.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
 func (p *Part) location(loc uint32, t int64) (*location, error) {
@@ -225,7 +223,8 @@ func (p *Part) location(loc uint32, t int64) (*location, error) {
 	}
 	n := p.defs.Locations.Len()
 	if int(loc) >= n {
-		return nil, fmt.Errorf("profile: found an event at location %d, expected one of the %d locations of the trace", loc, n)
+		return nil, fmt.Errorf("profile: found an event at location %d, expected one of the %d locations of the trace", loc,
+			n)
 	}
 	if n > len(p.locations) {
 		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
@@ -238,7 +237,7 @@ func (p *Part) location(loc uint32, t int64) (*location, error) {
 	return s, nil
 }
 
-// table is where the visits of a location count.
+// table returns the cells in which the visits of a location count.
 func (p *Part) table(s *location) *[]cell {
 	if p.opt.Locations {
 		return &s.cells
@@ -246,8 +245,7 @@ func (p *Part) table(s *location) *[]cell {
 	return &p.cells
 }
 
-// take takes events of one location and reports whether there are claims among
-// them.
+// take processes events of one location and reports whether there are claims among them.
 func (p *Part) take(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
 	w := p.opt.Window
 	if w == nil {
@@ -272,7 +270,7 @@ func (p *Part) take(s *location, times []int64, kinds []trace.Kind, refs []uint3
 	return claims || slices.Contains(kinds[n:], trace.ClaimBegin) || slices.Contains(kinds[n:], trace.ClaimEnd)
 }
 
-// begin begins the window at a location: what is open counts from there.
+// begin starts the window at a location: open regions count from there.
 func (p *Part) begin(s *location, first int64) {
 	s.phase, s.first, s.since = inWindow, p.opt.Window.Clip(first), p.opt.Window.From
 	s.last = s.first
@@ -285,15 +283,15 @@ func (p *Part) begin(s *location, first int64) {
 	}
 }
 
-// end ends the window at a location: what is open counts up to there.
+// end ends the window at a location: open regions count up to there.
 func (p *Part) end(s *location) {
 	closeAll(s, *p.table(s), p.opt.Window.To, nil)
 	s.phase, s.stack = behindWindow, nil
 	s.open.Reset()
 }
 
-// run counts the enters and leaves of one location in a table and reports whether
-// there were claims among the rows.
+// run counts the enters and leaves of one location in a table and reports whether there were claims
+// among the rows.
 func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
 	if len(kinds) == 0 {
 		return false
@@ -376,8 +374,8 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	return claims
 }
 
-// masks sets the masks of frames from a place on, below which the regions are those of mask, and
-// returns that of all.
+// masks sets the masks of frames from index from on, below which the open regions are those of
+// mask. It returns the mask of all.
 func masks(stack []frame, from int, mask uint64) uint64 {
 	for i := from; i < len(stack); i++ {
 		stack[i].mask = mask
@@ -386,8 +384,8 @@ func masks(stack []frame, from int, mask uint64) uint64 {
 	return mask
 }
 
-// events leaves out rows that are no events: what never ends lasts until the last
-// event, not until a later summary or marker.
+// events removes rows that are no events: what never ends lasts until the last event, not until a
+// later summary or marker.
 func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64, []trace.Kind, []uint32) {
 	from := 0
 	for from < len(kinds) && kinds[from].IsEvent() {
@@ -397,7 +395,8 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 		return times, kinds, refs
 	}
 	k := &p.kept
-	k.times, k.kinds, k.refs = append(k.times[:0], times[:from]...), append(k.kinds[:0], kinds[:from]...), append(k.refs[:0], refs[:from]...)
+	k.times, k.kinds, k.refs = append(k.times[:0], times[:from]...), append(k.kinds[:0], kinds[:from]...),
+		append(k.refs[:0], refs[:from]...)
 	for i := from + 1; i < len(kinds); i++ {
 		if kinds[i].IsEvent() {
 			k.times, k.kinds, k.refs = append(k.times, times[i]), append(k.kinds, kinds[i]), append(k.refs, refs[i])
@@ -406,16 +405,16 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 	return k.times, k.kinds, k.refs
 }
 
-// find is the latest open frame of a region, -1 when there is none. Inlined, it would keep the stack of
-// its caller in memory.
+// find returns the latest open frame of a region, or -1 when there is none. Inlined, it would keep
+// the stack of its caller in memory.
 //
 //go:noinline
 func (s *location) find(stack []frame, slot uint32) int {
 	return s.open.Find(slot, len(stack), func(i int) uint32 { return stack[i].slot })
 }
 
-// grow makes room for all regions defined so far; a region that is not defined
-// is counted as the unknown one.
+// grow makes room for all regions defined so far. It returns the slot of the unknown region for an
+// undefined one.
 func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 	for n := p.defs.Regions.Len() + 1; len(*tab) < n; {
 		*tab = append(*tab, cell{min: math.MaxInt64})
@@ -429,7 +428,7 @@ func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 func (p *Part) claims(b *trace.Batch) {
 	p.book.Step, p.book.Ended = p.step, p.ended
 	w := p.opt.Window
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
 		if !begun {
@@ -484,7 +483,7 @@ func (a activity) begun() activity {
 
 // Merge adds another part of the same trace, which must have seen other
 // locations (and, for claims, other resources) and have the same options. The
-// other part must not be used any more.
+// other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt != o.opt {
 		return fmt.Errorf("profile: found parts of different traces or options")
@@ -516,249 +515,4 @@ func sum(a, b []cell) []cell {
 		a[i].add(&b[i])
 	}
 	return a
-}
-
-// Result is a profile. Times are ticks of Clock.
-type Result struct {
-	Clock trace.Clock `json:"clock"`
-	// Regions are the regions that were visited, in the order of the
-	// definitions; an unknown region comes first.
-	Regions []Region `json:"regions"`
-	// Locations are those with events; only when asked for.
-	Locations []Location `json:"locations,omitempty"`
-	// Covered is the time in which a region was open, added up over the
-	// locations. It is the sum of the regions' exclusive times.
-	Covered  trace.Ticks `json:"covered"`
-	Unclosed int64       `json:"unclosed"` // enters without leave
-	Orphans  int64       `json:"orphans"`  // leaves without enter
-
-	// Activities are the regions that held claims, and Resources the resources
-	// claimed, in the order of the definitions.
-	Activities     []Activity `json:"activities,omitempty"`
-	Resources      []Resource `json:"resources,omitempty"`
-	UnclosedClaims int64      `json:"unclosedClaims"` // claims without end
-	OrphanClaims   int64      `json:"orphanClaims"`   // ends without begin, begins without id
-	// ReusedClaims counts claims that began with the id of an open claim; the
-	// open one was ended there.
-	ReusedClaims int64 `json:"reusedClaims"`
-}
-
-// Region is the profile of one region, also as weft profile, weft info and weft report show it.
-type Region struct {
-	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
-	ID     string `json:"id,omitempty"`
-	Name   string `json:"name"`
-	Group  string `json:"group,omitempty"`
-	// Definitions are the ids of all regions that Options.Rows counts as this one, if there are several.
-	Definitions []string `json:"definitions,omitempty"`
-	Count       int64    `json:"count"` // enters
-	// Inclusive is the time in which the region was open, added up over
-	// locations; Exclusive that in which it was the innermost open one.
-	Inclusive trace.Ticks `json:"inclusive"`
-	Exclusive trace.Ticks `json:"exclusive"`
-	// Sum is the lengths of all visits added up. It is greater than Inclusive
-	// only for recursive regions. Min and Max are the shortest and longest
-	// visit, visits inside others of the same region included.
-	Sum      trace.Ticks `json:"sum"`
-	Min      int64       `json:"min"`
-	Max      int64       `json:"max"`
-	Unclosed int64       `json:"unclosed"` // enters without leave, closed at the location's last event
-	Orphans  int64       `json:"orphans"`  // leaves without enter, ignored
-}
-
-// Add adds the profile of the same region at other locations, or of one that counts as the same.
-func (r *Region) Add(o *Region) {
-	switch {
-	case o.Count == 0:
-	case r.Count == 0:
-		r.Min, r.Max = o.Min, o.Max
-	default:
-		r.Min, r.Max = min(r.Min, o.Min), max(r.Max, o.Max)
-	}
-	r.Count += o.Count
-	r.Inclusive = r.Inclusive.Plus(o.Inclusive)
-	r.Exclusive = r.Exclusive.Plus(o.Exclusive)
-	r.Sum = r.Sum.Plus(o.Sum)
-	r.Unclosed += o.Unclosed
-	r.Orphans += o.Orphans
-}
-
-// Location is the profile of one location.
-type Location struct {
-	Location uint32   `json:"location"` // index into Definitions.Locations
-	ID       string   `json:"id"`
-	Name     string   `json:"name,omitempty"`
-	FullName string   `json:"fullName"` // no other location has it ([trace.Definitions.FullNames])
-	First    int64    `json:"first"`    // time of its first event
-	Last     int64    `json:"last"`     // time of its last event
-	Covered  int64    `json:"covered"`
-	Regions  []Region `json:"regions,omitempty"`
-}
-
-// Activity is the profile of the claims of one activity.
-type Activity struct {
-	Region   uint32      `json:"region"` // index into Definitions.Regions, NoRef when not known
-	Name     string      `json:"name"`
-	Count    int64       `json:"count"`    // claims
-	Time     trace.Ticks `json:"time"`     // lengths of its claims added up
-	Min      int64       `json:"min"`      // the shortest claim
-	Max      int64       `json:"max"`      // the longest claim
-	Unclosed int64       `json:"unclosed"` // claims without end, closed at the location's last event
-}
-
-// Resource is the profile of one resource. A claim uses it from its begin to
-// just before its end, so claims of no length count in Count only.
-type Resource struct {
-	Resource   uint32     `json:"resource"` // index into Definitions.Resources
-	ID         string     `json:"id"`
-	Name       string     `json:"name,omitempty"`
-	Unit       string     `json:"unit,omitempty"` // of amounts
-	Capacity   float64    `json:"capacity"`
-	Count      int64      `json:"count"`         // claims
-	Busy       int64      `json:"busy"`          // time with at least one claim
-	AmountTime trace.Real `json:"amountTime"`    // integral of the amount held over time, unit × ticks
-	MaxOpen    int64      `json:"maxConcurrent"` // most claims at a time
-	MaxAmount  trace.Real `json:"maxAmount"`     // most held at a time
-}
-
-// Result is the profile of what the part has seen so far; the part can go on.
-func (p *Part) Result() *Result {
-	r := &Result{Clock: p.defs.Clock, Regions: []Region{}}
-	total := slices.Clone(p.cells)
-	unclosed := map[uint32]int64{}
-	names, ids := p.defs.FullNames(), p.opt.Rows.IDs()
-	for loc, s := range p.locations {
-		if s == nil || s.phase == beforeWindow {
-			continue
-		}
-		if !p.opt.Locations {
-			closeAll(s, total, s.last, unclosed)
-			continue
-		}
-		cells, mine := slices.Clone(s.cells), map[uint32]int64{}
-		closeAll(s, cells, s.last, mine)
-		for k, n := range mine {
-			unclosed[k] += n
-		}
-		total = sum(total, cells)
-		d := p.defs.Locations.At(uint32(loc))
-		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, FullName: names[loc], First: s.first, Last: s.last, Regions: p.regions(cells, mine, ids)}
-		for i := range l.Regions {
-			l.Covered += l.Regions[i].Exclusive.Int64()
-		}
-		r.Locations = append(r.Locations, l)
-	}
-	r.Regions = p.regions(total, unclosed, ids)
-	for i := range r.Regions {
-		x := &r.Regions[i]
-		r.Covered = r.Covered.Plus(x.Exclusive)
-		r.Unclosed += x.Unclosed
-		r.Orphans += x.Orphans
-	}
-	p.claimResult(r)
-	return r
-}
-
-// closeAll closes the open regions of a location, in cells, and counts them in
-// unclosed, which may be nil.
-func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
-	if n := len(s.stack); n > 0 {
-		cells[s.stack[n-1].slot].pass(at - s.since)
-	}
-	for i, f := range s.stack {
-		if s.open.Gap(i) {
-			continue
-		}
-		if f.flags&before != 0 {
-			if at <= f.enter {
-				continue
-			}
-			cells[f.slot].count++
-		}
-		cells[f.slot].visit(at-f.enter, f.flags&recursive != 0)
-		if unclosed != nil {
-			unclosed[f.slot]++
-		}
-	}
-}
-
-func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string) []Region {
-	out := []Region{}
-	for slot, c := range cells {
-		if c.count == 0 && c.orphans == 0 {
-			continue
-		}
-		x := Region{Region: uint32(slot) - 1, Count: c.count, Inclusive: ticks(c.inclusive, c.more.inclusive), Exclusive: ticks(c.exclusive, c.more.exclusive),
-			Sum: ticks(c.inclusive, c.more.inclusive).Plus(ticks(c.recursive, c.more.recursive)), Min: c.min, Max: c.max,
-			Unclosed: unclosed[uint32(slot)], Orphans: c.orphans}
-		if c.count == 0 {
-			x.Min = 0
-		}
-		if slot > 0 {
-			d := p.defs.Regions.At(uint32(slot - 1))
-			x.ID, x.Name, x.Group, x.Definitions = d.ID, d.Name, d.Group, ids[x.Region]
-		} else {
-			x.Name = unknown
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-const unknown = "unknown"
-
-func (p *Part) claimResult(r *Result) {
-	// The open claims are closed in a copy.
-	q := &Part{opt: p.opt, activities: maps.Clone(p.activities), resources: maps.Clone(p.resources)}
-	q.book = p.book.Clone()
-	q.book.Step = q.step
-	q.book.Ended = func(c claims.Claim, end int64) {
-		q.ended(c, end)
-		if c.Outside(q.opt.Window, end) || q.opt.Window != nil && end >= q.opt.Window.To {
-			return // it is not in the window, or its location goes on behind that
-		}
-		row := q.opt.Rows.Of(c.Region)
-		a := q.activities[row]
-		a.unclosed++
-		q.activities[row] = a
-		r.UnclosedClaims++
-	}
-	q.book.Close(p.ending)
-	r.OrphanClaims, r.ReusedClaims = p.book.Orphans, p.book.Reused
-	for k, a := range q.activities {
-		if a.count == 0 {
-			continue
-		}
-		x := Activity{Region: k, Name: unknown, Count: a.count, Time: a.ticks, Min: a.min, Max: a.max, Unclosed: a.unclosed}
-		if p.defs.Regions.Has(k) {
-			x.Name = p.defs.Regions.At(k).Name
-		}
-		r.Activities = append(r.Activities, x)
-	}
-	// Adding one brings NoRef to the front, as among the regions.
-	slices.SortFunc(r.Activities, func(a, b Activity) int { return cmp.Compare(a.Region+1, b.Region+1) })
-	for k, a := range q.resources {
-		if a.count == 0 {
-			continue
-		}
-		x := Resource{Resource: k, Count: a.count, Busy: a.busy, AmountTime: trace.Real(a.amountTime), MaxOpen: a.maxOpen, MaxAmount: trace.Real(a.maxAmount)}
-		if p.defs.Resources.Has(k) {
-			d := p.defs.Resources.At(k)
-			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
-		}
-		r.Resources = append(r.Resources, x)
-	}
-	slices.SortFunc(r.Resources, func(a, b Resource) int { return cmp.Compare(a.Resource, b.Resource) })
-}
-
-// ending is where the open claims of a location end: at its last event.
-func (p *Part) ending(loc uint32) int64 {
-	s := p.locations[loc]
-	switch s.phase {
-	case beforeWindow:
-		return p.opt.Window.From
-	case behindWindow:
-		return p.opt.Window.To
-	}
-	return s.last
 }

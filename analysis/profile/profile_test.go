@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -23,35 +23,59 @@ const (
 func TestRegions(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		rows []made.Row
-		want []Region // the identity is left out
+		rows []testtrace.Row
+		want []Region // without the identity
 	}{
-		{"nested", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, b), made.Leave(0, 9, a)},
-			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(9), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(9), Min: 9, Max: 9}, {Region: b, Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(3), Min: 3, Max: 3}}},
-		{"crossing", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, a), made.Leave(0, 9, b)},
-			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(5), Min: 5, Max: 5}, {Region: b, Count: 1, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(7), Sum: trace.TicksOf(7), Min: 7, Max: 7}}},
-		{"recursive", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, a), made.Leave(0, 5, a), made.Leave(0, 9, a)},
-			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(9), Exclusive: trace.TicksOf(9), Sum: trace.TicksOf(12), Min: 3, Max: 9}}},
-		{"recursive and crossing", []made.Row{made.Enter(0, 0, a), made.Enter(0, 1, b), made.Enter(0, 2, a), made.Leave(0, 3, b), made.Enter(0, 4, b),
-			made.Leave(0, 5, a), made.Leave(0, 7, a), made.Leave(0, 9, b)},
-			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(10), Min: 3, Max: 7}, {Region: b, Count: 2, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(7), Min: 2, Max: 5}}},
-		{"unclosed and orphan", []made.Row{made.Leave(0, 0, b), made.Enter(0, 1, a), made.Enter(0, 3, b), made.Leave(0, 5, c), {Time: 8, Kind: trace.Mark, Ref: a}},
-			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(7), Min: 7, Max: 7, Unclosed: 1},
-				{Region: b, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(5), Min: 5, Max: 5, Unclosed: 1, Orphans: 1}, {Region: c, Orphans: 1}}},
-		{"unknown region", []made.Row{made.Enter(0, 0, trace.NoRef), made.Enter(0, 1, 99), made.Leave(0, 4, trace.NoRef), made.Leave(0, 6, trace.NoRef)},
-			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: trace.TicksOf(6), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(9), Min: 3, Max: 6}}},
-		{"unknown leave", []made.Row{made.Enter(0, 0, a), made.Leave(0, 3, 3), made.Leave(0, 4, a)}, // the first that is not defined
-			[]Region{{Region: trace.NoRef, Orphans: 1}, {Region: a, Count: 1, Inclusive: trace.TicksOf(4), Exclusive: trace.TicksOf(4), Sum: trace.TicksOf(4), Min: 4, Max: 4}}},
-		{"unknown enter", []made.Row{made.Enter(0, 0, a), made.Enter(0, 1, 3), made.Leave(0, 3, 3), made.Leave(0, 4, a)},
-			[]Region{{Region: trace.NoRef, Count: 1, Inclusive: trace.TicksOf(2), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(2), Min: 2, Max: 2}, {Region: a, Count: 1, Inclusive: trace.TicksOf(4), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(4), Min: 4, Max: 4}}},
-		{"two locations", []made.Row{made.Enter(0, 0, a), made.Enter(1, 1, a), made.Leave(0, 4, a), made.Leave(1, 9, a)},
-			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(12), Exclusive: trace.TicksOf(12), Sum: trace.TicksOf(12), Min: 4, Max: 8}}},
+		{"nested", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, b), testtrace.Leave(0, 5, b),
+			testtrace.Leave(0, 9, a)},
+			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(9), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(9),
+				Min: 9, Max: 9}, {Region: b, Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3),
+				Sum: trace.TicksOf(3), Min: 3, Max: 3}}},
+		{"crossing", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, b), testtrace.Leave(0, 5, a),
+			testtrace.Leave(0, 9, b)},
+			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(5),
+				Min: 5, Max: 5}, {Region: b, Count: 1, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(7),
+				Sum: trace.TicksOf(7), Min: 7, Max: 7}}},
+		{"recursive", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, a), testtrace.Leave(0, 5, a),
+			testtrace.Leave(0, 9, a)},
+			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(9), Exclusive: trace.TicksOf(9), Sum: trace.TicksOf(12),
+				Min: 3, Max: 9}}},
+		{"recursive and crossing", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 1, b),
+			testtrace.Enter(0, 2, a), testtrace.Leave(0, 3, b), testtrace.Enter(0, 4, b),
+			testtrace.Leave(0, 5, a), testtrace.Leave(0, 7, a), testtrace.Leave(0, 9, b)},
+			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(10),
+				Min: 3, Max: 7}, {Region: b, Count: 2, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(6),
+				Sum: trace.TicksOf(7), Min: 2, Max: 5}}},
+		{"unclosed and orphan", []testtrace.Row{testtrace.Leave(0, 0, b), testtrace.Enter(0, 1, a), testtrace.Enter(0, 3, b),
+			testtrace.Leave(0, 5, c), {Time: 8, Kind: trace.Mark, Ref: a}},
+			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(7),
+				Min: 7, Max: 7, Unclosed: 1},
+				{Region: b, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(5), Min: 5,
+					Max: 5, Unclosed: 1, Orphans: 1}, {Region: c, Orphans: 1}}},
+		{"unknown region", []testtrace.Row{testtrace.Enter(0, 0, trace.NoRef), testtrace.Enter(0, 1, 99),
+			testtrace.Leave(0, 4, trace.NoRef), testtrace.Leave(0, 6, trace.NoRef)},
+			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: trace.TicksOf(6), Exclusive: trace.TicksOf(6),
+				Sum: trace.TicksOf(9), Min: 3, Max: 6}}},
+		// the first undefined one
+		{"unknown leave", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Leave(0, 3, 3), testtrace.Leave(0, 4, a)},
+			[]Region{{Region: trace.NoRef, Orphans: 1},
+				{Region: a, Count: 1, Inclusive: trace.TicksOf(4), Exclusive: trace.TicksOf(4), Sum: trace.TicksOf(4), Min: 4,
+					Max: 4}}},
+		{"unknown enter", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 1, 3), testtrace.Leave(0, 3, 3),
+			testtrace.Leave(0, 4, a)},
+			[]Region{{Region: trace.NoRef, Count: 1, Inclusive: trace.TicksOf(2), Exclusive: trace.TicksOf(2),
+				Sum: trace.TicksOf(2), Min: 2, Max: 2}, {Region: a, Count: 1, Inclusive: trace.TicksOf(4),
+				Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(4), Min: 4, Max: 4}}},
+		{"two locations", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(1, 1, a), testtrace.Leave(0, 4, a),
+			testtrace.Leave(1, 9, a)},
+			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(12), Exclusive: trace.TicksOf(12), Sum: trace.TicksOf(12),
+				Min: 4, Max: 8}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := made.Defs(2, 3, 0)
+			d := testtrace.Defs(2, 3, 0)
 			for _, opt := range []Options{{}, {Locations: true}} {
 				p := New(d, opt)
-				if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
+				if err := p.Batch(testtrace.Mixed(d, test.rows)); err != nil {
 					t.Fatal(err)
 				}
 				r := p.Result()
@@ -84,21 +108,20 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestSlow compares random traces, and windows of them, with a profile made tick by
-// tick.
+// TestSlow compares random traces, and windows of them, with a profile computed tick by tick.
 func TestSlow(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		d := made.Defs(1, 70, 0)
-		var rows []made.Row
+		d := testtrace.Defs(1, 70, 0)
+		var rows []testtrace.Row
 		last := int64(0)
 		for range 40 {
 			last += rnd.Int64N(3)
 			region := uint32(rnd.IntN(4)) * 23 // some share a bit of the mask
 			if rnd.IntN(2) == 0 {
-				rows = append(rows, made.Enter(0, last, region))
+				rows = append(rows, testtrace.Enter(0, last, region))
 			} else {
-				rows = append(rows, made.Leave(0, last, region))
+				rows = append(rows, testtrace.Leave(0, last, region))
 			}
 		}
 		opt := Options{Locations: rnd.IntN(2) == 0}
@@ -139,9 +162,9 @@ func TestSlow(t *testing.T) {
 		}
 		missing := maps.Clone(inclusive)
 		p := New(d, opt)
-		whole := made.PerLocation(d, rows)[0]
+		whole := testtrace.PerLocation(d, rows)[0]
 		if rnd.IntN(2) == 0 {
-			whole = made.Mixed(d, rows)
+			whole = testtrace.Mixed(d, rows)
 		}
 		if err := p.Batch(whole); err != nil {
 			t.Fatal(err)
@@ -149,7 +172,8 @@ func TestSlow(t *testing.T) {
 		for _, x := range p.Result().Regions {
 			delete(missing, x.Region)
 			if x.Inclusive.Int64() != inclusive[x.Region] || x.Exclusive.Int64() != exclusive[x.Region] {
-				t.Fatalf("region %d: found %d inclusive and %d exclusive, expected %d and %d", x.Region, x.Inclusive, x.Exclusive, inclusive[x.Region], exclusive[x.Region])
+				t.Fatalf("region %d: found %d inclusive and %d exclusive, expected %d and %d", x.Region, x.Inclusive, x.Exclusive,
+					inclusive[x.Region], exclusive[x.Region])
 			}
 		}
 		if len(missing) > 0 {
@@ -160,17 +184,20 @@ func TestSlow(t *testing.T) {
 
 // TestWindow has regions and claims that reach over the ends of a window.
 func TestWindow(t *testing.T) {
-	d := made.Defs(2, 3, 1)
-	rows := []made.Row{
-		made.Enter(0, 0, a), made.Begin(0, 0, 1, b, 0, 1), made.Begin(0, 1, 2, b, 0, 1), made.End(0, 3, 2),
-		made.Enter(0, 4, b), made.Leave(0, 6, b), // all before
-		made.Enter(0, 12, b), made.Leave(0, 15, b),
-		made.Leave(0, 18, a), made.End(0, 19, 1), made.Begin(0, 19, 3, c, 0, 1),
-		made.Enter(0, 19, c), made.Enter(0, 25, b), made.Begin(0, 25, 4, c, 0, 1), made.Leave(0, 26, b), made.Leave(0, 30, c), // end behind
-		made.Enter(1, 1, a), // its location has ended before the window
+	d := testtrace.Defs(2, 3, 1)
+	rows := []testtrace.Row{
+		testtrace.Enter(0, 0, a), testtrace.Begin(0, 0, 1, b, 0, 1), testtrace.Begin(0, 1, 2, b, 0, 1),
+		testtrace.End(0, 3, 2),
+		testtrace.Enter(0, 4, b), testtrace.Leave(0, 6, b), // all before the window
+		testtrace.Enter(0, 12, b), testtrace.Leave(0, 15, b),
+		testtrace.Leave(0, 18, a), testtrace.End(0, 19, 1), testtrace.Begin(0, 19, 3, c, 0, 1),
+		// end after the window
+		testtrace.Enter(0, 19, c), testtrace.Enter(0, 25, b), testtrace.Begin(0, 25, 4, c, 0, 1), testtrace.Leave(0, 26, b),
+		testtrace.Leave(0, 30, c),
+		testtrace.Enter(1, 1, a), // its location has ended before the window
 	}
 	p := New(d, Options{Locations: true, Window: &trace.Window{From: 10, To: 20}})
-	for _, x := range made.PerLocation(d, rows) {
+	for _, x := range testtrace.PerLocation(d, rows) {
 		if err := p.Batch(x); err != nil {
 			t.Fatal(err)
 		}
@@ -178,10 +205,14 @@ func TestWindow(t *testing.T) {
 	r := p.Result()
 	found := fmt.Sprintf("%+v %+v %+v %d", r.Regions, r.Activities, r.Resources, r.UnclosedClaims)
 	expected := fmt.Sprintf("%+v %+v %+v %d",
-		[]Region{{Region: a, ID: "0", Name: "A", Count: 1, Inclusive: trace.TicksOf(8), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(8), Min: 8, Max: 8},
-			{Region: b, ID: "1", Name: "B", Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(3), Min: 3, Max: 3},
-			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: trace.TicksOf(1), Exclusive: trace.TicksOf(1), Sum: trace.TicksOf(1), Min: 1, Max: 1}},
-		[]Activity{{b, "B", 1, trace.TicksOf(9), 9, 9, 0}, {c, "C", 1, trace.TicksOf(1), 1, 1, 0}}, // the location goes on behind the window
+		[]Region{{Region: a, ID: "0", Name: "A", Count: 1, Inclusive: trace.TicksOf(8), Exclusive: trace.TicksOf(5),
+			Sum: trace.TicksOf(8), Min: 8, Max: 8},
+			{Region: b, ID: "1", Name: "B", Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3),
+				Sum: trace.TicksOf(3), Min: 3, Max: 3},
+			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: trace.TicksOf(1), Exclusive: trace.TicksOf(1),
+				Sum: trace.TicksOf(1), Min: 1, Max: 1}},
+		// the location continues after the window
+		[]Activity{{b, "B", 1, trace.TicksOf(9), 9, 9, 0}, {c, "C", 1, trace.TicksOf(1), 1, 1, 0}},
 		[]Resource{{0, "0", "", "", 1, 2, 10, 10, 1, 1}}, 0)
 	if found != expected {
 		t.Errorf("found    %s\nexpected %s", found, expected)
@@ -191,17 +222,18 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestEdges has visits and claims that end, begin, or are without length where a window
-// begins: each is in one of two windows that follow each other, unless it is in both.
+// TestEdges has visits and claims that end, begin, or have length 0 where a window begins. Each is
+// in one of two consecutive windows, or in both.
 func TestEdges(t *testing.T) {
-	d := made.Defs(1, 3, 1)
-	rows := []made.Row{
-		made.Enter(0, 0, a), made.Begin(0, 0, 1, a, 0, 1),
-		made.Leave(0, 5, a), made.End(0, 5, 1), // 0 to 5
-		made.Enter(0, 5, b), made.Begin(0, 5, 2, b, 0, 1), made.Leave(0, 5, b), made.End(0, 5, 2), // 5 to 5
-		made.Enter(0, 5, c), made.Begin(0, 5, 3, c, 0, 1),
-		made.Enter(0, 8, b), // never left
-		made.Leave(0, 9, c), made.End(0, 9, 3),
+	d := testtrace.Defs(1, 3, 1)
+	rows := []testtrace.Row{
+		testtrace.Enter(0, 0, a), testtrace.Begin(0, 0, 1, a, 0, 1),
+		testtrace.Leave(0, 5, a), testtrace.End(0, 5, 1), // 0 to 5
+		// 5 to 5
+		testtrace.Enter(0, 5, b), testtrace.Begin(0, 5, 2, b, 0, 1), testtrace.Leave(0, 5, b), testtrace.End(0, 5, 2),
+		testtrace.Enter(0, 5, c), testtrace.Begin(0, 5, 3, c, 0, 1),
+		testtrace.Enter(0, 8, b), // never left
+		testtrace.Leave(0, 9, c), testtrace.End(0, 9, 3),
 	}
 	for _, x := range []struct {
 		from, to int64
@@ -216,8 +248,8 @@ func TestEdges(t *testing.T) {
 		// The second window's events come in another batch than what is open there.
 		for cut := range len(rows) + 1 {
 			p := New(d, Options{Window: &trace.Window{From: x.from, To: x.to}})
-			for _, part := range [][]made.Row{rows[:cut], rows[cut:]} {
-				for _, b := range made.PerLocation(d, part) {
+			for _, part := range [][]testtrace.Row{rows[:cut], rows[cut:]} {
+				for _, b := range testtrace.PerLocation(d, part) {
 					if err := p.Batch(b); err != nil {
 						t.Fatal(err)
 					}
@@ -248,38 +280,40 @@ func words(lines []string) string {
 }
 
 func TestClaims(t *testing.T) {
-	d := made.Defs(2, 2, 2)
-	rows := []made.Row{
-		made.Begin(0, 0, 1, a, 0, 0.1),
-		made.Begin(0, 2, 2, b, 0, 0.2),
-		made.Begin(1, 2, 1, b, 1, 5), // the id is one of its location
-		made.End(0, 4, 1),
-		made.Begin(0, 4, 3, a, 0, 10), // of no length
-		made.End(0, 4, 3),
-		made.End(0, 7, 2),
-		made.End(0, 8, 9), // never begun
-		made.Enter(1, 12, a),
+	d := testtrace.Defs(2, 2, 2)
+	rows := []testtrace.Row{
+		testtrace.Begin(0, 0, 1, a, 0, 0.1),
+		testtrace.Begin(0, 2, 2, b, 0, 0.2),
+		testtrace.Begin(1, 2, 1, b, 1, 5), // the id is one of its location
+		testtrace.End(0, 4, 1),
+		testtrace.Begin(0, 4, 3, a, 0, 10), // of length 0
+		testtrace.End(0, 4, 3),
+		testtrace.End(0, 7, 2),
+		testtrace.End(0, 8, 9), // never begun
+		testtrace.Enter(1, 12, a),
 	}
 	one, two := 0.1, 0.2 // not constants, whose sum would be exact
 	p := New(d, Options{})
-	for _, x := range made.PerLocation(d, rows) {
+	for _, x := range testtrace.PerLocation(d, rows) {
 		if err := p.Batch(x); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := p.Result()
 	found := fmt.Sprintf("%+v %+v %d %d", r.Activities, r.Resources, r.UnclosedClaims, r.OrphanClaims)
-	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, trace.TicksOf(4), 0, 4, 0}, {b, "B", 2, trace.TicksOf(15), 5, 10, 1}},
-		[]Resource{{0, "0", "", "", 1, 3, 7, trace.Real(one*4 + two*5), 2, trace.Real(one + two)}, {1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
+	expected := fmt.Sprintf("%+v %+v %d %d",
+		[]Activity{{a, "A", 2, trace.TicksOf(4), 0, 4, 0}, {b, "B", 2, trace.TicksOf(15), 5, 10, 1}},
+		[]Resource{{0, "0", "", "", 1, 3, 7, trace.Real(one*4 + two*5), 2, trace.Real(one + two)},
+			{1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
 	if found != expected {
 		t.Errorf("claims:\nfound    %s\nexpected %s", found, expected)
 	}
 	if again := p.Result(); !reflect.DeepEqual(r, again) {
 		t.Errorf("second result: found %+v, expected %+v", again, r)
 	}
-	// Each location in a part of its own.
+	// One part per location.
 	x, y := New(d, Options{}), New(d, Options{})
-	batches := made.PerLocation(d, rows)
+	batches := testtrace.PerLocation(d, rows)
 	if err := x.Batch(batches[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +332,7 @@ func TestClaims(t *testing.T) {
 }
 
 func calls(n int) (*trace.Definitions, *trace.Batch) {
-	d := made.Defs(1, 20, 0)
+	d := testtrace.Defs(1, 20, 0)
 	b := &trace.Batch{}
 	b.Reset(0)
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -342,23 +376,25 @@ func BenchmarkEnterLeave(bench *testing.B) {
 	bench.ReportMetric(float64(bench.Elapsed().Nanoseconds())/float64(bench.N)/float64(b.Len()), "ns/event")
 }
 
-// Snapshots, summaries and markers are no events: what never ends does not last until
-// they are, and a location that has nothing else has no profile.
+// TestStates checks that snapshots, summaries and markers are no events: what never ends does not
+// last until them, and a location that has nothing else has no profile.
 func TestStates(t *testing.T) {
-	events := []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, b)}
-	more := append(append([]made.Row{{Loc: 1, Time: 1, Kind: trace.EnterSnapshot, Ref: a}}, events...),
-		made.Row{Time: 8, Kind: trace.RegionSummary, Ref: a}, made.Row{Time: 9, Kind: trace.Marker, Ref: trace.NoRef}, made.Row{Loc: 1, Time: 10, Kind: trace.MetricSnapshot})
+	events := []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, b), testtrace.Leave(0, 5, b)}
+	more := append(append([]testtrace.Row{{Loc: 1, Time: 1, Kind: trace.EnterSnapshot, Ref: a}}, events...),
+		testtrace.Row{Time: 8, Kind: trace.RegionSummary, Ref: a},
+		testtrace.Row{Time: 9, Kind: trace.Marker, Ref: trace.NoRef},
+		testtrace.Row{Loc: 1, Time: 10, Kind: trace.MetricSnapshot})
 	for _, w := range []*trace.Window{nil, {From: 1, To: 4}, {From: 3, To: 20}, {From: 6, To: 7}} {
-		d := made.Defs(2, 3, 0)
+		d := testtrace.Defs(2, 3, 0)
 		var results [2]*Result
-		for i, rows := range [][]made.Row{events, more} {
+		for i, rows := range [][]testtrace.Row{events, more} {
 			p := New(d, Options{Locations: true, Window: w})
-			if err := p.Batch(made.Mixed(d, rows)); err != nil {
+			if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 				t.Fatal(err)
 			}
 			results[i] = p.Result()
 			p = New(d, Options{Locations: true, Window: w})
-			for _, b := range made.PerLocation(d, rows) {
+			for _, b := range testtrace.PerLocation(d, rows) {
 				if err := p.Batch(b); err != nil {
 					t.Fatal(err)
 				}
@@ -373,29 +409,30 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// Sums have 128 bits: of many locations, in one part and in several, and of a recursion at one.
+// TestSumsBeyond64Bits checks that sums have 128 bits: over many locations, in one part and in
+// several, and of a recursion at one.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long = int64(4e18)
-	d := made.Defs(4, 3, 0)
-	var rows []made.Row
+	d := testtrace.Defs(4, 3, 0)
+	var rows []testtrace.Row
 	for loc := range uint32(3) {
-		rows = append(rows, made.Enter(loc, 0, a))
+		rows = append(rows, testtrace.Enter(loc, 0, a))
 	}
 	for range 4 {
-		rows = append(rows, made.Enter(3, 0, b))
+		rows = append(rows, testtrace.Enter(3, 0, b))
 	}
 	for range 4 {
-		rows = append(rows, made.Leave(3, long, b))
+		rows = append(rows, testtrace.Leave(3, long, b))
 	}
 	for loc := range uint32(3) {
-		rows = append(rows, made.Leave(loc, long, a))
+		rows = append(rows, testtrace.Leave(loc, long, a))
 	}
 	for _, opt := range []Options{{}, {Locations: true}, {Window: &trace.Window{From: -1, To: math.MaxInt64}}} {
 		one, many, both := New(d, opt), New(d, opt), New(d, opt)
-		if err := one.Batch(made.Mixed(d, rows)); err != nil {
+		if err := one.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range made.PerLocation(d, rows) {
+		for _, b := range testtrace.PerLocation(d, rows) {
 			p := New(d, opt)
 			if err := cmp.Or(p.Batch(b), many.Merge(p)); err != nil {
 				t.Fatal(err)
@@ -403,7 +440,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 		}
 		// One part has seen all but the last location, which the other one has.
 		most := New(d, opt)
-		for i, b := range made.PerLocation(d, rows) {
+		for i, b := range testtrace.PerLocation(d, rows) {
 			p := most
 			if i == 3 {
 				p = both
@@ -421,7 +458,8 @@ func TestSumsBeyond64Bits(t *testing.T) {
 			for _, x := range r.Regions {
 				got += fmt.Sprint(" ", x.Name, x.Inclusive, x.Exclusive, x.Sum)
 			}
-			want := fmt.Sprint("16000000000000000000 ", r.Regions[0].Name, "12000000000000000000 12000000000000000000 12000000000000000000 ",
+			want := fmt.Sprint("16000000000000000000 ", r.Regions[0].Name,
+				"12000000000000000000 12000000000000000000 12000000000000000000 ",
 				r.Regions[1].Name, "4000000000000000000 4000000000000000000 16000000000000000000")
 			if strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 				t.Errorf("%+v: found %s, expected %s", opt, got, want)
@@ -430,10 +468,12 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 }
 
-// Adding regions adds their sums; what has no visits has no shortest and longest one.
+// TestAdd checks that adding regions adds their sums, and that a region without visits has no
+// shortest and longest one.
 func TestAdd(t *testing.T) {
 	n := trace.TicksOf
-	none, one := Region{Orphans: 1}, Region{Count: 1, Inclusive: n(5), Exclusive: n(3), Sum: n(5), Min: 5, Max: 5, Unclosed: 1}
+	none, one := Region{Orphans: 1},
+		Region{Count: 1, Inclusive: n(5), Exclusive: n(3), Sum: n(5), Min: 5, Max: 5, Unclosed: 1}
 	two := Region{Count: 2, Inclusive: n(9), Exclusive: n(9), Sum: n(11), Min: 2, Max: 9, Orphans: 2}
 	for _, x := range []struct{ a, b, want Region }{
 		{none, one, Region{Count: 1, Inclusive: n(5), Exclusive: n(3), Sum: n(5), Min: 5, Max: 5, Unclosed: 1, Orphans: 1}},
@@ -448,37 +488,40 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// A location that is not defined is an error: the first one, too.
+// TestUndefinedLocation checks that an undefined location is an error.
 func TestUndefinedLocation(t *testing.T) {
-	d := made.Defs(2, 1, 0)
-	b := made.Mixed(d, []made.Row{made.Enter(2, 0, a)})
-	if err := New(d, Options{}).Batch(b); err == nil || !strings.Contains(err.Error(), "location 2, expected one of the 2 locations") {
+	d := testtrace.Defs(2, 1, 0)
+	b := testtrace.Mixed(d, []testtrace.Row{testtrace.Enter(2, 0, a)})
+	if err := New(d, Options{}).Batch(b); err == nil ||
+		!strings.Contains(err.Error(), "location 2, expected one of the 2 locations") {
 		t.Errorf("found %v, expected that there is no location 2", err)
 	}
 }
 
-// Where calls are deep and do not nest, each visit inside of another one of its region is known as one.
+// TestDeepRecursion checks that recursive visits are recognised where calls are deep and do not
+// nest.
 func TestDeepRecursion(t *testing.T) {
 	const n = 200
-	d := made.Defs(1, n+1, 0)
-	var rows []made.Row
+	d := testtrace.Defs(1, n+1, 0)
+	var rows []testtrace.Row
 	for i := range uint32(n) {
-		rows = append(rows, made.Enter(0, 0, i))
+		rows = append(rows, testtrace.Enter(0, 0, i))
 	}
-	rows = append(rows, made.Leave(0, 1, n)) // never entered: all are looked through
+	rows = append(rows, testtrace.Leave(0, 1, n)) // never entered: all are searched
 	for i := range uint32(n) {
-		rows = append(rows, made.Enter(0, 10, i), made.Leave(0, 13, i))
+		rows = append(rows, testtrace.Enter(0, 10, i), testtrace.Leave(0, 13, i))
 	}
 	for i := range uint32(n) {
-		rows = append(rows, made.Leave(0, 20, i))
+		rows = append(rows, testtrace.Leave(0, 20, i))
 	}
 	p := New(d, Options{})
-	if err := p.Batch(made.PerLocation(d, rows)[0]); err != nil {
+	if err := p.Batch(testtrace.PerLocation(d, rows)[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range p.Result().Regions[:n] {
 		if x.Count != 2 || x.Inclusive != trace.TicksOf(20) || x.Sum != trace.TicksOf(23) {
-			t.Errorf("region %d: found %d visits, %v inclusive of %v, expected 2, 20 of 23", x.Region, x.Count, x.Inclusive, x.Sum)
+			t.Errorf("region %d: found %d visits, %v inclusive of %v, expected 2, 20 of 23", x.Region, x.Count, x.Inclusive,
+				x.Sum)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Two processes that define f anew have one row of it with Options.Rows, also where one f is inside of the other,
-// whose time counts once.
+// TestRows checks that a region that two processes define anew has one row with Options.Rows, also
+// where one visit is inside of the other, whose time counts once.
 func TestRows(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	f, g := r.Region("f"), r.Region("g")
@@ -38,8 +38,10 @@ func TestRows(t *testing.T) {
 	}
 	id := r.Defs().Regions.At(f).ID
 	want := []Region{
-		{Region: f, ID: id, Name: "f", Definitions: []string{id, "9"}, Count: 3, Inclusive: trace.TicksOf(160), Exclusive: trace.TicksOf(140), Sum: trace.TicksOf(190), Min: 30, Max: 100},
-		{Region: g, ID: r.Defs().Regions.At(g).ID, Name: "g", Count: 1, Inclusive: trace.TicksOf(20), Exclusive: trace.TicksOf(20), Sum: trace.TicksOf(20), Min: 20, Max: 20},
+		{Region: f, ID: id, Name: "f", Definitions: []string{id, "9"}, Count: 3, Inclusive: trace.TicksOf(160),
+			Exclusive: trace.TicksOf(140), Sum: trace.TicksOf(190), Min: 30, Max: 100},
+		{Region: g, ID: r.Defs().Regions.At(g).ID, Name: "g", Count: 1, Inclusive: trace.TicksOf(20),
+			Exclusive: trace.TicksOf(20), Sum: trace.TicksOf(20), Min: 20, Max: 20},
 	}
 	if got := run(trace.NewRows(r.Defs())); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v\nexpected %+v", got, want)

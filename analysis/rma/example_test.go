@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Who puts how much into whose memory. In this archive, ranks 0 and 1 of a window's communicator are
+// The puts into the memory of others. In this archive, ranks 0 and 1 of a window's communicator are
 // the locations 3 and 1.
 func Example() {
 	ctx := context.Background()
@@ -26,7 +26,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, t := range p.Result().Transfers {
-		fmt.Printf("%s of %d bytes from %d to %d, completed after %d ticks\n", t.Operation, t.Bytes, t.Origin, t.Target, t.Sum)
+		fmt.Printf("%s of %d bytes from %d to %d, completed after %d ticks\n", t.Operation, t.Bytes, t.Origin, t.Target,
+			t.Sum)
 	}
 	// Output:
 	// atomic of 8 bytes from 1 to 1, completed after 0 ticks

@@ -1,13 +1,14 @@
-// Package rma says who reads and writes whose memory: the puts, gets and atomic operations of
-// remote memory access (RMA) by origin and target, with their bytes, and how long they took.
+// Package rma computes which locations read and write the memory of which others: the puts, gets
+// and atomic operations of remote memory access (RMA) by origin and target, with their bytes and
+// durations.
 //
 // A transfer belongs to the location that recorded it, its origin. It ends with the first record of
-// a completion that has its matching number, in the same window. OTF has neither: there it ends with
-// the first RMAEnd that has its tag, in the same communicator.
+// a completion that has its matching number, in the same window. OTF has neither: there it ends
+// with the first RMAEnd that has its tag, in the same communicator.
 //
-// The order across locations does not matter, so parts that saw different
-// locations can be merged. A part holds 60 bytes a transfer that goes on, and 150 bytes for each
-// origin, target and operation.
+// The order across locations does not matter, so that parts that saw different locations can be
+// merged. A part uses 60 bytes per transfer in progress, and 150 bytes for each origin, target and
+// operation.
 package rma
 
 import (
@@ -20,10 +21,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options says what is counted.
+// Options are the settings of an analysis.
 type Options struct {
-	// Window counts the transfers that begin in it; nil counts all. The part must see all
-	// events all the same.
+	// Window selects the transfers that begin in it. Nil counts all. The part needs all events in any
+	// case.
 	Window *trace.Window
 }
 
@@ -37,7 +38,8 @@ const (
 // Needs reports whether a part needs events of a kind. A scan can leave out the others.
 func Needs(k trace.Kind) bool {
 	switch k {
-	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
+	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking,
+		trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
 		return true
 	}
 	return false
@@ -54,11 +56,11 @@ type sums struct {
 	time  durations.Total
 }
 
-// pending is what a transfer and its end have in common at a location: window and matching number,
+// pending is the key that a transfer and its end share at a location: window and matching number,
 // or communicator and tag.
 type pending struct {
 	location             uint32
-	window               uint32 // NoRef with a communicator
+	window               uint32 // NoRef if the key is a communicator and tag
 	communicator, number uint64
 }
 
@@ -67,7 +69,7 @@ type transfer struct {
 	begin int64
 }
 
-// Part is the transfers that some locations of a trace recorded.
+// Part holds the transfers that some locations of a trace recorded.
 type Part struct {
 	defs *trace.Definitions
 	opt  Options
@@ -75,15 +77,15 @@ type Part struct {
 	open map[pending]transfer
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	return &Part{defs: d, opt: opt, sums: map[key]*sums{}, open: map[pending]transfer{}}
 }
 
-// Links are no transfers.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Batch takes events, of one location or mixed, those of each location in the order of time.
+// Batch processes events of one location, or a mixed batch. Each location must be in time order.
 func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
@@ -122,7 +124,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote, size uint64)
 	if remote < uint64(p.defs.Locations.Len()) {
 		target = uint32(remote)
 	}
-	delete(p.open, at) // one whose number is used again has no end
+	delete(p.open, at) // a transfer whose number is reused has no end
 	if !p.opt.Window.Has(t) {
 		return
 	}
@@ -154,7 +156,7 @@ func (p *Part) sum(k key) *sums {
 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have the
-// same options. The other part must not be used any more.
+// same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
 		return fmt.Errorf("rma: found parts of different traces or options")
@@ -169,36 +171,35 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result is who read and wrote whose memory.
+// Result has the transfers by origin and target.
 type Result struct {
 	Count int64  `json:"count"` // transfers
 	Bytes uint64 `json:"bytes"`
-	// Transfers are in the order of origins and targets in the definitions, targets that the trace
-	// does not tell last, and of the same two in the order of the operations' names.
+	// Transfers are in the order of origins and targets in the definitions, with unknown targets last,
+	// and for the same two in the order of the operations' names.
 	Transfers []Transfers `json:"transfers"`
 }
 
-// Transfers are those of one operation from one origin to one target.
+// Transfers sums the transfers of one operation from one origin to one target.
 type Transfers struct {
 	Origin     uint32 `json:"origin"`   // index into Definitions.Locations
-	Target     uint32 `json:"target"`   // index into Definitions.Locations, NoRef when not known
+	Target     uint32 `json:"target"`   // index into Definitions.Locations, NoRef when unknown
 	OriginID   string `json:"originId"` // the file's own ids of the locations
 	TargetID   string `json:"targetId,omitempty"`
 	OriginName string `json:"originName,omitempty"`
 	TargetName string `json:"targetName,omitempty"`
 	Operation  string `json:"operation"` // put, get or atomic
 	Count      int64  `json:"count"`
-	// Bytes are those put or got; of atomic operations those sent and received.
+	// Bytes is the number of bytes put or got, or sent and received by atomic operations.
 	Bytes uint64 `json:"bytes"`
-	// Completed says how many have an end that the trace tells, and the times from their begin to
-	// it, in ticks.
+	// Completed is the number of transfers with a known end. Time sums their durations in ticks.
 	Completed int64       `json:"completed"`
 	Sum       trace.Ticks `json:"sum"`
 	Min       int64       `json:"min"`
 	Max       int64       `json:"max"`
 }
 
-// Result is what is known so far; the part can go on.
+// Result returns the transfers so far. The part can continue.
 func (p *Part) Result() *Result {
 	r := &Result{Transfers: []Transfers{}}
 	for k, s := range p.sums {
@@ -216,7 +217,7 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// location is the id and the name of a location, none if it is not known.
+// location returns the id and the name of a location, or "" if it is unknown.
 func (p *Part) location(loc uint32) (id, name string) {
 	if p.defs.Locations.Has(loc) {
 		l := p.defs.Locations.At(loc)

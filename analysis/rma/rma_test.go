@@ -5,64 +5,71 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
 func lines(r *Result) string {
 	var b strings.Builder
 	for _, t := range r.Transfers {
-		fmt.Fprintf(&b, "%d-%d %s %d/%d %d(%d %d %d) ", t.Origin, int32(t.Target), t.Operation, t.Count, t.Bytes, t.Completed, t.Sum, t.Min, t.Max)
+		fmt.Fprintf(&b, "%d-%d %s %d/%d %d(%d %d %d) ", t.Origin, int32(t.Target), t.Operation, t.Count, t.Bytes, t.Completed,
+			t.Sum, t.Min, t.Max)
 	}
 	return fmt.Sprintf("%s%d/%d", b.String(), r.Count, r.Bytes)
 }
 
-// TestTransfers are cases that are counted by hand, with parts of single locations, too.
+// TestTransfers checks cases that were counted by hand, also with parts of single locations.
 func TestTransfers(t *testing.T) {
 	const none = trace.Undefined
-	in := func(window, loc uint32, at int64, k trace.Kind, ops ...uint64) made.Row {
-		return made.Row{Loc: loc, Time: at, Kind: k, Ref: window, Ops: ops}
+	in := func(window, loc uint32, at int64, k trace.Kind, ops ...uint64) testtrace.Row {
+		return testtrace.Row{Loc: loc, Time: at, Kind: k, Ref: window, Ops: ops}
 	}
-	otf := func(loc uint32, at int64, k trace.Kind, ops ...uint64) made.Row {
+	otf := func(loc uint32, at int64, k trace.Kind, ops ...uint64) testtrace.Row {
 		return in(trace.NoRef, loc, at, k, ops...)
 	}
 	for _, test := range []struct {
 		what   string
 		window *trace.Window
-		rows   []made.Row
+		rows   []testtrace.Row
 		want   string
 	}{
-		{"the window and the number tell which one ends", nil, []made.Row{
-			in(0, 0, 10, trace.RMAPut, 1, 100, 7), in(1, 0, 20, trace.RMAPut, 1, 200, 7), in(1, 0, 25, trace.RMACompleteNonBlocking, 7), in(0, 0, 40, trace.RMACompleteBlocking, 7), in(0, 0, 50, trace.RMACompleteRemote, 7),
+		{"the window and the number tell which one ends", nil, []testtrace.Row{
+			in(0, 0, 10, trace.RMAPut, 1, 100, 7), in(1, 0, 20, trace.RMAPut, 1, 200, 7),
+			in(1, 0, 25, trace.RMACompleteNonBlocking, 7), in(0, 0, 40, trace.RMACompleteBlocking, 7),
+			in(0, 0, 50, trace.RMACompleteRemote, 7),
 		}, "0-1 put 2/300 2(35 5 30) 2/300"},
-		{"the communicator and the tag", nil, []made.Row{
-			otf(0, 10, trace.RMAGet, 1, 100, none, 0, 5, none), otf(0, 12, trace.RMAGet, 1, 10, none, 1, 5, none), otf(0, 15, trace.RMAEnd, none, 1, 5), otf(1, 16, trace.RMAEnd, none, 0, 5),
+		{"the communicator and the tag", nil, []testtrace.Row{
+			otf(0, 10, trace.RMAGet, 1, 100, none, 0, 5, none), otf(0, 12, trace.RMAGet, 1, 10, none, 1, 5, none),
+			otf(0, 15, trace.RMAEnd, none, 1, 5), otf(1, 16, trace.RMAEnd, none, 0, 5),
 		}, "0-1 get 2/110 1(3 3 3) 2/110"},
-		{"a number that is used again", nil, []made.Row{
-			in(0, 0, 10, trace.RMAAtomic, 1, 0, 8, 4, 7), in(0, 0, 20, trace.RMAAtomic, 1, 0, 8, none, 7), in(0, 0, 21, trace.RMACompleteBlocking, 7),
+		{"a number that is used again", nil, []testtrace.Row{
+			in(0, 0, 10, trace.RMAAtomic, 1, 0, 8, 4, 7), in(0, 0, 20, trace.RMAAtomic, 1, 0, 8, none, 7),
+			in(0, 0, 21, trace.RMACompleteBlocking, 7),
 		}, "0-1 atomic 2/20 1(1 1 1) 2/20"},
-		{"nobody known, no number", nil, []made.Row{
+		{"nobody known, no number", nil, []testtrace.Row{
 			in(0, 1, 10, trace.RMAPut, none, none, none), in(0, 1, 20, trace.RMACompleteBlocking, none),
 		}, "1--1 put 1/0 0(0 0 0) 1/0"},
-		{"a window counts what begins in it", &trace.Window{From: 10, To: 20}, []made.Row{
-			in(0, 0, 9, trace.RMAPut, 1, 1, 1), in(0, 0, 10, trace.RMAPut, 1, 2, 2), in(0, 0, 19, trace.RMAPut, 1, 4, 3), in(0, 0, 20, trace.RMAPut, 1, 8, 4),
-			in(0, 0, 30, trace.RMACompleteBlocking, 1), in(0, 0, 30, trace.RMACompleteBlocking, 2), in(0, 0, 40, trace.RMACompleteBlocking, 3), in(0, 0, 40, trace.RMACompleteBlocking, 4),
+		{"a window counts what begins in it", &trace.Window{From: 10, To: 20}, []testtrace.Row{
+			in(0, 0, 9, trace.RMAPut, 1, 1, 1), in(0, 0, 10, trace.RMAPut, 1, 2, 2), in(0, 0, 19, trace.RMAPut, 1, 4, 3),
+			in(0, 0, 20, trace.RMAPut, 1, 8, 4),
+			in(0, 0, 30, trace.RMACompleteBlocking, 1), in(0, 0, 30, trace.RMACompleteBlocking, 2),
+			in(0, 0, 40, trace.RMACompleteBlocking, 3), in(0, 0, 40, trace.RMACompleteBlocking, 4),
 		}, "0-1 put 2/6 2(41 20 21) 2/6"},
 	} {
-		d := made.Defs(2, 0, 0)
+		d := testtrace.Defs(2, 0, 0)
 		whole, merged := New(d, Options{test.window}), New(d, Options{test.window})
-		if err := whole.Batch(made.Mixed(d, test.rows)); err != nil {
+		if err := whole.Batch(testtrace.Mixed(d, test.rows)); err != nil {
 			t.Fatal(err)
 		}
 		for loc := range uint32(2) {
 			part := New(d, Options{test.window})
-			var own []made.Row
+			var own []testtrace.Row
 			for _, r := range test.rows {
 				if r.Loc == loc {
 					own = append(own, r)
 				}
 			}
-			if err := part.Batch(made.Mixed(d, own)); err != nil {
+			if err := part.Batch(testtrace.Mixed(d, own)); err != nil {
 				t.Fatal(err)
 			}
 			if err := merged.Merge(part); err != nil {

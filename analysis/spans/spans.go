@@ -1,5 +1,5 @@
-// Package spans gives the visits of regions and the claims of resources of a trace as intervals:
-// what most people look for first.
+// Package spans returns the visits of regions and the claims of resources of a trace as intervals.
+// It is the simplest way to analyse a trace.
 package spans
 
 import (
@@ -17,22 +17,23 @@ import (
 // Span is a visit of a region, or a claim of a resource.
 type Span struct {
 	Location uint32 // index into Definitions.Locations
-	// Region is the region that is visited, or the activity that claims; trace.NoRef for none.
-	// Definitions.RefName(trace.RefRegion, Region) is its name.
+	// Region is the visited region, or the activity that claims, or trace.NoRef.
+	// Definitions.RefName(trace.RefRegion, Region) returns its name.
 	Region uint32
-	// Resource is what is claimed, an index into Definitions.Resources; trace.NoRef for visits.
+	// Resource is the claimed resource, an index into Definitions.Resources, or trace.NoRef for
+	// visits.
 	Resource uint32
-	// Parent is the region around a visit, trace.NoRef if there is none and for claims. Depth is
-	// the number of regions around it.
+	// Parent is the region that encloses a visit, or trace.NoRef for an outermost visit and for
+	// claims. Depth is the number of enclosing regions.
 	Parent uint32
 	Depth  int
-	// Start and End are ticks of the trace's clock. A span that never ends has the time of the
-	// last event of its location as its end, and Open is set.
+	// Start and End are in ticks of the trace's clock. A span that never ends has Open set, and ends
+	// at the last event of its location.
 	Start, End int64
 	Open       bool
 }
 
-// Duration is the length in ticks; what does not fit is the greatest that does.
+// Duration returns the length in ticks, clamped to the greatest int64.
 func (s *Span) Duration() int64 {
 	if d := s.End - s.Start; d >= 0 {
 		return d
@@ -40,10 +41,11 @@ func (s *Span) Duration() int64 {
 	return math.MaxInt64
 }
 
-// All are the spans of the locations that sel selects, those alone that overlap its times and whose
-// region it wants. They come in the order of their ends at each location, and those that never end
-// last. The events need not be prepared. Leaves without an enter make no span. It reads the events once and holds those spans that
-// are open, 64 bytes each. An error is the last thing that comes.
+// All returns the spans of the locations that sel selects, limited to those that overlap its times
+// and whose region it selects. At each location the spans come in the order of their ends, and
+// those that never end come last. The events need not be prepared. Leaves without an enter give no
+// span. All reads the events once and holds the open spans, 64 bytes each. An error ends the
+// iteration.
 func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Seq2[Span, error] {
 	return func(yield func(Span, error) bool) {
 		f := follower{sel: sel}
@@ -69,22 +71,22 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 	}
 }
 
-// follower follows what is open.
+// follower tracks the open spans.
 type follower struct {
 	sel       trace.Selection
 	locations []location
 	claims    map[int64]Span
 }
 
-// location is what is open at a location, innermost last, and the time of its last event.
+// location has the open spans of a location, innermost last, and the time of its last event.
 type location struct {
 	stack []Span
 	among openset.Index[uint32] // the regions of stack
-	open  int                   // how many of them are open
+	open  int                   // number of open ones
 	last  int64
 }
 
-// take follows an event and returns the span that it ends.
+// take processes an event and returns the span that it ends.
 func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 	at := int(c.Location())
 	for at >= len(f.locations) {
@@ -94,7 +96,8 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 	l.last = c.Time()
 	switch c.Kind() {
 	case trace.Enter:
-		s = Span{Location: c.Location(), Region: c.Ref(), Resource: trace.NoRef, Parent: trace.NoRef, Depth: l.open, Start: c.Time()}
+		s = Span{Location: c.Location(), Region: c.Ref(), Resource: trace.NoRef, Parent: trace.NoRef, Depth: l.open,
+			Start: c.Time()}
 		if n := len(l.stack); n > 0 {
 			s.Parent = l.stack[n-1].Region
 		}
@@ -117,7 +120,8 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 		if f.claims == nil {
 			f.claims = map[int64]Span{}
 		}
-		f.claims[int64(c.Op(0))] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource, Parent: trace.NoRef, Start: c.Time()}
+		f.claims[int64(c.Op(0))] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource, Parent: trace.NoRef,
+			Start: c.Time()}
 	case trace.ClaimEnd:
 		id := int64(c.Op(0))
 		if x, begun := f.claims[id]; begun {
@@ -128,7 +132,7 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 	return s, false
 }
 
-// ended ends a span; ok is false if it is not wanted.
+// ended ends a span. ok is false if it is not selected.
 func (f *follower) ended(s Span, t int64) (Span, bool) {
 	s.End = t
 	wanted := s.Start < f.sel.To && (s.End >= f.sel.From || s.Start >= f.sel.From)
@@ -138,7 +142,7 @@ func (f *follower) ended(s Span, t int64) (Span, bool) {
 	return s, wanted
 }
 
-// open ends what is still open.
+// open ends and returns the spans that are still open.
 func (f *follower) open() (list []Span) {
 	add := func(s Span, last int64) {
 		s, ok := f.ended(s, last)
@@ -157,7 +161,8 @@ func (f *follower) open() (list []Span) {
 		add(s, f.locations[s.Location].last)
 	}
 	slices.SortStableFunc(list, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Region, b.Region))
+		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Depth, b.Depth),
+			cmp.Compare(a.Region, b.Region))
 	})
 	return list
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sample is main with two visits of work inside, one of which is never left, and a claim.
+// sample returns a trace of main with two visits of work inside, one of which is never left, and a
+// claim.
 func sample() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1))
 	p, q := r.Location("p"), r.Location("q")
@@ -43,7 +44,8 @@ func texts(t *testing.T, sel trace.Selection) (list []string) {
 		if s.Resource != trace.NoRef {
 			resource = r.Defs().Resources.At(s.Resource).Name
 		}
-		list = append(list, fmt.Sprintf("%s %s %d-%d depth %d in %s of %s open %t", r.Defs().Locations.At(s.Location).Name, r.Defs().Regions.At(s.Region).Name, s.Start, s.End, s.Depth, parent, resource, s.Open))
+		list = append(list, fmt.Sprintf("%s %s %d-%d depth %d in %s of %s open %t", r.Defs().Locations.At(s.Location).Name,
+			r.Defs().Regions.At(s.Region).Name, s.Start, s.End, s.Depth, parent, resource, s.Open))
 	}
 	return list
 }
@@ -60,11 +62,12 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// Spans that reach into the window are there as a whole.
+// TestWindow checks that spans that reach into the window are returned in full.
 func TestWindow(t *testing.T) {
 	sel := trace.Everything()
 	sel.From, sel.To = 6, 7
-	want := []string{"p main 1-9 depth 0 in - of - open false", "cpu work 4-6 depth 0 in - of cpu open false", "q work 3-7 depth 0 in - of - open true"}
+	want := []string{"p main 1-9 depth 0 in - of - open false", "cpu work 4-6 depth 0 in - of cpu open false",
+		"q work 3-7 depth 0 in - of - open true"}
 	if got := texts(t, sel); !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
@@ -74,9 +77,9 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Calls that leave in the order in which they entered, many inside of each other, and leaves of what was
-// never entered. Call i enters at i; the first n leave at n to 2n; then one more enters, and all others
-// are open in the end.
+// TestDisorder has calls that leave in the order in which they entered, many inside of each other,
+// and leaves without an enter. Call i enters at i. The first n leave at n to 2n. Then one more
+// enters, and all others stay open.
 func TestDisorder(t *testing.T) {
 	const n, more = 1000, 10
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -93,7 +96,8 @@ func TestDisorder(t *testing.T) {
 	r.Enter(p, 3*n, never)
 	var want []spans.Span
 	add := func(i int, start, end int64, region, parent uint32, depth int) {
-		want = append(want, spans.Span{Location: p, Region: region, Resource: trace.NoRef, Parent: parent, Depth: depth, Start: start, End: end, Open: i >= n})
+		want = append(want, spans.Span{Location: p, Region: region, Resource: trace.NoRef, Parent: parent, Depth: depth,
+			Start: start, End: end, Open: i >= n})
 	}
 	for i := range n + more {
 		parent := trace.NoRef
@@ -119,7 +123,7 @@ func TestDisorder(t *testing.T) {
 	}
 }
 
-// A loop may end early.
+// TestBreak checks that a loop may end early.
 func TestBreak(t *testing.T) {
 	n := 0
 	for range spans.All(t.Context(), format.Recorded(sample()), trace.Everything()) {

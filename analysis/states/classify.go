@@ -6,78 +6,74 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// State is what a processor does, as ParaGraph tells it, or that nobody knows.
+// State is the state of a processor as ParaGraph defines it, or unknown.
 type State uint8
 
 // The states. They exclude each other, and a processor is always in one.
 const (
-	// Default stands for the state that [Options] documents.
+	// Default is the state that [Options] documents.
 	Default State = iota
-	// Busy is anything else.
+	// Busy is any other time.
 	Busy
 	// Overhead is work in the communication subsystem, without waiting.
 	Overhead
-	// Idle is waiting for a message that has not arrived, and the time before
-	// the processor starts and after it has finished.
+	// Idle is the time of waiting for a message that has not arrived, and the time before the
+	// processor starts and after it has finished.
 	Idle
-	// Gap is time in which nothing was recorded, as an entry and an exit of PICL's full buffers say.
+	// Gap is time in which nothing was recorded, from an entry to an exit of PICL's full buffers.
 	Gap
 )
 
-// String is the state's name in JSON and documents.
+// String returns the state's name in JSON and documents.
 func (s State) String() string {
 	return [...]string{"default", "busy", "overhead", "idle", "gap"}[min(s, Gap)]
 }
 
-// Options says which regions mean which state. The zero value is the mapping of
-// ParaGraph.
+// Options are the settings of an analysis: they map regions to states. The zero value is the
+// mapping of ParaGraph.
 //
-// In traces whose regions are event types (trace.Conventions) the region's ID
-// counts: idle inside -31, -52, -56, -61 and -601; overhead inside
-// the other types from -11 to -80, from -401 to -500, the collectives -756 to
-// -793, tracing -902 to -1000 but for the full buffers -913 and -914, -602 and -603; a gap inside
-// these two; busy in all others.
+// In traces whose regions are event types (trace.Conventions) the region's ID determines the state:
+// idle inside -31, -52, -56, -61 and -601; overhead inside the other types from -11 to -80, from
+// -401 to -500, the collectives -756 to -793, tracing -902 to -1000 but for the full buffers -913
+// and -914, -602 and -603; a gap inside these two; busy in all others.
 //
-// In other traces the first rule counts that fits, case aside: a group or role
-// "idle" or "wait" is Idle; a name beginning with MPI_ or PMPI_ is Overhead,
-// but for what Barrier, Collective and Wait say; a group or role "barrier" is
-// what Barrier says; a name beginning with shmem_ or pvm_, a group or role
-// beginning with "mpi", "shmem", "pvm" or "communication", and a group or role
-// "overhead" or "measurement system" is Overhead; all others are Busy.
+// In other traces the first matching rule counts, ignoring case: a group or role "idle" or "wait"
+// is Idle; a name beginning with MPI_ or PMPI_ is Overhead, unless Barrier, Collective or Wait
+// define it; a group or role "barrier" is the state in Barrier; a name beginning with shmem_ or
+// pvm_, a group or role beginning with "mpi", "shmem", "pvm" or "communication", and a group or
+// role "overhead" or "measurement system" is Overhead; all others are Busy.
 type Options struct {
-	// Barrier is the state inside a barrier (PICL -402), Collective inside other
-	// collective operations (PICL -756 to -793), UserOverhead inside PICL's "user
-	// or parallel overhead" (-603). Default is Overhead for all three, although a
-	// barrier is waited for in part, and -603 is the user's own code.
+	// Barrier is the state inside a barrier (PICL -402), Collective inside other collective operations
+	// (PICL -756 to -793), UserOverhead inside PICL's "user or parallel overhead" (-603). Default
+	// means Overhead for all three, although part of a barrier is waiting, and -603 is the user's own
+	// code.
 	Barrier, Collective, UserOverhead State
-	// Wait is the state inside MPI's calls that wait for a message (MPI_Recv,
-	// MPI_Wait…, MPI_Probe and the like). Default is Overhead, as for the rest of
-	// MPI: the trace does not tell how long they waited. PICL has event types of
-	// its own for waiting and does not use it.
+	// Wait is the state inside MPI's calls that wait for a message (MPI_Recv, MPI_Wait…, MPI_Probe and
+	// the like). Default means Overhead, as for the rest of MPI, because the trace does not record how
+	// long they waited. PICL has event types of its own for waiting and ignores Wait.
 	Wait State
-	// Classify is asked first; Default as its answer leaves the choice to the
-	// rules above.
+	// Classify, if it is not nil, is called first. If it returns Default, the rules above apply.
 	Classify func(r *trace.Region) State
-	// Changes keeps 24 bytes of every change, so that batches may come in any
-	// order of locations and parts that saw different processors can be merged.
-	// Without it memory is bounded, and batches must come in global time order.
+	// Changes keeps 24 bytes of every change, so that batches may come in any order of locations and
+	// parts that saw different processors can be merged. Without it, memory is bounded, and batches
+	// must come in global time order.
 	Changes bool
-	// Series asks for the states over time in a window; nil is none.
+	// Series requests the states over time in a window. Nil requests none.
 	Series *Columns
-	// Window counts the time in a window alone; nil counts all.
-	// Whose events are all outside of it was idle there. Series is not cut.
+	// Window is the time that counts. Nil counts all. A processor whose events are all outside of it
+	// was idle in it. Series is not cut to it.
 	Window *trace.Window
 }
 
-// or is s, or other where s is Default.
-func (s State) or(other State) State {
+// orDefault returns s, or other if s is Default.
+func (s State) orDefault(other State) State {
 	if s == Default {
 		return other
 	}
 	return s
 }
 
-// StateIn is the state inside a region of a trace by the rules that Options documents.
+// StateIn returns the state inside a region of a trace by the rules that Options documents.
 func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	if o.Classify != nil {
 		if s := o.Classify(r); s != Default {
@@ -93,13 +89,14 @@ func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	case role == trace.RuntimeRole:
 		return Overhead
 	case role == trace.UserOverheadRole:
-		return o.UserOverhead.or(Overhead)
-	case role == trace.BarrierRole && (passes || strings.EqualFold(r.Role, "barrier") || strings.EqualFold(r.Group, "barrier")):
-		return o.Barrier.or(Overhead)
+		return o.UserOverhead.orDefault(Overhead)
+	case role == trace.BarrierRole &&
+		(passes || strings.EqualFold(r.Role, "barrier") || strings.EqualFold(r.Group, "barrier")):
+		return o.Barrier.orDefault(Overhead)
 	case passes && role.IsCollective():
-		return o.Collective.or(Overhead)
+		return o.Collective.orDefault(Overhead)
 	case passes && (role == trace.ReceiveRole || role == trace.CompletionRole || role == trace.ProbeRole):
-		return o.Wait.or(Overhead)
+		return o.Wait.orDefault(Overhead)
 	case passes:
 		return Overhead
 	}

@@ -8,29 +8,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// engine follows the processors in time order.
+// engine tracks the processors in time order.
 //
-// A processor that has no more events is idle from its last event on, but that
-// is known only at the end. So the times in which so many processors were busy
-// and in overhead are not added up over the whole trace, but between the last
-// events of the processors that are at work: in a list of these in the order of
-// their last event, each has the times from there to the next one's. An event of
-// a processor joins its times with those of the one before and moves it to the
-// end. At the end the list shows what has to be corrected. Its length is bounded
-// by the number of processors.
+// A processor that has no more events is idle from its last event on, but that is known only at the
+// end. So the times in which a certain number of processors was busy or in overhead are not summed
+// over the whole trace, but between the last events of the working processors. These form a list in
+// the order of their last event, and each holds the times from its last event to the next one's. An
+// event of a processor joins its times with those of the previous one and moves it to the end. At
+// the end the list determines what has to be corrected. Its length is bounded by the number of
+// processors.
 type engine struct {
 	now, start int64
 	any        bool
 	processors []processor
 	byNumber   map[int64]int32
-	places     map[uint32]*place
-	at         [Gap + 1]int64 // processors in each state
-	// settled has times before the last event of any processor at work.
+	places     map[uint32]*locationState
+	at         [Gap + 1]int64 // number of processors in each state
+	// settled has times before the last event of any working processor.
 	settled     [2]histogram
 	working     histogram // busy, in overhead or in a gap
 	first, last int32     // the list
 	orphans     int64
-	bins        *Times        // nil if nobody wants a series
+	bins        *Times        // nil unless a series is requested
 	window      *trace.Window // nil counts all the time
 }
 
@@ -49,26 +48,26 @@ type processor struct {
 	state      State
 	since      int64 // time is counted up to here
 	ticks      [Gap + 1]int64
-	open       [Gap + 1]int64 // regions
-	alive      int64          // locations
-	gaps       int64          // locations where nothing is recorded
+	open       [Gap + 1]int64 // open regions by state
+	alive      int64          // locations that have started and not finished
+	gaps       int64          // locations in a gap
 	prev, next int32
 	listed     bool
-	heard      int64   // time of its last event, when listed
-	times      []share // since its last event, when listed
+	heard      int64   // time of its last event, while listed
+	times      []share // times since its last event, while listed
 	packed     int     // len(times) after it was last packed
 }
 
-// share is the time in which so many processors were busy, in overhead and in a gap.
+// share is the time in which certain numbers of processors were busy, in overhead and in a gap.
 type share struct {
 	busy, overhead, gap int32
 	ticks               int64
 }
 
-// place is a location of a processor.
-type place struct {
+// locationState is the state of a location of a processor.
+type locationState struct {
 	processor int32
-	open      []uint32 // regions, in the order of their enters
+	open      []uint32 // open regions, in the order of their enters
 	among     openset.Index[uint32]
 	brackets  int
 	entered   bool // tracing began here
@@ -76,15 +75,15 @@ type place struct {
 	gap       bool
 }
 
-// take goes on to a change.
+// take advances to a change and applies it.
 func (e *engine) take(c change, number int64, x class) {
 	if !e.any {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
-		e.byNumber, e.places = map[int64]int32{}, map[uint32]*place{}
+		e.byNumber, e.places = map[int64]int32{}, map[uint32]*locationState{}
 	}
 	pl := e.places[c.location]
 	if pl != nil && pl.entered && !pl.alive && e.processors[pl.processor].alive == 0 && (c.kind != enter || !x.bracket) {
-		e.change(pl, c, x) // after the end of tracing: no time counts
+		e.change(pl, c, x) // after the end of tracing no time counts
 		return
 	}
 	if c.time > e.now {
@@ -99,7 +98,7 @@ func (e *engine) take(c change, number int64, x class) {
 			e.at[Idle]++
 		}
 		e.processors[i].alive++
-		pl = &place{processor: i, alive: true}
+		pl = &locationState{processor: i, alive: true}
 		e.places[c.location] = pl
 	}
 	p := &e.processors[pl.processor]
@@ -113,7 +112,7 @@ func (e *engine) take(c change, number int64, x class) {
 	e.change(pl, c, x)
 	e.unlist(pl.processor)
 	if s := p.stateNow(); s != p.state {
-		p.ticks[p.state] += part(e.window, p.since, e.now)
+		p.ticks[p.state] += clippedLength(e.window, p.since, e.now)
 		if e.bins != nil {
 			e.bins.Add(p.state, p.since, e.now)
 		}
@@ -126,8 +125,8 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 }
 
-// change enters or leaves a region.
-func (e *engine) change(pl *place, c change, x class) {
+// change applies an enter or leave of a region.
+func (e *engine) change(pl *locationState, c change, x class) {
 	p := &e.processors[pl.processor]
 	switch c.kind {
 	case enter:
@@ -156,7 +155,7 @@ func (e *engine) change(pl *place, c change, x class) {
 	}
 }
 
-func (p *processor) live(pl *place, alive bool) {
+func (p *processor) live(pl *locationState, alive bool) {
 	if alive != pl.alive {
 		pl.alive = alive
 		if alive {
@@ -172,7 +171,7 @@ func (p *processor) stateNow() State {
 	case p.open[Gap] > 0 && p.alive > 0:
 		return Gap
 	case p.open[Idle] > 0 && p.gaps == 0 || p.alive == 0:
-		// In a gap nobody knows whether the processor went on waiting.
+		// In a gap it is unknown whether the processor continued to wait.
 		return Idle
 	case p.open[Overhead] > 0:
 		return Overhead
@@ -182,7 +181,7 @@ func (p *processor) stateNow() State {
 
 // advance counts the time up to t.
 func (e *engine) advance(t int64) {
-	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[Gap]), part(e.window, e.now, t)}
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[Gap]), clippedLength(e.window, e.now, t)}
 	if e.last == none {
 		e.settle(s)
 	} else {
@@ -199,7 +198,7 @@ func (e *engine) settle(s share) {
 	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.gap), s.ticks)
 }
 
-// pack adds up equal shares once there are twice as many as after the last time.
+// pack joins equal shares once there are twice as many as after the last time.
 func (p *processor) pack() {
 	if len(p.times) < 64 || len(p.times) < 2*p.packed {
 		return
@@ -220,7 +219,7 @@ func (p *processor) pack() {
 	p.packed = n + 1
 }
 
-// unlist takes a processor out of the list.
+// unlist removes a processor from the list.
 func (e *engine) unlist(i int32) {
 	p := &e.processors[i]
 	if !p.listed {
@@ -251,7 +250,7 @@ func (e *engine) unlist(i int32) {
 	p.times, p.packed = p.times[:0], 0
 }
 
-// list puts a processor at the end of the list.
+// list appends a processor to the list.
 func (e *engine) list(i int32) {
 	p := &e.processors[i]
 	p.listed, p.heard, p.prev, p.next = true, e.now, e.last, none
@@ -263,8 +262,7 @@ func (e *engine) list(i int32) {
 	e.last = i
 }
 
-// result closes what is open at the last event of its processor, without
-// changing the engine.
+// result closes what is open at the last event of its processor, without changing the engine.
 func (e *engine) result() *Result {
 	r := &Result{Processors: []Processor{}, Profile: []Level{}, Orphans: e.orphans}
 	if e.bins != nil {
@@ -289,18 +287,18 @@ func (e *engine) result() *Result {
 	for i := range e.processors {
 		p := &e.processors[i]
 		ticks[i] = p.ticks
-		ticks[i][p.state] += part(e.window, p.since, e.now)
+		ticks[i][p.state] += clippedLength(e.window, p.since, e.now)
 	}
 	end := engine{
 		settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])},
 		working: slices.Clone(e.working),
 	}
-	// Going from the oldest last event to now, one processor more is idle.
+	// From the oldest last event to now, each adds one idle processor.
 	var idle [Gap + 1]int32
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
 		idle[p.state]++
-		rest := part(e.window, p.heard, e.now)
+		rest := clippedLength(e.window, p.heard, e.now)
 		ticks[i][p.state] -= rest
 		ticks[i][Idle] += rest
 		for _, s := range p.times {

@@ -7,27 +7,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// entrance holds changes back while a location has not been met by its entry of tracing (PICL's
-// -901): what comes before that entry happens outside, and only at the end of the trace it is
-// known that there is none.
+// entrance holds back the changes of a location until its entry of tracing (PICL's -901). Changes
+// before that entry are outside of the traced time, and only at the end of the trace it is known
+// that there is no entry.
 type entrance struct {
 	entered []bool              // by location: its entry has come
-	held    map[uint32][]change // of locations whose entry has not come
-	queue   []change            // of all others
+	held    map[uint32][]change // changes of locations whose entry has not come
+	queue   []change            // changes of all others
 	size    int
 	settled bool // nothing is held any more
 }
 
-// maxHeld bounds the changes that are held back; with more the locations count from their first
-// event.
+// maxHeld is the greatest number of changes that are held back. Beyond it the locations count from
+// their first event.
 const maxHeld = 1 << 20
 
-// passes reports whether changes of a location go on at once.
+// passes reports whether changes of a location are applied at once.
 func (e *entrance) passes(location uint32) bool {
 	return len(e.held) == 0 && (e.settled || int(location) < len(e.entered) && e.entered[location])
 }
 
-// take takes a change in the order of time that does not pass, and gives those that can go on.
+// take processes a change, in time order, that does not pass, and returns those that can be
+// applied.
 func (e *entrance) take(c change, entry bool) (ready []change) {
 	for int(c.location) >= len(e.entered) {
 		e.entered = append(e.entered, false)
@@ -41,7 +42,7 @@ func (e *entrance) take(c change, entry bool) (ready []change) {
 			}
 			return e.settle()
 		}
-		e.queue = append(e.queue, inside(e.held[c.location], c.time)...)
+		e.queue = append(e.queue, atEntry(e.held[c.location], c.time)...)
 		delete(e.held, c.location)
 	}
 	e.queue = append(e.queue, c)
@@ -51,8 +52,8 @@ func (e *entrance) take(c change, entry bool) (ready []change) {
 	return nil
 }
 
-// hold keeps a change of a location whose entry has not come. Of events that change nothing the
-// first and the last are enough.
+// hold keeps a change of a location whose entry has not come. Of events that change nothing only
+// the first and the last are kept.
 func (e *entrance) hold(c change) {
 	if e.held == nil {
 		e.held = map[uint32][]change{}
@@ -66,8 +67,9 @@ func (e *entrance) hold(c change) {
 	e.size++
 }
 
-// inside are changes from before the entry of tracing, as they hold from then on.
-func inside(l []change, entry int64) []change {
+// atEntry returns the changes from before the entry of tracing, with the times at which they take
+// effect after it.
+func atEntry(l []change, entry int64) []change {
 	l = slices.DeleteFunc(l, func(c change) bool { return c.kind != enter && c.kind != leave })
 	for i := range l {
 		l[i].time = entry
@@ -75,7 +77,7 @@ func inside(l []change, entry int64) []change {
 	return l
 }
 
-// settle gives all that is held, in the order of time.
+// settle returns all held changes in time order.
 func (e *entrance) settle() []change {
 	all := e.queue
 	if len(e.held) > 0 {
@@ -89,7 +91,7 @@ func (e *entrance) settle() []change {
 	return all
 }
 
-// entries are the times of the first entry of tracing of locations that have one, from their
+// entries returns the time of the first entry of tracing of each location that has one, from their
 // changes.
 func (p *Part) entries() map[uint32]int64 {
 	m := map[uint32]int64{}
@@ -101,7 +103,7 @@ func (p *Part) entries() map[uint32]int64 {
 	return m
 }
 
-// brackets reports whether a trace has regions that say when tracing is on.
+// brackets reports whether a trace has regions that mark when tracing is on.
 func brackets(d *trace.Definitions) bool {
 	for i := range d.Regions.Len() {
 		if d.RegionRole(d.Regions.At(uint32(i))) == trace.TracingRole {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How busy the processors of a ring were, of which one after another has something to do. Processor
-// 0 waits four times for 70 µs in event type -52, and is there from 0 to 340 µs.
+// The states of the processors of a ring, in which they work one after another. Processor 0 waits
+// four times for 70 µs in event type -52, and is active from 0 to 340 µs.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

@@ -5,12 +5,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reduction chooses the events that a part with these options needs: with those alone, in global
-// time order, its result is the same as with all.
+// Reduction returns the reduction to the events that a part with these options needs. From these
+// alone, in global time order, its result is the same as from all.
 func Reduction(d *trace.Definitions, opt Options) format.Reduction {
 	return format.Reduction{Ends: counts, New: func() format.Reducer {
 		p := New(d, opt)
-		gapped := map[uint32]bool{} // locations of which a gap was the latest event
+		gapped := map[uint32]bool{} // locations whose latest event is a gap
 		return func(b *trace.Batch, rows []int32) []int32 {
 			for i, k := range b.Kind {
 				change := (k == trace.Enter || k == trace.Leave) && p.class(b.Ref[i]).changes()

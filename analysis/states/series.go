@@ -2,33 +2,33 @@ package states
 
 import "github.com/weft-trace/weft/trace"
 
-// Columns asks for the states in a window, in so many columns of equal length.
+// Columns are a window that is divided into a number of columns of equal length.
 type Columns struct {
 	trace.Window
 	Columns int
 }
 
-// part is how much of the time from a to b, which is not before it, is in a window; all of
-// it in none.
-func part(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
+// clippedLength returns how much of the time [a, b) is in a window, or all of it if w is nil.
+func clippedLength(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
-// Series is which part of the processors was in each state, from 0 to 1, in each column
-// of a window. The three add up to 1, to less where there are gaps, and to 0 where the window is outside of the trace.
+// Series has the fraction of the processors in each state, from 0 to 1, in each column of a window.
+// The three add up to 1, to less where there are gaps, and to 0 where the window is outside of the
+// trace.
 type Series struct {
 	Busy     []float64 `json:"busy"`
 	Overhead []float64 `json:"overhead"`
 	Idle     []float64 `json:"idle"`
 }
 
-// Times adds up the times of processors by column. A time that covers columns as a whole costs as
-// much as one inside of a column.
+// Times sums the times of processors by column. Adding an interval has the same cost for any number
+// of columns.
 type Times struct {
 	w     Columns
-	part  [Gap + 1][]float64 // of columns that are covered in part
-	whole [Gap + 1][]float64 // how many more than in the column before cover it wholly
+	part  [Gap + 1][]float64 // of columns that are covered partly
+	whole [Gap + 1][]float64 // change in the number of intervals that cover a column wholly, from the previous column
 }
 
-// NewTimes makes empty ones for a window.
+// NewTimes returns empty times for a window.
 func NewTimes(w Columns) *Times {
 	b := &Times{w: w}
 	for s := range b.part {
@@ -37,20 +37,20 @@ func NewTimes(w Columns) *Times {
 	return b
 }
 
-// Add adds the time from a to before b, in which a processor was in a state.
+// Add adds the interval [a, b) in which a processor was in a state.
 func (x *Times) Add(s State, a, b int64) { x.weigh(s, a, b, 1) }
 
-// Remove takes away a time that was added, alone or as a part of others.
+// Remove removes an added interval, or a part of added ones.
 func (x *Times) Remove(s State, a, b int64) { x.weigh(s, a, b, -1) }
 
-// weigh adds that time so many times.
+// weigh adds an interval with a weight.
 func (x *Times) weigh(s State, a, b int64, times float64) {
 	a, b = max(a, x.w.From), min(b, x.w.To)
 	if x.w.Columns == 0 || a >= b {
 		return
 	}
-	// Differences first: times may be beyond 2^53, where floating point numbers are far apart.
-	// As a number without sign a difference of any two fits.
+	// Subtract before converting: times may exceed 2^53, where floating point numbers are far apart.
+	// As an unsigned number the difference of any two times fits.
 	since := func(t int64) float64 { return float64(uint64(t) - uint64(x.w.From)) }
 	scale := float64(x.w.Columns) / since(x.w.To)
 	at := func(t int64) (int, float64) {
@@ -70,14 +70,14 @@ func (x *Times) weigh(s State, a, b int64, times float64) {
 	x.whole[s][last] -= times
 }
 
-// clone is a copy that can go on by itself.
+// clone returns an independent copy.
 func (x *Times) clone() *Times {
 	y := NewTimes(x.w)
 	y.Merge(x)
 	return y
 }
 
-// Series is the average over so many processors.
+// Series returns the average over a number of processors.
 func (x *Times) Series(processors int) *Series {
 	of := func(s State) []float64 {
 		out, whole := make([]float64, x.w.Columns), 0.0
@@ -90,7 +90,7 @@ func (x *Times) Series(processors int) *Series {
 	return &Series{of(Busy), of(Overhead), of(Idle)}
 }
 
-// Merge adds the times of another one, for the same window.
+// Merge adds other times for the same window.
 func (x *Times) Merge(o *Times) {
 	for s := range x.part {
 		for c, v := range o.part[s] {

@@ -5,20 +5,22 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSeries: processor 0 is busy from 0 to 5 and in overhead from 5 to 7, with its last
-// event at 7; processor 1 is busy from 2 on and waits from 6 to 8. The figures are
-// counted by hand.
+// TestSeries has figures that were counted by hand: processor 0 is busy from 0 to 5 and in overhead
+// from 5 to 7, with its last event at 7. Processor 1 is busy from 2 on and waits from 6 to 8.
 func TestSeries(t *testing.T) {
-	rows := []made.Row{made.Enter(0, 0, user), made.Enter(2, 2, user), made.Leave(0, 3, user), made.Enter(0, 5, send), made.Enter(2, 6, wait), made.Leave(0, 7, send), made.Leave(2, 8, wait), made.Leave(2, 10, user)}
+	rows := []testtrace.Row{testtrace.Enter(0, 0, user), testtrace.Enter(2, 2, user), testtrace.Leave(0, 3, user),
+		testtrace.Enter(0, 5, send), testtrace.Enter(2, 6, wait), testtrace.Leave(0, 7, send), testtrace.Leave(2, 8, wait),
+		testtrace.Leave(2, 10, user)}
 	for _, test := range []struct {
 		w                    Columns
 		busy, overhead, idle []float64
 	}{
-		{Columns{trace.Window{From: 0, To: 10}, 5}, []float64{.5, 1, .75, 0, .5}, []float64{0, 0, .25, .25, 0}, []float64{.5, 0, 0, .75, .5}},
+		{Columns{trace.Window{From: 0, To: 10}, 5}, []float64{.5, 1, .75, 0, .5}, []float64{0, 0, .25, .25, 0},
+			[]float64{.5, 0, 0, .75, .5}},
 		{Columns{trace.Window{From: 0, To: 10}, 1}, []float64{.55}, []float64{.1}, []float64{.35}},
 		{Columns{trace.Window{From: 1, To: 4}, 2}, []float64{2. / 3, 1}, []float64{0, 0}, []float64{1. / 3, 0}},
 		{Columns{trace.Window{From: 9, To: 13}, 2}, []float64{.25, 0}, []float64{0, 0}, []float64{.25, 0}},
@@ -30,10 +32,10 @@ func TestSeries(t *testing.T) {
 			changes, base := i%2 == 1, []int64{0, 1 << 62, math.MinInt64 + 4}[i/2]
 			test.w.From, test.w.To = test.w.From+base, test.w.To+base
 			p := New(picl(), Options{Changes: changes, Series: &test.w})
-			if err := p.Batch(made.Mixed(p.defs, later(rows, base))); err != nil {
+			if err := p.Batch(testtrace.Mixed(p.defs, shifted(rows, base))); err != nil {
 				t.Fatal(err)
 			}
-			p.Result() // does not change what follows
+			p.Result() // must not change the later results
 			s := p.Result().Series
 			for _, x := range []struct {
 				name      string
@@ -54,8 +56,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// later moves events in time.
-func later(rows []made.Row, by int64) []made.Row {
+// shifted moves events in time.
+func shifted(rows []testtrace.Row, by int64) []testtrace.Row {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		rows[i].Time += by
@@ -63,7 +65,7 @@ func later(rows []made.Row, by int64) []made.Row {
 	return rows
 }
 
-// TestSeriesOfNothing: without events nothing was busy, nor idle.
+// TestSeriesOfNothing checks that without events no processor is busy or idle.
 func TestSeriesOfNothing(t *testing.T) {
 	s := New(picl(), Options{Series: &Columns{trace.Window{From: 0, To: 1}, 2}}).Result().Series
 	if len(s.Busy) != 2 || s.Busy[0] != 0 || s.Idle[1] != 0 {
@@ -71,8 +73,8 @@ func TestSeriesOfNothing(t *testing.T) {
 	}
 }
 
-// TestTimes: two processors over ten ticks in two columns; one is busy but for 4 to 6, in
-// which it is in overhead, the other one is idle. Counted by hand.
+// TestTimes has figures that were counted by hand: two processors over ten ticks in two columns.
+// One is busy except from 4 to 6, in which it is in overhead. The other one is idle.
 func TestTimes(t *testing.T) {
 	w := Columns{trace.Window{From: 0, To: 10}, 2}
 	a, b := NewTimes(w), NewTimes(w)

@@ -1,28 +1,25 @@
-// Package states tells when processors were busy, in overhead and idle, as
-// ParaGraph defines it, and the concurrency profile: for how long exactly k
-// processors were in a state.
+// Package states computes when processors were busy, in overhead and idle, as ParaGraph defines it,
+// and the concurrency profile: the time in which exactly k processors were in a state.
 //
-// For traces that stem from PICL a processor is all processes of that processor
-// number; the host, and records about several processors, are none. For other
-// traces each location that is a process, thread or stream is one. Only
-// processors with events count; comments, statistics, markers, snapshots and
-// summaries are no events here.
+// In traces that originate from PICL, a processor is all processes of one processor number; the
+// host, and records about several processors, are none. In other traces each location that is a
+// process, thread or stream is a processor. Only processors with events count; comments,
+// statistics, markers, snapshots and summaries are no events here.
 //
-// A processor is idle while one of its regions that mean idle is open (see
-// [Options]); otherwise in overhead while one that means overhead is open;
-// otherwise busy. Before it starts and after it has finished it is idle. It
-// starts when tracing begins (the entry of PICL's event type -901) and has
-// finished when tracing ends (its exit, until it is entered again), or with its first
-// and its last event where the trace does not tell; events outside do not count. So a region that is never left ends at the last
-// event of the processor. The whole lasts from the first to the last event of
-// all processors.
+// A processor is idle while one of its regions that mean idle is open (see [Options]), otherwise in
+// overhead while one that means overhead is open, otherwise busy. Before it starts and after it has
+// finished it is idle. It starts when tracing begins (the entry of PICL's event type -901) and has
+// finished when tracing ends (its exit, until the next entry). Without these records it starts with
+// its first and finishes with its last event. Events outside do not count. So a region that is
+// never left ends at the last event of the processor. The whole lasts from the first to the last
+// event of all processors.
 //
-// A leave closes an open enter of the same region at the same location; one
-// without enter is counted and ignored. Between an entry and an exit of PICL's full buffers
-// nobody knows what a processor does: it is in a gap, and in none of the states. Behind a mark of
-// them, which says no end, it is not idle up to its next event, and else goes on as before.
+// A leave closes an open enter of the same region at the same location. A leave without an enter is
+// counted and ignored. Between an entry and an exit of PICL's full buffers the state of a processor
+// is unknown: it is in a gap, and in none of the states. A mark of full buffers has no end. After
+// it the processor is in a gap up to its next event, and then continues as before.
 //
-// A part takes batches in global time order, or with Options.Changes in any.
+// A part needs batches in global time order, or with Options.Changes in any order.
 package states
 
 import (
@@ -34,21 +31,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Part follows the processors of a trace.
+// Part tracks the processors of a trace.
 type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
 	classes   []class         // by region
-	numbers   []int64         // by location: what it is called as a processor, -1 when it is none
-	met       []bool          // by location
-	gapped    map[uint32]bool // locations inside a gap
-	changes   []change        // with Options.Changes
+	numbers   []int64         // processor number by location, -1 for none
+	met       []bool          // by location, whether it has had an event
+	gapped    map[uint32]bool // locations in a gap
+	changes   []change        // only with Options.Changes
 	locations map[uint32]span
 	engine    engine
 	any       bool
 	last      int64 // time of the last event, without Options.Changes
-	bracketed bool  // the trace says when tracing is on
+	bracketed bool  // the trace marks when tracing is on
 	entrance  entrance
 }
 
@@ -64,10 +61,10 @@ type change struct {
 type changeKind uint8
 
 const (
-	sign  changeKind = iota // the processor lives
-	enter                   // a region that means something is entered
-	leave                   // or left
-	gap                     // from here to the next event nothing was recorded
+	sign  changeKind = iota // an event without a change of state
+	enter                   // a region with a state other than busy is entered
+	leave                   // such a region is left
+	gap                     // nothing was recorded from here to the next event
 )
 
 type class struct {
@@ -76,18 +73,19 @@ type class struct {
 	known   bool
 }
 
-// changes reports whether enters and leaves of such a region change the state of a processor.
+// changes reports whether enters and leaves of a region of this class change the state of a
+// processor.
 func (c class) changes() bool { return c.bracket || c.state != Busy }
 
-// counts reports whether an event of this kind shows that a processor lives.
+// counts reports whether an event of this kind shows that a processor is active.
 func counts(k trace.Kind) bool {
 	return k != trace.Comment && k != trace.Statistics && k.IsEvent()
 }
 
-// none is no processor.
+// none is the number of no processor.
 const none = -1
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}, bracketed: brackets(d)}
 	p.engine.window = opt.Window
@@ -97,8 +95,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return p
 }
 
-// Batch takes events: in global time order, or with Options.Changes each
-// location in its order.
+// Batch processes events: in global time order, or with Options.Changes each location in order.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if !counts(k) {
@@ -133,7 +130,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			s.last = c.time
 			p.locations[loc] = s
 			if c.kind != sign || p.gapped[loc] {
-				// The first event behind a gap ends it.
+				// The first event after a gap ends it.
 				p.changes = append(p.changes, c)
 			}
 			if c.kind == gap && p.gapped == nil {
@@ -157,14 +154,14 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// follow follows changes.
+// follow applies changes.
 func (p *Part) follow(changes []change) {
 	for _, c := range changes {
 		p.engine.take(c, p.numbers[c.location], p.class(c.region))
 	}
 }
 
-// Links change no states.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
 func (p *Part) class(region uint32) class {
@@ -187,7 +184,7 @@ func (p *Part) class(region uint32) class {
 	return c
 }
 
-// meet finds out which processor a location belongs to.
+// meet determines the processor of a location.
 func (p *Part) meet(loc uint32) error {
 	n := p.defs.Locations.Len()
 	if int(loc) >= n {
@@ -218,7 +215,7 @@ func (p *Part) number(loc uint32) int64 {
 
 // Merge adds another part of the same trace, which must have seen other
 // locations and have the same options; both need Options.Changes. The other part
-// must not be used any more.
+// must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Changes != o.opt.Changes {
 		return fmt.Errorf("states: found parts of different traces or options")
@@ -246,25 +243,25 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result is what the processors did. Times are ticks of Clock.
+// Result has the states of the processors. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
 	First int64       `json:"first"` // first event of all processors, or begin of the window
 	Last  int64       `json:"last"`  // last event of all processors, or end of the window
 	// Processors are in the order of their numbers.
 	Processors []Processor `json:"processors"`
-	// Profile has, for each number of processors from 0 to all, the time in
-	// which exactly so many were in a state.
+	// Profile has, for each number of processors from 0 to all, the time in which exactly that many
+	// were in a state.
 	Profile []Level `json:"profile"`
-	// Series is there with Options.Series.
+	// Series is set with Options.Series.
 	Series   *Series `json:"series,omitempty"`
 	Unclosed int64   `json:"unclosed"` // enters without leave, of regions that mean overhead or idle, or tracing
-	Orphans  int64   `json:"orphans"`  // such leaves without enter
+	Orphans  int64   `json:"orphans"`  // leaves of such regions without an enter
 }
 
-// Processor is what one processor did from First to Last of all.
+// Processor has the times of one processor in each state, between First and Last of all.
 type Processor struct {
-	// Number is the PICL processor; in other traces the index of the location.
+	// Number is the PICL processor, or in other traces the index of the location.
 	Number   int64  `json:"number"`
 	ID       string `json:"id"` // the file's own id of its first location
 	Name     string `json:"name,omitempty"`
@@ -272,11 +269,12 @@ type Processor struct {
 	Overhead int64  `json:"overhead"`
 	Idle     int64  `json:"idle"`
 	Gap      int64  `json:"gap,omitempty"`
-	// Locations are all that belong to it and have events, by index.
+	// Locations are the indices of its locations that have events.
 	Locations []uint32 `json:"-"`
 }
 
-// Level is for how long exactly Count processors were in each state; one in a gap is in none.
+// Level is the time in which exactly Count processors were in each state. A processor in a gap is
+// in none.
 type Level struct {
 	Count    int64 `json:"count"`
 	Busy     int64 `json:"busy"`
@@ -284,7 +282,7 @@ type Level struct {
 	Idle     int64 `json:"idle"`
 }
 
-// Result is the states up to the last event; the part can go on.
+// Result returns the states up to the last event. The part can continue.
 func (p *Part) Result() *Result {
 	e := &p.engine
 	if p.opt.Changes {
@@ -312,7 +310,7 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// replay takes the changes in global time order.
+// replay applies the changes in global time order.
 func (p *Part) replay() *engine {
 	all := make([]change, 0, len(p.changes)+2*len(p.locations))
 	entries := p.entries()

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -28,10 +28,10 @@ const (
 	full
 )
 
-// picl makes definitions with locations "0/0", "0/1", "1/0", the host and a
-// scope.
+// picl returns definitions with locations "0/0", "0/1", "1/0", the host and a scope.
 func picl() *trace.Definitions {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
+		Conventions: format.Conventions("picl")}
 	for _, id := range []string{"0/0", "0/1", "1/0"} {
 		d.Locations.Add(trace.Location{ID: id, Kind: trace.ProcessLocation})
 	}
@@ -47,36 +47,62 @@ func TestProcessors(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		opt  Options
-		rows []made.Row
+		rows []testtrace.Row
 		want string // number:busy/overhead/idle …, unclosed, orphans
 	}{
-		{"precedence", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(0, 1, send), made.Enter(0, 2, wait), made.Leave(0, 5, wait), made.Leave(0, 6, send), made.Leave(0, 10, tracing)},
+		{"precedence", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing), testtrace.Enter(0, 1, send),
+			testtrace.Enter(0, 2, wait), testtrace.Leave(0, 5, wait), testtrace.Leave(0, 6, send),
+			testtrace.Leave(0, 10, tracing)},
 			"[0:5/2/3] 0 0"},
-		{"not nested", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(0, 1, send), made.Enter(0, 2, wait), made.Leave(0, 5, send), made.Leave(0, 6, wait), made.Leave(0, 10, tracing)},
+		{"not nested", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing), testtrace.Enter(0, 1, send),
+			testtrace.Enter(0, 2, wait), testtrace.Leave(0, 5, send), testtrace.Leave(0, 6, wait),
+			testtrace.Leave(0, 10, tracing)},
 			"[0:5/1/4] 0 0"},
-		{"before and after", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(2, 2, tracing), made.Leave(0, 3, tracing), made.Enter(0, 4, send), made.Leave(0, 5, send), made.Leave(2, 10, tracing)},
+		{"before and after", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing), testtrace.Enter(2, 2, tracing),
+			testtrace.Leave(0, 3, tracing), testtrace.Enter(0, 4, send), testtrace.Leave(0, 5, send),
+			testtrace.Leave(2, 10, tracing)},
 			"[0:3/0/7 1:8/0/2] 0 0"},
-		{"died", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(2, 0, tracing), made.Enter(0, 3, send), made.Leave(2, 10, tracing)},
+		{"died", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing), testtrace.Enter(2, 0, tracing),
+			testtrace.Enter(0, 3, send), testtrace.Leave(2, 10, tracing)},
 			"[0:3/0/7 1:10/0/0] 2 0"},
-		{"no brackets", Options{}, []made.Row{made.Enter(0, 0, user), made.Enter(2, 2, user), made.Leave(0, 4, user), made.Leave(2, 9, user)},
+		{"no brackets", Options{}, []testtrace.Row{testtrace.Enter(0, 0, user), testtrace.Enter(2, 2, user),
+			testtrace.Leave(0, 4, user), testtrace.Leave(2, 9, user)},
 			"[0:4/0/5 1:7/0/2] 0 0"},
-		{"processes of one processor", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(1, 2, tracing), made.Enter(1, 3, wait), made.Leave(1, 5, wait), made.Leave(0, 6, tracing), made.Leave(1, 9, tracing)},
+		{"processes of one processor", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing),
+			testtrace.Enter(1, 2, tracing), testtrace.Enter(1, 3, wait), testtrace.Leave(1, 5, wait),
+			testtrace.Leave(0, 6, tracing), testtrace.Leave(1, 9, tracing)},
 			"[0:7/0/2] 0 0"},
-		{"outside of tracing", Options{}, []made.Row{made.Enter(0, -5, user), made.Leave(0, -4, user), made.Enter(0, 0, tracing), made.Enter(0, 1, user), made.Leave(0, 2, user), made.Leave(0, 10, tracing), made.Enter(0, 11, user), made.Leave(0, 15, user)},
+		{"outside of tracing", Options{}, []testtrace.Row{testtrace.Enter(0, -5, user), testtrace.Leave(0, -4, user),
+			testtrace.Enter(0, 0, tracing), testtrace.Enter(0, 1, user), testtrace.Leave(0, 2, user),
+			testtrace.Leave(0, 10, tracing), testtrace.Enter(0, 11, user), testtrace.Leave(0, 15, user)},
 			"[0:10/0/0] 0 0"},
-		{"waiting goes on over both brackets", Options{}, []made.Row{made.Enter(0, -5, wait), made.Enter(0, 0, tracing), made.Leave(0, 2, wait), made.Enter(0, 8, wait), made.Leave(0, 10, tracing), made.Leave(0, 12, wait)},
+		{"waiting goes on over both brackets", Options{}, []testtrace.Row{testtrace.Enter(0, -5, wait),
+			testtrace.Enter(0, 0, tracing), testtrace.Leave(0, 2, wait), testtrace.Enter(0, 8, wait),
+			testtrace.Leave(0, 10, tracing), testtrace.Leave(0, 12, wait)},
 			"[0:6/0/4] 0 0"},
-		{"one without brackets, one with", Options{}, []made.Row{made.Enter(0, -5, user), made.Enter(2, -2, user), made.Enter(2, 0, tracing), made.Enter(0, 1, wait), made.Leave(0, 3, wait), made.Leave(2, 8, tracing), made.Enter(2, 9, user), made.Leave(0, 10, user)},
+		{"one without brackets, one with", Options{}, []testtrace.Row{testtrace.Enter(0, -5, user),
+			testtrace.Enter(2, -2, user), testtrace.Enter(2, 0, tracing), testtrace.Enter(0, 1, wait),
+			testtrace.Leave(0, 3, wait), testtrace.Leave(2, 8, tracing), testtrace.Enter(2, 9, user),
+			testtrace.Leave(0, 10, user)},
 			"[0:13/0/2 1:8/0/7] 0 0"},
-		{"tracing off and on again", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Leave(0, 2, tracing), made.Enter(0, 3, wait), made.Enter(0, 6, tracing), made.Leave(0, 7, wait), made.Leave(0, 9, tracing)},
+		{"tracing off and on again", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing),
+			testtrace.Leave(0, 2, tracing), testtrace.Enter(0, 3, wait), testtrace.Enter(0, 6, tracing),
+			testtrace.Leave(0, 7, wait), testtrace.Leave(0, 9, tracing)},
 			"[0:4/0/5] 0 0"},
-		{"orphan", Options{}, []made.Row{made.Leave(0, 0, wait), made.Enter(0, 2, user), made.Leave(0, 4, tracing), {Loc: 0, Time: 9, Kind: trace.Mark, Ref: user}},
+		{"orphan", Options{}, []testtrace.Row{testtrace.Leave(0, 0, wait), testtrace.Enter(0, 2, user),
+			testtrace.Leave(0, 4, tracing), {Loc: 0, Time: 9, Kind: trace.Mark, Ref: user}},
 			"[0:4/0/5] 0 2"},
-		{"host, scope and comments", Options{}, []made.Row{made.Enter(3, 0, user), {Loc: 0, Time: 0, Kind: trace.Comment, Ref: user}, made.Enter(4, 0, user), made.Enter(0, 2, user), made.Leave(0, 4, user), made.Leave(3, 9, user)},
+		{"host, scope and comments", Options{}, []testtrace.Row{testtrace.Enter(3, 0, user),
+			{Loc: 0, Time: 0, Kind: trace.Comment, Ref: user}, testtrace.Enter(4, 0, user), testtrace.Enter(0, 2, user),
+			testtrace.Leave(0, 4, user), testtrace.Leave(3, 9, user)},
 			"[0:2/0/0] 0 0"},
-		{"default classes", Options{}, []made.Row{made.Enter(0, 0, barrier), made.Leave(0, 1, barrier), made.Enter(0, 1, bcast), made.Leave(0, 3, bcast), made.Enter(0, 3, userOverhead), made.Leave(0, 7, userOverhead)},
+		{"default classes", Options{}, []testtrace.Row{testtrace.Enter(0, 0, barrier), testtrace.Leave(0, 1, barrier),
+			testtrace.Enter(0, 1, bcast), testtrace.Leave(0, 3, bcast), testtrace.Enter(0, 3, userOverhead),
+			testtrace.Leave(0, 7, userOverhead)},
 			"[0:0/7/0] 0 0"},
-		{"other classes", Options{Barrier: Idle, Collective: Idle, UserOverhead: Busy}, []made.Row{made.Enter(0, 0, barrier), made.Leave(0, 1, barrier), made.Enter(0, 1, bcast), made.Leave(0, 3, bcast), made.Enter(0, 3, userOverhead), made.Leave(0, 7, userOverhead)},
+		{"other classes", Options{Barrier: Idle, Collective: Idle, UserOverhead: Busy},
+			[]testtrace.Row{testtrace.Enter(0, 0, barrier), testtrace.Leave(0, 1, barrier), testtrace.Enter(0, 1, bcast),
+				testtrace.Leave(0, 3, bcast), testtrace.Enter(0, 3, userOverhead), testtrace.Leave(0, 7, userOverhead)},
 			"[0:4/0/3] 0 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -84,7 +110,7 @@ func TestProcessors(t *testing.T) {
 				opt := test.opt
 				opt.Changes = changes
 				p := New(picl(), opt)
-				if err := p.Batch(made.Mixed(p.defs, test.rows)); err != nil {
+				if err := p.Batch(testtrace.Mixed(p.defs, test.rows)); err != nil {
 					t.Fatal(err)
 				}
 				r := p.Result()
@@ -100,41 +126,41 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// TestSlow compares random traces with states found tick by tick, whole and
-// merged.
+// TestSlow compares random traces with states computed tick by tick, whole and merged.
 func TestSlow(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for round := range 300 {
 		const n = 5
-		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
+			Conventions: format.Conventions("picl")}
 		for i := range n {
 			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
 		}
 		for _, e := range events {
 			d.Regions.Add(trace.Region{ID: strconv.FormatInt(e, 10), Name: "x"})
 		}
-		var rows []made.Row
+		var rows []testtrace.Row
 		for range 1 + rnd.IntN(400) {
 			at, time := uint32(rnd.IntN(n)), rnd.Int64N(100)
 			if round%2 == 0 && at < 3 {
-				time = min(time, 60) // these die early
+				time = min(time, 60) // these end early
 			}
 			region := uint32(1 + rnd.IntN(len(events)-1)) // no brackets
 			if rnd.IntN(2) == 0 {
-				rows = append(rows, made.Enter(at, time, region))
+				rows = append(rows, testtrace.Enter(at, time, region))
 			} else {
-				rows = append(rows, made.Leave(at, time, region))
+				rows = append(rows, testtrace.Leave(at, time, region))
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		slices.SortStableFunc(rows, func(a, b testtrace.Row) int { return int(a.Time - b.Time) })
 		first, last := rows[0].Time, rows[len(rows)-1].Time
-		var w *trace.Window // of the second half of the rounds
+		var w *trace.Window // in the second half of the rounds
 		if round >= 150 {
 			w = &trace.Window{From: rnd.Int64N(120) - 10}
 			w.To = w.From + 1 + rnd.Int64N(60)
 		}
 		p := New(d, Options{Window: w})
-		if err := p.Batch(made.Mixed(d, rows)); err != nil {
+		if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
 		r := p.Result()
@@ -156,7 +182,7 @@ func TestSlow(t *testing.T) {
 			}
 			var in [Gap + 1]int64
 			for loc := range met {
-				s := slow(d, rows, loc, at)
+				s := slowState(d, rows, loc, at)
 				in[s]++
 				ticks[int64(loc)][s]++
 			}
@@ -168,12 +194,13 @@ func TestSlow(t *testing.T) {
 			t.Fatalf("profile:\nfound    %+v\nexpected %+v", r.Profile, profile)
 		}
 		for _, x := range r.Processors {
-			if want := ticks[x.Number]; x.Busy != want[Busy] || x.Overhead != want[Overhead] || x.Idle != want[Idle] || x.Gap != want[Gap] {
+			if want := ticks[x.Number]; x.Busy != want[Busy] || x.Overhead != want[Overhead] || x.Idle != want[Idle] ||
+				x.Gap != want[Gap] {
 				t.Fatalf("processor %d: found %+v, expected %v", x.Number, x, *want)
 			}
 		}
 		merged := New(d, Options{Changes: true, Window: w})
-		for i, b := range made.PerLocation(d, rows) {
+		for i, b := range testtrace.PerLocation(d, rows) {
 			one := New(d, Options{Changes: true, Window: w})
 			if err := one.Batch(b); err != nil {
 				t.Fatal(err)
@@ -191,8 +218,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// slow is the state of a location just after a time.
-func slow(d *trace.Definitions, rows []made.Row, loc uint32, at int64) State {
+// slowState returns the state of a location just after a time.
+func slowState(d *trace.Definitions, rows []testtrace.Row, loc uint32, at int64) State {
 	var open []uint32
 	seen, later := false, false
 	for _, r := range rows {
@@ -228,11 +255,12 @@ func slow(d *trace.Definitions, rows []made.Row, loc uint32, at int64) State {
 func TestOrder(t *testing.T) {
 	d := picl()
 	p := New(d, Options{})
-	if err := p.Batch(made.Mixed(d, []made.Row{made.Enter(0, 5, user), made.Enter(2, 4, user)})); err == nil {
+	if err := p.Batch(testtrace.Mixed(d,
+		[]testtrace.Row{testtrace.Enter(0, 5, user), testtrace.Enter(2, 4, user)})); err == nil {
 		t.Error("events out of order gave no error")
 	}
 	q := New(d, Options{})
-	if err := q.Batch(made.Mixed(d, []made.Row{made.Enter(2, 5, user)})); err != nil {
+	if err := q.Batch(testtrace.Mixed(d, []testtrace.Row{testtrace.Enter(2, 5, user)})); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Merge(q); err == nil {
@@ -267,8 +295,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestEvents holds the classes of all event types against the definition, as
-// features/paragraph.md has it.
+// TestEvents compares the classes of all event types with their definition.
 func TestEvents(t *testing.T) {
 	between := func(e, a, b int64) bool { return e >= min(a, b) && e <= max(a, b) }
 	for e := int64(-1100); e < 10; e++ {
@@ -278,7 +305,8 @@ func TestEvents(t *testing.T) {
 			want = Gap
 		case slices.Contains([]int64{-31, -52, -56, -61, -601}, e):
 			want = Idle
-		case between(e, -11, -80), between(e, -401, -500), between(e, -756, -793), between(e, -902, -1000), e == -602, e == -603:
+		case between(e, -11, -80), between(e, -401, -500), between(e, -756, -793), between(e, -902, -1000), e == -602,
+			e == -603:
 			want = Overhead
 		}
 		r := trace.Region{ID: strconv.FormatInt(e, 10)}
@@ -288,30 +316,32 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Whether changes are kept or followed at once makes no difference, wherever -901 stands.
+// TestBracketsBothWays checks that keeping changes or applying them at once makes no difference,
+// for any position of -901.
 func TestBracketsBothWays(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for round := range 300 {
-		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
+			Conventions: format.Conventions("picl")}
 		for i := range 4 {
 			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
 		}
 		for _, e := range events {
 			d.Regions.Add(trace.Region{ID: strconv.FormatInt(e, 10), Name: "x"})
 		}
-		var rows []made.Row
+		var rows []testtrace.Row
 		for time := range int64(1 + rnd.IntN(60)) {
 			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4)) // a quarter are of -901
 			if rnd.IntN(2) == 0 {
-				rows = append(rows, made.Enter(at, time, region))
+				rows = append(rows, testtrace.Enter(at, time, region))
 			} else {
-				rows = append(rows, made.Leave(at, time, region))
+				rows = append(rows, testtrace.Leave(at, time, region))
 			}
 		}
 		var results [2]*Result
 		for i := range results {
 			p := New(d, Options{Changes: i == 1})
-			if err := p.Batch(made.Mixed(d, rows)); err != nil {
+			if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 				t.Fatal(err)
 			}
 			results[i] = p.Result()

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/trace"
 )
 
 // random makes the events of a program with calls and loops at two locations, the
 // second of which does what the first does.
-func random(seed uint64) []made.Row {
+func random(seed uint64) []testtrace.Row {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	var rows []made.Row
+	var rows []testtrace.Row
 	time := int64(0)
 	var body func(depth int)
 	body = func(depth int) {
@@ -25,9 +25,9 @@ func random(seed uint64) []made.Row {
 			switch n := rng.IntN(5); {
 			case depth > 0 && n < 2:
 				r := rng.Uint32N(3)
-				rows = append(rows, made.Enter(0, 0, r))
+				rows = append(rows, testtrace.Enter(0, 0, r))
 				body(depth - 1)
-				rows = append(rows, made.Leave(0, 0, r))
+				rows = append(rows, testtrace.Leave(0, 0, r))
 			case depth > 0 && n == 2:
 				from := len(rows)
 				body(depth - 1)
@@ -36,16 +36,16 @@ func random(seed uint64) []made.Row {
 					rows = append(rows, once...)
 				}
 			default:
-				rows = append(rows, made.Row{Kind: trace.Mark, Ref: rng.Uint32N(3)})
+				rows = append(rows, testtrace.Row{Kind: trace.Mark, Ref: rng.Uint32N(3)})
 			}
 		}
 	}
 	body(int(seed % 6))
 	if seed%4 == 0 {
-		rows = append(rows, made.Enter(0, 0, 1)) // never left
+		rows = append(rows, testtrace.Enter(0, 0, 1)) // never left
 	}
 	if seed%5 == 0 {
-		rows = slices.Insert(rows, 0, made.Leave(0, 0, 2)) // never entered
+		rows = slices.Insert(rows, 0, testtrace.Leave(0, 0, 2)) // never entered
 	}
 	n := len(rows)
 	for i := range 2 * n {
@@ -73,9 +73,9 @@ func TestStepJSON(t *testing.T) {
 func TestStructure(t *testing.T) {
 	for seed := range uint64(200) {
 		rows := random(seed)
-		d := made.Defs(2, 3, 0)
+		d := testtrace.Defs(2, 3, 0)
 		p := New(d)
-		for _, b := range made.PerLocation(d, rows) {
+		for _, b := range testtrace.PerLocation(d, rows) {
 			if err := p.Batch(b); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestStructure(t *testing.T) {
 		}
 		times := make([]Times, len(r.Sequences))
 		for loc := range uint32(2) {
-			var mine []made.Row
+			var mine []testtrace.Row
 			for _, row := range rows {
 				if row.Loc == loc {
 					mine = append(mine, row)
@@ -145,14 +145,14 @@ func TestStructure(t *testing.T) {
 // What is summed over several locations is said to be so, and that the time beside it is one's.
 func TestTextOfSeveral(t *testing.T) {
 	for locations, want := range map[int]string{1: "a0: 2 events, 5 s\n ", 2: "a0, a1: 4 events, 5 s each at most\nfigures over all 2 locations"} {
-		d := made.Defs(locations, 1, 0)
-		var rows []made.Row
+		d := testtrace.Defs(locations, 1, 0)
+		var rows []testtrace.Row
 		for loc := range uint32(locations) {
 			d.Locations.At(loc).Name = fmt.Sprint("a", loc)
-			rows = append(rows, made.Enter(loc, 0, 0), made.Leave(loc, 5, 0))
+			rows = append(rows, testtrace.Enter(loc, 0, 0), testtrace.Leave(loc, 5, 0))
 		}
 		p := New(d)
-		for _, b := range made.PerLocation(d, rows) {
+		for _, b := range testtrace.PerLocation(d, rows) {
 			if err := p.Batch(b); err != nil {
 				t.Fatal(err)
 			}
@@ -169,24 +169,24 @@ func TestTextOfSeveral(t *testing.T) {
 
 // Loops are found whole, also in each other.
 func TestLoops(t *testing.T) {
-	var rows []made.Row
+	var rows []testtrace.Row
 	time := int64(0)
-	put := func(r made.Row) {
+	put := func(r testtrace.Row) {
 		time++
 		r.Time = time
 		rows = append(rows, r)
 	}
 	for range 7 {
-		put(made.Enter(0, 0, 0))
+		put(testtrace.Enter(0, 0, 0))
 		for range 4 {
-			put(made.Enter(0, 0, 1))
-			put(made.Leave(0, 0, 1))
-			put(made.Row{Kind: trace.Mark, Ref: 2})
+			put(testtrace.Enter(0, 0, 1))
+			put(testtrace.Leave(0, 0, 1))
+			put(testtrace.Row{Kind: trace.Mark, Ref: 2})
 		}
-		put(made.Leave(0, 0, 0))
+		put(testtrace.Leave(0, 0, 0))
 	}
-	p := New(made.Defs(1, 3, 0))
-	if err := p.Batch(made.Mixed(p.defs, rows)); err != nil {
+	p := New(testtrace.Defs(1, 3, 0))
+	if err := p.Batch(testtrace.Mixed(p.defs, rows)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := p.Result()
@@ -209,7 +209,7 @@ func TestLoops(t *testing.T) {
 	}
 	// Two parts make the same of it as one.
 	a, b := New(p.defs), New(p.defs)
-	if err := b.Batch(made.Mixed(p.defs, rows)); err != nil {
+	if err := b.Batch(testtrace.Mixed(p.defs, rows)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Merge(b); err != nil {

@@ -13,25 +13,24 @@ import (
 
 // Claim is a claim as [Distance] compares it.
 type Claim struct {
-	Label string `json:"label"` // claims of two traces are the same when their labels are
+	Label string `json:"label"` // claims of two traces are the same when their labels are equal
 	Start int64  `json:"start"` // ticks
 	End   int64  `json:"end"`   // ticks
 }
 
-// Node is a claim of a trace: the n-th one (from 0) with its label, in the order
-// of their starts.
+// Node is a claim of a trace: the n-th one (from 0) with its label, in the order of starts.
 type Node struct {
 	Label      string `json:"label"`
 	Occurrence int    `json:"occurrence"`
 }
 
-// Edge says that one claim ends before the other starts, with none between.
+// Edge is a pair of claims of which one ends before the other starts, with no claim between.
 type Edge struct {
 	From Node `json:"from"`
 	To   Node `json:"to"`
 }
 
-// Difference is what tells two traces apart.
+// Difference has the differences of two traces.
 type Difference struct {
 	// Distance is the number of nodes and edges that only one trace has.
 	Distance int `json:"distance"`
@@ -43,19 +42,19 @@ type Difference struct {
 	SecondEdges []Edge `json:"secondEdges"`
 }
 
-// Distance compares the order of the claims of two traces. The graph of a trace
-// has its claims as nodes and an edge from A to B if A ends before or when B
-// starts and no claim fits between; claims that overlap are not ordered. The
-// distance is the number of nodes and edges in which the graphs differ; it can
-// be 0 for traces with other times. Of two claims of no length at one time the
-// one that stands first comes first.
+// Distance compares the order of the claims of two traces. The graph of a trace has its claims as
+// nodes, and an edge from A to B if A ends before or when B starts and no claim fits between.
+// Claims that overlap are not ordered. The distance is the number of nodes and edges in which the
+// graphs differ. It can be 0 for traces with different times. Of two claims of length 0 at the same
+// time the one that is listed first comes first.
 //
-// The cost is n log n and the number of edges, which can be n².
+// The cost is n log n plus the number of edges, which can be n².
 func Distance(first, second []Claim) *Difference {
 	n1, e1 := graph(first)
 	n2, e2 := graph(second)
-	d := &Difference{FirstNodes: without(n1, n2, compareNodes), FirstEdges: without(e1, e2, compareEdges),
-		SecondNodes: without(n2, n1, compareNodes), SecondEdges: without(e2, e1, compareEdges)}
+	d := &Difference{FirstNodes: sortedDifference(n1, n2, compareNodes),
+		FirstEdges:  sortedDifference(e1, e2, compareEdges),
+		SecondNodes: sortedDifference(n2, n1, compareNodes), SecondEdges: sortedDifference(e2, e1, compareEdges)}
 	d.Distance = len(d.FirstNodes) + len(d.FirstEdges) + len(d.SecondNodes) + len(d.SecondEdges)
 	return d
 }
@@ -68,8 +67,8 @@ func compareEdges(a, b Edge) int {
 	return cmp.Or(compareNodes(a.From, b.From), compareNodes(a.To, b.To))
 }
 
-// without sorts what a has and b has not.
-func without[T comparable](a, b map[T]bool, compare func(x, y T) int) []T {
+// sortedDifference returns the sorted elements of a that are not in b.
+func sortedDifference[T comparable](a, b map[T]bool, compare func(x, y T) int) []T {
 	out := []T{}
 	for x := range a {
 		if !b[x] {
@@ -80,11 +79,14 @@ func without[T comparable](a, b map[T]bool, compare func(x, y T) int) []T {
 	return out
 }
 
-// graph is the transitive reduction of the order of the claims.
+// graph returns the transitive reduction of the order of the claims.
 func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
-	// In this order each claim stands behind all that come before it.
+	// In this order each claim follows its predecessors.
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Claim) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	slices.SortStableFunc(list, func(a,
+		b Claim) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
 	nodes, edges = map[Node]bool{}, map[Edge]bool{}
 	names := make([]Node, len(list))
 	count := map[string]int{}
@@ -100,7 +102,7 @@ func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
 			}
 			return 1
 		})
-		// Those that start once one of the candidates has ended come after it.
+		// Claims that start after the end of a candidate are its successors.
 		least, any := int64(0), false
 		for j := max(from, i+1); j < len(list); j++ {
 			b := list[j]
@@ -116,36 +118,36 @@ func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
 	return nodes, edges
 }
 
-// Claims gathers the claims of a trace for [Distance]. It keeps all of them.
+// Claims collects the claims of a trace for [Distance]. It keeps all of them.
 type Claims struct {
 	defs  *trace.Definitions
 	attrs []string
-	open  map[claims.Key]collected
-	done  []collected
+	open  map[claims.Key]collectedClaim
+	done  []collectedClaim
 	last  map[uint32]int64
 }
 
-type collected struct {
+type collectedClaim struct {
 	Claim
 	key claims.Key
 }
 
-// NewClaims makes an empty part for a trace. Claims are labelled with the values
-// of the given attributes, or with the name of their activity when none is given.
+// NewClaims returns an empty part for a trace. Claims are labelled with the values of the given
+// attributes, or with the name of their activity when none is given.
 func NewClaims(d *trace.Definitions, attributes ...string) *Claims {
-	return &Claims{defs: d, attrs: attributes, open: map[claims.Key]collected{}, last: map[uint32]int64{}}
+	return &Claims{defs: d, attrs: attributes, open: map[claims.Key]collectedClaim{}, last: map[uint32]int64{}}
 }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (p *Claims) Batch(b *trace.Batch) error {
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		p.last[c.Location()] = c.Time()
 		k := claims.Key{ID: int64(c.Op(0)), Location: c.Location()}
 		switch c.Kind() {
 		case trace.ClaimBegin:
 			p.end(k, c.Time())
-			p.open[k] = collected{Claim{Label: p.label(&c), Start: c.Time()}, k}
+			p.open[k] = collectedClaim{Claim{Label: p.label(&c), Start: c.Time()}, k}
 		case trace.ClaimEnd:
 			p.end(k, c.Time())
 		}
@@ -180,7 +182,7 @@ func (p *Claims) label(c *trace.Cursor) string {
 	return strings.Join(text, ",")
 }
 
-// Links are no claims.
+// Links ignores links.
 func (p *Claims) Links([]trace.Link) error { return nil }
 
 // Merge adds another part of the same trace, which must have seen other
@@ -196,16 +198,17 @@ func (p *Claims) Merge(o *Claims) error {
 	return nil
 }
 
-// Result is the claims so far, sorted by start, end, location and id; those that
-// never end, end at the last event of their location. The part can go on.
+// Result returns the claims so far, sorted by start, end, location and id. Claims that never end
+// are closed at the last event of their location. The part can continue.
 func (p *Claims) Result() []Claim {
 	all := slices.Clone(p.done)
 	for k, x := range p.open {
 		x.End = p.last[k.Location]
 		all = append(all, x)
 	}
-	slices.SortFunc(all, func(a, b collected) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.key.Location, b.key.Location), cmp.Compare(a.key.ID, b.key.ID))
+	slices.SortFunc(all, func(a, b collectedClaim) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.key.Location, b.key.Location),
+			cmp.Compare(a.key.ID, b.key.ID))
 	})
 	out := make([]Claim, len(all))
 	for i, x := range all {

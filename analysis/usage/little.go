@@ -10,31 +10,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// LittleOptions says what the objects are that go through a system, and which
-// events count as steps of it.
+// LittleOptions define the objects that go through a system, and the events that count as its
+// steps.
 type LittleOptions struct {
-	// Attribute names the attribute that tells objects apart: all claims and
-	// events with the same value are one object, which is in the system from the
-	// earliest to the latest of their times.
+	// Attribute names the attribute that identifies objects: all claims and events with the same value
+	// are one object, which is in the system from the earliest to the latest of their times.
 	Attribute string
-	// Events selects the events whose rate is the event-based throughput; nil
-	// selects none.
+	// Events selects the events whose rate is the event-based throughput. Nil selects none.
 	Events *EventFilter
 }
 
 // EventFilter selects events and the starts and ends of claims.
 type EventFilter struct {
-	// Attributes must all be there with these values, written as text. An empty
-	// map fits all. A claim's start and end bear the claim's attributes.
+	// Attributes must all be present with these values, written as text. An empty map matches all. A
+	// claim's start and end have the claim's attributes.
 	Attributes map[string]string
 	Starts     bool // starts of claims
 	Ends       bool // ends of claims
 	Marks      bool // events without duration
 }
 
-// Little gathers the objects of a trace for Little's law: work in progress =
-// throughput × latency. It needs the order of each location only. Its memory is
-// about 100 bytes an object and 8 bytes a selected event, beside the open claims.
+// Little collects the objects of a trace for Little's law: work in progress = throughput × latency.
+// It needs only the events of each location in order. It uses about 100 bytes per object, 8 bytes
+// per selected event, and memory for the open claims.
 type Little struct {
 	defs    *trace.Definitions
 	opt     LittleOptions
@@ -42,7 +40,7 @@ type Little struct {
 	objects map[string]span
 	open    map[claims.Key]openClaim
 	times   []int64
-	last    map[uint32]int64 // last event of a location
+	last    map[uint32]int64 // last event of each location
 }
 
 type span struct{ first, last int64 }
@@ -53,14 +51,15 @@ type openClaim struct {
 	selected bool
 }
 
-// NewLittle makes an empty part for a trace.
+// NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
-	return &Little{defs: d, opt: opt, objects: map[string]span{}, open: map[claims.Key]openClaim{}, last: map[uint32]int64{}}
+	return &Little{defs: d, opt: opt, objects: map[string]span{}, open: map[claims.Key]openClaim{},
+		last: map[uint32]int64{}}
 }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (l *Little) Batch(b *trace.Batch) error {
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		t := c.Time()
 		switch c.Kind() {
@@ -96,7 +95,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links play no part in Little's law.
+// Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
 func (l *Little) end(x openClaim, t int64) {
@@ -142,7 +141,7 @@ func (l *Little) look(c *trace.Cursor) (x openClaim) {
 }
 
 // Merge adds another part of the same trace, which must have seen other
-// locations and have the same options. The other part must not be used any more.
+// locations and have the same options. The other part must not be used afterwards.
 func (l *Little) Merge(o *Little) error {
 	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
 		return fmt.Errorf("usage: found parts of different traces or options")
@@ -163,20 +162,19 @@ type LittleResult struct {
 	Clock trace.Clock `json:"clock"`
 	// Objects are sorted by their first time, then by value.
 	Objects []Object `json:"objects"`
-	// Instant counts objects that were in the system for no time; they are in
-	// none of the signals.
+	// Instant counts objects that were in the system for no time. They are in none of the signals.
 	Instant int64 `json:"instant"`
-	// Throughput is objects per time unit: an object that stays for d adds 1/d
-	// while it is there, so that the integral is the number of objects.
+	// Throughput is in objects per time unit: an object that stays for d adds 1/d while it is in the
+	// system, so that the integral is the number of objects.
 	Throughput Signal `json:"throughput"`
 	// WIP is the number of objects in the system (work in progress).
 	WIP Signal `json:"wip"`
-	// Latency is WIP / Throughput, in time units. With a window it is exact at
-	// both ends of each piece and nearly straight between.
+	// Latency is WIP / Throughput, in time units. With a window it is exact at both ends of each piece
+	// and nearly straight between.
 	Latency Signal `json:"latency"`
-	// Events is the event-based throughput, selected events per time unit, from
-	// the first selected event to the last: 1 over the time between one and the
-	// next; k events at one time count k-fold.
+	// Events is the event-based throughput in selected events per time unit, from the first selected
+	// event to the last: 1 over the time between consecutive events. k events at one time count
+	// k-fold.
 	Events Signal `json:"events,omitempty"`
 }
 
@@ -187,10 +185,10 @@ type Object struct {
 	Last  int64  `json:"last"`
 }
 
-// Result gives the signals, averaged over the last window ticks (0: as they
-// are). unit is the number of ticks in the time unit of the result; 0 is one
-// second. shorten is that of [Signal.Window]. Claims that never end, end at the
-// last event of their location. The part can go on.
+// Result returns the signals, averaged over the last window ticks, or unchanged if window is 0.
+// unit is the number of ticks in the time unit of the result; 0 means one second. shorten is that
+// of [Signal.Window]. Claims that never end are closed at the last event of their location. The
+// part can continue.
 func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult {
 	if unit <= 0 {
 		unit = float64(l.defs.Clock.Num) / float64(l.defs.Clock.Den)
@@ -203,7 +201,10 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	for v, s := range q.objects {
 		r.Objects = append(r.Objects, Object{v, s.first, s.last})
 	}
-	slices.SortFunc(r.Objects, func(a, b Object) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(r.Objects, func(a,
+		b Object) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))
+	})
 	var wip, rate sweep
 	var first, last int64
 	for i, o := range r.Objects {
@@ -225,10 +226,9 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	return r
 }
 
-// EventThroughput is the rate of events at the given times, per unit ticks:
-// between two consecutive times it is 1 over their distance, k-fold after k
-// events at one time, so that each event but those at the last time integrates
-// to one.
+// EventThroughput returns the rate of events at the given times, per unit ticks: between two
+// consecutive times it is 1 over their distance, k-fold after k events at one time. So each event
+// except those at the last time integrates to one.
 func EventThroughput(times []int64, unit float64) Signal {
 	t := slices.Sorted(slices.Values(times))
 	s := Signal{}

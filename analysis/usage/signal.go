@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/claims"
 )
 
-// Signal is a function of time: straight pieces one after another, without gaps.
+// Signal is a function of time: consecutive straight pieces without gaps.
 type Signal []Piece
 
 // Piece is a straight piece of a signal. The value goes from Start at time From
@@ -19,15 +19,15 @@ type Piece struct {
 	End   float64 `json:"end"`
 }
 
-// add appends an even piece; one of no length is left out.
+// add appends a constant piece. A piece of length 0 is left out.
 func (s *Signal) add(from, to int64, v float64) {
 	if from < to {
 		*s = append(*s, Piece{from, to, v, v})
 	}
 }
 
-// At is the value at time t; 0 outside the signal. At the signal's last time it
-// is the value just before.
+// At returns the value at time t, or 0 outside of the signal. At the signal's last time it is the
+// value just before.
 func (s Signal) At(t int64) float64 {
 	i := s.piece(t)
 	switch {
@@ -39,7 +39,7 @@ func (s Signal) At(t int64) float64 {
 	return 0
 }
 
-// piece is the first piece that ends after t.
+// piece returns the first piece that ends after t.
 func (s Signal) piece(t int64) int {
 	i, _ := slices.BinarySearchFunc(s, t, func(p Piece, t int64) int {
 		if p.To <= t {
@@ -57,7 +57,7 @@ func (p *Piece) at(t int64) float64 {
 	return p.Start + (p.End-p.Start)*float64(t-p.From)/float64(p.To-p.From)
 }
 
-// Integral is the area under the signal, value × ticks.
+// Integral returns the area under the signal, value × ticks.
 func (s Signal) Integral() float64 {
 	sum := 0.0
 	for _, p := range s {
@@ -66,13 +66,13 @@ func (s Signal) Integral() float64 {
 	return sum
 }
 
-// Window gives at each time the average of a step signal (whose pieces are even)
-// over the last w ticks. Before the signal begins it is taken as 0; with
-// shorten, the window begins no earlier than the signal. The result is as long
-// as the signal; a w of 0 or less gives the signal itself.
+// Window returns the average of a step signal, whose pieces are constant, over the last w ticks at
+// each time. Before its beginning the signal counts as 0; with shorten, the window begins no
+// earlier than the signal. The result is as long as the signal. A w of 0 or less returns the signal
+// unchanged.
 //
-// With shorten, the average within the first w ticks is not straight between
-// the steps of the signal; it is exact at both ends of each piece.
+// With shorten, the average within the first w ticks is not straight between the steps of the
+// signal. It is exact at both ends of each piece.
 func (s Signal) Window(w int64, shorten bool) Signal {
 	if w <= 0 || len(s) == 0 {
 		return slices.Clone(s)
@@ -119,8 +119,8 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 	return out
 }
 
-// divide gives a / b at the ends of the pieces of both, 0 where b is 0. Both
-// cover the same time.
+// divide returns a / b at the ends of the pieces of both, and 0 where b is 0. Both must cover the
+// same time.
 func divide(a, b Signal) Signal {
 	var times []int64
 	for _, s := range [2]Signal{a, b} {
@@ -145,7 +145,7 @@ func divide(a, b Signal) Signal {
 	return out
 }
 
-// sweep adds up step functions: each adds a value from a time to another.
+// sweep sums step functions, each of which adds a value from one time to another.
 type sweep []edge
 
 type edge struct {
@@ -158,7 +158,7 @@ func (s *sweep) add(from, to int64, v float64) {
 	*s = append(*s, edge{from, v, 1}, edge{to, -v, -1})
 }
 
-// signal is the sum from first to last.
+// signal returns the sum from first to last.
 func (s sweep) signal(first, last int64) Signal {
 	slices.SortFunc(s, func(a, b edge) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by))
@@ -172,7 +172,7 @@ func (s sweep) signal(first, last int64) Signal {
 			at = e.time
 		}
 		v.Add(e.by)
-		// Nothing is left of rounding where nothing is open.
+		// Rounding errors are removed where nothing is open.
 		if open += e.open; open == 0 {
 			v = claims.Sum{}
 		}

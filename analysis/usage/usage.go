@@ -1,11 +1,10 @@
-// Package usage says how the resources of a trace are used over time, and what
-// follows from it: throughput, work in progress and latency by Little's law, and
-// the distance between two traces of claims.
+// Package usage computes how the resources of a trace are used over time, and derived results:
+// throughput, work in progress and latency by Little's law, and the distance between two traces of
+// claims.
 //
-// The use U(t) of a resource is the number of claims, or the sum of their
-// amounts, that are open at t. A claim is open from its begin to just before its
-// end, so a claim of no length uses nothing. Claims without end are closed at
-// the last event of their location.
+// The use U(t) of a resource is the number of claims, or the sum of their amounts, that are open at
+// t. A claim is open from its begin to just before its end, so that a claim of length 0 uses
+// nothing. Claims without an end are closed at the last event of their location.
 package usage
 
 import (
@@ -19,24 +18,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options says how much is kept.
+// Options are the settings of an analysis.
 type Options struct {
-	// Levels bounds the number of different amounts of a resource in the amount
-	// histogram; above it, amounts are joined into ranges of equal width. 0 is
-	// 1000, the least is 4.
+	// Levels is the greatest number of different amounts of a resource in the amount histogram. Beyond
+	// it, amounts are joined into ranges of equal width. 0 means 1000, and the least is 4.
 	Levels int
-	// Steps bounds the number of steps of U(t) that are kept for each resource;
-	// above it, steps that are short against the whole are joined into their
-	// average. 0 keeps none.
+	// Steps is the greatest number of steps of U(t) that are kept for each resource. Beyond it,
+	// relatively short steps are joined into their average. 0 keeps none.
 	Steps int
-	// Window bounds the time that counts, nil is all. Parts still take all events: those before it tell what is
-	// held where it begins.
+	// Window is the time that counts. Nil means all. Parts still need all events: those before it
+	// determine what is held where it begins.
 	Window *trace.Window
 }
 
-// Part follows the resources of a trace. It needs the order of each location
-// only. Its memory is that of the options for each resource, and about 64 bytes
-// an open claim.
+// Part tracks the resources of a trace. It needs only the events of each location in order. It uses
+// the memory of the options for each resource, and about 64 bytes per open claim.
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
@@ -50,16 +46,16 @@ type Part struct {
 
 type resource struct {
 	count    int64
-	open     []int64 // time with so many claims
+	open     []int64 // time by number of claims
 	amounts  map[float64]int64
 	held     claims.Sum // amount × time
 	peak     float64
-	width    float64 // of the ranges of amounts; 0: each amount is kept
+	width    float64 // width of the ranges of amounts; 0 keeps each amount
 	steps    []Step
 	shortest int64 // steps up to this length have been joined
 }
 
-// New makes an empty part for a trace.
+// New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	if opt.Levels <= 0 {
 		opt.Levels = 1000
@@ -68,7 +64,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return &Part{defs: d, opt: opt, resources: map[uint32]*resource{}, last: map[uint32]int64{}}
 }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
@@ -94,7 +90,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	}
 	p.book.Step, p.book.Ended = p.step, p.ended
 	w := p.opt.Window
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		if x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From); begun && x.Resource != trace.NoRef {
 			p.resource(x.Resource).count++
@@ -103,7 +99,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// lastEvent is the last row that is an event, -1 for none.
+// lastEvent returns the last row that is an event, or -1.
 func lastEvent(b *trace.Batch) int {
 	i := b.Len() - 1
 	for i >= 0 && !b.Kind[i].IsEvent() {
@@ -112,7 +108,7 @@ func lastEvent(b *trace.Batch) int {
 	return i
 }
 
-// Links are no part of the use of resources.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
 func (p *Part) resource(i uint32) *resource {
@@ -145,14 +141,14 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 }
 
-// ended takes a claim out that is not in the window.
+// ended uncounts a claim that is outside of the window.
 func (p *Part) ended(c claims.Claim, end int64) {
 	if c.Resource != trace.NoRef && c.Outside(p.opt.Window, end) {
 		p.resource(c.Resource).count--
 	}
 }
 
-// low is the lower end of the range of an amount.
+// low returns the lower end of the range of an amount.
 func (r *resource) low(a float64) float64 {
 	if r.width == 0 {
 		return a
@@ -160,7 +156,7 @@ func (r *resource) low(a float64) float64 {
 	return math.Floor(a/r.width) * r.width
 }
 
-// widen doubles the ranges until half as many as allowed are in use.
+// widen doubles the ranges until at most half of the limit are in use.
 func (r *resource) widen(limit int) {
 	least, most := math.Inf(1), math.Inf(-1)
 	for a := range r.amounts {
@@ -184,8 +180,8 @@ func (r *resource) widen(limit int) {
 	}
 }
 
-// join averages neighbouring steps that are short, until half as many as allowed
-// remain. The integral stays the same.
+// join averages short neighbouring steps until at most half of the limit remain. The integral stays
+// the same.
 func (r *resource) join(limit int) {
 	for len(r.steps) > limit/2 {
 		r.shortest = max(1, 2*r.shortest)
@@ -226,24 +222,23 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result is how the resources were used. Times are ticks of Clock.
+// Result has the use of the resources. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	// First and Last are the time of the first event of all kinds that the part has seen, and the time to
-	// which the last one lasts ([trace.Batch.End]): the span of the trace, or the window within it.
-	// Histograms and means are of the time from First to Last.
+	// First and Last are the time of the first event of any kind that the part has seen, and the
+	// latest end of an event ([trace.Batch.End]): the span of the trace, or the window within it.
+	// Histograms and means cover the time from First to Last.
 	First     int64      `json:"first"`
 	Last      int64      `json:"last"`
 	Resources []Resource `json:"resources"` // those that were claimed, in the order of the definitions
-	// Unclosed counts claims without end, Orphans ends without begin and begins
-	// without id, Reused claims that began with the id of an open one, which was
-	// ended there.
+	// Unclosed counts claims without an end, Orphans ends without a begin and begins without an id,
+	// Reused claims that began with the id of an open one, which was ended there.
 	Unclosed int64 `json:"unclosed"`
 	Orphans  int64 `json:"orphans"`
 	Reused   int64 `json:"reused"`
 }
 
-// Resource is how one resource was used.
+// Resource has the use of one resource.
 type Resource struct {
 	Resource uint32  `json:"resource"` // index into Definitions.Resources
 	ID       string  `json:"id"`
@@ -251,13 +246,13 @@ type Resource struct {
 	Unit     string  `json:"unit,omitempty"` // of amounts
 	Capacity float64 `json:"capacity"`
 	Claims   int64   `json:"claims"`
-	// Mean is the amount held at a time from First to Last, Peak the most.
+	// Mean is the average amount held from First to Last, Peak the greatest.
 	Mean trace.Real `json:"mean"`
 	Peak trace.Real `json:"peak"`
 	// Open[k] is the time with exactly k claims.
 	Open []int64 `json:"open"`
-	// Amounts says for how long how much was held, the smallest amount first.
-	// The time without claims is that of amount 0.
+	// Amounts has the time for each amount held, the smallest amount first. The time without claims is
+	// that of amount 0.
 	Amounts []Level `json:"amounts"`
 	// Steps is U(t), without the times when it is 0; see Options.Steps.
 	Steps []Step `json:"steps,omitempty"`
@@ -265,22 +260,21 @@ type Resource struct {
 
 // Level is the time in which an amount was held.
 type Level struct {
-	// The amount was at least Amount and less than Amount + Width; exactly Amount
-	// when Width is 0.
+	// The amount was in [Amount, Amount + Width), or exactly Amount when Width is 0.
 	Amount trace.Real `json:"amount"`
 	Width  trace.Real `json:"width,omitempty"`
 	Time   int64      `json:"time"`
 }
 
-// Step is a stretch of time in which a resource was used evenly.
+// Step is an interval in which the use of a resource was constant.
 type Step struct {
 	From   int64      `json:"from"`
 	To     int64      `json:"to"`
-	Open   trace.Real `json:"open"`   // claims; an average when steps were joined
-	Amount trace.Real `json:"amount"` // held; an average when steps were joined
+	Open   trace.Real `json:"open"`   // number of claims; an average when steps were joined
+	Amount trace.Real `json:"amount"` // amount held; an average when steps were joined
 }
 
-// Result is the use so far; the part can go on.
+// Result returns the use so far. The part can continue.
 func (p *Part) Result() *Result {
 	q := &Part{opt: p.opt, resources: map[uint32]*resource{}}
 	for i, r := range p.resources {
@@ -290,7 +284,8 @@ func (p *Part) Result() *Result {
 	}
 	q.book = p.book.Clone()
 	w := p.opt.Window
-	out := &Result{Clock: p.defs.Clock, First: w.Clip(p.first), Last: w.Clip(p.end), Orphans: p.book.Orphans, Reused: p.book.Reused, Resources: []Resource{}}
+	out := &Result{Clock: p.defs.Clock, First: w.Clip(p.first), Last: w.Clip(p.end), Orphans: p.book.Orphans,
+		Reused: p.book.Reused, Resources: []Resource{}}
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.ended(c, end)
@@ -301,7 +296,8 @@ func (p *Part) Result() *Result {
 	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })
 	for _, i := range slices.Sorted(maps.Keys(q.resources)) {
 		r := q.resources[i]
-		x := Resource{Resource: i, Claims: r.count, Peak: trace.Real(r.peak), Open: r.open, Amounts: []Level{}, Steps: r.steps}
+		x := Resource{Resource: i, Claims: r.count, Peak: trace.Real(r.peak), Open: r.open, Amounts: []Level{},
+			Steps: r.steps}
 		if p.defs.Resources.Has(i) {
 			d := p.defs.Resources.At(i)
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
@@ -329,8 +325,8 @@ func (p *Part) Result() *Result {
 	return out
 }
 
-// Percent is how many percent of the time from First to Last exactly k claims
-// were open.
+// Percent returns the percentage of the time from First to Last in which exactly k claims were
+// open.
 func (r *Result) Percent(x *Resource, k int) float64 {
 	if k >= len(x.Open) || r.Last == r.First {
 		return 0
@@ -338,8 +334,8 @@ func (r *Result) Percent(x *Resource, k int) float64 {
 	return 100 * float64(x.Open[k]) / float64(r.Last-r.First)
 }
 
-// Signal is U(t) of a resource from First to Last: the number of claims, or the
-// amount held. It needs Options.Steps.
+// Signal returns U(t) of a resource from First to Last: the number of claims, or the amount held.
+// It requires Options.Steps.
 func (r *Result) Signal(x *Resource, amount bool) Signal {
 	s := Signal{}
 	at := r.First

@@ -7,17 +7,17 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/etf"
 	"github.com/weft-trace/weft/trace"
 )
 
-// example opens the trace of the worked examples (features/trace4cps.md 3.1 and
-// 3.2) and says how many ticks a millisecond has.
+// example opens the trace of the worked examples and returns the number of ticks in a millisecond.
 func example(t *testing.T) (format.Events, int64) {
 	t.Helper()
-	d, err := etf.Format{}.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"), &format.ReadOptions{})
+	d, err := etf.Format{}.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"),
+		&format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,13 +25,14 @@ func example(t *testing.T) (format.Events, int64) {
 	return d, int64(d.Defs().Clock.UnitTicks())
 }
 
-// scan delivers a trace ordered, and each location to one of two parts.
+// scan delivers a trace in order, and each location to one of two parts.
 func scan(t *testing.T, d format.Events, whole format.Sink, parts [2]format.Sink) {
 	t.Helper()
 	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, whole); err != nil {
 		t.Fatal(err)
 	}
-	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return parts[b.Loc%2].Batch(b) }})
+	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return parts[b.Loc%2].Batch(b) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +62,18 @@ func TestExampleUsage(t *testing.T) {
 	if want := []Level{{0, 0, 2 * ms}, {60, 0, 2 * ms}, {100, 0, 2 * ms}}; !reflect.DeepEqual(mem.Amounts, want) {
 		t.Errorf("MEM: found %v, expected %v", mem.Amounts, want)
 	}
-	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 60, 60}, {3 * ms, 5 * ms, 100, 100}, {5 * ms, 6 * ms, 60, 60}}); !reflect.DeepEqual(r.Signal(mem, true), want) {
+	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 60, 60}, {3 * ms, 5 * ms, 100, 100},
+		{5 * ms, 6 * ms, 60, 60}}); !reflect.DeepEqual(r.Signal(mem, true), want) {
 		t.Errorf("amount of MEM: found %v, expected %v", r.Signal(mem, true), want)
 	}
-	if want := (Signal{{0, ms, 1, 1}, {ms, 2 * ms, 2, 2}, {2 * ms, 3 * ms, 1, 1}, {3 * ms, 6 * ms, 0, 0}}); !reflect.DeepEqual(r.Signal(cpu, false), want) {
+	if want := (Signal{{0, ms, 1, 1}, {ms, 2 * ms, 2, 2}, {2 * ms, 3 * ms, 1, 1},
+		{3 * ms, 6 * ms, 0, 0}}); !reflect.DeepEqual(r.Signal(cpu, false), want) {
 		t.Errorf("claims on CPU: found %v, expected %v", r.Signal(cpu, false), want)
 	}
 	// A window of 2 ms: straight between t0, t1, t0 + w and t1 + w.
 	w := r.Signal(mem, true).Window(2*ms, false)
-	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 0, 30}, {3 * ms, 4 * ms, 30, 80}, {4 * ms, 5 * ms, 80, 100}, {5 * ms, 6 * ms, 100, 80}}); !reflect.DeepEqual(w, want) {
+	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 0, 30}, {3 * ms, 4 * ms, 30, 80}, {4 * ms, 5 * ms, 80, 100},
+		{5 * ms, 6 * ms, 100, 80}}); !reflect.DeepEqual(w, want) {
 		t.Errorf("window: found %v, expected %v", w, want)
 	}
 	if err := b.Merge(a); err != nil {
@@ -80,7 +84,7 @@ func TestExampleUsage(t *testing.T) {
 	}
 }
 
-func near(t *testing.T, what string, found, expected float64) {
+func expectNear(t *testing.T, what string, found, expected float64) {
 	t.Helper()
 	if math.Abs(found-expected) > 1e-9 {
 		t.Errorf("%s: found %v, expected %v", what, found, expected)
@@ -110,25 +114,25 @@ func TestExampleLittle(t *testing.T) {
 			continue
 		}
 		for i, from := range []int64{0, ms, 5 * ms} {
-			near(t, x.name, float64(x.s[i].From), float64(from))
-			near(t, x.name, x.s[i].Start, x.want[i])
-			near(t, x.name, x.s[i].End, x.want[i])
+			expectNear(t, x.name, float64(x.s[i].From), float64(from))
+			expectNear(t, x.name, x.s[i].Start, x.want[i])
+			expectNear(t, x.name, x.s[i].End, x.want[i])
 		}
 	}
-	near(t, "area of wip", r.WIP.Integral()/float64(ms), 10)
-	near(t, "area of throughput", r.Throughput.Integral()/float64(ms), 2)
+	expectNear(t, "area of wip", r.WIP.Integral()/float64(ms), 10)
+	expectNear(t, "area of throughput", r.Throughput.Integral()/float64(ms), 2)
 	// A ends at 2 and 3 ms.
 	if want := (Signal{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
 		t.Errorf("events: found %v, expected %v", r.Events, want)
 	}
 	w := l.Result(2*ms, float64(ms), false)
 	for at, want := range map[int64]float64{2: 1.5, 4: 2, 6: 1.5} {
-		near(t, "wip over 2 ms", w.WIP.At(at*ms), want)
+		expectNear(t, "wip over 2 ms", w.WIP.At(at*ms), want)
 	}
-	near(t, "latency over 2 ms", w.Latency.At(2*ms), 1.5/((1.0/6+5.0/12)/2))
-	near(t, "wip over 2 ms, shortened", l.Result(2*ms, float64(ms), true).WIP.At(ms), 1)
+	expectNear(t, "latency over 2 ms", w.Latency.At(2*ms), 1.5/((1.0/6+5.0/12)/2))
+	expectNear(t, "wip over 2 ms, shortened", l.Result(2*ms, float64(ms), true).WIP.At(ms), 1)
 	// The default unit is a second.
-	near(t, "throughput a second", l.Result(0, 0, false).Throughput.At(0), 1000.0/6)
+	expectNear(t, "throughput a second", l.Result(0, 0, false).Throughput.At(0), 1000.0/6)
 	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
@@ -137,14 +141,14 @@ func TestExampleLittle(t *testing.T) {
 	}
 }
 
-// TestLittleIdentities: the area of wip is the sum of latencies, that of
-// throughput the number of objects.
+// TestLittleIdentities checks that the area of WIP is the sum of latencies, and that of throughput
+// the number of objects.
 func TestLittleIdentities(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for range 100 {
-		d := made.Defs(1, 1, 1)
+		d := testtrace.Defs(1, 1, 1)
 		l := NewLittle(d, LittleOptions{Attribute: "id"})
-		var rows []made.Row
+		var rows []testtrace.Row
 		at, sum := int64(0), int64(0)
 		n := 1 + rnd.IntN(20)
 		for i := range n {
@@ -152,14 +156,15 @@ func TestLittleIdentities(t *testing.T) {
 			long := rnd.Int64N(9)
 			sum += long
 			value := string(rune('a' + i))
-			rows = append(rows, made.Row{Time: at, Kind: trace.Mark, Key: "id", Value: value}, made.Row{Time: at + long, Kind: trace.Mark, Key: "id", Value: value})
+			rows = append(rows, testtrace.Row{Time: at, Kind: trace.Mark, Key: "id", Value: value},
+				testtrace.Row{Time: at + long, Kind: trace.Mark, Key: "id", Value: value})
 		}
-		if err := l.Batch(made.Mixed(d, rows)); err != nil {
+		if err := l.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
 		r := l.Result(0, 1, false)
-		near(t, "area of wip", r.WIP.Integral(), float64(sum))
-		near(t, "area of throughput", r.Throughput.Integral(), float64(n)-float64(r.Instant))
+		expectNear(t, "area of wip", r.WIP.Integral(), float64(sum))
+		expectNear(t, "area of throughput", r.Throughput.Integral(), float64(n)-float64(r.Instant))
 	}
 }
 
@@ -171,18 +176,18 @@ func TestEventThroughput(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	d := made.Defs(1, 1, 1)
+	d := testtrace.Defs(1, 1, 1)
 	full, small := New(d, Options{Steps: 1 << 20, Levels: 1 << 20}), New(d, Options{Steps: 16, Levels: 10})
 	rnd := rand.New(rand.NewPCG(11, 12))
-	var rows []made.Row
+	var rows []testtrace.Row
 	at := int64(0)
 	for i := range int64(3000) {
 		at += rnd.Int64N(10)
-		rows = append(rows, made.Begin(0, at, i, 0, 0, rnd.Float64()*100))
+		rows = append(rows, testtrace.Begin(0, at, i, 0, 0, rnd.Float64()*100))
 		at += 1 + rnd.Int64N(10)
-		rows = append(rows, made.End(0, at, i))
+		rows = append(rows, testtrace.End(0, at, i))
 	}
-	b := made.Mixed(d, rows)
+	b := testtrace.Mixed(d, rows)
 	for _, p := range []*Part{full, small} {
 		if err := p.Batch(b); err != nil {
 			t.Fatal(err)
@@ -193,7 +198,7 @@ func TestLimits(t *testing.T) {
 	if len(s.Steps) > 17 || len(s.Amounts) > 11 {
 		t.Errorf("found %d steps and %d levels, expected at most 16 and 10", len(s.Steps), len(s.Amounts))
 	}
-	near(t, "area of amounts", y.Signal(&s, true).Integral(), x.Signal(&x.Resources[0], true).Integral())
+	expectNear(t, "area of amounts", y.Signal(&s, true).Integral(), x.Signal(&x.Resources[0], true).Integral())
 	sum := int64(0)
 	for _, l := range s.Amounts {
 		sum += l.Time
@@ -237,8 +242,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestReduction compares the graph with the definition, claims of no length
-// included.
+// TestReduction compares the graph with its definition, including claims of length 0.
 func TestReduction(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	for range 500 {
@@ -276,7 +280,8 @@ func TestClaims(t *testing.T) {
 	d, ms := example(t)
 	p, a, b := NewClaims(d.Defs(), "name", "id"), NewClaims(d.Defs(), "name", "id"), NewClaims(d.Defs(), "name", "id")
 	scan(t, d, p, [2]format.Sink{a, b})
-	want := []Claim{{"name=A,id=0", 0, 2 * ms}, {"name=A,id=1", ms, 3 * ms}, {"name=M,id=0", 2 * ms, 6 * ms}, {"name=M,id=1", 3 * ms, 5 * ms}, {"name=Z,id=0", 6 * ms, 6 * ms}}
+	want := []Claim{{"name=A,id=0", 0, 2 * ms}, {"name=A,id=1", ms, 3 * ms}, {"name=M,id=0", 2 * ms, 6 * ms},
+		{"name=M,id=1", 3 * ms, 5 * ms}, {"name=Z,id=0", 6 * ms, 6 * ms}}
 	if r := p.Result(); !reflect.DeepEqual(r, want) {
 		t.Errorf("found %v, expected %v", r, want)
 	}
@@ -288,10 +293,11 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// The parts can be used where the formats want a sink.
+// The parts implement a sink.
 var _ = []format.Sink{&Part{}, &Little{}, &Claims{}}
 
-// In a window what is held in it counts, with its time in it; windows that follow each other add up to the whole.
+// TestWindow checks that a window counts what is held in it, with its time in it, and that
+// consecutive windows add up to the whole.
 func TestWindow(t *testing.T) {
 	d, ms := example(t)
 	run := func(w *trace.Window) *Result {
@@ -307,25 +313,29 @@ func TestWindow(t *testing.T) {
 	if r.First != ms || r.Last != 4*ms || r.Unclosed != 0 {
 		t.Errorf("found %d to %d, %d unclosed, expected 1 to 4 ms", r.First, r.Last, r.Unclosed)
 	}
-	if want := []int64{ms, ms, ms}; cpu.Claims != 2 || cpu.Mean != 1 || cpu.Peak != 2 || !reflect.DeepEqual(cpu.Open, want) {
+	if want := []int64{ms, ms, ms}; cpu.Claims != 2 || cpu.Mean != 1 || cpu.Peak != 2 ||
+		!reflect.DeepEqual(cpu.Open, want) {
 		t.Errorf("CPU: found %+v, expected 2 claims, open %v, mean 1, peak 2", cpu, want)
 	}
-	if want := []Level{{0, 0, ms}, {60, 0, ms}, {100, 0, ms}}; mem.Claims != 2 || mem.Peak != 100 || !reflect.DeepEqual(mem.Amounts, want) {
+	if want := []Level{{0, 0, ms}, {60, 0, ms}, {100, 0, ms}}; mem.Claims != 2 || mem.Peak != 100 ||
+		!reflect.DeepEqual(mem.Amounts, want) {
 		t.Errorf("MEM: found %+v, expected 2 claims, %v, peak 100", mem, want)
 	}
-	near(t, "mean of MEM", float64(mem.Mean), 160.0/3)
-	// Nothing of CPU is in the last third but the claim of no length at 6, which is its end.
-	if r = run(&trace.Window{From: 4 * ms, To: 7 * ms}); r.Resources[0].Claims != 1 || r.Resources[0].Peak != 0 || r.Last != 6*ms {
+	expectNear(t, "mean of MEM", float64(mem.Mean), 160.0/3)
+	// Nothing of CPU is in the last third but the claim of length 0 at 6, which is its end.
+	if r = run(&trace.Window{From: 4 * ms, To: 7 * ms}); r.Resources[0].Claims != 1 || r.Resources[0].Peak != 0 ||
+		r.Last != 6*ms {
 		t.Errorf("CPU from 4 ms: found %+v", r.Resources[0])
 	}
 	if r = run(&trace.Window{From: 4 * ms, To: 6 * ms}); r.Resources[0].Claims != 0 {
 		t.Errorf("CPU from 4 to 6 ms: found %+v, expected no claim", r.Resources[0])
 	}
 	whole := run(nil)
-	near(t, "mean of MEM in all", float64(whole.Resources[1].Mean), (60*4+40*2)/6.0)
+	expectNear(t, "mean of MEM in all", float64(whole.Resources[1].Mean), (60*4+40*2)/6.0)
 	for i, want := range whole.Resources {
 		var open [3]int64
-		for _, w := range []trace.Window{{From: math.MinInt64, To: 2*ms + 1}, {From: 2*ms + 1, To: 3 * ms}, {From: 3 * ms, To: math.MaxInt64}} {
+		for _, w := range []trace.Window{{From: math.MinInt64, To: 2*ms + 1}, {From: 2*ms + 1, To: 3 * ms},
+			{From: 3 * ms, To: math.MaxInt64}} {
 			for k, n := range run(&w).Resources[i].Open {
 				open[k] += n
 			}

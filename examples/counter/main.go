@@ -1,4 +1,4 @@
-// Counter is an analysis: how often each region of a trace is visited, counted on all cores.
+// Counter is an analysis: it counts how often each region of a trace is visited, on all cores.
 //
 //	go run ./examples/counter format/otf2/testdata/ok/heat2d-mt/traces.otf2
 package main
@@ -46,10 +46,10 @@ func run(path string, w io.Writer) error {
 	return nil
 }
 
-// part is what one worker has counted, by region.
+// part has the counts of one worker, by region.
 type part struct{ visits []int64 }
 
-// Batch counts the visits that begin in a batch of events. It goes through the columns.
+// Batch counts the visits that begin in a batch of events. It iterates over the columns.
 func (p *part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if k == trace.Enter && b.Ref[i] != trace.NoRef {
@@ -66,10 +66,10 @@ func (p *part) add(region int, n int64) {
 	p.visits[region] += n
 }
 
-// Links has nothing to count.
+// Links ignores links.
 func (p *part) Links([]trace.Link) error { return nil }
 
-// Merge adds what another worker has counted.
+// Merge adds the counts of another worker.
 func (p *part) Merge(o *part) error {
 	for region, n := range o.visits {
 		p.add(region, n)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The counts are those that otf2-print has of a real trace.
+// TestRun compares the counts with those of otf2-print for a real trace.
 func TestRun(t *testing.T) {
 	const path = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
 	var b bytes.Buffer

@@ -1,5 +1,5 @@
-// Recorder is a simulator that writes a trace of what it simulates, in the format that the name of
-// the file asks for:
+// Recorder is a simulator that writes a trace of its simulation, in the format for the extension of
+// the file name:
 //
 //	go run ./examples/recorder queue.otf2
 package main
@@ -33,7 +33,8 @@ func run(path string) error {
 	return format.Save(context.Background(), path, f, simulate())
 }
 
-// simulate lets a producer send jobs of growing length to two workers. A tick is a microsecond.
+// simulate simulates a producer that sends jobs of growing length to two workers. A tick is a
+// microsecond.
 func simulate() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	machine := r.Machine("node1")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The formats' own tools read what is written.
+// TestRun reads the written traces with the formats' own tools.
 func TestRun(t *testing.T) {
 	for _, ext := range []string{".otf2", ".otf", ".etf", ".trf", ".pallas"} {
 		if err := run(filepath.Join(t.TempDir(), "queue"+ext)); err != nil {
@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// Six jobs: each is sent and received, and is a visit of a region on both sides.
+	// Six jobs: each is sent and received, and visits a region on both sides.
 	for event, want := range map[string]int{"ENTER ": 12, "LEAVE ": 12, "MPI_SEND ": 6, "MPI_RECV ": 6, "METRIC ": 6} {
 		if n := strings.Count(string(out), "\n"+event); n != want {
 			t.Errorf("otf2-print shows %d of %s, want %d", n, event, want)

@@ -49,7 +49,7 @@ func convert(from, to string) error {
 	return format.SaveEvents(ctx, to, out, file)
 }
 
-// Toy is the format.
+// Toy implements the format.
 type Toy struct{ format.Unsupported }
 
 // About describes the format.
@@ -57,7 +57,7 @@ func (Toy) About() format.About {
 	return format.About{Name: "toy", Title: "Toy", Extensions: []string{".toy"}, SingleText: true, Reads: "all lines"}
 }
 
-// Probe goes by the name alone.
+// Probe decides by the name only.
 func (t Toy) Probe(name string, _ []byte) int {
 	if t.About().HasExtension(name) {
 		return 50
@@ -65,9 +65,10 @@ func (t Toy) Probe(name string, _ []byte) int {
 	return 0
 }
 
-// Open reads the definitions: a first look at the text.
+// Open reads the definitions in a first pass over the text.
 func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (format.File, error) {
-	f := &file{src: src, defs: trace.Definitions{Clock: trace.Seconds(1_000_000), Format: "toy", Origin: "toy"}, locations: map[string]uint32{}, regions: map[string]uint32{}}
+	f := &file{src: src, defs: trace.Definitions{Clock: trace.Seconds(1_000_000), Format: "toy", Origin: "toy"},
+		locations: map[string]uint32{}, regions: map[string]uint32{}}
 	return f, f.lines(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
 }
 
@@ -83,12 +84,12 @@ func (f *file) Defs() *trace.Definitions      { return &f.defs }
 func (f *file) Prepare(context.Context) error { return nil }
 func (f *file) Close() error                  { return nil }
 
-// Extent looks at all events.
+// Extent reads all events.
 func (f *file) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	return format.ScanExtent(ctx, f)
 }
 
-// Scan delivers the lines as they stand, which is the order of time, or regrouped.
+// Scan delivers the lines in file order, which is time order, or grouped by location.
 func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(&f.defs, sel, sink)
 	r := format.Regroup(sink, 1<<16)
@@ -132,14 +133,15 @@ func (f *file) lines(ctx context.Context, do func(t int64, location uint32, k tr
 	for n := 1; s.Scan() && ctx.Err() == nil; n++ {
 		var t int64
 		var location, arrow, region, more string
-		// Four words, no fifth.
+		// Four words and no fifth.
 		words, _ := fmt.Sscan(s.Text(), &t, &location, &arrow, &region, &more)
 		if words != 4 || arrow != "<" && arrow != ">" {
 			return fmt.Errorf("%s:%d: found %q, expected: TIME LOCATION > REGION", f.src.Path, n, s.Text())
 		}
 		l, ok := f.locations[location]
 		if !ok {
-			l = f.defs.Locations.Add(trace.Location{ID: location, Name: location, Kind: trace.ThreadLocation, Group: trace.NoRef})
+			l = f.defs.Locations.Add(trace.Location{ID: location, Name: location, Kind: trace.ThreadLocation,
+				Group: trace.NoRef})
 			f.locations[location] = l
 		}
 		r, ok := f.regions[region]

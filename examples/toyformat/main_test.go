@@ -20,7 +20,7 @@ func write(t *testing.T, text string) string {
 	return name
 }
 
-// The suite that every format runs holds for the toy, too.
+// TestConformance runs the suite that every format runs.
 func TestConformance(t *testing.T) {
 	tracetest.Run(t, Toy{}, tracetest.Options{Files: []string{write(t, sample)}})
 }
@@ -34,7 +34,8 @@ func TestConvert(t *testing.T) {
 	if err != nil || strings.Count(string(b), "\nC ") != 3 {
 		t.Errorf("found %v and\n%s, want three claims", err, b)
 	}
-	if err := convert(write(t, "1 a > main\nnonsense\n"), to); err == nil || !strings.Contains(err.Error(), `trace.toy:2: found "nonsense"`) {
+	if err := convert(write(t, "1 a > main\nnonsense\n"), to); err == nil ||
+		!strings.Contains(err.Error(), `trace.toy:2: found "nonsense"`) {
 		t.Errorf("found the error %v", err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package carrier puts what a format has no record for into bytes or texts that the format can
-// hold, and gets it back: definitions compressed ([Pack]), rows in a few bytes ([Rows]) or as
-// key=value pairs that people can read, links in blocks ([PackLinks]). Encoders use it so that a
-// trace survives the way through a poorer format; decoders recognise it. docs/formats/carried.md
+// Package carrier stores what a format has no record for in bytes or texts that the format can
+// hold, and restores it: definitions compressed ([Pack]), rows in a few bytes ([Rows]) or as
+// readable key=value pairs, links in blocks ([PackLinks]). Encoders use it so that a trace survives
+// a conversion to a poorer format and back. Decoders recognise it. docs/formats/carried.md
 // describes the bytes.
 package carrier
 
@@ -27,7 +27,7 @@ type header struct {
 	Version int         `json:"version"`
 	Origin  string      `json:"origin"`
 	Clock   trace.Clock `json:"clock"`
-	// Kinds are the names of the kinds of packed rows, by their codes.
+	// Kinds are the names of the kinds of packed rows, indexed by code.
 	Kinds []string `json:"kinds,omitempty"`
 }
 
@@ -78,9 +78,9 @@ var tables = []table{
 // OpaqueLimit is the size of the largest opaque record that is carried.
 const OpaqueLimit = 4 << 10
 
-// definitions are the texts that carry all definitions of d. The keys of the pairs are unique
-// ("region.3"). Reserved attributes from the index used on are left out. tooLong counts opaque records
-// beyond OpaqueLimit, which are left out, too.
+// definitions returns the texts that carry all definitions of d. The keys of the pairs are unique
+// ("region.3"). Reserved attributes from the index used on are left out. tooLong is the number of
+// opaque records beyond OpaqueLimit, which are also left out.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
 	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d)})
 	pairs = append(pairs, Pair{"trace", string(h)})
@@ -96,7 +96,7 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 			}
 			b, err := json.Marshal(v)
 			if err != nil {
-				// Infinite numbers and the like; nothing else can fail.
+				// Infinite numbers and the like. Nothing else can fail.
 				b, _ = json.Marshal(fmt.Sprint(v))
 			}
 			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})
@@ -110,16 +110,15 @@ type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
 	codes []packedKind // of packed rows
-	// most are the values up to which operands of a type are right, Undefined aside.
+	// most has the greatest valid value of operands by type, apart from Undefined.
 	most  [trace.OpSource + 1]uint64
 	attrs map[string]uint32
-	// Clock is the clock of the trace that was carried. Times of the
-	// carrying file are on its own clock; those inside carried texts are on this one.
+	// Clock is the clock of the carried trace. Times of the carrying file use its own clock; times
+	// inside carried texts use this one.
 	Clock trace.Clock
 }
 
-// NewRestorer fills d from carried definitions, which may come in any order
-// but must be complete.
+// NewRestorer fills d from carried definitions, which may come in any order but must be complete.
 func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	r := &Restorer{defs: d, kinds: map[string]trace.Kind{}, attrs: map[string]uint32{}}
 	byKey := make(map[string]string, len(pairs))
@@ -141,7 +140,7 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 			}
 		}
 	}
-	if err := linked(d); err != nil {
+	if err := checkReferences(d); err != nil {
 		return nil, err
 	}
 	d.Origin, d.Conventions = h.Origin, format.Conventions(h.Origin)
@@ -171,11 +170,11 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	return r, nil
 }
 
-// sized is a table of definitions, of which only the size counts.
+// sized is a table of definitions of which only the size matters.
 type sized interface{ Len() int }
 
-// linked checks the references between definitions.
-func linked(d *trace.Definitions) error {
+// checkReferences checks the references between definitions.
+func checkReferences(d *trace.Definitions) error {
 	for _, x := range []struct {
 		what  string
 		table sized
@@ -186,9 +185,11 @@ func linked(d *trace.Definitions) error {
 		{"group", &d.Groups, "parent", &d.Groups, func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }},
 		{"location", &d.Locations, "group", &d.Groups, func(i int) uint32 { return d.Locations.At(uint32(i)).Group }},
 		{"communicator", &d.Communicator, "set", &d.Sets, func(i int) uint32 { return d.Communicator.At(uint32(i)).Set }},
-		{"communicator", &d.Communicator, "parent", &d.Communicator, func(i int) uint32 { return d.Communicator.At(uint32(i)).Parent }},
+		{"communicator", &d.Communicator, "parent", &d.Communicator,
+			func(i int) uint32 { return d.Communicator.At(uint32(i)).Parent }},
 		{"metric", &d.Metrics, "location", &d.Locations, func(i int) uint32 { return d.Metrics.At(uint32(i)).Location }},
-		{"resource", &d.Resources, "location", &d.Locations, func(i int) uint32 { return d.Resources.At(uint32(i)).Location }},
+		{"resource", &d.Resources, "location", &d.Locations,
+			func(i int) uint32 { return d.Resources.At(uint32(i)).Location }},
 	} {
 		for i := range x.table.Len() {
 			if v := x.ref(i); v != trace.NoRef && int64(v) >= int64(x.in.Len()) {
@@ -207,28 +208,32 @@ func linked(d *trace.Definitions) error {
 	return nil
 }
 
-// refLimit is the size of the table that a Ref of a kind indexes, 0 for kinds without one.
+// refLimit returns the size of the table that the Ref of a kind indexes, or 0 for kinds without a
+// table.
 func refLimit(d *trace.Definitions, k trace.RefKind) int {
 	tables := [...]sized{trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
-		trace.RefParameter: &d.Parameters, trace.RefWindow: &d.Windows, trace.RefContext: &d.Contexts, trace.RefHandle: &d.Handles,
-		trace.RefFile: &d.Files, trace.RefMarker: &d.Markers, trace.RefString: &d.Strings}
+		trace.RefParameter: &d.Parameters, trace.RefWindow: &d.Windows, trace.RefContext: &d.Contexts,
+		trace.RefHandle: &d.Handles,
+		trace.RefFile:   &d.Files, trace.RefMarker: &d.Markers, trace.RefString: &d.Strings}
 	if int(k) >= len(tables) || tables[k] == nil {
 		return 0
 	}
 	return tables[k].Len()
 }
 
-// Refers reports whether an operand's value is what its type allows: if it is a
-// reference, one to a definition that d has, or undefined.
+// Refers reports whether an operand's value is valid for its type. A reference must be to a
+// definition of d, or undefined.
 func Refers(d *trace.Definitions, t trace.OperandType, v uint64) bool {
 	n, ok := operandLimit(d, t)
 	return !ok || v == trace.Undefined || v < uint64(n)
 }
 
-// operandLimit is the size of the table that operands of a type index; ok is false for other types.
+// operandLimit returns the size of the table that operands of a type index. ok is false for other
+// types.
 func operandLimit(d *trace.Definitions, t trace.OperandType) (n int, ok bool) {
 	tables := [...]sized{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
-		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources, trace.OpFile: &d.Files,
+		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources,
+		trace.OpFile:   &d.Files,
 		trace.OpHandle: &d.Handles, trace.OpWindow: &d.Windows, trace.OpContext: &d.Contexts}
 	if int(t) >= len(tables) || tables[t] == nil {
 		return 0, false
@@ -268,8 +273,8 @@ func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return AppendAttrs(pairs, d, c)
 }
 
-// AppendPlain writes the pairs that tell people of an event: its kind, its operands by their names,
-// and its attributes. Nothing reads them back.
+// AppendPlain writes the pairs that describe an event to readers: its kind, its operands by name,
+// and its attributes. weft does not read them back.
 func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	spec := d.Spec(c.Kind())
 	pairs = append(pairs, Pair{"kind", spec.Name})
@@ -287,7 +292,7 @@ func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return AppendPlainAttrs(pairs, d, c)
 }
 
-// AppendPlainAttrs writes the pairs that tell people of an event's attributes.
+// AppendPlainAttrs writes the pairs that describe an event's attributes to readers.
 func AppendPlainAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, values := c.Attrs()
 	for i, k := range keys {
@@ -296,10 +301,9 @@ func AppendPlainAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pai
 	return pairs
 }
 
-// AppendAttrs writes the pairs of an event's attributes: "@name" for texts,
-// "@name#type" for the others. "@#3" is the attribute with number 3, whose name
-// is empty, could be taken for something else or has line ends; "#quoted" is the type of texts
-// with line ends.
+// AppendAttrs writes the pairs of an event's attributes: "@name" for texts, "@name#type" for
+// others. "@#3" is the attribute with number 3, whose name is empty, ambiguous or has line ends.
+// "#quoted" is the type of texts with line ends.
 func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
@@ -319,7 +323,7 @@ func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return pairs
 }
 
-// quoted is the type of texts that cannot be carried as they are.
+// quoted is the type of texts that cannot be carried unchanged.
 const quoted = "quoted"
 
 func appendOp(b []byte, t trace.OperandType, v uint64) []byte {
@@ -350,7 +354,7 @@ func parseOp(t trace.OperandType, s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// Kind reads the pairs "kind" and "ref"; k is NoKind when there is no kind.
+// Kind reads the pairs "kind" and "ref". k is NoKind when there is no kind.
 func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
 	ref = trace.NoRef
 	for _, p := range pairs {
@@ -374,8 +378,8 @@ func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
 	return k, ref, nil
 }
 
-// Add adds an event to b, with the operands and attributes that pairs carry. If
-// they cannot be read it says so and leaves b as it was.
+// Add adds an event to b, with the operands and attributes in pairs. If they cannot be read, it
+// returns an error and leaves b unchanged.
 func (r *Restorer) Add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, pairs []Pair) error {
 	err := r.add(b, loc, t, k, ref, pairs)
 	if err != nil {
@@ -421,7 +425,7 @@ func (r *Restorer) add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref ui
 	return r.addAttrs(b, pairs)
 }
 
-// addAttrs gives the last row of b the attributes that pairs carry.
+// addAttrs adds the attributes in pairs to the last row of b.
 func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 	for _, p := range pairs {
 		name, ok := strings.CutPrefix(p.Key, "@")
@@ -453,11 +457,11 @@ func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 	return nil
 }
 
-// Links collects the links of one scan, on disk if they are many, to deliver
-// them after the events. The zero Links is ready.
+// Links collects the links of one scan, on disk if they are many, and delivers them after the
+// events. The zero Links is ready to use.
 type Links struct{ sorter *extsort.Sorter }
 
-// Add adds what [PackLinks] has packed; place orders it among the others.
+// Add adds links that [PackLinks] has packed. place orders them among the others.
 func (l *Links) Add(place int64, data []byte) error {
 	if l.sorter == nil {
 		l.sorter = extsort.New(4<<20, "")
@@ -465,7 +469,7 @@ func (l *Links) Add(place int64, data []byte) error {
 	return l.sorter.Add(place, 0, data)
 }
 
-// Deliver hands the links on in batches. Their ends are among so many locations.
+// Deliver delivers the links in batches. Their ends must be at locations below the given number.
 func (l *Links) Deliver(ctx context.Context, locations int, sink func([]trace.Link) error) error {
 	if l.sorter == nil {
 		return nil
@@ -496,8 +500,8 @@ func (l *Links) Close() {
 	}
 }
 
-// Label returns the name of the event's kind and of what it refers to, for
-// tools of a format that has no such events. defs are the cursor's own.
+// Label returns the name of the event's kind and of the entry that it refers to, for tools of a
+// format that lacks such events. defs are the cursor's own.
 func Label(defs *trace.Definitions, c *trace.Cursor) string {
 	spec := defs.Spec(c.Kind())
 	if i := int(c.Ref()); c.Ref() != trace.NoRef {

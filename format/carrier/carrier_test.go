@@ -13,9 +13,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Links are the same after they were packed.
+// TestLinks checks that links are the same after packing and unpacking.
 func TestLinks(t *testing.T) {
-	links := []trace.Link{{ID: 7, Src: trace.End{Time: 3}}, {ID: 8, Dst: trace.End{Kind: trace.AtLocation, Location: 5, Time: -9}, Attrs: []trace.Attr{{Key: "k", Value: trace.IntValue(4)}}}}
+	links := []trace.Link{{ID: 7, Src: trace.End{Time: 3}},
+		{ID: 8, Dst: trace.End{Kind: trace.AtLocation, Location: 5, Time: -9},
+			Attrs: []trace.Attr{{Key: "k", Value: trace.IntValue(4)}}}}
 	data, err := FromText(Text(PackLinks(links)))
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +33,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Packed definitions come back through bytes and through texts in pieces; what is damaged or grows
-// beyond all measure is refused.
+// TestPack checks that packed definitions are restored from bytes and from texts in pieces, and
+// that damaged data, or data that grows beyond the limit, is refused.
 func TestPack(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -61,7 +63,8 @@ func TestPack(t *testing.T) {
 		t.Fatalf("%d pairs, %v", len(pairs), err)
 	}
 	back := &trace.Definitions{}
-	if _, err := NewRestorer(back, pairs); err != nil || back.Regions.Len() != 2000 || back.Regions.At(1999).Name != d.Regions.At(1999).Name {
+	if _, err := NewRestorer(back, pairs); err != nil || back.Regions.Len() != 2000 ||
+		back.Regions.At(1999).Name != d.Regions.At(1999).Name {
 		t.Fatalf("%d regions, %v", back.Regions.Len(), err)
 	}
 	delete(m, "p.0")
@@ -83,7 +86,7 @@ func TestPack(t *testing.T) {
 		same.Strings.Add(strings.Repeat("a", 30000))
 	}
 	data, _ = Pack(same, nil)
-	if _, err := Unpack(data); err != nil || len(data) < 1000*30000/mostGrowth {
+	if _, err := Unpack(data); err != nil || len(data) < 1000*30000/maxGrowth {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 	if pairs, err := Unpack(compress(make([]byte, 100<<20), flate.BestCompression)); err == nil {
@@ -91,8 +94,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// A row is the same after it was packed beside another one, whatever that is; bytes that nothing has
-// packed leave the other one as it was.
+// TestRows checks that a row is the same after packing it relative to another row, whatever that
+// is, and that invalid bytes leave the other row unchanged.
 func TestRows(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1000)}
 	for i := range 9 {
@@ -166,14 +169,15 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	same := func(a, b *trace.Batch) bool {
-		return a.Len() == b.Len() && slices.Equal(a.Kind, b.Kind) && slices.Equal(a.Ref, b.Ref) && slices.Equal(a.LastOps(), b.LastOps()) &&
+		return a.Len() == b.Len() && slices.Equal(a.Kind, b.Kind) && slices.Equal(a.Ref, b.Ref) &&
+			slices.Equal(a.LastOps(), b.LastOps()) &&
 			slices.Equal(a.AttrKey, b.AttrKey) && slices.Equal(a.AttrVal, b.AttrVal) && slices.Equal(a.Derived, b.Derived)
 	}
 	for _, p := range list {
 		got := p.base.Clone()
 		if p.whole {
 			got = &trace.Batch{Loc: 2}
-			err = restorer.AddWhole(got, 2, 5, append(p.data, 0, 0)) // what follows does not count
+			err = restorer.AddWhole(got, 2, 5, append(p.data, 0, 0)) // the following bytes are ignored
 		} else {
 			err = restorer.Amend(got, p.data)
 		}

@@ -18,18 +18,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// magic begins packed definitions.
+// magic is the beginning of packed definitions.
 const magic = "weft\x02"
 
 // Pack returns all definitions of d, and extra, as compressed bytes that [Unpack] reads. rows has
-// packed the trace's rows; it may be nil. tooLong counts opaque records beyond [OpaqueLimit], which
-// are left out.
+// packed the trace's rows; it may be nil. tooLong is the number of opaque records beyond
+// [OpaqueLimit], which are left out.
 func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
 	return packed(d, rows, d.Attributes.Len(), extra)
 }
 
-// PackUsed returns what [Pack] returns for a trace whose events use no attributes but the first used
-// ones: the others that are reserved are left out.
+// PackUsed does what [Pack] does for a trace whose events use only the first used attributes. Other
+// reserved attributes are left out.
 func PackUsed(d *trace.Definitions, used int) (data []byte, tooLong int64) {
 	return packed(d, nil, used, nil)
 }
@@ -46,7 +46,7 @@ func packed(d *trace.Definitions, rows *Rows, used int, extra []Pair) (data []by
 // pack compresses a text, but not more than [unpack] allows.
 func pack(text []byte) []byte {
 	data := compress(text, flate.BestCompression)
-	if len(text) > len(data)*(mostGrowth-1) {
+	if len(text) > len(data)*(maxGrowth-1) {
 		data = compress(text, flate.HuffmanOnly)
 	}
 	return data
@@ -54,25 +54,25 @@ func pack(text []byte) []byte {
 
 func compress(text []byte, level int) []byte {
 	out := bytes.NewBufferString(magic)
-	w, _ := flate.NewWriter(out, level) // the level is a valid one
-	w.Write(text)                       // a buffer takes everything
+	w, _ := flate.NewWriter(out, level) // the level is valid
+	w.Write(text)                       // a buffer never fails
 	w.Close()
 	return out.Bytes()
 }
 
-// mostGrowth bounds what bytes may become when they are unpacked: so many times as many.
-const mostGrowth = 256
+// maxGrowth is the greatest factor by which data may grow when it is unpacked.
+const maxGrowth = 256
 
-// Packed reports whether data begins as [Pack] begins.
+// Packed reports whether data begins like the output of [Pack].
 func Packed(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// unpack returns the text that pack has compressed. It refuses data that becomes more than
-// mostGrowth times as large.
+// unpack returns the text that pack has compressed. It refuses data that grows by more than a
+// factor of mostGrowth.
 func unpack(data []byte) ([]byte, error) {
 	if !Packed(data) {
 		return nil, errors.New("found bytes that this version of weft did not pack")
 	}
-	most := int64(len(data)) * mostGrowth
+	most := int64(len(data)) * maxGrowth
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[len(magic):])), most+1))
 	if err == nil && int64(len(text)) > most {
 		err = fmt.Errorf("found more than %d bytes in %d, expected less", most, len(data))
@@ -80,8 +80,8 @@ func unpack(data []byte) ([]byte, error) {
 	return text, err
 }
 
-// Unpack returns the pairs that [Pack] has packed. It refuses data that becomes more than 256 times
-// as large.
+// Unpack returns the pairs that [Pack] has packed. It refuses data that grows by more than a factor
+// of 256.
 func Unpack(data []byte) ([]Pair, error) {
 	text, err := unpack(data)
 	if err != nil {
@@ -98,10 +98,11 @@ func Unpack(data []byte) ([]Pair, error) {
 	return pairs, nil
 }
 
-// pieceSize is how long the texts of [Texts] are at most.
+// pieceSize is the greatest length of the texts of [Texts].
 const pieceSize = 1 << 16
 
-// Texts returns data as texts, for formats that have no bytes. Their keys are prefix and a number.
+// Texts returns data as texts, for formats that cannot store bytes. The key of a text is prefix and
+// a number.
 func Texts(data []byte, prefix string) (texts []Pair) {
 	text := base64.RawStdEncoding.EncodeToString(data)
 	for text != "" {
@@ -112,8 +113,7 @@ func Texts(data []byte, prefix string) (texts []Pair) {
 	return texts
 }
 
-// FromTexts returns the data that those of texts hold whose keys begin with prefix; nil if there are
-// none.
+// FromTexts returns the data of those texts whose keys begin with prefix, or nil if there are none.
 func FromTexts(texts iter.Seq2[string, string], prefix string) ([]byte, error) {
 	pieces := map[string]string{}
 	for key, text := range texts {
@@ -128,8 +128,8 @@ func FromTexts(texts iter.Seq2[string, string], prefix string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(all.String())
 }
 
-// UnpackTexts returns the pairs that [Pack] has packed and [Texts] made texts of; nil if there are no
-// such texts.
+// UnpackTexts returns the pairs that [Pack] has packed and [Texts] converted to texts, or nil if
+// there are no such texts.
 func UnpackTexts(texts iter.Seq2[string, string], prefix string) ([]Pair, error) {
 	data, err := FromTexts(texts, prefix)
 	if len(data) == 0 || err != nil {
@@ -138,13 +138,13 @@ func UnpackTexts(texts iter.Seq2[string, string], prefix string) ([]Pair, error)
 	return Unpack(data)
 }
 
-// longText is how long a text may be before [Text] compresses its data.
+// longText is the length beyond which [Text] compresses its data.
 const longText = 1 << 16
 
-// compressed begins texts of compressed data; no other text has a colon.
+// compressed is the beginning of texts with compressed data. No other text has a colon.
 const compressed = "z:"
 
-// Text returns data as a text; [FromText] gives it back.
+// Text returns data as a text, which [FromText] converts back.
 func Text(data []byte) string {
 	if len(data) > longText {
 		return compressed + base64.RawStdEncoding.EncodeToString(pack(data))
@@ -152,7 +152,7 @@ func Text(data []byte) string {
 	return base64.RawStdEncoding.EncodeToString(data)
 }
 
-// FromText returns the data of a text that [Text] has made.
+// FromText returns the data of a text from [Text].
 func FromText(text string) ([]byte, error) {
 	if text, ok := strings.CutPrefix(text, compressed); ok {
 		data, err := base64.RawStdEncoding.DecodeString(text)
@@ -175,7 +175,7 @@ func PackLinks(links []trace.Link) []byte {
 		for _, e := range []*trace.End{&l.Src, &l.Dst} {
 			b = append(b, byte(e.Kind))
 			b = binary.AppendVarint(b, e.ID)
-			b = binary.AppendUvarint(b, uint64(e.Location+1)) // NoRef is 0
+			b = binary.AppendUvarint(b, uint64(e.Location+1)) // NoRef becomes 0
 			b = binary.AppendVarint(b, e.Time-last)
 			last = e.Time
 		}
@@ -189,8 +189,8 @@ func PackLinks(links []trace.Link) []byte {
 	return pack(b)
 }
 
-// UnpackLinks returns the links that [PackLinks] has packed, whose ends must be among so many
-// locations.
+// UnpackLinks returns the links that [PackLinks] has packed. Their ends must be at locations below
+// the given number.
 func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 	text, err := unpack(data)
 	if err != nil {
@@ -204,8 +204,10 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 		for _, e := range []*trace.End{&l.Src, &l.Dst} {
 			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.uvarint())-1, last+u.varint()
 			last = e.Time
-			if u.err == nil && (e.Kind > trace.AtLocation || e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
-				u.err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations", e.Kind, e.Location, trace.AtLocation, locations)
+			if u.err == nil && (e.Kind > trace.AtLocation ||
+				e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
+				u.err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations",
+					e.Kind, e.Location, trace.AtLocation, locations)
 			}
 		}
 		l.Pos = u.varint()
@@ -238,42 +240,42 @@ func appendValue(b []byte, v *trace.Value) []byte {
 	return binary.AppendUvarint(b, v.Num)
 }
 
-// Rows packs rows into few bytes: what a row says beyond what readers take from the record that
-// bears the bytes. The zero Rows is ready. [Pack] must get it when all rows are packed, as it
-// numbers kinds in the order in which they come.
+// Rows packs rows into few bytes: the difference between a row and the one that readers derive from
+// the record that carries the bytes. The zero Rows is ready to use. [Pack] must be called with it
+// after all rows are packed, since it numbers kinds in the order in which they occur.
 type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
-	short map[shortfall]int64
-	// nothing is the row beside which rows are packed that have no record.
+	short map[recordGap]int64
+	// nothing is the base of rows that have no record.
 	nothing trace.Batch
 }
 
-// shortfall is what the record of a row does not say.
-type shortfall struct {
+// recordGap is what the record of a row lacks.
+type recordGap struct {
 	kind, base trace.Kind
-	same, all  int // operands
+	same, all  int // numbers of operands
 	attrs, ref bool
-	field      string // if that is all that is known
+	field      string // if nothing else is known
 }
 
-// NoteField counts that the record of c does not say what field names; the empty field is all of c.
+// NoteField counts a field of c that its record lacks. The empty field is all of c.
 func (p *Rows) NoteField(c *trace.Cursor, field string) {
 	if !c.Derived() {
-		p.note(shortfall{kind: c.Kind(), base: trace.NoOp, field: field})
+		p.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
 	}
 }
 
-func (p *Rows) note(x shortfall) {
+func (p *Rows) note(x recordGap) {
 	if p.short == nil {
-		p.short = map[shortfall]int64{}
+		p.short = map[recordGap]int64{}
 	}
 	p.short[x]++
 }
 
-// Note counts, for [Rows.Report], what base does not say of c.
+// Note counts, for [Rows.Report], what base lacks of c.
 func (p *Rows) Note(c, base *trace.Cursor) {
-	x := shortfall{kind: c.Kind(), base: base.Kind(), same: Same(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
+	x := recordGap{kind: c.Kind(), base: base.Kind(), same: Same(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
@@ -283,8 +285,8 @@ func (p *Rows) Note(c, base *trace.Cursor) {
 	p.note(x)
 }
 
-// Report adds what [Rows.Note] has counted to l, and what mapping says of definitions: as lost if the
-// trace is plain, else as what weft alone restores.
+// Report adds the counts of [Rows.Note] to l, and the definitions by their mapping: as lost if the
+// trace is plain, otherwise as restored only by weft.
 func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
 	l.AddDefinitions(d, mapping, plain)
 	how, reason := format.WeftOnly, "the format has no place for it"
@@ -297,7 +299,7 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 		switch {
 		case x.field != "":
 			fields = []string{x.field}
-		case stands(x.base) && x.base != x.kind: // the record stands for any event
+		case isGeneric(x.base) && x.base != x.kind: // the record stands for any event
 		default:
 			if x.ref {
 				fields = append(fields, "reference")
@@ -316,12 +318,12 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 	}
 }
 
-// stands tells whether records of a kind stand for events of any kind.
-func stands(k trace.Kind) bool {
+// isGeneric reports whether records of a kind stand for events of any kind.
+func isGeneric(k trace.Kind) bool {
 	return k == trace.NoOp || k == trace.Comment || k == trace.Generic || k == trace.Parameter || k == trace.Mark
 }
 
-// Flags beside the code of the kind.
+// Flags in the code of the kind.
 const (
 	withRef = 1 << iota
 	withAttrs
@@ -329,14 +331,14 @@ const (
 	flagBits = 3
 )
 
-// manyOps takes the place of a number of operands that follows by itself.
+// manyOps is stored in place of a number of operands that follows separately.
 const manyOps = 15
 
-// Append appends what c says beyond base, which stands on the row that readers make of the record
-// alone.
+// Append appends the difference between c and base, which stands on the row that readers derive
+// from the record alone.
 //
-// The bytes are: the kind's code with flags; a reference if it is another; how many operands are
-// those of base, and the others; attributes if they are others.
+// The bytes are: the kind's code with flags, a reference if it differs, the number of operands that
+// equal those of base, the other operands, and attributes if they differ.
 func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
 	code, ok := p.codes[c.Kind()]
 	if !ok {
@@ -362,7 +364,7 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	}
 	b = binary.AppendUvarint(b, code)
 	if code&withRef != 0 {
-		b = binary.AppendUvarint(b, uint64(c.Ref()+1)) // NoRef is 0
+		b = binary.AppendUvarint(b, uint64(c.Ref()+1)) // NoRef becomes 0
 	}
 	ops := c.Ops()
 	same := Same(c, base)
@@ -385,7 +387,7 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	return b
 }
 
-// AppendWhole appends all that c says, for [Restorer.AddWhole].
+// AppendWhole appends all of c, for [Restorer.AddWhole].
 func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
 	if p.nothing.Len() == 0 {
 		p.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
@@ -395,8 +397,8 @@ func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []by
 	return p.Append(b, d, c, &base)
 }
 
-// AddWhole adds a row to b that [Rows.AppendWhole] has packed. If data cannot be read, nothing is
-// added and the error says why.
+// AddWhole adds a row to b that [Rows.AppendWhole] has packed. If data cannot be read, it returns
+// an error and adds nothing.
 func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) error {
 	b.Add(loc, t, trace.NoOp, trace.NoRef)
 	err := r.Amend(b, data)
@@ -406,7 +408,7 @@ func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) er
 	return err
 }
 
-// Same is how many of the first operands of c are those of base.
+// Same returns the number of leading operands of c that equal those of base.
 func Same(c, base *trace.Cursor) (n int) {
 	ops, list := c.Ops(), base.Ops()
 	for n < len(ops) && n < len(list) && ops[n] == list[n] {
@@ -416,12 +418,15 @@ func Same(c, base *trace.Cursor) (n int) {
 }
 
 // valueTypes are the types of values by their numbers in packed rows.
-var valueTypes = [...]trace.Type{trace.None, trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int8, trace.Int16, trace.Int32, trace.Int64,
-	trace.Float32, trace.Float64, trace.String, trace.AttributeRef, trace.LocationRef, trace.RegionRef, trace.GroupRef, trace.MetricRef, trace.CommRef,
-	trace.ParameterRef, trace.WindowRef, trace.SourceRef, trace.CallingContextRef, trace.InterruptGeneratorRef, trace.FileRef, trace.HandleRef,
+var valueTypes = [...]trace.Type{trace.None, trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int8,
+	trace.Int16, trace.Int32, trace.Int64,
+	trace.Float32, trace.Float64, trace.String, trace.AttributeRef, trace.LocationRef, trace.RegionRef, trace.GroupRef,
+	trace.MetricRef, trace.CommRef,
+	trace.ParameterRef, trace.WindowRef, trace.SourceRef, trace.CallingContextRef, trace.InterruptGeneratorRef,
+	trace.FileRef, trace.HandleRef,
 	trace.LocationGroupRef, trace.Char, trace.Bytes, trace.Bool}
 
-// operandType is the type of an operand; the last of some kinds may come again and again.
+// operandType returns the type of an operand. The last operand of some kinds may be repeated.
 func operandType(spec *trace.KindSpec, i int) trace.OperandType {
 	if n := len(spec.Operands); i < n {
 		return spec.Operands[i].Type
@@ -438,10 +443,10 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 	case trace.OpFloat:
 		return binary.AppendUvarint(b, bits.ReverseBytes64(v))
 	}
-	return binary.AppendUvarint(b, v+1) // Undefined is 0
+	return binary.AppendUvarint(b, v+1) // Undefined becomes 0
 }
 
-// errCut is that bytes are missing.
+// errCut is returned for truncated bytes.
 var errCut = errors.New("packed bytes that are cut off")
 
 // unpacker reads numbers.
@@ -470,7 +475,7 @@ func (u *unpacker) byte() byte {
 	return v
 }
 
-// count is a number of things that have at least one byte each.
+// count returns a number of things of at least one byte each.
 func (u *unpacker) count(n uint64) int {
 	if n > uint64(len(u.data)) {
 		u.err, u.data = errCut, nil
@@ -506,11 +511,11 @@ func (u *unpacker) value() (v trace.Value) {
 	return v
 }
 
-// packedKind is what a kind of packed rows needs.
+// packedKind has the properties of a kind of packed rows.
 type packedKind struct {
 	kind trace.Kind
 	spec *trace.KindSpec
-	refs uint64 // the size of the table that references are to
+	refs uint64 // the size of the table that references index
 }
 
 // Packs tells whether rows of one of some kinds are packed.
@@ -593,7 +598,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	return nil
 }
 
-// names are the names of the kinds in the order of their codes.
+// names returns the names of the kinds in the order of their codes.
 func (p *Rows) names(d *trace.Definitions) (names []string) {
 	if p != nil {
 		for _, k := range p.kinds {

@@ -12,28 +12,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// childMode as the first argument makes this program one of its own children.
-// What takes memory or is itself measured runs that way (see runner.run), as one of childModes.
+// childMode as the first argument makes this program a child of the benchmark. Code that uses much
+// memory or is itself measured runs that way (see runner.run), as one of childModes.
 const childMode = "bench-child"
 
-// childModes are what children do. They print to out; the numbers are the arguments that are
-// such.
+// childModes are the functions of children. They print to out. The numbers are the arguments after
+// the texts.
 var childModes = []struct {
 	name    string
-	texts   int // arguments that are none,
-	numbers int // and numbers behind them
+	texts   int // number of text arguments
+	numbers int // number of numeric arguments after them
 	run     func(ctx context.Context, out io.Writer, texts []string, numbers []int) error
 }{
 	// shuffle IN OUT: shuffle the lines of a file.
 	{"shuffle", 2, 0, func(_ context.Context, _ io.Writer, s []string, _ []int) error { return shuffle(s[0], s[1], 1) }},
-	// open WORKLOAD EVENTS: print how many regions and claims are open at most.
+	// open WORKLOAD EVENTS: print the greatest number of open regions and claims.
 	{"open", 1, 1, func(ctx context.Context, out io.Writer, s []string, n []int) error {
 		most, err := openAtMost(ctx, s[0], n[0])
 		fmt.Fprintln(out, most)
 		return err
 	}},
-	// otf NAME STREAMS PROCESSES-A-STREAM ROUNDS GOROUTINES LEVEL: write an OTF trace and print
-	// how many events it has.
+	// otf NAME STREAMS PROCESSES-PER-STREAM ROUNDS GOROUTINES LEVEL: write an OTF trace and print the
+	// number of its events.
 	{"otf", 1, 5, func(ctx context.Context, out io.Writer, s []string, n []int) error {
 		counts, err := writeOTF(ctx, s[0], otfShape{streams: n[0], each: n[1], rounds: n[2]}, n[3], n[4])
 		if err == nil {
@@ -42,11 +42,11 @@ var childModes = []struct {
 		return err
 	}},
 	// pallas PATH PATTERN EVENTS COMPATIBLE THREADS GOROUTINES: record a Pallas trace, in the
-	// compatible way if that is 1.
+	// compatible way if COMPATIBLE is 1.
 	{"pallas", 2, 4, func(_ context.Context, _ io.Writer, s []string, n []int) error {
 		return pallasRecording{s[1], int64(n[0]), n[1] == 1, n[2], n[3]}.record(s[0])
 	}},
-	// values PATH COUNT: look up so many times in a Pallas trace, and print the nanoseconds.
+	// values PATH COUNT: look up COUNT values in a Pallas trace, and print the nanoseconds.
 	{"values", 1, 1, func(_ context.Context, out io.Writer, s []string, n []int) error {
 		ns, err := pallasValues(s[0], n[0])
 		fmt.Fprintln(out, ns)
@@ -54,10 +54,11 @@ var childModes = []struct {
 	}},
 	// otf2 PATH EVENTS LOCATIONS: write an OTF2 archive.
 	{"otf2", 1, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error { return writeOTF2(s[0], n[0], n[1]) }},
-	// blocks TRACE FROM TO LOCATION: print how many bytes must be read for a part of the time, in
-	// thousandths, and of a location, -1 for all; and the times that the part begins and ends with.
+	// blocks TRACE FROM TO LOCATION: print the number of bytes that must be read for a part of the
+	// time, in thousandths, and of a location, or -1 for all; and the times at which the part begins
+	// and ends.
 	{"blocks", 1, 3, func(ctx context.Context, out io.Writer, s []string, n []int) error {
-		p, err := wantedOf(ctx, s[0], n[0], n[1], n[2])
+		p, err := tracePartOf(ctx, s[0], n[0], n[1], n[2])
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 	return fmt.Errorf("child mode %q: expected one of childModes with its arguments", args)
 }
 
-// openAtMost counts how many regions and claims of a workload are open at once.
+// openAtMost returns the greatest number of open regions and claims in a workload.
 func openAtMost(ctx context.Context, name string, events int) (int64, error) {
 	t, err := generate.New(generate.Options{Workload: name, Events: int64(events), Seed: 1})
 	if err != nil {

@@ -1,11 +1,10 @@
-// Bench measures weft as its users run it: whole processes, their CPU seconds,
-// wall-clock seconds and peak memory, beside other programs that read the same
-// files in the same run. It writes docs/performance.md and, about OTF and Pallas,
-// docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md,
-// docs/performance-reads.md, docs/performance-transform.md, docs/performance-workloads.md and
-// docs/performance-viewer.md.
+// Bench measures weft as its users run it: it compares whole processes, with their CPU seconds,
+// wall-clock seconds and peak memory, with other programs that read the same files in the same run.
+// It writes docs/performance.md and, for the other parts, docs/performance-otf.md,
+// docs/performance-pallas.md, docs/performance-otf2.md, docs/performance-reads.md,
+// docs/performance-transform.md, docs/performance-workloads.md and docs/performance-viewer.md.
 //
-//	go run ./internal/bench            # everything, the better part of an hour on two cores
+//	go run ./internal/bench            # everything, most of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
 //	go run ./internal/bench -part text -files cps.etf -o ""
 //	go run ./internal/bench -part otf  # only OTF, minutes; docs/performance.md stays
@@ -15,9 +14,9 @@
 //	go run ./internal/bench -part transform  # cut, filter and the like
 //	go run ./internal/bench -part viewer     # index, server and page
 //
-// Large files lie in a temporary directory (-dir says where) and are removed
-// again; at most six times the size of the largest text is taken at once, and 120
-// bytes for each event of the OTF trace. Shuffling holds one text in memory.
+// Large files are created in a temporary directory (see -dir) and removed afterwards. They take at
+// most six times the size of the largest text at once, and 120 bytes for each event of the OTF
+// trace. Shuffling holds one text in memory.
 package main
 
 import (
@@ -37,15 +36,15 @@ import (
 	"syscall"
 )
 
-// subject is a generated file that is measured.
+// subject is a generated file to measure.
 type subject struct {
 	workload, format, extension string
-	other                       string // extension of the format that it is converted to
-	shuffled                    bool   // also measure it with its lines shuffled
-	ordered                     string // the command that shows what needs order, besides print
+	other                       string // extension of the format to which it is converted
+	shuffled                    bool   // also measure it with shuffled lines
+	ordered                     string // the command, besides print, that shows the cost of ordering
 }
 
-// name is the name of the file.
+// name returns the name of the file.
 func (s subject) name() string { return s.workload + "." + s.extension }
 
 // subjects are all files that can be measured.
@@ -56,43 +55,49 @@ var subjects = []subject{
 	{"calltree", "picl", "trf", "etf", false, ""},
 }
 
-// part is a part of the benchmark. Each has a document of its own.
+// part is a part of the benchmark. Each part has its own document.
 type part struct {
-	name   string // of the part, in flags and in the document's name
-	about  string // what the flag with its number of events says
-	events int64  // how many, unless the flag says otherwise; 0 for a part without
-	least  int64  // events that can be asked for
+	name   string // in flags and in the document's name
+	about  string // help text of the flag for its number of events
+	events int64  // default number of events; 0 for a part without events
+	least  int64  // smallest allowed number of events
 	quick  int64  // events with -quick
-	disk   int64  // bytes on the disk for each event
+	disk   int64  // bytes of disk per event
 	fresh  func() measured
 }
 
-// parts are all of them, in the order in which they are measured.
+// parts are all parts, in the order in which they are measured.
 var parts = []part{
 	{name: "text", fresh: func() measured { return &report{} }},
 	{"otf", "events of the OTF trace, about", 8_000_000, 1, 200_000, 120, func() measured { return &otfReport{} }},
-	{"pallas", "events of the Pallas traces, about", 10_000_000, 1000, 100_000, 120, func() measured { return &pallasReport{} }},
+	{"pallas", "events of the Pallas traces, about", 10_000_000, 1000, 100_000, 120,
+		func() measured { return &pallasReport{} }},
 	{"otf2", "events of the OTF2 archive, about", 16_000_000, 1000, 100_000, 30, func() measured { return &otf2Report{} }},
-	{"reads", "events of the trace of which parts are read, about", 8_000_000, 1000, 400_000, 24, func() measured { return &readsReport{} }},
-	{"transform", "events of the trace that is cut and filtered, about", 66_000_000, 1000, 100_000, 0, func() measured { return &transformReport{} }},
-	{"workloads", "events of the trace of each workload, about", 3_000_000, 1000, 20_000, 200, func() measured { return &workloadsReport{} }},
-	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0, func() measured { return &viewerReport{} }},
+	{"reads", "events of the trace of which parts are read, about", 8_000_000, 1000, 400_000, 24,
+		func() measured { return &readsReport{} }},
+	{"transform", "events of the trace that is cut and filtered, about", 66_000_000, 1000, 100_000, 0,
+		func() measured { return &transformReport{} }},
+	{"workloads", "events of the trace of each workload, about", 3_000_000, 1000, 20_000, 200,
+		func() measured { return &workloadsReport{} }},
+	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0,
+		func() measured { return &viewerReport{} }},
 }
 
-// measured is what a part finds.
+// measured holds the measurements of a part.
 type measured interface {
 	base() *result
-	// measure fills it. An error ends the benchmark; what only ends a part of it is a problem.
+	// measure takes the measurements. An error ends the benchmark. A failure of only some measurements
+	// is a problem.
 	measure(b *session) error
-	// document writes it as Markdown.
+	// document returns them as Markdown.
 	document() []byte
 }
 
-// result is what the results of all parts have.
+// result holds the common fields of all parts.
 type result struct {
 	page
 	machine
-	quick, few bool // a trial; less events than usual
+	quick, few bool // a trial run; fewer events than by default
 	runs       int
 	events     int64
 	floor      int64 // the harness's own peak
@@ -101,13 +106,13 @@ type result struct {
 
 func (r *result) base() *result { return r }
 
-// config is what the flags say.
+// config holds the settings from the flags.
 type config struct {
-	parts           []part // that are measured
+	parts           []part // parts to measure
 	events          map[string]*int64
-	out             string // path of the document, "" for none
+	out             string // path of the document, or "" for none
 	dir             string
-	program         string // weft to measure, "" to build it
+	program         string // the weft to measure, or "" to build it
 	small, large    sizeFlag
 	runs, smallRuns int
 	files           []subject
@@ -128,8 +133,12 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	list := f.String("part", strings.Join(partNames, ","), "what to measure: text (TRACE and PICL), otf, pallas, otf2, reads (bytes that commands read), transform (cut, filter and the like), workloads (each of weft generate), viewer, or several of them")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads and -viewer in their names; \"\" only prints (as -quick does unless told)")
+	list := f.String("part", strings.Join(partNames, ","),
+		"what to measure: text (TRACE and PICL), otf, pallas, otf2, reads (bytes that commands read), transform (cut, "+
+			"filter and the like), workloads (each of weft generate), viewer, or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md",
+		"document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads and "+
+			"-viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -144,7 +153,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
-	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, some 100000 events of the others and one run, to try the harness; the numbers mean nothing")
+	f.BoolVar(&c.quick, "quick", false,
+		"files of 1 and 8 MB, some 100000 events of the others and one run, to try the harness; the numbers mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -178,7 +188,9 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	chosen := strings.Split(*list, ",")
 	for _, name := range chosen {
 		if !slices.Contains(partNames, name) {
-			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, reads, transform, workloads and viewer, with commas", name)
+			return nil,
+				fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, reads, transform, workloads and viewer, with commas",
+					name)
 		}
 	}
 	for _, p := range parts {
@@ -196,7 +208,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	return c, nil
 }
 
-// documentPath is the path of the document about a part, which lies beside that about text.
+// documentPath returns the path of a part's document, which is in the folder of the text part's
+// document.
 func documentPath(out, part string) string {
 	if out == "" || part == "text" {
 		return out
@@ -206,7 +219,7 @@ func documentPath(out, part string) string {
 }
 
 func main() {
-	// Children are told to die with the thread that started them.
+	// Children are killed with the thread that started them.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -231,12 +244,12 @@ func main() {
 	}
 }
 
-// bench measures everything and writes the document.
+// bench measures everything and writes the documents.
 func bench(ctx context.Context, c *config) (err error) {
 	if err := checkSpace(c); err != nil {
 		return err
 	}
-	if c.out != "" { // not to find out after an hour
+	if c.out != "" { // fail now rather than after an hour
 		if _, err := os.Stat(filepath.Dir(c.out)); err != nil {
 			return fmt.Errorf("-o: %w", err)
 		}
@@ -296,8 +309,8 @@ func (b *session) part(p part, here machine) error {
 	return writeDocument(documentPath(b.out, p.name), m.document(), r.problems)
 }
 
-// writeDocument writes a document, or prints it if there is no path for it. It
-// fails if there are problems.
+// writeDocument writes a document, or prints it if it has no path. It returns an error if there are
+// problems.
 func writeDocument(path string, text []byte, problems []problem) (err error) {
 	if path != "" {
 		if err = os.WriteFile(path, text, 0o666); err == nil {
@@ -313,7 +326,7 @@ func writeDocument(path string, text []byte, problems []problem) (err error) {
 	return err
 }
 
-// checkSpace fails when the disk is too small.
+// checkSpace returns an error when the disk is too small.
 func checkSpace(c *config) error {
 	dir := c.dir
 	if dir == "" {
@@ -335,12 +348,13 @@ func checkSpace(c *config) error {
 		}
 	}
 	if free < need {
-		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller files", dir, free/1e6, need/1e6)
+		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller "+
+			"files", dir, free/1e6, need/1e6)
 	}
 	return nil
 }
 
-// build builds weft as it is released.
+// build builds weft as in a release.
 func build(ctx context.Context, path string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, "github.com/weft-trace/weft/cmd/weft")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -357,10 +371,10 @@ type session struct {
 	dir string
 }
 
-// path is the path of a file in the temporary directory.
+// path returns the path of a file in the temporary directory.
 func (b *session) path(name string) string { return filepath.Join(b.dir, name) }
 
-// remove removes files that are not needed any more.
+// remove removes files that are no longer needed.
 func (b *session) remove(paths ...string) {
 	for _, path := range paths {
 		if !b.keep {
@@ -369,14 +383,14 @@ func (b *session) remove(paths ...string) {
 	}
 }
 
-// task is a part of the measurements.
+// task is a step of the measurements.
 type task struct {
 	name string
 	run  func() error
 }
 
-// try runs steps. A failure is noted among the problems and does not keep the other steps from
-// running; ok tells that there was none. Only the end of the harness is an error.
+// try runs steps. It records a failure among the problems and continues with the other steps. ok
+// reports that no step failed. Only the end of the harness is an error.
 func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool, err error) {
 	ok = true
 	for _, s := range steps {
@@ -394,8 +408,8 @@ func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool,
 	return ok, nil
 }
 
-// ownPeak is the peak of this process's resident memory, 0 if not known. It is
-// not what getrusage says of it, which has that of whoever started it, too.
+// ownPeak returns the peak resident memory of this process, or 0 if it is unknown. It does not use
+// getrusage, whose value includes that of the parent process.
 func ownPeak() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -410,7 +424,7 @@ func ownPeak() int64 {
 	return 0
 }
 
-// thisMachine describes the machine, without its name.
+// thisMachine describes the machine without its name.
 func thisMachine() machine {
 	m := machine{cores: runtime.NumCPU(), goVersion: runtime.Version(), cpu: runtime.GOARCH}
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -16,7 +16,8 @@ import (
 
 func TestParseSize(t *testing.T) {
 	for in, want := range map[string]int64{
-		"10MB": 10e6, "1000MB": 1e9, "1.5GB": 15e8, "64MiB": 64 << 20, "2KiB": 2048, "3kB": 3000, "7B": 7, "4096": 4096, "1e6": 1e6,
+		"10MB": 10e6, "1000MB": 1e9, "1.5GB": 15e8, "64MiB": 64 << 20, "2KiB": 2048, "3kB": 3000, "7B": 7, "4096": 4096,
+		"1e6": 1e6,
 	} {
 		if got, err := parseSize(in); err != nil || got != want {
 			t.Errorf("%s: found %d %v, expected %d", in, got, err, want)
@@ -31,7 +32,8 @@ func TestParseSize(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	c, err := parseFlags(nil, io.Discard)
-	if err != nil || c.large != 1000e6 || c.small != 10e6 || c.runs != 3 || c.smallRuns != 7 || c.out == "" || len(c.files) != len(subjects) || len(c.parts) != len(parts) || *c.events["otf"] != 8e6 {
+	if err != nil || c.large != 1000e6 || c.small != 10e6 || c.runs != 3 || c.smallRuns != 7 || c.out == "" ||
+		len(c.files) != len(subjects) || len(c.parts) != len(parts) || *c.events["otf"] != 8e6 {
 		t.Errorf("found %+v %v", c, err)
 	}
 	c, err = parseFlags([]string{"-quick", "-runs", "2", "-files", "cps.etf"}, io.Discard)
@@ -42,7 +44,8 @@ func TestFlags(t *testing.T) {
 	if err != nil || len(c.parts) != 1 || c.parts[0].name != "otf" || *c.events["otf"] != 5 {
 		t.Errorf("found %+v %v", c, err)
 	}
-	for _, bad := range [][]string{{"x"}, {"-part", ""}, {"-part", "text,x"}, {"-otf-events", "0"}, {"-files", "x"}, {"-runs", "0"}, {"-small", "2GB"}} {
+	for _, bad := range [][]string{{"x"}, {"-part", ""}, {"-part", "text,x"}, {"-otf-events", "0"}, {"-files", "x"},
+		{"-runs", "0"}, {"-small", "2GB"}} {
 		if _, err := parseFlags(bad, io.Discard); err == nil {
 			t.Errorf("%q: expected an error", bad)
 		}
@@ -60,7 +63,7 @@ func TestStat(t *testing.T) {
 		t.Errorf("found %v", s)
 	}
 	zero := 0.0
-	if s := over([]float64{1, zero}, func(x float64) float64 { return 1 / x }); s.n != 1 {
+	if s := statOver([]float64{1, zero}, func(x float64) float64 { return 1 / x }); s.n != 1 {
 		t.Errorf("a division by zero counts: %v", s)
 	}
 }
@@ -161,7 +164,8 @@ func TestOrderChecker(t *testing.T) {
 	if read(seed, sorted[:len(sorted)-1], 100).finish() == nil {
 		t.Error("a text that ends within a line: expected an error")
 	}
-	for _, bad := range []string{"x\n", `{"time":1.5,"kind":"enter"}` + "\n", `{"x":1,"kind":"enter"}` + "\n", `{"time":1}` + "\n"} {
+	for _, bad := range []string{"x\n", `{"time":1.5,"kind":"enter"}` + "\n", `{"x":1,"kind":"enter"}` + "\n",
+		`{"time":1}` + "\n"} {
 		if _, err := (&orderChecker{seed: seed}).Write([]byte(bad)); err == nil {
 			t.Errorf("%q: expected an error", bad)
 		}
@@ -170,44 +174,50 @@ func TestOrderChecker(t *testing.T) {
 
 func TestChild(t *testing.T) {
 	var out bytes.Buffer
-	if err := child(context.Background(), []string{"open", "calltree", "2000"}, &out); err != nil || out.String() == "0\n" {
+	if err := child(context.Background(), []string{"open", "calltree", "2000"}, &out); err != nil ||
+		out.String() == "0\n" {
 		t.Errorf("found %q %v", out.String(), err)
 	}
-	for _, bad := range [][]string{nil, {"open"}, {"open", "x", "1"}, {"open", "cps", "x"}, {"generate", "cps", "1", "etf"}} {
+	for _, bad := range [][]string{nil, {"open"}, {"open", "x", "1"}, {"open", "cps", "x"},
+		{"generate", "cps", "1", "etf"}} {
 		if err := child(context.Background(), bad, io.Discard); err == nil {
 			t.Errorf("%q: expected an error", bad)
 		}
 	}
 }
 
-// u is a usage for tests.
-func u(cpu, wall float64, mib int64) usage {
+// testUsage returns a usage for tests.
+func testUsage(cpu, wall float64, mib int64) usage {
 	d := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	return usage{cpu: d(cpu), user: d(cpu), wall: d(wall), peak: mib << 20}
 }
 
-// sample is a report as of a run in which everything is well.
+// sample returns a report of a run in which all limits are met.
 func sample() *report {
 	x := &fileResult{
 		subject: subjects[0], small: sized{10e6, 1e5}, large: sized{1e9, 1e7}, open: 20,
-		smallRounds: []round{{one: u(0.1, 0.1, 9), mawk: u(0.2, 0.2, 1), wc: u(0.01, 0.01, 1)}},
+		smallRounds: []round{{one: testUsage(0.1, 0.1, 9), mawk: testUsage(0.2, 0.2, 1), wc: testUsage(0.01, 0.01, 1)}},
 		rounds: []round{
-			{one: u(9.004, 9, 9), two: u(10, 5, 9), mawk: u(10, 10, 1), wc: u(1, 1, 1), near: 100 * time.Millisecond},
-			{one: u(8.004, 8, 9), two: u(9, 4, 9), mawk: u(10, 10, 1), wc: u(1, 1, 1), near: 100 * time.Millisecond},
+			{one: testUsage(9.004, 9, 9), two: testUsage(10, 5, 9), mawk: testUsage(10, 10, 1), wc: testUsage(1, 1, 1),
+				near: 100 * time.Millisecond},
+			{one: testUsage(8.004, 8, 9), two: testUsage(9, 4, 9), mawk: testUsage(10, 10, 1), wc: testUsage(1, 1, 1),
+				near: 100 * time.Millisecond},
 		},
-		memory:       []commandResult{{"weft check -q", []usage{u(20, 11, 40), u(20, 11, 42)}}},
-		encodeRounds: []encodeRound{{u(12, 12, 9), u(4, 4, 9), u(10, 10, 9), u(30, 30, 9), u(16, 16, 9)}},
+		memory: []commandResult{{"weft check -q", []usage{testUsage(20, 11, 40), testUsage(20, 11, 42)}}},
+		encodeRounds: []encodeRound{{testUsage(12, 12, 9), testUsage(4, 4, 9), testUsage(10, 10, 9), testUsage(30, 30, 9),
+			testUsage(16, 16, 9)}},
 		otherSize:    2e9,
-		shuffledRuns: []commandResult{{"weft print -q --json", []usage{u(30, 30, 200)}}},
+		shuffledRuns: []commandResult{{"weft print -q --json", []usage{testUsage(30, 30, 200)}}},
 		order:        &orderResult{events: 123, same: true},
 	}
-	return &report{result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 2}, otfPage: "performance-otf.md", mawk: "mawk 1", wc: "wc 1", smallRuns: 1,
+	return &report{result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 2}, otfPage: "performance-otf.md",
+		mawk: "mawk 1", wc: "wc 1", smallRuns: 1,
 		startUp: stat{0.004, 0.004, 0.004, 1}, files: []*fileResult{x}}
 }
 
 func TestDocument(t *testing.T) {
 	doc := string(sample().document())
-	good(t, doc,
+	checkDocument(t, doc,
 		"| ≤ 1.00 × mawk | cps.etf: 0.85 (0.80–0.90) | pass |",
 		"| ≥ 1.60 × | cps.etf: 1.90 (1.80–2.00) | pass |",
 		"| ≤ 1.15 × a byte | cps.etf: 0.89 (0.83–0.94) | pass |",
@@ -221,8 +231,8 @@ func TestDocument(t *testing.T) {
 	)
 }
 
-// good checks a page on which all holds.
-func good(t *testing.T, doc string, wanted ...string) {
+// checkDocument checks a document in which all limits are met.
+func checkDocument(t *testing.T, doc string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {
 		if !strings.Contains(doc, want) {
@@ -260,25 +270,35 @@ func TestDocumentFailures(t *testing.T) {
 		change func(r *report)
 		want   string
 	}{
-		"slow":     {func(r *report) { r.files[0].rounds[0].one = u(30, 9, 9); r.files[0].rounds[1].one = u(30, 9, 9) }, "fail pass fail pass pass pass"},
+		"slow": {func(r *report) {
+			r.files[0].rounds[0].one = testUsage(30, 9,
+				9)
+			r.files[0].rounds[1].one = testUsage(30, 9, 9)
+		}, "fail pass fail pass pass pass"},
 		"no mawk":  {func(r *report) { r.mawk = ""; r.files[0].rounds[0].mawk = usage{} }, "not  pass pass pass pass pass"},
 		"no wc":    {func(r *report) { r.wc = "" }, "pass pass pass pass pass pass"},
 		"one core": {func(r *report) { r.cores = 1 }, "pass not  pass pass pass pass"},
 		"serial": {func(r *report) {
-			r.files[0].rounds = []round{{one: u(9, 9, 9), two: u(9, 9, 9), mawk: u(10, 9, 9), near: 1e8}}
+			r.files[0].rounds = []round{{one: testUsage(9, 9, 9), two: testUsage(9, 9, 9), mawk: testUsage(10, 9, 9), near: 1e8}}
 		}, "pass fail pass pass pass pass"},
-		"hungry":      {func(r *report) { r.files[0].memory[0].runs[1].peak = 65 << 20 }, "pass pass pass fail pass pass"},
-		"many open":   {func(r *report) { r.files[0].open = 1 << 20; r.files[0].memory[0].runs[1].peak = 127 << 20 }, "pass pass pass pass pass pass"},
-		"late":        {func(r *report) { r.files[0].order.late = 1 }, "pass pass pass pass fail pass"},
-		"others":      {func(r *report) { r.files[0].order.same = false }, "pass pass pass pass fail pass"},
-		"much":        {func(r *report) { r.files[0].shuffledRuns[0].runs[0].peak = 257 << 20 }, "pass pass pass pass fail pass"},
-		"slow, small": {func(r *report) { r.files[0].smallRounds[0].one = u(0.3, 0.3, 9) }, "fail pass pass pass pass pass"},
+		"hungry": {func(r *report) { r.files[0].memory[0].runs[1].peak = 65 << 20 }, "pass pass pass fail pass pass"},
+		"many open": {func(r *report) { r.files[0].open = 1 << 20; r.files[0].memory[0].runs[1].peak = 127 << 20 },
+			"pass pass pass pass pass pass"},
+		"late":   {func(r *report) { r.files[0].order.late = 1 }, "pass pass pass pass fail pass"},
+		"others": {func(r *report) { r.files[0].order.same = false }, "pass pass pass pass fail pass"},
+		"much": {func(r *report) { r.files[0].shuffledRuns[0].runs[0].peak = 257 << 20 },
+			"pass pass pass pass fail pass"},
+		"slow, small": {func(r *report) { r.files[0].smallRounds[0].one = testUsage(0.3, 0.3, 9) },
+			"fail pass pass pass pass pass"},
 		"encoder, small": {func(r *report) {
-			r.files[0].smallEncodeRounds = []encodeRound{{generate: u(0.4, 1, 9), generator: u(0.1, 1, 9), decode: u(0.2, 1, 9)}}
+			r.files[0].smallEncodeRounds = []encodeRound{{generate: testUsage(0.4, 1, 9), generator: testUsage(0.1, 1, 9),
+				decode: testUsage(0.2, 1, 9)}}
 		}, "pass pass pass pass pass fail"},
-		"system":     {func(r *report) { r.files[0].encodeRounds[0].generate.cpu *= 2 }, "pass pass pass pass pass pass"},
-		"encoder":    {func(r *report) { r.files[0].encodeRounds[0].generate = u(15, 15, 9) }, "pass pass pass pass pass fail"},
-		"problem":    {func(r *report) { r.problems = []problem{{"cps.etf", partMemory, "x"}} }, "pass pass pass inco pass pass"},
+		"system": {func(r *report) { r.files[0].encodeRounds[0].generate.cpu *= 2 }, "pass pass pass pass pass pass"},
+		"encoder": {func(r *report) { r.files[0].encodeRounds[0].generate = testUsage(15, 15, 9) },
+			"pass pass pass pass pass fail"},
+		"problem": {func(r *report) { r.problems = []problem{{"cps.etf", partMemory, "x"}} },
+			"pass pass pass inco pass pass"},
 		"nothing":    {func(r *report) { r.files = nil }, "not  not  not  not  not  not "},
 		"no results": {func(r *report) { r.files[0] = &fileResult{subject: subjects[0]} }, "not  not  not  not  not  not "},
 	} {
@@ -289,7 +309,8 @@ func TestDocumentFailures(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	if got := commandLine("/a/b/weft", []string{"check", "-q", "/c/d/large.cps.etf"}); got != "weft check -q large.cps.etf" {
+	if got := commandLine("/a/b/weft",
+		[]string{"check", "-q", "/c/d/large.cps.etf"}); got != "weft check -q large.cps.etf" {
 		t.Errorf("found %s", got)
 	}
 }

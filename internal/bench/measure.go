@@ -17,30 +17,29 @@ import (
 	"time"
 )
 
-// usage is what one process took, as the kernel told it.
+// usage is the resource usage of one process, from the kernel.
 type usage struct {
 	cpu  time.Duration // user and system time of all its threads
-	user time.Duration // the user time alone
+	user time.Duration // only the user time
 	wall time.Duration
-	peak int64 // resident memory at its highest, in bytes
-	read int64 // bytes read from files and the like, 0 if the system does not count them
+	peak int64 // peak resident memory in bytes
+	read int64 // bytes read from files, 0 if the system does not count them
 }
 
-// runner starts the processes that are measured, one at a time.
+// runner runs the measured processes, one at a time.
 type runner struct {
 	ctx  context.Context
-	tmp  string // directory of the temporary files of children
+	tmp  string // directory for temporary files of children
 	weft string // the program under test
 	self string // this program, for its child modes
 	log  io.Writer
 }
 
-// dropped are the variables of the environment that would change how a Go
-// program runs.
+// dropped are the environment variables that would change how a Go program runs.
 var dropped = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "TMPDIR", "LC_ALL"}
 
-// environment is what children see: the caller's variables without those that
-// tune the Go runtime, in the C locale, with temporary files in tmp.
+// environment returns the environment of children: the caller's variables without those that tune
+// the Go runtime, in the C locale, with temporary files in tmp.
 func environment(env []string, tmp string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
@@ -49,15 +48,13 @@ func environment(env []string, tmp string) []string {
 	return append(out, "LC_ALL=C", "TMPDIR="+tmp)
 }
 
-// run runs a program to its end, in the directory of the temporary files, and
-// measures it. Its standard output goes to out, or to the null device. It must
-// exit with 0.
+// run runs a program to its end, in the directory of the temporary files, and measures it. Its
+// standard output goes to out, or to the null device. It must exit with 0.
 //
-// The kernel counts the memory of the process that forked into the peak of the
-// one that it starts. Whatever takes memory therefore happens in children of
-// this harness, never in itself.
+// The kernel includes the memory of a forking process in the peak of the process that it starts.
+// Everything that uses much memory therefore runs in children of this harness.
 func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) {
-	var errs tail
+	var errs errorOutput
 	c := exec.CommandContext(r.ctx, name, args...)
 	c.Stdout, c.Stderr = out, &errs
 	c.Env = environment(os.Environ(), r.tmp)
@@ -84,7 +81,8 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	if err != nil {
 		return u, fmt.Errorf("%s: %w: %s", line, err, strings.TrimSpace(string(errs.b)))
 	}
-	fmt.Fprintf(r.log, "  %-60s cpu %8.3f s  wall %8.3f s  peak %7.1f MiB  read %7.1f MB\n", line, u.cpu.Seconds(), u.wall.Seconds(), mib(u.peak), float64(u.read)/1e6)
+	fmt.Fprintf(r.log, "  %-60s cpu %8.3f s  wall %8.3f s  peak %7.1f MiB  read %7.1f MB\n", line, u.cpu.Seconds(),
+		u.wall.Seconds(), mib(u.peak), float64(u.read)/1e6)
 	return u, nil
 }
 
@@ -105,19 +103,19 @@ func (r *runner) childNumber(args ...string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
 }
 
-// decoding are weft's arguments to decode a trace with so many workers, and write nothing.
+// decoding returns weft's arguments to decode a trace with a number of workers, and write nothing.
 func decoding(workers int, path string) []string {
 	return []string{"convert", "-q", "--to", "null", "-j", strconv.Itoa(workers), path, "-"}
 }
 
-// command is one that is measured.
+// command is a command to measure.
 type command struct {
-	to      *[]usage // where the measurements go
-	program string   // "" if it is missing: it is left out
+	to      *[]usage // receives the measurements
+	program string   // "" if it is missing; the command is then skipped
 	args    []string
 }
 
-// replaced are arguments with others in place of words that stand for them.
+// replaced returns arguments with placeholders replaced by their values.
 func replaced(args []string, words map[string]string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -126,7 +124,7 @@ func replaced(args []string, words map[string]string) []string {
 	return args
 }
 
-// inTurn measures commands one after the other, so many times.
+// inTurn measures commands n times, one after the other in each round.
 func (r *runner) inTurn(n int, list ...command) error {
 	for range n {
 		t := turn{runner: r}
@@ -143,7 +141,7 @@ func (r *runner) inTurn(n int, list ...command) error {
 	return nil
 }
 
-// each measures commands of weft that stand in lines, each so many times, with more arguments.
+// each measures command lines of weft, each n times, with more arguments appended.
 func (r *runner) each(to *[]commandResult, n int, lines []string, more ...string) error {
 	for _, line := range lines {
 		m := commandResult{command: "weft " + line}
@@ -155,21 +153,21 @@ func (r *runner) each(to *[]commandResult, n int, lines []string, more ...string
 	return nil
 }
 
-// turn is some commands that run one after the other, until one fails.
+// turn runs commands one after the other until one fails.
 type turn struct {
 	*runner
 	err error
 }
 
-// run measures a program; one that is missing, "", is left out.
+// run measures a program. A missing one, "", is skipped.
 func (t *turn) run(u *usage, program string, args ...string) {
 	if t.err == nil && program != "" {
 		*u, t.err = t.runner.run(nil, program, args...)
 	}
 }
 
-// warmed measures something so many times, and once before, which does not count.
-func warmed[T any](n int, once func() (T, error)) (list []T, err error) {
+// measureWarm measures something n times after one discarded run.
+func measureWarm[T any](n int, once func() (T, error)) (list []T, err error) {
 	for i := range 1 + n {
 		x, err := once()
 		if err != nil {
@@ -182,7 +180,7 @@ func warmed[T any](n int, once func() (T, error)) (list []T, err error) {
 	return list, nil
 }
 
-// commandLine shows a command without the directories of its files.
+// commandLine formats a command without the directories of its files.
 func commandLine(name string, args []string) string {
 	words := []string{filepath.Base(name)}
 	for _, a := range args {
@@ -194,22 +192,22 @@ func commandLine(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// tail keeps the beginning of what a program says on standard error.
-type tail struct{ b []byte }
+// errorOutput keeps the beginning of a program's standard error.
+type errorOutput struct{ b []byte }
 
-// Write keeps up to 2 KiB and forgets the rest.
-func (t *tail) Write(p []byte) (int, error) {
+// Write keeps up to 2 KiB and drops the rest.
+func (t *errorOutput) Write(p []byte) (int, error) {
 	t.b = append(t.b, p[:min(len(p), 2048-len(t.b))]...)
 	return len(p), nil
 }
 
-// stat sums up repeated measurements. The zero value has none.
+// stat summarises repeated measurements. The zero value has none.
 type stat struct {
 	median, min, max float64
 	n                int
 }
 
-// statOf computes the median, the least and the greatest of values.
+// statOf returns the median, the minimum and the maximum of values.
 func statOf(values []float64) stat {
 	if len(values) == 0 {
 		return stat{}
@@ -222,8 +220,8 @@ func statOf(values []float64) stat {
 	return stat{m, v[0], v[len(v)-1], len(v)}
 }
 
-// over computes the statistic of f over measurements.
-func over[T any](list []T, f func(T) float64) stat {
+// statOver returns the statistic of f over measurements.
+func statOver[T any](list []T, f func(T) float64) stat {
 	var v []float64
 	for _, x := range list {
 		if y := f(x); !math.IsNaN(y) && !math.IsInf(y, 0) {
@@ -233,10 +231,10 @@ func over[T any](list []T, f func(T) float64) stat {
 	return statOf(v)
 }
 
-// mib is a number of bytes in units of 2^20.
+// mib converts bytes to MiB.
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// units of sizes on the command line, longest first.
+// units are the units of sizes on the command line, longest first.
 var units = []struct {
 	name string
 	size float64
@@ -264,7 +262,7 @@ func parseSize(s string) (int64, error) {
 // sizeFlag is a flag with a size.
 type sizeFlag int64
 
-// String shows the size.
+// String formats the size.
 func (f *sizeFlag) String() string {
 	n := int64(*f)
 	if n >= 1e6 && n%1e6 == 0 {
@@ -273,14 +271,14 @@ func (f *sizeFlag) String() string {
 	return fmt.Sprint(n)
 }
 
-// Set reads the size.
+// Set parses the size.
 func (f *sizeFlag) Set(s string) error {
 	n, err := parseSize(s)
 	*f = sizeFlag(n)
 	return err
 }
 
-// firstLine is the first line of what a program prints, for its version.
+// firstLine returns the first line of a program's output, for its version.
 func firstLine(ctx context.Context, name string, args ...string) string {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = time.Second
@@ -292,6 +290,6 @@ func firstLine(ctx context.Context, name string, args ...string) string {
 // directories matches the directories of an absolute path.
 var directories = regexp.MustCompile(`/(?:[^/\s:"]+/)+`)
 
-// withoutDirectories cuts absolute paths down to names: where the files lay on
-// this machine is nobody's business.
+// withoutDirectories reduces absolute paths to names, because documents must not show the
+// directories of this machine.
 func withoutDirectories(s string) string { return directories.ReplaceAllString(s, "") }

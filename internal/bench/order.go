@@ -7,23 +7,22 @@ import (
 	"strconv"
 )
 
-// orderChecker reads what weft print --json prints and checks that the times of
-// events never decrease. It also adds up a hash of every line, so that two
-// texts can be compared whatever the order of their lines. It is an io.Writer
-// that holds one unfinished line.
+// orderChecker reads the output of weft print --json and checks that the times of events never
+// decrease. It also sums a hash of every line, so that two texts can be compared regardless of the
+// order of their lines. It is an io.Writer that holds one incomplete line.
 type orderChecker struct {
 	seed   maphash.Seed
 	events int64
 	links  int64
 	sum    uint64 // of the hashes of all lines
 	last   int64
-	late   int64 // events with a time before that of the event ahead of them
+	late   int64 // events that are earlier than the previous event
 	rest   []byte
 }
 
 var kindKey = []byte(`,"kind":"`)
 
-// Write takes a piece of the text. It fails at a line that is no event.
+// Write processes a piece of the text. It fails at a line that is no event.
 func (o *orderChecker) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -48,13 +47,13 @@ func (o *orderChecker) Write(p []byte) (int, error) {
 // line checks one line without its line feed.
 func (o *orderChecker) line(line []byte) error {
 	o.sum += maphash.Bytes(o.seed, line)
-	// A quote within a string is escaped, so the first such key is the line's own.
+	// A quote within a string is escaped, so that the first such key is the line's own.
 	at := bytes.Index(line, kindKey)
 	if at < 0 {
 		return fmt.Errorf("found line %q, expected an event with a kind", line)
 	}
 	if bytes.HasPrefix(line[at+len(kindKey):], []byte(`link"`)) {
-		o.links++ // links come last, in no order of time
+		o.links++ // links come last, not in time order
 		return nil
 	}
 	t, ok := bytes.CutPrefix(line, []byte(`{"time":`))
@@ -74,7 +73,7 @@ func (o *orderChecker) line(line []byte) error {
 	return nil
 }
 
-// finish fails if the text ends within a line.
+// finish returns an error if the text ends within a line.
 func (o *orderChecker) finish() error {
 	if len(o.rest) > 0 {
 		return fmt.Errorf("found unfinished line %q at the end", o.rest)
@@ -82,8 +81,8 @@ func (o *orderChecker) finish() error {
 	return nil
 }
 
-// same reports whether two texts have the same lines in whatever order. Both
-// must have been read with the same seed.
+// same reports whether two texts have the same lines in any order. Both must have been read with
+// the same seed.
 func (o *orderChecker) same(p *orderChecker) bool {
 	return o.events == p.events && o.links == p.links && o.sum == p.sum
 }

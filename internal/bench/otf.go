@@ -17,53 +17,55 @@ const (
 	otfPlain  = "plain.otf"
 	otfPacked = "packed.otf" // the same events, compressed
 	otfMany   = "many.otf"   // many streams
-	otfLevel  = 4            // of the compression, which is what libotf's users have
+	otfLevel  = 4            // of the compression, the default of libotf
 )
 
-// The shapes of the traces, but for the number of rounds.
+// The shapes of the traces, without the number of rounds.
 var (
 	otfUsual = otfShape{streams: 8, each: 2}
 	otfWide  = otfShape{streams: 1024, each: 1}
 )
 
 const (
-	// otfWideEvents is about how many events the trace with many streams has.
+	// otfWideEvents is the approximate number of events in the trace with many streams.
 	otfWideEvents = 200_000
-	// otfHandles is how many open files a command is allowed on that trace.
+	// otfHandles is the number of open files that a command may have on that trace.
 	otfHandles = 96
 )
 
-// versus is a command of weft beside the one of OTF's own tools that does the
-// same. Files that they write are named ours.* and theirs.*.
-type versus struct {
-	name         string  // of the part
-	text         string  // what is compared
-	ours, theirs string  // without the name weft
-	cpu          float64 // how many times less CPU time is wanted
-	wall         float64 // the same of the wall clock on two cores, 0 for nothing
+// toolComparison is a command of weft and the equivalent one of OTF's own tools. Files that they write are
+// named ours.* and theirs.*.
+type toolComparison struct {
+	name         string  // name of the part
+	text         string  // description
+	ours, theirs string  // without the program name weft
+	cpu          float64 // required factor of CPU time
+	wall         float64 // the same for the wall clock on two cores, 0 for none
 }
 
-// tool is the program that weft is compared with.
-func (v versus) tool() string {
+// tool returns the program that weft is compared with.
+func (v toolComparison) tool() string {
 	name, _, _ := strings.Cut(v.theirs, " ")
 	return name
 }
 
-// comparisons are what is compared on a plain trace of this shape.
-func comparisons(shape otfShape) []versus {
+// comparisons returns the comparisons on a plain trace of this shape.
+func comparisons(shape otfShape) []toolComparison {
 	from := otfStart + (shape.ticks()-otfStart)/2
 	to := from + (shape.ticks()-otfStart)/100
-	return []versus{
+	return []toolComparison{
 		{"decode", "Decoding", "convert -q -j 2 --to null plain.otf -", "otfprint -s plain.otf", 6, 10},
 		{"print", "Printing everything", "print -q -j 2 --compat plain.otf", "otfprint plain.otf", 3, 0},
-		{"merge", "Writing 4 streams instead of 8", "convert -q -j 2 --option otf.streams=4 plain.otf ours.otf", "otfmerge -n 4 -o theirs plain.otf", 3, 0},
-		{"profile", "The profile", "profile -q -j 2 --csv plain.otf", "otfprofile -i plain.otf --csv --notex -o theirs", 6, 0},
+		{"merge", "Writing 4 streams instead of 8", "convert -q -j 2 --option otf.streams=4 plain.otf ours.otf",
+			"otfmerge -n 4 -o theirs plain.otf", 3, 0},
+		{"profile", "The profile", "profile -q -j 2 --csv plain.otf", "otfprofile -i plain.otf --csv --notex -o theirs", 6,
+			0},
 		{"window", "Printing 1 % of the time", fmt.Sprintf("print -q -j 2 --compat --from @%d --to @%d plain.otf", from, to),
 			fmt.Sprintf("otfprint --time %d %d plain.otf", from, to), 1, 0},
 	}
 }
 
-// otfPair is one run of both sides.
+// otfPair is one run of both programs.
 type otfPair struct {
 	ours   usage
 	theirs usage // zero when the tool is missing
@@ -71,8 +73,8 @@ type otfPair struct {
 
 // otfComparison is a comparison and its runs.
 type otfComparison struct {
-	versus
-	missing bool // the tool is
+	toolComparison
+	missing bool // the tool is missing
 	rounds  []otfPair
 }
 
@@ -81,7 +83,7 @@ type otfWriteRound struct {
 	libotf usage // zero when it cannot be compiled
 	one    usage // one goroutine writes all streams
 	two    usage // two goroutines write half of them each
-	half   usage // one goroutine writes half of the trace and there is no other half
+	half   usage // one goroutine writes half of the trace, and nothing else runs
 }
 
 // The parts of the measurements of OTF.
@@ -107,7 +109,7 @@ func (r *otfReport) measure(b *session) error {
 	r.otfprint = firstLine(b.ctx, "otfprint", "-V")
 	var steps []task
 	for _, v := range comparisons(shape) {
-		c := &otfComparison{versus: v}
+		c := &otfComparison{toolComparison: v}
 		r.comparisons = append(r.comparisons, c)
 		steps = append(steps, task{v.name, func() error { return b.compare(c) }})
 	}
@@ -126,12 +128,12 @@ func (r *otfReport) measure(b *session) error {
 	return nil
 }
 
-// writeTrace writes a trace in a child, and tells how many events it has.
+// writeTrace writes a trace in a child, and returns the number of its events.
 func (b *session) writeTrace(file string, shape otfShape, level int) (int64, error) {
 	return b.childNumber(otfWriteArgs(strings.TrimSuffix(file, ".otf"), shape, 1, level)...)
 }
 
-// otfWriteArgs are the arguments of the child mode that writes a trace.
+// otfWriteArgs returns the arguments of the child mode that writes a trace.
 func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	args := []string{"otf", name}
 	for _, n := range []int{shape.streams, shape.each, shape.rounds, goroutines, level} {
@@ -140,13 +142,13 @@ func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	return args
 }
 
-// matching are the files in the temporary directory whose names match.
+// matching returns the files in the temporary directory whose names match.
 func (b *session) matching(pattern string) []string {
-	list, _ := filepath.Glob(b.path(pattern)) // the patterns are constants and good
+	list, _ := filepath.Glob(b.path(pattern)) // the patterns are valid constants
 	return list
 }
 
-// sizeOf is how many bytes the files with such names have together.
+// sizeOf returns the total size of the files that match pattern.
 func (b *session) sizeOf(pattern string) (n int64) {
 	for _, name := range b.matching(pattern) {
 		if st, err := os.Stat(name); err == nil {
@@ -156,7 +158,7 @@ func (b *session) sizeOf(pattern string) (n int64) {
 	return n
 }
 
-// clear removes the files with such names.
+// clear removes the files that match patterns.
 func (b *session) clear(patterns ...string) {
 	for _, pattern := range patterns {
 		for _, name := range b.matching(pattern) {
@@ -165,16 +167,16 @@ func (b *session) clear(patterns ...string) {
 	}
 }
 
-// fresh removes what commands wrote. Freeing the space of a file that is replaced
-// is not the work of the command that replaces it.
+// fresh removes the output of commands, because freeing the space of a replaced file is not the
+// work of the command that replaces it.
 func (b *session) fresh() { b.clear("ours.*", "theirs.*") }
 
-// compare runs both sides of a comparison in turn.
+// compare runs both programs of a comparison in turn.
 func (b *session) compare(c *otfComparison) (err error) {
 	tool, err := exec.LookPath(c.tool())
 	c.missing = err != nil
 	defer b.fresh()
-	c.rounds, err = warmed(pairs*b.runs, func() (p otfPair, err error) {
+	c.rounds, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
 		b.fresh()
 		t := turn{runner: b.runner}
 		t.run(&p.ours, b.weft, strings.Fields(c.ours)...)
@@ -186,7 +188,7 @@ func (b *session) compare(c *otfComparison) (err error) {
 
 // packed compares decoding the compressed trace with decoding the plain one.
 func (b *session) packed(r *otfReport) (err error) {
-	r.compressed, err = warmed(pairs*b.runs, func() (p otfPair, err error) {
+	r.compressed, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
 		t := turn{runner: b.runner}
 		t.run(&p.ours, b.weft, decoding(2, otfPacked)...)
 		t.run(&p.theirs, b.weft, decoding(2, otfPlain)...)
@@ -195,9 +197,8 @@ func (b *session) packed(r *otfReport) (err error) {
 	return err
 }
 
-// manyStreams runs commands on a trace with many streams and few open files. What
-// is not read is a defect and no failure, so print's lines are counted, and those
-// of what convert wrote.
+// manyStreams runs commands on a trace with many streams and few open files. Unread data is a
+// defect and no failure, so that the lines of print are counted, and those of what convert wrote.
 func (b *session) manyStreams(r *otfReport) error {
 	defer b.fresh()
 	shape := otfWide.withEvents(min(otfWideEvents, *b.events["otf"]))
@@ -217,8 +218,8 @@ func (b *session) manyStreams(r *otfReport) error {
 	return errors.Join(errs...)
 }
 
-// fewHandles runs a command of weft that may have few open files. What it prints
-// or writes must have so many events.
+// fewHandles runs a command of weft that may have few open files. Its output must have the given
+// number of events.
 func (b *session) fewHandles(command string, events int64) (usage, error) {
 	var lines lineCounter
 	u, err := b.run(&lines, "sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" %s`, otfHandles, command), b.weft)
@@ -243,7 +244,7 @@ func (l *lineCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// expect fails unless there were so many lines.
+// expect returns an error unless there were n lines.
 func (l *lineCounter) expect(n int64) error {
 	if l.n != n {
 		return fmt.Errorf("found %d events, expected %d", l.n, n)
@@ -254,8 +255,8 @@ func (l *lineCounter) expect(n int64) error {
 //go:embed testdata/libotf.c
 var libotfSource []byte
 
-// compileLibotf compiles the program that writes the events with libotf, into the
-// temporary directory. The error is why there is none.
+// compileLibotf compiles the program that writes the events with libotf, into the temporary
+// directory. It returns an error if that is impossible.
 func (b *session) compileLibotf() (string, error) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -265,7 +266,8 @@ func (b *session) compileLibotf() (string, error) {
 	if err := os.WriteFile(source, libotfSource, 0o666); err != nil {
 		return "", err
 	}
-	if out, err := exec.CommandContext(b.ctx, gcc, "-O2", "-o", program, source, "-lopen-trace-format", "-lz").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.ctx, gcc, "-O2", "-o", program, source, "-lopen-trace-format",
+		"-lz").CombinedOutput(); err != nil {
 		line, _, _ := bytes.Cut(out, []byte{'\n'})
 		return "", fmt.Errorf("libotf cannot be compiled with: %s", withoutDirectories(string(line)))
 	}
@@ -283,7 +285,7 @@ func (b *session) writers(r *otfReport, shape otfShape) error {
 	half := shape
 	half.streams /= 2
 	first := true
-	r.writes, err = warmed(pairs*b.runs, func() (q otfWriteRound, err error) {
+	r.writes, err = measureWarm(pairs*b.runs, func() (q otfWriteRound, err error) {
 		t := turn{runner: b.runner}
 		write := func(u *usage, shape otfShape, goroutines int) {
 			b.clear("ours.*")
@@ -303,11 +305,12 @@ func (b *session) writers(r *otfReport, shape otfShape) error {
 	return err
 }
 
-// sameEvents fails unless libotf wrote the event files that we wrote.
+// sameEvents returns an error unless libotf and weft wrote the same event files.
 func (b *session) sameEvents(shape otfShape) error {
 	for i := range shape.streams {
 		name := fmt.Sprintf("%x.events", i+1)
-		if out, err := exec.CommandContext(b.ctx, "cmp", b.path("ours."+name), b.path("theirs."+name)).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(b.ctx, "cmp", b.path("ours."+name),
+			b.path("theirs."+name)).CombinedOutput(); err != nil {
 			return fmt.Errorf("found other events than libotf: %w: %s", err, bytes.TrimSpace(out))
 		}
 	}

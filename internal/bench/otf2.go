@@ -12,10 +12,10 @@ import (
 	"github.com/weft-trace/weft/format/otf2"
 )
 
-// otf2Locations is how many locations the events are at.
+// otf2Locations is the number of locations of the events.
 const otf2Locations = 4
 
-// otf2Report is what the document about OTF2 says.
+// otf2Report has the content of the document about OTF2.
 type otf2Report struct {
 	result
 	bytes int64
@@ -26,7 +26,7 @@ type otf2Report struct {
 // otf2Row is a command and its measurements.
 type otf2Row struct {
 	what string
-	args []string // PATH stands for the archive, ALONE for that with one location
+	args []string // PATH stands for the archive, ALONE for the one with one location
 	runs []usage
 }
 
@@ -52,12 +52,13 @@ func otf2Rows() []*otf2Row {
 		otf2AloneSilent: {what: "otf2-print --silent, one location", args: []string{"--silent", "ALONE"}},
 		otf2Text:        {what: "print --compat", args: []string{"print", "--compat", "PATH"}},
 		otf2Print:       {what: "otf2-print -A", args: []string{"-A", "PATH"}},
-		{what: "print --compat, 10 ms", args: []string{"print", "--compat", "--from", "@1000000000", "--to", "@1010000000", "PATH"}},
+		{what: "print --compat, 10 ms", args: []string{"print", "--compat", "--from", "@1000000000", "--to", "@1010000000",
+			"PATH"}},
 		{what: "otf2-print -A --time, 10 ms", args: []string{"-A", "--time", "1000000000", "1009999999", "PATH"}},
 	}
 }
 
-// measure measures OTF2.
+// measure takes all measurements of OTF2.
 func (r *otf2Report) measure(b *session) error {
 	r.rows = otf2Rows()
 	_, err := b.try(&r.problems, "archive", task{"OTF2", func() error { return r.archive(b) }})
@@ -78,7 +79,8 @@ func (r *otf2Report) archive(b *session) error {
 	defer os.RemoveAll(dir)
 	paths := map[string]string{"PATH": dir + "/traces.otf2", "ALONE": dir + "/alone.otf2"}
 	write := func(to *[]usage, path string, locations int) command {
-		return command{to, b.self, []string{childMode, "otf2", path, strconv.FormatInt(r.events, 10), strconv.Itoa(locations)}}
+		return command{to, b.self, []string{childMode, "otf2", path, strconv.FormatInt(r.events, 10),
+			strconv.Itoa(locations)}}
 	}
 	if err := b.inTurn(pairs*b.runs, write(&r.rows[otf2Write].runs, paths["PATH"], otf2Locations)); err != nil {
 		return err
@@ -98,17 +100,19 @@ func (r *otf2Report) archive(b *session) error {
 	return b.inTurn(pairs*b.runs, list...)
 }
 
-// acceptances judges the lines of the project.
+// acceptances evaluates the project's limits.
 func (r *otf2Report) acceptances() (list []acceptance) {
 	against := func(text string, limit float64, ours, theirs int, f func(usage) float64) {
-		a, b := over(r.rows[ours].runs, f), over(r.rows[theirs].runs, f)
-		list = append(list, verdict(text, fmt.Sprintf("≤ %.2f ×", limit), fmt.Sprintf("%.2f ×", a.median/b.median), a.n > 0 && b.n > 0, a.median <= limit*b.median))
+		a, b := statOver(r.rows[ours].runs, f), statOver(r.rows[theirs].runs, f)
+		list = append(list, verdict(text, fmt.Sprintf("≤ %.2f ×", limit), fmt.Sprintf("%.2f ×", a.median/b.median),
+			a.n > 0 &&
+				b.n > 0, a.median <= limit*b.median))
 	}
 	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, otf2One, otf2Silent, cpu)
 	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, otf2Two, otf2Silent, wall)
 	against("The same of one location", 0.35, otf2Alone, otf2AloneSilent, wall)
 	against("`print --compat`, CPU, beside otf2-print -A", 0.5, otf2Text, otf2Print, cpu)
-	rate := float64(r.events) / over(r.rows[otf2One].runs, cpu).median / 1e6
+	rate := float64(r.events) / statOver(r.rows[otf2One].runs, cpu).median / 1e6
 	peak := max(highest(r.rows[otf2One].runs), highest(r.rows[otf2Two].runs), highest(r.rows[otf2Alone].runs))
 	w := perEventOf(r.rows[otf2Write].runs, r.events, wall)
 	return append(list,
@@ -117,12 +121,15 @@ func (r *otf2Report) acceptances() (list []acceptance) {
 		verdict("Writing, the making of the events included", "≤ 60 ns an event", ratio(w), true, w.median <= 60))
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *otf2Report) document() []byte {
-	r.begin("otf2", "OTF2", "a small archive", "It measures whole processes as [the other page](performance.md) does, beside the tool of\nOTF2 in the same run.")
+	r.begin("otf2", "OTF2", "a small archive",
+		"It measures whole processes as [the other page](performance.md) does, beside the tool of\nOTF2 in the same run.")
 	r.printf("\n- %s\n- Runs: %d\n\n", r.tool, pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
-	r.printf("## Archive\n\n%d events at %d locations, random calls of 50 functions and some messages, %.1f MB,\nwritten with the package format/otf2. One location has the same number of events in an\narchive of its own.\n\n", r.events, otf2Locations, float64(r.bytes)/1e6)
+	r.printf("## Archive\n\n%d events at %d locations, random calls of 50 functions and some messages, %.1f "+
+		"MB,\nwritten with the package format/otf2. One location has the same number of events in an\n"+
+		"archive of its own.\n\n", r.events, otf2Locations, float64(r.bytes)/1e6)
 	var rows [][]string
 	for _, x := range r.rows {
 		rows = append(rows, append([]string{x.what}, perEventCells(x.runs, r.events)...))
@@ -143,7 +150,8 @@ func writeOTF2(path string, events, locations int) error {
 		return err
 	}
 	// Ids of records, see docs/formats/otf2.md.
-	const clock, paradigm, text, node, group, location, region, set, comm, enter, leave, send = 5, 6, 10, 12, 13, 14, 15, 18, 22, 12, 13, 14
+	const clock, paradigm, text, node, group, location, region, set, comm, enter, leave, send = 5, 6, 10, 12, 13, 14, 15,
+		18, 22, 12, 13, 14
 	const none = 1<<32 - 1
 	define := func(id uint8, values ...uint64) {
 		if err == nil {

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// otfReport is what the document about OTF says.
+// otfReport has the content of the document about OTF.
 type otfReport struct {
 	result
 	otfprint      string // version, "" when missing
-	plain, packed int64  // bytes of the traces
+	plain, packed int64  // sizes of the traces in bytes
 	comparisons   []*otfComparison
-	compressed    []otfPair // the compressed trace beside the plain one
+	compressed    []otfPair // the compressed trace and the plain one
 	memory        []commandResult
 	manyEvents    int64
 	many          []commandResult
@@ -21,31 +21,31 @@ type otfReport struct {
 
 // limits of the project for OTF.
 const (
-	otfStreamMemory = 1 << 20 // bytes for each stream, above plainMemory
-	otfWriteTime    = 60      // ns an event
-	otfManyCommands = 4       // that must do with few open files
+	otfStreamMemory = 1 << 20 // bytes per stream, above plainMemory
+	otfWriteTime    = 60      // ns per event
+	otfManyCommands = 4       // commands that must work with few open files
 )
 
-// plainLimit is how much memory a command may take on the plain trace.
+// plainLimit returns the memory limit of a command on the plain trace.
 func (r *otfReport) plainLimit() int64 {
 	return plainMemory + int64(otfUsual.streams)*otfStreamMemory
 }
 
-// lessCPU is how many times less CPU time weft takes.
+// lessCPU returns the factor by which weft takes less CPU time.
 func (p otfPair) lessCPU() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
 
-// lessWall is the same of the wall clock.
+// lessWall returns the factor by which weft takes less wall-clock time.
 func (p otfPair) lessWall() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
 
-// against is a statistic of the runs; nothing when the tool is missing.
+// against returns a statistic of the runs, or an empty one when the tool is missing.
 func (c *otfComparison) against(f func(otfPair) float64) stat {
 	if c.missing {
 		return stat{}
 	}
-	return over(c.rounds, f)
+	return statOver(c.rounds, f)
 }
 
-// perEvent is a duration in ns an event; no number of what was not measured.
+// perEvent returns a duration in ns per event, or NaN if nothing was measured.
 func perEvent(seconds float64, events int64) float64 {
 	if seconds == 0 {
 		return math.NaN()
@@ -53,14 +53,14 @@ func perEvent(seconds float64, events int64) float64 {
 	return seconds * 1e9 / float64(events)
 }
 
-// judge is a verdict on what a part measured.
+// judge returns a verdict on the measurements of a part.
 func (r *otfReport) judge(part, text, limit, why string, s stat, good bool) acceptance {
 	a := verdict(text, limit, ratio(s), s.n > 0, good)
 	a.why, a.partial = why, r.failed(part)
 	return a
 }
 
-// acceptances judges the lines of the project.
+// acceptances evaluates the project's limits.
 func (r *otfReport) acceptances() []acceptance {
 	var list []acceptance
 	for _, c := range r.comparisons {
@@ -81,42 +81,50 @@ func (r *otfReport) acceptances() []acceptance {
 			times("wall-clock time", c.wall, s, why)
 		}
 	}
-	one := over(r.writes, func(q otfWriteRound) float64 { return perEvent(cpu(q.one), r.events) })
-	list = append(list, r.judge(partWrite, "Writing, one goroutine, 8 streams: CPU time an event", fmt.Sprintf("≤ %d ns", otfWriteTime), "", one, one.median <= otfWriteTime))
-	scale, why := over(r.writes, twice), ""
+	one := statOver(r.writes, func(q otfWriteRound) float64 { return perEvent(cpu(q.one), r.events) })
+	list = append(list, r.judge(partWrite, "Writing, one goroutine, 8 streams: CPU time an event",
+		fmt.Sprintf("≤ %d ns", otfWriteTime), "", one, one.median <= otfWriteTime))
+	scale, why := statOver(r.writes, scaling), ""
 	if r.cores < 2 {
 		scale, why = stat{}, "needs two cores"
 	}
-	list = append(list, r.judge(partWrite, "Writing: two goroutines write faster than one", fmt.Sprintf("≥ %.2f ×", minTwoCores), why, scale, scale.median >= minTwoCores))
+	list = append(list, r.judge(partWrite, "Writing: two goroutines write faster than one",
+		fmt.Sprintf("≥ %.2f ×", minTwoCores), why, scale, scale.median >= minTwoCores))
 	return append(list, r.memoryVerdict(), r.manyVerdict())
 }
 
-// twice is the wall-clock time that one goroutine takes for two halves of the trace
-// in units of that of two goroutines.
-func twice(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two.wall.Seconds() }
+// scaling returns the ratio of the wall-clock time of one goroutine for two halves of the trace to
+// that of two goroutines.
+func scaling(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two.wall.Seconds() }
 
-// memoryVerdict judges the peaks on the plain trace.
+// memoryVerdict evaluates the peaks on the plain trace.
 func (r *otfReport) memoryVerdict() acceptance {
 	peak := highestOf(r.memory)
-	a := r.judge(partMemory, "Decoding, `check` and `info` hold little", "≤ 64 MiB + 1 MiB a stream", "", stat{}, peak <= r.plainLimit())
+	a := r.judge(partMemory, "Decoding, `check` and `info` hold little", "≤ 64 MiB + 1 MiB a stream", "", stat{},
+		peak <= r.plainLimit())
 	if peak > 0 {
 		a.worst = fmt.Sprintf("%.1f MiB", mib(peak))
 	}
 	return a
 }
 
-// manyVerdict judges the commands with few open files: they work or they do not.
+// manyVerdict evaluates whether the commands with few open files work.
 func (r *otfReport) manyVerdict() acceptance {
-	a := r.judge(partMany, fmt.Sprintf("%d streams with %d open files", otfWide.streams, otfHandles), fmt.Sprintf("%d commands work", otfManyCommands), "", stat{}, len(r.many) == otfManyCommands)
+	a := r.judge(partMany, fmt.Sprintf("%d streams with %d open files", otfWide.streams, otfHandles),
+		fmt.Sprintf("%d commands work", otfManyCommands), "", stat{}, len(r.many) == otfManyCommands)
 	if len(r.many) > 0 || a.partial {
 		a.worst = fmt.Sprintf("%d work", len(r.many))
 	}
 	return a
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *otfReport) document() []byte {
-	r.begin("otf", "OTF", "a small trace", "It measures whole processes as [the other page](performance.md) does: CPU time is\nuser and system time of all threads together, memory is the peak of what was\nresident. Both sides of a ratio ran in turn, on the same trace, which was in memory\nby then; a ratio is the median of its pairs, with the least and the greatest in\nbrackets. Each number is how many times less weft takes.")
+	r.begin("otf", "OTF", "a small trace",
+		"It measures whole processes as [the other page](performance.md) does: CPU time is\nuser and system time of all "+
+			"threads together, memory is the peak of what was\nresident. Both sides of a ratio ran in turn, on the same "+
+			"trace, which was in memory\nby then; a ratio is the median of its pairs, with the least and the greatest "+
+			"in\nbrackets. Each number is how many times less weft takes.")
 	if r.otfprint == "" {
 		r.printf("; OTF's tools are not installed\n")
 	} else {
@@ -124,7 +132,10 @@ func (r *otfReport) document() []byte {
 	}
 	r.printf("- Runs: %d pairs\n\n", pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
-	r.printf("## Trace\n\n%d events of %d processes in %d streams: 85 %% enter or leave %d functions,\nnested %d deep at most, 5 %% send a message, 5 %% receive one, 5 %% are values of a\ncounter. Times grow by 0 to %d ticks from one event of a stream to the next.\n", r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth, otfStep)
+	r.printf("## Trace\n\n%d events of %d processes in %d streams: 85 %% enter or leave %d functions,\nnested %d deep "+
+		"at most, 5 %% send a message, 5 %% receive one, 5 %% are values of a\ncounter. Times grow by 0 to %d ticks from "+
+		"one event of a stream to the next.\n", r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth,
+		otfStep)
 	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
 	r.beside()
 	r.writing()
@@ -134,7 +145,8 @@ func (r *otfReport) document() []byte {
 
 // beside writes the sections about reading.
 func (r *otfReport) beside() {
-	r.printf("## Beside OTF's tools\n\nStandard output is the null device. The window is 1 %% of the time, from the middle\nof the trace.\n\n")
+	r.printf("## Beside OTF's tools\n\nStandard output is the null device. The window is 1 %% of the time, from the " +
+		"middle\nof the trace.\n\n")
 	var rows [][]string
 	for _, c := range r.comparisons {
 		rows = append(rows, []string{"`weft " + c.ours + "`", "`" + c.theirs + "`"})
@@ -147,23 +159,27 @@ func (r *otfReport) beside() {
 			of   func(usage) float64
 			less func(otfPair) float64
 		}{{cpu, otfPair.lessCPU}, {wall, otfPair.lessWall}} {
-			theirs := fine(c.rounds, func(p otfPair) float64 { return x.of(p.theirs) })
+			theirs := smallSeconds(c.rounds, func(p otfPair) float64 { return x.of(p.theirs) })
 			if c.missing {
 				theirs = "–"
 			}
-			row = append(row, fine(c.rounds, func(p otfPair) float64 { return x.of(p.ours) }), theirs, ratio(c.against(x.less)))
+			row = append(row, smallSeconds(c.rounds, func(p otfPair) float64 { return x.of(p.ours) }), theirs,
+				ratio(c.against(x.less)))
 		}
 		rows = append(rows, row)
 	}
-	r.table([]string{"What", "weft CPU", "tool CPU", "CPU, times less", "weft wall", "tool wall", "Wall, times less"}, rows)
-	r.printf("OTF's tools of today cannot read compressed traces of more than 4 KiB. weft decodes\nthe compressed trace (`convert --to null`) in %s of CPU time where the plain one\ntakes %s: %s times as much.\n\n",
-		fine(r.compressed, func(p otfPair) float64 { return cpu(p.ours) }), fine(r.compressed, func(p otfPair) float64 { return cpu(p.theirs) }),
-		ratio(over(r.compressed, func(p otfPair) float64 { return 1 / p.lessCPU() })))
+	r.table([]string{"What", "weft CPU", "tool CPU", "CPU, times less", "weft wall", "tool wall", "Wall, times less"},
+		rows)
+	r.printf("OTF's tools of today cannot read compressed traces of more than 4 KiB. weft decodes\nthe compressed trace "+
+		"(`convert --to null`) in %s of CPU time where the plain one\ntakes %s: %s times as much.\n\n",
+		smallSeconds(r.compressed, func(p otfPair) float64 { return cpu(p.ours) }),
+		smallSeconds(r.compressed, func(p otfPair) float64 { return cpu(p.theirs) }),
+		ratio(statOver(r.compressed, func(p otfPair) float64 { return 1 / p.lessCPU() })))
 }
 
-// fine shows a median of seconds that may be small.
-func fine[T any](list []T, f func(T) float64) string {
-	s := over(list, f)
+// smallSeconds formats a median of seconds that may be small.
+func smallSeconds[T any](list []T, f func(T) float64) string {
+	s := statOver(list, f)
 	if s.n == 0 {
 		return "–"
 	}
@@ -172,7 +188,9 @@ func fine[T any](list []T, f func(T) float64) string {
 
 // writing writes the section about writing.
 func (r *otfReport) writing() {
-	r.printf("## Writing\n\nPrograms that make the events of the trace as they go and write them to files: in Go\nwith the package format/otf, where each goroutine has streams of its own, and in C\nwith libotf, both with buffers of 1 MiB. Numbers are ns an event, with all that the\nprogram does.\n")
+	r.printf("## Writing\n\nPrograms that make the events of the trace as they go and write them to files: in Go\nwith " +
+		"the package format/otf, where each goroutine has streams of its own, and in C\nwith libotf, both with buffers of " +
+		"1 MiB. Numbers are ns an event, with all that the\nprogram does.\n")
 	switch {
 	case r.noLibotf != "":
 		r.printf("The one in C was not measured: %s.\n", r.noLibotf)
@@ -192,7 +210,7 @@ func (r *otfReport) writing() {
 		{"one goroutine, 4 streams", func(q otfWriteRound) usage { return q.half }, r.events / 2},
 	} {
 		ns := func(f func(u usage) float64) string {
-			return ratio(over(r.writes, func(q otfWriteRound) float64 { return perEvent(f(x.by(q)), x.events) }))
+			return ratio(statOver(r.writes, func(q otfWriteRound) float64 { return perEvent(f(x.by(q)), x.events) }))
 		}
 		rows = append(rows, []string{x.name, ns(cpu), ns(func(u usage) float64 { return u.user.Seconds() }), ns(wall)})
 	}
@@ -201,9 +219,12 @@ func (r *otfReport) writing() {
 
 // remembering writes the sections about memory.
 func (r *otfReport) remembering() {
-	r.printf("## Memory\n\nPeaks on the plain trace, with all cores; time is the median of the runs, memory\nthe highest of them.\n\n")
+	r.printf("## Memory\n\nPeaks on the plain trace, with all cores; time is the median of the runs, memory\nthe " +
+		"highest of them.\n\n")
 	r.leastPeak()
 	r.commands(r.memory)
-	r.printf("## Many streams\n\nA trace of %d events in %d streams, with at most %d open files (`ulimit -n`).\nThe events that `print` prints are counted, of the trace and of what `convert` wrote.\n\n", r.manyEvents, otfWide.streams, otfHandles)
+	r.printf("## Many streams\n\nA trace of %d events in %d streams, with at most %d open files (`ulimit -n`).\nThe "+
+		"events that `print` prints are counted, of the trace and of what `convert` wrote.\n\n", r.manyEvents,
+		otfWide.streams, otfHandles)
 	r.commands(r.many)
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// otfprint names the records in its own words.
+// printed maps the record names of otfprint to record types.
 var printed = map[string]otf.Type{
-	"Enter": otf.Enter, "Leave": otf.Leave, "SendMessage": otf.SendMsg, "ReceiveMessage": otf.RecvMsg, "Counter": otf.Counter,
+	"Enter": otf.Enter, "Leave": otf.Leave, "SendMessage": otf.SendMsg, "ReceiveMessage": otf.RecvMsg,
+	"Counter":    otf.Counter,
 	"DefProcess": otf.DefProcess, "DefFunction": otf.DefFunction, "DefCounter": otf.DefCounter,
 }
 
-// What otfprint finds in a trace is what was to be written.
+// TestOTFTrace compares the trace with the output of otfprint.
 func TestOTFTrace(t *testing.T) {
 	otfprint, err := exec.LookPath("otfprint")
 	if err != nil {
@@ -91,18 +92,20 @@ func TestOTFTrace(t *testing.T) {
 		t.Errorf("otfprint has records\n%v, expected\n%v", got, want)
 	}
 	// By hand: 16 processes of 62 rounds; one round is without sends, another without receives.
-	if got[otf.SendMsg] != 16*61 || got[otf.RecvMsg] != 16*61 || got[otf.Counter] != 16*(62+2) || got[otf.Enter] != got[otf.Leave] || got[otf.Enter]+got[otf.Leave] < 16*62*17 {
+	if got[otf.SendMsg] != 16*61 || got[otf.RecvMsg] != 16*61 || got[otf.Counter] != 16*(62+2) ||
+		got[otf.Enter] != got[otf.Leave] || got[otf.Enter]+got[otf.Leave] < 16*62*17 {
 		t.Errorf("found %v", got)
 	}
 	if deepest != otfDepth || len(messages) > 0 {
-		t.Errorf("found functions nested %d deep and %d messages that never arrive, expected %d and 0", deepest, len(messages), otfDepth)
+		t.Errorf("found functions nested %d deep and %d messages that never arrive, expected %d and 0", deepest,
+			len(messages), otfDepth)
 	}
 	if end := int(shape.ticks()); last < end || last > end+2*otfDepth*otfStep {
 		t.Errorf("the last event is at %d, expected it behind the rounds, which end at %d", last, end)
 	}
 }
 
-// libotf's program writes the same events, byte for byte.
+// TestOTFWriters checks that libotf's program writes the same events, byte for byte.
 func TestOTFWriters(t *testing.T) {
 	dir := t.TempDir()
 	b := &session{runner: &runner{ctx: t.Context(), tmp: dir}, dir: dir}
@@ -111,7 +114,8 @@ func TestOTFWriters(t *testing.T) {
 		t.Skip(err)
 	}
 	shape := otfUsual.withEvents(20_000)
-	if out, err := exec.Command(program, filepath.Join(dir, "theirs"), strconv.Itoa(shape.streams), strconv.Itoa(shape.each), strconv.Itoa(shape.rounds)).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, filepath.Join(dir, "theirs"), strconv.Itoa(shape.streams),
+		strconv.Itoa(shape.each), strconv.Itoa(shape.rounds)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, goroutines := range []int{1, 2, 8} {
@@ -134,26 +138,29 @@ func TestOTFWriters(t *testing.T) {
 	}
 }
 
-// sampleOTF is a report as of a run in which everything is well.
+// sampleOTF returns a report of a run in which all limits are met.
 func sampleOTF() *otfReport {
 	r := &otfReport{
-		result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: 8e6}, otfprint: "1.12.5", plain: 150e6, packed: 50e6, manyEvents: 2e5,
-		compressed: []otfPair{{u(2, 1, 9), u(1, 1, 9)}},
-		memory:     []commandResult{{"weft check -q", []usage{u(1, 1, 40), u(1, 1, 42)}}},
-		writes:     []otfWriteRound{{libotf: u(0.8, 0.8, 9), one: u(0.4, 0.4, 9), two: u(0.4, 0.2, 9), half: u(0.2, 0.2, 9)}},
+		result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: 8e6}, otfprint: "1.12.5", plain: 150e6,
+		packed: 50e6, manyEvents: 2e5,
+		compressed: []otfPair{{testUsage(2, 1, 9), testUsage(1, 1, 9)}},
+		memory:     []commandResult{{"weft check -q", []usage{testUsage(1, 1, 40), testUsage(1, 1, 42)}}},
+		writes: []otfWriteRound{{libotf: testUsage(0.8, 0.8, 9), one: testUsage(0.4, 0.4, 9), two: testUsage(0.4, 0.2, 9),
+			half: testUsage(0.2, 0.2, 9)}},
 	}
 	for _, v := range comparisons(otfUsual.withEvents(8e6)) {
-		r.comparisons = append(r.comparisons, &otfComparison{versus: v, rounds: []otfPair{{u(1, 0.5, 9), u(7, 7, 9)}, {u(1, 0.5, 9), u(9, 9, 9)}}})
+		r.comparisons = append(r.comparisons, &otfComparison{toolComparison: v,
+			rounds: []otfPair{{testUsage(1, 0.5, 9), testUsage(7, 7, 9)}, {testUsage(1, 0.5, 9), testUsage(9, 9, 9)}}})
 	}
 	for _, c := range []string{"info", "check", "print", "convert"} {
-		r.many = append(r.many, commandResult{"weft " + c, []usage{u(1, 1, 20)}})
+		r.many = append(r.many, commandResult{"weft " + c, []usage{testUsage(1, 1, 20)}})
 	}
 	return r
 }
 
 func TestOTFDocument(t *testing.T) {
 	doc := string(sampleOTF().document())
-	good(t, doc,
+	checkDocument(t, doc,
 		"| Decoding: less CPU time than otfprint | ≥ 6.00 × | 8.00 (7.00–9.00) | pass |",
 		"| Decoding: less wall-clock time than otfprint | ≥ 10.00 × | 16.00 (14.00–18.00) | pass |",
 		"| ≤ 60 ns | 50.00 | pass |",
@@ -173,14 +180,16 @@ func TestOTFVerdicts(t *testing.T) {
 		change func(r *otfReport)
 		want   string
 	}{
-		"good":     {func(r *otfReport) {}, good},
-		"slow":     {func(r *otfReport) { r.comparisons[0].rounds = []otfPair{{u(2, 1, 9), u(7, 7, 9)}} }, "fail fail" + good[9:]},
-		"window":   {func(r *otfReport) { r.comparisons[4].rounds = []otfPair{{u(2, 1, 9), u(1, 1, 9)}} }, good[:25] + "fail" + good[29:]},
+		"good": {func(r *otfReport) {}, good},
+		"slow": {func(r *otfReport) { r.comparisons[0].rounds = []otfPair{{testUsage(2, 1, 9), testUsage(7, 7, 9)}} },
+			"fail fail" + good[9:]},
+		"window": {func(r *otfReport) { r.comparisons[4].rounds = []otfPair{{testUsage(2, 1, 9), testUsage(1, 1, 9)}} },
+			good[:25] + "fail" + good[29:]},
 		"no tool":  {func(r *otfReport) { r.comparisons[3].missing = true }, good[:20] + "not " + good[24:]},
 		"one core": {func(r *otfReport) { r.cores = 1 }, "pass not " + good[9:35] + "not " + good[39:]},
 		"no gcc":   {func(r *otfReport) { r.writes[0].libotf, r.noLibotf = usage{}, "gcc is not installed" }, good},
-		"write":    {func(r *otfReport) { r.writes[0].one = u(0.5, 0.5, 9) }, good[:30] + "fail" + good[34:]},
-		"alone":    {func(r *otfReport) { r.writes[0].two = u(0.4, 0.4, 9) }, good[:35] + "fail" + good[39:]},
+		"write":    {func(r *otfReport) { r.writes[0].one = testUsage(0.5, 0.5, 9) }, good[:30] + "fail" + good[34:]},
+		"alone":    {func(r *otfReport) { r.writes[0].two = testUsage(0.4, 0.4, 9) }, good[:35] + "fail" + good[39:]},
 		"hungry":   {func(r *otfReport) { r.memory[0].runs[0].peak = 73 << 20 }, good[:40] + "fail" + good[44:]},
 		"handles":  {func(r *otfReport) { r.many = r.many[1:] }, good[:45] + "fail"},
 		"problem":  {func(r *otfReport) { r.problems = []problem{{"plain", "merge", "x"}} }, good[:15] + "inco" + good[19:]},
@@ -214,7 +223,7 @@ func TestOTFChild(t *testing.T) {
 	if err := child(t.Context(), args, &out); err != nil {
 		t.Fatal(err)
 	}
-	// 2 processes, 3 rounds of 20 events, and what is left open at the end.
+	// 2 processes, 3 rounds of 20 events, and the functions that are open at the end.
 	if n, err := strconv.Atoi(strings.TrimSpace(out.String())); err != nil || n < 120 || n > 120+2*otfDepth {
 		t.Errorf("found %q", out.String())
 	}
@@ -234,16 +243,17 @@ func TestOTFDocumentName(t *testing.T) {
 
 func TestOTFCompare(t *testing.T) {
 	dir := t.TempDir()
-	b := &session{config: &config{runs: 1}, runner: &runner{ctx: t.Context(), tmp: dir, weft: "true", log: &bytes.Buffer{}}, dir: dir}
-	c := &otfComparison{versus: versus{name: "x", ours: "a b", theirs: "no-such-program c"}}
+	b := &session{config: &config{runs: 1},
+		runner: &runner{ctx: t.Context(), tmp: dir, weft: "true", log: &bytes.Buffer{}}, dir: dir}
+	c := &otfComparison{toolComparison: toolComparison{name: "x", ours: "a b", theirs: "no-such-program c"}}
 	if err := b.compare(c); err != nil || !c.missing || len(c.rounds) != pairs {
 		t.Errorf("found %+v %v", c, err)
 	}
-	c = &otfComparison{versus: versus{name: "x", ours: "a", theirs: "true c"}}
+	c = &otfComparison{toolComparison: toolComparison{name: "x", ours: "a", theirs: "true c"}}
 	if err := b.compare(c); err != nil || c.missing || c.rounds[0].theirs.wall == 0 {
 		t.Errorf("found %+v %v", c, err)
 	}
-	c = &otfComparison{versus: versus{name: "x", ours: "a", theirs: "false"}}
+	c = &otfComparison{toolComparison: toolComparison{name: "x", ours: "a", theirs: "false"}}
 	if err := b.compare(c); err == nil || len(c.rounds) != 0 {
 		t.Errorf("found %+v %v, expected an error", c, err)
 	}

@@ -9,56 +9,53 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// The OTF workload goes in rounds. In a round each process has 20 events: 17 that
-// enter or leave a function, a send, the receive of a message that was sent in
-// the round before, and a value of a counter. In the first round there is nothing
-// to receive yet, and in the last one nothing more to send: the counter has
-// values there instead. At the end all functions are left.
+// The OTF workload consists of rounds. In a round each process has 20 events: 17 enters and leaves
+// of functions, a send, the receive of a message from the previous round, and a counter value. In
+// the first round there is nothing to receive, and in the last one nothing to send: counter values
+// take their place. At the end all functions are left.
 //
-// Each stream draws its own numbers, so that streams can be written in any order
-// and by any number of goroutines. All have the same time at the end of a round:
-// no message arrives before it was sent.
-// testdata/libotf.c makes the same events.
+// Each stream draws its own random numbers, so that streams can be written in any order and by any
+// number of goroutines. All streams have the same time at the end of a round, so that no message
+// arrives before it was sent. testdata/libotf.c writes the same events.
 const (
 	otfRound     = 20 // events of a process in a round
 	otfFunctions = 200
-	otfDepth     = 20   // most functions open in a process
-	otfStep      = 200  // most ticks from one event of a stream to the next
+	otfDepth     = 20   // greatest number of open functions of a process
+	otfStep      = 200  // greatest number of ticks between events of a stream
 	otfStart     = 1000 // ticks before the first event
 
-	// otfAbsolute is the property of a counter whose values are absolute and hold
-	// at their point in time.
+	// otfAbsolute is the property of a counter whose values are absolute and valid at their time.
 	otfAbsolute = 1 | 4
 )
 
 // otfShape is the size of an OTF trace.
 type otfShape struct {
 	streams int
-	each    int // processes in a stream
+	each    int // processes per stream
 	rounds  int
 }
 
-// processes is how many processes there are. Their tokens count from 1.
+// processes returns the number of processes. Their tokens begin at 1.
 func (s otfShape) processes() int { return s.streams * s.each }
 
-// perRound is how many events there are in a round.
+// perRound returns the number of events in a round.
 func (s otfShape) perRound() int64 { return int64(otfRound * s.processes()) }
 
-// withEvents is the shape with about so many events.
+// withEvents returns the shape with approximately n events.
 func (s otfShape) withEvents(n int64) otfShape {
 	s.rounds = int(max(2, n/s.perRound()))
 	return s
 }
 
-// ticks is when the last round is over.
+// ticks returns the end of the last round.
 func (s otfShape) ticks() uint64 {
 	return otfStart + uint64(s.rounds)*uint64(s.each)*otfRound/2*otfStep
 }
 
-// otfCounts is how many events there are of each type.
+// otfCounts has the number of events by type.
 type otfCounts [otf.NumTypes]int64
 
-// all is how many events there are.
+// all returns the total number of events.
 func (c *otfCounts) all() (n int64) {
 	for _, x := range c {
 		n += x
@@ -66,10 +63,10 @@ func (c *otfCounts) all() (n int64) {
 	return n
 }
 
-// otfStream makes the events of one stream.
+// otfStream generates the events of one stream.
 type otfStream struct {
 	shape  otfShape
-	first  int // process, counted from 0
+	first  int // index of its first process
 	w      *otf.StreamWriter
 	random uint64
 	time   uint64
@@ -79,7 +76,7 @@ type otfStream struct {
 	counts otfCounts
 }
 
-// newOTFStream begins the stream of this number, counted from 1.
+// newOTFStream returns the stream with a number, counted from 1.
 func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	return &otfStream{
 		shape: shape, first: (id - 1) * shape.each, w: w, time: otfStart,
@@ -88,7 +85,7 @@ func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	}
 }
 
-// draw is the next random number (xorshift).
+// draw returns the next random number (xorshift).
 func (s *otfStream) draw() uint64 {
 	s.random ^= s.random << 13
 	s.random ^= s.random >> 7
@@ -96,11 +93,11 @@ func (s *otfStream) draw() uint64 {
 	return s.random
 }
 
-// step draws how many ticks an event comes after the one before it.
+// step converts a random number to the ticks between two events.
 func step(random uint64) uint64 { return (random >> 32) % (otfStep + 1) }
 
-// tick advances the time to an event of the round. The second half of a round
-// makes up for the first.
+// tick advances the time to an event of the round. The second half of a round compensates for the
+// first.
 func (s *otfStream) tick(event int, random uint64) {
 	half := len(s.steps)
 	if event < half {
@@ -138,7 +135,7 @@ func (s *otfStream) round(n int) error {
 	return nil
 }
 
-// call enters or leaves a function, by lot where both are possible.
+// call enters or leaves a function, at random where both are possible.
 func (s *otfStream) call(random uint64, p int) error {
 	depth := len(s.open[p])
 	if depth == 0 || depth < otfDepth && random>>8&1 == 0 {
@@ -157,8 +154,8 @@ func (s *otfStream) leave(p int) error {
 	return s.write(otf.Leave, p)
 }
 
-// message writes this end of the message that was sent in a round. The distance
-// to the receiver is that of all messages of the round.
+// message writes the process's end of the message of a round. The distance to the receiver is the
+// same for all messages of a round.
 func (s *otfStream) message(t otf.Type, round, p int) error {
 	all := s.shape.processes()
 	self := s.first + p
@@ -186,16 +183,15 @@ func (s *otfStream) finish() error {
 	return nil
 }
 
-// write writes the record in hand.
+// write writes the current record.
 func (s *otfStream) write(t otf.Type, p int) error {
 	s.rec.Type, s.rec.Time, s.rec.Process = t, s.time, uint64(s.first+p)+1
 	s.counts[t]++
 	return s.w.Write(&s.rec)
 }
 
-// writeOTF writes the trace of this name with so many goroutines, which share the
-// streams evenly. It returns how many events of each type it wrote. The level is
-// that of the compression.
+// writeOTF writes a trace with a number of goroutines, which share the streams evenly, and a level
+// of compression. It returns the number of events of each type.
 func writeOTF(ctx context.Context, name string, shape otfShape, goroutines, level int) (*otfCounts, error) {
 	if shape.streams%goroutines != 0 {
 		return nil, fmt.Errorf("found %d streams for %d goroutines, expected a multiple", shape.streams, goroutines)
@@ -266,7 +262,8 @@ func defineOTF(w *otf.Writer, shape otfShape) error {
 	}
 	defs = append(defs, otf.Record{Type: otf.DefProcessGroup, Token: 1, Name: "MPI_COMM_WORLD", Members: members})
 	for i := range otfFunctions {
-		defs = append(defs, otf.Record{Type: otf.DefFunction, Token: uint64(i) + 1, Name: fmt.Sprintf("function_%03d", i), Group: 1})
+		defs = append(defs, otf.Record{Type: otf.DefFunction, Token: uint64(i) + 1, Name: fmt.Sprintf("function_%03d", i),
+			Group: 1})
 	}
 	for i := range defs {
 		if err := w.Write(&defs[i]); err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// page is a document in Markdown that is being written.
+// page is a Markdown document in progress.
 type page struct{ text bytes.Buffer }
 
-// printf adds to the document.
+// printf appends to the document.
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
 
-// table adds a table. The first column is text, the others are numbers unless
-// their header begins with a space.
+// table appends a table. The first column is text, the others are numbers unless their header
+// begins with a space.
 func (p *page) table(header []string, rows [][]string) {
 	line := func(cells []string) {
 		p.printf("|")
@@ -38,10 +38,11 @@ func (p *page) table(header []string, rows [][]string) {
 	p.printf("\n")
 }
 
-// begin begins the document of a part other than text; small says what is so in a trial.
+// begin begins the document of a part other than text. small describes what is smaller in a trial.
 func (r *result) begin(part, title, small, intro string) {
 	r.text.Reset()
-	r.printf("# Performance: %s\n\n`make bench` writes this page, `go run ./internal/bench -part %s` only this one.\n%s\n\n", title, part, intro)
+	r.printf("# Performance: %s\n\n`make bench` writes this page, "+
+		"`go run ./internal/bench -part %s` only this one.\n%s\n\n", title, part, intro)
 	switch {
 	case r.quick:
 		r.trial(small + " and few runs (`-quick`). The numbers mean nothing")
@@ -56,7 +57,7 @@ func (r *result) begin(part, title, small, intro string) {
 
 func (r *result) trial(what string) { r.printf("**A trial with %s.**\n\n", what) }
 
-// place tells where the measurements were made.
+// place describes where the measurements were made.
 func (r *result) place() {
 	r.printf("- Machine: %s, %d cores", r.cpu, r.cores)
 	if r.load != "" {
@@ -65,23 +66,24 @@ func (r *result) place() {
 	r.printf("\n")
 }
 
-// leastPeak tells what no peak can be below, if that is known.
+// leastPeak writes the lower limit of all peaks, if it is known.
 func (r *result) leastPeak() {
 	if r.floor > 0 {
-		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it starts.\n\n", mib(r.floor))
+		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it "+
+			"starts.\n\n", mib(r.floor))
 	}
 }
 
-// acceptance is one line of the project's acceptance and its worst measurement.
+// acceptance is one limit of the project and the worst measurement for it.
 type acceptance struct {
 	text, limit string
 	worst       string // "" when not measured
-	why         string // why it was not, if that is known
+	why         string // why it was not measured, if known
 	pass        bool
-	partial     bool // some of what it needs could not be measured
+	partial     bool // some of the measurements failed
 }
 
-// verdict judges what was measured, if it is known.
+// verdict evaluates a measurement, if it is known.
 func verdict(text, limit, measured string, known, pass bool) acceptance {
 	a := acceptance{text: text, limit: limit, pass: pass}
 	if known {
@@ -90,13 +92,13 @@ func verdict(text, limit, measured string, known, pass bool) acceptance {
 	return a
 }
 
-// failed reports whether some of what a verdict needs is among the problems: one of these parts.
+// failed reports whether one of the parts is among the problems.
 func (r *result) failed(parts ...string) bool {
 	return slices.ContainsFunc(r.problems, func(p problem) bool { return slices.Contains(parts, p.part) })
 }
 
-// verdicts adds the section of the acceptance, and lists the parts that failed; measured heads
-// the measurements.
+// verdicts appends the section about the limits, and lists the parts that failed. measured is the
+// header of the measurements.
 func (r *result) verdicts(intro, measured string, list []acceptance) {
 	r.printf("## Acceptance\n\n%s", intro)
 	var rows [][]string
@@ -121,7 +123,8 @@ func (r *result) verdicts(intro, measured string, list []acceptance) {
 	}
 	r.printf("These parts failed; what they measure is missing or incomplete:\n\n")
 	for _, x := range r.problems {
-		r.printf("- %s, %s: %s\n", x.file, x.part, strings.Join(strings.Fields(strings.ReplaceAll(x.message, "\n", "; ")), " "))
+		r.printf("- %s, %s: %s\n", x.file, x.part,
+			strings.Join(strings.Fields(strings.ReplaceAll(x.message, "\n", "; ")), " "))
 	}
 	r.printf("\n")
 }

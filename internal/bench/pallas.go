@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// pallasResult is what was measured of a pattern.
+// pallasResult has the measurements of a pattern.
 type pallasResult struct {
 	pallasPattern
 	events            int64
@@ -26,16 +26,16 @@ type pallasResult struct {
 // pallasThreadsPattern is the pattern that several threads record.
 const pallasThreadsPattern = "jittered"
 
-// pallasLookups is how many values are looked up.
+// pallasLookups is the number of values that are looked up.
 const pallasLookups = 1000
 
-// lookups are processes that look values up.
+// lookups are processes that look up values.
 type lookups struct {
 	runs []usage
-	ns   []float64 // of the lookups alone
+	ns   []float64 // of the lookups only
 }
 
-// pallasThreads is what was measured of a trace of several threads.
+// pallasThreads has the measurements of a trace of several threads.
 type pallasThreads struct {
 	threads        int
 	record, both   []usage // recording with one goroutine, and with two
@@ -43,7 +43,7 @@ type pallasThreads struct {
 	bytes, grammar int64   // of the trace, and of all thread.pallas
 }
 
-// measure measures everything about Pallas.
+// measure takes all measurements of Pallas.
 func (r *pallasReport) measure(b *session) error {
 	for _, p := range pallasPatterns {
 		x := &pallasResult{pallasPattern: p, events: r.events}
@@ -82,7 +82,8 @@ func (b *session) pallasPattern(x *pallasResult) error {
 			events     int64
 			compatible bool
 			to         *[]usage
-		}{{x.events / 10, true, &x.short}, {x.events, true, &x.compatible}, {x.events / 10, false, &x.tenth}, {x.events, false, &x.record}} {
+		}{{x.events / 10, true, &x.short}, {x.events, true, &x.compatible}, {x.events / 10, false, &x.tenth},
+			{x.events, false, &x.record}} {
 			if err := b.recordPallas(pallasRecording{x.name, k.events, k.compatible, 1, 1}, k.to, func(path string) error {
 				if i < b.runs-1 || k.to != &x.record {
 					return nil
@@ -105,7 +106,7 @@ func (b *session) pallasPattern(x *pallasResult) error {
 	return nil
 }
 
-// lookups measures how values are looked up.
+// lookups measures looking up values.
 func (b *session) lookups(x *pallasResult, path string) error {
 	for range pairs * b.runs {
 		for _, l := range []struct {
@@ -147,8 +148,8 @@ func (b *session) pallasThreads(x *pallasThreads, events int64) error {
 	return nil
 }
 
-// recordPallas records a trace in a process of its own and has it read; it is there as long as
-// that takes.
+// recordPallas records a trace in a separate process and calls read. It removes the trace
+// afterwards.
 func (b *session) recordPallas(k pallasRecording, to *[]usage, read func(path string) error) error {
 	dir, err := os.MkdirTemp(b.dir, "pallas-")
 	if err != nil {
@@ -169,13 +170,13 @@ func (b *session) recordPallas(k pallasRecording, to *[]usage, read func(path st
 	return read(path)
 }
 
-// sizes finds how large the trace is.
+// sizes determines the sizes of the trace's files.
 func (x *pallasResult) sizes(path string) {
 	x.bytes = bytesIn(filepath.Dir(path))
 	x.grammar, x.data = bytesOfThreads(path, "thread.pallas"), bytesOfThreads(path, "*.dat")
 }
 
-// bytesOfThreads is how many bytes the files of such names in the folders of threads have.
+// bytesOfThreads returns the size of the files that match pattern in the folders of threads.
 func bytesOfThreads(path, pattern string) (n int64) {
 	list, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "archive_*", "thread_*", pattern))
 	for _, file := range list {
@@ -184,7 +185,7 @@ func bytesOfThreads(path, pattern string) (n int64) {
 	return n
 }
 
-// bytesIn is how many bytes the files of a folder, or a file, have.
+// bytesIn returns the size of a file, or of the files in a folder.
 func bytesIn(dir string) (n int64) {
 	filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pallasReport is what the document about Pallas says.
+// pallasReport has the content of the document about Pallas.
 type pallasReport struct {
 	result
 	results []*pallasResult
@@ -13,9 +13,9 @@ type pallasReport struct {
 	long    pallasResult // ten times as long
 }
 
-// What Pallas' own library takes, of version 0.20, in ns an event, which was measured on a
-// machine like this one: it is in no distribution. On irregular input its cost grows with
-// the length of the trace.
+// The cost of Pallas' own library, version 0.20, in ns per event, which was measured on a similar
+// machine because no distribution has the library. On irregular input its cost grows with the
+// length of the trace.
 const (
 	pinnedRecord    = "230 to 275"
 	pinnedIrregular = "5500 to 10700"
@@ -27,32 +27,32 @@ const (
 
 // limits of the project for Pallas.
 const (
-	recordRegular   = 200 // ns an event
+	recordRegular   = 200 // ns per event
 	recordIrregular = 500
 	readRegular     = 30
 	readIrregular   = 60
 	infoTime        = 0.010 // seconds
-	longerCost      = 1.25  // an event of a trace that is ten times as long
+	longerCost      = 1.25  // per event of a trace that is ten times as long
 	recordMemory    = 64<<20 + 64<<10
-	threadMemory    = 100 << 10   // more for each thread that is recorded
-	valueBytes      = 8*1000 + 64 // a block as it is without compression, and its length
+	threadMemory    = 100 << 10   // per additional recorded thread
+	valueBytes      = 8*1000 + 64 // an uncompressed block, and its length
 
-	// recordScale is how many times faster two goroutines record than one, for which blocks are
-	// compressed on the other core, too.
+	// recordScale is the factor by which two goroutines must record faster than one, whose blocks are
+	// compressed on the other core.
 	recordScale = 1.2
 )
 
-// perEventOf is the wall-clock time or CPU time of runs in ns an event.
+// perEventOf returns the wall-clock time or CPU time of runs in ns per event.
 func perEventOf(list []usage, events int64, f func(usage) float64) stat {
-	return over(list, func(u usage) float64 { return perEvent(f(u), events) })
+	return statOver(list, func(u usage) float64 { return perEvent(f(u), events) })
 }
 
-// perEventCells shows CPU time and wall-clock time of an event, and the peak.
+// perEventCells formats CPU time and wall-clock time per event, and the peak.
 func perEventCells(list []usage, events int64) []string {
 	return []string{ratio(perEventOf(list, events, cpu)), ratio(perEventOf(list, events, wall)), peak(list)}
 }
 
-// acceptances judges the lines of the project.
+// acceptances evaluates the project's limits.
 func (r *pallasReport) acceptances() []acceptance {
 	var list []acceptance
 	add := func(text, limit, measured string, s stat, pass bool) {
@@ -71,9 +71,10 @@ func (r *pallasReport) acceptances() []acceptance {
 		}
 		ns("Recording, "+x.name, record, perEventOf(x.record, x.events, wall))
 		if x.irregular {
-			ns("Recording in the compatible way, "+x.name+": a fifth of the library's", pinnedFast/5, perEventOf(x.compatible, x.events, wall))
-			s := over(x.compatible, cpu)
-			times("The same: an event of ten times as many costs as much", s.median/over(x.short, cpu).median/10, s)
+			ns("Recording in the compatible way, "+x.name+": a fifth of the library's", pinnedFast/5,
+				perEventOf(x.compatible, x.events, wall))
+			s := statOver(x.compatible, cpu)
+			times("The same: an event of ten times as many costs as much", s.median/statOver(x.short, cpu).median/10, s)
 		}
 		ns("Reading on one core, "+x.name, read, perEventOf(x.one, x.events, cpu))
 	}
@@ -82,8 +83,9 @@ func (r *pallasReport) acceptances() []acceptance {
 	}
 	all := append(slices.Clip(r.results), &r.long)
 	x := r.results[0]
-	s := over(x.info, wall)
-	add("`info`, "+x.name, fmt.Sprintf("≤ %.0f ms", 1000*infoTime), fmt.Sprintf("%.1f ms", 1000*s.median), s, s.median <= infoTime)
+	s := statOver(x.info, wall)
+	add("`info`, "+x.name, fmt.Sprintf("≤ %.0f ms", 1000*infoTime), fmt.Sprintf("%.1f ms", 1000*s.median), s,
+		s.median <= infoTime)
 	for _, y := range []struct {
 		what      string
 		long, one []usage
@@ -99,8 +101,8 @@ func (r *pallasReport) acceptances() []acceptance {
 			fmt.Sprintf("%.0f bytes", s.median), s, s.median <= valueBytes)
 	}
 	for _, x := range r.results {
-		s := over(x.exact, cpu)
-		part := over(x.info, cpu).median / s.median
+		s := statOver(x.exact, cpu)
+		part := statOver(x.info, cpu).median / s.median
 		add("`info` from sums, CPU beside --exact, "+x.name, "≤ 1.00 ×", fmt.Sprintf("%.2f ×", part), s, part <= 1)
 		s = bytesOf(x.info, nil)
 		part = s.median / float64(x.bytes-x.data)
@@ -110,11 +112,11 @@ func (r *pallasReport) acceptances() []acceptance {
 	for i, x := range r.threads {
 		name := fmt.Sprintf("%d threads", x.threads)
 		faster := func(text string, limit float64, one, two []usage) {
-			s := over(two, wall)
-			v := over(one, wall).median / s.median
+			s := statOver(two, wall)
+			v := statOver(one, wall).median / s.median
 			add(text+", "+name, fmt.Sprintf("≥ %.2f ×", limit), fmt.Sprintf("%.2f ×", v), s, v >= limit)
 		}
-		if i == 0 && r.cores >= 2 { // where there are many threads, making their files counts for much
+		if i == 0 && r.cores >= 2 { // with many threads, creating their files is a large part
 			faster("Two goroutines record faster than one", recordScale, x.record, x.both)
 			faster("Two cores read faster than one", minTwoCores, x.one, x.two)
 		}
@@ -122,48 +124,59 @@ func (r *pallasReport) acceptances() []acceptance {
 			list := slices.Concat(runs...)
 			peak := highest(list)
 			add("Memory of "+what+", "+name, fmt.Sprintf("≤ %.0f MiB", mib(limit)), fmt.Sprintf("%.0f MiB", mib(peak)),
-				over(list, wall), peak <= limit)
+				statOver(list, wall), peak <= limit)
 		}
 		memory("recording", recordMemory+int64(x.threads)*threadMemory+x.grammar, x.record, x.both)
 		memory("reading", plainMemory, x.one, x.two)
 	}
 	for _, x := range all {
 		peak := highest(x.record)
-		add("Memory of recording, "+x.name, fmt.Sprintf("≤ %.0f MiB, of which the grammar has %.0f", mib(recordMemory+x.grammar), mib(x.grammar)), fmt.Sprintf("%.0f MiB", mib(peak)), over(x.record, wall), peak <= recordMemory+x.grammar)
+		add("Memory of recording, "+x.name, fmt.Sprintf("≤ %.0f MiB, of which the grammar has %.0f",
+			mib(recordMemory+x.grammar), mib(x.grammar)), fmt.Sprintf("%.0f MiB", mib(peak)), statOver(x.record, wall),
+			peak <= recordMemory+x.grammar)
 	}
 	return list
 }
 
-// bytes are those that lookups read for a value, beyond those of opening the trace; none where the
-// system does not count them.
+// bytes returns the bytes that lookups read per value, without those of opening the trace, or an
+// empty statistic where the system does not count them.
 func (l lookups) bytes(opening lookups) stat {
 	return bytesOf(l.runs, opening.runs)
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *pallasReport) document() []byte {
 	all := append(slices.Clip(r.results), &r.long)
-	r.begin("pallas", "Pallas", "small traces", "It measures whole processes as [the other page](performance.md) does. Pallas' own\nlibrary is in no distribution: its figures were measured once, on a machine like this\none, and are written down here; all of weft's are from this run.")
+	r.begin("pallas", "Pallas", "small traces",
+		"It measures whole processes as [the other page](performance.md) does. Pallas' own\nlibrary is in no distribution: "+
+			"its figures were measured once, on a machine like this\none, and are written down here; all of weft's are from "+
+			"this run.")
 	r.printf("\n- Runs: %d, of reading %d\n\n", r.runs, pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Traces\n\nOne thread of %d events, enters and leaves:\n\n", r.results[0].events)
 	for _, x := range r.results {
 		r.printf("- %s: %s\n", x.name, x.text)
 	}
-	r.printf("\n## Recording\n\nA program in Go makes the events as it goes and records them with the package\nformat/pallas, compression and flush included. Wall-clock time: blocks are compressed\non the other core. The compatible way finds what Pallas' own library finds, of which\nthe times are %s ns an event on regular programs, %s on irregular\nones.\n\n", pinnedRecord, pinnedIrregular)
+	r.printf("\n## Recording\n\nA program in Go makes the events as it goes and records them with the "+
+		"package\nformat/pallas, compression and flush included. Wall-clock time: blocks are compressed\non the other "+
+		"core. The compatible way finds what Pallas' own library finds, of which\nthe times are %s ns an event on regular "+
+		"programs, %s on irregular\nones.\n\n", pinnedRecord, pinnedIrregular)
 	var rows [][]string
 	for _, x := range all {
 		ns := func(l []usage, f func(usage) float64) string { return ratio(perEventOf(l, x.events, f)) }
-		rows = append(rows, []string{x.name, ns(x.record, wall), ns(x.record, cpu), ns(x.compatible, wall), ns(x.compatible, cpu), peak(x.record),
+		rows = append(rows, []string{x.name, ns(x.record, wall), ns(x.record, cpu), ns(x.compatible, wall),
+			ns(x.compatible, cpu), peak(x.record),
 			fmt.Sprintf("%.2f", float64(x.bytes)/float64(x.events)), fmt.Sprintf("%.2f", float64(x.grammar)/float64(x.events))})
 	}
-	r.table([]string{"Pattern", "ns an event", "CPU, ns an event", "compatible, ns", "its CPU, ns", "Peak", "bytes an event", "of them grammar"}, rows)
-	r.printf("## Reading\n\n`weft convert --to null` decodes all events. Pallas' own tools take %s ns an\nevent, and %s for `pallas_info`.\n\n", pinnedRead, pinnedInfo)
+	r.table([]string{"Pattern", "ns an event", "CPU, ns an event", "compatible, ns", "its CPU, ns", "Peak",
+		"bytes an event", "of them grammar"}, rows)
+	r.printf("## Reading\n\n`weft convert --to null` decodes all events. Pallas' own tools take %s ns an\nevent, and %s "+
+		"for `pallas_info`.\n\n", pinnedRead, pinnedInfo)
 	rows = nil
 	for _, x := range all {
 		two, info := "–", "–"
 		if len(x.two) > 0 {
-			two, info = ratio(perEventOf(x.two, x.events, wall)), fmt.Sprintf("%.1f ms", 1000*over(x.info, wall).median)
+			two, info = ratio(perEventOf(x.two, x.events, wall)), fmt.Sprintf("%.1f ms", 1000*statOver(x.info, wall).median)
 		}
 		cells := perEventCells(x.one, x.events)
 		rows = append(rows, []string{x.name, cells[0], cells[1], two, cells[2], info})
@@ -182,7 +195,7 @@ func (r *pallasReport) sums() {
 	var rows [][]string
 	for _, x := range r.results {
 		rows = append(rows, []string{
-			x.name, fine(x.info, cpu), fine(x.exact, cpu), megabytes(x.info), megabytes(x.exact), size(x.bytes),
+			x.name, smallSeconds(x.info, cpu), smallSeconds(x.exact, cpu), megabytes(x.info), megabytes(x.exact), size(x.bytes),
 		})
 	}
 	r.table([]string{"Pattern", "`info`, CPU", "`info --exact`", "`info`, read", "`info --exact`", "Trace"}, rows)
@@ -190,25 +203,28 @@ func (r *pallasReport) sums() {
 
 // values writes the section about values on demand.
 func (r *pallasReport) values(list []*pallasResult) {
-	r.printf("## Values on demand\n\nA program opens the trace and a thread, and asks for the times of occurrences of events,\n"+
+	r.printf("## Values on demand\n\nA program opens the trace and a thread, and asks for the times of occurrences of "+
+		"events,\n"+
 		"drawn by lot (`Thread.Value`): for none, for one and for %d. Opening reads the grammar;\n"+
 		"its time has the start of the program in it. Blocks that were read are kept, up to 8 MB.\n\n", pallasLookups)
 	var rows [][]string
 	for _, x := range list {
 		rows = append(rows, []string{
-			x.name, fine(x.opening.runs, wall), megabytes(x.opening.runs), x.first.microseconds(1), x.first.each(x.opening, 1),
+			x.name, smallSeconds(x.opening.runs, wall), megabytes(x.opening.runs), x.first.microseconds(1),
+			x.first.each(x.opening, 1),
 			x.many.microseconds(pallasLookups), x.many.each(x.opening, pallasLookups),
 		})
 	}
-	r.table([]string{"Pattern", "opening", "read", "first value, µs", "bytes", "1000 values, µs each", "bytes each"}, rows)
+	r.table([]string{"Pattern", "opening", "read", "first value, µs", "bytes", "1000 values, µs each", "bytes each"},
+		rows)
 }
 
-// microseconds is how long a lookup takes, of so many.
+// microseconds formats the duration of one of count lookups.
 func (l lookups) microseconds(count float64) string {
-	return ratio(over(l.ns, func(ns float64) float64 { return ns / 1000 / count }))
+	return ratio(statOver(l.ns, func(ns float64) float64 { return ns / 1000 / count }))
 }
 
-// each is how many bytes a lookup reads, of so many.
+// each formats the number of bytes that one of count lookups reads.
 func (l lookups) each(opening lookups, count float64) string {
 	if s := l.bytes(opening); s.n > 0 {
 		return fmt.Sprintf("%.0f", s.median/count)
@@ -216,7 +232,7 @@ func (l lookups) each(opening lookups, count float64) string {
 	return "–"
 }
 
-// megabytes is what processes read.
+// megabytes formats the number of bytes that processes read.
 func megabytes(list []usage) string {
 	if s := bytesOf(list, nil); s.n > 0 {
 		return fmt.Sprintf("%.2f MB", s.median/1e6)
@@ -245,5 +261,6 @@ blocks are compressed on the other core.
 	}
 	r.table([]string{"Threads", "recording, one", "two", "Peak, one", "two",
 		"reading, one", "two", "Peak, one", "two", "bytes an event", "of them grammar"}, rows)
-	r.printf("Bytes an event of each workload of `weft generate`, beside OTF2 and OTF, are on\n[a page of their own](performance-workloads.md).\n")
+	r.printf("Bytes an event of each workload of `weft generate`, beside OTF2 and OTF, are on\n[a page of their " +
+		"own](performance-workloads.md).\n")
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// filesOf are the contents of all files in a folder.
+// filesOf returns the contents of all files in a folder.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -29,7 +29,8 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return list
 }
 
-// Two goroutines record what one records, and each thread has its part of the events.
+// TestPallasRecording checks that two goroutines record the same as one, and that each thread has
+// its part of the events.
 func TestPallasRecording(t *testing.T) {
 	var recorded []map[string]string
 	for _, goroutines := range []int{1, 2} {
@@ -55,7 +56,8 @@ func TestPallasRecording(t *testing.T) {
 
 func TestPallasChildren(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "main.pallas")
-	if err := child(t.Context(), []string{"pallas", path, "random functions", "5000", "1", "2", "2"}, &bytes.Buffer{}); err != nil {
+	if err := child(t.Context(), []string{"pallas", path, "random functions", "5000", "1", "2", "2"},
+		&bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -74,11 +76,11 @@ func TestPallasChildren(t *testing.T) {
 	}
 }
 
-// samplePallas is a report as of a run in which everything is well.
+// samplePallas returns a report of a run in which all limits are met.
 func samplePallas() *pallasReport {
 	const events, ms = 1_000_000, 0.001
 	used := func(cpu, wall float64, mib, read int64) []usage {
-		x := u(cpu, wall, mib)
+		x := testUsage(cpu, wall, mib)
 		x.read = read
 		return []usage{x}
 	}
@@ -104,15 +106,15 @@ func samplePallas() *pallasReport {
 	}
 }
 
-// resultOf is what all parts have, of a run with so many events.
+// resultOf returns the common fields of a run with a number of events.
 func resultOf(events int64) result {
 	return result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: events}
 }
 
 func TestPallasDocument(t *testing.T) {
-	// By hand: 64 MiB and 64 KiB, 100 KiB a thread, and the grammar's 1 MiB.
+	// By hand: 64 MiB and 64 KiB, 100 KiB per thread, and 1 MiB for the grammar.
 	limit := fmt.Sprintf("≤ %.0f MiB", 64+64/1024.+64*100/1024.+1)
-	good(t, string(samplePallas().document()),
+	checkDocument(t, string(samplePallas().document()),
 		"| Recording, regular | ≤ 200 ns an event | 100.00 | pass |",
 		"| Recording an event of a trace ten times as long | ≤ 1.25 × | 1.00 × | pass |",
 		"| Looking a value up in a trace ten times as long | ≤ 1.25 × | 1.00 × | pass |",
@@ -133,7 +135,8 @@ func TestPallasVerdicts(t *testing.T) {
 		change func(r *pallasReport)
 		want   string
 	}{
-		"values":      {func(r *pallasReport) { r.long.many.ns[0] = 3e7 }, "ten times as long | ≤ 1.25 × | 1.50 × | **fail**"},
+		"values": {func(r *pallasReport) { r.long.many.ns[0] = 3e7 },
+			"ten times as long | ≤ 1.25 × | 1.50 × | **fail**"},
 		"block":       {func(r *pallasReport) { r.results[0].first.runs[0].read = 108_065 }, "| 8065 bytes | **fail**"},
 		"sums":        {func(r *pallasReport) { r.results[0].exact[0].cpu /= 10 }, "| ≤ 1.00 × | 1.50 × | **fail**"},
 		"times":       {func(r *pallasReport) { r.results[0].info[0].read = 200_000 }, "without times | 2.00 × | **fail**"},

@@ -12,13 +12,14 @@ import (
 	"strings"
 )
 
-// readsLocations is how many locations the traces have, and readsLocation the one that is asked for.
+// readsLocations is the number of locations of the traces, and readsLocation the one that questions
+// about a location select.
 const (
 	readsLocations = 4
 	readsLocation  = 1
 )
 
-// readsFormat is a format, and the programs that are its own tools.
+// readsFormat is a format and its own tools.
 type readsFormat struct {
 	name    string
 	options []string // for writing: each location in a stream, file or folder of its own
@@ -31,18 +32,18 @@ var readsFormats = []readsFormat{
 	{"pallas", nil, [][]string{{"pallas_print", "--help"}}},
 }
 
-// commands are command lines, by format.
+// commands are command lines by format.
 type commands map[string]string
 
-// question is what is asked of a trace, of weft and of a format's own tool.
+// question is a question about a trace, for weft and for a format's own tool.
 type question struct {
-	command  string   // of weft, ahead of the trace's path
-	from, to int      // the part of the time that must be read for it, in thousandths
-	location bool     // of one location alone
-	tools    commands // of the format's own tool
+	command  string   // of weft, without the trace's path
+	from, to int      // the part of the time that it needs, in thousandths
+	location bool     // about a single location
+	tools    commands // the format's own tool
 }
 
-// whole tells whether the question is about the whole trace.
+// whole reports whether the question is about the whole trace.
 func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
 
 // printTools and windowTools are the tools that print a trace, and a window of it.
@@ -51,8 +52,8 @@ var (
 	windowTools = commands{"otf": "otfprint --time FROM TO TRACE", "otf2": "otf2-print --time FROM TO TRACE"}
 )
 
-// questions are all of them. What is open where a window begins, which profile and cut ask, is written nowhere in these
-// traces: the part of the time begins with the trace.
+// questions are all questions. These traces do not store what is open where a window begins, which
+// profile and cut need; so the part of the time begins with the trace.
 var questions = []question{
 	{"print", 0, 1000, false, printTools},
 	{"print --window 50%..50.1%", 500, 501, false, windowTools},
@@ -67,10 +68,10 @@ var questions = []question{
 	{"cut --window 50%..51%", 0, 510, false, nil},
 }
 
-// answer is what a question of a trace took.
+// answer has the measurements of a question.
 type answer struct {
 	question
-	blocks       int64  // bytes of what must be read, "Bytes" of the document
+	blocks       int64  // bytes that must be read, see "Bytes" in the document
 	tool         string // "" if there is none, or it is not installed
 	ours, theirs []usage
 }
@@ -80,17 +81,17 @@ type readsTrace struct {
 	format  string
 	bytes   int64
 	start   []usage            // of weft version
-	tools   map[string][]usage // the same of the format's own tools
+	tools   map[string][]usage // the same for the format's own tools
 	answers []*answer
 }
 
-// readsReport is what the document about bytes read says.
+// readsReport has the content of the document about bytes read.
 type readsReport struct {
 	result
 	traces []*readsTrace
 }
 
-// measure asks a trace in each format.
+// measure measures the questions in each format.
 func (r *readsReport) measure(b *session) error {
 	for _, f := range readsFormats {
 		x := &readsTrace{format: f.name, tools: map[string][]usage{}}
@@ -102,7 +103,7 @@ func (r *readsReport) measure(b *session) error {
 	return nil
 }
 
-// reads writes a trace and measures what questions of it take.
+// reads writes a trace and measures questions about it.
 func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 	dir, err := os.MkdirTemp(b.dir, "reads-")
 	if err != nil {
@@ -117,7 +118,8 @@ func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 	if err := fresh(trace); err != nil {
 		return err
 	}
-	args := []string{"generate", "--workload", "ring", "--locations", fmt.Sprint(readsLocations), "--events", fmt.Sprint(events), trace}
+	args := []string{"generate", "--workload", "ring", "--locations", fmt.Sprint(readsLocations), "--events",
+		fmt.Sprint(events), trace}
 	if _, err := b.weftRun(append(args, f.options...)...); err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 			return err
 		}
 		words := map[string]string{"TRACE": trace, "OUT": out, "FROM": fmt.Sprint(from), "TO": fmt.Sprint(to - 1)}
-		list := []command{{&a.ours, b.weft, ours(q, trace, out)}}
+		list := []command{{&a.ours, b.weft, weftArgs(q, trace, out)}}
 		if theirs := strings.Fields(q.tools[f.name]); len(theirs) > 0 && x.tools[theirs[0]] != nil {
 			a.tool = theirs[0]
 			list = append(list, command{&a.theirs, a.tool, replaced(theirs[1:], words)})
@@ -159,8 +161,8 @@ func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 	return nil
 }
 
-// ours are weft's arguments for a question.
-func ours(q question, trace, out string) []string {
+// weftArgs returns weft's arguments for a question.
+func weftArgs(q question, trace, out string) []string {
 	args := append(strings.Fields(q.command), "-q", trace)
 	switch {
 	case args[0] == "cut":
@@ -171,8 +173,8 @@ func ours(q question, trace, out string) []string {
 	return args
 }
 
-// mustRead has a child find what must be read for an answer, and where the part of the time that
-// this is about lies on the trace's clock.
+// mustRead runs a child that computes the bytes that must be read for an answer. It returns the
+// question's part of the time on the trace's clock.
 func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) {
 	location := -1
 	if a.location {
@@ -187,8 +189,8 @@ func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) 
 	return from, to, err
 }
 
-// bytesOf are the bytes that runs of a program have read, without those of its start; none where
-// the system does not count them.
+// bytesOf returns the bytes that runs of a program have read, without those of its start, or an
+// empty statistic where the system does not count them.
 func bytesOf(list, start []usage) stat {
 	counted := func(u usage) float64 {
 		if u.read == 0 {
@@ -196,20 +198,21 @@ func bytesOf(list, start []usage) stat {
 		}
 		return float64(u.read)
 	}
-	s := over(start, counted).median
-	return over(list, func(u usage) float64 { return max(counted(u)-s, 0) })
+	s := statOver(start, counted).median
+	return statOver(list, func(u usage) float64 { return max(counted(u)-s, 0) })
 }
 
-// perBlocks is how many times the bytes of what must be read weft reads.
+// perBlocks returns the ratio of the bytes that weft reads to those that must be read.
 func (x *readsTrace) perBlocks(a *answer) (float64, bool) {
 	s := bytesOf(a.ours, x.start)
 	return s.median / float64(a.blocks), s.n > 0 && a.blocks > 0
 }
 
-// readsLimit is how many times what must be read a window or a location may cost.
+// readsLimit is the greatest allowed ratio of bytes read to bytes that must be read, for a window
+// or a location.
 const readsLimit = 1.2
 
-// acceptances judges the lines of the project by the worst question.
+// acceptances evaluates the project's limits by the worst question.
 func (r *readsReport) acceptances() (list []acceptance) {
 	for _, x := range r.traces {
 		var most, least struct {
@@ -220,7 +223,7 @@ func (r *readsReport) acceptances() (list []acceptance) {
 			if v, ok := x.perBlocks(a); ok && !a.whole() && v > most.value {
 				most.value, most.of = v, a.command
 			}
-			if v, ok := paired(a.theirs, a.ours); ok && (least.of == "" || v < least.value) {
+			if v, ok := cpuRatio(a.theirs, a.ours); ok && (least.of == "" || v < least.value) {
 				least.value, least.of = v, a.command
 			}
 		}
@@ -235,9 +238,10 @@ func (r *readsReport) acceptances() (list []acceptance) {
 	return list
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *readsReport) document() []byte {
-	r.begin("reads", "bytes read", "small traces", `It measures whole processes as [the other page](performance.md) does: the bytes that they
+	r.begin("reads", "bytes read", "small traces",
+		`It measures whole processes as [the other page](performance.md) does: the bytes that they
 read, and their CPU time, beside the format's own tool for the same question where it has
 one.`)
 	r.printf("\n- Runs: %d\n\n", pairs*r.runs)
@@ -265,7 +269,7 @@ and not judged. CPU times have the program's start in them.
 
 `, readsLocations, r.events)
 	for _, x := range r.traces {
-		r.printf("## %s\n\n%s. `weft version` takes %s.\n\n", x.format, size(x.bytes), fine(x.start, cpu))
+		r.printf("## %s\n\n%s. `weft version` takes %s.\n\n", x.format, size(x.bytes), smallSeconds(x.start, cpu))
 		var rows [][]string
 		for _, a := range x.answers {
 			rows = append(rows, x.cells(a))
@@ -276,7 +280,7 @@ and not judged. CPU times have the program's start in them.
 	return r.text.Bytes()
 }
 
-// counted tells whether the system counts the bytes that are read.
+// counted reports whether the system counts the bytes that are read.
 func (r *readsReport) counted() bool {
 	for _, x := range r.traces {
 		if bytesOf(x.start, nil).n > 0 {
@@ -286,7 +290,7 @@ func (r *readsReport) counted() bool {
 	return len(r.traces) == 0
 }
 
-// cells are those of an answer's row in a table.
+// cells returns the cells of an answer's row in a table.
 func (x *readsTrace) cells(a *answer) []string {
 	known := func(ok bool, format string, args ...any) string {
 		if !ok {
@@ -297,10 +301,11 @@ func (x *readsTrace) cells(a *answer) []string {
 	megabytes := func(s stat) string { return known(s.n > 0, "%.2f MB", s.median/1e6) }
 	own, tool := bytesOf(a.ours, x.start), bytesOf(a.theirs, x.tools[a.tool])
 	times, judged := x.perBlocks(a)
-	less, both := paired(a.theirs, a.ours)
+	less, both := cpuRatio(a.theirs, a.ours)
 	return []string{
 		"`" + a.command + "`", fmt.Sprintf("%.2f MB", float64(a.blocks)/1e6),
 		megabytes(own), known(own.n > 0, "%.1f %%", 100*own.median/float64(x.bytes)), known(judged, "%.2f ×", times),
-		cmp.Or(a.tool, "–"), megabytes(tool), fine(a.ours, cpu), fine(a.theirs, cpu), known(both, "%.2f ×", less),
+		cmp.Or(a.tool, "–"), megabytes(tool), smallSeconds(a.ours, cpu), smallSeconds(a.theirs, cpu),
+		known(both, "%.2f ×", less),
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/format/pallas"
 )
 
-// What a reader of a window cannot do without in OTF: the ends of the files tell the extent, and
-// records are read in pieces.
+// The minimum that a reader of a window reads in OTF: the ends of the files determine the extent,
+// and records are read in pieces.
 const (
 	otfEnds  = 2 * 16 << 10
 	otfPiece = 256 << 10
@@ -26,24 +26,24 @@ const (
 // otf2Chunk is the size of the chunks of events that weft writes.
 const otf2Chunk = 1 << 20
 
-// wanted is the part of a trace that is asked for.
-type wanted struct {
-	from, to    int64 // times on its clock, to exclusive
+// tracePart is the part of a trace that a question is about.
+type tracePart struct {
+	from, to    int64 // times on its clock, [from, to)
 	first, last int64 // its extent
-	location    int   // id, −1 for all
+	location    int   // id, or −1 for all
 }
 
-// share is how much of the trace's time the part is.
-func (p wanted) share() float64 { return float64(p.to-p.from) / float64(p.last+1-p.first) }
+// share returns the fraction of the trace's time that the part covers.
+func (p tracePart) share() float64 { return float64(p.to-p.from) / float64(p.last+1-p.first) }
 
-// has tells whether the part has something of a location.
-func (p wanted) has(id string) bool { return p.location < 0 || id == strconv.Itoa(p.location) }
+// has reports whether the part includes a location.
+func (p tracePart) has(id string) bool { return p.location < 0 || id == strconv.Itoa(p.location) }
 
-// wantedOf is a part of a trace's time, in thousandths.
-func wantedOf(ctx context.Context, path string, from, to, location int) (wanted, error) {
+// tracePartOf returns the part for a range of a trace's time in thousandths.
+func tracePartOf(ctx context.Context, path string, from, to, location int) (tracePart, error) {
 	f, err := all.Open(ctx, path, nil)
 	if err != nil {
-		return wanted{}, err
+		return tracePart{}, err
 	}
 	defer f.Close()
 	first, last, ok, err := f.Extent(ctx)
@@ -51,15 +51,15 @@ func wantedOf(ctx context.Context, path string, from, to, location int) (wanted,
 		err = fmt.Errorf("%s: found no event", path)
 	}
 	at := func(k int) int64 { return first + int64(float64(k)/1000*float64(last-first)) }
-	p := wanted{at(from), at(to), first, last, location}
+	p := tracePart{at(from), at(to), first, last, location}
 	if to == 1000 {
 		p.to = last + 1
 	}
 	return p, err
 }
 
-// blocks are the bytes that must be read for a part of a trace of readsFormats.
-func (p wanted) blocks(path string) (int64, error) {
+// blocks returns the number of bytes that must be read for the part.
+func (p tracePart) blocks(path string) (int64, error) {
 	if filepath.Ext(path) == ".pallas" {
 		return p.pallasBlocks(path)
 	}
@@ -89,14 +89,14 @@ func (p wanted) blocks(path string) (int64, error) {
 	return sum, err
 }
 
-// otf2Chunks are the bytes of the chunks of a file in which events of the part are.
-func (p wanted) otf2Chunks(path string, size int64) (sum int64, err error) {
+// otf2Chunks returns the size of the chunks of a file with events of the part.
+func (p tracePart) otf2Chunks(path string, size int64) (sum int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	const header, timestamp = 18, 5 // bytes before the first record, which is one with a time
+	const header, timestamp = 18, 5 // bytes before the first record, which has a time
 	var times []int64
 	for at := int64(0); at < size; at += otf2Chunk {
 		var b [header + 9]byte
@@ -116,9 +116,9 @@ func (p wanted) otf2Chunks(path string, size int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// pallasBlocks are the bytes of the files of a trace without data, and of the blocks in which times
-// of events of the part are.
-func (p wanted) pallasBlocks(path string) (int64, error) {
+// pallasBlocks returns the size of the files of a trace without data, and of the blocks with times
+// of events of the part.
+func (p tracePart) pallasBlocks(path string) (int64, error) {
 	t, err := pallas.Open(format.FileSource(path))
 	if err != nil {
 		return 0, err
@@ -148,9 +148,9 @@ func (p wanted) pallasBlocks(path string) (int64, error) {
 	return sum, nil
 }
 
-// blocksOf are the bytes of the blocks of a thread in which times of the part are. A block ends
-// where another one begins, or with the file.
-func (p wanted) blocksOf(t *pallas.Thread, size int64) (sum int64) {
+// blocksOf returns the size of the blocks of a thread with times of the part. A block ends where
+// another one begins, or at the end of the file.
+func (p tracePart) blocksOf(t *pallas.Thread, size int64) (sum int64) {
 	ends := map[uint64]uint64{}
 	offsets := []uint64{uint64(size)}
 	for _, e := range t.Events {

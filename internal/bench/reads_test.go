@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/format/pallas"
 )
 
-// file writes a file of so many bytes, of which the first are given.
+// file writes a file of a given size that begins with head.
 func file(t *testing.T, path string, size int64, head ...byte) {
 	t.Helper()
 	if err := os.WriteFile(path, head, 0o666); err != nil {
@@ -24,7 +24,8 @@ func file(t *testing.T, path string, size int64, head ...byte) {
 	}
 }
 
-// The bytes of a process are those of the files that it read, and a failure is still told.
+// TestBytesRead checks that the bytes of a process are those of the files that it read, and that a
+// failure is still reported.
 func TestBytesRead(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	if err != nil || runtime.GOOS != "linux" {
@@ -52,8 +53,8 @@ func TestBytesRead(t *testing.T) {
 	}
 }
 
-// blocks are the bytes of what must be read.
-func blocks(t *testing.T, path string, p wanted) int64 {
+// blocks returns the number of bytes that must be read.
+func blocks(t *testing.T, path string, p tracePart) int64 {
 	t.Helper()
 	n, err := p.blocks(path)
 	if err != nil {
@@ -62,8 +63,8 @@ func blocks(t *testing.T, path string, p wanted) int64 {
 	return n
 }
 
-// everything is a trace of 1000 ticks, wholly.
-func everything() wanted { return wanted{from: 0, to: 1000, first: 0, last: 999, location: -1} }
+// everything returns the whole of a trace of 1000 ticks.
+func everything() tracePart { return tracePart{from: 0, to: 1000, first: 0, last: 999, location: -1} }
 
 func TestBlocksOTF(t *testing.T) {
 	dir := t.TempDir()
@@ -74,13 +75,13 @@ func TestBlocksOTF(t *testing.T) {
 	file(t, filepath.Join(dir, "ring.2.events"), 20_000_000)
 	// Both ends and a read: 32768 + 262144.
 	for name, test := range map[string]struct {
-		change func(p *wanted)
+		change func(p *tracePart)
 		want   int64
 	}{
-		"whole":    {func(*wanted) {}, 30_003_020},
-		"a tenth":  {func(p *wanted) { p.from, p.to = 500, 600 }, 3_003_020 + 2*(32768+262144)},
-		"location": {func(p *wanted) { p.location = 1 }, 10_003_020 + 32768},
-		"both":     {func(p *wanted) { p.from, p.to, p.location = 500, 600, 2 }, 2_003_020 + 2*32768 + 262144},
+		"whole":    {func(*tracePart) {}, 30_003_020},
+		"a tenth":  {func(p *tracePart) { p.from, p.to = 500, 600 }, 3_003_020 + 2*(32768+262144)},
+		"location": {func(p *tracePart) { p.location = 1 }, 10_003_020 + 32768},
+		"both":     {func(p *tracePart) { p.from, p.to, p.location = 500, 600, 2 }, 2_003_020 + 2*32768 + 262144},
 	} {
 		p := everything()
 		test.change(&p)
@@ -109,14 +110,14 @@ func TestBlocksOTF2(t *testing.T) {
 	file(t, filepath.Join(dir, "ring", "1.def"), 30)
 	const others = 600 + 700 + 30
 	for name, test := range map[string]struct {
-		change func(p *wanted)
+		change func(p *tracePart)
 		want   int64
 	}{
-		"whole":        {func(*wanted) {}, others + 5000 + 2<<20 + 100},
-		"middle":       {func(p *wanted) { p.from, p.to = 500, 600 }, others + 5000 + 1<<20},
-		"border":       {func(p *wanted) { p.from, p.to = 390, 410 }, others + 5000 + 2<<20},
-		"up to a time": {func(p *wanted) { p.to = 800 }, others + 5000 + 2<<20},
-		"location":     {func(p *wanted) { p.location = 1 }, others + 5000},
+		"whole":        {func(*tracePart) {}, others + 5000 + 2<<20 + 100},
+		"middle":       {func(p *tracePart) { p.from, p.to = 500, 600 }, others + 5000 + 1<<20},
+		"border":       {func(p *tracePart) { p.from, p.to = 390, 410 }, others + 5000 + 2<<20},
+		"up to a time": {func(p *tracePart) { p.to = 800 }, others + 5000 + 2<<20},
+		"location":     {func(p *tracePart) { p.location = 1 }, others + 5000},
 	} {
 		p := everything()
 		test.change(&p)
@@ -163,31 +164,31 @@ func TestBlocksPallas(t *testing.T) {
 	}
 	others := bytesIn(path) + bytesIn(filepath.Join(dir, "archive_0", "archive.pallas"))
 	for name, test := range map[string]struct {
-		change func(p *wanted)
+		change func(p *tracePart)
 		want   int64
 	}{
-		"whole":    {func(*wanted) {}, others + thread(0) + thread(1) + 2*2*(2*whole+half)},
-		"middle":   {func(p *wanted) { p.from, p.to = 15000, 15100 }, others + thread(0) + thread(1) + 2*2*whole},
-		"border":   {func(p *wanted) { p.from, p.to = 9980, 10001 }, others + thread(0) + thread(1) + 2*3*whole},
-		"location": {func(p *wanted) { p.location = 1 }, others + thread(1) + 2*(2*whole+half)},
+		"whole":    {func(*tracePart) {}, others + thread(0) + thread(1) + 2*2*(2*whole+half)},
+		"middle":   {func(p *tracePart) { p.from, p.to = 15000, 15100 }, others + thread(0) + thread(1) + 2*2*whole},
+		"border":   {func(p *tracePart) { p.from, p.to = 9980, 10001 }, others + thread(0) + thread(1) + 2*3*whole},
+		"location": {func(p *tracePart) { p.location = 1 }, others + thread(1) + 2*(2*whole+half)},
 	} {
-		p := wanted{from: 0, to: 24996, first: 0, last: 24995, location: -1}
+		p := tracePart{from: 0, to: 24996, first: 0, last: 24995, location: -1}
 		test.change(&p)
 		if got := blocks(t, path, p); got != test.want {
 			t.Errorf("%s: found %d, expected %d", name, got, test.want)
 		}
 	}
-	p, err := wantedOf(t.Context(), path, 500, 1000, 3)
-	if want := (wanted{12497, 24996, 0, 24995, 3}); err != nil || p != want {
+	p, err := tracePartOf(t.Context(), path, 500, 1000, 3)
+	if want := (tracePart{12497, 24996, 0, 24995, 3}); err != nil || p != want {
 		t.Errorf("found %+v %v, expected %+v", p, err, want)
 	}
 }
 
-// sampleReads is a report as of a run in which everything is well: all that must be read is 10 MB,
-// of which programs read 11 MB, and 1 MB when they start.
+// sampleReads returns a report of a run in which all limits are met: 10 MB must be read, and
+// programs read 11 MB, and 1 MB when they start.
 func sampleReads() *readsReport {
 	used := func(cpu float64, read int64) []usage {
-		x := u(cpu, cpu, 9)
+		x := testUsage(cpu, cpu, 9)
 		x.read = read
 		return []usage{x}
 	}
@@ -207,8 +208,10 @@ func sampleReads() *readsReport {
 }
 
 func TestReadsDocument(t *testing.T) {
-	good(t, string(sampleReads().document()),
-		"| otf: a window or a location reads what it holds | ≤ 1.20 × its blocks | 1.10 × (`print --window 50%..50.1%`) | pass |",
+	checkDocument(t, string(sampleReads().document()),
+		"| otf: a window or a location reads what it holds | ≤ 1.20 × its blocks | "+
+			"1.10 × (`print --window 50%..50.1%`) | "+
+			"pass |",
 		"| otf: the format's own tool is never faster, CPU | ≥ 1.00 × | 2.00 × (`print`) | pass |",
 		"| `print` | 10.00 MB | 80.00 MB | 200.0 % | 8.00 × | otfprint | 40.00 MB | 0.100 s | 0.200 s | 2.00 × |",
 		"| `comm` | 10.00 MB | 80.00 MB | 200.0 % | 8.00 × | – | – | 0.100 s | – | – |",
@@ -229,9 +232,9 @@ func TestReadsVerdicts(t *testing.T) {
 			}
 		}, "| ≥ 1.00 × | – | not measured |"},
 		"other system": {func(x *readsTrace) {
-			x.start = []usage{u(0.01, 1, 9)}
+			x.start = []usage{testUsage(0.01, 1, 9)}
 			for _, a := range x.answers {
-				a.ours = []usage{u(0.1, 1, 9)}
+				a.ours = []usage{testUsage(0.1, 1, 9)}
 			}
 		}, "| ≤ 1.20 × its blocks | – | not measured |"},
 		"sentence": {func(x *readsTrace) { x.start = nil }, "they are missing"},

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// machine is where the benchmark ran.
+// machine describes where the benchmark ran.
 type machine struct {
 	cpu       string
 	cores     int
 	goVersion string
-	load      string // average over a minute before the start
+	load      string // average over the minute before the start
 }
 
-// sized is a generated file: its size and how many events were asked for.
+// sized is a generated file: its size and the requested number of events.
 type sized struct{ bytes, events int64 }
 
 // round is one run of each program on one file.
@@ -23,7 +23,7 @@ type round struct {
 	one, two usage // weft convert --to null with -j 1 and -j 2
 	mawk, wc usage // zero when the program is missing
 	near     time.Duration
-	// near is the mean CPU time on the small file, measured just before.
+	// near is the mean CPU time on the small file, measured immediately before.
 }
 
 // commandResult is a command and its runs on a large file.
@@ -32,7 +32,7 @@ type commandResult struct {
 	runs    []usage
 }
 
-// highest is the highest peak of runs.
+// highest returns the highest peak of runs.
 func highest(list []usage) (peak int64) {
 	for _, u := range list {
 		peak = max(peak, u.peak)
@@ -40,7 +40,7 @@ func highest(list []usage) (peak int64) {
 	return peak
 }
 
-// highestOf is that of all runs of commands.
+// highestOf returns the highest peak of all runs of commands.
 func highestOf(list []commandResult) (peak int64) {
 	for _, c := range list {
 		peak = max(peak, highest(c.runs))
@@ -48,15 +48,15 @@ func highestOf(list []commandResult) (peak int64) {
 	return peak
 }
 
-// cells are those of a command's row in a table.
+// cells returns the cells of a command's row in a table.
 func (c commandResult) cells() []string {
-	return []string{"`" + c.command + "`", seconds(over(c.runs, cpu)), seconds(over(c.runs, wall)), peak(c.runs)}
+	return []string{"`" + c.command + "`", seconds(statOver(c.runs, cpu)), seconds(statOver(c.runs, wall)), peak(c.runs)}
 }
 
-// peak shows the highest peak of runs.
+// peak formats the highest peak of runs.
 func peak(list []usage) string { return fmt.Sprintf("%.1f MiB", mib(highest(list))) }
 
-// commands adds a table of commands.
+// commands appends a table of commands.
 func (p *page) commands(list []commandResult) {
 	var rows [][]string
 	for _, c := range list {
@@ -65,36 +65,36 @@ func (p *page) commands(list []commandResult) {
 	p.table([]string{"Command", "CPU", "Wall", "Peak"}, rows)
 }
 
-// encodeRound is what the time of an encoder is computed from.
+// encodeRound has the measurements from which the time of an encoder is computed.
 type encodeRound struct {
 	generate    usage // weft generate
-	generator   usage // the same events to nobody
+	generator   usage // the same events without output
 	decode      usage // weft convert --to null
 	convert     usage // the same file to another format
-	decodeOther usage // weft convert --to null of that
+	decodeOther usage // weft convert --to null of the result
 }
 
-// encode is the user time of the encoder: what generating to a file takes more
-// than generating alone.
+// encode returns the user time of the encoder: that of generating to a file minus that of
+// generating without output.
 func (q encodeRound) encode() float64 { return (q.generate.user - q.generator.user).Seconds() }
 
-// perDecode is the encoder's user time in units of the decoder's.
+// perDecode returns the ratio of the encoder's user time to the decoder's.
 func (q encodeRound) perDecode() float64 { return q.encode() / q.decode.user.Seconds() }
 
-// wholePerDecode is the same with the system's time.
+// wholePerDecode returns the same ratio including the system time.
 func (q encodeRound) wholePerDecode() float64 {
 	return (q.generate.cpu - q.generator.cpu).Seconds() / q.decode.cpu.Seconds()
 }
 
-// orderResult is what weft print --json made of a shuffled file.
+// orderResult has the results of weft print --json for a shuffled file.
 type orderResult struct {
 	events     int64
-	late       int64 // events that came too late
-	lateSorted int64 // the same for the file that was not shuffled
+	late       int64 // events out of order
+	lateSorted int64 // the same for the file before shuffling
 	same       bool  // both have the same lines
 }
 
-// fileResult is everything about one file.
+// fileResult has the results for one file.
 type fileResult struct {
 	subject
 	small, large      sized
@@ -109,7 +109,7 @@ type fileResult struct {
 	order             *orderResult
 }
 
-// report is what is found about text.
+// report has the content of the document about texts.
 type report struct {
 	result
 	otfPage          string // name of the document about OTF
@@ -126,33 +126,34 @@ const (
 	minTwoCores  = 1.6
 	maxLinear    = 1.15
 	plainMemory  = 64 << 20
-	openMemory   = 64 // bytes for each open claim or region
+	openMemory   = 64 // bytes per open claim or region
 	sortedMemory = 256 << 20
 	maxEncode    = 1.0
 )
 
-// perMawk is weft's CPU time in units of mawk's.
+// perMawk returns the ratio of weft's CPU time to mawk's.
 func perMawk(q round) float64 { return q.one.cpu.Seconds() / q.mawk.cpu.Seconds() }
 
-// perWc is weft's CPU time in units of wc's.
+// perWc returns the ratio of weft's CPU time to that of wc.
 func perWc(q round) float64 { return q.one.cpu.Seconds() / q.wc.cpu.Seconds() }
 
-// speedUp is the wall-clock time of one core in units of that of two.
+// speedUp returns the ratio of the wall-clock time on one core to that on two.
 func speedUp(q round) float64 { return q.one.wall.Seconds() / q.two.wall.Seconds() }
 
-// linear is the CPU time a byte of the large file in units of that of the
-// small one, without the time that weft takes to start.
+// linear returns the ratio of the CPU time per byte of the large file to that of the small one,
+// without weft's start-up time.
 func (r *report) linear(x *fileResult) stat {
-	return over(x.rounds, func(q round) float64 {
+	return statOver(x.rounds, func(q round) float64 {
 		large := (q.one.cpu.Seconds() - r.startUp.median) / float64(x.large.bytes)
 		small := (q.near.Seconds() - r.startUp.median) / float64(x.small.bytes)
 		return large / small
 	})
 }
 
-// judge finds the worst of the values that f gives for each file, which come
-// from one part of the measurements. more says that greater is worse.
-func (r *report) judge(part, text, limit string, more bool, f func(x *fileResult) (value, bound float64, show string)) acceptance {
+// judge finds the worst of the values that f returns for each file, which come from one part of the
+// measurements. more reports that greater is worse.
+func (r *report) judge(part, text, limit string, more bool,
+	f func(x *fileResult) (value, bound float64, show string)) acceptance {
 	a := acceptance{text: text, limit: limit, pass: true, partial: r.failed(part, partGenerate)}
 	var worst float64
 	for _, x := range r.files {
@@ -174,7 +175,7 @@ func (r *report) judge(part, text, limit string, more bool, f func(x *fileResult
 	return a
 }
 
-// ofStat is a value for judge; nothing without measurements.
+// ofStat returns a value for judge, or none without measurements.
 func ofStat(s stat, bound float64) (float64, float64, string) {
 	if s.n == 0 {
 		return 0, 0, ""
@@ -182,49 +183,56 @@ func ofStat(s stat, bound float64) (float64, float64, string) {
 	return s.median, bound, ratio(s)
 }
 
-// acceptances judges the lines of the project.
+// acceptances evaluates the project's limits.
 func (r *report) acceptances() []acceptance {
 	return []acceptance{
-		r.judge(partDecode, "Decoding takes no more CPU time than mawk counting fields", "≤ 1.00 × mawk", true, func(x *fileResult) (float64, float64, string) {
-			if r.mawk == "" {
-				return 0, 0, ""
-			}
-			return ofStat(worse(over(x.smallRounds, perMawk), over(x.rounds, perMawk)), maxMawk)
-		}),
-		r.judge(partDecode, "Two cores decode faster than one", "≥ 1.60 ×", false, func(x *fileResult) (float64, float64, string) {
-			if r.cores < 2 {
-				return 0, 0, ""
-			}
-			return ofStat(over(x.rounds, speedUp), minTwoCores)
-		}),
-		r.judge(partDecode, "Time is linear in size", "≤ 1.15 × a byte", true, func(x *fileResult) (float64, float64, string) {
-			return ofStat(r.linear(x), maxLinear)
-		}),
-		r.judge(partMemory, "`check` and `info` hold little", "≤ 64 MiB + definitions + 64 B an open claim or region", true, func(x *fileResult) (float64, float64, string) {
-			p := highestOf(x.memory)
-			if p == 0 {
-				return 0, 0, ""
-			}
-			return float64(p), float64(x.plainLimit()), fmt.Sprintf("%.1f MiB", mib(p))
-		}),
-		r.judge(partShuffled, "A shuffled file comes in order, with bounded memory", "all events in order, ≤ 256 MiB", true, func(x *fileResult) (float64, float64, string) {
-			if x.order == nil {
-				return 0, 0, ""
-			}
-			p := highestOf(x.shuffledRuns)
-			show := fmt.Sprintf("%.1f MiB, %s", mib(p), x.order)
-			if !x.order.good() {
-				p = sortedMemory * 1e6
-			}
-			return float64(p), sortedMemory, show
-		}),
-		r.judge(partEncode, "Encoding takes no more time than decoding", "≤ 1.00 × the same file decoded", true, func(x *fileResult) (float64, float64, string) {
-			return ofStat(worse(over(x.smallEncodeRounds, encodeRound.wholePerDecode), over(x.encodeRounds, encodeRound.perDecode)), maxEncode)
-		}),
+		r.judge(partDecode, "Decoding takes no more CPU time than mawk counting fields", "≤ 1.00 × mawk", true,
+			func(x *fileResult) (float64, float64, string) {
+				if r.mawk == "" {
+					return 0, 0, ""
+				}
+				return ofStat(worse(statOver(x.smallRounds, perMawk), statOver(x.rounds, perMawk)), maxMawk)
+			}),
+		r.judge(partDecode, "Two cores decode faster than one", "≥ 1.60 ×", false,
+			func(x *fileResult) (float64, float64, string) {
+				if r.cores < 2 {
+					return 0, 0, ""
+				}
+				return ofStat(statOver(x.rounds, speedUp), minTwoCores)
+			}),
+		r.judge(partDecode, "Time is linear in size", "≤ 1.15 × a byte", true,
+			func(x *fileResult) (float64, float64, string) {
+				return ofStat(r.linear(x), maxLinear)
+			}),
+		r.judge(partMemory, "`check` and `info` hold little", "≤ 64 MiB + definitions + 64 B an open claim or region", true,
+			func(x *fileResult) (float64, float64, string) {
+				p := highestOf(x.memory)
+				if p == 0 {
+					return 0, 0, ""
+				}
+				return float64(p), float64(x.plainLimit()), fmt.Sprintf("%.1f MiB", mib(p))
+			}),
+		r.judge(partShuffled, "A shuffled file comes in order, with bounded memory", "all events in order, ≤ 256 MiB", true,
+			func(x *fileResult) (float64, float64, string) {
+				if x.order == nil {
+					return 0, 0, ""
+				}
+				p := highestOf(x.shuffledRuns)
+				show := fmt.Sprintf("%.1f MiB, %s", mib(p), x.order)
+				if !x.order.good() {
+					p = sortedMemory * 1e6
+				}
+				return float64(p), sortedMemory, show
+			}),
+		r.judge(partEncode, "Encoding takes no more time than decoding", "≤ 1.00 × the same file decoded", true,
+			func(x *fileResult) (float64, float64, string) {
+				return ofStat(worse(statOver(x.smallEncodeRounds, encodeRound.wholePerDecode),
+					statOver(x.encodeRounds, encodeRound.perDecode)), maxEncode)
+			}),
 	}
 }
 
-// worse is the greater of two ratios.
+// worse returns the greater of two ratios.
 func worse(a, b stat) stat {
 	if b.n == 0 || a.n > 0 && a.median > b.median {
 		return a
@@ -232,14 +240,14 @@ func worse(a, b stat) stat {
 	return b
 }
 
-// plainLimit is how much memory check and info may take. The definitions of
-// these traces are small and count as nothing.
+// plainLimit returns the memory limit of check and info. The definitions of these traces are small
+// and are not included.
 func (x *fileResult) plainLimit() int64 { return plainMemory + openMemory*x.open }
 
-// good reports whether the shuffled file was printed as it should be.
+// good reports whether the shuffled file was printed correctly.
 func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
 
-// String says what is wrong, or that nothing is.
+// String describes what is wrong, or that nothing is.
 func (o *orderResult) String() string {
 	var bad []string
 	if o.late > 0 {
@@ -257,7 +265,7 @@ func (o *orderResult) String() string {
 	return strings.Join(bad, ", ")
 }
 
-// ratio shows the median, the least and the greatest of a ratio.
+// ratio formats the median, the minimum and the maximum of a ratio.
 func ratio(s stat) string {
 	switch s.n {
 	case 0:
@@ -268,7 +276,7 @@ func ratio(s stat) string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.median, s.min, s.max)
 }
 
-// speed shows MB a second.
+// speed formats a speed in MB/s.
 func speed(bytes int64, seconds float64) string {
 	if seconds <= 0 {
 		return "–"
@@ -276,7 +284,7 @@ func speed(bytes int64, seconds float64) string {
 	return fmt.Sprintf("%.0f", float64(bytes)/1e6/seconds)
 }
 
-// size shows a size in MB, small ones with a digit more.
+// size formats a size in MB, small ones with another digit.
 func size(bytes int64) string {
 	if mb := float64(bytes) / 1e6; mb < 100 {
 		return fmt.Sprintf("%.1f MB", mb)
@@ -284,7 +292,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
 }
 
-// seconds shows a median of seconds.
+// seconds formats a median of seconds.
 func seconds(s stat) string {
 	if s.n == 0 {
 		return "–"
@@ -292,27 +300,35 @@ func seconds(s stat) string {
 	return fmt.Sprintf("%.2f s", s.median)
 }
 
-// cpu and wall are for over.
+// cpu and wall are functions for over.
 func cpu(u usage) float64  { return u.cpu.Seconds() }
 func wall(u usage) float64 { return u.wall.Seconds() }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *report) document() []byte {
 	r.text.Reset()
 	r.printf("# Performance\n\n")
-	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes. The Open Trace Format is measured on\n[a page of its own](%s).\n\n", r.otfPage)
+	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all "+
+		"threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were "+
+		"measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds "+
+		"and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in "+
+		"brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes. The Open Trace Format is measured on\n[a "+
+		"page of its own](%s).\n\n", r.otfPage)
 	if r.quick {
 		r.trial("small files and few runs (`-quick`). The numbers mean nothing")
 	}
 	r.place()
-	r.printf("- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk), orMissing("wc", r.wc))
-	r.printf("- Runs: %d on large files (%d pairs of decoding and encoding), %d on small ones\n\n", r.runs, pairs*r.runs, r.smallRuns)
+	r.printf("- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk),
+		orMissing("wc", r.wc))
+	r.printf("- Runs: %d on large files (%d pairs of decoding and encoding), %d on small ones\n\n", r.runs, pairs*r.runs,
+		r.smallRuns)
 	r.verdicts("The worst file decides, small or large.\n\n", "Worst", r.acceptances())
 
 	r.printf("## Files\n\nAll are made by `weft generate`, with its own number of locations and seed 1.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
-		rows = append(rows, []string{x.name(), "`--workload " + x.workload + "`", size(x.small.bytes), fmt.Sprint(x.small.events), size(x.large.bytes), fmt.Sprint(x.large.events), fmt.Sprint(x.open)})
+		rows = append(rows, []string{x.name(), "`--workload " + x.workload + "`", size(x.small.bytes),
+			fmt.Sprint(x.small.events), size(x.large.bytes), fmt.Sprint(x.large.events), fmt.Sprint(x.open)})
 	}
 	r.table([]string{"File", " Workload", "Small", "Events, about", "Large", "Events, about", "Open at most"}, rows)
 
@@ -322,7 +338,7 @@ func (r *report) document() []byte {
 	return r.text.Bytes()
 }
 
-// orMissing is a version or that there is none.
+// orMissing returns a version, or a text that the program is missing.
 func orMissing(name, version string) string {
 	if version == "" {
 		return name + " (not installed: its columns are empty)"
@@ -332,7 +348,9 @@ func orMissing(name, version string) string {
 
 // decoding writes the sections about reading.
 func (r *report) decoding() {
-	r.printf("## Decoding\n\n`weft convert --to null -j 1 FILE -` decodes every event and writes nothing;\n`mawk '{n+=NF} END{print n}' FILE` splits every line into fields; `wc -l FILE`\nonly finds the lines. Speeds are MB of text a CPU second.\n\n")
+	r.printf("## Decoding\n\n`weft convert --to null -j 1 FILE -` decodes every event and writes nothing;\n`mawk " +
+		"'{n+=NF} END{print n}' FILE` splits every line into fields; `wc -l FILE`\nonly finds the lines. Speeds are MB of " +
+		"text a CPU second.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
 		for _, y := range []struct {
@@ -340,26 +358,32 @@ func (r *report) decoding() {
 			rounds []round
 		}{{x.small.bytes, x.smallRounds}, {x.large.bytes, x.rounds}} {
 			seconds := func(f func(round) usage) float64 {
-				return over(y.rounds, func(q round) float64 { return cpu(f(q)) }).median
+				return statOver(y.rounds, func(q round) float64 { return cpu(f(q)) }).median
 			}
 			one := seconds(func(q round) usage { return q.one })
 			rows = append(rows, []string{x.name(), size(y.size), fmt.Sprintf("%.3f s", one), speed(y.size, one),
-				speed(y.size, seconds(func(q round) usage { return q.mawk })), speed(y.size, seconds(func(q round) usage { return q.wc })),
-				ratio(over(y.rounds, perMawk)), ratio(over(y.rounds, perWc))})
+				speed(y.size, seconds(func(q round) usage { return q.mawk })),
+				speed(y.size, seconds(func(q round) usage { return q.wc })),
+				ratio(statOver(y.rounds, perMawk)), ratio(statOver(y.rounds, perWc))})
 		}
 	}
 	r.table([]string{"File", "Size", "weft CPU", "weft MB/s", "mawk MB/s", "wc MB/s", "weft / mawk", "weft / wc"}, rows)
 
-	r.printf("## Two cores\n\nThe same with `-j 2`, by the wall clock, on the large files. The last column is\nhow much more CPU time both cores take together.\n\n")
+	r.printf("## Two cores\n\nThe same with `-j 2`, by the wall clock, on the large files. The last column is\nhow much " +
+		"more CPU time both cores take together.\n\n")
 	rows = nil
 	for _, x := range r.files {
 		rows = append(rows, []string{x.name(),
-			seconds(over(x.rounds, func(q round) float64 { return wall(q.one) })), seconds(over(x.rounds, func(q round) float64 { return wall(q.two) })),
-			ratio(over(x.rounds, speedUp)), ratio(over(x.rounds, func(q round) float64 { return cpu(q.two) / cpu(q.one) }))})
+			seconds(statOver(x.rounds, func(q round) float64 { return wall(q.one) })),
+			seconds(statOver(x.rounds, func(q round) float64 { return wall(q.two) })),
+			ratio(statOver(x.rounds, speedUp)),
+			ratio(statOver(x.rounds, func(q round) float64 { return cpu(q.two) / cpu(q.one) }))})
 	}
 	r.table([]string{"File", "-j 1", "-j 2", "Speed-up", "CPU -j 2 / -j 1"}, rows)
 
-	r.printf("## Size\n\nCPU time a byte of the large file over that of the small one, each run of the\nlarge one beside runs of the small one. The %.0f ms that weft takes to start\n(`weft version`) are taken off both.\n\n", 1000*r.startUp.median)
+	r.printf("## Size\n\nCPU time a byte of the large file over that of the small one, each run of the\nlarge one "+
+		"beside runs of the small one. The %.0f ms that weft takes to start\n(`weft version`) are taken off both.\n\n",
+		1000*r.startUp.median)
 	rows = nil
 	for _, x := range r.files {
 		rows = append(rows, []string{x.name(), size(x.small.bytes), size(x.large.bytes), ratio(r.linear(x))})
@@ -369,17 +393,21 @@ func (r *report) decoding() {
 
 // remembering writes the sections about memory.
 func (r *report) remembering() {
-	r.printf("## Memory\n\nPeaks on the large files, with all cores; time is the median of the runs, memory\nthe highest of them. The definitions of these traces are small and count as\nnothing in the limit.\n\n")
+	r.printf("## Memory\n\nPeaks on the large files, with all cores; time is the median of the runs, memory\nthe " +
+		"highest of them. The definitions of these traces are small and count as\nnothing in the limit.\n\n")
 	r.leastPeak()
 	var rows [][]string
 	for _, x := range r.files {
 		for _, m := range x.memory {
-			rows = append(rows, slices.Concat([]string{x.name()}, m.cells(), []string{fmt.Sprintf("%.1f MiB", mib(x.plainLimit()))}))
+			rows = append(rows, slices.Concat([]string{x.name()}, m.cells(),
+				[]string{fmt.Sprintf("%.1f MiB", mib(x.plainLimit()))}))
 		}
 	}
 	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit"}, rows)
 
-	r.printf("## Shuffled files\n\nThe large files with all their lines, definitions too, in random order. weft sorts\nthem with temporary files. What it prints is compared with what it prints of the\nsorted file: the times of events never decrease, and the lines are the same.\n\n")
+	r.printf("## Shuffled files\n\nThe large files with all their lines, definitions too, in random order. weft " +
+		"sorts\nthem with temporary files. What it prints is compared with what it prints of the\nsorted file: the times " +
+		"of events never decrease, and the lines are the same.\n\n")
 	rows = nil
 	for _, x := range r.files {
 		for _, m := range x.shuffledRuns {
@@ -390,7 +418,8 @@ func (r *report) remembering() {
 					verdict = fmt.Sprintf("%d events in order, the same", x.order.events)
 				}
 			}
-			rows = append(rows, slices.Concat([]string{x.name()}, m.cells(), []string{fmt.Sprintf("%d MiB", sortedMemory>>20), verdict}))
+			rows = append(rows, slices.Concat([]string{x.name()}, m.cells(),
+				[]string{fmt.Sprintf("%d MiB", sortedMemory>>20), verdict}))
 		}
 	}
 	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit", " Order"}, rows)
@@ -398,7 +427,12 @@ func (r *report) remembering() {
 
 // encoding writes the section about writing.
 func (r *report) encoding() {
-	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less the same with `--to null`. It is compared with decoding the same file\n(`weft convert --to null -j 1`). For the small file the CPU time decides, which is\nthe last column. For the large one it is the user time, the time of the program\nitself: what the system takes to keep a large new file in memory is the same for\nall programs that write it, and on a virtual machine it can be ten times as long\nwhen the host has to find that memory first. The other columns are user time.\n\n")
+	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less " +
+		"the same with `--to null`. It is compared with decoding the same file\n(`weft convert --to null -j 1`). For the " +
+		"small file the CPU time decides, which is\nthe last column. For the large one it is the user time, the time of " +
+		"the program\nitself: what the system takes to keep a large new file in memory is the same for\nall programs " +
+		"that write it, and on a virtual machine it can be ten times as long\nwhen the host has to find that memory " +
+		"first. The other columns are user time.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
 		for _, part := range []struct {
@@ -408,27 +442,33 @@ func (r *report) encoding() {
 			if len(part.rounds) == 0 {
 				continue
 			}
-			e := over(part.rounds, encodeRound.encode)
+			e := statOver(part.rounds, encodeRound.encode)
 			user := func(f func(q encodeRound) usage) stat {
-				return over(part.rounds, func(q encodeRound) float64 { return f(q).user.Seconds() })
+				return statOver(part.rounds, func(q encodeRound) float64 { return f(q).user.Seconds() })
 			}
 			generator := func(q encodeRound) usage { return q.generator }
 			decode := user(func(q encodeRound) usage { return q.decode })
-			rows = append(rows, []string{x.name(), size(part.bytes), seconds(user(func(q encodeRound) usage { return q.generate })), seconds(user(generator)), seconds(e),
-				speed(part.bytes, e.median), speed(part.bytes, decode.median), ratio(over(part.rounds, encodeRound.perDecode)), ratio(over(part.rounds, encodeRound.wholePerDecode))})
+			rows = append(rows, []string{x.name(), size(part.bytes),
+				seconds(user(func(q encodeRound) usage { return q.generate })), seconds(user(generator)), seconds(e),
+				speed(part.bytes, e.median), speed(part.bytes, decode.median), ratio(statOver(part.rounds, encodeRound.perDecode)),
+				ratio(statOver(part.rounds, encodeRound.wholePerDecode))})
 		}
 	}
-	r.table([]string{"File", "Size", "Generate", "Generate to null", "Encoder", "Encoder MB/s", "Decoder MB/s", "Encode / decode", "With the system"}, rows)
+	r.table([]string{"File", "Size", "Generate", "Generate to null", "Encoder", "Encoder MB/s", "Decoder MB/s",
+		"Encode / decode", "With the system"}, rows)
 	rows = nil
 	for _, x := range r.files {
 		if x.otherSize == 0 {
-			continue // not asked for
+			continue // not requested
 		}
 		add := func(f func(q encodeRound) usage) string {
-			// The first rounds have the conversions.
-			return seconds(over(x.encodeRounds[:min(len(x.encodeRounds), r.runs)], func(q encodeRound) float64 { return cpu(f(q)) }))
+			// The first rounds include the conversions.
+			return seconds(statOver(x.encodeRounds[:min(len(x.encodeRounds), r.runs)],
+				func(q encodeRound) float64 { return cpu(f(q)) }))
 		}
-		rows = append(rows, []string{x.name(), x.other, size(x.otherSize), add(func(q encodeRound) usage { return q.convert }), add(func(q encodeRound) usage { return q.decode }), add(func(q encodeRound) usage { return q.decodeOther })})
+		rows = append(rows, []string{x.name(), x.other, size(x.otherSize),
+			add(func(q encodeRound) usage { return q.convert }), add(func(q encodeRound) usage { return q.decode }),
+			add(func(q encodeRound) usage { return q.decodeOther })})
 	}
 	if len(rows) > 0 {
 		r.printf("From one format to the other, `weft convert -j 1`, with the system's time:\n\n")

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// printSpeedscope prints the visits of a trace as speedscope's own JSON, a profile a
-// location, with times in microseconds from the first event.
+// printSpeedscope prints the visits of a trace as speedscope's own JSON, one profile per location,
+// with times in microseconds from the first event.
 func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 	src := format.FileSource(path)
 	f, err := format.Detect(all.Formats(), src)
@@ -41,7 +41,8 @@ func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":%s},"profiles":[`, text)
+	fmt.Fprintf(w, `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":%s},"profiles":[`,
+		text)
 	before := trace.NoRef
 	last, unit := int64(0), d.Defs().Clock.Float(1)*1e6
 	micros := func(t int64) string { return strconv.FormatFloat(float64(t)*unit, 'f', 3, 64) }
@@ -62,7 +63,8 @@ func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 					w.WriteByte(',')
 				}
 				before, comma = c.Location(), ""
-				fmt.Fprintf(w, `{"type":"evented","name":"location %d","unit":"microseconds","startValue":%s,"events":[`, before, micros(c.Time()))
+				fmt.Fprintf(w, `{"type":"evented","name":"location %d","unit":"microseconds","startValue":%s,"events":[`, before,
+					micros(c.Time()))
 			}
 			last = c.Time()
 			fmt.Fprintf(w, `%s{"type":"%s","frame":%d,"at":%s}`, comma, kind, c.Ref(), micros(last))

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithParent has the kernel kill a program when this one ends. main holds its thread, or
-// the kernel would kill the program with the thread that started it.
+// endWithParent makes the kernel kill a program when this one ends. main locks its thread, because
+// the kernel kills the program with the thread that started it.
 func endWithParent(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// peakMemory returns the most memory that a program held, in bytes.
+// peakMemory returns the peak memory of a program in bytes.
 func peakMemory(s *os.ProcessState) int64 {
 	if ru, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return ru.Maxrss << 10
@@ -24,7 +24,7 @@ func peakMemory(s *os.ProcessState) int64 {
 	return 0
 }
 
-// freeSpace returns the bytes that may be written on the disk of a folder.
+// freeSpace returns the number of bytes that may be written on the disk of a folder.
 func freeSpace(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -33,9 +33,9 @@ func freeSpace(dir string) (int64, error) {
 	return int64(st.Bavail) * st.Bsize, nil
 }
 
-// bytesRead waits until a program has ended, and returns the bytes that it has read with read and
-// the like: from files, and also from pipes. What it mapped does not count. The kernel knows them
-// until somebody waits for the program, which is left to the caller.
+// bytesRead waits until a program has ended, and returns the number of bytes that it has read with
+// read and similar calls, from files and from pipes. Mapped data is not counted. The kernel has the
+// number only until the program is waited for, which is left to the caller.
 func bytesRead(pid int) (n int64) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

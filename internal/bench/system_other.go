@@ -8,7 +8,8 @@ import (
 	"os/exec"
 )
 
-// The benchmarks are measured on Linux. Elsewhere they run without what only its kernel says.
+// The benchmarks are measured on Linux. On other systems they run without the values that only the
+// Linux kernel provides.
 
 func endWithParent(*exec.Cmd) {}
 

@@ -19,7 +19,7 @@ const (
 	partShuffled = "shuffled"
 )
 
-// measure measures TRACE and PICL.
+// measure takes all measurements of TRACE and PICL.
 func (r *report) measure(b *session) (err error) {
 	r.smallRuns, r.otfPage = b.smallRuns, "performance-otf.md"
 	if b.out != "" {
@@ -35,7 +35,7 @@ func (r *report) measure(b *session) (err error) {
 	if err := b.inTurn(10, command{&start, b.weft, []string{"version"}}); err != nil {
 		return err
 	}
-	r.startUp = over(start, cpu)
+	r.startUp = statOver(start, cpu)
 	for _, s := range b.config.files {
 		if err := r.file(b, s); err != nil {
 			return err
@@ -44,11 +44,12 @@ func (r *report) measure(b *session) (err error) {
 	return nil
 }
 
-// file measures everything about one file, then removes it.
+// file takes all measurements of one file, then removes it.
 func (r *report) file(b *session, s subject) error {
 	small, large := b.path("small."+s.name()), b.path("large."+s.name())
 	x := &fileResult{subject: s}
-	if ok, err := b.try(&r.problems, s.name(), task{partGenerate, func() error { return b.generate(x, small, large) }}); !ok {
+	if ok, err := b.try(&r.problems, s.name(),
+		task{partGenerate, func() error { return b.generate(x, small, large) }}); !ok {
 		return err
 	}
 	r.files = append(r.files, x)
@@ -67,22 +68,23 @@ func (r *report) file(b *session, s subject) error {
 	return nil
 }
 
-// generate writes the small and the large file. Each step's bytes an event say
-// how many events the next step needs.
+// generate writes the small and the large file. The bytes per event of each step determine the
+// number of events of the next one.
 func (b *session) generate(x *fileResult, small, large string) error {
 	probe := b.path("probe." + x.name())
 	defer os.Remove(probe)
 	next := sized{events: 10_000}
 	for _, step := range []struct {
 		path string
-		size int64 // of the file of the next step
+		size int64 // of the next step's file
 		file *sized
 	}{
 		{probe, int64(b.small), &sized{}},
 		{small, int64(b.large), &x.small},
 		{large, 0, &x.large},
 	} {
-		if _, err := b.weftRun("generate", "--workload", x.workload, "--events", strconv.FormatInt(next.events, 10), "--to", x.format, step.path); err != nil {
+		if _, err := b.weftRun("generate", "--workload", x.workload, "--events", strconv.FormatInt(next.events, 10), "--to",
+			x.format, step.path); err != nil {
 			return err
 		}
 		next.bytes = b.sizeOf(filepath.Base(step.path))
@@ -107,14 +109,14 @@ func (r *report) round(b *session, path string) (q round, err error) {
 	return q, t.err
 }
 
-// decode compares reading with mawk and wc, one core with two, and the small
-// file with the large one.
+// decode compares reading with mawk and wc, one core with two, and the small file with the large
+// one.
 func (r *report) decode(b *session, x *fileResult, small, large string) (err error) {
-	x.smallRounds, err = warmed(b.smallRuns, func() (round, error) { return r.round(b, small) })
+	x.smallRounds, err = measureWarm(b.smallRuns, func() (round, error) { return r.round(b, small) })
 	if err != nil {
 		return err
 	}
-	x.rounds, err = warmed(pairs*b.runs, func() (round, error) {
+	x.rounds, err = measureWarm(pairs*b.runs, func() (round, error) {
 		var near []usage
 		if err := b.inTurn(b.smallRuns, command{&near, b.weft, decoding(1, small)}); err != nil {
 			return round{}, err
@@ -129,13 +131,14 @@ func (r *report) decode(b *session, x *fileResult, small, large string) (err err
 	return err
 }
 
-// pairs is how many times as many pairs decoding and encoding get as the other
-// measurements: their verdicts are ratios near their limits.
+// pairs is the factor by which decoding and encoding get more pairs than other measurements,
+// because their verdicts are ratios near their limits.
 const pairs = 3
 
-// encode measures writing: generated in this format, and converted to another.
+// encode measures writing: generating in this format, and converting to another.
 func (b *session) encode(x *fileResult, small, large string) (err error) {
-	x.smallEncodeRounds, err = warmed(b.smallRuns, func() (encodeRound, error) { return b.encodeRound(x, x.small.events, small, false) })
+	x.smallEncodeRounds, err = measureWarm(b.smallRuns,
+		func() (encodeRound, error) { return b.encodeRound(x, x.small.events, small, false) })
 	if err != nil {
 		return err
 	}
@@ -149,13 +152,13 @@ func (b *session) encode(x *fileResult, small, large string) (err error) {
 	return nil
 }
 
-// encodeRound measures the same events generated to a file, to nobody, and decoded from a
-// file that has them already; with convert this file converted, too.
+// encodeRound measures generating the same events to a file and without output, decoding from an
+// existing file, and with convert also the conversion of this file.
 func (b *session) encodeRound(x *fileResult, events int64, file string, convert bool) (q encodeRound, err error) {
 	same, other := b.path("encoded."+x.extension), b.path("converted."+x.other)
 	defer b.remove(same)
 	workload := []string{"generate", "--workload", x.workload, "--events", strconv.FormatInt(events, 10), "-j", "1"}
-	// Freeing the space of a file that is replaced is not the encoder's work.
+	// Freeing the space of a replaced file is not the encoder's work.
 	os.Remove(same)
 	t := turn{runner: b.runner}
 	t.run(&q.generate, b.weft, append(workload, same)...)

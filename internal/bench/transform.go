@@ -8,25 +8,25 @@ import (
 	"strconv"
 )
 
-// transformPart is the part that the shorter trace is of the longer one.
+// transformPart is the ratio of the lengths of the longer and the shorter trace.
 const transformPart = 10
 
-// transformRow is what was measured of a command on the longer and the shorter trace.
+// transformRow has the measurements of a command on the longer and the shorter trace.
 type transformRow struct {
 	what        string
 	args        []string // TRACE stands for the trace, OUT for the output
 	long, short []usage
-	shortOnly   bool // what takes long, or holds something of each message
+	shortOnly   bool // commands that take long, or hold data of each message
 }
 
-// transformReport is what the document about the commands that write a changed trace says.
+// transformReport has the content of the document about the commands that write a changed trace.
 type transformReport struct {
 	result
 	bytes int64
 	rows  []transformRow
 }
 
-// The rows that lines of the project are about.
+// The rows with limits of the project.
 const (
 	rowDecode = iota
 	rowCutFirst
@@ -74,7 +74,8 @@ func (r *transformReport) transform(b *session) error {
 		if err := folder(path); err != nil {
 			return err
 		}
-		_, err := b.weftRun("generate", "--workload", "stencil", "--events", strconv.FormatInt(events, 10), "--seed", "1", path)
+		_, err := b.weftRun("generate", "--workload", "stencil", "--events", strconv.FormatInt(events, 10), "--seed", "1",
+			path)
 		return err
 	}
 	if err := generate(long, r.events); err != nil {
@@ -97,7 +98,8 @@ func (r *transformReport) transform(b *session) error {
 				if err := folder(out); err != nil {
 					return err
 				}
-				if err := b.inTurn(1, command{x.to, b.weft, replaced(row.args, map[string]string{"TRACE": x.path, "OUT": out})}); err != nil {
+				if err := b.inTurn(1, command{x.to, b.weft,
+					replaced(row.args, map[string]string{"TRACE": x.path, "OUT": out})}); err != nil {
 					return err
 				}
 				if err := os.RemoveAll(filepath.Dir(out)); err != nil {
@@ -109,12 +111,13 @@ func (r *transformReport) transform(b *session) error {
 	return nil
 }
 
-// acceptances judges the lines of the project.
+// acceptances evaluates the project's limits.
 func (r *transformReport) acceptances() (list []acceptance) {
-	whole := over(r.rows[rowDecode].long, cpu)
+	whole := statOver(r.rows[rowDecode].long, cpu)
 	share := func(text string, limit float64, row int) {
-		s := over(r.rows[row].long, cpu)
-		list = append(list, verdict(text, fmt.Sprintf("≤ %.2f ×", limit), fmt.Sprintf("%.3f ×", s.median/whole.median), s.n > 0 && whole.n > 0, s.median <= limit*whole.median))
+		s := statOver(r.rows[row].long, cpu)
+		list = append(list, verdict(text, fmt.Sprintf("≤ %.2f ×", limit), fmt.Sprintf("%.3f ×", s.median/whole.median),
+			s.n > 0 && whole.n > 0, s.median <= limit*whole.median))
 	}
 	share("Cutting 1 % near the begin, CPU, beside decoding the whole", 0.15, rowCutFirst)
 	share("Cutting 1 % in the middle, CPU, beside decoding the whole", 1.25, rowCutMiddle)
@@ -129,16 +132,22 @@ func (r *transformReport) acceptances() (list []acceptance) {
 	}
 	list = append(list,
 		verdict("Memory of cut and filter", "≤ 64 MiB", fmt.Sprintf("%.0f MiB", mib(peak)), true, peak <= 64<<20),
-		verdict("More of it on a trace that is ten times as long", "≤ 16 MiB", fmt.Sprintf("%.0f MiB", mib(grows)), true, grows <= 16<<20))
+		verdict("More of it on a trace that is ten times as long", "≤ 16 MiB", fmt.Sprintf("%.0f MiB", mib(grows)), true,
+			grows <= 16<<20))
 	return list
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *transformReport) document() []byte {
-	r.begin("transform", "cut, filter, merge, repair, align, anonymize", "a small trace", "It measures whole processes as [the other page](performance.md) does. No other tool does\nthese things with OTF2, so they stand beside decoding the trace.")
+	r.begin("transform", "cut, filter, merge, repair, align, anonymize", "a small trace",
+		"It measures whole processes as [the other page](performance.md) does. No other tool does\nthese things with OTF2, "+
+			"so they stand beside decoding the trace.")
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("", "Measured", r.acceptances())
-	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with a\n%dth of it. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written nowhere in OTF2: it reads what is before the piece, but writes only the\npiece; with --borders bare it reads the piece alone. Aligning holds something of each message.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
+	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with "+
+		"a\n%dth of it. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written "+
+		"nowhere in OTF2: it reads what is before the piece, but writes only the\npiece; with --borders bare it reads the "+
+		"piece alone. Aligning holds something of each message.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
 	var rows [][]string
 	for _, x := range r.rows {
 		long := []string{"", "", ""}

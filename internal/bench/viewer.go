@@ -31,19 +31,19 @@ type viewerTrace struct {
 	bytes         int64 // of the index
 	counts        index.Counts
 	ready         []float64 // seconds until the server answers
-	tiles         []float64 // seconds of tiles, in order
+	tiles         []float64 // seconds per tile, sorted
 	page          []pageTimes
 }
 
-// pageTimes is what the page took, as web/test/bench.mjs tells it.
+// pageTimes has the measurements of the page, from web/test/bench.mjs.
 type pageTimes struct {
 	First   float64 `json:"first"`   // seconds from the command to the first picture
-	Zoom    float64 `json:"zoom"`    // frames a second while zooming
-	Pan     float64 `json:"pan"`     // the same while panning
+	Zoom    float64 `json:"zoom"`    // frames per second while zooming
+	Pan     float64 `json:"pan"`     // frames per second while panning
 	Longest float64 `json:"longest"` // seconds of the longest task of the main thread
 }
 
-// viewerReport is what the document about the viewer says.
+// viewerReport has the content of the document about the viewer.
 type viewerReport struct {
 	result
 	browser    string // "" if there is none
@@ -64,7 +64,7 @@ func (r *viewerReport) measure(b *session) error {
 	}
 	if _, err := os.Stat("web/node_modules/playwright-core"); err == nil {
 		if p, err := exec.LookPath("chromium"); err == nil {
-			// Its script may complain about the machine on standard error.
+			// Its script may print warnings about the machine on standard error.
 			if out, err := exec.CommandContext(b.ctx, p, "--version").Output(); err == nil {
 				r.browser = strings.TrimSpace(string(out))
 			}
@@ -79,8 +79,8 @@ func (r *viewerReport) measure(b *session) error {
 }
 
 const (
-	// roundEvents is of how many events indexes are made of each trace at least, and
-	// mostRounds how often at most.
+	// roundEvents is the minimum of the total number of events from which indexes are built for each
+	// trace, and mostRounds the maximum number of builds.
 	roundEvents = 30_000_000
 	mostRounds  = 9
 )
@@ -96,16 +96,17 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 	}
 	defer os.RemoveAll(dir)
 	path, file := dir+"/traces.otf2", dir+"/traces.weftidx"
-	if _, err := b.run(nil, b.weft, "generate", "--workload", t.workload, "--locations", strconv.Itoa(t.locations), "--events", strconv.FormatInt(t.events, 10), "--seed", "1", path); err != nil {
+	if _, err := b.run(nil, b.weft, "generate", "--workload", t.workload, "--locations", strconv.Itoa(t.locations),
+		"--events", strconv.FormatInt(t.events, 10), "--seed", "1", path); err != nil {
 		return err
 	}
-	// A tenth of a second more or less is as much as the whole of a small trace.
+	// A tenth of a second is as much as the whole of a small trace.
 	rounds := b.runs
 	if !b.quick {
 		rounds = max(rounds, int(min(mostRounds, roundEvents/t.events)))
 	}
 	for range rounds {
-		// Some file systems write a file out at once that takes another's place.
+		// Some file systems immediately write out a file that replaces another.
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -153,16 +154,16 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 func mustAbs(path string) string {
 	p, err := filepath.Abs(path)
 	if err != nil {
-		panic(err) // the working directory is gone
+		panic(err) // the working directory was removed
 	}
 	return p
 }
 
-// tileRequests is how many tiles are asked for of each server.
+// tileRequests is the number of tiles that are requested from each server.
 const tileRequests = 200
 
-// serve starts a server that has the index and asks it for tiles of 200 strips in 1600
-// columns, at all zooms and places.
+// serve starts a server that has the index and requests tiles of 200 strips in 1600 columns, at all
+// zooms and positions.
 func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 	c := exec.CommandContext(b.ctx, b.weft, "view", "--no-open", "-q", path)
 	c.Env, c.Dir = environment(os.Environ(), b.tmp), b.tmp
@@ -192,7 +193,7 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 			return nil, err
 		}
 		defer resp.Body.Close()
-		// Into the same memory: making room for it is not the server's work.
+		// Reuse the memory, because allocating it is not the server's work.
 		answer.Reset()
 		answer.Grow(int(max(0, resp.ContentLength)) + bytes.MinRead)
 		_, err = answer.ReadFrom(resp.Body)
@@ -237,7 +238,8 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 			strips += max(1, tracks[n].Depth)
 			want = append(want, strconv.Itoa(n))
 		}
-		url := fmt.Sprintf("%sapi/traces/%s/tiles?from=%d&to=%d&width=1600&depths=20&tracks=%s", base, list.Traces[0].ID, from, from+max(length, 1), strings.Join(want, ","))
+		url := fmt.Sprintf("%sapi/traces/%s/tiles?from=%d&to=%d&width=1600&depths=20&tracks=%s", base, list.Traces[0].ID,
+			from, from+max(length, 1), strings.Join(want, ","))
 		start := time.Now()
 		if _, err := get(url); err != nil {
 			return err
@@ -248,7 +250,7 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 	return nil
 }
 
-// speedscope opens the trace in speedscope, if that is there, as its own file format.
+// speedscope opens the trace in speedscope, if that is installed, in its own file format.
 func (b *session) speedscope(r *viewerReport, t *viewerTrace, path string) error {
 	if _, err := os.Stat("web/node_modules/speedscope"); err != nil {
 		return nil
@@ -272,7 +274,7 @@ func (b *session) speedscope(r *viewerReport, t *viewerTrace, path string) error
 	return err
 }
 
-// quantile is that of a sorted list.
+// quantile returns a quantile of a sorted list.
 func quantile(l []float64, q float64) float64 {
 	if len(l) == 0 {
 		return 0
@@ -280,19 +282,20 @@ func quantile(l []float64, q float64) float64 {
 	return l[min(len(l)-1, int(q*float64(len(l))))]
 }
 
-// beyond is what building takes beyond decoding, in nanoseconds of wall time an event.
+// beyond returns the wall time of building minus that of decoding, in nanoseconds per event.
 func (t *viewerTrace) beyond() float64 {
-	return (over(t.build, wall).median - over(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
+	return (statOver(t.build, wall).median - statOver(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
 }
 
-// size is the bytes of index a span, without the links.
+// size returns the bytes of index per span, without the links.
 func (t *viewerTrace) size() float64 {
 	return float64(t.bytes-t.counts.LinkBytes) / float64(max(1, t.counts.Spans))
 }
 
-// acceptances judges the lines of the project.
+// acceptances evaluates the project's limits.
 func (r *viewerReport) acceptances() []acceptance {
-	worst := func(text, limit, format string, bound float64, less bool, f func(t *viewerTrace) (float64, bool)) acceptance {
+	worst := func(text, limit, format string, bound float64, less bool,
+		f func(t *viewerTrace) (float64, bool)) acceptance {
 		a := acceptance{text: text, limit: limit, pass: true}
 		w, any := 0.0, false
 		for _, t := range r.traces {
@@ -309,36 +312,47 @@ func (r *viewerReport) acceptances() []acceptance {
 		return a
 	}
 	pages := func(f func(p pageTimes) float64) func(t *viewerTrace) (float64, bool) {
-		return func(t *viewerTrace) (float64, bool) { return over(t.page, f).median, len(t.page) > 0 }
+		return func(t *viewerTrace) (float64, bool) { return statOver(t.page, f).median, len(t.page) > 0 }
 	}
 	built := func(f func(t *viewerTrace) float64) func(t *viewerTrace) (float64, bool) {
 		return func(t *viewerTrace) (float64, bool) { return f(t), len(t.build) > 0 && t.counts.Spans > 0 }
 	}
 	return []acceptance{
-		worst("Building an index beyond decoding, wall", "≤ 60 ns an event", "%.0f ns", 60, true, built((*viewerTrace).beyond)),
-		worst("Its memory", "≤ 512 MiB", "%.0f MiB", 512, true, built(func(t *viewerTrace) float64 { return mib(highest(t.build)) })),
-		worst("Its size, without messages", "≤ 6 bytes a span", "%.2f", 6, true, built(func(t *viewerTrace) float64 { return t.size() })),
+		worst("Building an index beyond decoding, wall", "≤ 60 ns an event", "%.0f ns", 60, true,
+			built((*viewerTrace).beyond)),
+		worst("Its memory", "≤ 512 MiB", "%.0f MiB", 512, true,
+			built(func(t *viewerTrace) float64 { return mib(highest(t.build)) })),
+		worst("Its size, without messages", "≤ 6 bytes a span", "%.2f", 6, true,
+			built(func(t *viewerTrace) float64 { return t.size() })),
 		worst("Server ready, with the index", "≤ 150 ms", "%.0f ms", 150, true, func(t *viewerTrace) (float64, bool) {
 			return statOf(t.ready).median * 1e3, len(t.ready) > 0
 		}),
-		worst("Tile of 200 strips and 1600 columns, p95", "≤ 25 ms", "%.1f ms", 25, true, func(t *viewerTrace) (float64, bool) {
-			return quantile(t.tiles, 0.95) * 1e3, len(t.tiles) > 0
-		}),
-		worst("First picture after the command", "≤ 1 s", "%.2f s", 1, true, pages(func(p pageTimes) float64 { return p.First })),
-		worst("Frames while zooming", "≥ 30 a second", "%.0f", 30, false, pages(func(p pageTimes) float64 { return p.Zoom })),
-		worst("Frames while panning", "≥ 30 a second", "%.0f", 30, false, pages(func(p pageTimes) float64 { return p.Pan })),
-		worst("Longest task of the page", "≤ 100 ms", "%.0f ms", 100, true, pages(func(p pageTimes) float64 { return p.Longest * 1e3 })),
+		worst("Tile of 200 strips and 1600 columns, p95", "≤ 25 ms", "%.1f ms", 25, true,
+			func(t *viewerTrace) (float64, bool) {
+				return quantile(t.tiles, 0.95) * 1e3, len(t.tiles) > 0
+			}),
+		worst("First picture after the command", "≤ 1 s", "%.2f s", 1, true,
+			pages(func(p pageTimes) float64 { return p.First })),
+		worst("Frames while zooming", "≥ 30 a second", "%.0f", 30, false,
+			pages(func(p pageTimes) float64 { return p.Zoom })),
+		worst("Frames while panning", "≥ 30 a second", "%.0f", 30, false,
+			pages(func(p pageTimes) float64 { return p.Pan })),
+		worst("Longest task of the page", "≤ 100 ms", "%.0f ms", 100, true,
+			pages(func(p pageTimes) float64 { return p.Longest * 1e3 })),
 	}
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *viewerReport) document() []byte {
-	r.begin("viewer", "the viewer", "small traces", "OTF2 traces of `weft generate`, which are nested 20 deep (calltree) or full of messages\n(stencil). The browser has no GPU.")
+	r.begin("viewer", "the viewer", "small traces",
+		"OTF2 traces of `weft generate`, which are nested 20 deep (calltree) or full of messages\n(stencil). The browser "+
+			"has no GPU.")
 	r.printf("\n")
 	if r.browser != "" {
 		r.printf("- %s, headless\n", r.browser)
 	}
-	r.printf("- Runs: %d (of building indexes up to %d for small traces; medians); of %d tiles each\n\n", r.runs, mostRounds, tileRequests)
+	r.printf("- Runs: %d (of building indexes up to %d for small traces; medians); of %d tiles each\n\n", r.runs,
+		mostRounds, tileRequests)
 	r.verdicts("", "Worst", r.acceptances())
 	var rows [][]string
 	f := func(format string, v float64, ok bool) string {
@@ -350,18 +364,26 @@ func (r *viewerReport) document() []byte {
 	for _, t := range r.traces {
 		built, paged := len(t.build) > 0, len(t.page) > 0
 		rows = append(rows, []string{t.name(),
-			f("%.2f", over(t.decode, wall).median, built), f("%.2f", over(t.build, wall).median, built), f("%.0f", t.beyond(), built),
-			f("%.0f", mib(highest(t.build)), built), f("%.1f", mib(t.bytes), built), f("%.2f", t.size(), built), f("%.2f", float64(t.counts.LinkBytes)/float64(max(1, t.counts.Links)), built && t.counts.Links > 0),
-			f("%.0f", statOf(t.ready).median*1e3, built), f("%.1f", quantile(t.tiles, 0.5)*1e3, len(t.tiles) > 0), f("%.1f", quantile(t.tiles, 0.95)*1e3, len(t.tiles) > 0),
-			f("%.2f", over(t.page, func(p pageTimes) float64 { return p.First }).median, paged),
-			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Zoom }).median, paged),
-			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Pan }).median, paged),
-			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Longest * 1e3 }).median, paged)})
+			f("%.2f", statOver(t.decode, wall).median, built), f("%.2f", statOver(t.build, wall).median, built),
+			f("%.0f", t.beyond(), built),
+			f("%.0f", mib(highest(t.build)), built), f("%.1f", mib(t.bytes), built), f("%.2f", t.size(), built),
+			f("%.2f", float64(t.counts.LinkBytes)/float64(max(1, t.counts.Links)), built && t.counts.Links > 0),
+			f("%.0f", statOf(t.ready).median*1e3, built), f("%.1f", quantile(t.tiles, 0.5)*1e3, len(t.tiles) > 0),
+			f("%.1f", quantile(t.tiles, 0.95)*1e3, len(t.tiles) > 0),
+			f("%.2f", statOver(t.page, func(p pageTimes) float64 { return p.First }).median, paged),
+			f("%.0f", statOver(t.page, func(p pageTimes) float64 { return p.Zoom }).median, paged),
+			f("%.0f", statOver(t.page, func(p pageTimes) float64 { return p.Pan }).median, paged),
+			f("%.0f", statOver(t.page, func(p pageTimes) float64 { return p.Longest * 1e3 }).median, paged)})
 	}
-	r.printf("## Traces\n\nSeconds of wall time to decode and to build the index, nanoseconds an event beyond decoding,\nMiB of memory and of index, bytes of index a span and a message, then\nmilliseconds: until the server answers that the trace is ready, and of tiles. Of the page:\nseconds from the command to the first picture, in which all rows that are seen are painted,\nframes a second, milliseconds of the longest task.\n\n")
-	r.table([]string{"Trace", "decode", "index", "ns", "memory", "size", "bytes a span", "a message", "ready", "tile p50", "p95", "picture", "zoom", "pan", "task"}, rows)
+	r.printf("## Traces\n\nSeconds of wall time to decode and to build the index, nanoseconds an event beyond " +
+		"decoding,\nMiB of memory and of index, bytes of index a span and a message, then\nmilliseconds: until the server " +
+		"answers that the trace is ready, and of tiles. Of the page:\nseconds from the command to the first picture, in " +
+		"which all rows that are seen are painted,\nframes a second, milliseconds of the longest task.\n\n")
+	r.table([]string{"Trace", "decode", "index", "ns", "memory", "size", "bytes a span", "a message", "ready", "tile p50",
+		"p95", "picture", "zoom", "pan", "task"}, rows)
 	if r.speedscope > 0 {
-		r.printf("speedscope took %.1f s to show %s, in the same browser; weft %.2f s from the command on.\n", r.speedscope, r.speedTrace, over(r.traces[0].page, func(p pageTimes) float64 { return p.First }).median)
+		r.printf("speedscope took %.1f s to show %s, in the same browser; weft %.2f s from the command on.\n", r.speedscope,
+			r.speedTrace, statOver(r.traces[0].page, func(p pageTimes) float64 { return p.First }).median)
 	}
 	return r.text.Bytes()
 }

@@ -10,30 +10,31 @@ import (
 	"strconv"
 )
 
-// workloadsReport is what the document about all workloads says: what holds for the trace that a
-// speed was tuned on is to hold for the others.
+// workloadsReport has the content of the document about all workloads. Limits that hold for the
+// traces used for tuning must also hold for others.
 type workloadsReport struct {
 	result
 	traces []*workloadTrace
 }
 
-// workloadTrace is a trace in a format, and what was measured of it.
+// workloadTrace is a trace in a format, and its measurements.
 type workloadTrace struct {
 	format, name string
-	events       int64   // 0 for one that a real program has recorded
+	events       int64   // 0 for a trace of a real program
 	bytes        int64   // of its files
 	decode, peer []usage // on one core, and by the format's own tool
-	print, text  []usage // as the format's own tool prints it, and by the tool
+	print, text  []usage // printing in the style of the format's own tool, and by the tool
 	analyses     [][]usage
 }
 
-// workloadNames are those of weft generate.
+// workloadNames are the workloads of weft generate.
 var workloadNames = []string{"stencil", "ring", "masterworker", "calltree", "loops", "cps"}
 
-// recorded are traces of real programs, by format. They are small.
+// recorded lists traces of real programs by format. They are small.
 var recorded = map[string][]string{
-	"otf":    {"format/otf/testdata/ok/mpi4/mpi4.otf", "format/otf/testdata/ok/aux_snapshots/aux_snapshots.otf"},
-	"otf2":   {"format/otf2/testdata/ok/heat2d-mt/traces.otf2", "format/otf2/testdata/ok/ring/eztrace_log.otf2", "format/otf2/testdata/ok/omp/eztrace_log.otf2"},
+	"otf": {"format/otf/testdata/ok/mpi4/mpi4.otf", "format/otf/testdata/ok/aux_snapshots/aux_snapshots.otf"},
+	"otf2": {"format/otf2/testdata/ok/heat2d-mt/traces.otf2", "format/otf2/testdata/ok/ring/eztrace_log.otf2",
+		"format/otf2/testdata/ok/omp/eztrace_log.otf2"},
 	"pallas": {"format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"},
 }
 
@@ -46,7 +47,7 @@ var workloadTools = map[string]struct {
 	"otf2": {"otf2-print", []string{"--silent"}, []string{"-A"}},
 }
 
-// workloadAnalyses are commands and how much of the CPU time of decoding they may take.
+// workloadAnalyses are commands and the limits of their CPU time relative to decoding.
 var workloadAnalyses = []struct {
 	command string
 	limit   float64
@@ -68,7 +69,7 @@ func (r *workloadsReport) measure(b *session) error {
 				return err
 			}
 			if _, err := os.Stat(path); err != nil {
-				continue // not where the project is
+				continue // outside of the project's folder
 			}
 			x := &workloadTrace{format: format, name: filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)}
 			r.traces = append(r.traces, x)
@@ -80,7 +81,7 @@ func (r *workloadsReport) measure(b *session) error {
 	return nil
 }
 
-// workload makes a trace and measures it.
+// workload generates a trace and measures it.
 func (b *session) workload(x *workloadTrace) error {
 	dir, err := os.MkdirTemp(b.dir, x.name+"-")
 	if err != nil {
@@ -88,7 +89,8 @@ func (b *session) workload(x *workloadTrace) error {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "trace."+x.format)
-	if _, err := b.weftRun("generate", "--workload", x.name, "--events", strconv.FormatInt(x.events, 10), path); err != nil {
+	if _, err := b.weftRun("generate", "--workload", x.name, "--events", strconv.FormatInt(x.events, 10),
+		path); err != nil {
 		return err
 	}
 	x.bytes = bytesIn(dir)
@@ -103,47 +105,50 @@ func (b *session) workload(x *workloadTrace) error {
 	return b.inTurn(b.runs, list...)
 }
 
-// decoded measures how a trace is read and printed.
+// decoded measures reading and printing a trace.
 func (b *session) decoded(x *workloadTrace, path string) error {
 	list := []command{{&x.decode, b.weft, decoding(1, path)}}
 	t := workloadTools[x.format]
-	// Of an archive with a text for each of a million events otf2-print takes a quarter of an hour.
+	// For an archive with a text for each of a million events otf2-print takes a quarter of an hour.
 	endless := x.format == "otf2" && x.name == "cps"
 	if tool, err := exec.LookPath(t.name); err == nil && t.name != "" && !endless {
 		list = append(list, command{&x.peer, tool, append(slices.Clone(t.silent), path)},
-			command{&x.print, b.weft, []string{"print", "-q", "--compat", path}}, command{&x.text, tool, append(slices.Clone(t.text), path)})
+			command{&x.print, b.weft, []string{"print", "-q", "--compat", path}},
+			command{&x.text, tool, append(slices.Clone(t.text), path)})
 	}
 	return b.inTurn(pairs*b.runs, list...)
 }
 
-// named is a measurement of a trace.
-type named struct {
+// namedValue is a measurement with the name of its trace.
+type namedValue struct {
 	name  string
 	value float64
 }
 
-// measured collects a measurement of the generated traces of a format, least first; "" is any.
-func (r *workloadsReport) measured(format string, f func(x *workloadTrace) (float64, bool)) (list []named) {
+// measured collects a measurement of the generated traces of a format, or of all for "", least
+// first.
+func (r *workloadsReport) measured(format string, f func(x *workloadTrace) (float64, bool)) (list []namedValue) {
 	for _, x := range r.traces {
 		if v, ok := f(x); ok && x.events > 0 && (format == "" || x.format == format) {
-			list = append(list, named{x.format + " " + x.name, v})
+			list = append(list, namedValue{x.format + " " + x.name, v})
 		}
 	}
-	slices.SortFunc(list, func(a, b named) int { return cmp.Compare(a.value, b.value) })
+	slices.SortFunc(list, func(a, b namedValue) int { return cmp.Compare(a.value, b.value) })
 	return list
 }
 
-// paired is how much CPU time a takes beside b; ok is false if one of them was not measured.
-func paired(a, b []usage) (times float64, ok bool) {
+// cpuRatio returns the ratio of the CPU times of a and b. ok is false if one of them was not
+// measured.
+func cpuRatio(a, b []usage) (times float64, ok bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return 0, false
 	}
-	return over(a, cpu).median / over(b, cpu).median, true
+	return statOver(a, cpu).median / statOver(b, cpu).median, true
 }
 
-// acceptances judges the lines of the project by the worst trace.
+// acceptances evaluates the project's limits by the worst trace.
 func (r *workloadsReport) acceptances() (out []acceptance) {
-	add := func(text, limit string, list []named, unit string, pass func(v float64) bool, worst int) {
+	add := func(text, limit string, list []namedValue, unit string, pass func(v float64) bool, worst int) {
 		if len(list) == 0 {
 			out = append(out, verdict(text, limit, "", false, false))
 			return
@@ -152,10 +157,11 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 		if worst > 0 {
 			w = list[len(list)-1]
 		}
-		out = append(out, verdict(text, limit, fmt.Sprintf("%.2f%s (%s); median %.2f%s", w.value, unit, w.name, m.value, unit), true, pass(w.value)))
+		out = append(out, verdict(text, limit,
+			fmt.Sprintf("%.2f%s (%s); median %.2f%s", w.value, unit, w.name, m.value, unit), true, pass(w.value)))
 	}
 	times := func(text string, limit float64, format string, theirs, ours func(*workloadTrace) []usage) {
-		list := r.measured(format, func(x *workloadTrace) (float64, bool) { return paired(theirs(x), ours(x)) })
+		list := r.measured(format, func(x *workloadTrace) (float64, bool) { return cpuRatio(theirs(x), ours(x)) })
 		add(text, fmt.Sprintf("≥ %.2f ×", limit), list, " ×", func(v float64) bool { return v >= limit }, 0)
 	}
 	decode, peer := func(x *workloadTrace) []usage { return x.decode }, func(x *workloadTrace) []usage { return x.peer }
@@ -168,31 +174,38 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 		return perEventOf(x.decode, x.events, cpu).median, len(x.decode) > 0
 	}), " ns", func(v float64) bool { return v <= 60 }, 1)
 	for i, a := range workloadAnalyses {
-		add("`"+a.command+"`, CPU beside decoding", fmt.Sprintf("≤ %.1f ×", a.limit), r.measured("", func(x *workloadTrace) (float64, bool) {
-			if len(x.analyses) == 0 {
-				return 0, false
-			}
-			return paired(x.analyses[i], x.decode)
-		}), " ×", func(v float64) bool { return v <= a.limit }, 1)
+		add("`"+a.command+"`, CPU beside decoding", fmt.Sprintf("≤ %.1f ×", a.limit),
+			r.measured("", func(x *workloadTrace) (float64, bool) {
+				if len(x.analyses) == 0 {
+					return 0, false
+				}
+				return cpuRatio(x.analyses[i], x.decode)
+			}), " ×", func(v float64) bool { return v <= a.limit }, 1)
 	}
 	return out
 }
 
-// document writes the report as Markdown.
+// document returns the report as Markdown.
 func (r *workloadsReport) document() []byte {
-	r.begin("workloads", "every workload", "small traces", "It measures whole processes as [the other page](performance.md) does, on every workload of\n`weft generate` and on traces of real programs, each beside the format's own tool in the\nsame run. The worst generated trace decides.")
+	r.begin("workloads", "every workload", "small traces",
+		"It measures whole processes as [the other page](performance.md) does, on every workload of\n`weft generate` and "+
+			"on traces of real programs, each beside the format's own tool in the\nsame run. The worst generated trace decides.")
 	r.printf("\n- Runs: %d, of analyses %d\n\n", pairs*r.runs, r.runs)
 	r.verdicts("", "Worst; median of the traces", r.acceptances())
-	r.printf("## Reading\n\n`weft convert --to null -j 1` beside `otfprint -s` and `otf2-print --silent`, and `weft print\n--compat` beside `otfprint` and `otf2-print -A`: CPU time, and how many times less weft takes.\nGenerated traces have %d events, about; those of real programs are so small that the start of\nthe programs counts for most: they are shown, and not judged.\nOf the claims of cps in OTF2 each has a text, for which otf2-print takes longer than a quarter\nof an hour: it is left out.\n\n", r.events)
+	r.printf("## Reading\n\n`weft convert --to null -j 1` beside `otfprint -s` and `otf2-print --silent`, and `weft "+
+		"print\n--compat` beside `otfprint` and `otf2-print -A`: CPU time, and how many times less weft takes.\nGenerated "+
+		"traces have %d events, about; those of real programs are so small that the start of\nthe programs counts for "+
+		"most: they are shown, and not judged.\nOf the claims of cps in OTF2 each has a text, for which otf2-print takes "+
+		"longer than a quarter\nof an hour: it is left out.\n\n", r.events)
 	var rows [][]string
 	seconds := func(l []usage) string {
 		if len(l) == 0 {
 			return "–"
 		}
-		return fmt.Sprintf("%.3f s", over(l, cpu).median)
+		return fmt.Sprintf("%.3f s", statOver(l, cpu).median)
 	}
 	less := func(theirs, ours []usage) string {
-		if v, ok := paired(theirs, ours); ok {
+		if v, ok := cpuRatio(theirs, ours); ok {
 			return fmt.Sprintf("%.2f ×", v)
 		}
 		return "–"
@@ -202,7 +215,8 @@ func (r *workloadsReport) document() []byte {
 		if x.events > 0 && len(x.decode) > 0 {
 			ns = fmt.Sprintf("%.1f", perEventOf(x.decode, x.events, cpu).median)
 		}
-		rows = append(rows, []string{x.format + " " + x.name, seconds(x.decode), ns, seconds(x.peer), less(x.peer, x.decode), seconds(x.print), seconds(x.text), less(x.text, x.print)})
+		rows = append(rows, []string{x.format + " " + x.name, seconds(x.decode), ns, seconds(x.peer), less(x.peer, x.decode),
+			seconds(x.print), seconds(x.text), less(x.text, x.print)})
 	}
 	r.table([]string{"Trace", "decoding", "ns an event", "tool", "times less", "text", "tool", "times less"}, rows)
 	r.printf("## Analyses\n\nCPU time beside that of decoding on one core, and wall-clock time, with all cores.\n\n")
@@ -217,12 +231,12 @@ func (r *workloadsReport) document() []byte {
 		}
 		row := []string{x.format + " " + x.name}
 		for _, runs := range x.analyses {
-			v, ok := paired(runs, x.decode)
+			v, ok := cpuRatio(runs, x.decode)
 			if !ok {
 				row = append(row, "–", "–")
 				continue
 			}
-			row = append(row, fmt.Sprintf("%.2f ×", v), fmt.Sprintf("%.3f s", over(runs, wall).median))
+			row = append(row, fmt.Sprintf("%.2f ×", v), fmt.Sprintf("%.3f s", statOver(runs, wall).median))
 		}
 		rows = append(rows, row)
 	}

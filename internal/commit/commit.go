@@ -1,4 +1,4 @@
-// Package commit gives the files of a trace their names: all of them, or none.
+// Package commit renames the files of a trace to their final names: all of them, or none.
 package commit
 
 import (
@@ -9,39 +9,40 @@ import (
 	"path/filepath"
 )
 
-// Set is a list of files and folders that are to get their names together. The zero Set is
-// empty and ready.
+// Set is a list of files and folders that are renamed together. The zero Set is empty and ready to
+// use.
 type Set struct {
-	// FailAt is the number of a step, from 1, that fails with [ErrFailAt], for tests; 0 for none.
+	// FailAt is the number of a step, counted from 1, that fails with [ErrFailAt], for tests. 0 means
+	// none.
 	FailAt int
 	steps  []step
 }
 
-// ErrFailAt is the error of the step that [Set.FailAt] names.
+// ErrFailAt is the error of the step in [Set.FailAt].
 var ErrFailAt = errors.New("commit: this step is to fail")
 
-// step is one change of a name.
+// step is one renaming or removal.
 type step struct {
-	from, to string // from "" removes what is at to
-	folder   bool   // what is removed is a folder
-	// backup is where what was at to is until all is done, "" if nothing was there.
+	from, to string // if from is "", to is removed
+	folder   bool   // to is a folder, to be removed
+	// backup is the name of what was at to until all steps are done, or "" if to did not exist.
 	backup string
-	done   bool // from has its name
+	done   bool // from has been renamed
 }
 
-// Rename adds that the file or folder from is to be named to, in the place of one of the same
-// sort that may be there. Both must be in one file system.
+// Rename adds the renaming of the file or folder from to to, which may exist if it is of the same
+// type. Both must be in one file system.
 func (s *Set) Rename(from, to string) { s.steps = append(s.steps, step{from: from, to: to}) }
 
-// Remove adds that no file is to be named path.
+// Remove adds the removal of a file, which need not exist.
 func (s *Set) Remove(path string) { s.steps = append(s.steps, step{to: path}) }
 
-// RemoveFolder adds that no folder is to be named path. What is in it goes with it.
+// RemoveFolder adds the removal of a folder with its content, which need not exist.
 func (s *Set) RemoveFolder(path string) { s.steps = append(s.steps, step{to: path, folder: true}) }
 
-// Commit makes the changes in the order in which they were added. If one fails, those before it
-// are undone, and the error says which one it was. What was replaced is kept under another name
-// until all changes are made, and removed then.
+// Commit performs the steps in the order in which they were added. If one fails, it undoes those
+// before, and returns an error that names the step. Replaced files are kept under other names until
+// all steps are done, and then removed.
 func (s *Set) Commit() error {
 	for i := range s.steps {
 		if err := s.steps[i].check(); err != nil {
@@ -62,14 +63,14 @@ func (s *Set) Commit() error {
 	}
 	for i := range s.steps {
 		if b := s.steps[i].backup; b != "" {
-			os.RemoveAll(b) // as far as that is allowed: the trace is whole
+			os.RemoveAll(b) // best effort, as the trace is complete
 		}
 	}
 	return nil
 }
 
-// Replaced calls f for each file and folder that is there and that Commit would replace or remove,
-// up to the first error.
+// Replaced calls f for each existing file and folder that Commit would replace or remove, up to the
+// first error.
 func (s *Set) Replaced(f func(path string) error) error {
 	for i := range s.steps {
 		to := s.steps[i].to
@@ -83,7 +84,7 @@ func (s *Set) Replaced(f func(path string) error) error {
 	return nil
 }
 
-// Names returns the names that files and folders get.
+// Names returns the final names of files and folders.
 func (s *Set) Names() []string {
 	var names []string
 	for i := range s.steps {
@@ -94,7 +95,7 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// check reports why a step cannot succeed, before any is made.
+// check returns an error if a step cannot succeed, before any is performed.
 func (x *step) check() error {
 	old, err := os.Lstat(x.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +123,7 @@ func (x *step) check() error {
 	return nil
 }
 
-// do makes the change.
+// do performs the step.
 func (x *step) do() error {
 	if err := x.keep(); err != nil {
 		return err
@@ -142,8 +143,8 @@ func (x *step) do() error {
 	return err
 }
 
-// keep gives what is at the name another name, too. A file keeps the one that it has, where the
-// file system can do so: its readers see it until the new one has taken its place.
+// keep gives what is at to a second name. A file also keeps its own name, if the file system
+// supports that: readers see it until the new one has replaced it.
 func (x *step) keep() error {
 	st, err := os.Lstat(x.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +156,7 @@ func (x *step) keep() error {
 	for i := 0; ; i++ {
 		name := filepath.Join(filepath.Dir(x.to), fmt.Sprintf(".%s.%d.%d.old", filepath.Base(x.to), os.Getpid(), i))
 		if _, err := os.Lstat(name); err == nil {
-			continue // of a process that was killed
+			continue // left by a process that was killed
 		}
 		if st.Mode().IsRegular() && os.Link(x.to, name) == nil {
 			x.backup = name
@@ -169,7 +170,7 @@ func (x *step) keep() error {
 	}
 }
 
-// undo takes the change back.
+// undo reverts the step.
 func (x *step) undo() error {
 	if x.done && x.from != "" {
 		if err := os.Rename(x.to, x.from); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tree makes a folder with files; a name that ends with / is a folder.
+// tree creates a folder with files. A name that ends with / is a folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// files are those below a folder, by name.
+// files returns the contents of the files below a folder, by name.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -49,13 +49,13 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// set is one of every sort of change in a folder.
+// set returns one step of every type in a folder.
 func set(dir string) *Set {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	s := &Set{}
-	s.Rename(at("new/folder"), at("folder")) // in the place of another
-	s.Rename(at("new/a"), at("a"))           // in the place of another
-	s.Rename(at("new/b"), at("b"))           // where nothing was
+	s.Rename(at("new/folder"), at("folder")) // replaces another one
+	s.Rename(at("new/a"), at("a"))           // replaces another one
+	s.Rename(at("new/b"), at("b"))           // replaces nothing
 	s.Remove(at("c"))
 	s.Remove(at("not there"))
 	s.RemoveFolder(at("d"))
@@ -63,7 +63,8 @@ func set(dir string) *Set {
 	return s
 }
 
-var before = map[string]string{"folder/1": "old", "a": "old", "c": "old", "d/2": "old", "e": "old", "new/folder/3": "new", "new/a": "new", "new/b": "new", "new/e": "new"}
+var before = map[string]string{"folder/1": "old", "a": "old", "c": "old", "d/2": "old", "e": "old",
+	"new/folder/3": "new", "new/a": "new", "new/b": "new", "new/e": "new"}
 
 func TestCommit(t *testing.T) {
 	dir := tree(t, before)
@@ -76,7 +77,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// Whichever step fails, all is as before.
+// TestUndo checks that, whichever step fails, everything is as before.
 func TestUndo(t *testing.T) {
 	for fail := 1; fail <= 7; fail++ {
 		dir := tree(t, before)
@@ -91,7 +92,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// What cannot be is found before anything has changed.
+// TestRefused checks that impossible steps are found before anything changes.
 func TestRefused(t *testing.T) {
 	for _, block := range []string{"b/", "a/x", "c/x", "folder"} {
 		have := maps.Clone(before)
@@ -110,7 +111,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A source that is not there is an error, and all is as before.
+// TestMissing checks that a missing source is an error, and that everything is as before.
 func TestMissing(t *testing.T) {
 	have := maps.Clone(before)
 	delete(have, "new/e")

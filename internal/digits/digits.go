@@ -1,6 +1,6 @@
-// Package digits reads and writes numbers as decimal text, eight digits at a
-// time. Writing goes straight to its place: strconv builds numbers elsewhere,
-// digit by digit, and copies them, which an encoder of numbers feels.
+// Package digits reads and writes numbers as decimal text, eight digits at a time. It writes in
+// place, while strconv builds numbers elsewhere, digit by digit, and copies them, which is
+// measurable in encoders.
 package digits
 
 import (
@@ -11,23 +11,22 @@ import (
 	"strconv"
 )
 
-// Count is how many of the eight bytes of x are digits up to the first that is
-// none. The first byte of the text is the lowest of x.
+// Count returns the number of leading digits among the eight bytes of x. The first byte of the text
+// is the lowest of x.
 func Count(x uint64) int {
-	x ^= zeroes // a digit becomes 0 to 9; of the first byte that is none the highest bit will show
+	x ^= zeroes // a digit becomes 0 to 9; the first other byte will have its highest bit set
 	return bits.TrailingZeros64((x+0x7676767676767676|x)&0x8080808080808080) >> 3
 }
 
-// Number is the number that the first n bytes of x spell, which must be digits;
-// n is 1 to 8.
+// Number returns the value of the first n bytes of x, which must be digits; n is 1 to 8.
 func Number(x uint64, n int) uint64 {
 	x = (x ^ zeroes) << ((64 - 8*uint(n)) & 63)
 	x = x*10 + x>>8 // pairs of digits, in every other byte
 	return ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
 }
 
-// Integer reads the integer that data has at i. next is where it stops, -1 if
-// it is none or has more than 18 digits, also for i = -1.
+// Integer reads the integer at index i of data. next is the index after it, or -1 if there is no
+// integer, if it has more than 18 digits, or if i is -1.
 func Integer(data []byte, i int) (v int64, next int) {
 	if uint(i) >= uint(len(data)) {
 		return 0, -1
@@ -61,14 +60,14 @@ func Integer(data []byte, i int) (v int64, next int) {
 	return v, i
 }
 
-// Anything may follow a number that Decimal reads.
+// Anything as the end byte of Decimal allows any byte after the number.
 const Anything = 0
 
-// Decimal reads the number that data has at i if it is spelled in the usual way:
-// digits, and at most one point between them, and the byte end behind. next is
-// after that byte, or where the number stops for Anything; 0 if it is something
-// else. The next call then finds no number either if data begins with a letter.
-// Numbers in the last few bytes of data are not usual.
+// Decimal reads the number at index i of data if it has the common spelling: digits with at most
+// one point between them, followed by the byte end. next is the index after that byte, or with
+// Anything the index after the number. It is 0 for any other text. A following call at 0 then also
+// finds no number if data begins with a letter. Numbers in the last few bytes of data count as
+// other text.
 func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	if len(data)-i < 32 {
 		return 0, 0, 0
@@ -79,12 +78,12 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 			return 0, 0, 0
 		}
 		if v, scale, next = Decimal(data, i+1, end); v <= 0 {
-			return 0, 0, 0 // for a float64, -0 is not 0
+			return 0, 0, 0 // in a float64, -0 differs from 0
 		}
 		return -v, scale, next
 	}
 	start := i
-	if x := four(data[i:]); others(x) == 0 {
+	if x := fourDigits(data[i:]); nonDigits(x) == 0 {
 		x = x*10 + x>>8 // pairs of digits, in every other byte
 		v = int64(x&0xff*100 + x>>16&0xff)
 		i += 4
@@ -93,19 +92,19 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	} else {
 		i++
 	}
-	v, i = digitsOn(data, i, v)
+	v, i = continueNumber(data, i, v)
 	if i-start > 18 {
 		return 0, 0, 0
 	}
 	if c = data[i]; c == '.' {
 		i++
 		point := i
-		// Most often there are three.
-		if x := four(data[i:]); others(x) == 0x80000000 {
+		// The most common number of decimals is three.
+		if x := fourDigits(data[i:]); nonDigits(x) == 0x80000000 {
 			v = v*1000 + int64(x&0xf*100+x>>8&0xf*10+x>>16&0xf)
 			i += 3
 		} else {
-			v, i = digitsOn(data, i, v)
+			v, i = continueNumber(data, i, v)
 		}
 		c = data[i]
 		if scale = int32(i - point); scale == 0 || i-start > 19 {
@@ -121,9 +120,8 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	return v, scale, i
 }
 
-// digitsOn goes on with a number v over the digits that data has at i. A line
-// end follows them.
-func digitsOn(data []byte, i int, v int64) (int64, int) {
+// continueNumber appends the digits at index i of data to a number v. A line end follows them.
+func continueNumber(data []byte, i int, v int64) (int64, int) {
 	for {
 		d := data[i] - '0'
 		if d > 9 {
@@ -134,12 +132,12 @@ func digitsOn(data []byte, i int, v int64) (int64, int) {
 	}
 }
 
-// four takes four bytes of data. A digit becomes 0 to 9.
-func four(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 0x30303030 }
+// fourDigits returns four bytes of data with digits converted to 0 to 9.
+func fourDigits(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 0x30303030 }
 
-// others has the highest bit of the bytes of x that are no digits set, up to the
-// first one; those behind it may be wrong.
-func others(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
+// nonDigits sets the highest bit of the first byte of x that is not a digit. The bits of later bytes
+// may be wrong.
+func nonDigits(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
 
 // AppendInt appends v to b.
 func AppendInt(b []byte, v int64) []byte {
@@ -149,21 +147,21 @@ func AppendInt(b []byte, v int64) []byte {
 	return AppendUint(b, uint64(v))
 }
 
-// room is what must be free behind a text for any number: 20 digits, and what
-// writing eight at a time may touch behind them.
-const room = 32
+// maxWritten is the number of bytes that must be free after a text for any number: 20 digits, and the
+// bytes that writing eight at a time may touch after them.
+const maxWritten = 32
 
 // AppendUint appends v to b.
 func AppendUint(b []byte, v uint64) []byte {
-	if cap(b)-len(b) < room {
-		b = slices.Grow(b, room)
+	if cap(b)-len(b) < maxWritten {
+		b = slices.Grow(b, maxWritten)
 	}
 	n := len(b)
-	return b[:n+putUint(b[n:n+room], v)]
+	return b[:n+putUint(b[n:n+maxWritten], v)]
 }
 
-// Put writes v at the beginning of to, which must have 32 bytes, and returns how
-// long the text is. What is behind it is overwritten too.
+// Put writes v at the beginning of to, which must have 32 bytes, and returns the length of the
+// text. It may overwrite the bytes after the text.
 func Put(to []byte, v int64) int {
 	if v < 0 {
 		to[0] = '-'
@@ -182,45 +180,44 @@ func putUint(to []byte, v uint64) int {
 		q := v / 1e8
 		n = putUint(to, q)
 		v -= q * 1e8
-		binary.LittleEndian.PutUint64(to[n:n+8], eight(v)|zeroes)
+		binary.LittleEndian.PutUint64(to[n:n+8], eightDigits(v)|zeroes)
 		return n + 8
 	}
-	x := eight(v)
+	x := eightDigits(v)
 	zeros := bits.TrailingZeros64(x) >> 3
 	binary.LittleEndian.PutUint64(to[:8], (x|zeroes)>>(8*uint(zeros)&63))
 	return 8 - zeros
 }
 
-// eight is the eight digits of v, which must be less than 10^8, as the bytes of
-// a number, the first digit lowest.
-func eight(v uint64) uint64 {
-	// Each step divides all parts of x by multiplying with a reciprocal that is
-	// exact for so few digits.
+// eightDigits returns the eight digits of v, which must be less than 10^8, as the bytes of a number, the
+// first digit lowest.
+func eightDigits(v uint64) uint64 {
+	// Each step divides all parts of x by multiplying with a reciprocal that is exact for so few
+	// digits.
 	q := v / 10000
-	x := q | (v-10000*q)<<32 // twice four digits
+	x := q | (v-10000*q)<<32 // two groups of four digits
 	q = x * 10486 >> 20 & 0x7f0000007f
-	x = q | (x-100*q)<<16 // four times two
+	x = q | (x-100*q)<<16 // four groups of two digits
 	q = x * 103 >> 10 & 0xf000f000f000f
 	return q | (x-10*q)<<8
 }
 
-// zeroes makes text of digits.
+// zeroes converts digits to text.
 const zeroes = 0x3030303030303030
 
-// AppendFixed appends v with n digits, zeros in front if need be. v must be less
-// than 10^n, n at most 19.
+// AppendFixed appends v with n digits and leading zeros. v must be less than 10^n, n at most 19.
 func AppendFixed(b []byte, v uint64, n int) []byte {
-	if cap(b)-len(b) < room {
-		b = slices.Grow(b, room)
+	if cap(b)-len(b) < maxWritten {
+		b = slices.Grow(b, maxWritten)
 	}
 	if n == 9 { // nanoseconds
 		m := v / 1000
 		u := m / 1000
 		at := len(b)
 		p := b[at : at+12]
-		three(p, u)
-		three(p[3:], m-1000*u)
-		three(p[6:], v-1000*m)
+		putThreeDigits(p, u)
+		putThreeDigits(p[3:], m-1000*u)
+		putThreeDigits(p[6:], v-1000*m)
 		return b[:at+9]
 	}
 	if n > 8 {
@@ -229,16 +226,15 @@ func AppendFixed(b []byte, v uint64, n int) []byte {
 		v, n = v-q*1e8, 8
 	}
 	at := len(b)
-	binary.LittleEndian.PutUint64(b[at:at+8], (eight(v)|zeroes)>>(64-8*n))
+	binary.LittleEndian.PutUint64(b[at:at+8], (eightDigits(v)|zeroes)>>(64-8*n))
 	return b[:at+n]
 }
 
-// three writes the digits of v, which must be less than 1000, and one byte more.
-func three(p []byte, v uint64) { binary.LittleEndian.PutUint32(p, thousands[v]|0x30303030) }
+// putThreeDigits writes the digits of v, which must be less than 1000, and one more byte.
+func putThreeDigits(p []byte, v uint64) { binary.LittleEndian.PutUint32(p, thousands[v]|0x30303030) }
 
-// AppendFraction appends the n digits of v that stand behind a point, without
-// zeros at the end but for those among the first least digits. v must be less
-// than 10^n, n at most 18 and least at most n.
+// AppendFraction appends v as the n digits after a point, without trailing zeros except among the
+// first least digits. v must be less than 10^n, n at most 18 and least at most n.
 func AppendFraction(b []byte, v uint64, n, least int) []byte {
 	if n > 8 {
 		b = AppendFixed(b, v, n)
@@ -247,8 +243,8 @@ func AppendFraction(b []byte, v uint64, n, least int) []byte {
 		}
 		return b
 	}
-	if cap(b)-len(b) < room {
-		b = slices.Grow(b, room)
+	if cap(b)-len(b) < maxWritten {
+		b = slices.Grow(b, maxWritten)
 	}
 	at := len(b)
 	var x uint64
@@ -259,7 +255,7 @@ func AppendFraction(b []byte, v uint64, n, least int) []byte {
 		q := v / 1000
 		x = uint64(thousands[q]) | uint64(thousands[v-1000*q])<<24
 	default:
-		x = eight(v * powers[8-n])
+		x = eightDigits(v * powers[8-n])
 	}
 	binary.LittleEndian.PutUint64(b[at:at+8], x|zeroes)
 	return b[:at+max(least, 8-bits.LeadingZeros64(x)>>3)]
@@ -272,9 +268,9 @@ func AppendReal(b []byte, f float64) []byte {
 		if n := int64(f); float64(n) == f && (n != 0 || !math.Signbit(f)) {
 			return AppendInt(b, n)
 		}
-		// Most measured values have few digits: n/10^k is the float64 nearest to
-		// the text of n with k digits after the point, so if it is f, that is the
-		// text. 10^15 is where such texts lie closer than float64s.
+		// Most measured values have few digits: n/10^k is the float64 nearest to the text of n with k
+		// digits after the point, so that if it equals f, that is the text. From 10^15 on such texts are
+		// closer together than float64s.
 		for k := 1; k <= 6; k++ {
 			p := float64(powers[k])
 			n := int64(math.Abs(f)*p + 0.5)
@@ -292,9 +288,10 @@ func AppendReal(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
-var powers = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+var powers = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18, 1e19}
 
-// thousands are the three digits of each number below 1000, the first lowest.
+// thousands has the three digits of each number below 1000, the first digit lowest.
 var thousands = func() (t [1000]uint32) {
 	for i := range t {
 		t[i] = uint32(i/100 | i/10%10<<8 | i%10<<16)

@@ -33,7 +33,8 @@ func TestAppend(t *testing.T) {
 	for range 10000 {
 		check(rand.Uint64() >> rand.IntN(64))
 		n, v := rand.IntN(19), rand.Uint64()>>rand.IntN(64)
-		if got, want := string(AppendFixed([]byte("x"), v%powers[n], n)), fmt.Sprintf("x%0*d", n, v%powers[n]); n > 0 && got != want || n == 0 && got != "x" {
+		if got, want := string(AppendFixed([]byte("x"), v%powers[n], n)), fmt.Sprintf("x%0*d", n, v%powers[n]); n > 0 &&
+			got != want || n == 0 && got != "x" {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
@@ -46,7 +47,8 @@ func TestAppendReal(t *testing.T) {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
-	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 0.3, 1e-6, 1e-7, 999999999.999999, 1e9, -123.456, math.Inf(1), math.NaN(), math.MaxFloat64, 5e-324, 0.1 + 0.2} {
+	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 0.3, 1e-6, 1e-7, 999999999.999999, 1e9, -123.456,
+		math.Inf(1), math.NaN(), math.MaxFloat64, 5e-324, 0.1 + 0.2} {
 		check(f)
 		check(-f)
 	}
@@ -71,7 +73,7 @@ func BenchmarkStrconv(b *testing.B) {
 	}
 }
 
-// Every byte behind every number of digits is told from a digit.
+// TestNumber checks that any byte after any number of digits is distinguished from a digit.
 func TestNumber(t *testing.T) {
 	for n := range 9 {
 		for c := range 256 {

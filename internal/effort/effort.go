@@ -1,6 +1,6 @@
-// Package effort tells tests how much to try. The same tests serve four runs: the usual one;
-// the inner loop, which is short; the race detector, which is slow and looks for nothing but
-// goroutines that meet; and make soak, which takes its time.
+// Package effort defines how much tests try. The same tests serve four runs: the default one; the
+// inner loop, which is short; the race detector, which is slow and looks only for data races; and
+// make soak, which is long.
 package effort
 
 import (
@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// SoakVariable is the environment variable that, if it is not empty, asks for long runs.
+// SoakVariable is the environment variable that requests long runs if it is not empty.
 const SoakVariable = "WEFT_SOAK"
 
-// soakFactor is how many times as many rounds a long run has.
+// soakFactor is the factor by which a long run has more rounds.
 const soakFactor = 20
 
 // Soak reports whether this is a long run.
 func Soak() bool { return os.Getenv(SoakVariable) != "" }
 
-// Rounds returns how many rounds a random loop runs that has n in the usual run: a fifth under
+// Rounds returns the number of rounds of a random loop that has n in the default run: a fifth under
 // -short, twenty times as many in a long run.
 func Rounds(n int) int {
 	switch {
@@ -29,8 +29,8 @@ func Rounds(n int) int {
 	return n
 }
 
-// Step returns the distance of the places that a loop over size places tries, so that it tries
-// about as many as Rounds(n) says; in a long run it tries all.
+// Step returns the distance of the positions that a loop over size positions tries, so that it
+// tries about Rounds(n) of them, and in a long run all.
 func Step(size, n int) int {
 	if Soak() {
 		return 1
@@ -38,8 +38,8 @@ func Step(size, n int) int {
 	return max(1, size/Rounds(n))
 }
 
-// Long skips a test under -short: it runs many programs, or much data, to find what others find
-// rarely.
+// Long skips a test under -short. Such a test runs many programs, or much data, to find rare
+// defects.
 func Long(t testing.TB) {
 	if testing.Short() {
 		t.Helper()
@@ -47,8 +47,8 @@ func Long(t testing.TB) {
 	}
 }
 
-// Sequential skips a test under the race detector: all that it tests runs in one goroutine, and
-// would take ten times as long to find nothing.
+// Sequential skips a test under the race detector. Such a test uses one goroutine, and would take
+// ten times as long without finding a race.
 func Sequential(t testing.TB) {
 	if Race {
 		t.Helper()

@@ -2,5 +2,5 @@
 
 package effort
 
-// Race says that the tests run under the race detector.
+// Race reports that the tests run under the race detector.
 const Race = false

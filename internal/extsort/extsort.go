@@ -1,5 +1,5 @@
-// Package extsort sorts more records than fit in memory, through temporary
-// files that vanish when the sorter is closed.
+// Package extsort sorts more records than fit in memory, through temporary files that are removed
+// when the sorter is closed.
 package extsort
 
 import (
@@ -19,15 +19,15 @@ type Record struct {
 	Data []byte // valid until the next call of Next
 }
 
-// maxRuns is how many runs are merged at once: more would need more than
-// maxRuns × readBuffer bytes.
+// maxRuns is the number of runs that are merged at once. Merging more would need more than maxRuns
+// × readBuffer bytes.
 const (
 	maxRuns    = 96
 	readBuffer = 64 << 10
 )
 
-// Sorter sorts records by (A, B); equal keys keep the order in which they were
-// added. It holds about Memory bytes, and sorted runs on disk beyond that.
+// Sorter sorts records by (A, B). Equal keys keep the order in which they were added. It holds
+// about Memory bytes, and further sorted runs on disk.
 type Sorter struct {
 	memory int
 	dir    string
@@ -42,13 +42,13 @@ type entry struct {
 	off, n uint32
 }
 
-// New makes a sorter that holds about memory bytes (at least 1 MiB) and spills
-// into dir ("" is the system's directory for temporary files).
+// New returns a sorter that holds about memory bytes (at least 1 MiB) and spills into dir ("" is
+// the system's directory for temporary files).
 func New(memory int, dir string) *Sorter {
 	return &Sorter{memory: min(max(memory, 1<<20), 1<<30), dir: dir}
 }
 
-// Add adds a record; data is copied.
+// Add adds a record and copies data.
 func (s *Sorter) Add(a, b int64, data []byte) error {
 	if len(s.data)+len(data)+(len(s.recs)+1)*24 > s.memory && len(s.recs) > 0 {
 		if err := s.spill(); err != nil {
@@ -64,7 +64,7 @@ func (s *Sorter) Add(a, b int64, data []byte) error {
 	return nil
 }
 
-// Len is the number of records added.
+// Len returns the number of records added.
 func (s *Sorter) Len() int64 { return s.count }
 
 // Spilled reports whether anything went to disk.
@@ -82,8 +82,8 @@ func (s *Sorter) temp() (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sorting: cannot make a temporary file: %w", err)
 	}
-	// The file has no name from here on, so that it vanishes even if we are
-	// killed; where that is not possible Close removes it.
+	// The file has no name from here on, so that it disappears even if the process is killed. Where an
+	// open file cannot be removed, Close removes it.
 	os.Remove(f.Name())
 	return f, nil
 }
@@ -105,7 +105,7 @@ func (s *Sorter) spill() error {
 	return w.Flush()
 }
 
-// recordHead is the bytes before a record's payload in a file.
+// recordHead is the number of bytes before a record's payload in a file.
 const recordHead = 20
 
 func write(w *bufio.Writer, a, b int64, data []byte) error {
@@ -149,22 +149,21 @@ func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 		for _, r := range s.runs[:maxRuns] {
 			discard(r)
 		}
-		// The merged run takes the place of its parts, so that equal keys keep
-		// the order in which they were added.
+		// The merged run replaces its parts, so that equal keys keep the order in which they were added.
 		s.runs = append([]*os.File{f}, s.runs[maxRuns:]...)
 	}
 	return merge(s.runs)
 }
 
-// Group is the records of one A, in order.
+// Group holds the records of one A, in order.
 type Group struct {
 	A       int64
 	Records *Iterator
 }
 
-// Groups ends adding and returns the records of each A apart, in the order of A. They may be
-// read side by side: there is one temporary file of all, and what is read of it ahead is
-// about the sorter's memory in all, but 4 KiB a group at least.
+// Groups ends adding and returns the records of each A separately, in the order of A. The groups
+// may be read side by side. They share one temporary file. Read-ahead takes about the sorter's
+// memory in total, but at least 4 KiB per group.
 func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
 	it, err := s.Sort(ctx)
 	if err != nil {
@@ -209,7 +208,7 @@ func memoryGroups(it *Iterator) (groups []Group) {
 	return groups
 }
 
-// writeGroups writes records to one file, and says where the groups end in it.
+// writeGroups writes records to one file, and returns the ends of the groups in it.
 func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group, ends []int64, err error) {
 	w, at := bufio.NewWriterSize(f, readBuffer), int64(0)
 	for n := 0; ; n++ {
@@ -234,7 +233,7 @@ func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group,
 	}
 }
 
-// writeTo writes the records that are left to a file.
+// writeTo writes the remaining records to a file.
 func (it *Iterator) writeTo(f *os.File) error {
 	w := bufio.NewWriterSize(f, readBuffer)
 	for {
@@ -270,8 +269,8 @@ type Iterator struct {
 	mem  []entry
 	data []byte
 	runs []*run
-	heap []int // indexes of runs, smallest first
-	last int   // run to be advanced before the next record, -1 none
+	heap []int // indices of runs, smallest first
+	last int   // run to advance before the next record, or -1
 }
 
 type run struct {

@@ -15,8 +15,8 @@ type rec struct {
 	data string
 }
 
-// Whatever fits in memory or not, records come back in the order of their keys,
-// equal keys in the order in which they were added.
+// TestSort checks that records come back in the order of their keys, equal keys in the order in
+// which they were added, whether or not they fit in memory.
 func TestSort(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 200_000} {
 		r := rand.New(rand.NewPCG(uint64(n), 1))
@@ -56,9 +56,9 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// More runs than are merged at once.
+// TestManyRuns has more runs than are merged at once.
 func TestManyRuns(t *testing.T) {
-	s := New(1, t.TempDir()) // the least: 1 MiB
+	s := New(1, t.TempDir()) // the minimum: 1 MiB
 	defer s.Close()
 	data := make([]byte, 64<<10)
 	const n = 16 * (maxRuns + 20)
@@ -78,7 +78,8 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// The groups of a sorter can be read side by side, in memory and from one file.
+// TestGroups checks that the groups of a sorter can be read side by side, in memory and from one
+// file.
 func TestGroups(t *testing.T) {
 	for _, n := range []int{0, 1000, 100_000} {
 		s := New(1<<20, t.TempDir())
@@ -92,7 +93,8 @@ func TestGroups(t *testing.T) {
 		}
 		groups, err := s.Groups(t.Context())
 		if err != nil || len(groups) != len(want) || len(s.runs) > 1 {
-			t.Fatalf("%d records: %d groups in %d files (%v), expected %d in one at most", n, len(groups), len(s.runs), err, len(want))
+			t.Fatalf("%d records: %d groups in %d files (%v), expected %d in one at most", n, len(groups), len(s.runs), err,
+				len(want))
 		}
 		got := map[int64][]int64{}
 		for more := len(groups); more > 0; {

@@ -1,6 +1,5 @@
-// Package idset finds numbers that occur twice among any many, in bounded
-// memory: numbers that come in runs cost next to nothing, all others are sorted
-// on disk.
+// Package idset finds numbers that occur twice in any quantity of numbers, with bounded memory.
+// Numbers in consecutive runs cost next to nothing; all others are sorted on disk.
 package idset
 
 import (
@@ -10,10 +9,10 @@ import (
 	"github.com/weft-trace/weft/internal/extsort"
 )
 
-// maxRanges bounds the memory of a set: 16 bytes each.
+// maxRanges limits the memory of a set: 16 bytes per range.
 const maxRanges = 1 << 16
 
-// Set is a set of ids with the places where they were seen.
+// Set is a set of ids with the positions at which they were seen.
 type Set struct {
 	ranges []span // disjoint, ascending
 	rest   *extsort.Sorter
@@ -22,11 +21,11 @@ type Set struct {
 
 type span struct{ lo, hi int64 }
 
-// New makes an empty set that keeps about memory bytes beside its ranges.
+// New returns an empty set that holds about memory bytes in addition to its ranges.
 func New(memory int) *Set { return &Set{memory: memory} }
 
-// Add adds an id and reports whether it is certain that it was there already.
-// Duplicates that Add does not see are reported by Finish.
+// Add adds an id and reports whether it is certainly a duplicate. Finish reports the duplicates
+// that Add does not detect.
 func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	if n := len(s.ranges); n > 0 && id == s.ranges[n-1].hi+1 {
 		s.ranges[n-1].hi = id
@@ -58,7 +57,7 @@ func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	return false, nil
 }
 
-// find is where id is or would be.
+// find returns the index at which id is or would be inserted.
 func (s *Set) find(id int64) (int, bool) {
 	return slices.BinarySearchFunc(s.ranges, id, func(x span, id int64) int {
 		switch {
@@ -71,7 +70,7 @@ func (s *Set) find(id int64) (int, bool) {
 	})
 }
 
-// Finish reports the duplicates that Add did not see, by id.
+// Finish reports the duplicates that Add did not detect, by id.
 func (s *Set) Finish(ctx context.Context, duplicate func(id, place int64) error) error {
 	if s.rest == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Every second and later occurrence is found, by Add or by Finish, and nothing
-// else.
+// TestDuplicates checks that exactly the second and later occurrences are found, by Add or by
+// Finish.
 func TestDuplicates(t *testing.T) {
 	for name, next := range map[string]func(*rand.Rand, int) int64{
 		"ascending": func(_ *rand.Rand, i int) int64 { return int64(i) },

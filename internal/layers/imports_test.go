@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/weft-trace/weft/"
 
-// layers are the lines of the list in ARCHITECTURE.md, from the top.
+// layers returns the lines of the list in ARCHITECTURE.md, from the top.
 func layers(t *testing.T) (list []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
@@ -35,8 +35,8 @@ func layers(t *testing.T) (list []string) {
 	return list
 }
 
-// layerOf is the number of the line that a package stands in: that of its own path, or else of
-// the longest folder that is listed with "/...".
+// layerOf returns the number of a package's line: that of its own path, or else of the longest
+// folder that is listed with "/...".
 func layerOf(list []string, pkg string) int {
 	if i := slices.Index(list, pkg); i >= 0 {
 		return i
@@ -52,7 +52,7 @@ func layerOf(list []string, pkg string) int {
 	return -1
 }
 
-// TestImports: imports point down the list of ARCHITECTURE.md.
+// TestImports checks that imports point down the list of ARCHITECTURE.md.
 func TestImports(t *testing.T) {
 	list := layers(t)
 	imports := map[string]map[string]bool{}

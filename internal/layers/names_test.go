@@ -1,4 +1,4 @@
-// Package layers holds the packages to the structure that ARCHITECTURE.md describes.
+// Package layers checks the packages against the structure that ARCHITECTURE.md describes.
 package layers
 
 import (
@@ -24,7 +24,8 @@ func files(t *testing.T, f func(path string)) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (name == "node_modules" || name == "testdata" || name == "tools" || path != root && strings.HasPrefix(name, ".")) {
+		if name := d.Name(); d.IsDir() && (name == "node_modules" || name == "testdata" || name == "tools" ||
+			path != root && strings.HasPrefix(name, ".")) {
 			return filepath.SkipDir
 		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
@@ -41,7 +42,7 @@ func files(t *testing.T, f func(path string)) {
 	}
 }
 
-// named are the places outside of format that may name a format, and why.
+// named has the places outside of format that may name a format, with the reasons.
 var named = map[string]string{
 	"generate/cps.go":           "makes a trace with the ids of this format",
 	"internal/cli/otf.go":       "the command is called so",
@@ -50,7 +51,8 @@ var named = map[string]string{
 	"internal/cli/transform.go": "signals without fragments cannot be written",
 }
 
-// TestNoFormatNames: what is to be known of a trace is in its definitions, whatever format it has.
+// TestNoFormatNames checks that code outside of format does not depend on the names of formats:
+// what it needs is in the definitions.
 func TestNoFormatNames(t *testing.T) {
 	var names []string
 	for _, f := range all.Formats() {

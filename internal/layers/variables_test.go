@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNoVariables: what a package exports cannot be changed by those who import it. Errors are
-// variables in every Go library.
+// TestNoVariables checks that packages export no variables that importers could change, except for
+// errors.
 func TestNoVariables(t *testing.T) {
 	set := token.NewFileSet()
 	errors := 0
@@ -31,7 +31,8 @@ func TestNoVariables(t *testing.T) {
 					case strings.HasPrefix(name.Name, "Err"):
 						errors++
 					default:
-						t.Errorf("%s: found the exported variable %s, expected a constant or a function", set.Position(name.Pos()), name.Name)
+						t.Errorf("%s: found the exported variable %s, expected a constant or a function", set.Position(name.Pos()),
+							name.Name)
 					}
 				}
 			}

@@ -1,7 +1,6 @@
-// Package lines reads large line-oriented texts: it cuts them into chunks of
-// whole lines that can be parsed independently, finds the runs in which a text
-// is in time order, and delivers the lines in time order with bounded memory
-// whatever their order in the file.
+// Package lines reads large line-oriented texts. It divides them into chunks of whole lines that
+// can be parsed independently, finds the runs in which a text is in time order, and delivers the
+// lines in time order with bounded memory for any order in the file.
 package lines
 
 import (
@@ -17,32 +16,31 @@ import (
 	"github.com/weft-trace/weft/internal/pipeline"
 )
 
-// ChunkSize is how much text is parsed at once: what becomes of it should fit
-// the processor's cache.
+// ChunkSize is the number of bytes of text that are parsed at once. The result should fit the
+// processor's cache.
 const ChunkSize = 64 << 10
 
-// DefaultMaxLine is the longest line that is read if the user does not say
-// otherwise.
+// DefaultMaxLine is the default limit on the length of a line.
 const DefaultMaxLine = 16 << 20
 
-// ByteOrderMark may stand before the first line of a text; it belongs to no line.
+// ByteOrderMark may precede the first line of a text. It belongs to no line.
 const ByteOrderMark = "\uFEFF"
 
-// File is a text that can be read at any place.
+// File is a text that can be read at any offset.
 type File struct {
 	R     io.ReaderAt
-	Begin int64 // where the first line begins
+	Begin int64 // offset of the first line
 	Size  int64
 	Name  string
-	// MaxLine is the longest line that is read; 0 means DefaultMaxLine. Longer
-	// ones are skipped and reported through TooLong.
+	// MaxLine is the limit on the length of a line. 0 means DefaultMaxLine. Longer lines are skipped
+	// and reported through TooLong.
 	MaxLine int
-	// TooLong is told of each line that was skipped.
+	// TooLong is called for each line that was skipped.
 	TooLong func(line, offset, length int64) error
-	// Continued: a backslash at the end of a line joins it to the next one.
+	// Continued reports that a backslash at the end of a line joins it to the next one.
 	Continued bool
-	// Numbered: each line begins with the number of the line in the user's file
-	// that it was made from, and a tab.
+	// Numbered reports that each line begins with the number of its original line in the user's file,
+	// and a tab.
 	Numbered bool
 }
 
@@ -53,8 +51,8 @@ type Chunk struct {
 	Line int64 // number of its first line, from 1
 }
 
-// Block is the text of a chunk with the number of its first line. When the
-// lines do not follow each other in the file, Numbers has one number a line.
+// Block is the text of a chunk with the number of its first line. If the lines are not consecutive
+// in the file, Numbers has one number per line.
 type Block struct {
 	Data    []byte
 	Line    int64
@@ -65,8 +63,8 @@ type Block struct {
 	pool    *sync.Pool
 }
 
-// Load reads the block's text, unless that is done. Blocks of one file may be
-// loaded concurrently.
+// Load reads the block's text if it has not been read. Blocks of one file may be loaded
+// concurrently.
 func (b *Block) Load() error {
 	f := b.from
 	if f == nil {
@@ -88,7 +86,7 @@ func (f *File) Read(data []byte, off int64) error {
 	return fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(n), err)
 }
 
-// Release gives the block's memory back; nothing may refer to it afterwards.
+// Release frees the block's memory. Nothing may refer to it afterwards.
 func (b *Block) Release() {
 	if b.pool != nil {
 		b.pool.Put(b)
@@ -110,8 +108,7 @@ func newBlock(n int) *Block {
 	return b
 }
 
-// Shift is what must be added to the numbers of the lines in a block that was
-// scanned by Index.
+// Shift returns the number to add to the line numbers in a block that was scanned by Index.
 func (f *File) Shift(c Chunk) int64 {
 	if f.Numbered {
 		return 0
@@ -119,15 +116,15 @@ func (f *File) Shift(c Chunk) int64 {
 	return c.Line - 1
 }
 
-// Index reads the whole file once. scan is called for each chunk, on several
-// cores; the first line of its block is always 1, unless lines bear their
-// numbers. done gets the results in file order, with the chunk's real first
-// line. Index returns the chunks.
-func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R, done func(c Chunk, r R) error) ([]Chunk, error) {
+// Index reads the whole file once. It calls scan for each chunk, on several cores. The first line
+// of its block is always 1, unless lines are numbered. done receives the results in file order,
+// with the chunk's real first line. Index returns the chunks.
+func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R,
+	done func(c Chunk, r R) error) ([]Chunk, error) {
 	type result struct {
-		Chunk         // without its line
-		lines   int64 // how many
-		tooLong bool  // one line that is skipped
+		Chunk         // without its line number
+		lines   int64 // number of lines
+		tooLong bool  // a single line, to be skipped
 		r       R
 	}
 	var chunks []Chunk
@@ -155,7 +152,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 					size = min(size*4, maxLine+1)
 					continue
 				}
-				// A line longer than the limit: skip to its end.
+				// The line is longer than the limit: skip to its end.
 				var err error
 				if j.Len, j.lines, err = f.lineEnd(ctx, off); err != nil {
 					return result{}, false, err
@@ -202,11 +199,11 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 
 var newline = []byte{'\n'}
 
-// tailSize is how much of a chunk's end is looked at first.
+// tailSize is the number of bytes at a chunk's end that are searched first.
 const tailSize = 1 << 10
 
-// lastBreak is the end of the last whole line in the n bytes at off, relative
-// to off; 0 if there is none. It reads from the end, into buf.
+// lastBreak returns the end of the last whole line in the n bytes at off, relative to off, or 0 if
+// there is none. It reads backwards, into buf.
 func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 	for size := min(n, tailSize); ; size = min(n, size*16) {
 		if cap(*buf) < size {
@@ -225,7 +222,7 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 			if !f.Continued {
 				return from + i + 1, nil
 			}
-			// Whether the line goes on is only known if its last word is there.
+			// Whether the line is continued is known only if its last word was read.
 			l := bytes.TrimRight(data[:i], blanks)
 			if len(l) == 0 && from > 0 && bytes.IndexByte(data[:i], '\n') < 0 {
 				break
@@ -241,7 +238,7 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 	}
 }
 
-// blanks may stand between a backslash that continues a line and its end.
+// blanks may stand between a backslash that continues a line and the line's end.
 const blanks = "\r \t"
 
 // Continues reports whether a line, without its line end, is continued by the next one.
@@ -250,11 +247,11 @@ func Continues(l []byte) bool {
 	return len(l) > 0 && l[len(l)-1] == '\\'
 }
 
-// lineEnd is how long the line at off is, with the lines that continue it, and how
-// many these are together.
+// lineEnd returns the length of the line at off including the lines that continue it, and the
+// number of these lines.
 func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err error) {
 	buf := make([]byte, 1<<20)
-	kept := 0 // bytes before those that are read next: a backslash may be the last one
+	kept := 0 // bytes kept from the previous read, as a backslash may be the last one
 	for at := off; at < f.Size; {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
@@ -287,10 +284,9 @@ func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err 
 	return int(f.Size - off), lines, nil
 }
 
-// Source yields blocks of lines; it is the next function of a pipeline.
+// Source returns blocks of lines. Its Next is the next function of a pipeline.
 type Source interface {
-	// Next returns the next block, or nil after the last. Its text is there
-	// after Load.
+	// Next returns the next block, or nil after the last. Load reads its text.
 	Next() (*Block, error)
 }
 
@@ -303,7 +299,7 @@ func Next(s Source) (*Block, error) {
 	return b, b.Load()
 }
 
-// Chunks is the given chunks of a file, one after another.
+// Chunks returns the given chunks of a file, one after another.
 func (f *File) Chunks(list []Chunk) Source { return &chunkSource{f: f, list: list} }
 
 type chunkSource struct {
@@ -324,7 +320,7 @@ func (s *chunkSource) Next() (*Block, error) {
 	return b, nil
 }
 
-// Cut narrows the chunks to those parts that lie in the bytes [from, to).
+// Cut returns the parts of the chunks that lie in the bytes [from, to).
 func Cut(list []Chunk, from, to, line int64) []Chunk {
 	var out []Chunk
 	for _, c := range list {
@@ -344,8 +340,8 @@ func Cut(list []Chunk, from, to, line int64) []Chunk {
 	return out
 }
 
-// Sorted delivers the lines that were added to s in the order of its keys. A
-// line's payload begins with its number, 8 bytes, little endian.
+// Sorted returns the lines that were added to a sorter in the order of its keys. A line's payload
+// begins with its number, 8 bytes, little endian.
 func Sorted(it *extsort.Iterator) Source { return &sortedSource{it: it} }
 
 type sortedSource struct {
@@ -378,7 +374,7 @@ func (s *sortedSource) Next() (*Block, error) {
 	return b, nil
 }
 
-// Walker goes through the lines of a block.
+// Walker iterates over the lines of a block.
 type Walker struct {
 	data     []byte
 	numbers  []int64
@@ -389,7 +385,7 @@ type Walker struct {
 	n        int
 }
 
-// Walk starts before the first line of the block.
+// Walk returns a walker before the first line of the block.
 func (f *File) Walk(b *Block) Walker {
 	w := Walker{data: b.Data, line: b.Line - 1, numbered: f.Numbered, join: f.Continued}
 	if len(b.Numbers) > 0 {
@@ -427,26 +423,25 @@ func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	return l, number, true
 }
 
-// Plain reports whether the text is neither numbered nor reordered and ends in a
-// line end, as Rest, Number and Skip want it.
+// Plain reports whether the text is neither numbered nor reordered and ends in a line end, as Rest,
+// Number and Skip require.
 func (w *Walker) Plain() bool { return w.plain }
 
-// Rest is the text from the next line on. It is for readers that parse plain
-// lines themselves and pass over them with Skip.
+// Rest returns the text from the next line on. It is for readers that parse plain lines themselves
+// and advance with Skip.
 func (w *Walker) Rest() []byte { return w.data }
 
-// Number is the number of the next line.
+// Number returns the number of the next line.
 func (w *Walker) Number() int64 { return w.line + 1 }
 
-// Skip passes over the next line, n bytes with its line end, and returns its
-// number.
+// Skip advances over the next line of n bytes with its line end, and returns its number.
 func (w *Walker) Skip(n int) int64 {
 	w.data = w.data[n:]
 	w.line++
 	return w.line
 }
 
-// Reader goes through the lines of a whole file. It holds one chunk of text.
+// Reader iterates over the lines of a whole file. It holds one chunk of text.
 type Reader struct {
 	Walker
 	file    *File
@@ -455,7 +450,7 @@ type Reader struct {
 	skipped int64
 }
 
-// NewReader looks through the file and starts before its first line.
+// NewReader indexes the file and returns a reader before its first line.
 func NewReader(ctx context.Context, f *File) (*Reader, error) {
 	r := &Reader{file: f}
 	counting := *f
@@ -466,16 +461,17 @@ func NewReader(ctx context.Context, f *File) (*Reader, error) {
 		}
 		return f.TooLong(line, offset, length)
 	}
-	chunks, err := Index(ctx, &counting, 1, func(*Block) struct{} { return struct{}{} }, func(Chunk, struct{}) error { return nil })
+	chunks, err := Index(ctx, &counting, 1, func(*Block) struct{} { return struct{}{} },
+		func(Chunk, struct{}) error { return nil })
 	r.src = f.Chunks(chunks)
 	return r, err
 }
 
-// Skipped is how many lines are longer than the longest one that is read.
+// Skipped returns the number of lines that exceed the limit.
 func (r *Reader) Skipped() int64 { return r.skipped }
 
-// More reports whether there is another line, and reads on if need be. Lines that
-// were returned before are valid until then.
+// More reports whether there is another line, and reads more text if necessary. This invalidates
+// lines that were returned before.
 func (r *Reader) More() (bool, error) {
 	for r.block == nil || len(r.data) == 0 {
 		if r.block != nil {
@@ -491,7 +487,7 @@ func (r *Reader) More() (bool, error) {
 	return true, nil
 }
 
-// Quote is a text as messages show it, at most n bytes of it.
+// Quote returns at most n bytes of a text in the form for messages.
 func Quote(b []byte, n int) string {
 	if len(b) > n {
 		return fmt.Sprintf("%q…", b[:n])
@@ -499,7 +495,7 @@ func Quote(b []byte, n int) string {
 	return fmt.Sprintf("%q", b)
 }
 
-// TrimContinuation takes the backslash, and the blanks behind it, from the end of a line.
+// TrimContinuation removes the backslash, and the blanks after it, from the end of a line.
 func TrimContinuation(l []byte) []byte {
 	l = bytes.TrimRight(l, blanks)
 	if n := len(l); n > 0 && l[n-1] == '\\' {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// text makes lines of all lengths, some of them continued, some too long.
+// text returns lines of all lengths, some of them continued, some too long.
 func text(r *rand.Rand, size int, continued bool) []byte {
 	var b []byte
 	for len(b) < size {
@@ -31,7 +31,7 @@ func text(r *rand.Rand, size int, continued bool) []byte {
 	return b
 }
 
-// Index cuts a text into whole lines and numbers them.
+// TestIndex checks that Index divides a text into whole lines and numbers them.
 func TestIndex(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -83,7 +83,8 @@ func TestIndex(t *testing.T) {
 		src := f.Chunks(chunks)
 		for i := range chunks {
 			b, err := Next(src)
-			if err != nil || b.Line != chunks[i].Line || b.Seq != i || !bytes.Equal(b.Data, data[chunks[i].Off:][:chunks[i].Len]) {
+			if err != nil || b.Line != chunks[i].Line || b.Seq != i ||
+				!bytes.Equal(b.Data, data[chunks[i].Off:][:chunks[i].Len]) {
 				t.Fatalf("seed %d: block %d, error %v", seed, i, err)
 			}
 			b.Release()
@@ -94,7 +95,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// A file that shrank while it was read is an error with its place.
+// TestShort checks that a file that shrank while it was read causes an error with its position.
 func TestShort(t *testing.T) {
 	f := &File{R: strings.NewReader("a\nb\n"), Size: 10, Name: "f"}
 	_, err := Index(t.Context(), f, 1, func(*Block) int { return 0 }, func(Chunk, int) error { return nil })

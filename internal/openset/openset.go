@@ -1,46 +1,46 @@
-// Package openset finds what is open in a stack from the middle of which things are taken, in constant
-// time however deep the stack is: a damaged trace may be deep in calls, and leave them in the order in
-// which it entered them, or leave again and again what it never entered.
+// Package openset finds the open elements of a stack from the middle of which elements are removed,
+// in constant time for any depth. A damaged trace may have deeply nested calls that are left in the
+// order in which they were entered, or many leaves without an enter.
 package openset
 
 import "slices"
 
-// deep is how far from the top of a stack things are searched for one by one.
-const deep = 64
+// linearSearch is the number of elements from the top of a stack that are searched linearly.
+const linearSearch = 64
 
-// Index knows where a stack, which its owner keeps as a slice, has things open, by their keys. It does
-// nothing until a search has gone deep without finding anything. From then on, until the stack is low
-// again, it has a map, and what is closed in the middle of the stack stays there as a gap. The zero Index
-// is ready.
+// Index maps keys to the positions of open elements in a stack, which its owner keeps as a slice.
+// It is inactive until a search has gone deep without a result. From then on, until the stack is
+// low again, it keeps a map, and elements that are closed in the middle of the stack stay there as
+// gaps. The zero Index is ready to use.
 //
-// Its owner says what is opened with [Index.Open], finds with [Index.Find] and closes with [Close]. Gaps
-// are never on top. Whoever walks through the stack asks for [Index.Gap].
+// The owner calls [Index.Open] for new elements, [Index.Find] to search and [Close] to close. The
+// top is never a gap. Code that iterates over the stack must check [Index.Gap].
 type Index[K comparable] struct {
-	at   map[K][]int32 // places, ascending; nil until it is needed
-	gap  []bool        // by place; it may be shorter than the stack
+	at   map[K][]int32 // positions, ascending; nil while inactive
+	gap  []bool        // by position; may be shorter than the stack
 	gaps int
 }
 
 // Mapped reports whether the stack has, or may have, gaps.
 func (x *Index[K]) Mapped() bool { return x.at != nil }
 
-// Open notes that a thing with a key is opened at a place, which is the top.
+// Open registers a new element with a key at a position, which must be the top.
 func (x *Index[K]) Open(k K, place int) {
 	if x.at != nil {
 		x.at[k] = append(x.at[k], int32(place))
 	}
 }
 
-// Find returns the place of the latest open thing with a key among n, whose keys key returns; -1 if
-// there is none.
+// Find returns the position of the latest open element with a key among n, whose keys the function
+// key returns, or -1.
 func (x *Index[K]) Find(k K, n int, key func(place int) K) int {
 	if x.at == nil {
-		for i := n - 1; i >= max(0, n-deep); i-- {
+		for i := n - 1; i >= max(0, n-linearSearch); i-- {
 			if key(i) == k {
 				return i
 			}
 		}
-		if n <= deep {
+		if n <= linearSearch {
 			return -1
 		}
 		x.at = map[K][]int32{}
@@ -54,13 +54,13 @@ func (x *Index[K]) Find(k K, n int, key func(place int) K) int {
 	return -1
 }
 
-// Gap reports whether what was at a place is closed.
+// Gap reports whether the element at a position is closed.
 func (x *Index[K]) Gap(place int) bool { return place < len(x.gap) && x.gap[place] }
 
-// Reset forgets everything: nothing is open.
+// Reset removes everything.
 func (x *Index[K]) Reset() { *x = Index[K]{} }
 
-// Clone returns a copy that is independent of x.
+// Clone returns an independent copy.
 func (x *Index[K]) Clone() Index[K] {
 	c := Index[K]{gap: slices.Clone(x.gap), gaps: x.gaps}
 	if x.at != nil {
@@ -72,8 +72,8 @@ func (x *Index[K]) Clone() Index[K] {
 	return c
 }
 
-// Close closes the latest open thing with a key, which is at a place of a stack, and returns the stack
-// without it: without the place, or with a gap there. Other things may get other places.
+// Close closes the latest open element with a key, at a position of a stack. It returns the stack
+// without the element, or with a gap there. Other elements may move.
 func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 	if x.at == nil {
 		return slices.Delete(stack, place, place+1)
@@ -89,7 +89,7 @@ func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 			x.gap = append(x.gap, false)
 		}
 		x.gap[place] = true
-		if x.gaps++; x.gaps > deep && x.gaps > n/2 {
+		if x.gaps++; x.gaps > linearSearch && x.gaps > n/2 {
 			return compact(x, stack)
 		}
 		return stack
@@ -99,15 +99,15 @@ func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 		x.gaps--
 		x.gap = x.gap[:n]
 	}
-	if n <= deep/2 && x.gaps == 0 {
-		x.Reset() // a search is short again
+	if n <= linearSearch/2 && x.gaps == 0 {
+		x.Reset() // a linear search is short again
 	}
 	return stack[:n]
 }
 
-// compact takes the gaps out of a stack.
+// compact removes the gaps from a stack.
 func compact[K comparable, T any](x *Index[K], stack []T) []T {
-	moved := make([]int32, len(stack)) // the new places
+	moved := make([]int32, len(stack)) // the new positions
 	n := 0
 	for i := range stack {
 		moved[i] = int32(n)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A stack with an index has open what a list has from which things are deleted, in the same order.
+// TestIndex checks that a stack with an index has the same open elements as a list with deletions,
+// in the same order.
 func TestIndex(t *testing.T) {
 	type thing struct{ key, number int }
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -37,7 +38,7 @@ func TestIndex(t *testing.T) {
 			if at >= 0 {
 				list = slices.Delete(list, want, want+1)
 				gaps := x.gaps
-				if stack = Close(&x, stack, at, k); gaps > deep && x.gaps == 0 && len(stack) > 0 {
+				if stack = Close(&x, stack, at, k); gaps > linearSearch && x.gaps == 0 && len(stack) > 0 {
 					compacted++
 				}
 			}
@@ -73,12 +74,14 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// What is deeper than the search is found at once, too, and a short stack has no map.
+// TestFindDeep checks that elements beyond the linear search are found at once, and that a short
+// stack has no map.
 func TestFindDeep(t *testing.T) {
 	for _, x := range []struct {
 		n, key, want int
 		mapped       bool
-	}{{deep, 0, 0, false}, {deep, -1, -1, false}, {deep + 1, 1, 1, false}, {deep + 1, 0, 0, true}, {deep + 1, -1, -1, true}, {1000, 0, 0, true}} {
+	}{{linearSearch, 0, 0, false}, {linearSearch, -1, -1, false}, {linearSearch + 1, 1, 1, false},
+		{linearSearch + 1, 0, 0, true}, {linearSearch + 1, -1, -1, true}, {1000, 0, 0, true}} {
 		var i Index[int]
 		if got := i.Find(x.key, x.n, func(i int) int { return i }); got != x.want || i.Mapped() != x.mapped {
 			t.Errorf("key %d of %d: found place %d, a map %t, expected %d, %t", x.key, x.n, got, i.Mapped(), x.want, x.mapped)

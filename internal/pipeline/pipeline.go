@@ -1,5 +1,5 @@
-// Package pipeline runs one kind of work on all cores and hands the results on
-// in the order of the jobs.
+// Package pipeline runs jobs of one type on all cores and delivers the results in the order of the
+// jobs.
 package pipeline
 
 import (
@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Run takes jobs from next until it reports none, does work on each with the
-// given number of workers, and gives the results to done in the order of the
-// jobs. next and done are called by one goroutine at a time, though not by the
-// same one: whoever finishes a job whose turn it is hands it on, while its
-// result is still in the core's cache. At most 3 jobs a worker are begun and not
-// handed on. The first error, in the order of the jobs, ends everything and is
-// returned; work must return soon after ctx is cancelled. With one worker
-// nothing runs concurrently.
-func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error), work func(worker int, job J) (R, error), done func(R) error) error {
+// Run takes jobs from next until it reports none, calls work for each with the given number of
+// workers, and passes the results to done in the order of the jobs. next and done are called by one
+// goroutine at a time, but not always by the same one: the worker that finishes the next job in
+// order delivers it, while its result is still in the core's cache. At most 3 jobs per worker are
+// started and not delivered. The first error, in the order of the jobs, ends the run and is
+// returned. work must return soon after ctx is cancelled. With one worker nothing runs
+// concurrently.
+func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error),
+	work func(worker int, job J) (R, error), done func(R) error) error {
 	if workers <= 1 {
 		for {
 			if err := ctx.Err(); err != nil {
@@ -35,7 +35,7 @@ func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error
 			}
 		}
 	}
-	q := queue[R]{ahead: ahead * workers, ready: map[int]R{}}
+	q := queue[R]{ahead: maxAhead * workers, ready: map[int]R{}}
 	q.room.L = &q.mu
 	defer context.AfterFunc(ctx, func() { q.stop(ctx.Err()) })()
 	var source sync.Mutex // guards next and jobs
@@ -88,30 +88,30 @@ func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error
 	return q.err
 }
 
-// ahead is how many jobs for each worker may be begun before the first of them
-// is handed on. One would do if all took the same time; but a goroutine that
-// has to sleep wakes up later than a small job takes.
-const ahead = 3
+// maxAhead is the number of jobs per worker that may be started before the first of them is delivered.
+// One would be enough if all took the same time; but a goroutine that sleeps wakes up later than a
+// small job takes.
+const maxAhead = 3
 
-// queue holds results until it is their turn.
+// queue holds results until their turn.
 type queue[R any] struct {
 	mu     sync.Mutex
-	room   sync.Cond // the turn has come nearer, or all is over
+	room   sync.Cond // the turn has advanced, or the run has ended
 	ahead  int
-	turn   int  // the job to be handed on next
-	busy   bool // somebody hands on
+	turn   int  // the next job to deliver
+	busy   bool // a goroutine is delivering
 	ready  map[int]R
-	last   int   // 1 + the first job that next did not give, or that failed; 0: none yet
-	failed error // why it failed
+	last   int   // 1 + the first job that next did not return, or that failed; 0 if there is none yet
+	failed error // the reason
 	over   bool
 	err    error
-	// What next, work or done did instead of returning, for the caller.
+	// panicked is the value with which next, work or done panicked, for the caller.
 	panicked any
 	exited   bool
 }
 
-// abort ends all when a worker panics with x or, for nil, calls runtime.Goexit
-// (as tests do), so that this happens to the caller of Run.
+// abort ends the run when a worker panics with x or, for nil, calls runtime.Goexit (as tests do),
+// so that the same happens to the caller of Run.
 func (q *queue[R]) abort(x any) {
 	q.mu.Lock()
 	q.panicked, q.exited = x, x == nil
@@ -119,14 +119,14 @@ func (q *queue[R]) abort(x any) {
 	q.mu.Unlock()
 }
 
-// hand calls done without the lock.
-func (q *queue[R]) hand(done func(R) error, r R) error {
+// deliver calls done without holding the lock.
+func (q *queue[R]) deliver(done func(R) error, r R) error {
 	q.mu.Unlock()
 	defer q.mu.Lock()
 	return done(r)
 }
 
-// wait returns when job may begin; false says that all is over.
+// wait returns when job may start. It returns false if the run has ended.
 func (q *queue[R]) wait(job int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,8 +136,8 @@ func (q *queue[R]) wait(job int) bool {
 	return !q.over && q.last == 0
 }
 
-// put takes the result of a job, and hands on what is ready unless somebody
-// else does. It returns false when all is over.
+// put stores the result of a job, and delivers what is ready unless another goroutine does. It
+// returns false if the run has ended.
 func (q *queue[R]) put(job int, r R, ok bool, err error, done func(R) error) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,7 +163,7 @@ func (q *queue[R]) put(job int, r R, ok bool, err error, done func(R) error) boo
 			break
 		}
 		delete(q.ready, q.turn)
-		err := q.hand(done, r)
+		err := q.deliver(done, r)
 		q.turn++
 		if err != nil {
 			q.end(err)
@@ -174,7 +174,7 @@ func (q *queue[R]) put(job int, r R, ok bool, err error, done func(R) error) boo
 	return !q.over
 }
 
-// end says that all is over; the first error counts.
+// end ends the run. The first error counts.
 func (q *queue[R]) end(err error) {
 	if !q.over {
 		q.over, q.err = true, err
@@ -188,9 +188,8 @@ func (q *queue[R]) stop(err error) {
 	q.mu.Unlock()
 }
 
-// Turn lets concurrent workers do something in the order of their jobs, such
-// as adding definitions whose numbers must not depend on timing. Jobs are
-// numbered from 0.
+// Turn lets concurrent workers do something in the order of their jobs, such as adding definitions
+// whose numbers must not depend on timing. Jobs are numbered from 0.
 type Turn struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -198,7 +197,7 @@ type Turn struct {
 	out  map[int]bool
 }
 
-// NewTurn starts with job 0.
+// NewTurn returns a Turn that starts with job 0.
 func NewTurn() *Turn {
 	t := &Turn{out: map[int]bool{}}
 	t.cond = sync.NewCond(&t.mu)
@@ -214,7 +213,7 @@ func (t *Turn) Wait(job int) {
 	t.mu.Unlock()
 }
 
-// Done says that a job is done.
+// Done marks a job as done.
 func (t *Turn) Done(job int) {
 	t.mu.Lock()
 	t.out[job] = true

@@ -41,8 +41,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The results before the first error are handed on, none after it, and the
-// error of the earliest job is returned.
+// TestErrors checks that the results before the first error are delivered and none after it, and
+// that the error of the earliest job is returned.
 func TestErrors(t *testing.T) {
 	bad := errors.New("bad")
 	worse := errors.New("worse")
@@ -102,7 +102,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// What a worker does instead of returning happens to the caller.
+// TestPanic checks that a panic of a worker reaches the caller.
 func TestPanic(t *testing.T) {
 	for _, where := range []string{"next", "work", "done"} {
 		for _, exit := range []bool{false, true} {
@@ -135,7 +135,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A slow first job bounds how many others are begun.
+// TestAhead checks that a slow first job limits how many others start.
 func TestAhead(t *testing.T) {
 	const workers = 3
 	var begun atomic.Int32
@@ -146,11 +146,11 @@ func TestAhead(t *testing.T) {
 	}, func(_ int, j int) (int, error) {
 		begun.Add(1)
 		if j == 0 {
-			await.Until(t, "all jobs that may begin have begun", func() bool { return begun.Load() >= workers*ahead })
-			for range 1000 { // another one would begin now
+			await.Until(t, "all jobs that may begin have begun", func() bool { return begun.Load() >= workers*maxAhead })
+			for range 1000 { // another job would start now
 				runtime.Gosched()
 			}
-			if b := begun.Load(); b > workers*ahead {
+			if b := begun.Load(); b > workers*maxAhead {
 				t.Errorf("%d jobs begun before the first was done", b)
 			}
 		}

@@ -9,20 +9,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Sorter takes rows in any order and gives them in the order of time; rows of the same
-// time keep the order in which they were added. It holds so many bytes as [New] was told,
-// and the rest in temporary files.
+// Sorter accepts rows in any order and returns them in time order. Rows of the same time keep the
+// order in which they were added. It holds the number of bytes given to [New], and the rest in
+// temporary files.
 type Sorter struct {
 	sorter     *extsort.Sorter
-	apart      bool // each location for itself
+	apart      bool // sort each location separately
 	buf        []byte
 	pos, order bool // rows have positions, ranks
 }
 
-// New makes a sorter that holds about memory bytes, at least 1 MiB.
+// New returns a sorter that holds about memory bytes, at least 1 MiB.
 func New(memory int) *Sorter { return &Sorter{sorter: extsort.New(memory, "")} }
 
-// NewByLocation is [New] for a sorter that gives the rows of each location apart
+// NewByLocation returns a sorter like [New] that sorts the rows of each location separately
 // ([Sorter.Locations]).
 func NewByLocation(memory int) *Sorter {
 	s := New(memory)
@@ -75,8 +75,8 @@ func (s *Sorter) Add(b *trace.Batch) error {
 	return nil
 }
 
-// Sort ends adding and gives the rows in order, in batches of one location, or mixed ones
-// if that is [trace.MixedLoc].
+// Sort ends adding and returns the rows in order, in batches of location loc, or mixed ones for
+// [trace.MixedLoc].
 func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	it, err := s.sorter.Sort(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	return &Rows{s: s, it: it, loc: loc, most: trace.BatchRows}, nil
 }
 
-// Locations ends adding and gives the rows of each location that has some, in order, in
-// batches of most rows at most. They may be read side by side.
+// Locations ends adding and returns the rows of each location that has any, in order, in batches of
+// at most most rows. They may be read side by side.
 func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, error) {
 	groups, err := s.sorter.Groups(ctx)
 	if err != nil {
@@ -99,17 +99,17 @@ func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, err
 	return rows, nil
 }
 
-// Rows are sorted rows, which fit format.Stream.
+// Rows are sorted rows. They implement format.Stream.
 type Rows struct {
 	s    *Sorter
 	it   *extsort.Iterator
 	loc  uint32
-	most int // rows of a batch
+	most int // maximum number of rows in a batch
 	b    trace.Batch
 	ops  []uint64
 }
 
-// Next returns the next batch, which is valid until the next call; nil at the end.
+// Next returns the next batch, which is valid until the next call, or nil at the end.
 func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

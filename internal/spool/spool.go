@@ -1,5 +1,5 @@
-// Package spool keeps text that can be written out only later: in memory while
-// it is small, in a temporary file beyond that.
+// Package spool holds text that can be written out only later: in memory while it is small, and
+// beyond that in a temporary file.
 package spool
 
 import (
@@ -12,54 +12,51 @@ import (
 	"slices"
 )
 
-// memoryLimit is how much a spool keeps in memory. More would not be faster:
-// fresh memory costs as much as the file.
+// memoryLimit is the number of bytes that a spool holds in memory. More would not be faster: fresh
+// memory costs as much as the file.
 const memoryLimit = 1 << 20
 
-// pendLimit is how much is collected before it goes to memory or disk: enough
-// that the system has little work with it, little enough to be in the cache
-// when the system copies it.
+// pendLimit is the number of bytes that are collected before they go to memory or disk. It is large
+// enough for few system calls, and small enough to be in the cache when the system copies it.
 const pendLimit = 128 << 10
 
-// Spool is an append-only text into which pieces can be inserted afterwards.
-// The zero Spool is empty and ready.
+// Spool is an append-only text into which pieces can be inserted afterwards. The zero Spool is
+// empty and ready to use.
 type Spool struct {
 	pend    []byte // the newest text
-	buf     []byte // older text, while it is little
+	buf     []byte // older text, while it fits in memory
 	file    *os.File
-	base    int64  // where the text begins in the file
-	lent    string // the file is somebody else's, under this name
-	size    int64  // of all but pend
+	base    int64  // offset of the text in the file
+	lent    string // the name of a file that the spool does not own
+	size    int64  // without pend
 	inserts []insert
 	late    *Spool
 }
 
 type insert struct {
-	at   int64 // before this byte of the spool
-	from int64 // in late
+	at   int64 // insert before this byte of the spool
+	from int64 // offset in late
 	n    int
 }
 
-// Into makes an empty spool keep its text in file, from now on the end of which
-// is its own; the file is not closed with the spool. Errors call it name.
+// Into makes an empty spool append its text to file, whose end then belongs to the spool. Close
+// does not close the file. Errors call it name.
 func (s *Spool) Into(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
 	*s = Spool{file: file, base: base, lent: name}
 	return err
 }
 
-// Whole reports whether the text is in its file as a whole, without anything to
-// be inserted.
+// Whole reports whether the whole text is in its file, without insertions.
 func (s *Spool) Whole() (bool, error) {
 	err := s.flush()
 	return s.lent != "" && s.late == nil, err
 }
 
-// Line gives the end of the text to append to; Done takes it back. Between the
-// two nothing else may be done with the spool.
+// Line returns the end of the text for appending. Done must follow, and no other call in between.
 func (s *Spool) Line() []byte { return s.pend }
 
-// Done takes back what Line gave, with text appended.
+// Done takes the result of Line with text appended.
 func (s *Spool) Done(b []byte) error {
 	s.pend = b
 	if len(b) < pendLimit {
@@ -73,11 +70,11 @@ func (s *Spool) Write(p []byte) (int, error) {
 	return len(p), s.Done(append(s.Line(), p...))
 }
 
-// Size is the number of bytes appended so far.
+// Size returns the number of bytes appended so far.
 func (s *Spool) Size() int64 { return s.size + int64(len(s.pend)) }
 
-// Insert puts p before byte at when the spool is written out; at must not
-// exceed Size. Pieces for the same byte keep their order.
+// Insert puts p before byte at when the spool is written out. at must not exceed Size. Pieces for
+// the same byte keep their order.
 func (s *Spool) Insert(at int64, p []byte) error {
 	if s.late == nil {
 		s.late = &Spool{}
@@ -135,7 +132,7 @@ func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 		_, err := w.Write(buffer[:n])
 		return err
 	}
-	// A plain file lets the system copy without us.
+	// With a plain file the system copies directly.
 	if _, err := s.file.Seek(s.base+from, io.SeekStart); err != nil {
 		return err
 	}
@@ -172,7 +169,7 @@ func (s *Spool) CopyTo(w io.Writer) error {
 	return s.copyRange(w, at, s.size-at, buffer)
 }
 
-// Close frees the temporary files, not one of Into.
+// Close removes the temporary files. It does not close a file given to Into.
 func (s *Spool) Close() {
 	if s.late != nil {
 		s.late.Close()

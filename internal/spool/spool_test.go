@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Text comes out as it went in, with the insertions before their bytes, in
+// TestSpool checks that text comes out as it went in, with the insertions before their bytes, in
 // memory and on disk.
 func TestSpool(t *testing.T) {
 	for _, lines := range []int{0, 10, 400_000} {
@@ -15,7 +15,7 @@ func TestSpool(t *testing.T) {
 		var want bytes.Buffer
 		for i := range lines {
 			if i == 3 || i == lines/2 {
-				// Known only later, but it belongs here.
+				// Known only later, but belongs here.
 				want.WriteString("inserted\n")
 				if err := s.Insert(s.Size(), []byte("inserted\n")); err != nil {
 					t.Fatal(err)
@@ -43,7 +43,8 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// Many pieces that are inserted into a text on disk are copied through one buffer.
+// TestManyInsertions checks that many pieces inserted into a text on disk are copied through one
+// buffer.
 func TestManyInsertions(t *testing.T) {
 	const pieces = 10_000
 	var s Spool

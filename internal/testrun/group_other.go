@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// interruptible leaves a program to be killed when its context ends.
+// interruptible does nothing: a program is killed when its context ends.
 func interruptible(*exec.Cmd) {}

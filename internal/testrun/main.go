@@ -1,11 +1,11 @@
-// Testrun runs everything that make test consists of and reports it as it ends: a line for each
-// package, what failed, and at the end one table with the skipped tests and the slowest ones.
+// Testrun runs everything that make test consists of and reports the results as they come: a line
+// for each package, failures, and at the end one table with the skipped tests and the slowest ones.
 //
 //	go run ./internal/testrun          # make test
 //	go run ./internal/testrun -quick   # make quick
 //
-// Tests run once without the race detector. With it run, on short data, the tests in which
-// goroutines meet, see [race]. The checks of the source run beside them.
+// Tests run once without the race detector. The tests with concurrent goroutines also run with it,
+// on short data, see [race]. The checks of the source run at the same time.
 package main
 
 import (
@@ -25,18 +25,20 @@ import (
 	"time"
 )
 
-// race is what runs under the race detector, too: the tests in which goroutines meet. The others
-// run the same code once more, or in one goroutine.
+// race lists the tests that also run under the race detector: those with concurrent goroutines. The
+// others run the same code again, or use one goroutine.
 var race = []struct {
 	packages []string
-	tests    string // a pattern of names, "" for all
+	tests    string // a pattern of names, or "" for all
 }{
 	// Every analysis, on several cores.
-	{packages: []string{"./analysis", "./internal/lines", "./internal/pipeline", "./serve/...", "./timeline/index", "./transform"}},
+	{packages: []string{"./analysis", "./internal/lines", "./internal/pipeline", "./serve/...", "./timeline/index",
+		"./transform"}},
 	// Reading and writing on several cores.
 	{
 		packages: []string{"./format", "./format/etf", "./format/otf", "./format/otf2", "./format/pallas", "./format/picl"},
-		tests:    `^(TestConformance|TestChunks.*|TestCheck|TestCompress|TestCopy|TestAugmentCores|TestPieces|TestReader|TestDraft.*|TestPipe.*)$`,
+		tests: `^(TestConformance|TestChunks.*|TestCheck|TestCompress|TestCopy|TestAugmentCores|TestPieces|` +
+			`TestReader|TestDraft.*|TestPipe.*)$`,
 	},
 	// Commands that read on several cores, servers, and interrupts.
 	{
@@ -46,17 +48,18 @@ var race = []struct {
 	},
 }
 
-// pureGo is the environment of every build but that for the race detector: one setting, so that
-// no package is compiled twice.
+// pureGo is the environment of every build except for the race detector. A single setting avoids
+// compiling packages twice.
 var pureGo = []string{"CGO_ENABLED=0"}
 
 func main() {
-	quick := flag.Bool("quick", false, "run short tests only, without browser and race detector, and take what Go's cache knows")
+	quick := flag.Bool("quick", false,
+		"run short tests only, without browser and race detector, and take what Go's cache knows")
 	limit := flag.Duration("timeout", time.Hour, "the time that the tests of a package have")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// otf2-print clears large tables in each run: with large pages that takes half the time.
+	// otf2-print clears large tables in each run. With large pages that takes half the time.
 	if os.Getenv("GLIBC_TUNABLES") == "" {
 		os.Setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 	}
@@ -71,15 +74,15 @@ func main() {
 	}
 }
 
-// runQuick runs what the inner loop needs.
+// runQuick runs the checks of the inner loop.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	format(ctx, r)
 	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
-// runAll runs everything in three lanes: the tests of the page, which wait for the browser most of
-// the time, and the checks of the source; the other tests; and those under the race detector. What
-// more than one lane needs is compiled before, since two go commands at once would compile it twice.
+// runAll runs everything in three lanes: the tests of the page, which mostly wait for the browser,
+// and the checks of the source; the other tests; and those under the race detector. What several
+// lanes need is compiled beforehand, since two go commands at once would compile it twice.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
 	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
@@ -91,15 +94,17 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 		}
 		for _, s := range race {
 			args := []string{"-race", "-short", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", s.tests}
-			r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, append(args, s.packages...)...), "race")
+			r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, append(args, s.packages...)...),
+				"race")
 		}
 	})
 	out, err := command(ctx, pureGo, "go", "list", "./...").Output()
 	if err != nil {
 		r.fail("", "go list: "+err.Error())
 	}
-	packages := slices.DeleteFunc(strings.Fields(string(out)), func(path string) bool { return strings.HasSuffix(path, "/web") })
-	// A failure to build shows where the tests are built.
+	packages := slices.DeleteFunc(strings.Fields(string(out)),
+		func(path string) bool { return strings.HasSuffix(path, "/web") })
+	// A failed build is reported where the tests are built.
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() {
 		r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
@@ -109,7 +114,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	lanes.Wait()
 }
 
-// source checks the source with the programs of the module tools.
+// source checks the source with the programs of the tools module.
 func source(ctx context.Context, r *report) {
 	bin, err := os.MkdirTemp("", "weft-tools-")
 	if err != nil {
@@ -120,17 +125,18 @@ func source(ctx context.Context, r *report) {
 	build := command(ctx, pureGo, "go", "build", "-o", bin, "./...")
 	build.Dir = "tools"
 	r.check("tools", build)
-	r.check("other platforms", command(ctx, pureGo, filepath.Join(bin, "platforms"), "-but", runtime.GOOS+"/"+runtime.GOARCH, "./..."))
+	r.check("other platforms", command(ctx, pureGo, filepath.Join(bin, "platforms"), "-but",
+		runtime.GOOS+"/"+runtime.GOARCH, "./..."))
 	r.check("vet, staticcheck", command(ctx, pureGo, filepath.Join(bin, "lint"), "./..."))
 }
 
-// goTest is go test with arguments, which prints its events as JSON.
+// goTest returns a go test command with arguments that prints its events as JSON.
 func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	return command(ctx, env, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// command is a program with some more variables. When ctx ends it is interrupted, with all that it
-// has started.
+// command returns a program with additional environment variables. When ctx ends it is interrupted,
+// with all processes that it has started.
 func command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), env...)
@@ -144,7 +150,7 @@ func format(ctx context.Context, r *report) {
 		out, err := command(ctx, nil, "gofmt", "-l", ".").CombinedOutput()
 		var files []string
 		for name := range strings.Lines(string(out)) {
-			// The packages of the page are not ours.
+			// The packages of the page belong to others.
 			if !strings.Contains(name, "node_modules") {
 				files = append(files, name)
 			}
@@ -164,8 +170,8 @@ func (r *report) check(name string, c *exec.Cmd) {
 	})
 }
 
-// test runs go test -json and reports what it prints; mode says how the tests run, "" for as
-// usual.
+// test runs go test -json and reports its output. mode describes how the tests run, and is "" for
+// the default.
 func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -182,7 +188,7 @@ func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	if err != nil {
 		r.fail(mode, err.Error())
 	}
-	// A failure that no package tells of, such as a package that is not there.
+	// A failure that belongs to no package, such as a missing package.
 	if err := c.Wait(); err != nil && !failed {
 		r.fail(mode, fmt.Sprintf("%s: %v\n%s", strings.Join(c.Args, " "), err, &errs))
 	}

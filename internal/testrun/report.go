@@ -25,7 +25,7 @@ type event struct {
 	Test       string
 	Output     string
 	Elapsed    float64 // seconds
-	// FailedBuild is the ImportPath of what could not be built, of a package that has failed.
+	// FailedBuild is the ImportPath of the failed build, for a package that failed because of it.
 	FailedBuild string
 }
 
@@ -36,17 +36,17 @@ type row struct {
 	seconds                 float64
 	ok                      bool
 	note                    string
-	cached                  bool // nothing has changed since it was run
+	cached                  bool // unchanged since the last run
 }
 
-// test is a test that has ended. Subtests are counted with the test that they are part of.
+// test is a test that has ended. Subtests are counted with their top-level test.
 type test struct {
 	name    string // with its package
 	seconds float64
-	reason  string // of one that was skipped
+	reason  string // why it was skipped
 }
 
-// report collects what ends and prints it.
+// report collects results and prints them.
 type report struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -58,14 +58,14 @@ type report struct {
 
 func newReport(out io.Writer) *report { return &report{out: out, begin: time.Now()} }
 
-// slowest is how many of the slowest tests the end names, namedSkips how many of the tests that
+// slowest is the number of slowest tests in the summary, namedSkips the number of listed tests that
 // are skipped for the same reason.
 const (
 	slowest    = 10
 	namedSkips = 3
 )
 
-// events reads the events of go test and reports each package when it has ended. failed says
+// events reads the events of go test and reports each package when it has ended. failed reports
 // whether one of them has failed.
 func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	packages := map[string]*row{}
@@ -97,7 +97,7 @@ func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	}
 }
 
-// event takes one event; it reports whether that tells of a package that has failed.
+// event processes one event. It reports whether the event is the failure of a package.
 func (r *report) event(e *event, get func(string) *row, outputs map[string][]string, mode string) (failed bool) {
 	key := cmp.Or(e.Package, e.ImportPath) + "\n" + e.Test
 	switch e.Action {
@@ -118,7 +118,8 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 			p.note = "no test files"
 		}
 		if e.Action == "fail" {
-			// Tests that have not ended say why the package was not built, or ended early.
+			// The output of tests that have not ended contains the reason why the package was not built, or
+			// ended early.
 			rest := ""
 			if e.FailedBuild != "" && e.FailedBuild != e.Package {
 				rest = strings.Join(outputs[e.FailedBuild+"\n"], "")
@@ -137,7 +138,7 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 		return e.Action == "fail"
 	}
 	if strings.Contains(e.Test, "/") {
-		// The test that it is part of tells of it, unless it is skipped alone.
+		// The top-level test is reported, unless only the subtest is skipped.
 		whole, _, _ := strings.Cut(e.Test, "/")
 		if e.Action == "fail" {
 			outputs[e.Package+"\n"+whole] = append(outputs[e.Package+"\n"+whole], outputs[key]...)
@@ -166,10 +167,10 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 	return false
 }
 
-// usual are the lines that go test ends each package with in which a test has failed.
+// usual matches the lines with which go test ends each package with a failed test.
 var usual = regexp.MustCompile(`(?m)^(FAIL(\t.*)?|exit status \d+)$`)
 
-// title is the name of a package without that of the module.
+// title returns the name of a package without that of the module.
 func title(name, mode string) string {
 	name = strings.TrimPrefix(name, "github.com/weft-trace/weft/")
 	if mode != "" {
@@ -178,7 +179,7 @@ func title(name, mode string) string {
 	return name
 }
 
-// reason is the last thing that a skipped test printed behind a place, in its first line.
+// reason returns the first line of the last message of a skipped test, without its position.
 func reason(lines []string) string {
 	why := ""
 	for _, l := range lines {
@@ -233,19 +234,19 @@ func (r *report) checkFunc(name string, check func() (output string, err error))
 	r.end(p)
 }
 
-// fail reports something that went wrong beside the tests.
+// fail reports a failure outside of the tests.
 func (r *report) fail(mode, what string) {
 	r.end(&row{name: title("go test", mode), failed: 1, note: what})
 }
 
-// skip notes a test that was skipped.
+// skip records a skipped test.
 func (r *report) skip(name, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.skipped = append(r.skipped, test{name: name, reason: reason})
 }
 
-// finish prints the table of everything; it reports whether nothing has failed.
+// finish prints the table of everything. It reports whether nothing has failed.
 func (r *report) finish() bool {
 	var sum row
 	t := table.NewWriter()
@@ -267,12 +268,13 @@ func (r *report) finish() bool {
 		t.AppendRow(table.Row{p.name, p.passed, p.failed, p.skipped, seconds})
 		sum.passed, sum.failed, sum.skipped = sum.passed+p.passed, sum.failed+p.failed, sum.skipped+p.skipped
 	}
-	t.AppendFooter(table.Row{"all", sum.passed, sum.failed, sum.skipped, fmt.Sprintf("%.1f", time.Since(r.begin).Seconds())})
+	t.AppendFooter(table.Row{"all", sum.passed, sum.failed, sum.skipped,
+		fmt.Sprintf("%.1f", time.Since(r.begin).Seconds())})
 	fmt.Fprintln(r.out)
 	t.Render()
 	if len(r.skipped) > 0 {
 		fmt.Fprintf(r.out, "\nskipped, parts of tests included (%d):\n", len(r.skipped))
-		// One line for each reason: what is missing is missing for many tests.
+		// One line for each reason, because many tests may lack the same program.
 		var reasons []string
 		tests := map[string][]string{}
 		for _, x := range r.skipped {

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// times replaces the seconds since the begin, which differ from run to run.
+// times matches the seconds since the start, which differ from run to run.
 var times = regexp.MustCompile(`(?m)^ *[\d.]+ s  (ok|FAIL)|\d+\.\d *$`)
 
-// What go test -json prints becomes a line for each package as it ends, the output of what has
-// failed, and a table. The events are those of a real run, shortened.
+// TestReport checks that the output of go test -json becomes a line for each package as it ends,
+// the output of failures, and a table. The events are those of a real run, shortened.
 func TestReport(t *testing.T) {
 	const module = "github.com/weft-trace/weft/"
 	var out strings.Builder

@@ -1,5 +1,5 @@
-// Package written remembers which files weft has written, so that they may be replaced by others
-// without being asked for.
+// Package written records which files weft has written, so that weft may replace them without
+// asking.
 package written
 
 import (
@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// most is how long the list may become; its older half is forgotten then.
-const most = 1 << 20
+// maxSize is the maximum length of the list. Beyond it the older half is dropped.
+const maxSize = 1 << 20
 
-// List is a list of files and folders, each as it was when weft had written it. It is a file with a
-// line for each, to which every process of the user appends; it is read once. The zero List is that of
-// a user who has no place for one: it has nothing, and forgets what is added.
+// List is a list of files and folders in the state in which weft wrote them. It is a file with one
+// line for each, to which every process of the user appends, and which is read once. The zero List
+// is for a user without a place for one: it is empty, and Add does nothing.
 type List struct {
 	path string
 	read sync.Once
 	has  map[string]bool // lines
 }
 
-// Default is the list of the user, in the folder that WEFT_CACHE names or else in weft in the user's
-// cache folder.
+// Default returns the user's list, in the folder in WEFT_CACHE or else in weft in the user's cache
+// folder.
 func Default() *List {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
@@ -38,7 +38,7 @@ func Default() *List {
 	return &List{path: filepath.Join(dir, "written")}
 }
 
-// Has reports whether the file or folder at path is as weft has written it.
+// Has reports whether the file or folder at path is unchanged since weft wrote it.
 func (l *List) Has(path string) bool {
 	line, err := entry(path)
 	if err != nil || l.path == "" {
@@ -54,7 +54,7 @@ func (l *List) Has(path string) bool {
 	return l.has[string(line)]
 }
 
-// Add adds files and folders. Where the list cannot be written they are not remembered.
+// Add adds files and folders. If the list cannot be written, they are not recorded.
 func (l *List) Add(paths []string) {
 	var lines []byte
 	for _, path := range paths {
@@ -79,10 +79,10 @@ func (l *List) Add(paths []string) {
 	}
 }
 
-// shorten forgets the older half of a list that has become too long.
+// shorten drops the older half of a list that is too long.
 func (l *List) shorten() {
 	st, err := os.Stat(l.path)
-	if err != nil || st.Size() <= most {
+	if err != nil || st.Size() <= maxSize {
 		return
 	}
 	text, err := os.ReadFile(l.path)
@@ -97,10 +97,10 @@ func (l *List) shorten() {
 	}
 }
 
-// entry is the line of a file or folder as it is now. That of a folder has a checksum of the names,
-// sizes and times of all that is in it.
+// entry returns the line for the current state of a file or folder. That of a folder has a checksum
+// of the names, sizes and times of everything in it.
 func entry(path string) ([]byte, error) {
-	path, err := filepath.EvalSymlinks(path) // the file may have been written by another name
+	path, err := filepath.EvalSymlinks(path) // the file may have been written under another name
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}

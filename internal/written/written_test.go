@@ -58,7 +58,7 @@ func TestList(t *testing.T) {
 		t.Error("the list has a folder with a file that has changed since")
 	}
 	link := filepath.Join(dir, "link")
-	if os.Symlink(dir, link) == nil { // not every system lets everybody make links
+	if os.Symlink(dir, link) == nil { // some systems do not let every user create links
 		write(t, filepath.Join(link, "b"), "")
 		l.Add([]string{filepath.Join(link, "b")})
 		for _, path := range []string{filepath.Join(link, "b"), filepath.Join(dir, "b")} {
@@ -73,7 +73,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A list does not grow without end, and what was added last stays.
+// TestShorten checks that a list is bounded and keeps the newest entries.
 func TestShorten(t *testing.T) {
 	dir := t.TempDir()
 	l := &List{path: filepath.Join(dir, "written")}
@@ -84,7 +84,7 @@ func TestShorten(t *testing.T) {
 	write(t, l.path, text.String())
 	l.Add([]string{dir})
 	st, err := os.Stat(l.path)
-	if err != nil || st.Size() > most {
+	if err != nil || st.Size() > maxSize {
 		t.Errorf("%d bytes, %v", st.Size(), err)
 	}
 	if _, err := os.Stat(l.path); err != nil {

@@ -1,15 +1,15 @@
-// Package curve plots the values of counters, series and signals: for each column of pixels, what
-// the values in it are between. Memory depends on the columns, never on the number of values.
+// Package curve plots the values of counters, series and signals: the range of values in each
+// column of pixels. Memory depends on the number of columns, never on the number of values.
 package curve
 
-// Kind says how the values between those recorded are to be drawn.
+// Kind is the way in which values between recorded ones are drawn.
 type Kind uint8
 
 // The kinds of curves.
 const (
-	Smooth Kind = iota // polynomials: values are known everywhere
-	Steps              // a value holds until the next
-	Points             // samples: nothing is known between them
+	Smooth Kind = iota // polynomials: defined everywhere
+	Steps              // a value holds until the next one
+	Points             // samples: undefined between them
 )
 
 // Curve holds, for each pixel column, the values of a signal in it. Columns without a value are

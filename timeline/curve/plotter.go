@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Plotter makes a curve of the values of a signal, which must come in the order of time.
+// Plotter plots the values of a signal, which must come in time order.
 type Plotter struct {
 	scale
 	curve Curve
@@ -15,8 +15,8 @@ type Plotter struct {
 	value float64
 }
 
-// NewPlotter plots the times from from to before to in width columns; to must be greater
-// than from.
+// NewPlotter returns a plotter for the times [from, to) in width columns. to must be greater than
+// from.
 func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	p := &Plotter{scale: newScale(from, to, width), curve: Curve{Kind: kind}}
 	for _, column := range []*[]float64{&p.curve.Min, &p.curve.Max, &p.curve.First, &p.curve.Last} {
@@ -28,7 +28,7 @@ func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	return p
 }
 
-// put notes that in column i the curve goes from first to last, between low and high.
+// put adds to column i a curve from first to last, between low and high.
 func (p *Plotter) put(i int, first, last, low, high float64) {
 	if math.IsNaN(low) || math.IsInf(low, 0) || math.IsNaN(high) || math.IsInf(high, 0) {
 		return
@@ -41,8 +41,7 @@ func (p *Plotter) put(i int, first, last, low, high float64) {
 	c.Min[i], c.Max[i], c.Last[i] = min(c.Min[i], low), max(c.Max[i], high), last
 }
 
-// Fragment adds k + b·u + a·u² from t0 to t1, u being counted from t0 in units of so many
-// ticks.
+// Fragment adds k + b·u + a·u² from t0 to t1, where u counts from t0 in units of unit ticks.
 func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
 	if !p.sees(t0, t1) {
 		return
@@ -60,14 +59,14 @@ func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
 	}
 }
 
-// Step ends the value that held until t, and adds one that holds from t on.
+// Step ends the value that held until t, and begins one that holds from t on.
 func (p *Plotter) Step(t int64, v float64) {
 	p.Hold(t)
 	p.held, p.at, p.value = true, t, v
 	p.Point(t, v)
 }
 
-// Hold says that the last value holds until t.
+// Hold extends the last value until t.
 func (p *Plotter) Hold(t int64) {
 	if !p.held || !p.sees(p.at, t) {
 		return
@@ -85,8 +84,7 @@ func (p *Plotter) Point(t int64, v float64) {
 	}
 }
 
-// Between adds what is known of the times from t0 to before t1: the first and the last value
-// there, and the extremes.
+// Between adds a summary of the times [t0, t1): the first and the last value, and the extremes.
 func (p *Plotter) Between(t0, t1 int64, first, last, low, high float64) {
 	if !p.sees(t0, t1) {
 		return
@@ -100,5 +98,5 @@ func (p *Plotter) Between(t0, t1 int64, first, last, low, high float64) {
 	}
 }
 
-// Curve is what has been plotted. The plotter must not be used any more.
+// Curve returns the plotted curve. The plotter must not be used afterwards.
 func (p *Plotter) Curve() *Curve { return &p.curve }

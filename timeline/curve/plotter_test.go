@@ -14,14 +14,19 @@ func TestPlotter(t *testing.T) {
 		add      func(p *Plotter)
 		min, max []float64
 	}{
-		// 10 ticks are a unit: 1 + 2u − u² over 2 units has its top, 2, at u = 1.
-		{"fragment", Smooth, func(p *Plotter) { p.Fragment(0, 20, 1, 2, -1, 10) }, []float64{1, 1.75, 1.75, 1}, []float64{1.75, 2, 2, 1.75}},
+		// 10 ticks are a unit: 1 + 2u − u² over 2 units has its maximum, 2, at u = 1.
+		{"fragment", Smooth, func(p *Plotter) { p.Fragment(0, 20, 1, 2, -1, 10) }, []float64{1, 1.75, 1.75, 1},
+			[]float64{1.75, 2, 2, 1.75}},
 		{"fragment with its top inside a column", Smooth, func(p *Plotter) { p.Fragment(0, 15, 0, 1, -0.5, 10) },
 			[]float64{0, 0.375, 0.375, nan}, []float64{0.375, 0.5, 0.5, nan}},
-		{"counter", Steps, func(p *Plotter) { p.Step(0, 3); p.Step(12, 7); p.Hold(20) }, []float64{3, 3, 3, 7}, []float64{3, 3, 7, 7}},
-		{"samples", Points, func(p *Plotter) { p.Point(0, 1); p.Point(5, 5); p.Point(10, 2); p.Point(20, 9) }, []float64{1, 5, 2, 9}, []float64{1, 5, 2, 9}},
-		{"values that are no numbers", Points, func(p *Plotter) { p.Point(0, math.Inf(1)); p.Point(5, nan) }, []float64{nan, nan, nan, nan}, []float64{nan, nan, nan, nan}},
-		{"what is known of a stretch", Steps, func(p *Plotter) { p.Between(5, 15, 1, 2, 0, 4) }, []float64{nan, 0, 0, nan}, []float64{nan, 4, 4, nan}},
+		{"counter", Steps, func(p *Plotter) { p.Step(0, 3); p.Step(12, 7); p.Hold(20) }, []float64{3, 3, 3, 7},
+			[]float64{3, 3, 7, 7}},
+		{"samples", Points, func(p *Plotter) { p.Point(0, 1); p.Point(5, 5); p.Point(10, 2); p.Point(20, 9) },
+			[]float64{1, 5, 2, 9}, []float64{1, 5, 2, 9}},
+		{"values that are no numbers", Points, func(p *Plotter) { p.Point(0, math.Inf(1)); p.Point(5, nan) },
+			[]float64{nan, nan, nan, nan}, []float64{nan, nan, nan, nan}},
+		{"what is known of a stretch", Steps, func(p *Plotter) { p.Between(5, 15, 1, 2, 0, 4) }, []float64{nan, 0, 0, nan},
+			[]float64{nan, 4, 4, nan}},
 	}
 	same := func(a, b float64) bool { return math.IsNaN(a) == math.IsNaN(b) && !(math.Abs(a-b) > 1e-12) }
 	for _, x := range tests {

@@ -12,7 +12,7 @@ func newScale(from, to int64, width int) scale {
 	return scale{from: from, to: to, span: uint64(to) - uint64(from), width: uint64(width)}
 }
 
-// column is the column of t; times outside of the window are in the outermost.
+// column returns the column of t. Times outside of the window are in the outermost columns.
 func (s *scale) column(t int64) int {
 	if t <= s.from {
 		return 0
@@ -25,10 +25,10 @@ func (s *scale) column(t int64) int {
 	return int(q)
 }
 
-// edge is where column c begins, in ticks from the window's left edge.
+// edge returns the begin of column c, in ticks from the window's left edge.
 func (s *scale) edge(c int) float64 { return float64(c) * float64(s.span) / float64(s.width) }
 
-// sees reports whether [t0, t1] touches the window with more than an end.
+// sees reports whether [t0, t1] shares more than an end with the window.
 func (s *scale) sees(t0, t1 int64) bool {
 	return t0 <= s.to && t1 >= s.from && (t0 == t1 || t1 > s.from && t0 < s.to)
 }

@@ -1,5 +1,5 @@
-// Lint runs the checks of go vet and of staticcheck on packages. One program does both, since each
-// would load and type-check the packages, and all that they import, for itself.
+// Lint runs the checks of go vet and of staticcheck on packages. One program runs both, since
+// separate programs would each load and type-check the packages and everything that they import.
 //
 //	go -C tools run ./lint
 //
@@ -65,7 +65,7 @@ func main() {
 	cmd.Run()
 }
 
-// vet are the analyzers of go vet.
+// vet lists the analyzers of go vet.
 var vet = []*analysis.Analyzer{
 	appends.Analyzer,
 	asmdecl.Analyzer,

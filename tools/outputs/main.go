@@ -1,10 +1,10 @@
-// Outputs lists what a build of weft prints and writes of traces, as checksums: one line for
-// each trace and command. The lists of two builds show where a change changes what users see.
+// Outputs lists what a build of weft prints and writes for traces, as checksums: one line per trace
+// and command. The lists of two builds show where a change affects what users see.
 //
 //	go run ./outputs -weft ../bin/weft ../format/*/testdata/ok > before
 //	diff before after
 //
-// A line is the checksum, the exit code, the trace and the command, which can be run by hand.
+// A line has the checksum, the exit code, the trace and the command, which can be run by hand.
 package main
 
 import (
@@ -24,20 +24,27 @@ import (
 	"sync"
 )
 
-// commands are what is run of each trace, in an empty folder; TRACE is its path. Several that
-// are joined by && run one after another.
+// commands lists the commands that run for each trace, in an empty folder. TRACE is the trace's
+// path. Commands joined by && run one after another.
 var commands = []string{
 	"info TRACE", "info --json TRACE", "check TRACE", "check --json TRACE",
-	"print TRACE", "print --json TRACE", "print --json --window 20%..70% TRACE", "print --compat TRACE", "print --raw TRACE", "print --kind send,recv TRACE",
+	"print TRACE", "print --json TRACE", "print --json --window 20%..70% TRACE", "print --compat TRACE",
+	"print --raw TRACE", "print --kind send,recv TRACE",
 	"profile TRACE", "profile --json TRACE", "profile --json --window 20%..70% TRACE", "profile --tree --json TRACE",
-	"messages --json TRACE", "messages --json --window 20%..70% TRACE", "comm --json TRACE", "states --json TRACE", "structure --json TRACE", "usage --json TRACE",
+	"messages --json TRACE", "messages --json --window 20%..70% TRACE", "comm --json TRACE", "states --json TRACE",
+	"structure --json TRACE", "usage --json TRACE",
 	"align --json TRACE",
-	"convert TRACE out.etf", "convert TRACE out.trf", "convert TRACE out.otf", "convert --to pallas TRACE out.pallas", "convert --to otf2 TRACE out.otf2",
-	"convert --json TRACE out.etf", "convert --json --allow-loss TRACE out.trf", "convert --json --allow-loss --to otf2 TRACE out.otf2",
-	"cut --percent 20-70 TRACE out.etf", "cut --json --percent 20-70 --as otf2 TRACE out.otf2", "cut --borders bare --percent 20-70 --as otf TRACE out.otf",
+	"convert TRACE out.etf", "convert TRACE out.trf", "convert TRACE out.otf", "convert --to pallas TRACE out.pallas",
+	"convert --to otf2 TRACE out.otf2",
+	"convert --json TRACE out.etf", "convert --json --allow-loss TRACE out.trf",
+	"convert --json --allow-loss --to otf2 TRACE out.otf2",
+	"cut --percent 20-70 TRACE out.etf", "cut --json --percent 20-70 --as otf2 TRACE out.otf2",
+	"cut --borders bare --percent 20-70 --as otf TRACE out.otf",
 	"filter --max-depth 2 --as otf2 TRACE out.otf2", "filter --prune --not-kind send,recv --as otf TRACE out.otf",
-	"anonymize --as pallas TRACE out.pallas", "repair --json --as otf2 TRACE out.otf2", "sort TRACE out.etf", "sort TRACE out.otf", "merge --as otf2 TRACE TRACE out.otf2", "merge --anchor first --as etf TRACE TRACE out.etf",
-	"align --correction c.json TRACE && print --clock-correction c.json TRACE && convert --clock-correction c.json --to otf2 TRACE out.otf2",
+	"anonymize --as pallas TRACE out.pallas", "repair --json --as otf2 TRACE out.otf2", "sort TRACE out.etf",
+	"sort TRACE out.otf", "merge --as otf2 TRACE TRACE out.otf2", "merge --anchor first --as etf TRACE TRACE out.etf",
+	"align --correction c.json TRACE && print --clock-correction c.json TRACE && convert --clock-correction c.json --to " +
+		"otf2 TRACE out.otf2",
 	"index -o out.index TRACE", "report -o out.html TRACE", "report --window 20%..70% -o out.html TRACE",
 	"plot -o out.svg TRACE", "plot --index --from 10% --to 60% -o out.png TRACE",
 }
@@ -88,7 +95,7 @@ func fatal(err error) {
 	os.Exit(2)
 }
 
-// find lists the main files of the traces in folders, which may be traces themselves.
+// find lists the main files of the traces in folders. A folder may itself be a trace.
 func find(roots []string) ([]string, error) {
 	var traces []string
 	for _, root := range roots {
@@ -120,7 +127,7 @@ func find(roots []string) ([]string, error) {
 	return traces, nil
 }
 
-// run runs a command of a trace and returns its line.
+// run runs a command on a trace and returns its line.
 func run(weft, path, command string) (string, error) {
 	dir, err := os.MkdirTemp("", "outputs-")
 	if err != nil {

@@ -1,7 +1,6 @@
-// Platforms checks that the packages named by its arguments, and their tests, have no type
-// errors on any platform that weft is built for. It type-checks everything from source, which
-// takes less time than cross builds. Of the standard library it reads what functions take and
-// return, not what they do.
+// Platforms checks that the packages in its arguments, and their tests, have no type errors on any
+// platform for which weft is built. It type-checks everything from source, which takes less time
+// than cross builds. Of the standard library it reads only declarations, not function bodies.
 //
 //	go run ./platforms -C .. ./...
 package main
@@ -20,7 +19,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// targets are the platforms that weft is built for, but for the one that the tests run on.
+// targets are the platforms for which weft is built, except for the one that runs the tests.
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64"}
 
 func main() {
@@ -47,7 +46,7 @@ func main() {
 	}
 }
 
-// check returns the errors of the packages that match patterns, and of all that they import,
+// check returns the errors of the packages that match patterns, and of everything that they import,
 // on a platform.
 func check(dir, target string, patterns []string) (errs []string, err error) {
 	goos, goarch, _ := strings.Cut(target, "/")
@@ -76,7 +75,7 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 	seen := map[string]bool{}
 	packages.Visit(loaded, nil, func(p *packages.Package) {
 		if len(p.GoFiles) > 0 && strings.HasPrefix(p.GoFiles[0], root) {
-			return // without bodies, imports are not used
+			return // without bodies, imports are unused
 		}
 		for _, e := range p.Errors {
 			if !seen[e.Error()] {
@@ -88,11 +87,12 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 	return errs, nil
 }
 
-// withoutBodies leaves functions nothing to do, which fits what they return.
+// withoutBodies replaces the bodies of functions by minimal ones that match their results.
 func withoutBodies(f *ast.File) {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-			d.Body.List = []ast.Stmt{&ast.ForStmt{For: d.Body.Lbrace, Body: &ast.BlockStmt{Lbrace: d.Body.Lbrace, Rbrace: d.Body.Rbrace}}}
+			d.Body.List = []ast.Stmt{&ast.ForStmt{For: d.Body.Lbrace,
+				Body: &ast.BlockStmt{Lbrace: d.Body.Lbrace, Rbrace: d.Body.Rbrace}}}
 		}
 	}
 }

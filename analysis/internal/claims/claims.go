@@ -1,5 +1,4 @@
-// Package claims follows the claims of a trace that are open and how much of
-// each resource is in use.
+// Package claims tracks the open claims of a trace and how much of each resource is in use.
 package claims
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Key names an open claim: claims end where they begin.
+// Key identifies an open claim: claims end at the location of their begin.
 type Key struct {
 	ID       int64
 	Location uint32
@@ -21,19 +20,20 @@ type Key struct {
 // Claim is a claim that has begun.
 type Claim struct {
 	Key
-	Region, Resource uint32 // NoRef when not known
+	Region, Resource uint32 // NoRef when unknown
 	Start            int64
 	Amount           float64
-	Before           bool // it begins before the window that counts, whatever Start says
+	Before           bool // it begins before the window that counts, regardless of Start
 }
 
-// Outside reports whether the claim, whose times are cut to a window, ends before that or begins behind it.
+// Outside reports whether the claim, with times clipped to a window, ends before the window or
+// begins after it.
 func (c *Claim) Outside(w *trace.Window, end int64) bool {
 	return w != nil && (c.Start >= w.To || end <= w.From && c.Before)
 }
 
-// claim reads a ClaimBegin row; ok is false when there is no id. An amount that is missing or
-// not finite counts as 0.
+// claim reads a ClaimBegin row. ok is false when it has no id. An amount that is missing or not
+// finite counts as 0.
 func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {
 	ops := e.Ops()
 	if len(ops) == 0 {
@@ -51,8 +51,8 @@ func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {
 	return c, true
 }
 
-// Sum adds up numbers and keeps the rounding error beside the sum, so that what
-// is given back leaves exactly what was there before (0.1 + 0.2 - 0.1 is 0.2).
+// Sum adds numbers and keeps the rounding error beside the sum, so that subtracting a number
+// restores exactly the previous sum (0.1 + 0.2 - 0.1 is 0.2).
 type Sum struct{ hi, lo float64 }
 
 // Add adds x.
@@ -66,10 +66,10 @@ func (s *Sum) Add(x float64) {
 	s.hi = t
 }
 
-// Value is the sum.
+// Value returns the sum.
 func (s *Sum) Value() float64 { return s.hi + s.lo }
 
-// Level is the use of one resource now.
+// Level is the current use of one resource.
 type Level struct {
 	Open    int64 // claims
 	amount  Sum
@@ -77,25 +77,25 @@ type Level struct {
 	started bool
 }
 
-// Amount is what the open claims hold together.
+// Amount returns the total amount of the open claims.
 func (l *Level) Amount() float64 { return l.amount.Value() }
 
 // Book holds the open claims and the levels of the resources.
 type Book struct {
 	open   map[Key]Claim
 	levels []Level
-	// Step is called for each stretch of time in which a resource was used in
-	// the same way by at least one claim; stretches of no length are left out.
+	// Step is called for each interval in which the use of a resource by at least one claim did not
+	// change. Intervals of length 0 are skipped.
 	Step func(resource uint32, from, to int64, l *Level)
 	// Ended is called for each claim at its end.
 	Ended func(c Claim, end int64)
-	// Orphans counts ends without begin and begins without id, Reused claims that began with
-	// the id of an open one, which was ended there.
+	// Orphans counts ends without a begin and begins without an id. Reused counts claims that began
+	// with the id of an open one, which was ended there.
 	Orphans, Reused int64
 }
 
-// Take takes an event. If it begins a claim, that is returned. t is the time of the event that
-// counts, and before tells whether it is before the window that counts.
+// Take processes an event. If it begins a claim, Take returns the claim. t is the time of the event
+// that counts, and before reports whether it is before the window that counts.
 func (b *Book) Take(e *trace.Cursor, t int64, before bool) (c Claim, begun bool) {
 	switch e.Kind() {
 	case trace.ClaimBegin:
@@ -113,7 +113,7 @@ func (b *Book) Take(e *trace.Cursor, t int64, before bool) (c Claim, begun bool)
 	return c, begun
 }
 
-// begin opens a claim. A claim with the id of an open one ends that first.
+// begin opens a claim. If a claim with its id is open, begin ends that first.
 func (b *Book) begin(c Claim) {
 	if b.end(c.Key, c.Start) {
 		b.Reused++
@@ -125,7 +125,7 @@ func (b *Book) begin(c Claim) {
 	b.change(c.Resource, c.Start, 1, c.Amount)
 }
 
-// end closes a claim; ok is false when it is not open.
+// end closes a claim. ok is false when it is not open.
 func (b *Book) end(k Key, t int64) (ok bool) {
 	c, ok := b.open[k]
 	if !ok {
@@ -155,8 +155,7 @@ func (b *Book) change(resource uint32, t, open int64, amount float64) {
 	}
 }
 
-// Close ends all open claims at the last event of their location and returns
-// how many there were.
+// Close ends all open claims at the last event of their location and returns their number.
 func (b *Book) Close(last func(loc uint32) int64) int64 {
 	keys := slices.SortedFunc(maps.Keys(b.open), func(x, y Key) int {
 		return cmp.Or(cmp.Compare(x.Location, y.Location), cmp.Compare(x.ID, y.ID))
@@ -172,8 +171,7 @@ func (b *Book) Clone() Book {
 	return Book{open: maps.Clone(b.open), levels: slices.Clone(b.levels)}
 }
 
-// Merge takes over what another book holds. The two must not have seen the
-// same resource.
+// Merge adds the content of another book. The two must not have seen the same resource.
 func (b *Book) Merge(o *Book) error {
 	for i := range o.levels {
 		if o.levels[i].started && i < len(b.levels) && b.levels[i].started {

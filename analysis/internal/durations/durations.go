@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Between is the time from one moment to another, negative if that is earlier. What does
-// not fit stays at the greatest, or least.
+// Between returns the time from one moment to another, negative if that is earlier, clamped to the
+// range of int64.
 func Between(from, to int64) int64 {
 	d := to - from
 	switch {
@@ -22,7 +22,7 @@ func Between(from, to int64) int64 {
 	return d
 }
 
-// SumBytes adds numbers of bytes; what does not fit stays at the greatest.
+// SumBytes returns a + b, clamped to the greatest uint64.
 func SumBytes(a, b uint64) uint64 {
 	if b > math.MaxUint64-a {
 		return math.MaxUint64
@@ -30,7 +30,7 @@ func SumBytes(a, b uint64) uint64 {
 	return a + b
 }
 
-// Bytes is an operand that is a number of bytes, 0 if it is not known.
+// Bytes returns an operand that is a number of bytes, or 0 if it is unknown.
 func Bytes(x uint64) uint64 {
 	if x == trace.Undefined {
 		return 0
@@ -45,12 +45,12 @@ type Total struct {
 	sum      trace.Ticks
 }
 
-// Add counts a duration.
+// Add adds a duration.
 func (t *Total) Add(d int64) {
 	t.Merge(&Total{Count: 1, Min: d, Max: d, sum: trace.TicksOf(d)})
 }
 
-// Merge adds what another one has.
+// Merge adds another total.
 func (t *Total) Merge(o *Total) {
 	if o.Count == 0 {
 		return
@@ -64,15 +64,15 @@ func (t *Total) Merge(o *Total) {
 	t.sum = t.sum.Plus(o.sum)
 }
 
-// Sum is the sum.
+// Sum returns the sum.
 func (t *Total) Sum() trace.Ticks { return t.sum }
 
-// Histogram counts durations in classes, of both signs: those of less than 256 ticks exactly,
-// and of others 128 classes for each power of 2. So a percentile is wrong by 1/256 of it at
-// most, which is 0.4 %. It takes 60 KB for each sign at most.
+// Histogram counts durations of both signs in classes. Durations of less than 256 ticks are exact.
+// Others have 128 classes for each power of 2, so that a percentile is wrong by at most 1/256 of
+// its value, which is 0.4 %. It uses at most 60 KB for each sign.
 type Histogram struct{ positive, negative []int64 }
 
-// class is that of an amount.
+// class returns the class of an amount.
 func class(v uint64) int {
 	if v < 256 {
 		return int(v)
@@ -81,7 +81,7 @@ func class(v uint64) int {
 	return e<<7 + int(v>>e)
 }
 
-// middle is the amount that stands for a class.
+// middle returns the amount that represents a class.
 func middle(c int) uint64 {
 	if c < 256 {
 		return uint64(c)
@@ -90,7 +90,7 @@ func middle(c int) uint64 {
 	return uint64(c-e<<7)<<e + (1<<e-1)/2
 }
 
-// Add counts a duration.
+// Add adds a duration.
 func (h *Histogram) Add(d int64) {
 	if d < 0 {
 		count(&h.negative, class(-uint64(d)), 1)
@@ -106,7 +106,7 @@ func count(l *[]int64, class int, n int64) {
 	(*l)[class] += n
 }
 
-// Merge adds what another one has.
+// Merge adds another histogram.
 func (h *Histogram) Merge(o *Histogram) {
 	for c, n := range o.positive {
 		if n > 0 {
@@ -120,8 +120,9 @@ func (h *Histogram) Merge(o *Histogram) {
 	}
 }
 
-// Percentile is the least duration such that so many percent of all are not greater, as good
-// as the classes are; t are the same durations. It is 0 if there is none.
+// Percentile returns the least duration that at least percent % of all durations do not exceed,
+// within the precision of the classes. t must hold the same durations. The result is 0 if there are
+// none.
 func (h *Histogram) Percentile(percent int64, t *Total) int64 {
 	rank := max(1, t.Count/100*percent+(t.Count%100*percent+99)/100)
 	for c := len(h.negative) - 1; c >= 0; c-- {

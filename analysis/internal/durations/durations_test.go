@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// drawn are durations of all sizes and both signs.
+// drawn returns durations of all sizes and both signs.
 func drawn(rng *rand.Rand) []int64 {
 	l := make([]int64, 1+rng.IntN(300))
 	for i := range l {
@@ -28,8 +28,8 @@ func drawn(rng *rand.Rand) []int64 {
 	return l
 }
 
-// Totals and percentiles are those of the sorted list, the latter within 1/256, whatever the
-// order in which parts are merged.
+// TestSecondOpinion compares totals and percentiles with those of the sorted list, the latter
+// within 1/256, for any order of merging.
 func TestSecondOpinion(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(300) {
@@ -58,7 +58,8 @@ func TestSecondOpinion(t *testing.T) {
 			sum.Add(sum, big.NewInt(d))
 		}
 		slices.Sort(list)
-		if total.Count != int64(len(list)) || total.Min != list[0] || total.Max != list[len(list)-1] || total.Sum().Big().Cmp(sum) != 0 {
+		if total.Count != int64(len(list)) || total.Min != list[0] || total.Max != list[len(list)-1] ||
+			total.Sum().Big().Cmp(sum) != 0 {
 			t.Errorf("seed %d: found %+v with sum %d, expected sum %d of %v", seed, total, total.Sum(), sum, list)
 		}
 		for _, p := range []int64{0, 1, 50, 90, 99, 100} {
@@ -74,10 +75,11 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
-// Classes follow each other without a gap.
+// TestClasses checks that classes follow each other without a gap.
 func TestClasses(t *testing.T) {
 	last := -1
-	for _, v := range []uint64{0, 1, 255, 256, 257, 258, 511, 512, 513, 515, 516, 1 << 20, 1<<20 + 1<<13, 1<<63 - 1, 1 << 63} {
+	for _, v := range []uint64{0, 1, 255, 256, 257, 258, 511, 512, 513, 515, 516, 1 << 20, 1<<20 + 1<<13, 1<<63 - 1,
+		1 << 63} {
 		c := class(v)
 		if c < last {
 			t.Errorf("%d: class %d is before %d", v, c, last)
@@ -98,7 +100,9 @@ func TestClasses(t *testing.T) {
 }
 
 func TestBetween(t *testing.T) {
-	for _, x := range [][3]int64{{3, 7, 4}, {7, 3, -4}, {math.MinInt64, math.MaxInt64, math.MaxInt64}, {math.MaxInt64, math.MinInt64, math.MinInt64}, {-1, math.MaxInt64, math.MaxInt64}, {0, math.MinInt64, math.MinInt64}, {5, 5, 0}} {
+	for _, x := range [][3]int64{{3, 7, 4}, {7, 3, -4}, {math.MinInt64, math.MaxInt64, math.MaxInt64},
+		{math.MaxInt64, math.MinInt64, math.MinInt64}, {-1, math.MaxInt64, math.MaxInt64}, {0, math.MinInt64, math.MinInt64},
+		{5, 5, 0}} {
 		if got := Between(x[0], x[1]); got != x[2] {
 			t.Errorf("from %d to %d: found %d, expected %d", x[0], x[1], got, x[2])
 		}

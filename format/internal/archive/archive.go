@@ -1,5 +1,5 @@
-// Package archive has what formats share whose traces are many binary files: errors that say
-// what is wrong in which file, and the list of the files.
+// Package archive has the common parts of formats whose traces are many binary files: errors with
+// file and position, and the list of the files.
 package archive
 
 import (
@@ -14,29 +14,30 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FileError is something in a file that is not what the format says.
+// FileError is a violation of the format in a file.
 type FileError struct {
 	Path            string // as the user would write it
 	Offset          int64  // in bytes
 	Found, Expected string
 }
 
-// Damaged makes the error.
+// Damaged returns a FileError.
 func Damaged(path string, offset int64, found, expected string) *FileError {
 	return &FileError{path, offset, found, expected}
 }
 
-// Error says it in one line.
+// Error returns the error in one line.
 func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
 }
 
-// Is reports that it is [format.ErrDamaged].
+// Is reports whether target is [format.ErrDamaged].
 func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
 
-// Defect is the error as a defect of a rule.
+// Defect returns the error as a defect of a rule.
 func (e *FileError) Defect(rule string, severity trace.Severity) *trace.Defect {
-	return &trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected}
+	return &trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected}
 }
 
 // Missing is a file that cannot be opened.
@@ -45,7 +46,7 @@ type Missing struct {
 	Err  error
 }
 
-// Error says it in one line.
+// Error returns the error in one line.
 func (e *Missing) Error() string {
 	err := e.Err
 	if u := errors.Unwrap(err); u != nil {
@@ -54,14 +55,14 @@ func (e *Missing) Error() string {
 	return fmt.Sprintf("%s: %v", e.Path, err)
 }
 
-// Unwrap is why it cannot be opened.
+// Unwrap returns the reason.
 func (e *Missing) Unwrap() error { return e.Err }
 
-// IsMissing tells whether an error is that a file does not exist.
+// IsMissing reports whether an error is caused by a file that does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Fail reports an error of reading as a defect of one of two rules, if it is one of the trace;
-// others are returned. expected is what was expected in the place of a missing file.
+// Fail reports an error of reading as a defect of one of two rules, if it is a defect of the trace,
+// and returns other errors. expected describes what was expected in place of a missing file.
 func Fail(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
 	var f *FileError
 	var m *Missing
@@ -69,12 +70,13 @@ func Fail(opt *format.ReadOptions, err error, damaged, missing, expected string)
 	case errors.As(err, &f):
 		return opt.Defect(f.Defect(damaged, trace.Error))
 	case IsMissing(err) && errors.As(err, &m):
-		return opt.Defect(&trace.Defect{Rule: missing, Severity: trace.Error, Position: trace.Position{File: m.Path}, Found: "no such file", Expected: expected})
+		return opt.Defect(&trace.Defect{Rule: missing, Severity: trace.Error, Position: trace.Position{File: m.Path},
+			Found: "no such file", Expected: expected})
 	}
 	return err
 }
 
-// Load reads a file of at most so many bytes whole.
+// Load reads a whole file of at most most bytes.
 func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
@@ -91,8 +93,8 @@ func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// Files lists the main file of a trace and those others that are there. Their names begin with
-// one text in the file system, and with another one for the user.
+// Files lists the main file of a trace and the others that exist. Their names begin with begin in
+// the file system, and with shown for display.
 func Files(src format.Source, begin, shown string, names []string) (list []format.TraceFile, err error) {
 	add := func(name, path string) {
 		st, e := fs.Stat(src.FS, name)

@@ -8,20 +8,19 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// FileManager limits how many files are open at once, whatever the number of
-// streams. Files that must make room are opened again when they are needed. One
-// FileManager may serve several traces and goroutines, readers and writers. A nil
-// FileManager sets no limit.
+// FileManager limits how many files are open at once, for any number of streams. Files that were
+// closed to stay within the limit are opened again when they are needed. One FileManager may serve
+// several traces and goroutines, readers and writers. A nil FileManager sets no limit.
 type FileManager struct {
 	mu    sync.Mutex
 	freed *sync.Cond
 	max   int
 	open  int
-	idle  list.List // of *Handle, the one used longest ago first
+	idle  list.List // of *Handle, the least recently used first
 }
 
-// MostOpen is how many files of a trace are to be open at once: most, or a quarter of what the
-// process may have open, if that is less.
+// MostOpen returns how many files of a trace should be open at once: most, or a quarter of the
+// process's limit, if that is less.
 func MostOpen(most int) int {
 	if l := openLimit(); l > 0 {
 		most = int(min(uint64(most), max(1, l/4)))
@@ -29,8 +28,8 @@ func MostOpen(most int) int {
 	return most
 }
 
-// NewFileManager makes a manager that keeps at most max files open; less than 1
-// means 1. Goroutines that need more at once wait for each other.
+// NewFileManager returns a manager that keeps at most max files open; less than 1 means 1.
+// Goroutines that need more at once wait for each other.
 func NewFileManager(max int) *FileManager {
 	m := &FileManager{max: max}
 	if max < 1 {
@@ -40,8 +39,7 @@ func NewFileManager(max int) *FileManager {
 	return m
 }
 
-// Handle is a file that a manager may close between uses. One without manager
-// stays open.
+// Handle is a file that a manager may close between uses. A file without a manager stays open.
 type Handle struct {
 	m    *FileManager
 	open func() (io.Closer, error)
@@ -55,7 +53,7 @@ func NewHandle(m *FileManager, open func() (io.Closer, error)) Handle {
 	return Handle{m: m, open: open}
 }
 
-// With opens the file if need be and calls f with it.
+// With opens the file if necessary and calls f with it.
 func (h *Handle) With(f func(io.Closer) error) error {
 	if h.m == nil {
 		if h.file == nil {
@@ -124,7 +122,7 @@ func (m *FileManager) drop(h *Handle) error {
 	return err
 }
 
-// Close closes the file, which nobody may be using.
+// Close closes the file, which must not be in use.
 func (h *Handle) Close() error {
 	m := h.m
 	if m == nil {
@@ -145,13 +143,13 @@ func (h *Handle) Close() error {
 	return err
 }
 
-// Input is a file of a trace that is read.
+// Input is a file of a trace that is open for reading.
 type Input struct {
 	Handle
 	Size int64
 }
 
-// Find opens a file of a trace; the error says whether it exists.
+// Find opens a file of a trace. The error shows whether the file exists.
 func (m *FileManager) Find(src format.Source, name string) (*Input, error) {
 	in := &Input{}
 	in.Handle = Handle{m: m, open: func() (io.Closer, error) {
@@ -168,7 +166,7 @@ func (m *FileManager) Find(src format.Source, name string) (*Input, error) {
 	return in, nil
 }
 
-// ReadAt reads from the file, which it opens if need be.
+// ReadAt reads from the file, and opens it if necessary.
 func (in *Input) ReadAt(p []byte, off int64) (n int, err error) {
 	err = in.With(func(f io.Closer) error {
 		var err error

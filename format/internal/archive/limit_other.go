@@ -2,5 +2,5 @@
 
 package archive
 
-// openLimit is how many files the process may have open, 0 if that is not known.
+// openLimit returns how many files the process may have open, or 0 if that is unknown.
 func openLimit() uint64 { return 0 }

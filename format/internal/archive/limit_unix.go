@@ -4,7 +4,7 @@ package archive
 
 import "golang.org/x/sys/unix"
 
-// openLimit is how many files the process may have open, 0 if that is not known.
+// openLimit returns how many files the process may have open, or 0 if that is unknown.
 func openLimit() uint64 {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {

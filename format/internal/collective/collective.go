@@ -1,5 +1,6 @@
-// Package collective gives the ends of collective operations what their begins say, for formats
-// whose records say it at the end, as OTF2 and Pallas do, of traces whose begins do, as OTF.
+// Package collective completes the ends of collective operations with the operands of their begins.
+// It serves formats that store the operands at the end, such as OTF2 and Pallas, for traces that
+// have them at the begin, such as OTF.
 package collective
 
 import (
@@ -10,25 +11,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Calls follows what goes on at each location, for which it holds a few numbers for each open call.
+// Calls tracks the open calls at each location. It holds a few numbers per open call.
 type Calls struct {
 	defs *trace.Definitions
 	at   map[uint32]*calls
-	// rank is the rank of a process in a communicator.
+	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
 	ranks map[uint64]map[string]uint64 // of processes, by communicator
 }
 
 type calls struct {
 	regions []uint32
-	open    openset.Index[uint32] // where regions has which
-	begin   []uint64              // operands of the operation that has begun last
-	region  string                // in which it has
+	open    openset.Index[uint32] // positions of regions in regions
+	begin   []uint64              // operands of the operation that began last
+	region  string                // the region in which it began
 }
 
-// Follow returns the calls of a trace; nil if its begins say nothing of their operations. rank gives
-// the rank of a process in a communicator, Undefined if it is no member; nil takes that from the
-// definitions.
+// Follow returns the calls of a trace, or nil if its begins have no operands. rank returns the rank
+// of a process in a communicator, or Undefined if it is no member. If rank is nil, the ranks come
+// from the definitions.
 func Follow(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
 	if !d.Conventions.OwnOperations {
 		return nil
@@ -40,8 +41,8 @@ func Follow(d *trace.Definitions, rank func(process, communicator uint64) uint64
 	return x
 }
 
-// Operands returns the operands of a row, or, if it is the end of a collective operation that says
-// nothing, those that its begin says, with the operation's number in OTF2 and the root as a rank.
+// Operands returns the operands of a row. For an end of a collective operation without operands,
+// they are those of its begin, with the operation's number in OTF2 and the root as a rank.
 func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 	ops := c.Ops()
 	if f == nil {
@@ -83,7 +84,7 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 	return ops
 }
 
-// leave ends the innermost call of a region that is open, and those in it.
+// leave ends the innermost open call of a region, and the calls inside of it.
 func (x *calls) leave(region uint32) {
 	n := len(x.regions)
 	if n > 0 && x.regions[n-1] == region && !x.open.Mapped() {
@@ -97,7 +98,7 @@ func (x *calls) leave(region uint32) {
 	}
 }
 
-// operation is the number in OTF2 of the operation that the trace names, or that the function does in
+// operation returns the OTF2 number of the operation that the trace names, or of the function in
 // which it is called.
 func (f *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
@@ -110,7 +111,7 @@ func (f *Calls) operation(own uint64, function string) uint64 {
 	return trace.Undefined
 }
 
-// rankOf is the rank of a process by the communicator's members.
+// rankOf returns the rank of a process from the communicator's members.
 func (f *Calls) rankOf(process, communicator uint64) uint64 {
 	if communicator >= uint64(f.defs.Communicator.Len()) {
 		return trace.Undefined

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The operation of a call is that of the innermost region, where that is one of many and calls were
-// left in the order in which they were entered, or never entered.
+// TestDeepCalls checks that the operation of a call is that of the innermost region, with many open
+// calls, some of which were left in the order in which they were entered, or never entered.
 func TestDeepCalls(t *testing.T) {
 	for _, deep := range []int{1, 1000} {
 		r := trace.NewRecorder(trace.Seconds(1))
@@ -28,9 +28,9 @@ func TestDeepCalls(t *testing.T) {
 			event(trace.Enter, main)
 		}
 		for range deep {
-			event(trace.Leave, other) // which was never entered
+			event(trace.Leave, other) // never entered
 		}
-		operation() // in main, which does no operation
+		operation() // in main, which is no operation
 		event(trace.Enter, other)
 		event(trace.Enter, barrier)
 		operation()
@@ -41,7 +41,7 @@ func TestDeepCalls(t *testing.T) {
 		}
 		operation() // in the outer barrier
 		event(trace.Leave, barrier)
-		operation() // in nothing
+		operation() // in no region
 		calls := Follow(r.Defs(), nil)
 		var got []uint64
 		for _, b := range r.Batches(p) {

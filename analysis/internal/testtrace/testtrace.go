@@ -1,5 +1,5 @@
-// Package made makes small traces for the tests of the analyses.
-package made
+// Package testtrace builds small traces for the tests of the analyses.
+package testtrace
 
 import (
 	"math"
@@ -8,19 +8,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Row is one event: its operands are what the kind says.
+// Row is one event with the operands of its kind.
 type Row struct {
 	Loc  uint32
 	Time int64
 	Kind trace.Kind
 	Ref  uint32
 	Ops  []uint64
-	// Key and Value are an attribute, when Key is not empty.
+	// Key and Value are an attribute, if Key is not empty.
 	Key, Value string
 }
 
-// Defs makes definitions with so many locations, regions and resources. Regions
-// are called A, B …, everything else by its number.
+// Defs returns definitions with the given numbers of locations, regions and resources. Regions are
+// named A, B …, everything else by its number.
 func Defs(locations, regions, resources int) *trace.Definitions {
 	d := &trace.Definitions{Clock: trace.Seconds(1000)}
 	for i := range locations {
@@ -35,7 +35,7 @@ func Defs(locations, regions, resources int) *trace.Definitions {
 	return d
 }
 
-// Mixed makes one batch of all rows, in their order.
+// Mixed returns one batch of all rows, in their order.
 func Mixed(d *trace.Definitions, rows []Row) *trace.Batch {
 	b := &trace.Batch{}
 	b.Reset(trace.MixedLoc)
@@ -45,7 +45,7 @@ func Mixed(d *trace.Definitions, rows []Row) *trace.Batch {
 	return b
 }
 
-// PerLocation makes a batch a location, each with its rows in their order.
+// PerLocation returns one batch per location, each with its rows in order.
 func PerLocation(d *trace.Definitions, rows []Row) []*trace.Batch {
 	out := make([]*trace.Batch, d.Locations.Len())
 	for i := range out {
@@ -78,32 +78,35 @@ func add(d *trace.Definitions, b *trace.Batch, r Row) {
 	b.AddAttr(uint32(key), trace.StringValue(r.Value))
 }
 
-// Begin and End are the rows of a claim.
+// Begin returns the begin of a claim.
 func Begin(loc uint32, t, id int64, region, resource uint32, amount float64) Row {
-	return Row{Loc: loc, Time: t, Kind: trace.ClaimBegin, Ref: region, Ops: []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}}
+	return Row{Loc: loc, Time: t, Kind: trace.ClaimBegin, Ref: region,
+		Ops: []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}}
 }
 
-// End ends the claim with an id.
+// End returns the end of the claim with an id.
 func End(loc uint32, t, id int64) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.ClaimEnd, Ops: []uint64{uint64(id)}}
 }
 
-// Enter enters a region.
+// Enter returns an enter of a region.
 func Enter(loc uint32, t int64, region uint32) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.Enter, Ref: region}
 }
 
-// Leave leaves a region.
+// Leave returns a leave of a region.
 func Leave(loc uint32, t int64, region uint32) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.Leave, Ref: region}
 }
 
-// Send sends a message.
+// Send returns a send of a message.
 func Send(loc uint32, t int64, to uint64, tag, size int64) Row {
-	return Row{Loc: loc, Time: t, Kind: trace.Send, Ref: trace.NoRef, Ops: []uint64{to, trace.Undefined, uint64(tag), uint64(size)}}
+	return Row{Loc: loc, Time: t, Kind: trace.Send, Ref: trace.NoRef,
+		Ops: []uint64{to, trace.Undefined, uint64(tag), uint64(size)}}
 }
 
-// Recv receives a message.
+// Recv returns a receive of a message.
 func Recv(loc uint32, t int64, from uint64, tag, size int64) Row {
-	return Row{Loc: loc, Time: t, Kind: trace.Recv, Ref: trace.NoRef, Ops: []uint64{from, trace.Undefined, uint64(tag), uint64(size)}}
+	return Row{Loc: loc, Time: t, Kind: trace.Recv, Ref: trace.NoRef,
+		Ops: []uint64{from, trace.Undefined, uint64(tag), uint64(size)}}
 }

@@ -1,0 +1,211 @@
+package transform_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// filtered compares a filtered trace's profile with a slow computation from the whole one.
+func filtered(t *testing.T, r *trace.Recorder, pick source) {
+	regions, short, depth := pick(16), int64(pick(6)), pick(4)
+	wanted := func(ref uint32) bool { return regions>>(ref%4)&1 == 1 }
+	d := transform.Filter(format.Recorded(r), transform.Wanted{Region: wanted, MinDuration: short, MaxDepth: depth})
+	list_, _ := both(t, d)
+
+	// A slow computation of the rows that stay.
+	all, _ := list(t, format.Recorded(r), false)
+	keep := make([]bool, len(all))
+	type visit struct {
+		row  int
+		kept bool
+	}
+	open := map[uint32][]visit{}
+	claims := map[uint64]int{}
+	for i, e := range all {
+		ok := e.ref == trace.NoRef || wanted(e.ref)
+		switch e.kind {
+		case trace.Enter:
+			n := 0
+			for _, v := range open[e.loc] {
+				if v.kept {
+					n++
+				}
+			}
+			keep[i] = ok && (depth == 0 || n < depth)
+			open[e.loc] = append(open[e.loc], visit{i, keep[i]})
+		case trace.Leave:
+			l := open[e.loc]
+			j := len(l) - 1
+			for j >= 0 && all[l[j].row].ref != e.ref {
+				j--
+			}
+			if j < 0 {
+				keep[i] = ok
+				break
+			}
+			if short > 0 && e.time-all[l[j].row].time < short {
+				keep[l[j].row] = false
+			}
+			keep[i] = keep[l[j].row]
+			open[e.loc] = slices.Delete(l, j, j+1)
+		case trace.ClaimBegin:
+			keep[i] = ok
+			claims[e.ops[0]] = i
+		case trace.ClaimEnd:
+			j, begun := claims[e.ops[0]]
+			if !begun {
+				keep[i] = ok
+				break
+			}
+			delete(claims, e.ops[0])
+			if short > 0 && e.time-all[j].time < short {
+				keep[j] = false
+			}
+			keep[i] = keep[j]
+		default:
+			keep[i] = ok
+		}
+	}
+	var want []event
+	for i, e := range all {
+		if keep[i] {
+			want = append(want, e)
+		}
+	}
+	slices.SortStableFunc(list_, func(a, b event) int { return int(a.loc) - int(b.loc) })
+	if !slices.EqualFunc(list_, want, func(x, y event) bool { return reflect.DeepEqual(x, y) }) {
+		t.Fatalf("filter of regions %b, shorter than %d, deeper than %d: found %v, expected %v", regions, short, depth, list_,
+			want)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	for seed := range uint64(400) {
+		pick := seeded(seed)
+		filtered(t, random(pick, 20+pick(300), seed%2 == 1), pick)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	f.Add([]byte("some bytes to begin with, which make enters, leaves and messages"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 2000 {
+			return
+		}
+		pick := fromBytes(b)
+		filtered(t, random(pick, len(b)/3, true), pick)
+	})
+}
+
+// TestFilterKinds checks that begins and ends are kept and dropped together.
+func TestFilterKinds(t *testing.T) {
+	r := random(seeded(3), 300, false)
+	count := func(w transform.Wanted) map[trace.Kind]int {
+		n := map[trace.Kind]int{}
+		list, _ := both(t, transform.Filter(format.Recorded(r), w))
+		for _, e := range list {
+			n[e.kind]++
+		}
+		return n
+	}
+	is := func(k trace.Kind) func(trace.Kind) bool { return func(o trace.Kind) bool { return o == k } }
+	all := count(transform.Wanted{})
+	if n := count(transform.Wanted{Kind: is(trace.Leave)}); len(n) != 2 || n[trace.Enter] != all[trace.Enter] ||
+		n[trace.Leave] != all[trace.Leave] {
+		t.Errorf("kind leave: found %v, expected enters and leaves of %v", n, all)
+	}
+	n := count(transform.Wanted{NotKind: is(trace.Enter)})
+	delete(all, trace.Enter)
+	delete(all, trace.Leave)
+	if !maps.Equal(n, all) {
+		t.Errorf("not kind enter: found %v, expected %v", n, all)
+	}
+}
+
+// TestFilterGivesTimeToParent checks that the exclusive times of a filtered trace are those of the
+// whole, with the time of dropped visits added to the enclosing ones.
+func TestFilterGivesTimeToParent(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("p")
+	a, b, c := r.Region("a"), r.Region("b"), r.Region("c")
+	batch := &trace.Batch{}
+	for _, x := range []struct {
+		t   int64
+		k   trace.Kind
+		ref uint32
+	}{{0, trace.Enter, a}, {10, trace.Enter, b}, {15, trace.Enter, c}, {40, trace.Leave, c}, {50, trace.Leave, b},
+		{100, trace.Leave, a}} {
+		batch.Add(loc, x.t, x.k, x.ref)
+	}
+	put(r, loc, batch)
+	d := transform.Filter(format.Recorded(r), transform.Wanted{Region: func(ref uint32) bool { return ref != b }})
+	want := map[string]cell{"a": {100, 75, 1}, "c": {25, 25, 1}}
+	if got := profiled(t, d); !reflect.DeepEqual(got, want) {
+		t.Errorf("found %v, expected %v", got, want)
+	}
+}
+
+// TestFilterContexts checks that a region and a calling context with the same number are not
+// confused.
+func TestFilterContexts(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, a := r.Location("p"), r.Region("a")
+	r.Defs().Contexts.Add(trace.Named{ID: "0", Name: "context"})
+	b := &trace.Batch{}
+	for i, k := range []trace.Kind{trace.Enter, trace.ContextEnter, trace.Leave, trace.ContextLeave} {
+		b.Add(loc, int64(i), k, a)
+	}
+	put(r, loc, b)
+	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Region: func(uint32) bool { return false }}))
+	if len(list) != 2 || list[0].kind != trace.ContextEnter || list[1].kind != trace.ContextLeave {
+		t.Errorf("found %v, expected the visit of the context", list)
+	}
+}
+
+// TestFilterCommunicator checks that a communicator's events are dropped with the begins of its
+// collective operations.
+func TestFilterCommunicator(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("p")
+	d := r.Defs()
+	for _, name := range []string{"world", "row"} {
+		d.Communicator.Add(trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
+	}
+	b := &trace.Batch{}
+	for i, comm := range []uint64{0, 1, 0} {
+		b.Add(loc, int64(10*i), trace.CollectiveBegin, trace.NoRef)
+		b.Add(loc, int64(10*i+5), trace.CollectiveEnd, trace.NoRef)
+		b.AddOps(1, comm, 0, 0, 0)
+	}
+	b.Add(loc, 40, trace.SendBegin, trace.NoRef)
+	b.AddOps(0, 1, 0, 4, 77)
+	b.Add(loc, 41, trace.SendComplete, trace.NoRef)
+	b.AddOps(77)
+	for i, comm := range []uint64{0, 1} {
+		b.Add(loc, int64(50+i), trace.RecvBegin, trace.NoRef)
+		b.AddOps(uint64(5 + i))
+		b.Add(loc, int64(60+i), trace.RecvComplete, trace.NoRef)
+		b.AddOps(0, comm, 0, 4, uint64(5+i))
+	}
+	put(r, loc, b)
+	list, _ := both(t, transform.Filter(format.Recorded(r),
+		transform.Wanted{Communicator: func(c uint32) bool { return c == 0 }}))
+	var times []int64
+	for _, e := range list {
+		times = append(times, e.time)
+	}
+	if !slices.Equal(times, []int64{0, 5, 20, 25, 50, 60}) {
+		t.Errorf("found events at %v, expected those at 0, 5, 20, 25, 50 and 60", times)
+	}
+}
+
+// repaired checks that repaired traces have no defects, that repairing them again changes nothing,

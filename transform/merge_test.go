@@ -1,0 +1,167 @@
+package transform_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// TestMerge checks that merged traces have the events of all, in time order, at the requested
+// times.
+func TestMerge(t *testing.T) {
+	ctx := context.Background()
+	a, b := random(seeded(1), 300, false), random(seeded(2), 300, true)
+	b.Defs().Clock = trace.Seconds(1500)
+	for _, unify := range []bool{false, true} {
+		m, err := transform.Merge(ctx, []format.Events{format.Recorded(a), format.Recorded(b)},
+			transform.Merging{Unify: unify, Zero: []int64{100, 30}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := m.Defs().Clock; c.Num != 3000 || c.Den != 1 {
+			t.Errorf("found a clock of %d/%d ticks, expected 3000/1", c.Num, c.Den)
+		}
+		got, _ := both(t, m)
+		locations := 8
+		if unify {
+			locations = 4
+		}
+		if n := m.Defs().Locations.Len(); n != locations {
+			t.Errorf("unify %v: found %d locations, expected %d", unify, n, locations)
+		}
+		if n := m.Defs().Regions.Len(); n != 4 {
+			t.Errorf("found %d regions, expected the 4 that are in both", n)
+		}
+		ids := map[string]bool{}
+		for _, l := range m.Defs().Locations.All() {
+			if ids[l.ID] {
+				t.Errorf("two locations %s", l.ID)
+			}
+			ids[l.ID] = true
+		}
+		first, _ := list(t, format.Recorded(a), true)
+		second, _ := list(t, format.Recorded(b), true)
+		var want []string
+		add := func(l []event, scale, zero int64, by uint32, number uint64) {
+			for _, e := range l {
+				if !unify {
+					e.loc += by
+				}
+				e.time = (e.time-zero)*scale + 300
+				switch e.kind {
+				case trace.Send, trace.Recv:
+					if !unify {
+						e.ops[0] += uint64(by)
+						e.ops[1] += uint64(by / 4)
+					}
+				case trace.CollectiveEnd:
+					if !unify {
+						e.ops[1] += uint64(by / 4)
+					}
+				case trace.ClaimBegin, trace.ClaimEnd:
+					e.ops[0] = e.ops[0]*2 + number
+					if !unify {
+						e.ops[1] += uint64(by / 4)
+					}
+				}
+				want = append(want, e.String())
+			}
+		}
+		add(first, 3, 100, 0, 0)
+		add(second, 2, 30, 4, 1)
+		var found []string
+		for _, e := range got {
+			found = append(found, e.String())
+		}
+		slices.Sort(want)
+		slices.Sort(found)
+		if !slices.Equal(found, want) {
+			t.Errorf("unify %v: the events differ: found %v …, expected %v …", unify, found[:3], want[:3])
+		}
+		if m.Rounded != 0 {
+			t.Errorf("%d times were rounded", m.Rounded)
+		}
+	}
+}
+
+// TestMergeByWallClock checks that by the wall clock each event has exactly the time that it has on
+// the first trace's clock, even for coarse clocks.
+func TestMergeByWallClock(t *testing.T) {
+	const minute = 60
+	one := func(c trace.Clock, at, epoch int64) format.Events {
+		c.Epoch, c.HasEpoch = epoch, true
+		r := trace.NewRecorder(c)
+		r.Mark(r.Location("x"), at, trace.NoRef)
+		return format.Recorded(r)
+	}
+	const ms = 1_000_000
+	for _, x := range []struct {
+		name        string
+		a, b        format.Events
+		num, den    int64 // the second trace's event in seconds
+		rate, every int64 // ticks in that many seconds
+	}{
+		{"tenths", one(trace.Seconds(1), 1, 1500*ms), one(trace.Seconds(1), 1, 1100*ms), 6, 10, 5, 1},
+		{"minutes", one(trace.Seconds(1), 1, 5000*ms), one(trace.Clock{Num: 1, Den: minute}, 1, 2000*ms), 57, 1, 1, 1},
+		{"both minutes", one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 2, 5000*ms),
+			one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 1, 2000*ms), 57, 1, 1, 3},
+		{"seconds apart", one(trace.Seconds(1000), 1, 1000*ms), one(trace.Seconds(1500), 30, 3000*ms), 2020, 1000, 3000, 1},
+		{"equal", one(trace.Seconds(1), 1, 5*ms), one(trace.Seconds(1), 4, 5*ms), 4, 1, 1, 1},
+		{"years apart", one(trace.Seconds(1), 1, 0), one(trace.Seconds(1), 4, 1_000_000_000_000*ms), 1_000_000_004, 1, 1, 1},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			m, err := transform.Merge(t.Context(), []format.Events{x.a, x.b}, transform.Merging{Wall: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var at int64
+			err = m.Scan(t.Context(), trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				at = b.Time[len(b.Time)-1]
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := m.Defs().Clock
+			if at*c.Den*x.den != x.num*c.Num || m.Rounded != 0 {
+				t.Errorf("found %d ticks of %d/%d s, %d rounded; expected %d/%d s", at, c.Den, c.Num, m.Rounded, x.num, x.den)
+			}
+			if c.Num != x.rate || c.Den != x.every {
+				t.Errorf("found a clock of %d/%d ticks, expected %d/%d", c.Num, c.Den, x.rate, x.every)
+			}
+		})
+	}
+	// 10^15 ticks a second and a year: 3·10^22 ticks.
+	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.Seconds(1e15), 1, 0),
+		one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.Merging{Wall: true}); err == nil {
+		t.Error("two traces are merged on a clock that cannot count the time between them")
+	}
+}
+
+// TestMergeStops checks that an early end of a merged scan leaks nothing.
+func TestMergeStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all []format.Events
+	for i := range 5 {
+		all = append(all, format.Recorded(random(seeded(uint64(i)), 500, false)))
+	}
+	m, err := transform.Merge(ctx, all, transform.Merging{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := fmt.Errorf("enough")
+	err = m.Scan(ctx, trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(*trace.Batch) error { return stop }})
+	if err != stop {
+		t.Errorf("found %v, expected the sink's error", err)
+	}
+	cancel()
+	if err := m.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{}); err == nil {
+		t.Error("a cancelled scan succeeds")
+	}
+}
