@@ -76,9 +76,11 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	case c.bad && len(b) < sub:
 		return nil, bad(len(b), "an anchor file", "the end of the file")
 	case a.Substrate != 1:
-		return nil, bad(sub, "1, plain files: other substrates cannot be read", "substrate %d%s", a.Substrate, map[uint8]string{2: " (SIONlib)"}[a.Substrate])
+		return nil, bad(sub, "1, plain files: other substrates cannot be read", "substrate %d%s", a.Substrate,
+			map[uint8]string{2: " (SIONlib)"}[a.Substrate])
 	case a.Compression > 1:
-		return nil, bad(sub+1, "1, none: compressed archives of old versions cannot be read", "compression %d%s", a.Compression, map[uint8]string{2: " (zlib)"}[a.Compression])
+		return nil, bad(sub+1, "1, none: compressed archives of old versions cannot be read", "compression %d%s",
+			a.Compression, map[uint8]string{2: " (zlib)"}[a.Compression])
 	case a.EventChunk < minChunk || a.EventChunk > maxChunk:
 		return nil, bad(at, "a chunk size of 256 KiB to 16 MiB", "%d bytes", a.EventChunk)
 	case a.DefinitionChunk != 0 && (a.DefinitionChunk < minChunk || a.DefinitionChunk > maxChunk):
@@ -100,7 +102,8 @@ func (a *Anchor) refused(sizes, substrate, additions int) *wrongBytes {
 	const traceVersion = 8
 	switch {
 	case a.TraceVersion > 2:
-		return &wrongBytes{traceVersion, fmt.Sprintf("a trace of version %d", a.TraceVersion), "2, the last one that there is"}
+		return &wrongBytes{traceVersion, fmt.Sprintf("a trace of version %d", a.TraceVersion),
+			"2, the last one that there is"}
 	case a.DefinitionChunk == 0:
 		return &wrongBytes{sizes + 8, "0 bytes", "a chunk size of 256 KiB to 16 MiB"}
 	case a.Compression == 0:
@@ -111,7 +114,8 @@ func (a *Anchor) refused(sizes, substrate, additions int) *wrongBytes {
 	for _, p := range a.Properties {
 		switch {
 		case !propertyName.MatchString(p.Name):
-			return &wrongBytes{at, fmt.Sprintf("a property with the name %.60q", p.Name), "words of letters, digits and _ with :: between them, two at least"}
+			return &wrongBytes{at, fmt.Sprintf("a property with the name %.60q", p.Name),
+				"words of letters, digits and _ with :: between them, two at least"}
 		case seen[p.Name]:
 			return &wrongBytes{at, fmt.Sprintf("a second property with the name %.60q", p.Name), "another name"}
 		}
@@ -161,7 +165,8 @@ func (a *Anchor) additions(c *cursor) *wrongBytes {
 	case a.FileVersion > 3 && !c.bad && whole: // later versions have more
 		return nil
 	case whole && a.fitting(c, at):
-		return &wrongBytes{at, fmt.Sprintf("%d properties announced", announced), fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
+		return &wrongBytes{at, fmt.Sprintf("%d properties announced", announced),
+			fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
 	case c.bad && !whole:
 		return &wrongBytes{len(c.b), "the end of the file", "the rest of the anchor file"}
 	case c.bad:
@@ -173,7 +178,8 @@ func (a *Anchor) additions(c *cursor) *wrongBytes {
 		return &wrongBytes{c.at, fmt.Sprintf("% x", rest[:min(len(rest), len(anchorEnd))]), expected}
 	}
 	a.Properties, a.TraceID, a.Snapshots, a.Thumbnails = nil, 0, 0, 0
-	return &wrongBytes{at, fmt.Sprintf("%d properties announced, behind which the file does not end", announced), "properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
+	return &wrongBytes{at, fmt.Sprintf("%d properties announced, behind which the file does not end", announced),
+		"properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
 }
 
 // addition reads what versions 2 and 3 have added. properties reads the properties.

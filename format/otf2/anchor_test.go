@@ -13,7 +13,8 @@ import (
 // file", says: properties, the id of the trace, the numbers of snapshots and thumbnails, and 02 01 00.
 func TestAnchorFile(t *testing.T) {
 	properties := []Property{{"A::B", "one"}, {"C::D", ""}}
-	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1, Machine: "m", Properties: properties, TraceID: 5, Snapshots: 1}
+	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
+		Compression: 1, Machine: "m", Properties: properties, TraceID: 5, Snapshots: 1}
 	sound := whole.append(nil)
 	area := bytes.Index(sound, []byte("m\x00\x00\x00")) + 4
 	count := func(n uint32) []byte {
@@ -34,16 +35,27 @@ func TestAnchorFile(t *testing.T) {
 		snapshots  uint32
 	}{
 		{"a sound file", sound, "", properties, 1},
-		{"no end", sound[:len(sound)-3], "t:0x55: found the end of the file, expected 02 01 00, which ends an anchor file", properties, 1},
-		{"a byte of the end is missing", sound[:len(sound)-1], "t:0x55: found 02 01, expected 02 01 00, which ends an anchor file", properties, 1},
-		{"another byte in the end", with(-2, 0xff), "t:0x55: found 02 ff 00, expected 02 01 00, which ends an anchor file", properties, 1},
-		{"bytes behind the end", append(bytes.Clone(sound), "abc"...), "t:0x58: found 3 bytes behind 02 01 00, expected the end of the file", properties, 1},
-		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, which is how many there are", properties, 1},
-		{"1 property announced", count(1), "t:0x32: found 1 properties announced, expected 2, which is how many there are", properties, 1},
-		{"3 properties announced", count(3), "t:0x32: found 3 properties announced, expected 2, which is how many there are", properties, 1},
-		{"2³²−1 properties announced", count(1<<32 - 1), "t:0x32: found 4294967295 properties announced, expected 2, which is how many there are", properties, 1},
-		{"a zero byte in a name", with(area+5, 0), "t:0x32: found 2 properties announced, behind which the file does not end, expected properties, the id of the trace, the numbers of snapshots and thumbnails, and 02 01 00, which ends an anchor file", nil, 0},
-		{"cut in the properties", sound[:area+14], "t:0x40: found the end of the file, expected the rest of the anchor file", properties[:1], 0},
+		{"no end", sound[:len(sound)-3], "t:0x55: found the end of the file, expected 02 01 00, which ends an anchor file",
+			properties, 1},
+		{"a byte of the end is missing", sound[:len(sound)-1],
+			"t:0x55: found 02 01, expected 02 01 00, which ends an anchor file", properties, 1},
+		{"another byte in the end", with(-2, 0xff), "t:0x55: found 02 ff 00, expected 02 01 00, which ends an anchor file",
+			properties, 1},
+		{"bytes behind the end", append(bytes.Clone(sound), "abc"...),
+			"t:0x58: found 3 bytes behind 02 01 00, expected the end of the file", properties, 1},
+		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, which is how many there are",
+			properties, 1},
+		{"1 property announced", count(1), "t:0x32: found 1 properties announced, expected 2, which is how many there are",
+			properties, 1},
+		{"3 properties announced", count(3), "t:0x32: found 3 properties announced, expected 2, which is how many there are",
+			properties, 1},
+		{"2³²−1 properties announced", count(1<<32 - 1),
+			"t:0x32: found 4294967295 properties announced, expected 2, which is how many there are", properties, 1},
+		{"a zero byte in a name", with(area+5, 0),
+			"t:0x32: found 2 properties announced, behind which the file does not end, expected properties, the id of the " +
+				"trace, the numbers of snapshots and thumbnails, and 02 01 00, which ends an anchor file", nil, 0},
+		{"cut in the properties", sound[:area+14], "t:0x40: found the end of the file, expected the rest of the anchor file",
+			properties[:1], 0},
 	} {
 		a, err := parseAnchor("t", x.b)
 		got := ""
@@ -58,7 +70,8 @@ func TestAnchorFile(t *testing.T) {
 			t.Errorf("%s: found an error that is not one of the file", x.what)
 		}
 		if !slices.Equal(a.Properties, x.properties) || a.Snapshots != x.snapshots {
-			t.Errorf("%s: found properties %q and %d snapshots, expected %q and %d", x.what, a.Properties, a.Snapshots, x.properties, x.snapshots)
+			t.Errorf("%s: found properties %q and %d snapshots, expected %q and %d", x.what, a.Properties, a.Snapshots,
+				x.properties, x.snapshots)
 		}
 	}
 }
@@ -66,10 +79,12 @@ func TestAnchorFile(t *testing.T) {
 // Anchor files of version 1 have no properties, those of version 2 no snapshots and thumbnails, and
 // those of later versions more than this package knows.
 func TestAnchorFileVersions(t *testing.T) {
-	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1, TraceID: 5}
+	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
+		Compression: 1, TraceID: 5}
 	sound := whole.append(nil)
 	end := len(sound) - len(anchorEnd)
-	for version, b := range map[byte][]byte{1: sound[:end-20], 2: sound[:end-8], 3: sound[:end], 4: append(bytes.Clone(sound[:end]), 7, 7, 7, 7)} {
+	for version, b := range map[byte][]byte{1: sound[:end-20], 2: sound[:end-8], 3: sound[:end],
+		4: append(bytes.Clone(sound[:end]), 7, 7, 7, 7)} {
 		b = append(bytes.Clone(b), anchorEnd...)
 		b[7] = version
 		if a, err := parseAnchor("t", b); err != nil || version > 1 && a.TraceID != 5 {
@@ -81,7 +96,8 @@ func TestAnchorFileVersions(t *testing.T) {
 // What otf2-print 3.0.2 refuses an anchor file for is reported, though it can be read. The names are those
 // that it was tried with.
 func TestAnchorFileRefused(t *testing.T) {
-	sound := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1}
+	sound := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
+		Compression: 1}
 	found := func(change func(a *Anchor)) string {
 		a := sound
 		change(&a)
@@ -99,17 +115,23 @@ func TestAnchorFileRefused(t *testing.T) {
 			t.Errorf("name %q: found %s, expected no error", name, err)
 		}
 	}
-	for _, name := range []string{"A:::B", "A::", "::B", "A::b c", "A::b-", "A::b\u00e4", "A-B::C", "A:B::c", "A::B:C", "A::B::", "", "A B::C", "A::::B", "A::B.C"} {
-		want := fmt.Sprintf("t:0x3b: found a property with the name %q, expected words of letters, digits and _ with :: between them, two at least", name)
+	for _, name := range []string{"A:::B", "A::", "::B", "A::b c", "A::b-", "A::b\u00e4", "A-B::C", "A:B::c", "A::B:C",
+		"A::B::", "", "A B::C", "A::::B", "A::B.C"} {
+		want := fmt.Sprintf("t:0x3b: found a property with the name %q, expected words of letters, digits and _ with :: "+
+			"between them, two at least", name)
 		if err := found(func(a *Anchor) { a.Properties = []Property{{"X::Y", ""}, {name, "v"}} }); err != want {
 			t.Errorf("name %q: found %s, expected %s", name, err, want)
 		}
 	}
 	for want, change := range map[string]func(a *Anchor){
-		`t:0x3c: found a second property with the name "A::B", expected another name`: func(a *Anchor) { a.Properties = []Property{{"A::B", "1"}, {"A::B", "2"}} },
-		"t:0x8: found a trace of version 3, expected 2, the last one that there is":   func(a *Anchor) { a.TraceVersion = 3 },
-		"t:0x14: found 0 bytes, expected a chunk size of 256 KiB to 16 MiB":           func(a *Anchor) { a.DefinitionChunk = 0 },
-		"t:0x1d: found compression 0, expected 1, none":                               func(a *Anchor) { a.Compression = 0 },
+		`t:0x3c: found a second property with the name "A::B", expected another name`: func(a *Anchor) {
+			a.Properties = []Property{{"A::B", "1"}, {"A::B", "2"}}
+		},
+		"t:0x8: found a trace of version 3, expected 2, the last one that there is": func(a *Anchor) { a.TraceVersion = 3 },
+		"t:0x14: found 0 bytes, expected a chunk size of 256 KiB to 16 MiB": func(a *Anchor) {
+			a.DefinitionChunk = 0
+		},
+		"t:0x1d: found compression 0, expected 1, none": func(a *Anchor) { a.Compression = 0 },
 	} {
 		if err := found(change); err != want {
 			t.Errorf("found %s, expected %s", err, want)

@@ -43,7 +43,8 @@ func Open(src format.Source) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(mostOpen)), strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
+	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(mostOpen)), strings.TrimSuffix(src.Name, ".otf2"),
+		strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 
 // properties are the names and values of those that the anchor file has.

@@ -36,7 +36,8 @@ func (c *checker) at(id uint64) *checker {
 
 // report says what is wrong at an offset of a file.
 func (c *checker) report(rule string, severity trace.Severity, path string, at int64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: path, Offset: at, Binary: true}, Found: found, Expected: expected})
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: path, Offset: at, Binary: true}, Found: found, Expected: expected})
 }
 
 // location is what a definition says of a location.
@@ -78,12 +79,14 @@ func (c *checker) Finish(ctx context.Context) error {
 		return stop
 	}
 	if definitions != a.Anchor.Definitions {
-		if err := c.report("otf2.counts", trace.Error, a.src.Path, 0, fmt.Sprintf("%d global definitions announced", a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
+		if err := c.report("otf2.counts", trace.Error, a.src.Path, 0, fmt.Sprintf("%d global definitions announced",
+			a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
 			return err
 		}
 	}
 	if named != a.Anchor.Locations {
-		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d locations announced", a.Anchor.Locations), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
+		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d locations announced",
+			a.Anchor.Locations), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
 			return err
 		}
 	}
@@ -133,7 +136,8 @@ func (c *checker) Finish(ctx context.Context) error {
 		return nil // it does without
 	}
 	for _, id := range without {
-		err := c.at(id).report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0, "no such file",
+		err := c.at(id).report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0,
+			"no such file",
 			"one, as other locations have; references and times may be wrong without")
 		if err != nil {
 			return err
@@ -147,7 +151,8 @@ func (c *checker) definition(at int64, r *Record) error {
 	path := c.a.path + ".def"
 	t := known(definitionTypes[:], r.ID)
 	if t == nil {
-		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID), "one that OTF2 3.0 has; it is left out")
+		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID),
+			"one that OTF2 3.0 has; it is left out")
 	}
 	for i, v := range r.Values {
 		f := t.field(i, len(r.Values))
@@ -161,7 +166,8 @@ func (c *checker) definition(at int64, r *Record) error {
 		if table == noTable || f.enc == encByte && v == undefined8 || c.defined(table, v) {
 			continue
 		}
-		if err := c.report("otf2.undefined", trace.Warning, path, at, fmt.Sprintf("%s with %s %d, which nothing defines", t.name, f.name, v), "a defined one"); err != nil {
+		if err := c.report("otf2.undefined", trace.Warning, path, at,
+			fmt.Sprintf("%s with %s %d, which nothing defines", t.name, f.name, v), "a defined one"); err != nil {
 			return err
 		}
 	}
@@ -180,7 +186,9 @@ func (c *checker) number(k *chunkReader, x *numbers, e *Event) error {
 	if at := k.number(); at != x.begin {
 		x.begin = at
 		if k.first != x.n && !x.damaged {
-			if err := c.report("otf2.chunk-numbers", trace.Error, k.path, at*k.chunk+2, fmt.Sprintf("a chunk that begins with event %d", k.first), fmt.Sprintf("event %d, by those before", x.n)); err != nil {
+			if err := c.report("otf2.chunk-numbers", trace.Error, k.path, at*k.chunk+2,
+				fmt.Sprintf("a chunk that begins with event %d", k.first),
+				fmt.Sprintf("event %d, by those before", x.n)); err != nil {
 				return err
 			}
 			x.damaged = true // once is enough
@@ -188,7 +196,8 @@ func (c *checker) number(k *chunkReader, x *numbers, e *Event) error {
 	}
 	if e.Number > k.last && !x.damaged {
 		x.damaged = true
-		return c.report("otf2.chunk-numbers", trace.Error, k.path, e.Offset, fmt.Sprintf("event %d", e.Number), fmt.Sprintf("none behind %d, which is the last one by the chunk's header", k.last))
+		return c.report("otf2.chunk-numbers", trace.Error, k.path, e.Offset, fmt.Sprintf("event %d", e.Number),
+			fmt.Sprintf("none behind %d, which is the last one by the chunk's header", k.last))
 	}
 	return nil
 }
@@ -198,7 +207,8 @@ func (c *checker) last(k *chunkReader, x *numbers) error {
 	if x.damaged || x.n >= k.last {
 		return nil
 	}
-	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, fmt.Sprintf("%d events", x.n), fmt.Sprintf("%d, by the last chunk's header", k.last))
+	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, fmt.Sprintf("%d events", x.n),
+		fmt.Sprintf("%d, by the last chunk's header", k.last))
 }
 
 // snapshots reads those of a location, which nothing has read so far.
@@ -228,7 +238,8 @@ func (c *checker) snapshots(ctx context.Context, location uint64) error {
 			return ctx.Err()
 		}
 		if known(snapshotTypes[:], e.ID) == nil {
-			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID), "one that snapshots of OTF2 3.0 have"); err != nil {
+			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID),
+				"one that snapshots of OTF2 3.0 have"); err != nil {
 				return err
 			}
 		}
@@ -255,7 +266,9 @@ func (c *checker) thumbnails(ctx context.Context) error {
 			return reported
 		}
 		if err == nil && samples != announced {
-			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0, fmt.Sprintf("%d samples announced", announced), fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
+			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0,
+				fmt.Sprintf("%d samples announced", announced),
+				fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
 				return err
 			}
 		}

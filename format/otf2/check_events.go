@@ -80,7 +80,9 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 		}
 	}
 	if times.odd() {
-		if err := c.report("otf2.trace-length", trace.Warning, r.c.path, times.at, fmt.Sprintf("an event at %d", times.time), fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", stated.begin, stated.begin+stated.length)); err != nil {
+		if err := c.report("otf2.trace-length", trace.Warning, r.c.path, times.at, fmt.Sprintf("an event at %d", times.time),
+			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", stated.begin,
+				stated.begin+stated.length)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,8 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 		return err
 	}
 	if x.n != l.events && !x.damaged {
-		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at, fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.n))
+		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at,
+			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.n))
 	}
 	return nil
 }
@@ -235,7 +238,8 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 		}
 	}
 	if r.loose {
-		if err := wrong("otf2.record-bytes", "a number whose first byte is 0", "a number of as many bytes as it needs"); err != nil {
+		if err := wrong("otf2.record-bytes", "a number whose first byte is 0",
+			"a number of as many bytes as it needs"); err != nil {
 			return err
 		}
 	}
@@ -252,9 +256,11 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 			err = wrong("otf2.undefined", fmt.Sprintf("attribute %d, which nothing defines", a.ID), "a defined one")
 		case typ != uint64(a.Type) && typ != 0 && (tableOf(typ) == noTable || a.Type > typeUint64):
 			// weft writes numbers for what a reference in another format's trace does not name.
-			err = wrong("otf2.value", fmt.Sprintf("a value of type %d for attribute %d", a.Type, a.ID), fmt.Sprintf("type %d, as it is defined", typ))
+			err = wrong("otf2.value", fmt.Sprintf("a value of type %d for attribute %d", a.Type, a.ID),
+				fmt.Sprintf("type %d, as it is defined", typ))
 		case t != noTable && !c.defined(t, a.Value):
-			err = wrong("otf2.undefined", fmt.Sprintf("%s %d as attribute, which nothing defines", tableNames[t], a.Value), "a defined one")
+			err = wrong("otf2.undefined", fmt.Sprintf("%s %d as attribute, which nothing defines", tableNames[t], a.Value),
+				"a defined one")
 		}
 		if err != nil {
 			return err
@@ -298,11 +304,13 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 func (c *checker) metric(e *Event, wrong func(rule, found, expected string) error) error {
 	members := c.names.members[e.Values[0]]
 	if n := int(e.Values[1]); n < len(members) {
-		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, e.Values[0]), fmt.Sprintf("%d, as it is defined", len(members)))
+		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, e.Values[0]),
+			fmt.Sprintf("%d, as it is defined", len(members)))
 	}
 	for i := range min(int(e.Values[1]), len(members)) {
 		if m := c.names.metrics[members[i]]; m != nil && m[5] != e.Values[2+2*i] {
-			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", e.Values[2+2*i], e.Values[0]), fmt.Sprintf("type %d, as it is defined", m[5]))
+			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", e.Values[2+2*i], e.Values[0]),
+				fmt.Sprintf("type %d, as it is defined", m[5]))
 		}
 	}
 	return nil

@@ -177,7 +177,8 @@ func (x *locationReader) enter(j *chunkJob) (*Event, error) {
 	if err == nil {
 		b, err = r.c.peek(1)
 	}
-	if err == nil && len(b) > 0 && b[0] != timestampRecord && b[0] != endOfFile && b[0] != endOfChunk && b[0] != endOfBuffer {
+	if err == nil && len(b) > 0 && b[0] != timestampRecord && b[0] != endOfFile && b[0] != endOfChunk &&
+		b[0] != endOfBuffer {
 		return nil, errBefore
 	}
 	var e *Event
@@ -272,7 +273,8 @@ func (s *chunkScan) keep(x *locationReader, j *chunkJob) bool {
 // batchBytes is the memory of a batch's columns.
 func batchBytes(b *trace.Batch) int64 {
 	const value = 32 // bytes of a trace.Value
-	return int64(8*(cap(b.Time)+cap(b.Op)) + 4*(cap(b.Ref)+cap(b.OpRow)+cap(b.OpEnd)+cap(b.AttrRow)+cap(b.AttrKey)) + 2*cap(b.Kind) + value*cap(b.AttrVal))
+	return int64(8*(cap(b.Time)+cap(b.Op)) + 4*(cap(b.Ref)+cap(b.OpRow)+cap(b.OpEnd)+cap(b.AttrRow)+cap(b.AttrKey)) +
+		2*cap(b.Kind) + value*cap(b.AttrVal))
 }
 
 // begin delivers what has been put by, since it is the chunk's turn; io.EOF if nothing more

@@ -37,7 +37,8 @@ func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) strin
 	}
 	const none = undefined32
 	for i := range uint64(10) {
-		err = errors.Join(err, w.Define(&Record{ID: defRegion, Values: []uint64{i, none, none, 0, none, 0, 0, none, 1, 2, 0}}))
+		err = errors.Join(err,
+			w.Define(&Record{ID: defRegion, Values: []uint64{i, none, none, 0, none, 0, 0, none, 1, 2, 0}}))
 	}
 	for _, v := range [][]uint64{
 		{defAttribute, 0, none, typeUint8, none}, {defAttribute, 1, none, typeString, none},
@@ -215,7 +216,9 @@ func same(t *testing.T, src format.Source, sel trace.Selection, try bool, worker
 			t.Errorf("%d workers: the first try succeeded: %t", n, tried)
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%d workers read other events or defects than a serial scan: %d locations, %d defects, %d attributes; want %d, %d, %d", n, len(got.rows), len(got.rules), got.attributes, len(want.rows), len(want.rules), want.attributes)
+			t.Errorf("%d workers read other events or defects than a serial scan: %d locations, %d defects, %d attributes; "+
+				"want %d, %d, %d", n, len(got.rows), len(got.rules), got.attributes, len(want.rows), len(want.rules),
+				want.attributes)
 		}
 	}
 	return want
@@ -245,7 +248,8 @@ func TestChunks(t *testing.T) {
 		if n := x.rows[0].Len(); n < longEvents {
 			t.Errorf("%d rows", n)
 		}
-		for _, sel := range []trace.Selection{{From: 1000, To: 1100}, {From: 500_000, To: 700_000}, {From: 800_000, To: math.MaxInt64}, {From: math.MinInt64, To: 300_000}, {From: -5, To: 0}} {
+		for _, sel := range []trace.Selection{{From: 1000, To: 1100}, {From: 500_000, To: 700_000},
+			{From: 800_000, To: math.MaxInt64}, {From: math.MinInt64, To: 300_000}, {From: -5, To: 0}} {
 			same(t, format.FileSource(path), sel, true, 2, 8)
 		}
 	}
@@ -281,7 +285,8 @@ func TestChunksNeedOthers(t *testing.T) {
 	}
 	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets(), longEvents/3)), trace.Everything(), false, 2, 3, 8)
 	// With two offsets there is but one interval.
-	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3, 8)
+	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3,
+		8)
 }
 
 // Damage in the middle is reported as by a serial scan.
@@ -311,8 +316,10 @@ func TestChunksDamaged(t *testing.T) {
 			copy(b[middle+headerSize+9:], []byte{enter, 1, 99})
 			return b
 		}},
-		{"the mark of a chunk's end, and no end", "otf2.damaged", func(b []byte) []byte { b[middle+headerSize] = endOfChunk; return b }},
-		{"the mark of the file's end, and no end", "otf2.damaged", func(b []byte) []byte { b[middle+headerSize] = endOfFile; return b }},
+		{"the mark of a chunk's end, and no end", "otf2.damaged",
+			func(b []byte) []byte { b[middle+headerSize] = endOfChunk; return b }},
+		{"the mark of the file's end, and no end", "otf2.damaged",
+			func(b []byte) []byte { b[middle+headerSize] = endOfFile; return b }},
 		{"a time before", "otf2.time-order", func(b []byte) []byte {
 			binary.LittleEndian.PutUint64(b[middle+headerSize+1:], 5)
 			return b
@@ -362,7 +369,8 @@ func denseArchive(t testing.TB) string {
 	class := []uint64{0, values}
 	v := []uint64{0, values}
 	for i := range uint64(values) {
-		err = errors.Join(err, w.Define(&Record{ID: defMetricMember, Values: []uint64{i, undefined32, undefined32, 0, 0, 4, 0, 0, undefined32}}))
+		err = errors.Join(err,
+			w.Define(&Record{ID: defMetricMember, Values: []uint64{i, undefined32, undefined32, 0, 0, 4, 0, 0, undefined32}}))
 		class, v = append(class, i), append(v, 4, 0)
 	}
 	l := w.Location(0)
@@ -370,7 +378,8 @@ func denseArchive(t testing.TB) string {
 		v[3] = i
 		err = errors.Join(err, l.Write(&Event{Time: i, Record: Record{ID: metricEvent, Values: v}}))
 	}
-	err = errors.Join(err, w.Define(&Record{ID: defMetricClass, Values: append(class, 0, 1)}), w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, l.Count, undefined32}}))
+	err = errors.Join(err, w.Define(&Record{ID: defMetricClass, Values: append(class, 0, 1)}),
+		w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, l.Count, undefined32}}))
 	if err := errors.Join(err, w.Close(), dst.Commit()); err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +445,8 @@ func TestLarge(t *testing.T) {
 		ids   []uint64
 		cores int
 		want  string
-	}{{[]uint64{0, 1}, 1, "[] [0 1]"}, {[]uint64{1, 0}, 2, "[0] [1]"}, {[]uint64{1}, 8, "[] [1]"}, {[]uint64{0, 0, 0}, 2, "[] [0 0 0]"}, {[]uint64{0, 7}, 4, "[0] [7]"}} {
+	}{{[]uint64{0, 1}, 1, "[] [0 1]"}, {[]uint64{1, 0}, 2, "[0] [1]"}, {[]uint64{1}, 8, "[] [1]"},
+		{[]uint64{0, 0, 0}, 2, "[] [0 0 0]"}, {[]uint64{0, 7}, 4, "[0] [7]"}} {
 		large, others := d.(*decoder).large(x.ids, x.cores)
 		if got := fmt.Sprint(large, others); got != x.want {
 			t.Errorf("%v, %d cores: %s, want %s", x.ids, x.cores, got, x.want)

@@ -14,7 +14,8 @@ import (
 
 // Copy copies all files of an archive as they are: nothing in them depends on its
 // name.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}

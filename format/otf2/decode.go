@@ -71,7 +71,8 @@ func (d *decoder) try(ctx context.Context, sel trace.Selection, sink func(int) f
 	quiet.Report, quiet.Strict = format.NewReport(), true // the first defect ends it
 	err = d.with(&quiet).scan(ctx, sel, sink, true)
 	var defect *trace.Defect
-	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) || err == nil && len(quiet.Report.Rules()) > 0 {
+	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) ||
+		err == nil && len(quiet.Report.Rules()) > 0 {
 		return false, nil
 	}
 	return err == nil, err
@@ -630,7 +631,8 @@ func (x *locationReader) region(ref uint32) (uint32, bool) {
 func (x *locationReader) add(e *Event) error {
 	d := x.d
 	if e.Time > math.MaxInt64 {
-		return x.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e), Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
+		return x.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e),
+			Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
 	}
 	now := int64(e.Time - d.base)
 	if now < x.last {
@@ -638,7 +640,8 @@ func (x *locationReader) add(e *Event) error {
 		if x.sorts {
 			expected = "times that do not decrease; the events are sorted"
 		}
-		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
+		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e),
+			Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
 			return err
 		}
 		if !x.sorts {
@@ -729,7 +732,9 @@ func (x *locationReader) ref(e *Event, t Table, v uint64) (uint32, error) {
 		return 0, errStandIn
 	}
 	what := tableNames[t]
-	if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v), Expected: "a defined one; a stand-in takes its place"}); err != nil {
+	if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e),
+		Found:    fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v),
+		Expected: "a defined one; a stand-in takes its place"}); err != nil {
 		return 0, err
 	}
 	name := fmt.Sprintf("undefined %s %d", what, v)
@@ -803,12 +808,16 @@ func (x *locationReader) metric(e *Event, now int64) error {
 		if x.try {
 			return errStandIn
 		}
-		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)), Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
+		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e),
+			Found:    fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)),
+			Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
 			return err
 		}
 		for i := len(metrics); i < n; i++ {
 			typ := trace.Type(min(v[2+2*i], typeLocationGroup))
-			metrics = append(metrics, x.d.defs.Metrics.Add(trace.MetricDef{ID: fmt.Sprintf("%d/%d", v[0], i), Name: fmt.Sprintf("undefined metric %d/%d", v[0], i), Kind: trace.CounterMetric, Type: typ, Location: trace.NoRef, Undefined: true}))
+			metrics = append(metrics,
+				x.d.defs.Metrics.Add(trace.MetricDef{ID: fmt.Sprintf("%d/%d", v[0], i), Name: fmt.Sprintf("undefined metric %d/%d",
+					v[0], i), Kind: trace.CounterMetric, Type: typ, Location: trace.NoRef, Undefined: true}))
 		}
 		x.d.metrics[v[0]] = metrics
 	}
@@ -850,7 +859,8 @@ func (x *locationReader) unknown(e *Event, now int64) error {
 	if x.try {
 		return errStandIn
 	}
-	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
+	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e),
+		Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
 	if e.ID < firstEvent {
 		defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version has such events
 	}
@@ -859,7 +869,8 @@ func (x *locationReader) unknown(e *Event, now int64) error {
 	}
 	k, ok := d.kinds[e.ID]
 	if !ok {
-		k = trace.Declared + trace.Kind(d.defs.Kinds.Add(trace.KindDef{Format: "otf2", KindSpec: trace.KindSpec{Name: fmt.Sprintf("otf2-event-%d", e.ID), Doc: "an event of a later version of OTF2"}}))
+		k = trace.Declared + trace.Kind(d.defs.Kinds.Add(trace.KindDef{Format: "otf2",
+			KindSpec: trace.KindSpec{Name: fmt.Sprintf("otf2-event-%d", e.ID), Doc: "an event of a later version of OTF2"}}))
 		d.kinds[e.ID] = k
 	}
 	x.b.Add(x.loc, now, k, trace.NoRef)

@@ -21,7 +21,8 @@ import (
 )
 
 // scanned are the events of a trace by kind, and what is wrong with it.
-func scanned(t testing.TB, src format.Source, values map[string]string) (n map[string]int, rules string, defs *trace.Definitions) {
+func scanned(t testing.TB, src format.Source, values map[string]string) (n map[string]int, rules string,
+	defs *trace.Definitions) {
 	t.Helper()
 	rep := format.NewReport()
 	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Report: rep, Values: values})
@@ -60,7 +61,8 @@ func TestCounts(t *testing.T) {
 		values := 0
 		_, events, _ := bytes.Cut(compat(t, anchor), []byte("=== Events ==="))
 		for _, l := range strings.Split(string(events), "\n") {
-			if f := strings.Fields(l); len(f) > 0 && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "-") && f[0] != "Event" && !strings.HasPrefix(l, "=") {
+			if f := strings.Fields(l); len(f) > 0 && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "-") &&
+				f[0] != "Event" && !strings.HasPrefix(l, "=") {
 				printed[f[0]]++
 				if f[0] == "METRIC" {
 					values += strings.Count(l, ";") / 2
@@ -71,7 +73,11 @@ func TestCounts(t *testing.T) {
 		if rules != "" {
 			t.Errorf("%s: %s", name, rules)
 		}
-		for word, kind := range map[string]string{"ENTER": "enter", "LEAVE": "leave", "MPI_SEND": "send", "MPI_RECV": "recv", "MPI_ISEND": "send-begin", "MPI_IRECV": "recv-complete", "MPI_ISEND_COMPLETE": "send-complete", "MPI_IRECV_REQUEST": "recv-begin", "MPI_COLLECTIVE_BEGIN": "collective-begin", "MPI_COLLECTIVE_END": "collective-end", "THREAD_BEGIN": "thread-begin", "THREAD_TEAM_BEGIN": "thread-team-begin", "PROGRAM_BEGIN": "program-begin", "PARAMETER_INT64": "parameter"} {
+		for word, kind := range map[string]string{"ENTER": "enter", "LEAVE": "leave", "MPI_SEND": "send", "MPI_RECV": "recv",
+			"MPI_ISEND": "send-begin", "MPI_IRECV": "recv-complete", "MPI_ISEND_COMPLETE": "send-complete",
+			"MPI_IRECV_REQUEST": "recv-begin", "MPI_COLLECTIVE_BEGIN": "collective-begin",
+			"MPI_COLLECTIVE_END": "collective-end", "THREAD_BEGIN": "thread-begin", "THREAD_TEAM_BEGIN": "thread-team-begin",
+			"PROGRAM_BEGIN": "program-begin", "PARAMETER_INT64": "parameter"} {
 			if n[kind] != printed[word] {
 				t.Errorf("%s: %d events %s, printed %d %s", name, n[kind], kind, printed[word], word)
 			}
@@ -155,14 +161,19 @@ func TestDamage(t *testing.T) {
 		{"no file of events", "eztrace_log/0.evt", "otf2.missing-file 1 ", func([]byte) []byte { return nil }, total(one)},
 		{"an empty one", "eztrace_log/0.evt", "otf2.damaged 1 ", func([]byte) []byte { return []byte{} }, total(one)},
 		{"cut in the header", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:10] }, total(one)},
-		{"no mark of the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, total(whole)},
-		{"another record at the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 9) }, total(whole)},
-		{"record 3 with a length", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 3, 2, 1, 2, 22, 0, 2, 1) }, total(whole) + 2},
+		{"no mark of the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] },
+			total(whole)},
+		{"another record at the end", "eztrace_log/0.evt", "otf2.damaged 1 ",
+			func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 9) }, total(whole)},
+		{"record 3 with a length", "eztrace_log/0.evt", "otf2.damaged 1 ",
+			func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 3, 2, 1, 2, 22, 0, 2, 1) }, total(whole) + 2},
 		{"records 4, 7, 8 and 9", "eztrace_log/0.evt", "otf2.damaged 4 ", func(b []byte) []byte {
 			return append(b[:len(b)-2:len(b)-2], 4, 1, 9, 7, 0, 8, 1, 9, 9, 2, 9, 9, 22, 0, 2, 1)
 		}, total(whole) + 5},
-		{"an unknown record", "eztrace_log/0.evt", "otf2.unknown-record 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 200, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
-		{"an unknown region", "eztrace_log/0.evt", "otf2.undefined 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 12, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
+		{"an unknown record", "eztrace_log/0.evt", "otf2.unknown-record 1 ",
+			func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 200, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
+		{"an unknown region", "eztrace_log/0.evt", "otf2.undefined 1 ",
+			func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 12, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
 		{"a time before", "eztrace_log/0.evt", "otf2.time-order 1 ", func(b []byte) []byte {
 			return append(b[:len(b)-2:len(b)-2], 5, 1, 0, 0, 0, 0, 0, 0, 0, 22, 0, 2, 1)
 		}, total(whole) + 1},
@@ -170,8 +181,10 @@ func TestDamage(t *testing.T) {
 			return append(b[:len(b)-2:len(b)-2], 5, 254, 255, 255, 255, 255, 255, 255, 255, 22, 0, 2, 1)
 		}, total(whole)},
 		{"no local definitions", "eztrace_log/0.def", "", func([]byte) []byte { return nil }, total(whole)},
-		{"damaged local definitions", "eztrace_log/0.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:5] }, total(whole)},
-		{"definitions without an end", "eztrace_log.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, total(whole)},
+		{"damaged local definitions", "eztrace_log/0.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:5] },
+			total(whole)},
+		{"definitions without an end", "eztrace_log.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] },
+			total(whole)},
 	} {
 		n, rules, _ := scanned(t, mapped(t, anchor, x.file, x.change), nil)
 		if rules != x.rules || total(n) != x.events {
@@ -219,8 +232,10 @@ func TestSorted(t *testing.T) {
 	base := whole[0] // the clock begins with the first event, as EZTrace says it
 	for _, ordered := range []bool{false, true} {
 		got, rules := times(mapped(t, anchor, "eztrace_log/0.evt", late), map[string]string{"otf2.order": "sort"}, ordered)
-		if len(got) != len(whole)+2 || !slices.IsSorted(got) || !slices.Equal(got[2:], whole) || got[1]-got[0] != 1 || got[1] >= base {
-			t.Errorf("found %d events, the first at %v, expected %d, the first two before the others", len(got), got[:3], len(whole)+2)
+		if len(got) != len(whole)+2 || !slices.IsSorted(got) || !slices.Equal(got[2:], whole) || got[1]-got[0] != 1 ||
+			got[1] >= base {
+			t.Errorf("found %d events, the first at %v, expected %d, the first two before the others", len(got), got[:3],
+				len(whole)+2)
 		}
 		if len(rules) != 1 || rules[0].Rule != "otf2.time-order" || rules[0].Count != 2 {
 			t.Errorf("found %v, expected otf2.time-order twice", rules)
@@ -243,7 +258,8 @@ func TestRefused(t *testing.T) {
 		at   int
 		to   byte
 		want string
-	}{{0, 4, "expected 3"}, {1, 0, "expected 0x42 or 0x23"}, {2, 'X', `expected "OTF2"`}, {28, 2, "SIONlib"}, {29, 2, "zlib"}, {14, 1, "expected a chunk size"}} {
+	}{{0, 4, "expected 3"}, {1, 0, "expected 0x42 or 0x23"}, {2, 'X', `expected "OTF2"`}, {28, 2, "SIONlib"},
+		{29, 2, "zlib"}, {14, 1, "expected a chunk size"}} {
 		src := mapped(t, anchor, "eztrace_log.otf2", func(b []byte) []byte {
 			b = bytes.Clone(b)
 			b[x.at] = x.to
@@ -325,12 +341,13 @@ func TestWindow(t *testing.T) {
 			}
 			sel := trace.Everything()
 			sel.From, sel.To = from, to
-			if err := d.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for c := b.Cursor(); c.Next(); {
-					l = append(l, fmt.Sprint(c.Time(), c.Location(), c.Ops()))
-				}
-				return nil
-			}}); err != nil {
+			if err := d.Scan(context.Background(), sel, format.GlobalOrder,
+				format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+					for c := b.Cursor(); c.Next(); {
+						l = append(l, fmt.Sprint(c.Time(), c.Location(), c.Ops()))
+					}
+					return nil
+				}}); err != nil {
 				t.Fatal(err)
 			}
 			return l
@@ -388,11 +405,13 @@ func TestCheck(t *testing.T) {
 		change            func(b []byte) []byte
 	}{
 		{"no local definitions", "traces/1.def", "otf2.missing-definitions 1 ", func([]byte) []byte { return nil }},
-		{"an event less", "traces/2.evt", "otf2.chunk-numbers 1 otf2.counts 1 ", func(b []byte) []byte { // the last one, ProgramEnd
+		// the last one, ProgramEnd
+		{"an event less", "traces/2.evt", "otf2.chunk-numbers 1 otf2.counts 1 ", func(b []byte) []byte {
 			i := bytes.LastIndexByte(b[:len(b)-2], 84)
 			return append(bytes.Clone(b[:i]), 2, 1)
 		}},
-		{"an event more", "traces/2.evt", "otf2.chunk-numbers 1 ", func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-2]), 22, 0, 2, 1) }},
+		{"an event more", "traces/2.evt", "otf2.chunk-numbers 1 ",
+			func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-2]), 22, 0, 2, 1) }},
 		{"another number of definitions", "traces.otf2", "otf2.counts 1 ", func(b []byte) []byte {
 			b = bytes.Clone(b)
 			b[38]++
@@ -496,23 +515,27 @@ func (a *Archive) nameOf(t *testing.T, text string) (id uint64) {
 
 // Markers are events of a location of their own. The values are read off the file's bytes.
 func TestMarkers(t *testing.T) {
-	d, err := (Format{}).Open(context.Background(), format.FileSource("testdata/ok/heat2d-mt/traces.otf2"), &format.ReadOptions{})
+	d, err := (Format{}).Open(context.Background(), format.FileSource("testdata/ok/heat2d-mt/traces.otf2"),
+		&format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
-			if c.Kind() == trace.Marker {
-				_, values := c.Attrs()
-				got = append(got, fmt.Sprint(c.Time(), " ", d.Defs().Locations.At(c.Location()).ID, " ", d.Defs().Markers.At(c.Ref()).Name, " ", c.Ops(), " ", values[0].Str))
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				if c.Kind() == trace.Marker {
+					_, values := c.Attrs()
+					got = append(got, fmt.Sprint(c.Time(), " ", d.Defs().Locations.At(c.Location()).ID, " ",
+						d.Defs().Markers.At(c.Ref()).Name, " ", c.Ops(), " ", values[0].Str))
+				}
 			}
-		}
-		return nil
-	}}); err != nil {
+			return nil
+		}}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"1037599272449 markers phase [2762190 0 0] first half", "1037599276449 markers phase [0 1 1] rank 1 here"}
+	want := []string{"1037599272449 markers phase [2762190 0 0] first half",
+		"1037599276449 markers phase [0 1 1] rank 1 here"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -531,7 +554,8 @@ func TestThumbnail(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"10 [0 1 0 2 3 4 5 1099511627776] [a thumb descr]", "11 [10 3 1 2 3] []", "11 [20 3 1 2 3] []"}; !slices.Equal(got, want) {
+	if want := []string{"10 [0 1 0 2 3 4 5 1099511627776] [a thumb descr]", "11 [10 3 1 2 3] []",
+		"11 [20 3 1 2 3] []"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -552,8 +576,10 @@ func TestWindowUndefined(t *testing.T) {
 	e := w.Location(0)
 	err = errors.Join(w.Define(&Record{ID: defAttribute, Values: []uint64{0, undefined32, 14, undefined32}}),
 		e.Write(&Event{Time: 1, Record: Record{ID: enter, Values: []uint64{region}}}),
-		e.Write(&Event{Time: 10, Record: Record{ID: requestTest, Values: []uint64{1}}, Attributes: []Attribute{{0, 14, region}}}),
-		w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, e.Count, undefined32}}), w.Close(), dst.Commit())
+		e.Write(&Event{Time: 10, Record: Record{ID: requestTest, Values: []uint64{1}},
+			Attributes: []Attribute{{0, 14, region}}}),
+		w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, e.Count, undefined32}}), w.Close(),
+		dst.Commit())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -587,14 +613,15 @@ func TestTags(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
-				if c.Kind() == trace.Send {
-					got = append(got, c.Op(2))
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for c := b.Cursor(); c.Next(); {
+					if c.Kind() == trace.Send {
+						got = append(got, c.Op(2))
+					}
 				}
-			}
-			return nil
-		}}); err != nil {
+				return nil
+			}}); err != nil {
 			t.Fatal(err)
 		}
 		return got
@@ -610,9 +637,11 @@ func TestTags(t *testing.T) {
 	}
 	const send = 14
 	for _, tag := range tags {
-		err = errors.Join(err, w.Location(0).Write(&Event{Time: 1, Record: Record{ID: send, Values: []uint64{0, undefined32, tag, 8}}}))
+		err = errors.Join(err,
+			w.Location(0).Write(&Event{Time: 1, Record: Record{ID: send, Values: []uint64{0, undefined32, tag, 8}}}))
 	}
-	if err := errors.Join(err, w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, uint64(len(tags)), undefined32}}), w.Close(), dst.Commit()); err != nil {
+	if err := errors.Join(err, w.Define(&Record{ID: defLocation,
+		Values: []uint64{0, undefined32, 1, uint64(len(tags)), undefined32}}), w.Close(), dst.Commit()); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(format.FileSource(path)); !slices.Equal(got, tags) {

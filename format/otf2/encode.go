@@ -95,7 +95,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
+	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{},
+		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Of the kinds that several records are, old OpenMP's are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -128,7 +129,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	e.calls = collective.Follow(d, e.rankOf)
 	if d.Clock.Den != 1 {
-		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
+		e.loss.Add("trace", "clock", format.Degraded,
+			"ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
 	}
 	return nil
 }
@@ -152,7 +154,8 @@ func (e *encoder) Links(l []trace.Link) error {
 // define writes a string.
 func (e *encoder) define(id uint64, s string) {
 	if e.err == nil {
-		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0}, Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
+		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0},
+			Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
 	}
 }
 
@@ -209,7 +212,8 @@ func (e *encoder) string(s string) uint64 {
 // row writes a row: as a record of OTF2 where that says all, else with a text beside it.
 func (e *encoder) row(c *trace.Cursor) error {
 	if c.Time() == e.last && c.Location() < e.loc && e.from == nil {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
+			"changes places with a simultaneous event of another location", 1)
 	}
 	e.last, e.loc = c.Time(), c.Location()
 	x := &e.event
@@ -458,7 +462,8 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	for i, k := range keys {
 		v := values[i]
 		t := tableOf(uint64(v.Type))
-		if v.Type == trace.None || v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) || v.Type != e.typeOf(k, v.Type) ||
+		if v.Type == trace.None || v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) ||
+			v.Type != e.typeOf(k, v.Type) ||
 			t != Strings && t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations) {
 			all = false
 			continue
@@ -539,10 +544,12 @@ func (e *encoder) defineAll() error {
 	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
 	if !e.plain {
 		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
-		put(defAttribute, longRow, name("weft.row-text"), typeString, name("what the event is in the trace that it comes from"))
+		put(defAttribute, longRow, name("weft.row-text"), typeString,
+			name("what the event is in the trace that it comes from"))
 	}
 	for i, a := range d.Attributes.All() {
-		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)), name(a.Doc))
+		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)),
+			name(a.Doc))
 	}
 	e.tree(put, name)
 	for i, r := range d.Regions.All() {
@@ -557,10 +564,12 @@ func (e *encoder) defineAll() error {
 		if r.File != "" {
 			file = name(r.File)
 		}
-		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)), name(r.Name), role, paradigm, 0)
+		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)),
+			name(r.Name), role, paradigm, 0)
 	}
 	for i, m := range d.Metrics.All() {
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0, name(m.Unit))
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0,
+			name(m.Unit))
 		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
 	group := []uint64{allLocations, name(""), communicatingLocations, uint64(d.Locations.Len())}
@@ -690,7 +699,10 @@ func (m *model) restore() (bool, error) {
 	}
 	d.Clock = r.Clock
 	m.defs, m.restorer = d, r
-	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(), Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(), Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(), Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
+	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(),
+		Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(),
+		Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(),
+		Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
 		for i := range n {
 			m.index[t][uint64(i)+firstID[t]] = uint32(i)
 		}
@@ -727,7 +739,8 @@ func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 		return true, nil
 	}
 	e.Attributes = e.Attributes[:last]
-	return false, x.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
+	return false, x.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e),
+		Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
 }
 
 // deliverLinks hands on the links that the strings carry, as they are read.
@@ -746,7 +759,8 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
 		}
 		if err != nil {
-			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,
+				Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
 			return failed
 		}
 		failed = sink.Links(links)

@@ -150,7 +150,8 @@ func (r *EventReader) Next() (*Event, error) {
 			cur := cursor{b: body, big: c.big}
 			if r.attributes(&cur); cur.bad {
 				e.Attributes = e.Attributes[:0]
-				return nil, r.damagedList(at, c.offset(), c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body)))
+				return nil, r.damagedList(at, c.offset(),
+					c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body)))
 			}
 			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
 		default:
@@ -265,7 +266,8 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 		size := t.size()
 		v := cur.compressed(size)
 		if cur.bad {
-			return nil, r.damaged(at, 0, c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
+			return nil, r.damaged(at, 0,
+				c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
 		}
 		c.at += cur.at
 		r.loose = r.loose || cur.loose
@@ -328,6 +330,7 @@ func (r *EventReader) attributes(c *cursor) {
 	for range n {
 		id, typ := c.compressed(4), c.byte()
 		v := c.typed(typ)
-		r.event.Attributes = append(r.event.Attributes, Attribute{uint32(r.mapped(Attributes, id)), uint8(typ), r.mapped(tableOf(typ), v)})
+		r.event.Attributes = append(r.event.Attributes,
+			Attribute{uint32(r.mapped(Attributes, id)), uint8(typ), r.mapped(tableOf(typ), v)})
 	}
 }

@@ -46,7 +46,8 @@ func Example() {
 	define(region, 0, 3, none, 0, none, 0, 0, 3, 1, 1, 0)
 	events := w.Location(0)
 	for i, id := range []uint8{enter, leave} {
-		if err := events.Write(&otf2.Event{Time: uint64(10 + 50*i), Record: otf2.Record{ID: id, Values: []uint64{0}}}); err != nil {
+		if err := events.Write(&otf2.Event{Time: uint64(10 + 50*i),
+			Record: otf2.Record{ID: id, Values: []uint64{0}}}); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -41,7 +41,8 @@ func TestExtentOfDamaged(t *testing.T) {
 			b := slices.Clone(whole)
 			b[at] ^= 0x55
 			file.Data = b
-			d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor}, &format.ReadOptions{Report: format.NewReport()})
+			d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor},
+				&format.ReadOptions{Report: format.NewReport()})
 			if err != nil {
 				continue
 			}
@@ -50,16 +51,18 @@ func TestExtentOfDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := int64(math.MaxInt64), int64(math.MinInt64)
-			err = d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
-				return nil
-			}})
+			err = d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+				format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+					from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
+					return nil
+				}})
 			d.Close()
 			if err != nil {
 				continue
 			}
 			if compared++; ok != (from <= to) || ok && (first != from || last != to) {
-				t.Errorf("%s with another byte at 0x%x: found %d to %d, %t, but events from %d to %d", name, at, first, last, ok, from, to)
+				t.Errorf("%s with another byte at 0x%x: found %d to %d, %t, but events from %d to %d", name, at, first, last, ok,
+					from, to)
 			}
 		}
 		file.Data = whole

@@ -54,7 +54,8 @@ func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	}
 	defer d.Close()
 	checkers := []format.Checker{check.New(d.Defs(), anchor, opt), d.NewChecker()}
-	err = d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return checkers[0].Batch(b) }})
+	err = d.Scan(ctx, trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return checkers[0].Batch(b) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func parts(t *testing.T, b []byte) []string {
 
 // silent are the parts in which a flipped bit may go unnoticed, as docs/formats/otf2.md
 // says: values that nothing repeats, and times that stay in order.
-var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value", "ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
+var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value",
+	"ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
 
 // Flipped bits inside events are found, but for those in the parts that the document
 // names. Every 307th bit is flipped; in a long run every bit, and with -v the figures of the

@@ -26,7 +26,8 @@ func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 		src := mapped(t, anchor, name, func([]byte) []byte { return bytes.Clone(b) })
 		tracetest.ReadSource(Format{}, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 		checkSource(src)
-		(Format{}).Compat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: trace.Everything()}, io.Discard)
+		(Format{}).Compat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()},
+			format.Printing{Selection: trace.Everything()}, io.Discard)
 	})
 }
 

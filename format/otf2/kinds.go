@@ -137,4 +137,7 @@ var eventKinds = [len(eventTypes)]eventKind{
 }
 
 // tableNames are what tables are called in messages.
-var tableNames = [tables]string{"string", "attribute", "location", "region", "group", "metric", "communicator", "parameter", "window", "source code location", "calling context", "interrupt generator", "file", "handle", "location group", "system tree node", "paradigm", "I/O paradigm", "callsite", "callpath", "metric member", "dimension", "topology"}
+var tableNames = [tables]string{"string", "attribute", "location", "region", "group", "metric", "communicator",
+	"parameter", "window", "source code location", "calling context", "interrupt generator", "file", "handle",
+	"location group", "system tree node", "paradigm", "I/O paradigm", "callsite", "callpath", "metric member", "dimension",
+	"topology"}

@@ -131,7 +131,8 @@ func TestLibrarySnapshots(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(header.Texts, want.texts) || header.Values[2] != uint64(k) || header.Values[3] != want.samples || samples != want.samples {
+		if !slices.Equal(header.Texts, want.texts) || header.Values[2] != uint64(k) || header.Values[3] != want.samples ||
+			samples != want.samples {
 			t.Errorf("thumbnail %d: %v, %d samples, want %v with %d", k, header, samples, want.texts, want.samples)
 		}
 	}

@@ -38,7 +38,8 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 		v := r.Values
 		switch r.ID {
 		case defMarker:
-			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.Text(r.Texts[1]), Attrs: slices.Concat(attr("group", trace.Text(r.Texts[0])), attr("severity", word(severities, v[3])))})
+			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.Text(r.Texts[1]),
+				Attrs: slices.Concat(attr("group", trace.Text(r.Texts[0])), attr("severity", word(severities, v[3])))})
 		case markerEvent:
 			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], of: v[4], text: r.Texts[0]})
 			places = append(places, v[2])
@@ -147,7 +148,8 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	if rest {
 		e.rows.NoteField(c, "attributes")
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}})
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0},
+		Texts: []string{text}})
 }
 
 // defineMarker writes the definition of a marker, once. NoRef stands for markers that have none.

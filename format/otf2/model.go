@@ -45,14 +45,19 @@ type indexTable map[uint64]uint32
 
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
-	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2", Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{}, attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
+	m := &model{a: a,
+		defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2",
+			Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{},
+		attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
 	for i := range m.index {
 		m.index[i] = indexTable{}
 	}
 	restored, err := m.restore()
 	if err != nil {
 		m.restorer, m.base = nil, 0
-		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: a.src.Path}, Found: err.Error(), Expected: "definitions that weft wrote; OTF2's own are read"}); err != nil {
+		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,
+			Position: trace.Position{File: a.src.Path}, Found: err.Error(),
+			Expected: "definitions that weft wrote; OTF2's own are read"}); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +87,10 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		return nil, err
 	}
 	m.properties()
-	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation, defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm, defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext, defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {
+	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation,
+		defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm,
+		defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext,
+		defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {
 		if id == defGroup {
 			// The communicating locations come first, and groups before communicators.
 			slices.SortStableFunc(by[id], func(x, y *Record) int { return communicatingFirst(x) - communicatingFirst(y) })
@@ -207,19 +215,23 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defString:
 		m.index[Strings][v[0]] = d.Strings.Add(trace.Text(r.Texts[0]))
 	case defTreeNode:
-		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]), Kind: m.text(v[2]), Parent: trace.NoRef})
+		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
+			Kind: m.text(v[2]), Parent: trace.NoRef})
 	case defLocationGroup:
 		kind := [...]string{"", "process", "accelerator"}[min(v[2], 2)]
-		m.index[LocationGroups][v[0]] = d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind, Parent: trace.NoRef})
+		m.index[LocationGroups][v[0]] = d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
+			Parent: trace.NoRef})
 	case defLocation:
 		if _, ok := m.index[Locations][v[0]]; ok {
 			return nil // it has one file
 		}
 		kind := [...]trace.LocationKind{"", trace.ThreadLocation, trace.StreamLocation, trace.SignalLocation}[v[2]&3]
-		m.index[Locations][v[0]] = d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind, Group: m.look(LocationGroups, v[4])})
+		m.index[Locations][v[0]] = d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
+			Group: m.look(LocationGroups, v[4])})
 		m.locations = append(m.locations, v[0])
 	case defRegion:
-		x := trace.Region{ID: id(v[0]), Name: m.text(v[1]), Group: word(paradigms, v[9]), Role: word(regionRoles, v[8]), File: m.text(v[4]), Line: int64(v[5]), End: int64(v[6])}
+		x := trace.Region{ID: id(v[0]), Name: m.text(v[1]), Group: word(paradigms, v[9]), Role: word(regionRoles, v[8]),
+			File: m.text(v[4]), Line: int64(v[5]), End: int64(v[6])}
 		if name := m.text(v[7]); name != x.Name {
 			x.Attrs = attr("canonical", name)
 		}
@@ -229,14 +241,16 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		}
 		m.index[Regions][v[0]] = d.Regions.Add(x)
 	case defAttribute:
-		m.index[Attributes][v[0]] = d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]), Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])})
+		m.index[Attributes][v[0]] = d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]),
+			Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])})
 	case defMetricClass:
 		m.members(v[0], v[2:2+v[1]], "")
 	case defMetricInst:
 		m.members(v[0], m.ranks.members[v[0]], id(v[2]))
 	case defGroup:
 		gid, paradigm, g := groupOf(v)
-		x := trace.Set{ID: id(gid), Name: m.text(v[1]), Kind: [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self", ""}[min(g.typ, 7)], Attrs: attr("paradigm", word(paradigms, paradigm))}
+		x := trace.Set{ID: id(gid), Name: m.text(v[1]), Kind: [...]string{"", "locations", "regions", "metrics",
+			"communicating locations", "ranks", "self", ""}[min(g.typ, 7)], Attrs: attr("paradigm", word(paradigms, paradigm))}
 		if g.flags&globalMembers != 0 {
 			x.Attrs = append(x.Attrs, attr("flags", flagWords(groupFlags, g.flags))...)
 		}
@@ -245,18 +259,22 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		}
 		m.index[Groups][gid] = d.Sets.Add(x)
 	case defComm:
-		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef})
+		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
+			Set: m.look(Groups, v[2]), Parent: trace.NoRef})
 	case defInterComm:
-		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef, Attrs: attr(otherSide, id(v[3]))})
+		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
+			Set: m.look(Groups, v[2]), Parent: trace.NoRef, Attrs: attr(otherSide, id(v[3]))})
 	case defParameter:
 		named(Parameters, &d.Parameters, m.text(v[1]), attr("type", word(parameterTypes, v[2]))...)
 	case defWindow:
-		named(Windows, &d.Windows, m.text(v[1]), append(attr("communicator", m.name(Comms, v[2])), attr(trace.CommunicatorIDAttribute, id(v[2]))...)...)
+		named(Windows, &d.Windows, m.text(v[1]),
+			append(attr("communicator", m.name(Comms, v[2])), attr(trace.CommunicatorIDAttribute, id(v[2]))...)...)
 	case defContext:
 		name, _ := m.ranks.raw(CallingContexts, v[0])
 		named(CallingContexts, &d.Contexts, trace.Text(name), attr("parent", m.name(CallingContexts, v[3]))...)
 	case defIOFile, defIODirectory:
-		named(IOFiles, &d.Files, m.text(v[1]), attr("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
+		named(IOFiles, &d.Files, m.text(v[1]),
+			attr("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
 	case defIOHandle:
 		name, _ := m.ranks.raw(IOHandles, v[0])
 		named(IOHandles, &d.Handles, trace.Text(name), attr("file", m.name(IOFiles, v[2]))...)
@@ -275,9 +293,11 @@ func (m *model) name(t Table, v uint64) string {
 // members makes a metric of each member of a class or an instance.
 func (m *model) members(of uint64, members []uint64, recorder string) {
 	for i, member := range members {
-		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", of, i), Kind: trace.CounterMetric, Location: trace.NoRef, Undefined: true, Attrs: attr("recorder", recorder)}
+		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", of, i), Kind: trace.CounterMetric, Location: trace.NoRef,
+			Undefined: true, Attrs: attr("recorder", recorder)}
 		if r := m.ranks.metrics[member]; r != nil {
-			x.Name, x.Unit, x.Mode, x.Group, x.Type, x.Undefined = m.text(r[1]), m.text(r[8]), word(metricModes, r[4]), word(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
+			x.Name, x.Unit, x.Mode, x.Group, x.Type, x.Undefined = m.text(r[1]), m.text(r[8]), word(metricModes, r[4]),
+				word(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
 			x.Attrs = append(x.Attrs, attr("description", m.text(r[2]))...)
 			if r[7] != 0 {
 				x.Attrs = append(x.Attrs, attr("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
@@ -290,7 +310,8 @@ func (m *model) members(of uint64, members []uint64, recorder string) {
 // clock takes the properties of the clock.
 func (m *model) clock(v []uint64, opt *format.ReadOptions) error {
 	if v[0] == 0 || v[0] > math.MaxInt64 {
-		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error, Position: trace.Position{File: m.a.path + ".def"}, Found: fmt.Sprintf("%d ticks a second", v[0]), Expected: "1 to 2⁶³−1; a tick is taken to be a second"})
+		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error, Position: trace.Position{File: m.a.path +
+			".def"}, Found: fmt.Sprintf("%d ticks a second", v[0]), Expected: "1 to 2⁶³−1; a tick is taken to be a second"})
 	}
 	m.defs.Clock = trace.Seconds(int64(v[0]))
 	if v[3] == undefined64 || v[3] > math.MaxInt64 {

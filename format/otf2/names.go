@@ -69,8 +69,10 @@ func (t *nameTable) put(id uint64, n *named) {
 }
 
 func newNames() *names {
-	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{}, comms: map[uint64]*printComm{},
-		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
+	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{},
+		comms:         map[uint64]*printComm{},
+		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}},
+		communicating: map[uint64]*printGroup{}}
 }
 
 // add gives a definition a name, if has is true.
@@ -166,10 +168,13 @@ var nameFields = map[uint8]struct {
 	table Table
 	field int
 }{
-	defParadigm: {Paradigms, 1}, defIOParadigm: {IOParadigms, 2}, defAttribute: {Attributes, 1}, defLocationGroup: {LocationGroups, 1},
-	defLocation: {Locations, 1}, defRegion: {Regions, 1}, defGroup: {Groups, 1}, defMetricMember: {MetricMembers, 1}, defComm: {Comms, 1},
-	defInterComm: {Comms, 1}, defParameter: {Parameters, 1}, defWindow: {Windows, 1}, defCartDimension: {CartDimensions, 1},
-	defCartTopology: {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
+	defParadigm: {Paradigms, 1}, defIOParadigm: {IOParadigms, 2}, defAttribute: {Attributes, 1},
+	defLocationGroup: {LocationGroups, 1},
+	defLocation:      {Locations, 1}, defRegion: {Regions, 1}, defGroup: {Groups, 1}, defMetricMember: {MetricMembers, 1},
+	defComm:      {Comms, 1},
+	defInterComm: {Comms, 1}, defParameter: {Parameters, 1}, defWindow: {Windows, 1},
+	defCartDimension: {CartDimensions, 1},
+	defCartTopology:  {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
 }
 
 // define takes a definition into account.

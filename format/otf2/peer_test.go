@@ -100,7 +100,8 @@ func (m *made) fields(v []uint64, l []field) []uint64 {
 			}
 		case f.show == showFlags:
 			x = m.rng.Uint64N(2 << len(f.words))
-		case f.show == showRank || f.show == showWinRank || f.show == showRoot || f.show == showWinRoot || f.show == showTopoRank:
+		case f.show == showRank || f.show == showWinRank || f.show == showRoot || f.show == showWinRoot ||
+			f.show == showTopoRank:
 			if x = m.rng.Uint64N(6); x == 5 {
 				x = undefined32 - m.rng.Uint64N(4)
 			}
@@ -134,7 +135,13 @@ func (m *made) define(id uint8, change func(v []uint64)) {
 			r.Texts[0] = ""
 		}
 	}
-	tables := map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings, defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations, defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers, defMetricClass: Metrics, defMetricInst: Metrics, defComm: Comms, defInterComm: Comms, defParameter: Parameters, defWindow: Windows, defCartDimension: CartDimensions, defCartTopology: CartTopologies, defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles, defIODirectory: IOFiles, defIOHandle: IOHandles}
+	tables := map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings,
+		defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations,
+		defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers,
+		defMetricClass: Metrics, defMetricInst: Metrics, defComm: Comms, defInterComm: Comms, defParameter: Parameters,
+		defWindow: Windows, defCartDimension: CartDimensions, defCartTopology: CartTopologies, defSourceLoc: SourceLocations,
+		defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles, defIODirectory: IOFiles,
+		defIOHandle: IOHandles}
 	table, ok := tables[id]
 	if ok {
 		r.Values[0] = uint64(len(m.ids[table]))
@@ -344,7 +351,8 @@ func (m *made) snapshots(location uint64) {
 // thumbnail makes one.
 func (m *made) thumbnail(k int) {
 	metrics, samples := m.rng.Uint64N(5), m.rng.Uint64N(5)
-	header := Record{ID: thumbnailHeader, Values: []uint64{0, 1, m.rng.Uint64N(3), samples, metrics}, Texts: []string{fmt.Sprint("thumbnail ", k), ""}}
+	header := Record{ID: thumbnailHeader, Values: []uint64{0, 1, m.rng.Uint64N(3), samples, metrics},
+		Texts: []string{fmt.Sprint("thumbnail ", k), ""}}
 	for range metrics {
 		header.Values = append(header.Values, m.edge(undefined64))
 	}
@@ -408,7 +416,8 @@ func random(t testing.TB, seed uint64, events int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWriter(dst, Anchor{Machine: "machine", Creator: "a test", TraceID: seed, Properties: []Property{{"TEST::A", "x"}}})
+	w, err := NewWriter(dst,
+		Anchor{Machine: "machine", Creator: "a test", TraceID: seed, Properties: []Property{{"TEST::A", "x"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +471,8 @@ func lastLines(b []byte) []byte { return b[max(0, len(b)-400):] }
 // missing. The result is the anchor file.
 func traced(t *testing.T, name, compiler, module string, launch ...string) string {
 	t.Helper()
-	for tool, pkg := range map[string]string{compiler: "libopenmpi-dev, gcc", "eztrace": "eztrace", "otf2-print": "otf2-tools", launch[0]: "openmpi-bin"} {
+	for tool, pkg := range map[string]string{compiler: "libopenmpi-dev, gcc", "eztrace": "eztrace",
+		"otf2-print": "otf2-tools", launch[0]: "openmpi-bin"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed (Debian packages %s)", tool, pkg)
 		}
@@ -496,7 +506,8 @@ func TestEZTrace(t *testing.T) {
 	}{
 		// 3 ranks send 10 messages without waiting and 5 with, and there are three
 		// collective operations; EZTrace does not say when the former are received.
-		{"exchange", "mpicc", "openmpi", []string{"mpirun", "--oversubscribe", "-np", "3"}, map[string]int{"send": 45, "recv": 15, "recv-begin": 30, "collective-end": 9}},
+		{"exchange", "mpicc", "openmpi", []string{"mpirun", "--oversubscribe", "-np", "3"},
+			map[string]int{"send": 45, "recv": 15, "recv-begin": 30, "collective-end": 9}},
 		// 3 threads and the main one.
 		{"workers", "gcc", "pthread", []string{"env"}, map[string]int{"thread-begin": 4, "thread-end": 4}},
 	} {
@@ -567,7 +578,8 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 		err = errors.Join(err, w.Define(&r))
 	}
 	name := func(anchor string) string { return anchor[:len(anchor)-len(".otf2")] }
-	if err := errors.Join(err, w.Close(), dst.Commit(), os.Remove(name(path)), os.CopyFS(name(path), os.DirFS(name(anchor)))); err != nil {
+	if err := errors.Join(err, w.Close(), dst.Commit(), os.Remove(name(path)),
+		os.CopyFS(name(path), os.DirFS(name(anchor)))); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -87,8 +87,10 @@ func TestPlainRecords(t *testing.T) {
 			}
 		}
 		var want Record
-		if cur.record(typ, &want); cur.bad || cur.loose || (cur.missing > 0) || cur.at != int(n) || !slices.Equal(want.Values, got) {
-			t.Fatalf("%s % x: found %v, expected %v (bad %v, loose %v, short %v, %d of %d bytes)", typ.name, b[:size], got, want.Values, cur.bad, cur.loose, (cur.missing > 0), cur.at, n)
+		if cur.record(typ, &want); cur.bad || cur.loose || (cur.missing > 0) || cur.at != int(n) ||
+			!slices.Equal(want.Values, got) {
+			t.Fatalf("%s % x: found %v, expected %v (bad %v, loose %v, short %v, %d of %d bytes)", typ.name, b[:size], got,
+				want.Values, cur.bad, cur.loose, (cur.missing > 0), cur.at, n)
 		}
 		if read++; changed {
 			odd++

@@ -56,7 +56,8 @@ func cut(types []recordType) [][]part {
 }
 
 func newPrinter(w io.Writer) *printer {
-	p := &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: cut(eventTypes[:]), definitions: cut(definitionTypes[:])}
+	p := &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: cut(eventTypes[:]),
+		definitions: cut(definitionTypes[:])}
 	for i, t := range eventTypes {
 		p.words[i] = string(append(pad([]byte(t.word), 0, eventColumn), ' '))
 	}
@@ -142,7 +143,8 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 	case showSigned:
 		return strconv.AppendInt(b, int64(x), 10)
 	case showID, showSignedID, showTime:
-		if f.enc == enc32 && x == undefined32 || x == undefined64 && f.show != showSignedID || f.show == showSignedID && int64(x) == math.MinInt64 {
+		if f.enc == enc32 && x == undefined32 || x == undefined64 && f.show != showSignedID ||
+			f.show == showSignedID && int64(x) == math.MinInt64 {
 			return append(b, "UNDEFINED"...)
 		}
 		if f.show == showSignedID {
@@ -390,16 +392,19 @@ func (p *printer) definition(r *Record) error {
 	case defClock:
 		b = fmt.Appendf(b, "Ticks per Seconds: %d, Global Offset: %d, Length: %d, Date: %s", v[0], v[1], v[2], date(v[3]))
 	case defParadigm:
-		b = fmt.Appendf(b, "%s, Name: %s, Class: %s", word(paradigms, v[0]), p.shown(Strings, v[1]), word(paradigmClasses, v[2]))
+		b = fmt.Appendf(b, "%s, Name: %s, Class: %s", word(paradigms, v[0]), p.shown(Strings, v[1]),
+			word(paradigmClasses, v[2]))
 	case defParadigmProp:
 		typ, value := p.property(v[1], v[2], v[3])
-		b = fmt.Appendf(b, "Paradigm: %s, Property: %s, Type: %s, Value: %s", p.paradigm(v[0]), word(paradigmProps, v[1]), typ, value)
+		b = fmt.Appendf(b, "Paradigm: %s, Property: %s, Type: %s, Value: %s", p.paradigm(v[0]), word(paradigmProps, v[1]),
+			typ, value)
 	case defIOParadigm:
 		plural := "ies"
 		if v[5] == 1 {
 			plural = "y"
 		}
-		b = fmt.Appendf(b, "Identification: %s, Name: %s, Class: %s, Flags: %s, %d Propert%s", p.shown(Strings, v[1]), p.shown(Strings, v[2]), word(ioClasses, v[3]), flagWords(ioFlags, v[4]), v[5], plural)
+		b = fmt.Appendf(b, "Identification: %s, Name: %s, Class: %s, Flags: %s, %d Propert%s", p.shown(Strings, v[1]),
+			p.shown(Strings, v[2]), word(ioClasses, v[3]), flagWords(ioFlags, v[4]), v[5], plural)
 		sep := ": "
 		for l := v[6:]; len(l) >= 3; l = l[3:] {
 			value := fmt.Sprintf("UNKNOWN I/O PROPERTY <%d>", l[2])
@@ -417,7 +422,8 @@ func (p *printer) definition(r *Record) error {
 		b = p.appendGroup(b, v)
 	case defMetricClass:
 		after := v[2+v[1]:]
-		b = fmt.Appendf(b, "Occurrence: %s, Kind: %s, %d Member", word(occurrences, after[0]), word(recorderKinds, after[1]), v[1])
+		b = fmt.Appendf(b, "Occurrence: %s, Kind: %s, %d Member", word(occurrences, after[0]), word(recorderKinds, after[1]),
+			v[1])
 		b = p.appendRefs(appendPlural(b, v[1]), ": ", MetricMembers, v[2:2+v[1]])
 	case defCartTopology:
 		b = fmt.Appendf(b, "Name: %s, Communicator: %s, %d Dimension", p.shown(Strings, v[1]), p.shown(Comms, v[2]), v[3])
@@ -463,7 +469,8 @@ func (p *printer) property(property, typ, v uint64) (string, string) {
 func (p *printer) appendGroup(b []byte, v []uint64) []byte {
 	_, paradigm, g := groupOf(v)
 	after := v[4+v[3]:]
-	b = fmt.Appendf(b, "Name: %s, Type: %s, Paradigm: %s, Flags: %s, %d Member", p.shown(Strings, v[1]), word(groupTypes, after[0]), p.paradigm(paradigm), flagWords(groupFlags, after[2]), v[3])
+	b = fmt.Appendf(b, "Name: %s, Type: %s, Paradigm: %s, Flags: %s, %d Member", p.shown(Strings, v[1]),
+		word(groupTypes, after[0]), p.paradigm(paradigm), flagWords(groupFlags, after[2]), v[3])
 	b = appendPlural(b, v[3])
 	before := ": "
 	for _, m := range g.members {
@@ -540,7 +547,8 @@ func (p *printer) anchor(a *Anchor) {
 // Compat writes what otf2-print -A prints, of the wanted locations, times and kinds of
 // events: the indexes of locations are those of the common model. Snapshots have no kind,
 // and are left out where kinds are chosen.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, what format.Printing, w io.Writer) error {
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, what format.Printing,
+	w io.Writer) error {
 	if what.Tool != nil {
 		return format.ErrUnsupported
 	}
@@ -643,7 +651,8 @@ type source interface {
 }
 
 // merged writes what the sources of the wanted locations have, in the order of times.
-func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.ReadOptions, sel trace.Selection, write func(location uint64, column string, e *Event) error, open func(location uint64) (source, error)) error {
+func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.ReadOptions, sel trace.Selection,
+	write func(location uint64, column string, e *Event) error, open func(location uint64) (source, error)) error {
 	m := merge{}
 	if sel.To <= 0 {
 		return nil

@@ -40,7 +40,8 @@ func compat(t testing.TB, anchor string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	opt := &format.ReadOptions{Report: format.NewReport()}
-	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt, format.Printing{Selection: trace.Everything()}, &out); err != nil {
+	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt,
+		format.Printing{Selection: trace.Everything()}, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -118,7 +119,8 @@ func TestPrintWindow(t *testing.T) {
 			var out bytes.Buffer
 			sel := trace.Everything()
 			sel.From, sel.To = from, to
-			if err := (Format{}).Compat(context.Background(), format.FileSource(path), &format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: sel}, &out); err != nil {
+			if err := (Format{}).Compat(context.Background(), format.FileSource(path),
+				&format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: sel}, &out); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range strings.Split(out.String(), "\n") {
@@ -138,7 +140,8 @@ func TestPrintWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, x := range [][2]int64{{0, 1000}, {150_000, 160_000}, {500_000, 500_400}, {499_000, math.MaxInt64}, {0, 899_000}, {7, 7}, {-5, 0}} {
+		for _, x := range [][2]int64{{0, 1000}, {150_000, 160_000}, {500_000, 500_400}, {499_000, math.MaxInt64},
+			{0, 899_000}, {7, 7}, {-5, 0}} {
 			var want []string
 			for i, l := range all {
 				if times[i] >= x[0] && times[i] < x[1] {

@@ -72,7 +72,8 @@ func goesOn(bad *FileError, to place) error {
 	if to.timed {
 		what = "it is read as a time, and "
 	}
-	return archive.Damaged(bad.Path, bad.Offset, bad.Found, fmt.Sprintf("%s; %sreading goes on at 0x%x", bad.Expected, what, to.at))
+	return archive.Damaged(bad.Path, bad.Offset, bad.Found,
+		fmt.Sprintf("%s; %sreading goes on at 0x%x", bad.Expected, what, to.at))
 }
 
 // goTo goes to a place behind an event that cannot be read, or behind a time.

@@ -65,7 +65,8 @@ func TestDamagedIDs(t *testing.T) {
 	if effort.Soak() {
 		step = 1
 	}
-	for _, x := range []struct{ archive, file string }{{"heat2d-mt", "traces/1.evt"}, {"ring", "eztrace_log/0.evt"}, {"omp", "eztrace_log/1.evt"}} {
+	for _, x := range []struct{ archive, file string }{{"heat2d-mt", "traces/1.evt"}, {"ring", "eztrace_log/0.evt"},
+		{"omp", "eztrace_log/1.evt"}} {
 		m, anchor := archiveFiles(t, x.archive)
 		location := uint64(strings.TrimSuffix(x.file, ".evt")[len(x.file)-5] - '0')
 		sound := bytes.Clone(m[x.file].Data)
@@ -100,11 +101,13 @@ func TestDamagedIDs(t *testing.T) {
 					none++
 				}
 				if lost > 20 {
-					t.Errorf("%s: id %d at 0x%x is now %d: %d of %d events are lost, %q", x.archive, sound[at], at, id, lost, len(whole), damage)
+					t.Errorf("%s: id %d at 0x%x is now %d: %d of %d events are lost, %q", x.archive, sound[at], at, id, lost,
+						len(whole), damage)
 				}
 			}
 		}
-		t.Logf("%s: %d damaged ids: 2 events or fewer are lost in %d, %d at most; %d without an error of the reader", x.archive, cases, few, most, none)
+		t.Logf("%s: %d damaged ids: 2 events or fewer are lost in %d, %d at most; %d without an error of the reader",
+			x.archive, cases, few, most, none)
 		if few < cases*98/100 {
 			t.Errorf("%s: 2 events or fewer are lost in %d of %d", x.archive, few, cases)
 		}
@@ -116,7 +119,8 @@ func TestDamageEverywhere(t *testing.T) {
 	effort.Sequential(t)
 	const size = 2 << 20
 	rng := rand.New(rand.NewPCG(1, 2))
-	header := append([]byte{chunkHeader, littleEndian}, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 1<<40)...)
+	header := append([]byte{chunkHeader, littleEndian},
+		binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 1<<40)...)
 	const now = "\x05\x10\x00\x00\x00\x00\x00\x00\x01"
 	for what, unit := range map[string]func() []byte{
 		"random bytes": func() []byte { return []byte{byte(rng.Uint32())} },
@@ -124,11 +128,23 @@ func TestDamageEverywhere(t *testing.T) {
 		"times that go back": func() []byte {
 			return binary.LittleEndian.AppendUint64([]byte{timestampRecord}, rng.Uint64()>>1)
 		},
-		"events with ids that are none":       func() []byte { return []byte{byte(rng.Uint32N(10)), byte(rng.Uint32N(20))} },
-		"long records of no kind":             func() []byte { return []byte(now + "\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00") },
-		"far ends of records, and good ones":  func() []byte { return []byte("\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00" + strings.Repeat(now, 6)) },
-		"nearly enough events behind a fault": func() []byte { return []byte(strings.Repeat(now, resyncRecords-1) + "\x0c\x07") },
-		"lists of attributes":                 func() []byte { return []byte("\x06\xfe\x01\x7e" + strings.Repeat("\x00\x01\x05", 84)) },
+		"events with ids that are none": func() []byte { return []byte{byte(rng.Uint32N(10)), byte(rng.Uint32N(20))} },
+		"long records of no kind": func() []byte {
+			return []byte(now +
+				"\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00")
+		},
+		"far ends of records, and good ones": func() []byte {
+			return []byte("\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00" +
+				strings.Repeat(now, 6))
+		},
+		"nearly enough events behind a fault": func() []byte {
+			return []byte(strings.Repeat(now, resyncRecords-1) +
+				"\x0c\x07")
+		},
+		"lists of attributes": func() []byte {
+			return []byte("\x06\xfe\x01\x7e" +
+				strings.Repeat("\x00\x01\x05", 84))
+		},
 	} {
 		b := append([]byte{}, header...)
 		for len(b) < size {

@@ -52,7 +52,8 @@ const unknownID = undefined64 - 1
 
 // rewrite has the encoder write what a model was made of, with what has been changed since.
 func (e *encoder) rewrite(m *model) error {
-	o := &original{m: m, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, odd: m.odd.Load()}
+	o := &original{m: m, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
+		ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, odd: m.odd.Load()}
 	e.from = o
 	a := m.a.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
@@ -402,7 +403,8 @@ func (e *encoder) mark(c *trace.Cursor) error {
 			e.loss.Add("marker", "attribute", format.Degraded, "markers of OTF2 have none", 1)
 		}
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], ops[2], 0}, Texts: []string{text}})
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], ops[2], 0},
+		Texts: []string{text}})
 }
 
 // value takes the value of one member of a metric: those of one event come one after another.
@@ -419,7 +421,8 @@ func (e *encoder) value(c *trace.Cursor) error {
 	}
 	class, member := o.members[c.Ref()][0], o.members[c.Ref()][1]
 	x := &o.metric
-	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same || member != x.Values[1] {
+	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same ||
+		member != x.Values[1] {
 		if err := e.flush(); err != nil {
 			return err
 		}
@@ -555,10 +558,12 @@ func (e *encoder) closeAgain() error {
 		}
 		return nil
 	})
-	e.loss.Add("event", "reference", format.Degraded, "to what nothing defines, or of a type that is not the one defined: the model does not have it", o.m.odd.Load()-o.odd)
+	e.loss.Add("event", "reference", format.Degraded,
+		"to what nothing defines, or of a type that is not the one defined: the model does not have it", o.m.odd.Load()-o.odd)
 	for _, i := range o.added[Attributes] {
 		a := d.Attributes.At(i)
-		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)), e.string(a.Doc))
+		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),
+			e.string(a.Doc))
 	}
 	for _, i := range o.added[Regions] {
 		name := e.string(d.Regions.At(i).Name)

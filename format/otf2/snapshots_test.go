@@ -105,11 +105,16 @@ func TestSnapshotDamage(t *testing.T) {
 		{"no end", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, len(whole)},
 		{"a file cut in its header", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:10] }, 0},
 		{"a file cut in its first time", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:25] }, 0},
-		{"an unknown record", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 200, 1, 7) }, len(whole) + 1},
-		{"a record that ends too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 13, 3, 1, 1, 1) }, len(whole)},
-		{"attributes that end too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 6, 2, 1, 9) }, len(whole)},
-		{"record 4", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 4, 1, 7) }, len(whole) + 1},
-		{"record 3 without a length", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) }, len(whole)},
+		{"an unknown record", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ",
+			func(b []byte) []byte { return end(b, 200, 1, 7) }, len(whole) + 1},
+		{"a record that ends too early", "all/1.snap", "otf2.damaged 1 ",
+			func(b []byte) []byte { return end(b, 13, 3, 1, 1, 1) }, len(whole)},
+		{"attributes that end too early", "all/1.snap", "otf2.damaged 1 ",
+			func(b []byte) []byte { return end(b, 6, 2, 1, 9) }, len(whole)},
+		{"record 4", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ",
+			func(b []byte) []byte { return end(b, 4, 1, 7) }, len(whole) + 1},
+		{"record 3 without a length", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) },
+			len(whole)},
 		{"another number in the header", "all/1.snap", "otf2.chunk-numbers 1 ", func(b []byte) []byte {
 			b = bytes.Clone(b)
 			b[10]++

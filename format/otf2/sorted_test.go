@@ -45,7 +45,8 @@ func sortFiles(t *testing.T) (n int) {
 		t.Skip("open files cannot be counted here: ", err)
 	}
 	for _, e := range list {
-		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.Contains(filepath.Base(to), "weft-sort-") {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil &&
+			strings.Contains(filepath.Base(to), "weft-sort-") {
 			n++
 		}
 	}
@@ -62,7 +63,8 @@ func TestSortedFiles(t *testing.T) {
 		for _, stop := range []int{0, 1, 5, 1 << 30} {
 			t.Run(fmt.Sprintf("order %v, %d batches", order, stop), func(t *testing.T) {
 				before := sortFiles(t)
-				d, err := Format{}.Open(t.Context(), src, &format.ReadOptions{Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
+				d, err := Format{}.Open(t.Context(), src,
+					&format.ReadOptions{Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +101,8 @@ func TestSortedUnprepared(t *testing.T) {
 	read := func(scan func(d format.File, sink format.Sink) error) string {
 		var out bytes.Buffer
 		report := format.NewReport()
-		d, err := Format{}.Open(t.Context(), src, &format.ReadOptions{Report: report, Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
+		d, err := Format{}.Open(t.Context(), src,
+			&format.ReadOptions{Report: report, Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
 		if err != nil {
 			t.Fatal(err)
 		}

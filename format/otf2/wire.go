@@ -123,7 +123,8 @@ func tableOf(typ uint64) Table {
 	case typ == typeString:
 		return Strings
 	case typ >= typeAttribute && typ < typeLocationGroup:
-		return [...]Table{Attributes, Locations, Regions, Groups, Metrics, Comms, Parameters, Windows, SourceLocations, CallingContexts, InterruptGenerators, IOFiles, IOHandles}[typ-typeAttribute]
+		return [...]Table{Attributes, Locations, Regions, Groups, Metrics, Comms, Parameters, Windows, SourceLocations,
+			CallingContexts, InterruptGenerators, IOFiles, IOHandles}[typ-typeAttribute]
 	case typ == typeLocationGroup:
 		return LocationGroups
 	}

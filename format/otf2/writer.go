@@ -50,7 +50,8 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{}, snapshots: map[uint64]*SnapshotWriter{}}
+	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{},
+		snapshots: map[uint64]*SnapshotWriter{}}
 	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	dst.BeforeCommit(func() error { return w.name(name) })
@@ -167,7 +168,8 @@ func (w *Writer) Location(id uint64) *EventWriter {
 	e := w.locations[id]
 	if e == nil {
 		file := filepath.Join(w.folder, "locations", fmt.Sprint(id))
-		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), most: 16 << 10}, local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), most: 4 << 10}}
+		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), most: 16 << 10},
+			local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), most: 4 << 10}}
 		w.locations[id] = e
 	}
 	return e
@@ -192,7 +194,8 @@ func (e *EventWriter) Write(x *Event) error {
 	}
 	t := &eventTypes[x.ID]
 	const bare = 10 // bytes of an event without length at most
-	if c := &e.c; t.bare && len(x.Attributes) == 0 && e.any && c.base+int64(len(c.buf))+stampSize+bare+atEnd <= c.start+c.chunk {
+	if c := &e.c; t.bare && len(x.Attributes) == 0 && e.any &&
+		c.base+int64(len(c.buf))+stampSize+bare+atEnd <= c.start+c.chunk {
 		// Most events are like this.
 		b := c.buf
 		if x.Time != e.time {
@@ -319,7 +322,8 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 		return false, nil
 	}
 	if int64(n)+headerSize+atEnd > c.chunk {
-		return false, fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
+		return false,
+			fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
 	}
 	if c.begun {
 		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...) // zeros end a chunk

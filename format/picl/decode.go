@@ -108,8 +108,10 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(), peerLocations: map[procKey]uint32{},
-		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
+	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(),
+		peerLocations: map[procKey]uint32{},
+		locations:     map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{},
+		direct:  map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
 	d.broadcasts.to, d.sources.places = map[procKey][]uint32{}, map[procKey]bool{}
 	d.marks = opt.Value("picl.marks", "marks") == "messages"
@@ -231,7 +233,8 @@ func (d *decoder) reportMissing(missing map[setKey]int64) error {
 	})
 	for _, k := range keys {
 		what := setName(k.typ)
-		if err := d.Opt.Defect(&trace.Defect{Rule: "picl.undefined", Severity: trace.Warning, Position: trace.Position{File: d.File.Name, Line: missing[k]},
+		if err := d.Opt.Defect(&trace.Defect{Rule: "picl.undefined", Severity: trace.Warning,
+			Position: trace.Position{File: d.File.Name, Line: missing[k]},
 			Found:    fmt.Sprintf("subset %d of %s", k.id, what),
 			Expected: fmt.Sprintf("a subset of %s that a record of type %d defines", what, k.typ)}); err != nil {
 			return err
@@ -252,8 +255,10 @@ func (d *decoder) order(all []*linetrace.Times) error {
 	breaks, where := d.Order(all, 18)
 	d.Lanes = len(d.Runs) == 1
 	if breaks > 0 {
-		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note, Position: trace.Position{File: d.File.Name, Line: where},
-			Found: "records that are not in time order", Expected: "records sorted by time; they are sorted while reading", Count: breaks}
+		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note,
+			Position: trace.Position{File: d.File.Name, Line: where},
+			Found:    "records that are not in time order", Expected: "records sorted by time; they are sorted while reading",
+			Count: breaks}
 	} else if d.File.Size > 0 {
 		return nil
 	}
@@ -397,7 +402,8 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 }
 
 // define fills the model's definitions.
-func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool, carried map[string]string) error {
+func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool,
+	carried map[string]string) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
@@ -441,7 +447,8 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		return 0
 	}
 	slices.SortFunc(keys, func(a, b procKey) int {
-		return cmp.Or(cmp.Compare(group(a.processor), group(b.processor)), cmp.Compare(abs(a.processor), abs(b.processor)), cmp.Compare(a.process, b.process))
+		return cmp.Or(cmp.Compare(group(a.processor), group(b.processor)), cmp.Compare(abs(a.processor), abs(b.processor)),
+			cmp.Compare(a.process, b.process))
 	})
 	byProcessor := map[int64][]procKey{}
 	for _, k := range keys {
@@ -658,7 +665,8 @@ func (d *decoder) kindOf(typ int64) trace.Kind {
 	k, ok := d.records[typ]
 	if !ok {
 		i := d.Model.Kinds.Add(trace.KindDef{Format: "picl", KindSpec: trace.KindSpec{
-			Name: "record " + strconv.FormatInt(typ, 10), Doc: "PICL record of type " + strconv.FormatInt(typ, 10), Ref: trace.RefRegion}})
+			Name: "record " + strconv.FormatInt(typ, 10), Doc: "PICL record of type " + strconv.FormatInt(typ, 10),
+			Ref: trace.RefRegion}})
 		k = trace.Declared + trace.Kind(i)
 		d.records[typ] = k
 	}

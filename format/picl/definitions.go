@@ -63,7 +63,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		d.byEvent[r.Event] = append(d.byEvent[r.Event], i)
 	case TypeDescriptor:
 		if len(r.Values) < 2 || r.Values[0].Type == trace.String {
-			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string", trace.Warning}
+			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
+				trace.Warning}
 		}
 		text := joined(r.Values[1:])
 		if n := closingQuote([]byte(text)); n == len(text)-1 {
@@ -80,7 +81,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		}
 		for _, v := range r.Values {
 			if v.Type == trace.Float32 || v.Type == trace.Float64 {
-				return dataProblem{"picl.subset", "the floating-point number " + v.String(), "integers, such as those of the descriptor \"%d\"", trace.Warning}
+				return dataProblem{"picl.subset", "the floating-point number " + v.String(),
+					"integers, such as those of the descriptor \"%d\"", trace.Warning}
 			}
 			if v.Type == trace.String {
 				expected := "a number"
@@ -95,7 +97,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 				trace.Warning}
 		}
 		if id := r.Values[0].Int(); r.Type == TypeEventSet && id < -1 && (subset(id) != nil || specIndex(id) != 0) {
-			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id), "an id of its own; the record counts", trace.Warning}
+			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id),
+				"an id of its own; the record counts", trace.Warning}
 		}
 		var m []int64
 		for _, v := range r.Values[1:] {
@@ -221,7 +224,8 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 // explicit has a record written with a control string where a record has given the number that
 // would be its descriptor another meaning.
 func (d *definitions) explicit(r *Record) {
-	if len(d.descriptors) == 0 || r.Text != "" || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
+	if len(d.descriptors) == 0 || r.Text != "" || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes &&
+		len(r.Values)%2 == 0 {
 		return
 	}
 	b := appendData(nil, r.Values)

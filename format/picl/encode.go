@@ -53,7 +53,8 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 		return nil, err
 	}
 	_, digits := opt.Values["picl.digits"]
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo), spelled: !digits}, nil
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo),
+		spelled: !digits}, nil
 }
 
 func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
@@ -68,7 +69,8 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 	}
 	n, err := strconv.Atoi(opt.Value("picl.digits", "6"))
 	if err != nil || n < 1 || n > 18 {
-		return wo, &format.OptionError{Option: "picl.digits", Value: opt.Value("picl.digits", "6"), Expected: "a number from 1 to 18"}
+		return wo, &format.OptionError{Option: "picl.digits", Value: opt.Value("picl.digits", "6"),
+			Expected: "a number from 1 to 18"}
 	}
 	wo.Digits = n
 	return wo, nil
@@ -223,7 +225,8 @@ func (e *encoder) label(loc, ref uint32, r *Record) error {
 			return nil
 		}
 	}
-	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
+	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process,
+		Values: []trace.Value{trace.StringValue(name)}})
 }
 
 // prepare finds the event types that have several names, once per batch: the
@@ -290,7 +293,8 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	e.rows++
 	r := &e.rec
 	ref := c.Ref()
-	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
+	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0],
+		Event: e.event(ref)}
 	e.last = r.Time
 	switch kind := c.Kind(); kind {
 	case trace.Enter:
@@ -431,7 +435,8 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()
-	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 && e.w.plain() {
+	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 &&
+		e.w.plain() {
 		typ := int64(TypeEntry)
 		if kind == trace.Leave {
 			typ = TypeExit
@@ -482,7 +487,8 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 // when the event is another or its operands do not fit.
 func (e *encoder) message(c *trace.Cursor) bool {
 	ops, m := c.Ops(), messageOf(c.Kind(), 0)
-	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) || m.ops > 1 && int64(ops[3]) < 0 {
+	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) ||
+		m.ops > 1 && int64(ops[3]) < 0 {
 		return false
 	}
 	peer := procKey{-1, 0}
@@ -565,25 +571,29 @@ func (w *Writer) count(loss *format.Loss) {
 func (e *encoder) header(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
-		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
+		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process,
+			Values: []trace.Value{trace.StringValue(text)}})
 	}
 	if e.native {
 		e.prepare()
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.event(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.multi[ev] && name != eventName(ev) && (e.from == nil || !e.from.labelled(ev, name)) {
+			if name := d.Regions.At(uint32(i)).Name; !e.multi[ev] && name != eventName(ev) &&
+				(e.from == nil || !e.from.labelled(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
 		}
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
-			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
+			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation &&
+				(e.from == nil || !e.from.named(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
 			s := d.Sets.At(uint32(i))
-			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
+			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
+				"event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
 			if typ == 0 || err != nil {
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
@@ -615,7 +625,8 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 
 // copyTrace writes a PICL trace as PICL, record by record: the order of the
 // file and every value are kept, the spelling becomes canonical.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, opt *format.WriteOptions) (*format.Loss, error) {
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	opt *format.WriteOptions) (*format.Loss, error) {
 	wo, err := writerOptions(opt)
 	if err != nil {
 		return nil, err

@@ -110,9 +110,11 @@ var eventTable = [...]eventSpec{
 	{-756, "MPI_Pack", "pack (MPICL)", nil, nil, false, noRole},
 	{-773, "MPI_Unpack", "unpack (MPICL)", nil, nil, false, noRole},
 	{-780, "MPI_Allgather", "all-gather (MPICL)", nil, nil, false, noRole},
-	{-782, "MPI_Allreduce", "all-reduce (MPICL)", []string{"length", "processSubset"}, []string{"processSubset"}, false, noRole},
+	{-782, "MPI_Allreduce", "all-reduce (MPICL)", []string{"length", "processSubset"}, []string{"processSubset"}, false,
+		noRole},
 	{-783, "MPI_Alltoall", "all-to-all (MPICL)", nil, nil, false, noRole},
-	{-785, "MPI_Bcast", "broadcast (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false, noRole},
+	{-785, "MPI_Bcast", "broadcast (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false,
+		noRole},
 	{-786, "MPI_Gather", "gather (MPICL)", nil, nil, false, noRole},
 	{-790, "MPI_Reduce", "reduce (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false, noRole},
 	{-791, "MPI_Reduce_scatter", "reduce and scatter (MPICL)", nil, nil, false, noRole},
@@ -179,7 +181,8 @@ var eventIndex = func() (x [-tableLow + 1]uint8) {
 	return
 }()
 
-var userEvent = eventSpec{entry: []string{"locationType", "parameterType"}, exit: []string{"locationType", "parameterType"}}
+var userEvent = eventSpec{entry: []string{"locationType", "parameterType"},
+	exit: []string{"locationType", "parameterType"}}
 
 var unknownEvent eventSpec
 

@@ -43,7 +43,8 @@ func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encod
 }
 
 // Copy writes a trace record by record.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
@@ -66,10 +67,14 @@ var about = format.About{
 	Seeks:      "time windows by chunk",
 	Options: []format.Option{
 		{Name: "picl.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"}, Doc: "Whether marks of sends and receives count as messages too."},
-		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Append statistics records (-101 to -103) computed from the events."},
-		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
-		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"}, Doc: "Write marks as entry and exit, or entries and exits as marks."},
+		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"},
+			Doc: "Whether marks of sends and receives count as messages too."},
+		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"},
+			Doc: "Append statistics records (-101 to -103) computed from the events."},
+		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"},
+			Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
+		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"},
+			Doc: "Write marks as entry and exit, or entries and exits as marks."},
 		{Name: "picl.digits", Default: "6", Write: true, Doc: "Least number of digits after the point of a time stamp."},
 	},
 	Rules: rules,
@@ -179,8 +184,10 @@ func (c *checker) Batch(b *trace.Batch) error {
 
 // subsetFields are the data fields that may name a subset, by the record type that defines it.
 var subsetFields = map[string]int64{
-	"destination": TypeProcessorSet, "source": TypeProcessorSet, "requestedProcessor": TypeProcessorSet, "processorSubset": TypeProcessorSet,
-	"destinationProcess": TypeProcessSet, "sourceProcess": TypeProcessSet, "requestedProcess": TypeProcessSet, "processSubset": TypeProcessSet,
+	"destination": TypeProcessorSet, "source": TypeProcessorSet, "requestedProcessor": TypeProcessorSet,
+	"processorSubset":    TypeProcessorSet,
+	"destinationProcess": TypeProcessSet, "sourceProcess": TypeProcessSet, "requestedProcess": TypeProcessSet,
+	"processSubset": TypeProcessSet,
 }
 
 // subsets looks for subsets that data fields name and no record defines.

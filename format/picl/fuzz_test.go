@@ -40,7 +40,8 @@ func FuzzHead(f *testing.F) {
 		i := a.quick(append(l[:len(l):len(l)], '\n'))
 		j, bad := b.parse(l, 6)
 		if i >= 0 && (bad >= 0 || i != j || a.f != b.f || a.scale != b.scale) {
-			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j, bad)
+			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j,
+				bad)
 		}
 	})
 }

@@ -21,7 +21,8 @@ func opened(t *testing.T, text string, options map[string]string) (format.File, 
 	d := tracetest.Open(t, Format{}, write(t, text), &format.ReadOptions{Report: rep, Values: options})
 	rows := tracetest.Dump(t, d, everything)
 	checker := d.NewChecker()
-	if err := errors.Join(d.Scan(t.Context(), everything, format.PerLocation, checker), checker.Finish(t.Context())); err != nil {
+	if err := errors.Join(d.Scan(t.Context(), everything, format.PerLocation, checker),
+		checker.Finish(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	var rules []string
@@ -115,28 +116,36 @@ func TestMessages_2_3_3(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"mark", "-2 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", recv},
 		{"entry with all fields", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.1 0 0 0\n", recv},
-		{"entry of a phase with all fields", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.1 0 0 0\n", strings.Replace(recv, "recv", "recv-complete", 1)},
+		{"entry of a phase with all fields", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.1 0 0 0\n",
+			strings.Replace(recv, "recv", "recv-complete", 1)},
 		{"exit", "-3 -51 0.1 0 0 3 2 5 -1 -1\n-4 -51 0.1 0 0 4 2 8 5 1 0\n", recv},
 		{"length -1", "-4 -51 0.1 0 0 4 2 -1 5 1 0\n", strings.Replace(recv, "=8", "=-1", 1)},
 		{"all left out", "-4 -51 0.1 0 0 0\n", ""},
 		{"all -1", "-4 -51 0.1 0 0 4 2 -1 -1 -1 -1\n", ""},
 		{"mark of a send", "-2 -21 0.1 0 0 4 2 8 5 1 0\n", " send receiver=1/0 communicator=-1 tag=5 length=8 derived"},
 		{"broadcast", "-3 -21 0.1 0 0 3 2 8 5 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n-3 0 0.2 32767 0 0\n",
-			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 " +
+				"derived"},
 		{"subset", "-201 -1 0.0 -1 -1 3 2 -5 2 7\n-3 -21 0.1 0 0 3 2 8 5 -5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
 			" send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
 		{"all processes of a processor", "-3 -21 0.1 0 0 4 2 8 5 1 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n-3 0 0.2 2 0 0\n",
-			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
-		{"the other process of the sender's processor", "-3 -21 0.1 0 0 3 2 8 5 0\n-3 0 0.2 0 1 0\n", " send receiver=0/1 communicator=-1 tag=5 length=8 derived"},
-		{"processes of a processor without records", "-3 -21 0.1 0 0 4 2 8 5 7 -1\n", " send receiver=7/-1 communicator=-1 tag=5 length=8 derived"},
-		{"subset of the processes of a processor", "-202 -1 0.0 -1 -1 2 2 -8 1\n-3 -21 0.1 0 0 4 2 8 5 1 -8\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=1/1 communicator=-1 tag=5 length=8 " +
+				"derived"},
+		{"the other process of the sender's processor", "-3 -21 0.1 0 0 3 2 8 5 0\n-3 0 0.2 0 1 0\n",
+			" send receiver=0/1 communicator=-1 tag=5 length=8 derived"},
+		{"processes of a processor without records", "-3 -21 0.1 0 0 4 2 8 5 7 -1\n",
+			" send receiver=7/-1 communicator=-1 tag=5 length=8 derived"},
+		{"subset of the processes of a processor",
+			"-202 -1 0.0 -1 -1 2 2 -8 1\n-3 -21 0.1 0 0 4 2 8 5 1 -8\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n",
 			" send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
-		{"destination left out", "-3 -21 0.1 0 0 2 2 8 5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n", " send receiver=-1 communicator=-1 tag=5 length=8 derived"},
+		{"destination left out", "-3 -21 0.1 0 0 2 2 8 5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=-1 communicator=-1 tag=5 length=8 derived"},
 		{"-913 as entry and exit", "-3 -913 0.1 0 0 0\n-4 -913 0.2 0 0 0\n", " gap derived"},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
 			for _, brackets := range []string{"keep", "entry-exit"} {
-				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}), map[string]string{"picl.marks": "messages"})
+				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}),
+					map[string]string{"picl.marks": "messages"})
 				var got []string
 				for _, r := range rows {
 					if rest, ok := strings.CutSuffix(r, "derived"); ok {
@@ -155,7 +164,8 @@ func TestMessages_2_3_3(t *testing.T) {
 // All fields of an entry bear their names.
 func TestEntryNames_2_3_3(t *testing.T) {
 	_, rows, _ := opened(t, "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", nil)
-	const want = `requestedType:int32="5" requestedProcessor:int32="-1" requestedProcess:int32="-1" length:int32="8" type:int32="5" source:int32="1" sourceProcess:int32="0"`
+	const want = `requestedType:int32="5" requestedProcessor:int32="-1" requestedProcess:int32="-1" ` +
+		`length:int32="8" type:int32="5" source:int32="1" sourceProcess:int32="0"`
 	if !strings.Contains(rows[0], want) {
 		t.Error(rows[0])
 	}
@@ -169,7 +179,8 @@ func TestParaGraphBrackets_10(t *testing.T) {
 		{"not in the order of time", "-3 -901 0.0 0 0 0\n-3 1 0.2 0 0 0\n-4 1 -0.4 0 0 0\n",
 			"-3 -901 -0.400000 0 0 0\n-3 1 0.200000 0 0 0\n-4 1 -0.400000 0 0 0\n-4 -901 0.200000 0 0 0\n"},
 		{"off and on again", "-3 -901 0.0 0 0 0\n-4 -901 0.1 0 0 0\n-3 -901 0.2 0 0 0\n-2 1 0.3 0 0 0\n-4 -901 0.4 0 0 0\n",
-			"-3 -901 0.000000 0 0 0\n-4 -901 0.100000 0 0 0\n-3 -901 0.200000 0 0 0\n-2 1 0.300000 0 0 0\n-4 -901 0.400000 0 0 0\n"},
+			"-3 -901 0.000000 0 0 0\n-4 -901 0.100000 0 0 0\n-3 -901 0.200000 0 0 0\n-2 1 0.300000 0 0 0\n-4 -901 0.400000 0 " +
+				"0 0\n"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.paragraph": "true"})); diff != "" {
@@ -230,28 +241,45 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"subset with such types", "-102 -1 2.0 0 0 1 \"%d%d\" -1011 5\n", ""},
 		{"-913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
 		{"trace level 0", "-2 -904 0.5 0 0 3 2 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 7 3\n", ""},
-		{"fewer than the records are reported", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
+		{"fewer than the records are reported", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n",
+			"picl.statistics × 1"},
 		{"-1 is all events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 1\n-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.2\n", ""},
 		{"all events, other count", "-102 -1 2.0 0 0 1 \"%d%d\" -1 2\n", "picl.statistics × 1"},
 		{"all events, other time", "-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.5\n", "picl.statistics × 1"},
 		{"all events, other volume", "-103 -1 2.0 0 0 1 \"%d%d\" -1 9\n", "picl.statistics × 1"},
 		{"all events and those without records", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n", ""},
-		{"all events, those without records in a record of their own", "-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n", ""},
-		{"all events, ahead of those without records", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n", ""},
-		{"all events of the run", "-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -901 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -54 1\n", ""},
-		{"all events, and too few without records", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 11\n", "picl.statistics × 1"},
-		{"all events, explained after further events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-2 5 2.5 0 0 0\n-102 -1 3.0 0 0 1 \"%d%d\" -53 12\n", "picl.statistics × 1"},
-		{"all events, sampled twice", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n-102 -1 3.0 0 0 2 \"%d%d\" -53 14 -1 15\n", ""},
+		{"all events, those without records in a record of their own",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n", ""},
+		{"all events, ahead of those without records",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n", ""},
+		{"all events of the run",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -901 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -54 1\n", ""},
+		{"all events, and too few without records", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 11\n",
+			"picl.statistics × 1"},
+		{"all events, explained after further events",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-2 5 2.5 0 0 0\n-102 -1 3.0 0 0 1 \"%d%d\" -53 12\n", "picl.statistics × 1"},
+		{"all events, sampled twice", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n-102 -1 3.0 0 0 2 \"%d%d\" -53 14 -1 15\n",
+			""},
 		{"-914", "-2 -914 0.5 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 -51 4\n-101 -1 2.0 0 0 1 \"%d%lf\" -21 7.5\n", ""},
 		{"-914, fewer than the records", "-2 -914 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
-		{"subset with a number ≥ 0", "-203 -1 0.0 -1 -1 3 2 100 7 8\n-3 7 0.4 0 0 0\n-2 8 0.5 0 0 0\n-4 7 0.6 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 2\n-102 100 2.0 0 0 1 \"%d%d\" 8 1\n", ""},
-		{"subset with a number ≥ 0, other count", "-203 -1 0.0 -1 -1 3 2 100 7 8\n-2 8 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 2\n", "picl.statistics × 1"},
-		{"own event type is a subset, nested", "-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-102 -1001 2.0 0 0 3 \"%d%d\" 5 1 4 1 -1 2\n", ""},
-		{"own event type is a later subset, nested", "-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-203 -1 0.9 -1 -1 3 2 -2001 3 4\n-102 -2001 2.0 0 0 1 \"%d%d\" 5 1\n", ""},
-		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n", ""},
+		{"subset with a number ≥ 0",
+			"-203 -1 0.0 -1 -1 3 2 100 7 8\n-3 7 0.4 0 0 0\n-2 8 0.5 0 0 0\n-4 7 0.6 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 " +
+				"2\n-102 100 2.0 0 0 1 \"%d%d\" 8 1\n", ""},
+		{"subset with a number ≥ 0, other count",
+			"-203 -1 0.0 -1 -1 3 2 100 7 8\n-2 8 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 2\n", "picl.statistics × 1"},
+		{"own event type is a subset, nested",
+			"-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-102 -1001 2.0 0 0 3 \"%d%d\" 5 " +
+				"1 4 1 -1 2\n", ""},
+		{"own event type is a later subset, nested",
+			"-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-203 -1 0.9 -1 -1 3 2 -2001 3 " +
+				"4\n-102 -2001 2.0 0 0 1 \"%d%d\" 5 1\n", ""},
+		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n",
+			""},
 		{"all processors, other counts", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 2 -1 3\n", "picl.statistics × 2"},
 		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
-		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", "picl.outside-tracing × 2"},
+		{"wildcard brackets",
+			"-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n",
+			"picl.outside-tracing × 2"},
 	} {
 		t.Run("2.3.2 "+x.name, func(t *testing.T) {
 			_, _, rules := opened(t, events+x.text, nil)
@@ -272,13 +300,15 @@ func TestUndefined_2_1(t *testing.T) {
 		{"processes", "-3 1 0.1 0 -78 0\n", "picl.undefined × 1"},
 		{"processes defined", "-202 -1 0.0 -1 -1 2 2 -78 1\n-3 1 0.1 0 -78 0\n", ""},
 		{"event types", "-3 -2001 0.1 0 0 0\n-3 -3000 0.1 0 0 0\n", "picl.undefined × 2"},
-		{"event types defined", "-203 -1 0.0 -1 -1 2 2 -2001 1\n-203 -1 0.0 -1 -1 2 2 -300 1\n-3 -2001 0.1 0 0 0\n-3 -300 0.1 0 0 0\n", ""},
+		{"event types defined",
+			"-203 -1 0.0 -1 -1 2 2 -2001 1\n-203 -1 0.0 -1 -1 2 2 -300 1\n-3 -2001 0.1 0 0 0\n-3 -300 0.1 0 0 0\n", ""},
 		{"predefined", "-102 -1001 0.1 0 0 0\n", ""},
 		{"all, host", "-2 -1 0.1 -1 -1 0\n-2 1 0.1 32767 -1 0\n", ""},
 		{"destination", "-3 -21 0.1 0 0 3 2 8 1 -77\n", "picl.undefined × 1"},
 		{"destination process", "-3 -21 0.1 0 0 4 2 8 1 1 -78\n", "picl.undefined × 1"},
 		{"destination defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 -21 0.1 0 0 3 2 8 1 -77\n", ""},
-		{"destination of several", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 -21 0.2 0 0 3 2 8 1 -77\n-3 -21 0.3 0 0 3 2 8 1 -79\n", "picl.undefined × 2"},
+		{"destination of several", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 -21 0.2 0 0 3 2 8 1 -77\n-3 -21 0.3 0 0 3 2 8 1 -79\n",
+			"picl.undefined × 2"},
 		{"destination and head", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 1 0.2 -77 0 0\n", "picl.undefined × 1"},
 		{"source", "-4 -51 0.1 0 0 4 2 8 1 -77 -78\n", "picl.undefined × 2"},
 		{"requested processor", "-3 -51 0.1 0 0 2 2 1 -77\n", "picl.undefined × 1"},
@@ -303,7 +333,8 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		call = "-3 -51 0.1 0 0 3 2 5 -1 -1\n"
 		wait = "-3 -52 0.2 0 0 3 2 5 -1 -1\n-4 -52 0.3 0 0 4 2 8 5 1 0\n"
 		done = "-4 -51 0.4 0 0 4 2 8 5 1 0\n"
-		sums = "-101 -1 2.0 0 0 2 \"%d%lf\" -1013 0.3 -1011 0.3\n-102 -1 2.0 0 0 3 \"%d%d\" -1013 1 -51 1 -52 1\n-103 -1 2.0 0 0 1 \"%d%d\" -1013 8\n"
+		sums = "-101 -1 2.0 0 0 2 \"%d%lf\" -1013 0.3 -1011 0.3\n-102 -1 2.0 0 0 3 \"%d%d\" -1013 1 -51 1 -52 1\n-103 -1 " +
+			"2.0 0 0 1 \"%d%d\" -1013 8\n"
 	)
 	other := strings.NewReplacer(" -51 ", " -60 ", " -52 ", " -61 ", " 3 2 5 -1 -1", " 1 2 77")
 	for _, x := range []struct {
@@ -319,7 +350,8 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
 		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},
 		{"entry and exit of waiting tell", "-3 -52 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -52 0.3 0 0 4 2 8 5 1 0\n", 1},
-		{"twice entry and exit", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
+		{"twice entry and exit",
+			"-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
 		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
 		{"of posted receives", other.Replace(call + wait + done), 1},
 	} {
@@ -489,7 +521,8 @@ func TestParaGraphHeader_10(t *testing.T) {
 			lost[l.Reason] = l.Count
 		}
 	}
-	if len(lost) != 2 || lost[leftIgnored+" (an option of the writer)"] != 1 || lost[leftScope+" (an option of the writer)"] < 2 {
+	if len(lost) != 2 || lost[leftIgnored+" (an option of the writer)"] != 1 ||
+		lost[leftScope+" (an option of the writer)"] < 2 {
 		t.Errorf("lost: %v", lost) // the label of processor 1; that of the region, and the definitions
 	}
 }
@@ -497,7 +530,8 @@ func TestParaGraphHeader_10(t *testing.T) {
 // A carriage return is the line's end, not the text's.
 func TestLineEnds_2_2_2(t *testing.T) {
 	_, rows, _ := opened(t, "1 5 0.1 0 0 1 \"%[^\\n]\" a b \r\n1 5 0.2 0 0 1 \"%5c\" ab  \r\n", nil)
-	if text := strings.Join(rows, "\n"); strings.Contains(text, "\\r") || strings.Contains(text, "\r") || !strings.Contains(text, "a b ") {
+	if text := strings.Join(rows, "\n"); strings.Contains(text, "\\r") || strings.Contains(text, "\r") ||
+		!strings.Contains(text, "a b ") {
 		t.Errorf("found %s", text)
 	}
 }
@@ -507,7 +541,8 @@ func TestTracingInOrder(t *testing.T) {
 	var b strings.Builder
 	w := NewWriter(&b, WriterOptions{})
 	w.tracing = true
-	for _, r := range []Record{{Type: 1, Event: 1, Time: trace.Decimal{Coef: 5, Scale: 1}, Processor: 1}, {Type: 1, Event: 1, Time: trace.Decimal{Coef: 10, Scale: 1}, Processor: 0}} {
+	for _, r := range []Record{{Type: 1, Event: 1, Time: trace.Decimal{Coef: 5, Scale: 1}, Processor: 1},
+		{Type: 1, Event: 1, Time: trace.Decimal{Coef: 10, Scale: 1}, Processor: 0}} {
 		if err := w.Write(&r); err != nil {
 			t.Fatal(err)
 		}
@@ -532,12 +567,16 @@ func TestTracingInOrder(t *testing.T) {
 // In a mark that comes of an entry and an exit each field has the name that it had.
 func TestMarkFields_2_3_3(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
-		{"user event, entry with one field", "-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 2 2 7 8\n", "-2 3 0.100000 0 0 4 2 9 -1 7 8\n"},
+		{"user event, entry with one field", "-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 2 2 7 8\n",
+			"-2 3 0.100000 0 0 4 2 9 -1 7 8\n"},
 		{"user event, entry without fields", "-3 3 0.1 0 0 0\n-4 3 0.1 0 0 1 2 7\n", "-2 3 0.100000 0 0 3 2 -1 -1 7\n"},
 		{"user event, exit without fields", "-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 0\n", "-2 3 0.100000 0 0 1 2 9\n"},
-		{"user event with more fields", "-3 3 0.1 0 0 3 2 4 5 6\n-4 3 0.1 0 0 2 2 7 8\n", "-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 2 2 7 8\n"},
-		{"user event with more fields, exit without", "-3 3 0.1 0 0 3 2 4 5 6\n-4 3 0.1 0 0 0\n", "-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 0\n"},
-		{"nested", "-3 3 0.1 0 0 3 2 4 5 6\n-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 1 2 7\n-4 3 0.1 0 0 1 2 8\n", "-3 3 0.100000 0 0 3 2 4 5 6\n-2 3 0.100000 0 0 3 2 9 -1 7\n-4 3 0.100000 0 0 1 2 8\n"},
+		{"user event with more fields", "-3 3 0.1 0 0 3 2 4 5 6\n-4 3 0.1 0 0 2 2 7 8\n",
+			"-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 2 2 7 8\n"},
+		{"user event with more fields, exit without", "-3 3 0.1 0 0 3 2 4 5 6\n-4 3 0.1 0 0 0\n",
+			"-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 0\n"},
+		{"nested", "-3 3 0.1 0 0 3 2 4 5 6\n-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 1 2 7\n-4 3 0.1 0 0 1 2 8\n",
+			"-3 3 0.100000 0 0 3 2 4 5 6\n-2 3 0.100000 0 0 3 2 9 -1 7\n-4 3 0.100000 0 0 1 2 8\n"},
 		{"system event", "-3 -51 0.1 0 0 1 2 5\n-4 -51 0.1 0 0 2 2 8 5\n", "-2 -51 0.100000 0 0 5 2 5 -1 -1 8 5\n"},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
@@ -554,17 +593,24 @@ func TestOptionsDescriptors_2_2_2(t *testing.T) {
 	const (
 		hex  = "-6 -1 -1.0 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.0 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
 		kept = "-6 -1 -1.000000 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.000000 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
-		call = "-3 4 0.1 0 0 2 2 10 20\n-4 4 0.1 0 0 1 2 30\n-2 5 0.2 0 0 1 6 ff\n-2 5 0.3 0 0 1 2 10 11\n-3 7 0.4 0 0 1 2 10\n"
+		call = "-3 4 0.1 0 0 2 2 10 20\n-4 4 0.1 0 0 1 2 30\n-2 5 0.2 0 0 1 6 ff\n-2 5 0.3 0 0 1 2 10 11\n-3 7 0.4 0 0 1 " +
+			"2 10\n"
 	)
 	for _, x := range []struct{ name, option, value, text, want string }{
 		{"marks", "picl.brackets", "mark", hex + call, kept +
-			"-2 4 0.100000 0 0 3 \"%d\" 16 32 48\n-2 5 0.200000 0 0 1 6 ff\n-2 5 0.300000 0 0 1 2 10 11\n-3 7 0.400000 0 0 1 2 10\n"},
-		{"what brackets a process", "picl.brackets", "mark", "-3 -1 0.1 0 0 0\n-3 4 0.2 0 0 0\n-4 4 0.2 0 0 0\n-4 -1 0.3 0 0 0\n",
+			"-2 4 0.100000 0 0 3 \"%d\" 16 32 48\n-2 5 0.200000 0 0 1 6 ff\n-2 5 0.300000 0 0 1 2 10 11\n-3 7 0.400000 0 0 1 " +
+			"2 10\n"},
+		{"what brackets a process", "picl.brackets", "mark",
+			"-3 -1 0.1 0 0 0\n-3 4 0.2 0 0 0\n-4 4 0.2 0 0 0\n-4 -1 0.3 0 0 0\n",
 			"-3 -1 0.100000 0 0 0\n-2 4 0.200000 0 0 0\n-4 -1 0.300000 0 0 0\n"},
-		{"entries and exits", "picl.brackets", "entry-exit", hex + "-2 5 0.2 0 0 1 6 ff\n", kept + "-3 5 0.200000 0 0 1 6 ff\n-4 5 0.200000 0 0 0\n"},
-		{"ParaGraph", "picl.paragraph", "true", hex + call, "-3 -901 0.100000 0 0 0\n-3 4 0.100000 0 0 2 \"%x\" 10 20\n-4 4 0.100000 0 0 1 \"%x\" 30\n" +
-			"-2 5 0.200000 0 0 1 \"%x\" ff\n-2 5 0.300000 0 0 1 \"%x\" 10 11\n-3 7 0.400000 0 0 1 \"%x\" 10\n-4 -901 0.400000 0 0 0\n"},
-		{"statistics", "picl.statistics", "true", hex + "-2 4 0.1 0 0 1 2 10\n", kept + "-2 4 0.100000 0 0 1 2 10\n-102 -1 0.100000 0 0 1 \"%d%d\" 4 1\n"},
+		{"entries and exits", "picl.brackets", "entry-exit", hex + "-2 5 0.2 0 0 1 6 ff\n",
+			kept + "-3 5 0.200000 0 0 1 6 ff\n-4 5 0.200000 0 0 0\n"},
+		{"ParaGraph", "picl.paragraph", "true", hex + call,
+			"-3 -901 0.100000 0 0 0\n-3 4 0.100000 0 0 2 \"%x\" 10 20\n-4 4 0.100000 0 0 1 \"%x\" 30\n" +
+				"-2 5 0.200000 0 0 1 \"%x\" ff\n-2 5 0.300000 0 0 1 \"%x\" 10 11\n-3 7 0.400000 0 0 1 \"%x\" 10\n-4 -901 " +
+				"0.400000 0 0 0\n"},
+		{"statistics", "picl.statistics", "true", hex + "-2 4 0.1 0 0 1 2 10\n",
+			kept + "-2 4 0.100000 0 0 1 2 10\n-102 -1 0.100000 0 0 1 \"%d%d\" 4 1\n"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{x.option: x.value})); diff != "" {
@@ -579,11 +625,16 @@ func TestParaGraphNumbers_10(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"spawned", "-3 -503 0.1 5 100 3 0 a.x\n-4 -503 0.2 5 100 2 2 9 200\n-2 1 0.3 9 200 0\n",
 			"-3 -503 0.100000 0 0 3 0 a.x\n-4 -503 0.200000 0 0 2 2 1 0\n-2 1 0.300000 1 0 0\n"},
-		{"destination ahead of its records, without its process", "-3 -21 0.1 5 100 3 2 8 1 9\n-2 1 0.3 9 200 0\n", "-3 -21 0.100000 0 0 3 2 8 1 1\n-2 1 0.300000 1 0 0\n"},
-		{"entry with all fields", "-3 -51 0.1 5 0 7 2 1 9 -1 8 1 9 0\n-2 1 0.3 9 0 0\n", "-3 -51 0.100000 0 0 7 2 1 1 -1 8 1 1 0\n-2 1 0.300000 1 0 0\n"},
-		{"subset", "-201 -1 -1.0 -1 -1 4 2 -7 5 9 11\n-202 -1 -1.0 -1 -1 2 2 -8 200\n-3 -21 0.1 5 100 4 2 8 1 -7 -8\n-3 -402 0.2 5 100 2 2 -7 -8\n-2 1 0.3 9 200 0\n",
-			"-201 -1 -1.000000 0 0 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 -7 -1\n-3 -402 0.200000 0 0 2 2 -7 -1\n-2 1 0.300000 1 0 0\n"},
-		{"host and all", "-3 -21 0.1 5 0 3 2 8 1 32767\n-3 -21 0.2 5 0 3 2 8 1 -1\n", "-3 -21 0.100000 0 0 3 2 8 1 32767\n-3 -21 0.200000 0 0 3 2 8 1 -1\n"},
+		{"destination ahead of its records, without its process", "-3 -21 0.1 5 100 3 2 8 1 9\n-2 1 0.3 9 200 0\n",
+			"-3 -21 0.100000 0 0 3 2 8 1 1\n-2 1 0.300000 1 0 0\n"},
+		{"entry with all fields", "-3 -51 0.1 5 0 7 2 1 9 -1 8 1 9 0\n-2 1 0.3 9 0 0\n",
+			"-3 -51 0.100000 0 0 7 2 1 1 -1 8 1 1 0\n-2 1 0.300000 1 0 0\n"},
+		{"subset", "-201 -1 -1.0 -1 -1 4 2 -7 5 9 11\n-202 -1 -1.0 -1 -1 2 2 -8 200\n-3 -21 0.1 5 100 4 2 8 1 -7 -8\n-3 " +
+			"-402 0.2 5 100 2 2 -7 -8\n-2 1 0.3 9 200 0\n",
+			"-201 -1 -1.000000 0 0 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 -7 -1\n-3 -402 0.200000 0 0 2 2 -7 -1\n-2 1 " +
+				"0.300000 1 0 0\n"},
+		{"host and all", "-3 -21 0.1 5 0 3 2 8 1 32767\n-3 -21 0.2 5 0 3 2 8 1 -1\n",
+			"-3 -21 0.100000 0 0 3 2 8 1 32767\n-3 -21 0.200000 0 0 3 2 8 1 -1\n"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var got []string
@@ -610,12 +661,14 @@ func TestStatisticsKept_2_3_2(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"none", events, events + all},
 		{"all", events + all, events + all},
-		{"measured otherwise", events + strings.Replace(all, "0.200000\n", "0.200019\n", 1), events + strings.Replace(all, "0.200000\n", "0.200019\n", 1)},
+		{"measured otherwise", events + strings.Replace(all, "0.200000\n", "0.200019\n", 1),
+			events + strings.Replace(all, "0.200000\n", "0.200019\n", 1)},
 		{"not computable", events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n",
 			events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n" + all},
 		{"some", events + "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n", events + all},
 		{"ahead of the events", count + events, count + events + all},
-		{"of another process", events + strings.Replace(count, " 0 0 ", " 1 0 ", 1), events + strings.Replace(count, " 0 0 ", " 1 0 ", 1) + all},
+		{"of another process", events + strings.Replace(count, " 0 0 ", " 1 0 ", 1),
+			events + strings.Replace(count, " 0 0 ", " 1 0 ", 1) + all},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.statistics": "true"})); diff != "" {

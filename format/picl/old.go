@@ -184,7 +184,8 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return c.emit(c.waits[node])
 	case 8:
 		if _, ok := c.waits[node]; !ok {
-			if err := bad("recv_waking without recv_blocking", "recv_blocking before it; the receive takes no time"); err != nil {
+			if err := bad("recv_waking without recv_blocking",
+				"recv_blocking before it; the receive takes no time"); err != nil {
 				return err
 			}
 			if err := c.emit(rec(TypeEntry, -52, arg(1), -1, -1)); err != nil {

@@ -210,7 +210,9 @@ func (p *parsed) line(l []byte, number int64) error {
 		var exact, ok bool
 		t, exact, ok = h.time().Ticks(d.Digits)
 		if !ok || !exact && !rounded { // not said yet
-			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s", fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number, l); err != nil {
+			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s",
+				fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number,
+				l); err != nil {
 				return err
 			}
 			if !ok {
@@ -310,13 +312,15 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			b.AddAttr(p.dataKey(j), v)
 		}
 		if typ < 0 && !isDefinition(typ) {
-			if err := p.defect(dataProblem{"picl.unknown-record-type", fmt.Sprintf("record type %d", typ), "a known record type; it is kept as it is", trace.Note}, number, l); err != nil {
+			if err := p.defect(dataProblem{"picl.unknown-record-type", fmt.Sprintf("record type %d", typ),
+				"a known record type; it is kept as it is", trace.Note}, number, l); err != nil {
 				return err
 			}
 		}
 	}
 	if event < 0 && !knownEvent(event) && !d.defs.has(setKey{TypeEventSet, event}) {
-		if err := p.defect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event), "a known system event type", trace.Note}, number, l); err != nil {
+		if err := p.defect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event),
+			"a known system event type", trace.Note}, number, l); err != nil {
 			return err
 		}
 	}
@@ -328,7 +332,8 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	if spec.send != noRole && typ != TypeExit {
 		p.message(b, loc, t, typ, event, spec, number)
 		if typ == TypeMark && !d.marks && len(p.vals) > 0 && (len(spec.entry) > 1 || len(spec.exit) > 1) {
-			return p.defect(dataProblem{"picl.mark-message", "a mark of " + spec.name, "an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
+			return p.defect(dataProblem{"picl.mark-message", "a mark of " + spec.name,
+				"an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
 		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {
 		b.Add(loc, t, trace.Gap, trace.NoRef)
@@ -464,11 +469,13 @@ func (p *parsed) define(name string) uint32 {
 
 // defineAdded finds or makes an attribute that an event got when the trace was changed.
 func (p *parsed) defineAdded(name string) uint32 {
-	return p.defineAs(trace.AttributeDef{Name: strings.Clone(name), Type: trace.String, Doc: "got when the trace was changed"})
+	return p.defineAs(trace.AttributeDef{Name: strings.Clone(name), Type: trace.String,
+		Doc: "got when the trace was changed"})
 }
 
 func (p *parsed) defineAs(a trace.AttributeDef) uint32 {
-	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, a.Name, func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
+	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, a.Name,
+		func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
 	return k
 }
 
@@ -571,7 +578,8 @@ func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	all, ok := d.broadcasts.to[k]
 	if !ok {
 		for to, loc := range d.locations {
-			if to.processor < 0 || to.processor == Host || processor != -1 && processor != to.processor && !d.defs.inSet(TypeProcessorSet, processor, to.processor) {
+			if to.processor < 0 || to.processor == Host || processor != -1 && processor != to.processor &&
+				!d.defs.inSet(TypeProcessorSet, processor, to.processor) {
 				continue
 			}
 			if process == -1 || to.process == process || to.process == -1 || d.defs.inSet(TypeProcessSet, process, to.process) {
@@ -599,7 +607,8 @@ func (p *parsed) peer(processor, process int64) uint32 {
 	if loc, ok := d.alone[processor]; ok && process == -1 {
 		return loc
 	}
-	loc, _ := linetrace.Define(&d.Text, p.place, d.peerLocations, key, func() (uint32, error) { return d.location(key, trace.PeerLocation), nil })
+	loc, _ := linetrace.Define(&d.Text, p.place, d.peerLocations, key,
+		func() (uint32, error) { return d.location(key, trace.PeerLocation), nil })
 	return loc
 }
 
@@ -638,7 +647,8 @@ func (p *parsed) quickRestored(line []byte, i int, h *head, t, number int64) (en
 		}
 	}
 	switch n := h.f[5]; {
-	case n == 0 && line[i] == '\n' && h.f[0] != TypeMark && h.f[0] != rowType && h.f[1] >= 0 && h.f[1] < int64(d.Model.Regions.Len()):
+	case n == 0 && line[i] == '\n' && h.f[0] != TypeMark && h.f[0] != rowType && h.f[1] >= 0 &&
+		h.f[1] < int64(d.Model.Regions.Len()):
 		kind := trace.Enter
 		if h.f[0] == TypeExit {
 			kind = trace.Leave
@@ -669,7 +679,8 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 		t, _, ok = d.Clock.Rescale(t, d.Restore.Clock)
 	}
 	bad := func(found string) error {
-		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning}, number, text)
+		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning},
+			number, text)
 	}
 	loc := locationOf(h.f[3])
 	if !ok || loc >= int64(d.Model.Locations.Len()) {

@@ -36,7 +36,8 @@ func TestData(t *testing.T) {
 	}
 	str := trace.StringValue
 	d := newDefinitions()
-	d.descriptors = append(d.descriptors, redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")}, redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
+	d.descriptors = append(d.descriptors, redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")},
+		redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
 	for _, x := range []struct {
 		n    int64
 		data string
@@ -85,16 +86,20 @@ func TestData(t *testing.T) {
 // The quick way through a line agrees with the thorough one, or declines.
 func TestQuickHead(t *testing.T) {
 	for _, l := range []string{
-		"-3 -21 0.001665 6 0 3 2 8 1 7", "-4 0 12 3 -1 0", "-3 -901          0 0 -1 0 ", "-3 -1 -0.5 0 0 0", "17 1 1e-5 1 0 0",
-		"-3 0 99999999999999999999.5 0 0 0", "-3 0 .5 0 0 0", "-3 0 5. 0 0 0", "", "-", "-3", "-3 0 0.1 0 0", "-3 0 0.1 0 0 x", "- 3 0.1 0 0 0",
-		"-3 12 3.5 10 99 0", "-3 1\t3.5 10 0 0", "-3 123 13.5 100 0 12 2 1", "-30 1 .5 1 0 0", "-3 1 x.5 1 0 0", "-3 1 5.x 1 0 0", "-3 1 -.5 1 0 0", "-0 1 1.5 1 0 0", "-4 5 7.272071814 15 0 0",
+		"-3 -21 0.001665 6 0 3 2 8 1 7", "-4 0 12 3 -1 0", "-3 -901          0 0 -1 0 ", "-3 -1 -0.5 0 0 0",
+		"17 1 1e-5 1 0 0",
+		"-3 0 99999999999999999999.5 0 0 0", "-3 0 .5 0 0 0", "-3 0 5. 0 0 0", "", "-", "-3", "-3 0 0.1 0 0",
+		"-3 0 0.1 0 0 x", "- 3 0.1 0 0 0",
+		"-3 12 3.5 10 99 0", "-3 1\t3.5 10 0 0", "-3 123 13.5 100 0 12 2 1", "-30 1 .5 1 0 0", "-3 1 x.5 1 0 0",
+		"-3 1 5.x 1 0 0", "-3 1 -.5 1 0 0", "-0 1 1.5 1 0 0", "-4 5 7.272071814 15 0 0",
 	} {
 		var a, b head
 		data := []byte(l + "\n")
 		i := a.quick(data)
 		j, bad := b.parse([]byte(l), 6)
 		if i >= 0 && (bad >= 0 || i != j || a.f != b.f || a.scale != b.scale) {
-			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j, bad)
+			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j,
+				bad)
 		}
 	}
 }
@@ -102,7 +107,8 @@ func TestQuickHead(t *testing.T) {
 // The short way through a list of integers agrees with the long one, or
 // declines. What follows the list makes no difference.
 func TestShortList(t *testing.T) {
-	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2", " 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
+	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2",
+		" 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
 		fields := strings.Fields(l)
 		for _, after := range []string{"\n", "\n-3 0 0.5 1 0 0\n-3 0 0.5 1 0 0\n"} {
 			out := make([]int64, len(fields))
@@ -122,7 +128,8 @@ func TestShortList(t *testing.T) {
 		}
 	}
 	out := make([]int64, 6)
-	if l := " 2 352104 8192 -1 14 0\n"; shortList([]byte(l), 0, out) != len(l)-1 || !slices.Equal(out, []int64{2, 352104, 8192, -1, 14, 0}) {
+	if l := " 2 352104 8192 -1 14 0\n"; shortList([]byte(l), 0, out) != len(l)-1 ||
+		!slices.Equal(out, []int64{2, 352104, 8192, -1, 14, 0}) {
 		t.Errorf("%q: %v", l, out)
 	}
 }
@@ -148,7 +155,8 @@ func TestLabels(t *testing.T) {
 		f := strings.Fields(l)
 		got = append(got, f[1]+" "+f[3])
 	}
-	want := []string{`0/0 "three"(3)`, `1/0 "three-1"(3)`, `2/0 "3-set"(3)`, `0/0 "user"(4)`, `0/0 "later"(3)`, `1/0 "three-1"(3)`, `0/0 "send0"(-21)`}
+	want := []string{`0/0 "three"(3)`, `1/0 "three-1"(3)`, `2/0 "3-set"(3)`, `0/0 "user"(4)`, `0/0 "later"(3)`,
+		`1/0 "three-1"(3)`, `0/0 "send0"(-21)`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -171,7 +179,8 @@ func TestLabelsOfSubsets(t *testing.T) {
 
 // Process -1 is the only process of its processor, where there is just one.
 func TestProcessMinusOne(t *testing.T) {
-	d := tracetest.Open(t, Format{}, write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
+	d := tracetest.Open(t, Format{},
+		write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
 	var ids []string
 	for _, l := range d.Defs().Locations.All() {
 		ids = append(ids, l.ID)
@@ -222,7 +231,8 @@ func TestStatisticsWritten(t *testing.T) {
 	got := copyText(t, strings.Join(events, ""), map[string]string{"picl.statistics": "true"})
 	for _, s := range stats {
 		// Times may differ by the last digit: the recording clock was finer.
-		s = strings.NewReplacer("0.001212", "0.001213", "0.008083", "0.008084", "0.705632", "0.705633", "0.000387", "0.000388", " -901 428", "", "3 \"%d%d\" -21 8 -52 16", "2 \"%d%d\" -21 8 -52 16").Replace(s)
+		s = strings.NewReplacer("0.001212", "0.001213", "0.008083", "0.008084", "0.705632", "0.705633", "0.000387",
+			"0.000388", " -901 428", "", "3 \"%d%d\" -21 8 -52 16", "2 \"%d%d\" -21 8 -52 16").Replace(s)
 		if !strings.Contains(got, s+"\n") {
 			t.Errorf("no %s in\n%s", s, got)
 		}
@@ -233,7 +243,8 @@ func copyText(t *testing.T, text string, options map[string]string) string {
 	t.Helper()
 	var b bytes.Buffer
 	out := format.StreamOutput(&b)
-	if _, err := copyTrace(context.Background(), write(t, text), &format.ReadOptions{}, out, &format.WriteOptions{Values: options}); err != nil {
+	if _, err := copyTrace(context.Background(), write(t, text), &format.ReadOptions{}, out,
+		&format.WriteOptions{Values: options}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Commit(); err != nil {
@@ -251,7 +262,8 @@ func TestBrackets(t *testing.T) {
 		t.Errorf("entry and exit:\n%s", got)
 	}
 	const wait = "-3 -52 0.000100 0 0 3 2 1 0 0\n-4 -52 0.000200 0 0 4 2 256 1 1 0\n"
-	if got, want := copyText(t, wait, map[string]string{"picl.brackets": "mark"}), "-2 -52 0.000200 0 0 7 2 1 0 0 256 1 1 0\n"; got != want {
+	if got, want := copyText(t, wait, map[string]string{"picl.brackets": "mark"}),
+		"-2 -52 0.000200 0 0 7 2 1 0 0 256 1 1 0\n"; got != want {
 		t.Errorf("mark:\n%s", got)
 	}
 }
@@ -326,7 +338,8 @@ func TestAnyOrder(t *testing.T) {
 		}
 	}
 	dump := func(l []string) []string {
-		return tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+		return tracetest.Dump(t,
+			tracetest.Open(t, Format{}, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
 	}
 	a := dump(sorted)
 	if diff := cmp.Diff(a, dump(flushed)); diff != "" || len(a) != n {
@@ -376,10 +389,11 @@ func TestTick(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int64
-		err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			got = append(got, b.Time...)
-			return nil
-		}})
+		err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				got = append(got, b.Time...)
+				return nil
+			}})
 		if err != nil || !slices.Equal(got, x.want) {
 			t.Errorf("%v: %v, want %v, error %v", x.times, got, x.want, err)
 		}
@@ -402,15 +416,17 @@ func TestPieces(t *testing.T) {
 	}
 	defer d.Close()
 	n := int64(0)
-	err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); n++ {
-			_, vals := c.Attrs()
-			if want := fmt.Sprintf("hello %05d", n%6000); len(vals) != 1 || vals[0].Str != want || c.Time() != 10000*(n/6000)+n%6000 {
-				return fmt.Errorf("row %d at %d: %v, want %s", n, c.Time(), vals, want)
+	err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); n++ {
+				_, vals := c.Attrs()
+				if want := fmt.Sprintf("hello %05d", n%6000); len(vals) != 1 || vals[0].Str != want ||
+					c.Time() != 10000*(n/6000)+n%6000 {
+					return fmt.Errorf("row %d at %d: %v, want %s", n, c.Time(), vals, want)
+				}
 			}
-		}
-		return nil
-	}})
+			return nil
+		}})
 	if err != nil || n != 24000 {
 		t.Errorf("%d rows, error %v", n, err)
 	}

@@ -143,7 +143,8 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 
 // set copies the head of a record.
 func (r *Record) set(h *head, line int64) {
-	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5], line
+	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5],
+		line
 	r.Text, r.defect = "", false
 }
 
@@ -158,7 +159,8 @@ func (r *Record) data(l []byte, h *head, res *scoped) (problem dataProblem) {
 	rest := bytes.Trim(l, " \t\r")
 	if len(rest) == 0 && r.Fields != 0 {
 		r.Text = strconv.FormatInt(r.Fields, 10)
-	} else if n := len(rest); n > 0 && (problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
+	} else if n := len(rest); n > 0 &&
+		(problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
 		r.Text = strconv.FormatInt(r.Fields, 10) + " " + string(bytes.TrimLeft(bytes.TrimRight(l, "\r"), " \t"))
 	}
 	return problem
@@ -176,7 +178,8 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	i, bad := h.parse(l, 6)
 	if bad < 0 {
 		if !h.exact {
-			problem = dataProblem{"picl.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits", trace.Warning}
+			problem = dataProblem{"picl.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits",
+				trace.Warning}
 		}
 		return i, problem, false
 	}
@@ -225,10 +228,12 @@ func parseDescriptor(l []byte, vals []trace.Value) ([]trace.Value, dataProblem) 
 	if err != nil {
 		return vals, bad
 	}
-	return append(vals, trace.Value{Num: uint64(n), Type: trace.Int32}, trace.StringValue(string(bytes.TrimSpace(l[j:])))), dataProblem{}
+	return append(vals, trace.Value{Num: uint64(n), Type: trace.Int32}, trace.StringValue(string(bytes.TrimSpace(l[j:])))),
+		dataProblem{}
 }
 
 // openText opens the lines of a trace.
 func openText(ctx context.Context, src format.Source, opt *format.ReadOptions) (*lines.File, func() error, error) {
-	return linetrace.Open(ctx, src, opt, "picl", true, linetrace.Dialect{Is: func(head []byte) bool { return probeOld(head) > 0 }, Begin: beginOld})
+	return linetrace.Open(ctx, src, opt, "picl", true,
+		linetrace.Dialect{Is: func(head []byte) bool { return probeOld(head) > 0 }, Begin: beginOld})
 }

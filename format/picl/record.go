@@ -277,21 +277,25 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 	}
 	if n == 0 {
 		if rest := bytes.TrimRight(l[i:], " \t\r"); len(rest) > 0 {
-			return vals, dataProblem{"picl.extra-data", quote(rest), "nothing, since the number of data fields is 0", trace.Warning}
+			return vals,
+				dataProblem{"picl.extra-data", quote(rest), "nothing, since the number of data fields is 0", trace.Warning}
 		}
 		return vals, dataProblem{}
 	}
 	if n < 0 {
-		return words(l[i:], vals), dataProblem{"picl.malformed-record", fmt.Sprintf("%d data fields", n), "a number ≥ 0", trace.Error}
+		return words(l[i:], vals),
+			dataProblem{"picl.malformed-record", fmt.Sprintf("%d data fields", n), "a number ≥ 0", trace.Error}
 	}
 	if i == len(l) {
-		return vals, dataProblem{"picl.data-missing", fmt.Sprintf("%d data fields but no descriptor", n), "a descriptor and data", trace.Warning}
+		return vals, dataProblem{"picl.data-missing", fmt.Sprintf("%d data fields but no descriptor", n),
+			"a descriptor and data", trace.Warning}
 	}
 	var c *control
 	if l[i] == '"' {
 		j := closingQuote(l[i:])
 		if j < 0 {
-			return words(l[i:], vals), dataProblem{"picl.malformed-record", quote(l[i:]), "a closing quote of the control string", trace.Error}
+			return words(l[i:], vals),
+				dataProblem{"picl.malformed-record", quote(l[i:]), "a closing quote of the control string", trace.Error}
 		}
 		var err error
 		if c, err = res.inline(string(l[i+1 : i+j])); err != nil {
@@ -305,10 +309,12 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 		}
 		d, err := strconv.ParseInt(string(l[i:j]), 10, 64)
 		if err != nil {
-			return words(l[i:], vals), dataProblem{"picl.malformed-record", "data descriptor " + quote(l[i:j]), "an integer or a quoted control string", trace.Error}
+			return words(l[i:], vals), dataProblem{"picl.malformed-record", "data descriptor " + quote(l[i:j]),
+				"an integer or a quoted control string", trace.Error}
 		}
 		if c = res.control(d, h, line); c == nil {
-			return words(l[j:], vals), dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d), "0 to 5 or one defined by a record of type -6", trace.Warning}
+			return words(l[j:], vals), dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d),
+				"0 to 5 or one defined by a record of type -6", trace.Warning}
 		}
 		i = j
 	}
@@ -398,7 +404,8 @@ func complete(rest []byte, got, n, k, want int64) dataProblem {
 		}
 		return dataProblem{}
 	case got == k && k > 1:
-		return dataProblem{"picl.one-structure", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
+		return dataProblem{"picl.one-structure", fmt.Sprintf("%d values", got),
+			fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
 	}
 	return dataProblem{"picl.data-missing", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d", n, k), trace.Warning}
 }
@@ -458,7 +465,8 @@ func text(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 		return vals, dataProblem{"picl.data-missing", "no characters", fmt.Sprintf("%d characters", n), trace.Warning}
 	}
 	return append(vals, trace.StringValue(alias(trimmed))),
-		dataProblem{"picl.text-length", fmt.Sprintf("%d characters", len(trimmed)), fmt.Sprintf("%d characters", n), trace.Warning}
+		dataProblem{"picl.text-length", fmt.Sprintf("%d characters", len(trimmed)), fmt.Sprintf("%d characters", n),
+			trace.Warning}
 }
 
 // Append writes the record as one line, without line end. least is the least

@@ -39,8 +39,9 @@ type rewriter struct {
 // rewrite has the encoder write the lines of a file that have not been changed since.
 func (e *encoder) rewrite(o *original) {
 	d := o.d
-	e.from = &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: scoped{defs: d.defs}, defined: d.defined, moved: len(d.Runs) != 1,
-		out: e.described, rename: e.Defs.Rename, mended: e.Defs.Mended, times: e.spelled}
+	e.from = &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: scoped{defs: d.defs}, defined: d.defined,
+		moved: len(d.Runs) != 1,
+		out:   e.described, rename: e.Defs.Rename, mended: e.Defs.Mended, times: e.spelled}
 	e.from.outRes.defs = e.from.out
 }
 
@@ -184,7 +185,8 @@ func (w *rewriter) line(r *Record, at int64) (l []byte, err error) {
 		}
 	}
 	l, bad, ok, err := w.read(at, &w.res)
-	if err != nil || !ok || bad && (w.mended || w.rename != nil) || !r.same(w.rec.Values) || bytes.HasSuffix(l, []byte{'\\'}) {
+	if err != nil || !ok || bad && (w.mended || w.rename != nil) || !r.same(w.rec.Values) ||
+		bytes.HasSuffix(l, []byte{'\\'}) {
 		return nil, err
 	}
 	h := &w.head
@@ -201,7 +203,8 @@ func (w *rewriter) line(r *Record, at int64) (l []byte, err error) {
 	}
 	t, exact, _ := h.time().Ticks(w.d.Digits)
 	same := h.f[0] == r.Type && h.f[1] == r.Event && h.f[3] == r.Processor && h.f[4] == r.Process
-	if same && w.times && (exact && h.exact || !w.mended) && linetrace.Compare(trace.Decimal{Coef: t, Scale: w.d.Digits}, r.Time) == 0 {
+	if same && w.times && (exact && h.exact || !w.mended) &&
+		linetrace.Compare(trace.Decimal{Coef: t, Scale: w.d.Digits}, r.Time) == 0 {
 		return l, nil
 	}
 	if data = bytes.TrimLeft(data, " \t"); len(data) > 0 {

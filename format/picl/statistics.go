@@ -93,7 +93,8 @@ func (f *figures) addSilent(typ int64, of map[int64]float64) {
 
 // NewStatistics starts with nothing counted.
 func NewStatistics() *Statistics {
-	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(), silent: map[silentKey]map[int64]float64{},
+	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
+		silent:  map[silentKey]map[int64]float64{},
 		pending: map[int64][]pendingSum{}}
 }
 
@@ -141,7 +142,8 @@ func (s *Statistics) Add(r *Record) {
 			f.volume += volume(spec, r.Values, true, true)
 		}
 	case TypeEntry:
-		p.open[r.Event] = append(p.open[r.Event], entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: slices.Clone(p.active)})
+		p.open[r.Event] = append(p.open[r.Event],
+			entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: slices.Clone(p.active)})
 		if !slices.Contains(p.active, r.Event) {
 			p.active = append(p.active, r.Event)
 		}
@@ -157,7 +159,8 @@ func (s *Statistics) Add(r *Record) {
 			i := slices.Index(p.active, r.Event)
 			p.active = slices.Delete(p.active, i, i+1)
 		}
-		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: e.volume + volume(spec, r.Values, false, true)}
+		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1,
+			volume: e.volume + volume(spec, r.Values, false, true)}
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
@@ -210,7 +213,8 @@ func (s *Statistics) inside(open []int64) []int64 {
 // leave no records.
 func (p *processStatistics) stop(r *Record) {
 	for i := range p.stopped {
-		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) && r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
+		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) &&
+			r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
 			r.Event == -904 && len(r.Values) > 2 && r.Values[2].Type != trace.String && r.Values[2].Int() == 0 && i == 0
 	}
 }
@@ -294,7 +298,8 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 			}
 			for i, v := range [3][]trace.Value{times, counts, volumes} {
 				if len(v) > 0 {
-					out = append(out, Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
+					out = append(out,
+						Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
 				}
 			}
 		}
@@ -336,9 +341,10 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	}
 	out := late
 	if n := len(r.Values); n%2 == 1 {
-		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
-			Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
-			Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
+		out = append(out,
+			&trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
+				Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
+				Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
 	}
 	about := silentKey{r.Type, r.Event, r.Processor, r.Process}
 	if r.Event == -901 {
@@ -346,7 +352,8 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		v := r.Values[i]
-		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) && r.Values[i+1].Float() > 0 {
+		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
+			r.Values[i+1].Float() > 0 {
 			if s.silent[about] == nil {
 				s.silent[about] = map[int64]float64{}
 			}
@@ -376,9 +383,10 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		case TypeTimes, TypeCounts:
 		case TypeVolumes:
 			if event == -901 {
-				out = append(out, &trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
-					Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
-					Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
+				out = append(out,
+					&trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
+						Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
+						Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
 				continue
 			}
 		default:
@@ -449,7 +457,8 @@ func (f *figures) text(typ int64) string {
 // covers reports whether a statistics record is about a process: its processor
 // and process may be exact, -1 for all, or a subset.
 func (s *Statistics) covers(r *Record, k procKey) bool {
-	processor := r.Processor == k.processor || r.Processor == -1 || s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
+	processor := r.Processor == k.processor || r.Processor == -1 ||
+		s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
 	process := r.Process == k.process || r.Process == -1 || s.defs.inSet(TypeProcessSet, r.Process, k.process)
 	return processor && process
 }

@@ -550,7 +550,8 @@ func (w *Writer) Close() error {
 		open = append(open, l...)
 	}
 	slices.SortFunc(open, func(a, b pendingEntry) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), a.Time.Cmp(b.Time), cmp.Compare(a.Processor, b.Processor), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(a.place, b.place), a.Time.Cmp(b.Time), cmp.Compare(a.Processor, b.Processor),
+			cmp.Compare(a.Process, b.Process), cmp.Compare(a.Event, b.Event))
 	})
 	for i := range open {
 		if open[i].written {
