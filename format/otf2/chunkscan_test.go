@@ -131,7 +131,7 @@ func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []by
 			b = append(append(b, attributeRecord).length(len(list)), list...)
 		}
 		b = b.record(&eventTypes[e.ID], &e.Record)
-		if headerSize+len(part)+len(b)+atEnd > chunk {
+		if headerSize+len(part)+len(b)+endMarkSize > chunk {
 			part = append(part, make([]byte, chunk-headerSize-len(part))...)
 			end()
 		}
@@ -403,7 +403,7 @@ func TestChunksEnd(t *testing.T) {
 				}
 				scan := func(ctx context.Context, do func() error) error {
 					n := 0
-					_, err := d.(*decoder).try(ctx, trace.Everything(), func(int) format.Sink {
+					_, err := d.(*decoder).tryParallel(ctx, trace.Everything(), func(int) format.Sink {
 						return format.SinkFuncs{OnBatch: func(*trace.Batch) error {
 							if n++; n == at {
 								time.Sleep(10 * time.Millisecond) // others have to wait by then
@@ -447,7 +447,7 @@ func TestLarge(t *testing.T) {
 		want  string
 	}{{[]uint64{0, 1}, 1, "[] [0 1]"}, {[]uint64{1, 0}, 2, "[0] [1]"}, {[]uint64{1}, 8, "[] [1]"},
 		{[]uint64{0, 0, 0}, 2, "[] [0 0 0]"}, {[]uint64{0, 7}, 4, "[0] [7]"}} {
-		large, others := d.(*decoder).large(x.ids, x.cores)
+		large, others := d.(*decoder).splitLarge(x.ids, x.cores)
 		if got := fmt.Sprint(large, others); got != x.want {
 			t.Errorf("%v, %d cores: %s, want %s", x.ids, x.cores, got, x.want)
 		}

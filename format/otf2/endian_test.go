@@ -72,7 +72,7 @@ func (b big) fields(l []field, v []uint64, texts []string) big {
 
 func (b big) record(t *recordType, r *Record) big {
 	b = append(b, r.ID)
-	if t.bare {
+	if t.noLength {
 		return b.fields(t.fields, r.Values, nil)
 	}
 	v := r.Values
@@ -100,7 +100,7 @@ func (b big) file(events uint64) []byte {
 }
 
 // otherEnd is a file with what a source has, which it closes.
-func otherEnd(t *testing.T, r source, types []recordType) []byte {
+func otherEnd(t *testing.T, r eventSource, types []recordType) []byte {
 	defer r.Close()
 	var b big
 	for n := uint64(0); ; n++ {

@@ -102,7 +102,7 @@ func parts(t *testing.T, b []byte) []string {
 		mark(at, at+1, task+"record id")
 		c := cursor{b: b, at: at + 1}
 		var body int
-		if id != attributeRecord && eventTypes[id].bare {
+		if id != attributeRecord && eventTypes[id].noLength {
 			body = c.at
 			c.compressed(8)
 		} else {

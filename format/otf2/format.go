@@ -7,13 +7,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// orderOption is what becomes of times that go back.
+// orderOption is the name of the option for times that go back.
 const orderOption = "otf2.order"
 
-// Format is OTF2.
+// Format implements [format.Format] for OTF2.
 type Format struct{ format.Unsupported }
 
-// About describes the format.
+// About returns the description of the format.
 func (Format) About() format.About { return about }
 
 var about = format.About{
@@ -85,7 +85,7 @@ var about = format.About{
 	},
 }
 
-// Probe recognises an anchor file.
+// Probe recognizes an anchor file.
 func (Format) Probe(name string, head []byte) int {
 	if len(head) > 6 && head[0] == chunkHeader && string(head[2:6]) == "OTF2" {
 		return 100

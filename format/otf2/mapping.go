@@ -2,7 +2,8 @@ package otf2
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table.
+// mapping describes what becomes of each subject in a conversion; docs/mapping.md lists it as a
+// table.
 var mapping = map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "ClockProperties; ticks that are no parts of a second weft only"},

@@ -1,21 +1,21 @@
 package otf2
 
-// encoding is how a field stands in a file (docs/formats/otf2.md, "Primitive encodings").
+// encoding is the encoding of a field in a file (docs/formats/otf2.md, "Primitive encodings").
 type encoding uint8
 
 const (
 	encByte  encoding = iota
 	enc32             // compressed, 32 bits
 	enc64             // compressed, 64 bits
-	encFixed          // 64 bits as they are
-	encText           // up to a zero byte
-	encTyped          // a value of the type that the field before says
+	encFixed          // 64 bits, not compressed
+	encText           // text, ended by a zero byte
+	encTyped          // a value whose type is the field before
 )
 
-// Table is what a reference of a record refers to.
+// Table is the kind of definition that a reference refers to.
 type Table uint8
 
-// The tables. The first ones have the numbers that mapping tables have for them.
+// The tables. The first ones have the same numbers as in mapping tables.
 const (
 	Strings Table = iota
 	Attributes
@@ -32,7 +32,7 @@ const (
 	IOFiles
 	IOHandles
 	LocationGroups
-	mappedTables // how many have mapping tables
+	mappedTables // number of tables that can have a mapping table
 
 	SystemTreeNodes = iota - 1
 	Paradigms
@@ -42,43 +42,43 @@ const (
 	MetricMembers
 	CartDimensions
 	CartTopologies
-	tables // how many there are
+	tables // number of tables
 
 	noTable Table = 255
 )
 
-// show says how a field is to be shown.
+// show is the way in which otf2-print shows a field.
 type show uint8
 
 const (
 	showNumber show = iota
 	showSigned
-	showID       // a number, of which all ones are undefined
-	showSignedID // the same
+	showID       // a number; all ones are undefined
+	showSignedID // a signed number; all ones are undefined
 	showTime
-	showRef      // the name of what it refers to
-	showEnum     // a word
-	showFlags    // words
-	showRank     // a rank in the communicator that another field says
-	showRoot     // the same, or a word
-	showWinRank  // a rank in the communicator of the window that another field says
-	showWinRoot  // the same, or a word
+	showRef      // the name of the referenced definition
+	showEnum     // the word of an enumeration
+	showFlags    // the words of flags
+	showRank     // a rank in the communicator of another field
+	showRoot     // the same, or a special root's word
+	showWinRank  // a rank in the communicator of the window in another field
+	showWinRoot  // the same, or a special root's word
 	showParadigm // the name of a paradigm, or its word
-	showTyped    // by its type
-	showType     // of a metric's values
-	showScope    // what the scope that the field before says refers to
+	showTyped    // according to the value's type
+	showType     // the type of a metric's values
+	showScope    // the definition that a scope refers to; the field before holds the scope
 	showTopoRank // a rank in the communicator of a topology
 )
 
-// field is one of a record.
+// field is a field of a record.
 type field struct {
 	name  string
 	enc   encoding
 	show  show
-	table Table    // of a reference
-	words []string // of an enumeration, by number, or of flags, by bit
-	other int      // which field the ranks, types and scopes need
-	none  uint64   // its value where an old file ends before it
+	table Table    // table of a reference
+	words []string // words of an enumeration, by value, or of flags, by bit
+	other int      // index of the field that ranks, types and scopes depend on
+	none  uint64   // value if an old file does not have the field
 }
 
 // undefined32 and undefined64 are references to nothing.
@@ -126,7 +126,7 @@ func typed(name string, by int) field {
 func (f field) as(s show) field      { f.show = s; return f }
 func (f field) since(n uint64) field { f.none = n; return f }
 
-// Kinds of enumerations.
+// Words of enumerations, by value, and of flags, by bit.
 var (
 	typeNames = []string{"NONE", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FLOAT",
 		"DOUBLE", "STRING", "ATTRIBUTE", "LOCATION", "REGION", "GROUP", "METRIC", "COMM", "PARAMETER", "RMA_WIN",
@@ -186,24 +186,24 @@ var (
 	markerScopes   = []string{"GLOBAL", "LOCATION", "LOCATION_GROUP", "SYSTEM_TREE_NODE", "GROUP", "COMM"}
 )
 
-// recordType is a row of the tables of records.
+// recordType is a row of a table of records.
 type recordType struct {
-	name   string // in the format's own documents
-	word   string // of otf2-print
+	name   string // name in the format's own documents
+	word   string // word that otf2-print shows
 	fields []field
-	each   []field // what is repeated, as often as the last of fields says
+	each   []field // repeated fields; the last one of fields holds their count
 	after  []field
-	// text is what otf2-print says of the fields: %2 is the third one. Records with
-	// repetitions have it in print.go.
-	text string
-	bare bool // it has no length: there is one field
-	// added is how many of the last fields later versions have put there.
+	// text is what otf2-print shows for the fields; %2 stands for the third one. print.go has the
+	// texts of records with repeated fields.
+	text     string
+	noLength bool // the record has one field and no length
+	// added is the number of last fields that later versions have added.
 	added int
-	// event is the id of the event that a record of a snapshot repeats, 0 for none.
+	// event is the id of the event that a record of a snapshot repeats; 0 for none.
 	event uint8
 }
 
-// field is the one that value number i of n has.
+// field returns the field that value i of n values belongs to.
 func (t *recordType) field(i, n int) *field {
 	switch after := n - len(t.after); {
 	case i < len(t.fields):
@@ -215,7 +215,7 @@ func (t *recordType) field(i, n int) *field {
 	}
 }
 
-// known is the row of a table that a record's id has; nil if it has none.
+// known returns the row of a table for a record id, or nil if there is none.
 func known(types []recordType, id uint8) *recordType {
 	if int(id) < len(types) && types[id].name != "" {
 		return &types[id]
@@ -223,7 +223,7 @@ func known(types []recordType, id uint8) *recordType {
 	return nil
 }
 
-// size is how many bytes the number of a record without a length has at most.
+// size returns the maximum number of bytes of the number in a record without a length.
 func (t *recordType) size() int {
 	if t.fields[0].enc == enc32 {
 		return 4
@@ -231,45 +231,47 @@ func (t *recordType) size() int {
 	return 8
 }
 
-// eventTypes are the events, by their ids (docs/formats/otf2.md, "Event records").
+// eventTypes holds the events by id (docs/formats/otf2.md, "Event records").
 var eventTypes = [...]recordType{
 	10: {name: "BufferFlush", word: "BUFFER_FLUSH", text: "Stop Time: %0", fields: []field{fixed("stop")}},
 	11: {name: "MeasurementOnOff", word: "MEASUREMENT_ON_OFF", text: "Mode: %0",
 		fields: []field{enum("mode", measurementModes)}},
-	12: {name: "Enter", word: "ENTER", text: "Region: %0", bare: true, fields: []field{ref("region", Regions)}},
-	13: {name: "Leave", word: "LEAVE", text: "Region: %0", bare: true, fields: []field{ref("region", Regions)}},
+	12: {name: "Enter", word: "ENTER", text: "Region: %0", noLength: true, fields: []field{ref("region", Regions)}},
+	13: {name: "Leave", word: "LEAVE", text: "Region: %0", noLength: true, fields: []field{ref("region", Regions)}},
 	14: {name: "MpiSend", word: "MPI_SEND", text: "Receiver: %0, Communicator: %1, Tag: %2, Length: %3",
 		fields: []field{rank("receiver", showRank, 1), ref("communicator", Comms), number("tag"), number64("length")}},
 	15: {name: "MpiIsend", word: "MPI_ISEND", text: "Receiver: %0, Communicator: %1, Tag: %2, Length: %3, Request: %4",
 		fields: []field{rank("receiver", showRank, 1), ref("communicator", Comms), number("tag"), number64("length"),
 			number64("request")}},
-	16: {name: "MpiIsendComplete", word: "MPI_ISEND_COMPLETE", text: "Request: %0", bare: true,
+	16: {name: "MpiIsendComplete", word: "MPI_ISEND_COMPLETE", text: "Request: %0", noLength: true,
 		fields: []field{number64("request")}},
-	17: {name: "MpiIrecvRequest", word: "MPI_IRECV_REQUEST", text: "Request: %0", bare: true,
+	17: {name: "MpiIrecvRequest", word: "MPI_IRECV_REQUEST", text: "Request: %0", noLength: true,
 		fields: []field{number64("request")}},
 	18: {name: "MpiRecv", word: "MPI_RECV", text: "Sender: %0, Communicator: %1, Tag: %2, Length: %3",
 		fields: []field{rank("sender", showRank, 1), ref("communicator", Comms), number("tag"), number64("length")}},
 	19: {name: "MpiIrecv", word: "MPI_IRECV", text: "Sender: %0, Communicator: %1, Tag: %2, Length: %3, Request: %4",
 		fields: []field{rank("sender", showRank, 1), ref("communicator", Comms), number("tag"), number64("length"),
 			number64("request")}},
-	20: {name: "MpiRequestTest", word: "MPI_REQUEST_TEST", text: "Request: %0", bare: true,
+	20: {name: "MpiRequestTest", word: "MPI_REQUEST_TEST", text: "Request: %0", noLength: true,
 		fields: []field{number64("request")}},
-	21: {name: "MpiRequestCancelled", word: "MPI_REQUEST_CANCELLED", text: "Request: %0", bare: true,
+	21: {name: "MpiRequestCancelled", word: "MPI_REQUEST_CANCELLED", text: "Request: %0", noLength: true,
 		fields: []field{number64("request")}},
 	22: {name: "MpiCollectiveBegin", word: "MPI_COLLECTIVE_BEGIN"},
 	23: {name: "MpiCollectiveEnd", word: "MPI_COLLECTIVE_END",
 		text: "Operation: %0, Communicator: %1, Root: %2, Sent: %3, Received: %4", fields: []field{enum("operation",
 			collectives), ref("communicator", Comms), rank("root", showRoot, 1), number64("sent"), number64("received")}},
-	24: {name: "OmpFork", word: "OMP_FORK", text: "# Requested Threads: %0", bare: true,
+	24: {name: "OmpFork", word: "OMP_FORK", text: "# Requested Threads: %0", noLength: true,
 		fields: []field{number("threads")}},
 	25: {name: "OmpJoin", word: "OMP_JOIN"},
 	26: {name: "OmpAcquireLock", word: "OMP_ACQUIRE_LOCK", text: "Lock: %0, Acquisition Order: %1",
 		fields: []field{number("lock"), number("order")}},
 	27: {name: "OmpReleaseLock", word: "OMP_RELEASE_LOCK", text: "Lock: %0, Acquisition Order: %1",
 		fields: []field{number("lock"), number("order")}},
-	28: {name: "OmpTaskCreate", word: "OMP_TASK_CREATE", text: "Task: %0", bare: true, fields: []field{number64("task")}},
-	29: {name: "OmpTaskSwitch", word: "OMP_TASK_SWITCH", text: "Task: %0", bare: true, fields: []field{number64("task")}},
-	30: {name: "OmpTaskComplete", word: "OMP_TASK_COMPLETE", text: "Task: %0", bare: true,
+	28: {name: "OmpTaskCreate", word: "OMP_TASK_CREATE", text: "Task: %0", noLength: true,
+		fields: []field{number64("task")}},
+	29: {name: "OmpTaskSwitch", word: "OMP_TASK_SWITCH", text: "Task: %0", noLength: true,
+		fields: []field{number64("task")}},
+	30: {name: "OmpTaskComplete", word: "OMP_TASK_COMPLETE", text: "Task: %0", noLength: true,
 		fields: []field{number64("task")}},
 	31: {name: "Metric", word: "METRIC", fields: []field{ref("metric", Metrics), count8("values")},
 		each: []field{enum("type", typeNames), number64("value")}},
@@ -392,8 +394,7 @@ var eventTypes = [...]recordType{
 	88: {name: "CommDestroy", word: "COMM_DESTROY", text: "Communicator: %0", fields: []field{ref("communicator", Comms)}},
 }
 
-// snapshotTypes are the records of snapshots, by their ids
-// (docs/formats/otf2.md, "Snapshots").
+// snapshotTypes holds the records of snapshots by id (docs/formats/otf2.md, "Snapshots").
 var snapshotTypes = [...]recordType{
 	10: {name: "SnapshotStart", word: "SNAPSHOT_START", text: "# Events: %0", fields: []field{number64("records")}},
 	11: {name: "SnapshotEnd", word: "SNAPSHOT_END", text: "Cont. Read Position: %0", fields: []field{number64("next")}},
@@ -417,11 +418,11 @@ var snapshotTypes = [...]recordType{
 	29: snapshotOf(34),
 }
 
-// snapshotOf is the record of a snapshot that says what an event does, behind the time of
-// that event.
+// snapshotOf returns the snapshot record that repeats an event: the time of the event, followed by
+// the event's fields.
 func snapshotOf(event uint8) recordType {
 	t := eventTypes[event]
-	t.bare, t.event = false, event
+	t.noLength, t.event = false, event
 	t.fields = append([]field{fixed("time")}, t.fields...)
 	for i := range t.fields[1:] {
 		t.fields[1+i].other++
@@ -429,7 +430,7 @@ func snapshotOf(event uint8) recordType {
 	return t
 }
 
-// Ids of events that are treated in a way of their own.
+// Ids of events with special treatment.
 const (
 	bufferFlush     = 10
 	enter           = 12
@@ -445,8 +446,7 @@ const (
 	attributeRecord = 6
 )
 
-// definitionTypes are the global definitions, by their ids
-// (docs/formats/otf2.md, "Definitions").
+// definitionTypes holds the global definitions by id (docs/formats/otf2.md, "Definitions").
 var definitionTypes = [...]recordType{
 	5: {name: "ClockProperties", added: 1, word: "CLOCK_PROPERTIES", fields: []field{number64("resolution"),
 		number64("offset"), number64("length"), number64("realtime").since(undefined64)}},
@@ -552,7 +552,7 @@ var definitionTypes = [...]recordType{
 			ref("common", Comms), flags("flags", createDestroy)}},
 }
 
-// Ids of definitions that are treated in a way of their own.
+// Ids of definitions with special treatment.
 const (
 	defClock            = 5
 	defParadigm         = 6
@@ -591,13 +591,13 @@ const (
 	defInterComm     = 43
 )
 
-// Ids of the definitions that files of a location have besides the global ones.
+// Ids of definitions that occur only in a location's own file.
 const (
 	localMapping = 5
 	localClock   = 6
 )
 
-// Ids of the records of snapshots and thumbnails that are not events.
+// Ids of records of snapshots and thumbnails that are not events.
 const (
 	snapshotStart   = 10
 	snapshotEnd     = 11
@@ -605,7 +605,7 @@ const (
 	thumbnailSample = 11
 )
 
-// thumbnailTypes are the records of a thumbnail's file: what it shows, and its samples
+// thumbnailTypes holds the records of a thumbnail file: the header and the samples
 // (docs/formats/otf2.md, "Thumbnails").
 var thumbnailTypes = [...]recordType{
 	10: {name: "Header", fields: []field{literal("name"), literal("description"), enum("type",
@@ -613,7 +613,7 @@ var thumbnailTypes = [...]recordType{
 	11: {name: "Sample", fields: []field{number64("baseline"), count("values")}, each: []field{number64("value")}},
 }
 
-// markerTypes are the records of a file of markers.
+// markerTypes holds the records of a marker file.
 var (
 	markerTypes = [...]recordType{
 		5: {name: "DefMarker",

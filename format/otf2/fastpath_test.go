@@ -79,7 +79,7 @@ func TestPlainRecords(t *testing.T) {
 		}
 		cur := cursor{b: b[1:next]}
 		n := uint64(next - 1)
-		if !typ.bare {
+		if !typ.noLength {
 			n = cur.length()
 			cur = cursor{b: b[2:next]}
 			if n != uint64(next-2) {
