@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// What stands behind the description of an anchor file is read as docs/formats/otf2.md, "Anchor
-// file", says: properties, the id of the trace, the numbers of snapshots and thumbnails, and 02 01 00.
+// TestAnchorFile checks the fields after the description as docs/formats/otf2.md, "Anchor file",
+// describes them: properties, the id of the trace, the numbers of snapshots and thumbnails, and 02
+// 01 00.
 func TestAnchorFile(t *testing.T) {
 	properties := []Property{{"A::B", "one"}, {"C::D", ""}}
 	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
@@ -30,7 +31,7 @@ func TestAnchorFile(t *testing.T) {
 	for _, x := range []struct {
 		what       string
 		b          []byte
-		want       string // the error, none for a sound file
+		want       string // the error; empty for a sound file
 		properties []Property
 		snapshots  uint32
 	}{
@@ -76,8 +77,8 @@ func TestAnchorFile(t *testing.T) {
 	}
 }
 
-// Anchor files of version 1 have no properties, those of version 2 no snapshots and thumbnails, and
-// those of later versions more than this package knows.
+// TestAnchorFileVersions checks that anchor files of version 1 have no properties, those of version
+// 2 no snapshots and thumbnails, and those of later versions more fields than this package reads.
 func TestAnchorFileVersions(t *testing.T) {
 	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
 		Compression: 1, TraceID: 5}
@@ -93,8 +94,8 @@ func TestAnchorFileVersions(t *testing.T) {
 	}
 }
 
-// What otf2-print 3.0.2 refuses an anchor file for is reported, though it can be read. The names are those
-// that it was tried with.
+// TestAnchorFileRefused checks that defects for which otf2-print 3.0.2 rejects an anchor file are
+// reported, although weft can read the file. The names were tried with that version.
 func TestAnchorFileRefused(t *testing.T) {
 	sound := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
 		Compression: 1}

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Of clock offsets at one time the first counts, a defect names the time, and all events stay
-// (docs/formats/otf2.md, "Clock correction").
+// TestClockOffsetsAtOneTime checks that the first of several clock offsets at one time counts, that
+// a defect names the time, and that all events are kept (docs/formats/otf2.md, "Clock correction").
 func TestClockOffsetsAtOneTime(t *testing.T) {
 	for _, x := range []struct {
 		offsets []ClockOffset

@@ -21,9 +21,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// longArchive writes an archive with one location of many chunks, and one of few events:
-// calls, messages, metrics, attributes and buffer flushes, whose ends are before the next
-// event but for the one with number far.
+// longArchive writes an archive with one location of many chunks and one of few events. It has
+// calls, messages, metrics, attributes and buffer flushes. Each flush ends before the next event,
+// except the one with the number far.
 func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "long.otf2")
@@ -87,7 +87,7 @@ func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) strin
 	return path
 }
 
-// manyOffsets are clock offsets with intervals that end inside of chunks.
+// manyOffsets returns clock offsets with intervals that end inside of chunks.
 func manyOffsets() (l []ClockOffset) {
 	for i := range uint64(9) {
 		l = append(l, ClockOffset{100 + i*100_000, int64(1000 + i*i*31), 0})
@@ -95,7 +95,7 @@ func manyOffsets() (l []ClockOffset) {
 	return l
 }
 
-// bigEndianChunks is a file of events in the other byte order.
+// bigEndianChunks returns a file of events in big-endian byte order.
 func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []byte {
 	t.Helper()
 	a, err := Open(format.FileSource(path))
@@ -142,8 +142,8 @@ func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []by
 	return file
 }
 
-// rowsSink collects the rows of each location, and looks whether a sink has one location
-// at a time and a location one sink.
+// rowsSink collects the rows of each location. It checks that a sink gets one location at a time
+// and that a location has one sink.
 type rowsSink struct {
 	mu   sync.Mutex
 	rows map[uint32]*trace.Batch
@@ -172,15 +172,15 @@ func (s *rowsSink) sink(w int) format.Sink {
 	}}
 }
 
-// readings are what a scan delivers and reports.
+// readings holds what a scan delivers and reports.
 type readings struct {
 	rows       map[uint32]*trace.Batch
 	rules      []format.RuleCount
 	attributes int
 }
 
-// rowsOf scans with a number of workers, anew if that is needed; serially for 0. tried
-// tells whether the first try succeeded.
+// rowsOf scans with a number of workers, and a second time if that is needed. It scans serially if
+// workers is 0. tried reports whether the first attempt succeeded.
 func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (x readings, tried bool) {
 	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport(), Workers: workers}
@@ -206,7 +206,7 @@ func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (
 	return readings{s.rows, opt.Report.Rules(), d.Defs().Attributes.Len()}, passes == 1
 }
 
-// same compares scans with several workers with the serial one.
+// same compares scans by several workers with a serial scan.
 func same(t *testing.T, src format.Source, sel trace.Selection, try bool, workers ...int) readings {
 	t.Helper()
 	want, _ := rowsOf(t, src, sel, 0)
@@ -226,8 +226,8 @@ func same(t *testing.T, src format.Source, sel trace.Selection, try bool, worker
 
 const longEvents = 90_000
 
-// Several workers read a long location as one does: with and without clock offsets, in
-// both byte orders, whole and in windows.
+// TestChunks checks that several workers read a long location as one does: with and without clock
+// offsets, in both byte orders, in full and in windows.
 func TestChunks(t *testing.T) {
 	clocks, workers := [][]ClockOffset{nil, manyOffsets()[:2], manyOffsets()}, []int{1, 2, 3, 4, 5, 6, 7, 8}
 	if effort.Race {
@@ -255,12 +255,12 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// What a chunk needs of those before it is there: the time, the interval of clock offsets
-// after a flush far into the future, attributes.
+// TestChunksNeedOthers checks chunks that depend on earlier ones: for the time, for the interval of
+// clock offsets after a flush far into the future, or for attributes.
 func TestChunksNeedOthers(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
-		// Two enters take the place of a time.
+		// Two enters replace a time.
 		copy(b[3*minChunk+headerSize:], []byte{enter, 4, 3, 0, 0, 0, enter, 1, 4})
 		return b
 	}), trace.Everything(), false, 2, 3, 8)
@@ -276,7 +276,7 @@ func TestChunksNeedOthers(t *testing.T) {
 		t.Fatal("no chunk has room for attributes")
 		return nil
 	}), trace.Everything(), false, 2, 3, 8)
-	// In the third chunk, behind which the clock would stay in the first interval for a
+	// The flush is in the third chunk. Without it, the clock would stay in the first interval for a
 	// while, where times are less by a tick.
 	bent := []ClockOffset{{100, 1000, 0}, {600_000, 1000, 0}, {1_000_000, 998, 0}}
 	x := same(t, format.FileSource(longArchive(t, longEvents, bent, longEvents/3)), trace.Everything(), false, 2, 3, 8)
@@ -284,12 +284,12 @@ func TestChunksNeedOthers(t *testing.T) {
 		t.Errorf("times go back: %v", x.rules)
 	}
 	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets(), longEvents/3)), trace.Everything(), false, 2, 3, 8)
-	// With two offsets there is but one interval.
+	// Two offsets make a single interval.
 	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3,
 		8)
 }
 
-// Damage in the middle is reported as by a serial scan.
+// TestChunksDamaged checks that damage in the middle is reported as by a serial scan.
 func TestChunksDamaged(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	const middle = 3 * minChunk
@@ -338,7 +338,7 @@ func TestChunksDamaged(t *testing.T) {
 			}
 		})
 	}
-	// A chunk may be empty, and may end the file.
+	// A chunk may be empty, and it may end the file.
 	for what, change := range map[string]func(b []byte) []byte{
 		"an empty chunk": func(b []byte) []byte { clear(b[middle+headerSize : middle+minChunk]); return b },
 		"an empty chunk at the end": func(b []byte) []byte {
@@ -353,7 +353,7 @@ func TestChunksDamaged(t *testing.T) {
 	}
 }
 
-// denseArchive writes an archive whose events take far more memory than bytes of the file.
+// denseArchive writes an archive whose events need far more memory than bytes in the file.
 func denseArchive(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dense.otf2")
@@ -386,12 +386,13 @@ func denseArchive(t testing.TB) string {
 	return path
 }
 
-// Chunks whose batches take more memory than there may be wait for their turn.
+// TestChunksDense checks chunks that wait for their turn because their batches exceed the memory
+// limit.
 func TestChunksDense(t *testing.T) {
 	same(t, format.FileSource(denseArchive(t)), trace.Everything(), true, 2, 3)
 }
 
-// Whatever a sink does, the scan ends, also where chunks wait for their turn.
+// TestChunksEnd checks that a scan ends whatever the sink does, also if chunks wait for their turn.
 func TestChunksEnd(t *testing.T) {
 	stop := errors.New("stop")
 	for _, path := range []string{longArchive(t, longEvents, nil, -1), denseArchive(t)} {
@@ -406,7 +407,7 @@ func TestChunksEnd(t *testing.T) {
 					_, err := d.(*decoder).tryParallel(ctx, trace.Everything(), func(int) format.Sink {
 						return format.SinkFuncs{OnBatch: func(*trace.Batch) error {
 							if n++; n == at {
-								time.Sleep(10 * time.Millisecond) // others have to wait by then
+								time.Sleep(10 * time.Millisecond) // the other workers are waiting by then
 								return do()
 							}
 							return nil
@@ -434,7 +435,8 @@ func TestChunksEnd(t *testing.T) {
 	}
 }
 
-// Locations are read together where one core would be the last to end.
+// TestLarge checks that all cores together read those locations at which one core would finish
+// last.
 func TestLarge(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{})

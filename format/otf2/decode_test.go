@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scanned are the events of a trace by kind, and what is wrong with it.
+// scanned returns the number of events of a trace by kind, its defects, and its definitions.
 func scanned(t testing.TB, src format.Source, values map[string]string) (n map[string]int, rules string,
 	defs *trace.Definitions) {
 	t.Helper()
@@ -52,8 +52,8 @@ func scanned(t testing.TB, src format.Source, values map[string]string) (n map[s
 	return n, rules, d.Defs()
 }
 
-// Every event that otf2-print prints is an event of the model, but for metrics, which
-// have one for each value.
+// TestCounts checks that every event that otf2-print prints becomes one event of the model, and a
+// metric one event per value.
 func TestCounts(t *testing.T) {
 	for _, name := range []string{"ring/eztrace_log", "heat2d-mt/traces", "omp/eztrace_log"} {
 		anchor := "testdata/ok/" + name + ".otf2"
@@ -88,7 +88,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Values of properties of all types are those that otf2-print shows.
+// TestProperties checks that values of properties of all types are those that otf2-print shows.
 func TestProperties(t *testing.T) {
 	const anchor = "testdata/ok/propvals/traces.otf2"
 	_, _, defs := scanned(t, format.FileSource(anchor), nil)
@@ -115,7 +115,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// mapped is an archive in memory, with a file changed; nil takes it away.
+// mapped returns an archive in memory with a changed file. If change returns nil, the file is
+// missing.
 func mapped(t testing.TB, anchor, name string, change func(b []byte) []byte) format.Source {
 	t.Helper()
 	m := fstest.MapFS{}
@@ -142,7 +143,7 @@ func mapped(t testing.TB, anchor, name string, change func(b []byte) []byte) for
 	return format.Source{FS: m, Name: filepath.Base(anchor), Path: filepath.Base(anchor)}
 }
 
-// Each sort of damage has a name, and the rest is read.
+// TestDamage checks that each sort of damage has a rule and that the rest is read.
 func TestDamage(t *testing.T) {
 	const anchor = "testdata/ok/ring/eztrace_log.otf2"
 	whole, _, _ := scanned(t, format.FileSource(anchor), nil)
@@ -193,11 +194,11 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Events whose times go back are sorted if that is asked for: all are there, at their own
-// times, in order.
+// TestSorted checks that events whose times go back are sorted on request: all of them are
+// delivered in order and with their own times.
 func TestSorted(t *testing.T) {
 	const anchor = "testdata/ok/ring/eztrace_log.otf2"
-	late := func(b []byte) []byte { // an event at 1 ns, and one at 2 ns, behind all others
+	late := func(b []byte) []byte { // events at 1 ns and 2 ns after all others
 		return append(b[:len(b)-2:len(b)-2], 5, 1, 0, 0, 0, 0, 0, 0, 0, 22, 0, 5, 2, 0, 0, 0, 0, 0, 0, 0, 22, 0, 2, 1)
 	}
 	times := func(src format.Source, values map[string]string, ordered bool) (l []int64, rules []format.RuleCount) {
@@ -229,7 +230,7 @@ func TestSorted(t *testing.T) {
 		return l, report.Rules()
 	}
 	whole, _ := times(format.FileSource(anchor), nil, false)
-	base := whole[0] // the clock begins with the first event, as EZTrace says it
+	base := whole[0] // EZTrace's clock begins with the first event
 	for _, ordered := range []bool{false, true} {
 		got, rules := times(mapped(t, anchor, "eztrace_log/0.evt", late), map[string]string{"otf2.order": "sort"}, ordered)
 		if len(got) != len(whole)+2 || !slices.IsSorted(got) || !slices.Equal(got[2:], whole) || got[1]-got[0] != 1 ||
@@ -247,7 +248,7 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// Archives that cannot be read are refused in words.
+// TestRefused checks that unreadable archives are rejected with an explanation.
 func TestRefused(t *testing.T) {
 	const anchor = "testdata/ok/ring/eztrace_log.otf2"
 	b, err := os.ReadFile(anchor)
@@ -276,8 +277,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Random archives, in which much is undefined, are read whole, and all cores say the same
-// as one.
+// TestRandom checks that random archives with many undefined ids are read in full, with the same
+// result for one core and for several.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(5) {
 		path := random(t, seed, 400)
@@ -299,8 +300,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// Windows of archives with many chunks have the events that the whole has there, with one
-// interval of clock offsets and with several.
+// TestWindow checks that windows of archives with many chunks have the events that the whole
+// archive has there, with one interval of clock offsets and with several.
 func TestWindow(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(3) {
@@ -372,7 +373,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// checked are the rules that a check finds broken.
+// checked returns the rules that a check reports.
 func checked(t testing.TB, src format.Source) (rules string) {
 	t.Helper()
 	rep := format.NewReport()
@@ -394,7 +395,7 @@ func checked(t testing.TB, src format.Source) (rules string) {
 	return rules
 }
 
-// A check finds what reading does not meet.
+// TestCheck checks defects that only a check finds.
 func TestCheck(t *testing.T) {
 	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
 	if rules := checked(t, format.FileSource(anchor)); rules != "" {
@@ -405,7 +406,7 @@ func TestCheck(t *testing.T) {
 		change            func(b []byte) []byte
 	}{
 		{"no local definitions", "traces/1.def", "otf2.missing-definitions 1 ", func([]byte) []byte { return nil }},
-		// the last one, ProgramEnd
+		// The last event, ProgramEnd, is removed.
 		{"an event less", "traces/2.evt", "otf2.chunk-numbers 1 otf2.counts 1 ", func(b []byte) []byte {
 			i := bytes.LastIndexByte(b[:len(b)-2], 84)
 			return append(bytes.Clone(b[:i]), 2, 1)
@@ -433,7 +434,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A byte is changed of which otf2-print 3.0.2 refuses the archive: a check finds an error.
+// TestCheckRefused changes bytes so that otf2-print 3.0.2 rejects the archive, and checks that a
+// check finds an error.
 func TestCheckRefused(t *testing.T) {
 	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
 	for _, x := range []struct {
@@ -464,15 +466,16 @@ func TestCheckRefused(t *testing.T) {
 	}
 }
 
-// A definition whose id is damaged is skipped by its length, and reported; so are the definitions
-// that refer to it.
+// TestDefinitionIDs checks that a definition with a damaged id is skipped by its length and
+// reported, and that the definitions that refer to it are reported.
 func TestDefinitionIDs(t *testing.T) {
 	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
 	a, err := Open(format.FileSource(anchor))
 	if err != nil {
 		t.Fatal(err)
 	}
-	places, names := map[uint64]int64{}, map[uint64]int{} // of strings; how many names of regions they are
+	// offsets of strings, and the number of regions that have each as name
+	places, names := map[uint64]int64{}, map[uint64]int{}
 	if err := a.Definitions(func(at int64, r *Record) error {
 		switch r.ID {
 		case defString:
@@ -498,7 +501,7 @@ func TestDefinitionIDs(t *testing.T) {
 	}
 }
 
-// nameOf is the id of a string.
+// nameOf returns the id of a string.
 func (a *Archive) nameOf(t *testing.T, text string) (id uint64) {
 	t.Helper()
 	id = undefined32
@@ -513,7 +516,8 @@ func (a *Archive) nameOf(t *testing.T, text string) (id uint64) {
 	return id
 }
 
-// Markers are events of a location of their own. The values are read off the file's bytes.
+// TestMarkers checks that markers become events of a location of their own. The expected values
+// were read from the bytes of the file.
 func TestMarkers(t *testing.T) {
 	d, err := (Format{}).Open(context.Background(), format.FileSource("testdata/ok/heat2d-mt/traces.otf2"),
 		&format.ReadOptions{})
@@ -541,7 +545,8 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// Thumbnails are read record by record; OTF2's own library wrote these from 1, 2 and 3.
+// TestThumbnail checks that thumbnails are read record by record. OTF2's own library wrote these
+// from 1, 2 and 3.
 func TestThumbnail(t *testing.T) {
 	a, err := Open(format.FileSource("testdata/ok/thumbnails/t.otf2"))
 	if err != nil {
@@ -560,8 +565,8 @@ func TestThumbnail(t *testing.T) {
 	}
 }
 
-// What nothing defines reads the same in a window as in the whole, whatever has been met
-// before: a region of which there is an event, and later an attribute.
+// TestWindowUndefined checks that an undefined id reads the same in a window as in the whole
+// archive, whatever has been read before: here a region that an event uses, and later an attribute.
 func TestWindowUndefined(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.otf2")
 	dst, err := format.CreateFile(path)
@@ -603,8 +608,8 @@ func TestWindowUndefined(t *testing.T) {
 	}
 }
 
-// A tag is a number of 32 bits, as otf2-print shows it, of which 2³²−1 is one as well; a tag that is not known stays
-// so in an archive.
+// TestTags checks that tags are numbers of 32 bits, as otf2-print shows them. 2³²−1 is a valid tag.
+// An unknown tag stays unknown in an archive.
 func TestTags(t *testing.T) {
 	tags := []uint64{0, 5, 1 << 31, 1<<32 - 2, 1<<32 - 1}
 	read := func(src format.Source) (got []uint64) {
@@ -659,7 +664,7 @@ func TestTags(t *testing.T) {
 	if got := read(format.FileSource(path)); !slices.Equal(got, append(tags, trace.Undefined)) {
 		t.Errorf("found tags %d, expected %d and an unknown one", got, tags)
 	}
-	// It is there twice: otf2-print does not know which of them is not known.
+	// It occurs twice: otf2-print does not distinguish the unknown one.
 	if n := strings.Count(string(compat(t, path)), "Tag: 4294967295, "); n != 2 {
 		t.Errorf("found tag 4294967295 %d times in what otf2-print prints, expected 2", n)
 	}

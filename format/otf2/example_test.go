@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/format/otf2"
 )
 
-// A program writes an archive, and reads it again.
+// Example writes an archive and reads it again.
 func Example() {
 	dir, err := os.MkdirTemp("", "otf2-example-")
 	if err != nil {
@@ -27,7 +27,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The records are those of docs/formats/otf2.md.
+	// The records are described in docs/formats/otf2.md.
 	const clock, text, node, group, location, region, enter, leave = 5, 10, 12, 13, 14, 15, 12, 13
 	const none = 1<<32 - 1
 	define := func(id uint8, values ...uint64) {
@@ -83,8 +83,8 @@ func Example() {
 	// 60 13 [0]
 }
 
-// Reading an archive of another tool: what happens at each location. otf2-print shows 20 sends and
-// 20 receives at each.
+// ExampleOpen reads an archive of another tool and counts the events of each location. otf2-print
+// shows 20 sends and 20 receives at each.
 func ExampleOpen() {
 	a, err := otf2.Open(format.FileSource("testdata/ok/ring/eztrace_log.otf2"))
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The extent is that of the events that a scan delivers, whatever is damaged.
+// TestExtentOfDamaged checks that the extent is that of the events that a scan delivers, whatever
+// is damaged.
 func TestExtentOfDamaged(t *testing.T) {
 	effort.Sequential(t)
 	m, anchor := archiveFiles(t, "heat2d-mt")
@@ -34,7 +35,7 @@ func TestExtentOfDamaged(t *testing.T) {
 		whole := file.Data
 		for _, other := range names {
 			if other != name {
-				m[other] = &fstest.MapFile{} // no event of theirs is the first or the last
+				m[other] = &fstest.MapFile{} // none of their events is the first or the last
 			}
 		}
 		for at := range whole {
@@ -73,7 +74,7 @@ func TestExtentOfDamaged(t *testing.T) {
 	}
 }
 
-// The extent reaches from the first event of all locations to the last one of all, whichever have them.
+// TestExtent checks that the extent reaches from the first to the last event of all locations.
 func TestExtent(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
 	for i, w := range [][2]int64{{50, 100}, {10, 300}, {20, 500}, {70, 400}} {

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// What the fast path reads of an event, the reader of records reads, too, and finds nothing odd
-// about it; and it reads every event that has nothing odd.
+// TestPlainRecords checks that the fast path and the full reader agree: the full reader reads every
+// event that the fast path accepts and finds nothing unusual, and the fast path accepts every event
+// without anything unusual.
 func TestPlainRecords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	number := func() uint64 {

@@ -31,7 +31,7 @@ func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 	})
 }
 
-// checkSource checks what can be opened.
+// checkSource checks an archive if it can be opened.
 func checkSource(src format.Source) {
 	opt := &format.ReadOptions{Report: format.NewReport()}
 	if d, err := (Format{}).Open(context.Background(), src, opt); err == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// anchorOf is the anchor file below a folder.
+// anchorOf returns the anchor file below a folder.
 func anchorOf(t testing.TB, dir string) string {
 	t.Helper()
 	found := ""
@@ -35,7 +35,7 @@ func anchorOf(t testing.TB, dir string) string {
 	return found
 }
 
-// compat is what the archive prints.
+// compat returns what weft prints for an archive.
 func compat(t testing.TB, anchor string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -47,7 +47,7 @@ func compat(t testing.TB, anchor string) []byte {
 	return out.Bytes()
 }
 
-// The archives that were handed out print as otf2-print did.
+// TestPrint checks that the archives in testdata print as otf2-print printed them.
 func TestPrint(t *testing.T) {
 	wants := tracetest.Glob(t, "testdata/ok/*/print.txt.gz")
 	shared, _ := filepath.Glob("../../../shared/traces/otf2/*.print.txt.gz")
@@ -78,8 +78,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// A window of a print has the events that the whole has there, as otf2-print --time does, also
-// where clock offsets let corrected times go back.
+// TestPrintWindow checks that printing a window shows the events that the whole has there, as
+// otf2-print --time does, also if clock offsets let corrected times go back.
 func TestPrintWindow(t *testing.T) {
 	for _, offsets := range [][]ClockOffset{
 		nil,
@@ -155,7 +155,7 @@ func TestPrintWindow(t *testing.T) {
 	}
 }
 
-// sameLines shows the first lines that differ.
+// sameLines reports the first lines that differ.
 func sameLines(t *testing.T, got, want []byte) {
 	t.Helper()
 	if bytes.Equal(got, want) {

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// events reads all events of a location; damage is how many errors there are.
+// events reads all events of a location and returns them with the errors.
 func events(t *testing.T, m fstest.MapFS, anchor string, location uint64) (list []Event, damage []string) {
 	t.Helper()
 	a, err := Open(format.Source{FS: m, Name: anchor, Path: anchor})
@@ -44,7 +44,7 @@ func events(t *testing.T, m fstest.MapFS, anchor string, location uint64) (list 
 	}
 }
 
-// kept is how many events of a list another one has, in its order.
+// kept returns the number of events of a sound list that another list contains in the same order.
 func kept(sound, list []Event) (n int) {
 	from := 0
 	for _, e := range list {
@@ -58,7 +58,8 @@ func kept(sound, list []Event) (n int) {
 	return n
 }
 
-// A damaged id of an event or of a time costs few events: reading goes on behind the record.
+// TestDamagedIDs checks that a damaged id of an event or of a time costs few events, because
+// reading resumes after the record.
 func TestDamagedIDs(t *testing.T) {
 	effort.Sequential(t)
 	step := 41
@@ -114,7 +115,8 @@ func TestDamagedIDs(t *testing.T) {
 	}
 }
 
-// Damage everywhere costs time in proportion to the size of the file.
+// TestDamageEverywhere checks that the time for an archive with damage everywhere is proportional
+// to the size of the file.
 func TestDamageEverywhere(t *testing.T) {
 	effort.Sequential(t)
 	const size = 2 << 20

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// records are those of a location's snapshots, one a line, and what was wrong.
+// records returns the records of a location's snapshots as lines, and the number of errors.
 func records(t *testing.T, a *Archive, location uint64) (l []string, errs int) {
 	t.Helper()
 	s, err := a.Snapshots(location)
@@ -33,8 +33,8 @@ func records(t *testing.T, a *Archive, location uint64) (l []string, errs int) {
 	}
 }
 
-// What is written is what is read. Locations without snapshots get a file without records,
-// which OTF2's own library wants.
+// TestSnapshotWriter checks that the written snapshots are read again. Locations without snapshots
+// get a file without records, which OTF2's own library requires.
 func TestSnapshotWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.otf2")
 	dst, err := format.CreateFile(path)
@@ -89,10 +89,11 @@ func TestSnapshotWriter(t *testing.T) {
 	}
 }
 
-// What is wrong with snapshots and thumbnails has a name, and the rest is read.
+// TestSnapshotDamage checks that damage in snapshots and thumbnails has a rule and that the rest is
+// read.
 func TestSnapshotDamage(t *testing.T) {
 	end := func(b []byte, more ...byte) []byte { return append(append(bytes.Clone(b[:len(b)-2]), more...), 2, 1) }
-	// Of the events and definitions, whose values are random.
+	// Defects of events and definitions, whose values are random.
 	of := strings.NewReplacer("otf2.time-order 154 ", "", "otf2.undefined 66 ", "", "otf2.value 319 ", "")
 	whole, _ := records(t, must(t, format.FileSource(snapshots)), 1)
 	for _, x := range []struct {
