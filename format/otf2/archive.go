@@ -342,3 +342,29 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 	})
 	return slices.Clip(ids), err
 }
+
+// fail reports an error as a defect if it is caused by the trace. It returns other errors.
+func fail(opt *format.ReadOptions, err error) error {
+	return archive.Fail(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
+}
+
+// openArchive opens an archive and reports the damage of a readable one.
+func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
+	a, err := Open(src)
+	if a == nil {
+		return nil, err
+	}
+	return a, fail(opt, err)
+}
+
+// openEvents opens the events of a location. It returns nil if the file is missing.
+func (a *Archive) openEvents(id uint64, opt *format.ReadOptions) (*EventReader, error) {
+	r, err := a.Events(id, EventOptions{RawClocks: opt.Value("otf2.raw-clocks", "false") == "true"})
+	if err := fail(opt, err); err != nil {
+		if r != nil {
+			r.Close()
+		}
+		return nil, err
+	}
+	return r, nil
+}
