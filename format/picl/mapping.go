@@ -2,16 +2,16 @@ package picl
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table. Events that
-// own does not name are written as a user record.
+// mapping describes what becomes of a subject in a conversion; docs/mapping.md lists it as a table.
+// Events without an entry in mappings are written as user records.
 func mapping(s format.Subject) format.Mapped {
-	if m, ok := own[s]; ok || len(s.Kinds()) == 0 {
+	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
 		return m
 	}
 	return format.Mapped{How: format.WeftOnly, As: "user record"}
 }
 
-var own = map[format.Subject]format.Mapped{
+var mappings = map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
 	format.ClockStart:          {How: format.WeftOnly, As: "event message before the first event"},

@@ -5,8 +5,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rules are the defects that reading and checking report (docs/formats/picl.md,
-// "Rules").
+// rules lists the defects that reading and checking report (docs/formats/picl.md, "Rules").
 var rules = []format.Rule{
 	{ID: "picl.malformed-record", Severity: trace.Error,
 		Doc: "A line lacks one of the six first fields or has something else there; it is skipped. Where only the number " +

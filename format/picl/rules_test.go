@@ -10,8 +10,8 @@ import (
 
 var everything = trace.Everything()
 
-// Each rule once: a text, the line of the defect and how many events can be
-// read all the same.
+// ruleTests has a test for each rule: a text, the line of the defect and the number of events that
+// can still be read.
 var ruleTests = []tracetest.RuleTest{
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-3 x 0.2 0 0 0\n-4 0 0.3 0 0 0\n", 2, 2},
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3x 0 0 0\n", 2, 1},
