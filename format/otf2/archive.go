@@ -103,7 +103,7 @@ func (a *Archive) thumbnailFiles() (endings []string, err error) {
 	return endings, nil
 }
 
-// thumbnailChunk is the chunk size of thumbnail files, whatever the anchor file says.
+// thumbnailChunk is the chunk size of thumbnail files, regardless of the anchor file.
 const thumbnailChunk = 1 << 20
 
 // definitionChunk returns the chunk size of definition and marker files.
@@ -115,7 +115,7 @@ func (a *Archive) records(name string, chunk uint64, types []recordType, use fun
 	return a.scan(name, chunk, func(c *chunkReader, h recordHead) (whole bool, err error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
 		whole = true
-		if t := known(types, h.id); t != nil {
+		if t := typeByID(types, h.id); t != nil {
 			cur := cursor{b: h.body, big: c.big}
 			if cur.record(t, &r); cur.bad {
 				return false, nil
@@ -232,7 +232,7 @@ func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 				l.clocks = append(l.clocks, x)
 			}
 		default: // no reader uses this definition
-			if t := known(definitionTypes[:], h.id); t != nil {
+			if t := typeByID(definitionTypes[:], h.id); t != nil {
 				cur.record(t, &Record{})
 				return !cur.bad && (cur.missing == 0 || a.Version[0] < 3), nil
 			}

@@ -149,7 +149,7 @@ func (c *checker) Finish(ctx context.Context) error {
 // checkDefinition checks the id and the references of a global definition.
 func (c *checker) checkDefinition(at int64, r *Record) error {
 	path := c.a.path + ".def"
-	t := known(definitionTypes[:], r.ID)
+	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
 		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID),
 			"one that OTF2 3.0 has; it is left out")
@@ -237,7 +237,7 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 		if x.n++; x.n&0xfff == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if known(snapshotTypes[:], e.ID) == nil {
+		if typeByID(snapshotTypes[:], e.ID) == nil {
 			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID),
 				"one that snapshots of OTF2 3.0 have"); err != nil {
 				return err

@@ -229,7 +229,7 @@ func (q *fastChecker) lookupComm(comm uint64) {
 func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 	wrong := func(rule, found, expected string) error {
 		what := fmt.Sprintf("event %d", e.ID)
-		if t := known(eventTypes[:], e.ID); t != nil {
+		if t := typeByID(eventTypes[:], e.ID); t != nil {
 			what = t.name
 		}
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
@@ -269,7 +269,7 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 			return err
 		}
 	}
-	t := known(eventTypes[:], e.ID)
+	t := typeByID(eventTypes[:], e.ID)
 	if t == nil || t.noLength {
 		return nil
 	}

@@ -303,7 +303,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	ok := id != 0
 	if ok {
 		ok, all = e.fillRecord(id, c, said)
-		all = all && slices.Equal(said, ops) // otherwise the record says more than the row
+		all = all && slices.Equal(said, ops) // otherwise the record contains more than the row
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
@@ -394,7 +394,7 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 		if i < len(ops) {
 			op = ops[i]
 		}
-		if o.how == constant {
+		if o.source == constant {
 			all = all && op == o.value
 			continue
 		}
@@ -407,19 +407,19 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 			most = undefined32
 		}
 		switch {
-		case o.how == reference && op != trace.Undefined:
+		case o.source == reference && op != trace.Undefined:
 			op = e.id(o.table, uint32(op))
-		case o.how == reference && k.ops[0].how == peer && e.original == nil:
+		case o.source == reference && k.ops[0].source == peer && e.original == nil:
 			op = allComm // ranks need a communicator
 		}
-		undefined := o.how != plain && o.how != tag // the field can hold an undefined value
+		undefined := o.source != plain && o.source != tag // the field can hold an undefined value
 		if undefined {
 			most--
 		}
 		if op > most {
 			all = all && op == trace.Undefined && undefined
 			op = undefined32
-			if o.how == plain {
+			if o.source == plain {
 				op = 0
 			}
 		}
@@ -429,7 +429,7 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 		e.restoreRanks(c, k, ops)
 	} else if len(k.ops) > 1 && v[k.ops[0].field] != undefined32 {
 		comm := uint64(allComm)
-		switch k.ops[0].how {
+		switch k.ops[0].source {
 		case peer:
 			comm = v[k.ops[1].field]
 		case target:

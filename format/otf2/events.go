@@ -255,7 +255,7 @@ func (r *EventReader) skip(err error) error {
 func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	c, e := r.c, &r.event
 	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number+1, at
-	t := known(r.types, id)
+	t := typeByID(r.types, id)
 	c.at++
 	if t != nil && t.noLength {
 		b, err := c.peek(9)

@@ -86,7 +86,7 @@ var plainKinds = func() (l [len(eventTypes)]bool) {
 		k := &eventKinds[id]
 		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.ref < 0 && (id < ompFork || id > ompTaskComplete)
 		for _, o := range k.ops {
-			l[id] = l[id] && o.how != target && (o.how != reference || o.table == Comms)
+			l[id] = l[id] && o.source != target && (o.source != reference || o.table == Comms)
 		}
 	}
 	return l
@@ -118,10 +118,10 @@ func (x *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 	for i := range k.ops {
 		o := &k.ops[i]
 		value := o.value
-		if o.how != constant {
+		if o.source != constant {
 			value = v[o.field]
 		}
-		switch o.how {
+		switch o.source {
 		case reference:
 			c := x.comm(value)
 			if value = c.index; value == trace.Undefined {

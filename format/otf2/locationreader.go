@@ -305,7 +305,7 @@ func (x *locationReader) add(e *Event) error {
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}
 	for _, o := range k.ops {
-		if o.how != peer && o.how != target || x.operand(o, v) != trace.Undefined || v[o.field] == undefined32 {
+		if o.source != peer && o.source != target || x.operand(o, v) != trace.Undefined || v[o.field] == undefined32 {
 			continue
 		}
 		if err := x.addAttribute(rankName, trace.Value{Type: trace.Uint32, Num: v[o.field]}); err != nil {
@@ -390,7 +390,7 @@ func (x *locationReader) index(t Table, v uint64) uint64 {
 
 // operand returns the value of an operand of an event with the values v.
 func (x *locationReader) operand(o operand, v []uint64) uint64 {
-	switch o.how {
+	switch o.source {
 	case constant:
 		return o.value
 	case reference:

@@ -65,7 +65,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		// There may be as many strings as events, so that they are not kept twice.
 		m.ranks.carries = true
 		err := a.Definitions(func(_ int64, r *Record) error {
-			if known(definitionTypes[:], r.ID) != nil {
+			if typeByID(definitionTypes[:], r.ID) != nil {
 				m.ranks.define(r)
 			}
 			return nil
@@ -77,7 +77,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	var by [len(definitionTypes)][]*Record
 	var all []*Record
 	err = a.Definitions(func(_ int64, r *Record) error {
-		if known(definitionTypes[:], r.ID) != nil {
+		if typeByID(definitionTypes[:], r.ID) != nil {
 			x := &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)}
 			by[r.ID] = append(by[r.ID], x)
 			all = append(all, x)

@@ -236,7 +236,7 @@ const (
 
 // event writes an event of a location. column holds the number of the location.
 func (p *printer) event(location uint64, column string, e *Event) error {
-	t := known(eventTypes[:], e.ID)
+	t := typeByID(eventTypes[:], e.ID)
 	if t == nil {
 		return p.unknown(column, e)
 	}
@@ -260,7 +260,7 @@ func (p *printer) event(location uint64, column string, e *Event) error {
 			}
 		}
 	}
-	return p.attributed(b, e.Attributes)
+	return p.writeEvent(b, e.Attributes)
 }
 
 // unknown writes an event of a kind that a later version defines.
@@ -282,8 +282,8 @@ func appendTime(b []byte, time uint64) []byte {
 	return append(b, ' ', ' ')
 }
 
-// attributed writes the line of an event, and its attributes on a line of their own.
-func (p *printer) attributed(b []byte, attributes []Attribute) error {
+// writeEvent writes the line of an event, and its attributes on a line of their own.
+func (p *printer) writeEvent(b []byte, attributes []Attribute) error {
 	b = append(b, '\n')
 	if len(attributes) > 0 {
 		b = pad(b, len(b), eventColumn+38)
@@ -305,7 +305,7 @@ func (p *printer) attributed(b []byte, attributes []Attribute) error {
 
 // snapshot writes a record of a snapshot.
 func (p *printer) snapshot(location uint64, column string, e *Event) error {
-	t := known(snapshotTypes[:], e.ID)
+	t := typeByID(snapshotTypes[:], e.ID)
 	if t == nil {
 		return p.unknown(column, e)
 	}
@@ -316,7 +316,7 @@ func (p *printer) snapshot(location uint64, column string, e *Event) error {
 	}
 	b := append(append(pad(append(p.line[:0], t.word...), 0, eventColumn), ' '), column...)
 	words, _, _ := strings.Cut(t.text, "%")
-	return p.attributed(strconv.AppendUint(append(appendTime(b, e.Time), words...), e.Values[0], 10), e.Attributes)
+	return p.writeEvent(strconv.AppendUint(append(appendTime(b, e.Time), words...), e.Values[0], 10), e.Attributes)
 }
 
 func appendPlural(b []byte, n uint64) []byte {
@@ -367,7 +367,7 @@ func (p *printer) appendMetric(b []byte, v []uint64) []byte {
 
 // definition writes a definition and records its name.
 func (p *printer) definition(r *Record) error {
-	t := known(definitionTypes[:], r.ID)
+	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
 		_, err := p.w.WriteString("UNKNOWN                    \n")
 		return err

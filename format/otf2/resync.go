@@ -261,7 +261,7 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 			}
 			time = t
 		default:
-			t := known(r.types, id)
+			t := typeByID(r.types, id)
 			if t != nil && t.noLength {
 				cur.compressed(t.size())
 				if cur.bad && len(b)-pos < 1+timeSize {

@@ -251,7 +251,7 @@ func (e *encoder) restoreRanks(c *trace.Cursor, k *eventKind, ops []uint64) {
 	v := e.event.Values
 	for i, o := range k.ops {
 		var comm *printComm
-		switch o.how {
+		switch o.source {
 		case peer:
 			comm = e.original.m.ranks.comm(v[o.other])
 		case target:
@@ -322,7 +322,7 @@ func (o *original) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
 		}
 		same := len(ops) == len(eventKinds[old].ops)
 		for i, x := range eventKinds[old].ops {
-			same = same && (x.how != constant || ops[i] == x.value)
+			same = same && (x.source != constant || ops[i] == x.value)
 		}
 		if same {
 			return old

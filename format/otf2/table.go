@@ -215,8 +215,8 @@ func (t *recordType) field(i, n int) *field {
 	}
 }
 
-// known returns the row of a table for a record id, or nil if there is none.
-func known(types []recordType, id uint8) *recordType {
+// typeByID returns the row of a table for a record id, or nil if there is none.
+func typeByID(types []recordType, id uint8) *recordType {
 	if int(id) < len(types) && types[id].name != "" {
 		return &types[id]
 	}

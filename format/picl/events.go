@@ -212,10 +212,10 @@ func specOf(event int64) *eventSpec {
 }
 
 func knownEvent(event int64) bool {
-	return event >= 0 || event >= tableLow && eventIndex[-event] > 0 || inSubsets(event)
+	return event >= 0 || event >= tableLow && eventIndex[-event] > 0 || isSubsetEvent(event)
 }
 
-func inSubsets(event int64) bool {
+func isSubsetEvent(event int64) bool {
 	return subset(event) != nil || event < -1000
 }
 

@@ -165,11 +165,11 @@ func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
 // hasText reports whether a control string contains letters as literals or discards texts.
 func (c *control) hasText() bool {
 	return slices.ContainsFunc(c.directives, func(d directive) bool {
-		return d.verb == 0 && letter(d.literal) || d.skip && (d.verb == 's' || d.verb == 'c' || d.verb == '[')
+		return d.verb == 0 && isLetter(d.literal) || d.skip && (d.verb == 's' || d.verb == 'c' || d.verb == '[')
 	})
 }
 
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
 
 // originalLine returns the line from which the record r was read if both have the same contents. at
 // is the number of the line. If only the head has changed, originalLine sets the Text of r, so that
