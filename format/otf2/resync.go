@@ -9,44 +9,45 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// A record whose id, length or time is damaged says little of where the next one begins. Then
-// the reader tries what it can have been, and takes the first meaning behind which valid records
-// follow. It looks at few records, so that it is fast, and at no more bytes of a file than
-// resyncBudget allows, so that reading takes linear time whatever is in the file.
+// If the id, length or time of a record is damaged, its bytes do not show where the next record
+// begins. The reader then tries possible meanings of the record and takes the first one after which
+// valid records follow. It examines few records, to be fast, and at most resyncBudget times the
+// bytes of the file, so that reading takes linear time whatever the file contains.
 const (
-	timeSize      = 9       // bytes of a time and its id
-	resyncRecords = 6       // that must be valid
-	resyncWindow  = 2 << 10 // bytes in which they are
-	resyncFew     = 2       // that suffice where the window ends
-	resyncBeyond  = 512     // bytes behind the end of a damaged record in which the next one is looked for
-	resyncBudget  = 16      // times the size of the file
+	timeSize      = 9       // size of a time record
+	resyncRecords = 6       // number of records that must be valid
+	resyncWindow  = 2 << 10 // number of bytes in which they are
+	resyncFew     = 2       // number that suffices if the window ends
+	resyncBeyond  = 512     // number of bytes after a damaged record in which the next one is searched
+	resyncBudget  = 16      // limit of examined bytes, as a multiple of the file's size
 )
 
-// place is where reading goes on.
-type place struct {
-	at    int64 // 0 if there is no such place
-	timed bool  // the damaged record is the time before it
+// resumePoint is where reading resumes.
+type resumePoint struct {
+	at    int64 // 0 if there is no such offset
+	timed bool  // the damaged record is read as a time
 	time  uint64
 }
 
-// oddTime reports whether a time is unusual behind the one in hand: it goes back, or more than doubles.
-func oddTime(t, before uint64) bool { return t-before > before }
+// unusualTime reports whether a time is before the current one or more than doubles it.
+func unusualTime(t, before uint64) bool { return t-before > before }
 
-// atEnd reports whether bytes, which begin with a mark that a chunk or the file ends, are its end. They
-// are where all events that the chunk's header announces have been read, or nothing follows.
+// atEnd reports whether an end mark at an offset really ends the chunk or the file. It does if all
+// events that the chunk's header announces have been read, or if nothing follows.
 func (r *EventReader) atEnd(at int64, b []byte) bool {
 	return r.number >= r.c.last || padding(b) || b[0] == endOfFile && r.c.size-at <= 2
 }
 
-// padding reports whether bytes are what stands behind the last record of a chunk.
+// padding reports whether all bytes are those that may follow the last record of a chunk.
 func padding(b []byte) bool {
 	b = bytes.TrimRight(b, "\x00")
 	return len(b) == 0 || len(b) <= 2 && b[0] == endOfFile && b[len(b)-1] <= endOfFile
 }
 
-// damaged goes on behind a record at a place that cannot be read, which ends at natural if its length
-// can be right. It returns the error, which says where reading goes on if that is not there.
-func (r *EventReader) damaged(at, natural int64, err error) error {
+// recoverFrom resumes reading after an unreadable record at an offset. natural is the end of the
+// record by its length, or 0 if the length cannot be right. recoverFrom returns the error, which
+// names the offset at which reading resumes unless this is natural.
+func (r *EventReader) recoverFrom(at, natural int64, err error) error {
 	var bad *FileError
 	if !errors.As(err, &bad) {
 		return r.skip(err)
@@ -59,24 +60,25 @@ func (r *EventReader) damaged(at, natural int64, err error) error {
 	if to.at == 0 {
 		return r.skip(err)
 	}
-	r.goTo(to)
+	r.resumeAt(to)
 	if to.at == natural {
 		return err
 	}
-	return goesOn(bad, to)
+	return resumeError(bad, to)
 }
 
-// goesOn adds where reading goes on to an error.
-func goesOn(bad *FileError, to place) error {
+// resumeError adds the offset at which reading resumes to an error.
+func resumeError(bad *FileError, to resumePoint) error {
 	what := ""
 	if to.timed {
 		what = "it is read as a time, and "
 	}
-	return archive.Damaged(bad.Path, bad.Offset, bad.Found, fmt.Sprintf("%s; %sreading goes on at 0x%x", bad.Expected, what, to.at))
+	return archive.Damaged(bad.Path, bad.Offset, bad.Found,
+		fmt.Sprintf("%s; %sreading goes on at 0x%x", bad.Expected, what, to.at))
 }
 
-// goTo goes to a place behind an event that cannot be read, or behind a time.
-func (r *EventReader) goTo(to place) {
+// resumeAt moves to an offset after an unreadable event or after a time.
+func (r *EventReader) resumeAt(to resumePoint) {
 	r.c.seek(to.at)
 	if to.timed {
 		r.setTime(to.time)
@@ -85,7 +87,7 @@ func (r *EventReader) goTo(to place) {
 	}
 }
 
-// setTime takes a time.
+// setTime sets the current time.
 func (r *EventReader) setTime(t uint64) {
 	if r.fresh {
 		r.began, r.fresh = t, false
@@ -93,8 +95,8 @@ func (r *EventReader) setTime(t uint64) {
 	r.time = t
 }
 
-// deliver is the event in hand, unless what follows tells that something else stands there: where its id
-// is unknown, and where no writer makes its bytes.
+// deliver returns the current event. If its id is unknown or no writer produces its bytes, and the
+// following records show that it is something else, deliver returns an error and resumes after it.
 func (r *EventReader) deliver(t *recordType) (*Event, error) {
 	e := &r.event
 	natural := r.c.offset()
@@ -104,8 +106,8 @@ func (r *EventReader) deliver(t *recordType) (*Event, error) {
 			if t != nil {
 				found = t.name + " with bytes that no writer makes"
 			}
-			r.goTo(to)
-			return nil, goesOn(r.c.bad(e.Offset, r.what, "%s", found), to)
+			r.resumeAt(to)
+			return nil, resumeError(r.c.errorAt(e.Offset, r.what, "%s", found), to)
 		}
 		r.c.seek(natural)
 	}
@@ -113,99 +115,100 @@ func (r *EventReader) deliver(t *recordType) (*Event, error) {
 	return e, nil
 }
 
-// damagedList is damaged for a list of attributes, which is no event.
-func (r *EventReader) damagedList(at, natural int64, err error) error {
+// recoverList is recoverFrom for a list of attributes, which does not count as an event.
+func (r *EventReader) recoverList(at, natural int64, err error) error {
 	n := r.number
-	err = r.damaged(at, natural, err)
+	err = r.recoverFrom(at, natural, err)
 	r.number = n
 	return err
 }
 
-// misread is where reading goes on behind a record at a place that begins as an odd time, if it is
-// none: an event whose id is damaged.
-func (r *EventReader) misread(at int64) (to place) {
-	if at < r.trusted || r.follows(at+timeSize) {
-		return place{}
+// misreadTime examines a record that begins like an unusual time. If it is an event with a damaged
+// id, misreadTime returns where reading resumes.
+func (r *EventReader) misreadTime(at int64) (to resumePoint) {
+	if at < r.trusted || r.validFrom(at+timeSize) {
+		return resumePoint{}
 	}
-	if to := r.byLength(at); to > 0 && r.follows(to) {
-		return place{at: to}
+	if to := r.endByLength(at); to > 0 && r.validFrom(to) {
+		return resumePoint{at: to}
 	}
-	return place{}
+	return resumePoint{}
 }
 
-// resync is where reading goes on behind a record at a place, about which something is odd. Its own
-// end, if it has one, is natural. The next record is looked for up to most, or up to the end of the chunk
-// if the record has no end.
-func (r *EventReader) resync(at, natural, most int64) place {
+// resync returns where reading resumes after an unusual record at an offset. natural is the end of
+// the record, or 0 if it has none. resync searches the next record up to most, or up to the end of
+// the chunk if natural is 0.
+func (r *EventReader) resync(at, natural, most int64) resumePoint {
 	c := r.c
-	if b := r.look(at, timeSize); len(b) == timeSize && b[0] != timestampRecord {
+	if b := r.peekAt(at, timeSize); len(b) == timeSize && b[0] != timestampRecord {
 		cur := cursor{b: b, at: 1, big: c.big}
-		if t := cur.fixed(8); (r.fresh || !oddTime(t, r.time)) && r.valid(at, true) {
-			return place{at + timeSize, true, t}
+		if t := cur.fixed(8); (r.fresh || !unusualTime(t, r.time)) && r.validRecords(at, true) {
+			return resumePoint{at + timeSize, true, t}
 		}
 	}
 	switch {
-	case natural > 0 && r.follows(natural):
-		return place{at: natural}
+	case natural > 0 && r.validFrom(natural):
+		return resumePoint{at: natural}
 	case natural == 0:
-		if to := r.byLength(at); to > 0 && r.follows(to) {
-			return place{at: to}
+		if to := r.endByLength(at); to > 0 && r.validFrom(to) {
+			return resumePoint{at: to}
 		}
 		most = c.end
 	}
 	for p := at + 1; p < min(most, c.end) && r.budget > 0; p++ {
-		b := r.look(p, min(partSize, int(min(most, c.end)-p)))
+		b := r.peekAt(p, min(partSize, int(min(most, c.end)-p)))
 		i := bytes.IndexByte(b, timestampRecord)
 		r.budget -= int64(cmp.Or(i+1, len(b)))
 		if i < 0 {
 			p += int64(len(b)) - 1
 			continue
 		}
-		if p += int64(i); r.follows(p) {
-			return place{at: p}
+		if p += int64(i); r.validFrom(p) {
+			return resumePoint{at: p}
 		}
 	}
-	return place{at: natural}
+	return resumePoint{at: natural}
 }
 
-// look is that of the reader's file. What it reads from the file counts, too.
-func (r *EventReader) look(at int64, n int) []byte {
+// peekAt peeks at the file like [chunkReader.peekAt] and counts the bytes read against the budget.
+func (r *EventReader) peekAt(at int64, n int) []byte {
 	c := r.c
 	was := c.base
-	b := c.look(at, n)
+	b := c.peekAt(at, n)
 	if c.base != was {
 		r.budget -= int64(len(c.part))
 	}
 	return b
 }
 
-// byLength is where an event at a place ends by its length, whatever its id; 0 if it is no event.
-func (r *EventReader) byLength(at int64) int64 {
+// endByLength returns the end of an event at an offset according to its length, whatever its id. It
+// returns 0 if the bytes are not an event.
+func (r *EventReader) endByLength(at int64) int64 {
 	if r.budget <= 0 {
 		return 0
 	}
-	b := r.look(at, 2+0xfe)
+	b := r.peekAt(at, 2+0xfe)
 	if len(b) < 2 {
 		return 0
 	}
 	n := int(b[1])
 	switch {
-	case n == 0xff: // a number of an event that has no length
+	case n == 0xff: // number of an event that has no length
 		return at + 2
 	case 2+n > len(b):
 		return 0
-	case n <= 8: // it may be a number
+	case n <= 8: // may be a number
 		return at + 2 + int64(n)
 	}
 	for i := firstEvent; i < len(r.types); i++ {
-		if t := &r.types[i]; t.name != "" && !t.bare && r.fits(t, b[2:2+n]) {
+		if t := &r.types[i]; t.name != "" && !t.noLength && r.fits(t, b[2:2+n]) {
 			return at + 2 + int64(n)
 		}
 	}
 	return 0
 }
 
-// fits reports whether the fields of a record take all bytes.
+// fits reports whether the fields of a record fill all bytes.
 func (r *EventReader) fits(t *recordType, b []byte) bool {
 	cur := cursor{b: b, big: r.c.big}
 	r.budget -= int64(len(b))
@@ -213,16 +216,17 @@ func (r *EventReader) fits(t *recordType, b []byte) bool {
 	return !cur.bad && !cur.loose && (cur.at == len(b) || r.later)
 }
 
-// follows reports whether valid records begin at a place.
-func (r *EventReader) follows(at int64) bool { return r.valid(at, false) }
+// validFrom reports whether valid records begin at an offset.
+func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false) }
 
-// valid is follows; the first record may be one whose id is that of a time.
-func (r *EventReader) valid(at int64, timed bool) bool {
+// validRecords reports whether valid records begin at an offset. If timed is true, the first one is
+// read as a time, whatever its id.
+func (r *EventReader) validRecords(at int64, timed bool) bool {
 	c := r.c
 	if r.budget <= 0 || at > c.end {
 		return false
 	}
-	b := r.look(at, resyncWindow)
+	b := r.peekAt(at, resyncWindow)
 	inside := at+int64(len(b)) < c.end // the window ends before the chunk
 	pos, time := 0, r.began
 	defer func() { r.budget -= int64(pos) + 1 }()
@@ -230,7 +234,7 @@ func (r *EventReader) valid(at int64, timed bool) bool {
 		r.trusted = max(r.trusted, at+int64(pos))
 		return true
 	}
-	ends := func(n int) bool { return inside && n >= resyncFew && good() } // the window does
+	ends := func(n int) bool { return inside && n >= resyncFew && good() } // the window ends here
 	for n := 0; n < resyncRecords; n++ {
 		if pos == len(b) {
 			return (!inside || n >= resyncFew) && good()
@@ -257,8 +261,8 @@ func (r *EventReader) valid(at int64, timed bool) bool {
 			}
 			time = t
 		default:
-			t := known(r.types, id)
-			if t != nil && t.bare {
+			t := typeByID(r.types, id)
+			if t != nil && t.noLength {
 				cur.compressed(t.size())
 				if cur.bad && len(b)-pos < 1+timeSize {
 					return ends(n)

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// events reads all events of a location; damage is how many errors there are.
+// events reads all events of a location and returns them with the errors.
 func events(t *testing.T, m fstest.MapFS, anchor string, location uint64) (list []Event, damage []string) {
 	t.Helper()
 	a, err := Open(format.Source{FS: m, Name: anchor, Path: anchor})
@@ -44,7 +44,7 @@ func events(t *testing.T, m fstest.MapFS, anchor string, location uint64) (list 
 	}
 }
 
-// kept is how many events of a list another one has, in its order.
+// kept returns the number of events of a sound list that another list contains in the same order.
 func kept(sound, list []Event) (n int) {
 	from := 0
 	for _, e := range list {
@@ -58,14 +58,16 @@ func kept(sound, list []Event) (n int) {
 	return n
 }
 
-// A damaged id of an event or of a time costs few events: reading goes on behind the record.
+// TestDamagedIDs checks that a damaged id of an event or of a time costs few events, because
+// reading resumes after the record.
 func TestDamagedIDs(t *testing.T) {
 	effort.Sequential(t)
 	step := 41
 	if effort.Soak() {
 		step = 1
 	}
-	for _, x := range []struct{ archive, file string }{{"heat2d-mt", "traces/1.evt"}, {"ring", "eztrace_log/0.evt"}, {"omp", "eztrace_log/1.evt"}} {
+	for _, x := range []struct{ archive, file string }{{"heat2d-mt", "traces/1.evt"}, {"ring", "eztrace_log/0.evt"},
+		{"omp", "eztrace_log/1.evt"}} {
 		m, anchor := archiveFiles(t, x.archive)
 		location := uint64(strings.TrimSuffix(x.file, ".evt")[len(x.file)-5] - '0')
 		sound := bytes.Clone(m[x.file].Data)
@@ -100,23 +102,27 @@ func TestDamagedIDs(t *testing.T) {
 					none++
 				}
 				if lost > 20 {
-					t.Errorf("%s: id %d at 0x%x is now %d: %d of %d events are lost, %q", x.archive, sound[at], at, id, lost, len(whole), damage)
+					t.Errorf("%s: id %d at 0x%x is now %d: %d of %d events are lost, %q", x.archive, sound[at], at, id, lost,
+						len(whole), damage)
 				}
 			}
 		}
-		t.Logf("%s: %d damaged ids: 2 events or fewer are lost in %d, %d at most; %d without an error of the reader", x.archive, cases, few, most, none)
+		t.Logf("%s: %d damaged ids: 2 events or fewer are lost in %d, %d at most; %d without an error of the reader",
+			x.archive, cases, few, most, none)
 		if few < cases*98/100 {
 			t.Errorf("%s: 2 events or fewer are lost in %d of %d", x.archive, few, cases)
 		}
 	}
 }
 
-// Damage everywhere costs time in proportion to the size of the file.
+// TestDamageEverywhere checks that the time for an archive with damage everywhere is proportional
+// to the size of the file.
 func TestDamageEverywhere(t *testing.T) {
 	effort.Sequential(t)
 	const size = 2 << 20
 	rng := rand.New(rand.NewPCG(1, 2))
-	header := append([]byte{chunkHeader, littleEndian}, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 1<<40)...)
+	header := append([]byte{chunkHeader, littleEndian},
+		binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 1<<40)...)
 	const now = "\x05\x10\x00\x00\x00\x00\x00\x00\x01"
 	for what, unit := range map[string]func() []byte{
 		"random bytes": func() []byte { return []byte{byte(rng.Uint32())} },
@@ -124,11 +130,23 @@ func TestDamageEverywhere(t *testing.T) {
 		"times that go back": func() []byte {
 			return binary.LittleEndian.AppendUint64([]byte{timestampRecord}, rng.Uint64()>>1)
 		},
-		"events with ids that are none":       func() []byte { return []byte{byte(rng.Uint32N(10)), byte(rng.Uint32N(20))} },
-		"long records of no kind":             func() []byte { return []byte(now + "\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00") },
-		"far ends of records, and good ones":  func() []byte { return []byte("\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00" + strings.Repeat(now, 6)) },
-		"nearly enough events behind a fault": func() []byte { return []byte(strings.Repeat(now, resyncRecords-1) + "\x0c\x07") },
-		"lists of attributes":                 func() []byte { return []byte("\x06\xfe\x01\x7e" + strings.Repeat("\x00\x01\x05", 84)) },
+		"events with ids that are none": func() []byte { return []byte{byte(rng.Uint32N(10)), byte(rng.Uint32N(20))} },
+		"long records of no kind": func() []byte {
+			return []byte(now +
+				"\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00")
+		},
+		"far ends of records, and good ones": func() []byte {
+			return []byte("\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00" +
+				strings.Repeat(now, 6))
+		},
+		"nearly enough events behind a fault": func() []byte {
+			return []byte(strings.Repeat(now, resyncRecords-1) +
+				"\x0c\x07")
+		},
+		"lists of attributes": func() []byte {
+			return []byte("\x06\xfe\x01\x7e" +
+				strings.Repeat("\x00\x01\x05", 84))
+		},
 	} {
 		b := append([]byte{}, header...)
 		for len(b) < size {

@@ -5,8 +5,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rules are the defects that reading and checking report (docs/formats/picl.md,
-// "Rules").
+// rules lists the defects that reading and checking report (docs/formats/picl.md, "Rules").
 var rules = []format.Rule{
 	{ID: "picl.malformed-record", Severity: trace.Error, Doc: "A line lacks one of the six first fields or has something else there; it is skipped. Where only the number of data fields or the descriptor is wrong, the record is kept.", Example: "-3 x 0.2 0 0 0"},
 	{ID: "picl.line-too-long", Severity: trace.Error, Doc: "A line is longer than the limit (option picl.max-line); it is skipped.", Example: "a line of 17 MB"},

@@ -11,14 +11,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sources are the senders of receives that do not say where their message came from.
+// sources holds the senders of messages for receives that do not state a source.
 type sources struct {
 	sync.Mutex
-	places map[procKey]bool // who may have such receives
-	of     map[int64]uint32 // by the line of the receive; nil if they have not been looked for
+	receivers map[procKey]bool // processes that may have such receives
+	senders   map[int64]uint32 // by the line of the receive; nil before the search
 }
 
-// unsourced reports whether the exit of a receive may have a message whose source is left out or -1;
+// unsourced reports whether the exit of a receive may have a message whose source is omitted or -1.
 // l is its line.
 func (h *head) unsourced(l []byte) bool {
 	switch h.f[5] {
@@ -33,31 +33,31 @@ func (h *head) unsourced(l []byte) bool {
 	return false
 }
 
-// waitingSend is a send to one of the places.
+// waitingSend is a send to one of the receivers.
 type waitingSend struct {
 	from  uint32
 	tag   int64
 	taken bool
 }
 
-// inbox is what is sent to a location and received there, each in the order of time.
+// inbox holds the sends to a location and its receives, each in order of time.
 type inbox struct {
 	sends     []waitingSend
-	known     []waitingSend // receives that say their source
-	unknown   []waitingSend // the others
-	positions []int64       // of these
+	known     []waitingSend // receives that state their source
+	unknown   []waitingSend // receives that do not
+	positions []int64       // positions of the events in unknown
 }
 
-// findSources finds the senders, once: what is sent there with the tag, and no receive that says its source
-// takes, the oldest first.
+// findSources finds the senders once. The receives that state a source take their sends first. Each
+// other receive then takes the oldest remaining send with its tag.
 func (d *decoder) findSources(ctx context.Context) error {
 	d.sources.Lock()
 	defer d.sources.Unlock()
-	if d.sources.of != nil {
+	if d.sources.senders != nil {
 		return nil
 	}
 	boxes := map[uint32]*inbox{}
-	for k := range d.sources.places {
+	for k := range d.sources.receivers {
 		if loc, ok := d.locations[k]; ok {
 			boxes[loc] = &inbox{}
 		}
@@ -85,7 +85,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 		return nil
 	}}
 	whole := d.renamed != nil || d.nesting.found
-	err := d.Deliver(ctx, d, trace.Events(), format.GlobalOrder, whole, d.paired(collect))
+	err := d.Deliver(ctx, d, trace.Events(), format.GlobalOrder, whole, d.pairLeaves(collect))
 	if err != nil {
 		return err
 	}
@@ -103,11 +103,11 @@ func (d *decoder) findSources(ctx context.Context) error {
 			}
 		}
 	}
-	d.sources.of = of
+	d.sources.senders = of
 	return nil
 }
 
-// queues are sends by what tells them apart and tag, the oldest first; tag -1 has all of them.
+// queues holds sends by group and tag, the oldest first. A tag of -1 matches all sends of a group.
 type queues struct {
 	sends []waitingSend
 	list  map[queueKey][]int
@@ -133,7 +133,7 @@ func newQueues(sends []waitingSend, group func(*waitingSend) uint32) *queues {
 	return q
 }
 
-// take takes the oldest send of a group that fits a tag, nil if there is none.
+// take takes the oldest send of a group that matches a tag. It returns nil if there is none.
 func (q *queues) take(group uint32, tag int64) *waitingSend {
 	keys := []queueKey{{group, tag, false}, {group, -1, false}}
 	if tag == -1 {

@@ -5,27 +5,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// waitOf gives the event types of waiting inside a call, and the call's own. PICL records one or
-// the other; where the waiting stands inside the call, both tell of one operation.
+// waitOf maps the event type of the waiting inside a call to that of the call. PICL records one of
+// them. If the waiting is inside the call, both describe the same operation.
 var waitOf = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
 
-// receiveCalls are those of waitOf that receive.
+// receiveCalls lists the pairs of waitOf that receive.
 var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 
-// nesting finds out whether a file may have waiting inside a call that receives. Processes share
-// a limited number of places; what shares one counts as nested.
+// nesting detects whether a file may have waiting inside a call that receives. Processes share a
+// limited number of slots; if several processes use a slot, it counts as nested.
 type nesting struct {
 	found  bool
-	places []nestingPlace // nil without calls that receive
-	early  [8]uint64      // places with waiting ahead of any call
+	places []nestingPlace // nil if no call receives
+	early  [8]uint64      // slots with waiting before any call
 }
 
 type nestingPlace struct {
 	key  procKey
-	last int64 // record type of the last call: TypeEntry, TypeExit, 0 none, 1 of several processes
+	last int64 // record type of the last call: TypeEntry or TypeExit; 0 for none, 1 for several processes
 }
 
-// note takes a record of receiveCalls.
+// note processes a record of receiveCalls.
 func (n *nesting) note(typ, event int64, key procKey) {
 	if typ != TypeEntry && typ != TypeExit {
 		return
@@ -49,7 +49,7 @@ func (n *nesting) note(typ, event int64, key procKey) {
 	n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
 }
 
-// follow takes what comes behind in the same place.
+// follow combines the slot with the state of a later part of the file.
 func (p *nestingPlace) follow(next nestingPlace) {
 	if p.last != 0 && p.key != next.key {
 		next.last = 1
@@ -59,7 +59,7 @@ func (p *nestingPlace) follow(next nestingPlace) {
 	}
 }
 
-// add takes what comes behind in the file.
+// add combines the result with that of the following part of the file.
 func (n *nesting) add(o *nesting) {
 	n.found = n.found || o.found
 	for at := range n.places {
@@ -74,9 +74,9 @@ func (n *nesting) add(o *nesting) {
 	}
 }
 
-// once leaves out a second message of a receive that both a call and the waiting inside it
-// tell of.
-type once struct {
+// receiveFilter removes the second message of a receive if both the call and the waiting inside it
+// have one.
+type receiveFilter struct {
 	format.Sink
 	regions map[uint32]callOrWait
 	state   map[uint32]*[len(receiveCalls)]receiving // by location
@@ -84,19 +84,19 @@ type once struct {
 }
 
 type callOrWait struct {
-	call int // index of receiveCalls
+	call int // index in receiveCalls
 	wait bool
 }
 
-// receiving is a call of a location that receives.
+// receiving is the state of a location's calls that receive.
 type receiving struct {
-	open int  // calls
-	wait bool // waiting outside of any call is open
-	told bool // of the message of what is open
+	open      int  // number of open calls
+	wait      bool // waiting outside of any call is open
+	delivered bool // the message of the open call or waiting has been delivered
 }
 
-func newOnce(d *decoder, sink format.Sink) *once {
-	o := &once{Sink: sink, regions: map[uint32]callOrWait{}, state: map[uint32]*[len(receiveCalls)]receiving{}}
+func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
+	o := &receiveFilter{Sink: sink, regions: map[uint32]callOrWait{}, state: map[uint32]*[len(receiveCalls)]receiving{}}
 	for k, ref := range d.regions {
 		for i, c := range receiveCalls {
 			if k.event == c.call || k.event == c.wait {
@@ -107,11 +107,11 @@ func newOnce(d *decoder, sink format.Sink) *once {
 	return o
 }
 
-// Batch hands on all rows but the messages that came before.
-func (o *once) Batch(b *trace.Batch) error {
+// Batch delivers all rows except repeated messages.
+func (o *receiveFilter) Batch(b *trace.Batch) error {
 	from, dropped := 0, false
 	for i, k := range b.Kind {
-		if !o.again(b, i, k) {
+		if !o.isRepeated(b, i, k) {
 			continue
 		}
 		if !dropped {
@@ -128,8 +128,8 @@ func (o *once) Batch(b *trace.Batch) error {
 	return o.Sink.Batch(&o.kept)
 }
 
-// again reports whether a row is a message that came before.
-func (o *once) again(b *trace.Batch, row int, k trace.Kind) bool {
+// isRepeated reports whether a row is a message that has been delivered before.
+func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) bool {
 	var at callOrWait
 	switch k {
 	case trace.Enter, trace.Leave:
@@ -152,18 +152,18 @@ func (o *once) again(b *trace.Batch, row int, k trace.Kind) bool {
 	switch {
 	case k == trace.Enter && at.wait:
 		if r.open == 0 {
-			r.wait, r.told = true, false
+			r.wait, r.delivered = true, false
 		}
 	case k == trace.Enter:
 		r.open++
-		r.wait, r.told = false, false
+		r.wait, r.delivered = false, false
 	case k == trace.Leave && at.wait:
 		r.wait = false
 	case k == trace.Leave:
 		r.open = max(0, r.open-1)
 	case r.open == 1 || r.wait:
-		again := r.told
-		r.told = true
+		again := r.delivered
+		r.delivered = true
 		return again
 	}
 	return false

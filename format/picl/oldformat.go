@@ -12,12 +12,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// oldHost is the host's node number in the old format.
+// oldHost is the node number of the host in the old format.
 const oldHost = -32768
 
-// oldRecord is one row of the table of old-format records (docs/formats/
-// picl.md, "Old format"): the words that stand before the values in the verbose
-// spelling, in the order of the compact one.
+// oldRecord is a row of the table of old-format records (docs/formats/picl.md, "Old format"). words
+// are the words before the values in the verbose spelling, in the order of the compact spelling.
 type oldRecord struct {
 	key   int
 	name  string
@@ -52,8 +51,8 @@ var oldTable = []oldRecord{
 	{24, "trace_files", []string{"finished"}},
 }
 
-// probeOld recognises the old format: a first field 1 … 24 with integer
-// seconds, microseconds and node, or a record name followed by "clock".
+// probeOld recognizes the old format: a first field from 1 to 24 with integer seconds, microseconds
+// and node, or a record name followed by "clock".
 func probeOld(head []byte) int {
 	l := head
 	if i := bytes.IndexByte(head, '\n'); i >= 0 {
@@ -76,16 +75,15 @@ func probeOld(head []byte) int {
 			return 0
 		}
 	}
-	// The new format has at least six fields, the sixth a count; its user
-	// records begin with a number ≥ 0 too, but then the third is a time stamp
-	// with a point.
+	// The new format has at least six fields, and the sixth is a count. Its user records also begin
+	// with a number ≥ 0, but their third field is a time stamp with a point.
 	return 85
 }
 
-// oldConverter writes an old-format trace as new-format lines.
+// oldConverter converts an old-format trace to new-format lines.
 type oldConverter struct {
 	*linetrace.Rewriter
-	sends map[int64]*oldSend // a send of a node whose end is not known yet
+	sends map[int64]*oldSend // by node: sends whose end is still unknown
 	waits map[int64]Record
 }
 
@@ -94,36 +92,66 @@ func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish fun
 	return c.line, c.finish
 }
 
-// oldSend is a send that may be followed by compstats records: the second one
-// tells when it ended.
+// oldSend is a send that may be followed by compstats records. The second of these has the time of
+// its end.
 type oldSend struct {
 	exit  Record
 	stats int
 }
 
+// line converts a line of the old format.
 func (c *oldConverter) line(l []byte, number int64) error {
 	f := strings.Fields(string(l))
 	if len(f) == 0 {
 		return nil
 	}
-	bad := func(found, expected string) error {
+	x := &oldLine{fields: f, number: number}
+	x.bad = func(found, expected string) error {
 		return c.Defect("picl.old-record", trace.Warning, number, quote(l), found, expected)
 	}
+	if found, expected := x.parse(); found != "" {
+		return x.bad(found, expected)
+	}
+	if s := c.sends[x.node]; s != nil && x.key != 11 && x.key != 12 {
+		if err := c.endSend(x.node); err != nil {
+			return err
+		}
+	}
+	return c.convert(x)
+}
+
+// oldLine is a parsed line of the old format.
+type oldLine struct {
+	fields []string
+	number int64
+	key    int
+	at     trace.Decimal
+	node   int64
+	args   []int64
+	bad    func(found, expected string) error // reports a defect of the line
+}
+
+// parse parses the fields in the compact or the verbose spelling. If they are invalid, it returns what was
+// found and what was expected.
+func (x *oldLine) parse() (found, expected string) {
+	const (
+		compact = "key, seconds, microseconds, node and data"
+		verbose = "clock SECONDS MICROSECONDS node NODE"
+	)
+	f := x.fields
+	var n []int64
 	key, err := strconv.Atoi(f[0])
-	var sec, usec, node int64
-	var args []int64
 	if err == nil {
 		if len(f) < 4 {
-			return bad("too few fields", "key, seconds, microseconds, node and data")
+			return "too few fields", compact
 		}
-		n, err := allIntegers(f[1:4])
+		n, err = allIntegers(f[1:4])
 		if err == nil && key != 16 {
-			args, err = allIntegers(f[4:])
+			x.args, err = allIntegers(f[4:])
 		}
 		if err != nil {
-			return bad("no numbers", "key, seconds, microseconds, node and data")
+			return "no numbers", compact
 		}
-		sec, usec, node = n[0], n[1], n[2]
 	} else {
 		for _, r := range oldTable {
 			if r.name == f[0] {
@@ -131,43 +159,45 @@ func (c *oldConverter) line(l []byte, number int64) error {
 			}
 		}
 		if key == 0 || len(f) < 6 || f[1] != "clock" || f[4] != "node" {
-			return bad(strconv.Quote(f[0]), "a record name, clock SECONDS MICROSECONDS node NODE")
+			return strconv.Quote(f[0]), "a record name, " + verbose
 		}
-		n, err := allIntegers([]string{f[2], f[3], f[5]})
-		if err != nil {
-			return bad("no numbers", "clock SECONDS MICROSECONDS node NODE")
+		if n, err = allIntegers([]string{f[2], f[3], f[5]}); err != nil {
+			return "no numbers", verbose
 		}
-		sec, usec, node = n[0], n[1], n[2]
-		for _, x := range f[6:] {
-			if v, err := strconv.ParseInt(x, 10, 64); err == nil {
-				args = append(args, v)
+		for _, word := range f[6:] {
+			if v, err := strconv.ParseInt(word, 10, 64); err == nil {
+				x.args = append(x.args, v)
 			}
 		}
 	}
-	at := trace.NewDecimal(sec*1_000_000+usec, 6)
-	processor := node
-	if node == oldHost {
-		processor = Host
+	x.key, x.at, x.node = key, trace.NewDecimal(n[0]*1_000_000+n[1], 6), n[2]
+	return "", ""
+}
+
+// record returns a new-format record at the time and node of the line.
+func (x *oldLine) record(typ, event int64, vals ...int64) Record {
+	r := Record{Type: typ, Event: event, Time: x.at, Processor: x.node, Line: x.number}
+	if x.node == oldHost {
+		r.Processor = Host
 	}
-	rec := func(typ, event int64, vals ...int64) Record {
-		r := Record{Type: typ, Event: event, Time: at, Processor: processor, Line: number}
-		for _, v := range vals {
-			r.Values = append(r.Values, intValue(v))
-		}
-		return r
+	for _, v := range vals {
+		r.Values = append(r.Values, intValue(v))
 	}
-	arg := func(i int) int64 {
-		if i < len(args) {
-			return args[i]
-		}
-		return -1
+	return r
+}
+
+// arg returns the value with the index i, or -1 if there is none.
+func (x *oldLine) arg(i int) int64 {
+	if i < len(x.args) {
+		return x.args[i]
 	}
-	if s := c.sends[node]; s != nil && key != 11 && key != 12 {
-		if err := c.endSend(node); err != nil {
-			return err
-		}
-	}
-	switch key {
+	return -1
+}
+
+// convert writes the new-format records for a line.
+func (c *oldConverter) convert(x *oldLine) error {
+	rec, arg, args, node, f := x.record, x.arg, x.args, x.node, x.fields
+	switch x.key {
 	case 1:
 		return c.emit(rec(TypeEntry, -901), rec(TypeMark, -904, args...))
 	case 2:
@@ -184,7 +214,8 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return c.emit(c.waits[node])
 	case 8:
 		if _, ok := c.waits[node]; !ok {
-			if err := bad("recv_waking without recv_blocking", "recv_blocking before it; the receive takes no time"); err != nil {
+			if err := x.bad("recv_waking without recv_blocking",
+				"recv_blocking before it; the receive takes no time"); err != nil {
 				return err
 			}
 			if err := c.emit(rec(TypeEntry, -52, arg(1), -1, -1)); err != nil {
@@ -198,7 +229,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 	case 11:
 		if s := c.sends[node]; s != nil {
 			if s.stats++; s.stats == 2 {
-				s.exit.Time = at
+				s.exit.Time = x.at
 				return c.endSend(node)
 			}
 		}
@@ -225,7 +256,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return c.emit(rec(TypeMark, -913))
 	case 18, 24:
 		event := int64(-912)
-		if key == 24 {
+		if x.key == 24 {
 			event = -903
 		}
 		end := rec(TypeExit, event)
@@ -238,12 +269,13 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return c.emit(rec(TypeExit, -901), vol)
 	case 20, 21:
 		typ := int64(TypeEntry)
-		if key == 21 {
+		if x.key == 21 {
 			typ = TypeExit
 		}
 		event := arg(0)
 		if event < 0 {
-			// Library collectives: -1 barrier, -2 and -3 broadcasts, -4 global op.
+			// Library collectives: -1 is a barrier, -2 and -3 are broadcasts, -4 is a global
+			// operation.
 			event = map[int64]int64{-1: -402, -2: -785, -3: -785, -4: -782}[event]
 			if event == 0 {
 				event = -602
@@ -261,7 +293,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 	case 23:
 		return c.emit(rec(TypeEntry, -401), rec(TypeExit, -401))
 	}
-	return bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
+	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
 }
 
 func (c *oldConverter) endSend(node int64) error {

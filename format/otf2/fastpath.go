@@ -8,14 +8,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// plainFields is how many fields the events have, at most, whose bytes [plainRecord] reads.
+// plainFields is the maximum number of fields of an event that [plainRecord] reads.
 const plainFields = 6
 
-// plainValues are the values of such an event.
+// plainValues holds the values of such an event.
 type plainValues [plainFields]uint64
 
-// plainEvents tells which events these are: all their fields are numbers, and their number is
-// always the same.
+// plainEvents selects the events that have a fixed number of fields, all of them numbers.
 var plainEvents = func() (l [len(eventTypes)]bool) {
 	for id := firstEvent; id < len(eventTypes); id++ {
 		t := &eventTypes[id]
@@ -27,15 +26,15 @@ var plainEvents = func() (l [len(eventTypes)]bool) {
 	return l
 }()
 
-// plainRecord reads the values of an event at a place, and returns where the next record is. It is
-// 0 if the event is none of plainEvents, if there is anything odd about its bytes, or if there are
-// not 8 more behind it: then [EventReader.Next] is to read it.
+// plainRecord reads the values of the event at an offset and returns the offset of the next record.
+// It returns 0 if the event is not one of plainEvents, if anything about its bytes is unusual, or
+// if fewer than 8 more bytes follow. [EventReader.Next] must read the event then.
 func plainRecord(b []byte, at int, v *plainValues) (next int) {
 	if int(b[at]) >= len(plainEvents) || !plainEvents[b[at]] {
 		return 0
 	}
 	t, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
-	if t.bare { // its only field follows, instead of a length
+	if t.noLength { // the only field follows in place of a length
 		if from--; size == 0xff {
 			size = 0
 		}
@@ -62,7 +61,7 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 		case n <= size && at < end:
 			v[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
 			if bits.Len64(v[i]) <= int(8*n-8) {
-				return 0 // more bytes than it needs
+				return 0 // more bytes than needed
 			}
 			at += int(n)
 		case n == 0xff:
@@ -80,14 +79,14 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 	return end
 }
 
-// plainKinds tells which of plainEvents the fast path of [locationReader] takes: they refer to
-// nothing but communicators and locations in these.
+// plainKinds selects those of plainEvents that the fast path of [locationReader] accepts. They
+// refer only to communicators and to locations in these.
 var plainKinds = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		k := &eventKinds[id]
 		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.ref < 0 && (id < ompFork || id > ompTaskComplete)
 		for _, o := range k.ops {
-			l[id] = l[id] && o.how != target && (o.how != reference || o.table == Comms)
+			l[id] = l[id] && o.source != target && (o.source != reference || o.table == Comms)
 		}
 	}
 	return l
@@ -102,7 +101,7 @@ type recentRank struct {
 	location   uint64
 }
 
-// recentComm is a communicator that has been looked up, as the location calls it.
+// recentComm is a communicator that has been looked up, by the location's id.
 type recentComm struct {
 	id    uint64
 	known bool
@@ -110,18 +109,19 @@ type recentComm struct {
 	ranks *printComm
 }
 
-// plain adds the row of an event with these values; false if it is to be added by [locationReader.add].
-func (x *locationReader) plain(id uint8, v *plainValues, now int64) bool {
+// addPlain adds the row of an event with these values. It returns false if [locationReader.add]
+// must add the event.
+func (x *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 	b := &x.b
 	n := len(b.Op)
 	k := &eventKinds[id]
 	for i := range k.ops {
 		o := &k.ops[i]
 		value := o.value
-		if o.how != constant {
+		if o.source != constant {
 			value = v[o.field]
 		}
-		switch o.how {
+		switch o.source {
 		case reference:
 			c := x.comm(value)
 			if value = c.index; value == trace.Undefined {
@@ -129,7 +129,7 @@ func (x *locationReader) plain(id uint8, v *plainValues, now int64) bool {
 				return false
 			}
 		case peer:
-			if value = x.rank(v[o.other], value); value == trace.Undefined {
+			if value = x.rankLocation(v[o.other], value); value == trace.Undefined {
 				b.Op = b.Op[:n]
 				return false
 			}
@@ -161,8 +161,9 @@ func (x *locationReader) comm(id uint64) *recentComm {
 	return c
 }
 
-// rank is the location of a rank of a communicator, Undefined if that is to be looked at in full.
-func (x *locationReader) rank(comm, rank uint64) uint64 {
+// rankLocation returns the location of a rank of a communicator. It returns Undefined if the rank
+// needs the full lookup.
+func (x *locationReader) rankLocation(comm, rank uint64) uint64 {
 	r := &x.recentRanks[uint32(rank)*0x9e3779b1>>(32-rankBits)]
 	if !r.known || uint64(r.comm) != comm || uint64(r.rank) != rank {
 		if comm > undefined32 || rank > undefined32 {
@@ -181,20 +182,20 @@ func (x *locationReader) rank(comm, rank uint64) uint64 {
 	return r.location
 }
 
-// fewValues is how many values a metric event has, at most, that the fast path takes.
+// fewValues is the maximum number of values of a metric event that the fast path accepts.
 const fewValues = 16
 
-// recentMetric is a metric class or instance that has been looked up, as the location calls it.
+// recentMetric is a metric class or instance that has been looked up, by the location's id.
 type recentMetric struct {
 	id    uint64
 	known bool
-	list  []uint32 // the metrics of its members
-	types []uint8  // as the file numbers them
+	list  []uint32 // metrics of the members
+	types []uint8  // types of the values in the file
 }
 
-// plainMetric reads the metric and the number of values of the metric event at a place. They begin at
-// next and end at end; next is 0 if there is anything odd about the bytes, or if there are not 8
-// more behind them.
+// plainMetric reads the metric and the number of values of the metric event at an offset. The
+// values extend from next to end. next is 0 if anything about the bytes is unusual, or if fewer
+// than 8 more bytes follow.
 func plainMetric(b []byte, at int) (id uint64, count, next, end int) {
 	end = at + 2 + int(b[at+1])
 	n := uint(b[at+2])
@@ -203,14 +204,14 @@ func plainMetric(b []byte, at int) (id uint64, count, next, end int) {
 	}
 	id = uint64(binary.LittleEndian.Uint32(b[at+3:]) & uint32(1<<(8*n)-1))
 	if n > 0 && bits.Len64(id) <= int(8*n-8) {
-		return 0, 0, 0, 0 // more bytes than it needs
+		return 0, 0, 0, 0 // more bytes than needed
 	}
 	next = at + 3 + int(n)
 	return id, int(b[next]), next + 1, end
 }
 
-// plainMembers reads values of these types, which must take all bytes from a place to end. The file
-// has the bits of each as a number, also those of doubles.
+// plainMembers reads values of these types, which must fill the bytes from an offset to end. The
+// file holds the bits of each value as a number, also those of floating-point values.
 func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint64) bool {
 	for i, typ := range types {
 		if at+1 >= end || b[at] != typ {
@@ -224,7 +225,7 @@ func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint6
 		case n <= 8 && at < end:
 			values[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
 			if bits.Len64(values[i]) <= int(8*n-8) {
-				return false // more bytes than it needs
+				return false // more bytes than needed
 			}
 			at += int(n)
 		case n == 0xff:
@@ -236,16 +237,16 @@ func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint6
 	return at == end
 }
 
-// values adds the rows of the metric event at a place and returns where the next record is; 0, and
-// no row, if the event is to be added by [locationReader.add].
-func (x *locationReader) values(b []byte, at int, now int64) (next int) {
+// addMetricFast adds the rows of the metric event at an offset and returns the offset of the next
+// record. It returns 0 and adds no row if [locationReader.add] must add the event.
+func (x *locationReader) addMetricFast(b []byte, at int, now int64) (next int) {
 	id, count, at, end := plainMetric(b, at)
 	if at == 0 {
 		return 0
 	}
 	m := &x.recentMetric
 	if !m.known || m.id != id {
-		x.lookMetric(id)
+		x.lookupMetric(id)
 	}
 	var values [fewValues]uint64
 	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
@@ -260,9 +261,9 @@ func (x *locationReader) values(b []byte, at int, now int64) (next int) {
 	return end
 }
 
-// lookMetric looks up what has an id. Values of other types than the metrics' are not for the fast
-// path.
-func (x *locationReader) lookMetric(id uint64) {
+// lookupMetric looks up a metric by the location's id. The fast path does not accept a metric whose
+// values have other types in the file than in the model.
+func (x *locationReader) lookupMetric(id uint64) {
 	m := &x.recentMetric
 	*m = recentMetric{id: id, known: true, list: x.d.metrics[x.r.mapped(Metrics, id)]}
 	for _, i := range m.list {
