@@ -158,7 +158,7 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 		return 0, fmt.Errorf("%s: found a folder, expected a file for the index", path)
 	}
 	cache.Sweep(filepath.Dir(path))
-	room, err := cache.NewRoom(filepath.Dir(path))
+	staging, err := cache.NewStagingDir(filepath.Dir(path))
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -166,8 +166,8 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 		}
 		return 0, fmt.Errorf("%s: cannot create: %w", path, err)
 	}
-	defer room.Close()
-	temporary := room.Path("index")
+	defer staging.Close()
+	temporary := staging.Path("index")
 	if defects, err = m.run(ctx, src, temporary); err != nil {
 		return 0, err
 	}
