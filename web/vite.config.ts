@@ -12,7 +12,11 @@ export default defineConfig({
     cssCodeSplit: false,
     reportCompressedSize: false,
     rollupOptions: {
-      output: { entryFileNames: "app.js", chunkFileNames: "[name].js", assetFileNames: (a) => (a.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]") },
+      output: {
+        entryFileNames: "app.js",
+        chunkFileNames: "[name].js",
+        assetFileNames: (a) => (a.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]"),
+      },
     },
   },
   // No test changes what another one reads of a module: one process for all is there once.

@@ -5,24 +5,76 @@ import { drop, later } from "./later";
 /** TraceState says how far the server is with a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
 /** TraceEntry is a line of the list of traces. */
-export interface TraceEntry { id: string; name: string; path: string; format: string; bytes: number; state: TraceState; progress: number; error: string }
+export interface TraceEntry {
+  id: string;
+  name: string;
+  path: string;
+  format: string;
+  bytes: number;
+  state: TraceState;
+  progress: number;
+  error: string;
+}
 /** TraceList is the answer of /api/traces. */
-export interface TraceList { version: string; readOnly: boolean; traces: TraceEntry[] }
+export interface TraceList {
+  version: string;
+  readOnly: boolean;
+  traces: TraceEntry[];
+}
 /** GroupInfo is a machine, node or process that holds tracks. */
-export interface GroupInfo { name: string; kind: string; parent: number }
+export interface GroupInfo {
+  name: string;
+  kind: string;
+  parent: number;
+}
 /** TrackKind says what a track shows. */
 export type TrackKind = "location" | "resource" | "counter" | "communicator";
 /** TrackInfo is a row of the time line before folding. */
-export interface TrackInfo { kind: TrackKind; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: number; events: number; instants: number; first: string; last: string; unit: string; capacity: number; low: number; high: number; style: string }
+export interface TrackInfo {
+  kind: TrackKind;
+  name: string;
+  sort: string;
+  id: string;
+  group: number;
+  parent: number;
+  depth: number;
+  spans: number;
+  events: number;
+  instants: number;
+  first: string;
+  last: string;
+  unit: string;
+  capacity: number;
+  low: number;
+  high: number;
+  style: string;
+}
 /** RegionInfo names what spans are coloured by; file and line are where it is defined, where that is known. */
-export interface RegionInfo { name: string; group: string; color: number; file?: string; line?: number }
+export interface RegionInfo {
+  name: string;
+  group: string;
+  color: number;
+  file?: string;
+  line?: number;
+}
 /** TraceMeta is a trace whose index is ready; before that a part of it may be there. */
 export interface TraceMeta extends TraceEntry {
   etag: string;
   /** color is the attribute whose values the regions are, "" for regions; attributes are those that can be chosen. */
-  color: string; attributes: string[];
-  clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
-  groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
+  color: string;
+  attributes: string[];
+  clock: { num: number | string; den: number | string };
+  origin: string;
+  epoch: string;
+  length: string;
+  events: number;
+  spans: number;
+  links: number;
+  groups: GroupInfo[];
+  tracks: TrackInfo[];
+  regions: RegionInfo[];
+  palettes: { light: string[]; dark: string[] };
+  defects: number;
   /** overview is what the trace says of itself while the index is made. */
   overview?: Overview;
 }
@@ -30,64 +82,229 @@ export interface TraceMeta extends TraceEntry {
  * Overview is sums that a trace has beside its events; missing is what a time may lack at most. Where `to` is set they
  * are those up to that time of the trace's own, and events are visits and messages alone.
  */
-export interface Overview { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number; missing: string; to?: string }
+export interface Overview {
+  regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null;
+  locations: { name: string; events: number }[] | null;
+  events: number;
+  missing: string;
+  to?: string;
+}
 /** SpanInfo is one span, exactly. */
-export interface SpanInfo { track: number; depth: number; region: number; name: string; group: string; start: string; end: string; open: boolean }
+export interface SpanInfo {
+  track: number;
+  depth: number;
+  region: number;
+  name: string;
+  group: string;
+  start: string;
+  end: string;
+  open: boolean;
+}
 /** Attribute is a named value of a span or an instant. */
-export interface Attribute { name: string; value: string }
+export interface Attribute {
+  name: string;
+  value: string;
+}
 /** Around is a span that contains another. */
-export interface Around { region: number; name: string; start: string; end: string; depth: number }
+export interface Around {
+  region: number;
+  name: string;
+  start: string;
+  end: string;
+  depth: number;
+}
 /** LinkEnd is one end of a link. */
-export interface LinkEnd { track: number; time: string }
+export interface LinkEnd {
+  track: number;
+  time: string;
+}
 /** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received, unsent a receive of what nobody sent. */
-export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean; unsent?: boolean; attributes?: Attribute[] | null }
+export interface LinkInfo {
+  id: string;
+  kind: string;
+  name: string;
+  from: LinkEnd;
+  to: LinkEnd;
+  count: number;
+  bytes: number;
+  tag: string | number;
+  communicator: string | number;
+  alone?: boolean;
+  unsent?: boolean;
+  attributes?: Attribute[] | null;
+}
 /** LinkPoint is the event, or the claim, at an end of a link; kind is "" if it is not known. */
-export interface LinkPoint { kind: string; name: string; attributes: Attribute[] | null }
+export interface LinkPoint {
+  kind: string;
+  name: string;
+  attributes: Attribute[] | null;
+}
 /** LinkDetails is the answer of /link; partial says that something is missing, as reading the trace took too long. */
-export interface LinkDetails { link: LinkInfo; from: LinkPoint; to: LinkPoint; partial: boolean }
+export interface LinkDetails {
+  link: LinkInfo;
+  from: LinkPoint;
+  to: LinkPoint;
+  partial: boolean;
+}
 /** SpanDetails is the answer of /span; partial says that attributes are missing, as reading the trace took too long. */
-export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; partial: boolean; around: Around[] | null; links: LinkInfo[] | null }
+export interface SpanDetails {
+  span: SpanInfo;
+  attributes: Attribute[] | null;
+  partial: boolean;
+  around: Around[] | null;
+  links: LinkInfo[] | null;
+}
 /** InstantDetails is the answer of /instant; partial as in SpanDetails. */
-export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null; partial: boolean }
+export interface InstantDetails {
+  time: string;
+  name: string;
+  kind: string;
+  attributes: Attribute[] | null;
+  partial: boolean;
+}
 /** LinkSet is the answer of /links. */
-export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
+export interface LinkSet {
+  total: number;
+  shown: number;
+  bundled: boolean;
+  links: LinkInfo[] | null;
+}
 /** ProfileRow sums the spans of a region, or its claims of resources; sum by count is the mean, as inclusive counts those within each other once. */
-export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; sum: string }
+export interface ProfileRow {
+  kind?: string;
+  track: number;
+  group: number;
+  region: number;
+  name: string;
+  count: number;
+  inclusive: string;
+  exclusive: string;
+  min: string;
+  max: string;
+  sum: string;
+}
 /** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
-export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
+export interface Profile {
+  rows: ProfileRow[] | null;
+  left: { rows: number; exclusive: string; held: string };
+}
 /** PathsLeft sums up call paths that are not listed. */
-export interface PathsLeft { paths: number; exclusive: string }
+export interface PathsLeft {
+  paths: number;
+  exclusive: string;
+}
 /** CallNode is a call path; longest is the visit that took max, left sums up the paths inside of it that are not listed. */
-export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; longest?: { track: number; time: string }; children: CallNode[] | null; left?: PathsLeft }
+export interface CallNode {
+  region: number;
+  name: string;
+  count: number;
+  inclusive: string;
+  exclusive: string;
+  min: string;
+  max: string;
+  longest?: { track: number; time: string };
+  children: CallNode[] | null;
+  left?: PathsLeft;
+}
 /** CallTree is the answer of /calltree: of all paths those with most inclusive time. */
-export interface CallTree { roots: CallNode[] | null; paths: number; left: PathsLeft }
+export interface CallTree {
+  roots: CallNode[] | null;
+  paths: number;
+  left: PathsLeft;
+}
 /** MatrixCell sums the messages from one track to another; min, max and sum are of the times of those that were received, matched of them. */
-export interface MatrixCell { source: number; destination: number; count: number; bytes: number; matched: number; min: string; max: string; sum: string }
+export interface MatrixCell {
+  source: number;
+  destination: number;
+  count: number;
+  bytes: number;
+  matched: number;
+  min: string;
+  max: string;
+  sum: string;
+}
 /** StateTimes are ticks in each state. */
-export interface StateTimes { busy: string; overhead: string; idle: string }
+export interface StateTimes {
+  busy: string;
+  overhead: string;
+  idle: string;
+}
 /** States is the answer of /states: of all processors together, and by track. */
-export interface States extends StateTimes { processors: number; rows: (StateTimes & { track: number })[] }
+export interface States extends StateTimes {
+  processors: number;
+  rows: (StateTimes & { track: number })[];
+}
 /** CounterRow is what the values of a counter or signal come to; what there is not is not there. */
-export interface CounterRow { track: number; samples: number; first?: number; last?: number; min?: number; max?: number; mean?: number; holding: "next" | "last" | "point" | "path"; increase?: number; rate?: number }
+export interface CounterRow {
+  track: number;
+  samples: number;
+  first?: number;
+  last?: number;
+  min?: number;
+  max?: number;
+  mean?: number;
+  holding: "next" | "last" | "point" | "path";
+  increase?: number;
+  rate?: number;
+}
 /** LocationRow sums what a location did; busy is the time in any region, or with any claim. */
-export interface LocationRow { track: number; events: number; spans: number; busy: string; exclusive: { region: number; ticks: string }[] | null; sent: number; received: number; sentBytes: number; receivedBytes: number }
+export interface LocationRow {
+  track: number;
+  events: number;
+  spans: number;
+  busy: string;
+  exclusive: { region: number; ticks: string }[] | null;
+  sent: number;
+  received: number;
+  sentBytes: number;
+  receivedBytes: number;
+}
 /** Utilisation is the average state of the locations per column, each 0 to 1. */
-export interface Utilisation { width: number; busy: number[]; overhead: number[]; idle: number[] }
+export interface Utilisation {
+  width: number;
+  busy: number[];
+  overhead: number[];
+  idle: number[];
+}
 /** Defect is what reading found wrong. */
-export interface Defect { rule: string; severity: string; message: string; file: string; position: string; time: string; track: number }
+export interface Defect {
+  rule: string;
+  severity: string;
+  message: string;
+  file: string;
+  position: string;
+  time: string;
+  track: number;
+}
 /** Note is a bookmark at a time or a window. */
-export interface Note { id: string; from: string; to: string; track: number; text: string; created: string }
+export interface Note {
+  id: string;
+  from: string;
+  to: string;
+  track: number;
+  text: string;
+  created: string;
+}
 
 /** ApiError is an answer of the server that is no success; its message is the server's sentence. */
 export class ApiError extends Error {
-  constructor(message: string, readonly status: number) { super(message); }
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
 }
 
 /** isNothing tells that nothing is where one asked, which is an answer and no failure. */
-export function isNothing(e: unknown): boolean { return e instanceof ApiError && e.status === 204; }
+export function isNothing(e: unknown): boolean {
+  return e instanceof ApiError && e.status === 204;
+}
 
 /** isAbort tells a request that the page itself gave up from one that failed. */
-export function isAbort(e: unknown): boolean { return e instanceof DOMException && e.name === "AbortError"; }
+export function isAbort(e: unknown): boolean {
+  return e instanceof DOMException && e.name === "AbortError";
+}
 
 /** say puts an error in words. */
 export function say(e: unknown): string {
@@ -99,19 +316,27 @@ export function say(e: unknown): string {
 /** words are for answers of the server, or of what stands between, without a sentence. */
 function words(status: number, text: string): string {
   switch (status) {
-    case 401: return "This page's token is not valid any more: open the address that weft printed.";
-    case 403: return "The server refuses this page's address.";
-    case 404: return "The server has nothing there.";
-    case 409: return "The trace is being indexed anew.";
-    case 503: return "The server is busy: try again in a moment.";
-    default: return status >= 500 ? `The server failed (${status}${text ? " " + text : ""}); its output may say why.` : `The server refused the request (${status}${text ? " " + text : ""}).`;
+    case 401:
+      return "This page's token is not valid any more: open the address that weft printed.";
+    case 403:
+      return "The server refuses this page's address.";
+    case 404:
+      return "The server has nothing there.";
+    case 409:
+      return "The trace is being indexed anew.";
+    case 503:
+      return "The server is busy: try again in a moment.";
+    default:
+      return status >= 500
+        ? `The server failed (${status}${text ? " " + text : ""}); its output may say why.`
+        : `The server refused the request (${status}${text ? " " + text : ""}).`;
   }
 }
 
 /** ranges writes track numbers as "0-63,70". The numbers must be ascending. */
 export function ranges(tracks: readonly number[]): string {
   const out: string[] = [];
-  for (let i = 0; i < tracks.length; ) {
+  for (let i = 0; i < tracks.length;) {
     let j = i;
     while (j + 1 < tracks.length && tracks[j + 1] === tracks[j] + 1) j++;
     out.push(i === j ? String(tracks[i]) : `${tracks[i]}-${tracks[j]}`);
@@ -121,7 +346,9 @@ export function ranges(tracks: readonly number[]): string {
 }
 
 /** baseID is the id of a trace, whatever the colours it is asked for in. */
-export function baseID(id: string): string { return id.split("~", 1)[0]; }
+export function baseID(id: string): string {
+  return id.split("~", 1)[0];
+}
 
 type Query = Record<string, string | number | bigint | undefined>;
 
@@ -143,7 +370,12 @@ export class Client {
     const url = "api/" + path + (text ? "?" + text : "");
     for (let attempt = 0; ; attempt++) {
       let r: Response;
-      try { r = await fetch(url, { credentials: "same-origin", ...init }); } catch (e) { if (!isAbort(e)) this.onLost(say(e)); throw e; }
+      try {
+        r = await fetch(url, { credentials: "same-origin", ...init });
+      } catch (e) {
+        if (!isAbort(e)) this.onLost(say(e));
+        throw e;
+      }
       if (r.status !== 401) this.onLost("");
       if (r.status === 204) throw new ApiError("Nothing is there.", 204);
       if (r.ok) return r;
@@ -153,7 +385,13 @@ export class Client {
         continue;
       }
       let message = words(r.status, r.statusText);
-      try { const v: unknown = await r.json(); if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error) message = v.error; } catch { /* the status has to do */ }
+      try {
+        const v: unknown = await r.json();
+        if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error)
+          message = v.error;
+      } catch {
+        /* the status has to do */
+      }
       if (r.status === 401) this.onLost(words(401, ""));
       if (r.status === 409) this.onAnew();
       throw new ApiError(message, r.status);
@@ -161,8 +399,14 @@ export class Client {
   }
 
   private async counted<T>(path: string, work: () => Promise<T>): Promise<T> {
-    this.inFlight.push(path); this.onChange();
-    try { return await work(); } finally { this.inFlight.splice(this.inFlight.indexOf(path), 1); this.onChange(); }
+    this.inFlight.push(path);
+    this.onChange();
+    try {
+      return await work();
+    } finally {
+      this.inFlight.splice(this.inFlight.indexOf(path), 1);
+      this.onChange();
+    }
   }
 
   /** json asks for a JSON document; its shape is the server's promise. */
@@ -182,15 +426,33 @@ export class Client {
 
   /** put stores a JSON document. */
   put(path: string, body: unknown): Promise<void> {
-    return this.counted(path, async () => { await this.request(path, {}, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }); });
+    return this.counted(path, async () => {
+      await this.request(
+        path,
+        {},
+        { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
+      );
+    });
   }
 }
 
 /** sleep waits until the server is asked again, and ends with an AbortError when the signal says so. */
 export function sleep(what: string, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => { drop(id); reject(new DOMException("given up", "AbortError")); };
-    const id = later(what, ms, () => { signal?.removeEventListener("abort", stop); resolve(); }, true);
-    if (signal?.aborted) stop(); else signal?.addEventListener("abort", stop, { once: true });
+    const stop = (): void => {
+      drop(id);
+      reject(new DOMException("given up", "AbortError"));
+    };
+    const id = later(
+      what,
+      ms,
+      () => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      },
+      true,
+    );
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
   });
 }

@@ -3,20 +3,72 @@ import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
 /** Theme colours; those of the rasteriser are fixed by its definition. */
-export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string; note: string }
+export interface Colors {
+  dark: boolean;
+  background: string;
+  row: string;
+  line: string;
+  text: string;
+  faint: string;
+  other: string;
+  mark: string;
+  curve: string;
+  accent: string;
+  range: string;
+  select: string;
+  note: string;
+}
 
 /** themeColors gives the colours of the light or the dark theme. */
 export function themeColors(dark: boolean): Colors {
   return dark
-    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff", note: "#f08ad8" }
-    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000", note: "#a8188c" };
+    ? {
+        dark,
+        background: "#15181c",
+        row: "#1d2126",
+        line: "#2b3138",
+        text: "#e8ebee",
+        faint: "#9aa4ae",
+        other: "#6d757e",
+        mark: "#e8ebee",
+        curve: "#56b4e9",
+        accent: "#6cb6ff",
+        range: "rgba(108,182,255,0.18)",
+        select: "#ffffff",
+        note: "#f08ad8",
+      }
+    : {
+        dark,
+        background: "#ffffff",
+        row: "#f2f4f6",
+        line: "#d9dee3",
+        text: "#1c2127",
+        faint: "#5b6670",
+        other: "#a9b0b8",
+        mark: "#1c2127",
+        curve: "#0072b2",
+        accent: "#0b62c4",
+        range: "rgba(11,98,196,0.14)",
+        select: "#000000",
+        note: "#a8188c",
+      };
 }
 
 /** RegionColors are the colours of a trace's regions, by region number. */
-export interface RegionColors { pixels: Uint32Array; css: string[]; ink: string[]; other: number; byTrack: (track: number) => Uint32Array | null }
+export interface RegionColors {
+  pixels: Uint32Array;
+  css: string[];
+  ink: string[];
+  other: number;
+  byTrack: (track: number) => Uint32Array | null;
+}
 
 /** unpack is the way back from pack. */
-export function unpack(pixel: number): string { return "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join(""); }
+export function unpack(pixel: number): string {
+  return (
+    "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")
+  );
+}
 
 /** ink is black or white, whichever reads better on a colour. */
 export function ink(hex: string): string {
@@ -25,13 +77,17 @@ export function ink(hex: string): string {
 
 function luminance(hex: string): number {
   const v = parseInt(hex.slice(1), 16);
-  const lin = (c: number): number => { const s = c / 255; return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
+  const lin = (c: number): number => {
+    const s = c / 255;
+    return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+  };
   return 0.2126 * lin(v >> 16) + 0.7152 * lin((v >> 8) & 255) + 0.0722 * lin(v & 255);
 }
 
 /** contrast of two colours, 1 to 21, as WCAG defines it. */
 export function contrast(a: string, b: string): number {
-  const x = luminance(a), y = luminance(b);
+  const x = luminance(a),
+    y = luminance(b);
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
@@ -39,7 +95,9 @@ export function contrast(a: string, b: string): number {
 export type ColorMode = "region" | "group" | "track";
 
 /** byRow tells whether each row has a colour of its own; what is highlighted keeps the colour of its region. */
-export function byRow(mode: ColorMode, highlight: string | null): boolean { return mode === "track" && highlight === null; }
+export function byRow(mode: ColorMode, highlight: string | null): boolean {
+  return mode === "track" && highlight === null;
+}
 
 /** highlighted tells whether a region is what a highlight names: its own name or, by group, that of its group. */
 export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
@@ -47,19 +105,25 @@ export function highlighted(r: { name: string; group: string }, mode: ColorMode,
 }
 
 /** Shared are the places in the palette that names and groups have in all traces of the page. */
-export interface Shared { regions: ReadonlyMap<string, number>; groups: ReadonlyMap<string, number> }
+export interface Shared {
+  regions: ReadonlyMap<string, number>;
+  groups: ReadonlyMap<string, number>;
+}
 
 /**
  * share gives a name the same colour in all traces: that of the first trace which has it. A name that only a later one
  * has keeps its own unless another has that already, and takes the colour with the fewest names then.
  */
 export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): Shared {
-  const regions = new Map<string, number>(), groups = new Map<string, number>(), used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
+  const regions = new Map<string, number>(),
+    groups = new Map<string, number>(),
+    used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
   metas.forEach((m, trace) => {
     for (const r of m.regions) {
       if (r.group !== "" && !groups.has(r.group)) groups.set(r.group, groups.size);
       if (regions.has(r.name)) continue;
-      const taken = trace > 0 && r.color >= 0 && (used[r.color] ?? 0) > 0, color = taken ? used.indexOf(Math.min(...used)) : r.color;
+      const taken = trace > 0 && r.color >= 0 && (used[r.color] ?? 0) > 0,
+        color = taken ? used.indexOf(Math.min(...used)) : r.color;
       regions.set(r.name, color);
       if (color >= 0 && color < used.length) used[color]++;
     }
@@ -68,14 +132,23 @@ export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[])
 }
 
 /** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for what that names. */
-export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: ColorMode, highlight: string | null, c: Colors, shared: Shared = share([meta])): RegionColors {
-  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
+export function regionColors(
+  meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">,
+  mode: ColorMode,
+  highlight: string | null,
+  c: Colors,
+  shared: Shared = share([meta]),
+): RegionColors {
+  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) =>
+    /^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other,
+  );
   const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
   const dim = pack(c.other);
   const dimmed = blend(dim, pack(c.background), 90);
   const dimmedCSS = unpack(dimmed);
   const css = meta.regions.map((r) => {
-    if (mode !== "group") return highlight !== null && r.name !== highlight ? dimmedCSS : pick(shared.regions.get(r.name) ?? r.color);
+    if (mode !== "group")
+      return highlight !== null && r.name !== highlight ? dimmedCSS : pick(shared.regions.get(r.name) ?? r.color);
     const g = shared.groups.get(r.group);
     return highlight !== null && !highlighted(r, mode, highlight) ? dimmedCSS : g === undefined ? c.other : pick(g);
   });
@@ -87,7 +160,10 @@ export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tra
   const byTrack = (track: number): Uint32Array | null => {
     if (!byRow(mode, highlight)) return null;
     let a = tracks.get(track);
-    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(number[track] ?? -1))); tracks.set(track, a); }
+    if (!a) {
+      a = new Uint32Array(pixels.length).fill(pack(pick(number[track] ?? -1)));
+      tracks.set(track, a);
+    }
     return a;
   };
   return { pixels, css, ink: css.map(ink), other: highlight !== null ? dimmed : dim, byTrack };

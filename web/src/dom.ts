@@ -2,14 +2,36 @@
 
 type Child = Node | string | null | undefined | false;
 interface Props {
-  class?: string; id?: string; title?: string; role?: string; tabindex?: number; type?: string; value?: string; placeholder?: string; href?: string; download?: string;
-  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number; label?: string;
-  aria?: Record<string, string | number | boolean>; data?: Record<string, string>; style?: Record<string, string>;
+  class?: string;
+  id?: string;
+  title?: string;
+  role?: string;
+  tabindex?: number;
+  type?: string;
+  value?: string;
+  placeholder?: string;
+  href?: string;
+  download?: string;
+  disabled?: boolean;
+  hidden?: boolean;
+  checked?: boolean;
+  min?: string;
+  max?: string;
+  for?: string;
+  colspan?: number;
+  label?: string;
+  aria?: Record<string, string | number | boolean>;
+  data?: Record<string, string>;
+  style?: Record<string, string>;
   on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
 }
 
 /** el makes an element with properties and children. */
-export function el<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const e = document.createElement(tag);
   for (const [k, v] of Object.entries(props)) {
     if (v === undefined) continue;
@@ -17,8 +39,9 @@ export function el<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props =
     else if (k === "data") for (const [a, x] of Object.entries(props.data ?? {})) e.dataset[a] = x;
     else if (k === "style") for (const [a, x] of Object.entries(props.style ?? {})) e.style.setProperty(a, x);
     else if (k === "on") for (const [a, x] of Object.entries(props.on ?? {})) e.addEventListener(a, x as EventListener);
-    else if (typeof v === "boolean") { if (v) e.setAttribute(k, ""); }
-    else e.setAttribute(k, String(v));
+    else if (typeof v === "boolean") {
+      if (v) e.setAttribute(k, "");
+    } else e.setAttribute(k, String(v));
   }
   e.append(...children.filter((c): c is Node | string => c !== null && c !== undefined && c !== false));
   return e;
@@ -36,7 +59,9 @@ export function name(text: string, cls = ""): HTMLElement {
 export const nameless = "no name";
 
 /** titled is the name of a region as it is shown: what has none is called so. */
-export function titled(text: string): HTMLElement { return text === "" ? el("span", { class: "faint" }, nameless) : name(text); }
+export function titled(text: string): HTMLElement {
+  return text === "" ? el("span", { class: "faint" }, nameless) : name(text);
+}
 
 /** printable makes controls and bidi overrides in a name visible, for canvases and titles, which cannot isolate. */
 export function printable(text: string): string {
@@ -54,7 +79,9 @@ export function brief(text: string): string {
 }
 
 /** setText writes a text where there is another: the same text again would make the browser lay out the page. */
-export function setText(e: HTMLElement, text: string): void { if (e.textContent !== text) e.textContent = text; }
+export function setText(e: HTMLElement, text: string): void {
+  if (e.textContent !== text) e.textContent = text;
+}
 
 /** spoken is the name of a control for those who hear it: what it shows, as one says that to speak to it, and what it does. */
 export function spoken(label: string, title: string): string {
@@ -64,11 +91,25 @@ export function spoken(label: string, title: string): string {
 
 /** button makes a push button; title is its tooltip, label what it shows. */
 export function button(label: string | Node, title: string, click: () => void, cls = ""): HTMLButtonElement {
-  return el("button", { type: "button", title, class: cls, aria: { label: spoken(typeof label === "string" ? label : label.textContent ?? "", title) }, on: { click: () => click() } }, label);
+  return el(
+    "button",
+    {
+      type: "button",
+      title,
+      class: cls,
+      aria: { label: spoken(typeof label === "string" ? label : (label.textContent ?? ""), title) },
+      on: { click: () => click() },
+    },
+    label,
+  );
 }
 
 /** rove makes the elements of a list one stop of Tab; arrow keys, Home and End go from one to another. The first is to have tabindex 0, the others -1. */
-export function rove(box: HTMLElement, selector: string, keys: { back: readonly string[]; on: readonly string[] }): void {
+export function rove(
+  box: HTMLElement,
+  selector: string,
+  keys: { back: readonly string[]; on: readonly string[] },
+): void {
   box.addEventListener("focusin", (e) => {
     const t = e.target;
     if (!(t instanceof HTMLElement) || !t.matches(selector)) return;
@@ -78,11 +119,21 @@ export function rove(box: HTMLElement, selector: string, keys: { back: readonly 
   box.addEventListener("keydown", (e) => {
     const t = e.target;
     if (!(t instanceof HTMLElement) || !t.matches(selector)) return;
-    const items = [...box.querySelectorAll<HTMLElement>(selector)], i = items.indexOf(t);
-    const n = keys.back.includes(e.key) ? i - 1 : keys.on.includes(e.key) ? i + 1 : e.key === "Home" ? 0 : e.key === "End" ? items.length - 1 : -2;
+    const items = [...box.querySelectorAll<HTMLElement>(selector)],
+      i = items.indexOf(t);
+    const n = keys.back.includes(e.key)
+      ? i - 1
+      : keys.on.includes(e.key)
+        ? i + 1
+        : e.key === "Home"
+          ? 0
+          : e.key === "End"
+            ? items.length - 1
+            : -2;
     if (n === -2) return;
     items[Math.max(0, Math.min(items.length - 1, n))]?.focus();
-    e.preventDefault(); e.stopPropagation();
+    e.preventDefault();
+    e.stopPropagation();
   });
 }
 
@@ -91,27 +142,51 @@ export function replace(box: HTMLElement, ...children: Node[]): void {
   const held = box.contains(document.activeElement) ? document.activeElement : null;
   box.replaceChildren(...children);
   if (!(held instanceof HTMLElement)) return;
-  ([...box.querySelectorAll<HTMLElement>("button")].find((b) => b.title === held.title && b.textContent === held.textContent) ?? box).focus({ preventScroll: true });
+  (
+    [...box.querySelectorAll<HTMLElement>("button")].find(
+      (b) => b.title === held.title && b.textContent === held.textContent,
+    ) ?? box
+  ).focus({ preventScroll: true });
 }
 
 /** select makes a drop-down list of [value, text]. */
-export function select(label: string, options: readonly (readonly [string, string])[], value: string, change: (v: string) => void): HTMLSelectElement {
-  const s = el("select", { title: label, aria: { label } }, ...options.map(([v, t]) => { const o = el("option", { value: v }); o.textContent = t; return o; }));
+export function select(
+  label: string,
+  options: readonly (readonly [string, string])[],
+  value: string,
+  change: (v: string) => void,
+): HTMLSelectElement {
+  const s = el(
+    "select",
+    { title: label, aria: { label } },
+    ...options.map(([v, t]) => {
+      const o = el("option", { value: v });
+      o.textContent = t;
+      return o;
+    }),
+  );
   s.value = value;
   s.addEventListener("change", () => change(s.value));
   return s;
 }
 
 /** count writes a number with thin spaces between thousands. */
-export function count(n: number): string { return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4); }
+export function count(n: number): string {
+  return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);
+}
 
 /** bytes writes a size in binary units. */
 export function bytes(n: number): string {
   const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let i = 0;
-  while (n >= 1024 && i < u.length - 1) { n /= 1024; i++; }
+  while (n >= 1024 && i < u.length - 1) {
+    n /= 1024;
+    i++;
+  }
   return `${i === 0 ? n : n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2)} ${u[i]}`;
 }
 
 /** percent writes a part of a whole. */
-export function percent(part: number): string { return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`; }
+export function percent(part: number): string {
+  return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`;
+}

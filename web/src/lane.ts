@@ -8,7 +8,8 @@ import { type Clock, convert, type Window } from "./time";
 
 /** regionLabels are the names of regions, with file and line where those of one name differ in them. */
 export function regionLabels(regions: readonly RegionInfo[]): string[] {
-  const place = (r: RegionInfo): string => (r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no file");
+  const place = (r: RegionInfo): string =>
+    r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no file";
   const places = new Map<string, Set<string>>();
   for (const r of regions) places.set(r.name, (places.get(r.name) ?? new Set()).add(place(r)));
   return regions.map((r) => ((places.get(r.name)?.size ?? 0) > 1 ? `${r.name} (${place(r)})` : r.name));
@@ -33,7 +34,15 @@ export class Lane {
   /** busy is the time tracks were busy, known once asked for sorting. */
   busy: ReadonlyMap<number, number> = new Map();
 
-  constructor(readonly index: number, readonly meta: TraceMeta, readonly axis: Clock, client: Client, colors: Colors, unique: boolean, changed: () => void) {
+  constructor(
+    readonly index: number,
+    readonly meta: TraceMeta,
+    readonly axis: Clock,
+    client: Client,
+    colors: Colors,
+    unique: boolean,
+    changed: () => void,
+  ) {
     this.title = unique ? meta.name : meta.path || meta.name;
     this.clock = { num: BigInt(meta.clock.num), den: BigInt(meta.clock.den) };
     this.length = BigInt(meta.length);
@@ -44,17 +53,23 @@ export class Lane {
   }
 
   /** toLocal gives a time of the axis in the trace's ticks since its first event. */
-  toLocal(t: bigint): bigint { return convert(t - this.shift, this.axis, this.clock); }
+  toLocal(t: bigint): bigint {
+    return convert(t - this.shift, this.axis, this.clock);
+  }
   /** toAxis is the way back. */
-  toAxis(t: bigint): bigint { return convert(t, this.clock, this.axis) + this.shift; }
+  toAxis(t: bigint): bigint {
+    return convert(t, this.clock, this.axis) + this.shift;
+  }
   /** local gives a window in the trace's ticks; never an empty one. */
   local(w: Window): Window {
-    const from = this.toLocal(w.from), to = this.toLocal(w.to);
+    const from = this.toLocal(w.from),
+      to = this.toLocal(w.to);
     return { from, to: to > from ? to : from + 1n };
   }
   /** cut gives a window in the trace's ticks, within the trace. */
   cut(w: Window): Window {
-    const l = this.local(w), end = this.length + 1n;
+    const l = this.local(w),
+      end = this.length + 1n;
     const from = l.from < 0n ? 0n : l.from > this.length ? this.length : l.from;
     const to = l.to > end ? end : l.to;
     return { from, to: to > from ? to : from + 1n };
@@ -62,12 +77,15 @@ export class Lane {
   /** arrange makes the rows anew. */
   arrange(o: Options): void {
     const { rows, height } = layout(this.tree, this.meta, o);
-    this.rows = rows; this.height = height;
+    this.rows = rows;
+    this.height = height;
     this.rowOf = rowOfTrack(rows, this.tree);
   }
   private labels: readonly string[] | null = null;
   /** regionLabel is what a region is called in tables: its name, with its place where another one of the name has another. */
-  regionLabel(region: number, name: string): string { return (this.labels ??= regionLabels(this.meta.regions))[region] ?? name; }
+  regionLabel(region: number, name: string): string {
+    return (this.labels ??= regionLabels(this.meta.regions))[region] ?? name;
+  }
   /** trackName is what a track is called on the page. */
   trackName(track: number): string {
     const t = this.meta.tracks[track];
@@ -77,9 +95,14 @@ export class Lane {
   fullName(track: number): string {
     const t = this.meta.tracks[track];
     // a counter is that of a location
-    const above = t?.kind === "counter" && t.parent !== track && this.meta.tracks[t.parent]?.kind !== "counter" ? this.trackName(t.parent) : "";
+    const above =
+      t?.kind === "counter" && t.parent !== track && this.meta.tracks[t.parent]?.kind !== "counter"
+        ? this.trackName(t.parent)
+        : "";
     if (above !== "") return `${this.fullName(t.parent)} · ${this.trackName(track)}`;
     const g = t ? this.meta.groups[t.group] : undefined;
-    return g && g.name && g.name !== this.trackName(track) ? `${g.name} · ${this.trackName(track)}` : this.trackName(track);
+    return g && g.name && g.name !== this.trackName(track)
+      ? `${g.name} · ${this.trackName(track)}`
+      : this.trackName(track);
   }
 }

@@ -1,15 +1,25 @@
 // What the page puts off: timers and frames with names, so that it can tell what is still to come.
 
-interface Timer { what: string; at: number; patient: boolean; id: ReturnType<typeof setTimeout>; work: () => void }
+interface Timer {
+  what: string;
+  at: number;
+  patient: boolean;
+  id: ReturnType<typeof setTimeout>;
+  work: () => void;
+}
 
-const timers = new Map<number, Timer>(), frames = new Map<number, string>();
-let last = 0, ahead = 0;
+const timers = new Map<number, Timer>(),
+  frames = new Map<number, string>();
+let last = 0,
+  ahead = 0;
 
 /** changes.told is called whenever something is put off, is done or is dropped. */
 export const changes: { told: () => void } = { told: () => undefined };
 
 /** now is the time by which work is put off, in milliseconds; hurry puts it forward. */
-export function now(): number { return performance.now() + ahead; }
+export function now(): number {
+  return performance.now() + ahead;
+}
 
 /** later does work after some milliseconds; the result is for drop. What is patient waits for others, such as the server, and cannot be hurried. */
 export function later(what: string, ms: number, work: () => void, patient = false): number {
@@ -40,12 +50,18 @@ export function nextFrame(what: string, work: () => void): number {
   const key = ++last;
   frames.set(key, what);
   changes.told();
-  requestAnimationFrame(() => { frames.delete(key); changes.told(); work(); });
+  requestAnimationFrame(() => {
+    frames.delete(key);
+    changes.told();
+    work();
+  });
   return key;
 }
 
 /** putOff names what is put off. */
-export function putOff(): string[] { return [...[...timers.values()].map((t) => t.what), ...frames.values()]; }
+export function putOff(): string[] {
+  return [...[...timers.values()].map((t) => t.what), ...frames.values()];
+}
 
 /** hurry puts the clock forward to the timer that is due first, as if nothing happened until then; it does nothing where a timer is patient or a frame is to come. */
 export function hurry(): void {

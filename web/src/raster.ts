@@ -3,11 +3,23 @@
 import { type Strip, type Tile, noRegion, RunFlag } from "./tile";
 
 /** Bitmap is an image; a pixel is 0xAABBGGRR as ImageData has it in little-endian memory. */
-export interface Bitmap { width: number; height: number; pixels: Uint32Array }
+export interface Bitmap {
+  width: number;
+  height: number;
+  pixels: Uint32Array;
+}
 /** Rect is a rectangle of whole pixels. */
-export interface Rect { x: number; y: number; w: number; h: number }
+export interface Rect {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
 /** Mapping places column c of a tile at pixel floor(c*scale+offset) of the rectangle. */
-export interface Mapping { scale: number; offset: number }
+export interface Mapping {
+  scale: number;
+  offset: number;
+}
 /** oneToOne draws column c at pixel c. */
 export const oneToOne: Mapping = { scale: 1, offset: 0 };
 
@@ -28,7 +40,9 @@ export function blend(f: number, b: number, a: number): number {
 
 /** fill sets a rectangle, cut to the bitmap. */
 export function fill(b: Bitmap, r: Rect, pixel: number): void {
-  const x0 = Math.max(0, r.x), x1 = Math.min(b.width, r.x + r.w), y1 = Math.min(b.height, r.y + r.h);
+  const x0 = Math.max(0, r.x),
+    x1 = Math.min(b.width, r.x + r.w),
+    y1 = Math.min(b.height, r.y + r.h);
   if (x0 >= x1) return;
   for (let y = Math.max(0, r.y); y < y1; y++) b.pixels.fill(pixel, y * b.width + x0, y * b.width + x1);
 }
@@ -36,14 +50,22 @@ export function fill(b: Bitmap, r: Rect, pixel: number): void {
 /** block sets a rectangle within the bitmap; few columns are set one by one, as a call for each line would cost more. */
 export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number, pixel: number): void {
   const p = b.pixels;
-  if (x1 - x0 > 8) { for (let y = y0; y < y1; y++) p.fill(pixel, y * b.width + x0, y * b.width + x1); return; }
+  if (x1 - x0 > 8) {
+    for (let y = y0; y < y1; y++) p.fill(pixel, y * b.width + x0, y * b.width + x1);
+    return;
+  }
   for (let y = y0, o = y0 * b.width; y < y1; y++, o += b.width) for (let x = x0; x < x1; x++) p[o + x] = pixel;
 }
 
 /** firstVisible is the first run whose pixels end right of the rectangle's left edge. */
 function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mapping): number {
-  let lo = s.first, hi = s.first + s.count;
-  while (lo < hi) { const mid = (lo + hi) >> 1; if (Math.floor((x[mid] + (n ? n[mid] : 1)) * m.scale + m.offset) < 0) lo = mid + 1; else hi = mid; }
+  let lo = s.first,
+    hi = s.first + s.count;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (Math.floor((x[mid] + (n ? n[mid] : 1)) * m.scale + m.offset) < 0) lo = mid + 1;
+    else hi = mid;
+  }
   return lo;
 }
 
@@ -51,8 +73,21 @@ function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mappin
  * drawSpans draws the runs of a strip. The rectangle must hold the background already. colors has a pixel per
  * region; other is for runs without one. Runs that are not of full height are at least `least` pixels high.
  */
-export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32Array, other: number, background: number, m: Mapping = oneToOne, least = 1): void {
-  const top = Math.max(0, r.y), bottom = Math.min(b.height, r.y + r.h), left = Math.max(0, r.x), right = Math.min(b.width, r.x + r.w);
+export function drawSpans(
+  b: Bitmap,
+  t: Tile,
+  s: Strip,
+  r: Rect,
+  colors: Uint32Array,
+  other: number,
+  background: number,
+  m: Mapping = oneToOne,
+  least = 1,
+): void {
+  const top = Math.max(0, r.y),
+    bottom = Math.min(b.height, r.y + r.h),
+    left = Math.max(0, r.x),
+    right = Math.min(b.width, r.x + r.w);
   if (top >= bottom || left >= right) return;
   const end = s.first + s.count;
   for (let i = firstVisible(t.x, t.n, s, m); i < end; i++) {
@@ -65,18 +100,22 @@ export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32A
     const f = region === noRegion || region >= colors.length ? other : colors[region];
     const a = (flags & RunFlag.single) !== 0 ? 255 : 128 + (t.cover[i] >> 1);
     const pixel = a === 255 ? f : blend(f, background, a);
-    const x0 = Math.max(left, r.x + px), x1 = Math.min(right, r.x + px + pn);
+    const x0 = Math.max(left, r.x + px),
+      x1 = Math.min(right, r.x + px + pn);
     if (x0 >= x1) continue;
     if (s.uniform) {
       const o = top * b.width;
-      if (x1 - x0 === 1) b.pixels[o + x0] = pixel; else b.pixels.fill(pixel, o + x0, o + x1);
+      if (x1 - x0 === 1) b.pixels[o + x0] = pixel;
+      else b.pixels.fill(pixel, o + x0, o + x1);
       continue;
     }
     const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
     block(b, x0, x1, Math.max(top, r.y + r.h - hh), bottom, pixel);
   }
   // lines of equal height are the same line: copy the first
-  if (s.uniform) for (let y = top + 1; y < bottom; y++) b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
+  if (s.uniform)
+    for (let y = top + 1; y < bottom; y++)
+      b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
 }
 
 /** markAlpha is how opaque the mark of an instant is. */
@@ -84,40 +123,59 @@ export const markAlpha = 200;
 
 /** drawInstants draws a full-height mark per run. */
 export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number, m: Mapping = oneToOne): void {
-  const top = Math.max(0, r.y), bottom = Math.min(b.height, r.y + r.h);
+  const top = Math.max(0, r.y),
+    bottom = Math.min(b.height, r.y + r.h);
   const end = s.first + s.count;
   for (let i = firstVisible(t.x, t.n, s, m); i < end; i++) {
     const px = Math.floor(t.x[i] * m.scale + m.offset);
     if (px >= r.w) break;
     const x = r.x + px;
     if (px < 0 || x < 0 || x >= b.width) continue;
-    for (let y = top; y < bottom; y++) { const o = y * b.width + x; b.pixels[o] = blend(mark, b.pixels[o], markAlpha); }
+    for (let y = top; y < bottom; y++) {
+      const o = y * b.width + x;
+      b.pixels[o] = blend(mark, b.pixels[o], markAlpha);
+    }
   }
 }
 
 /** Scale is the lowest and highest value a curve's rectangle shows. */
-export interface Scale { low: number; high: number }
+export interface Scale {
+  low: number;
+  high: number;
+}
 
 /** rowOf is the pixel row of a value: low at the bottom, high at the top, and what is the same everywhere at the top. */
 export function rowOf(v: number, r: Rect, s: Scale): number {
   if (s.high === s.low) return r.y;
-  const y = r.y + r.h - 1 - Math.floor((v - s.low) / (s.high - s.low) * (r.h - 1) + 0.5);
+  const y = r.y + r.h - 1 - Math.floor(((v - s.low) / (s.high - s.low)) * (r.h - 1) + 0.5);
   return Math.max(r.y, Math.min(r.y + r.h - 1, y));
 }
 
 /** drawCurve draws the band from least to most of each cell, joined to the next cell; filled reaches to the bottom. */
-export function drawCurve(b: Bitmap, t: Tile, s: Strip, r: Rect, color: number, scale: Scale, filled: boolean, m: Mapping = oneToOne): void {
+export function drawCurve(
+  b: Bitmap,
+  t: Tile,
+  s: Strip,
+  r: Rect,
+  color: number,
+  scale: Scale,
+  filled: boolean,
+  m: Mapping = oneToOne,
+): void {
   const end = s.first + s.count;
   for (let i = firstVisible(t.cellX, null, s, m); i < end; i++) {
     const px = Math.floor(t.cellX[i] * m.scale + m.offset);
     if (px >= r.w) break;
     const pn = Math.max(1, Math.floor((t.cellX[i] + 1) * m.scale + m.offset) - px);
-    let ya = rowOf(t.max[i], r, scale), yb = filled ? r.y + r.h - 1 : rowOf(t.min[i], r, scale);
+    let ya = rowOf(t.max[i], r, scale),
+      yb = filled ? r.y + r.h - 1 : rowOf(t.min[i], r, scale);
     if (!filled && i + 1 < end && t.cellX[i + 1] === t.cellX[i] + 1) {
       const y = rowOf(t.start[i + 1], r, scale);
-      ya = Math.min(ya, y); yb = Math.max(yb, y);
+      ya = Math.min(ya, y);
+      yb = Math.max(yb, y);
     }
-    const x0 = Math.max(0, r.x, r.x + px), x1 = Math.min(b.width, r.x + r.w, r.x + px + pn);
+    const x0 = Math.max(0, r.x, r.x + px),
+      x1 = Math.min(b.width, r.x + r.w, r.x + px + pn);
     if (x0 >= x1) continue;
     block(b, x0, x1, Math.max(0, ya), Math.min(b.height, yb + 1), color);
   }

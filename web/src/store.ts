@@ -9,7 +9,12 @@ export type Theme = "auto" | "light" | "dark";
 /** Mode is what a plain drag or click on the time line does. */
 export type Mode = "pan" | "range" | "measure";
 /** Selection is a span (or an instant, depth -1) of a track. time is in the lane's own ticks. */
-export interface Selection { lane: number; track: number; depth: number; time: bigint }
+export interface Selection {
+  lane: number;
+  track: number;
+  depth: number;
+  time: bigint;
+}
 /** Arrows says whether links are drawn; "auto" draws them where there are few. */
 export type Arrows = "auto" | "on" | "off";
 /** Mark is an end of the measuring tool, in axis ticks. */
@@ -21,13 +26,16 @@ export interface State {
   /** window is what the screen shows, in ticks of the first trace since its first event (the axis). */
   window: Window;
   /** collapsed and hidden hold "lane/key". */
-  collapsed: ReadonlySet<string>; hidden: ReadonlySet<string>;
+  collapsed: ReadonlySet<string>;
+  hidden: ReadonlySet<string>;
   order: Order;
   /** orderWindow is the time by whose busy times the rows are sorted, in axis ticks; null for that which the screen shows first. */
   orderWindow: Window | null;
   /** top says for each lane that is scrolled which row is the first one seen, and how many pixels of it are above the edge: "0/t17:5,1/g2:0". */
   top: string;
-  levels: number; stripHeight: number; rowFilter: string;
+  levels: number;
+  stripHeight: number;
+  rowFilter: string;
   selection: Selection | null;
   /** link is the link that is selected; a span and a link are never selected both. */
   link: { lane: number; link: LinkInfo } | null;
@@ -42,19 +50,47 @@ export interface State {
   color: ColorMode;
   /** highlight is the name of a region, or of a group where colours are by group, that alone keeps its colour. */
   highlight: string | null;
-  arrows: Arrows; mode: Mode;
+  arrows: Arrows;
+  mode: Mode;
   /** align says how several traces lie on the axis: each from its start, by time of day, or by shift. */
-  align: "start" | "clock"; shift: bigint[];
-  panel: string; dock: number; theme: Theme;
+  align: "start" | "clock";
+  shift: bigint[];
+  panel: string;
+  dock: number;
+  theme: Theme;
   /** choices are what is chosen in the panels, such as the order of a table, by "panel.what". */
   choices: ReadonlyMap<string, string>;
 }
 
 /** initial is the state before anything is known. */
 export const initial: State = {
-  traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", orderWindow: null, top: "", levels: 8, stripHeight: 0, rowFilter: "",
-  selection: null, link: null, followed: null, range: null, marks: [null, null], loose: "", place: null, color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
-  panel: "profile", dock: 260, theme: "auto", choices: new Map(),
+  traces: [],
+  window: { from: 0n, to: 1n },
+  collapsed: new Set(),
+  hidden: new Set(),
+  order: "file",
+  orderWindow: null,
+  top: "",
+  levels: 8,
+  stripHeight: 0,
+  rowFilter: "",
+  selection: null,
+  link: null,
+  followed: null,
+  range: null,
+  marks: [null, null],
+  loose: "",
+  place: null,
+  color: "region",
+  highlight: null,
+  arrows: "auto",
+  mode: "pan",
+  align: "start",
+  shift: [],
+  panel: "profile",
+  dock: 260,
+  theme: "auto",
+  choices: new Map(),
 };
 
 type Listener = (changed: ReadonlySet<keyof State>) => void;
@@ -64,7 +100,9 @@ export class Store {
   private listeners: Listener[] = [];
   constructor(private current: State) {}
   /** state is the present state; it is never changed in place. */
-  get state(): Readonly<State> { return this.current; }
+  get state(): Readonly<State> {
+    return this.current;
+  }
   /** set changes parts of the state and tells everybody at once. */
   set(patch: Partial<State>): void {
     const changed = new Set<keyof State>();
@@ -76,6 +114,8 @@ export class Store {
   /** listen calls back after each change; the result takes the listener away. */
   listen(l: Listener): () => void {
     this.listeners.push(l);
-    return () => { this.listeners = this.listeners.filter((x) => x !== l); };
+    return () => {
+      this.listeners = this.listeners.filter((x) => x !== l);
+    };
   }
 }

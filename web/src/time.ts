@@ -1,23 +1,42 @@
 // Times are ticks in BigInt: traces count past 2^53, where numbers begin to lie.
 
 /** Clock says how long a tick is: num/den ticks make a second. */
-export interface Clock { num: bigint; den: bigint }
+export interface Clock {
+  num: bigint;
+  den: bigint;
+}
 
 /** Window is the half-open stretch [from, to) of time in ticks. */
-export interface Window { from: bigint; to: bigint }
+export interface Window {
+  from: bigint;
+  to: bigint;
+}
 
-interface Unit { name: string; exponent: number }
-const units: Unit[] = [{ name: "s", exponent: 0 }, { name: "ms", exponent: 3 }, { name: "µs", exponent: 6 }, { name: "ns", exponent: 9 }, { name: "ps", exponent: 12 }];
+interface Unit {
+  name: string;
+  exponent: number;
+}
+const units: Unit[] = [
+  { name: "s", exponent: 0 },
+  { name: "ms", exponent: 3 },
+  { name: "µs", exponent: 6 },
+  { name: "ns", exponent: 9 },
+  { name: "ps", exponent: 12 },
+];
 
 /** pow10 is 10 to the power n as a BigInt. */
-export function pow10(n: number): bigint { return 10n ** BigInt(n); }
+export function pow10(n: number): bigint {
+  return 10n ** BigInt(n);
+}
 
-function abs(t: bigint): bigint { return t < 0n ? -t : t; }
+function abs(t: bigint): bigint {
+  return t < 0n ? -t : t;
+}
 
 /** floorDiv divides towards minus infinity, as BigInt's own division does not. */
 export function floorDiv(a: bigint, b: bigint): bigint {
   const q = a / b;
-  return a % b !== 0n && (a < 0n) !== (b < 0n) ? q - 1n : q;
+  return a % b !== 0n && a < 0n !== b < 0n ? q - 1n : q;
 }
 
 /** unitFor is the largest unit in which a time is at least 1. */
@@ -27,7 +46,9 @@ function unitFor(t: bigint, c: Clock): Unit {
   return t === 0n ? units[0] : units[units.length - 1];
 }
 
-function group(digits: string): string { return digits.replace(/\B(?=(\d{3})+$)/g, "\u202F"); }
+function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, "\u202F");
+}
 
 /**
  * exact writes a time with every digit it has, as "1.234567891 s". A time that has no finite decimal
@@ -38,14 +59,22 @@ export function exact(t: bigint, c: Clock): string {
   const n = abs(t) * c.den * pow10(u.exponent);
   let rest = n % c.num;
   let digits = "";
-  while (rest > 0n && digits.length < 15) { rest *= 10n; digits += String(rest / c.num); rest %= c.num; }
+  while (rest > 0n && digits.length < 15) {
+    rest *= 10n;
+    digits += String(rest / c.num);
+    rest %= c.num;
+  }
   return `${t < 0n ? "−" : ""}${group(String(n / c.num))}${digits ? "." + digits : ""}${rest > 0n ? "…" : ""} ${u.name}`;
 }
 
 /** lengths are the units of short: count/of of one make a second, and they go up to most, in thousandths. */
 const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint | null }[] = [
-  { name: "ns", count: 1000000000n, of: 1n, most: 1000000n }, { name: "µs", count: 1000000n, of: 1n, most: 1000000n }, { name: "ms", count: 1000n, of: 1n, most: 1000000n },
-  { name: "s", count: 1n, of: 1n, most: 600000n }, { name: "min", count: 1n, of: 60n, most: 600000n }, { name: "h", count: 1n, of: 3600n, most: null },
+  { name: "ns", count: 1000000000n, of: 1n, most: 1000000n },
+  { name: "µs", count: 1000000n, of: 1n, most: 1000000n },
+  { name: "ms", count: 1000n, of: 1n, most: 1000000n },
+  { name: "s", count: 1n, of: 1n, most: 600000n },
+  { name: "min", count: 1n, of: 60n, most: 600000n },
+  { name: "h", count: 1n, of: 3600n, most: null },
 ];
 
 /** short writes a time for tables, as the command line does: with three digits behind the point at most, rounded half away from zero, as "12.345 ms". */
@@ -53,7 +82,8 @@ export function short(t: bigint, c: Clock): string {
   if (t === 0n) return "0 s";
   const length = 2000n * abs(t) * c.den;
   for (const u of lengths) {
-    const by = c.num * u.of, n = (length * u.count + by) / (2n * by);
+    const by = c.num * u.of,
+      n = (length * u.count + by) / (2n * by);
     if (u.most !== null && n >= u.most) continue;
     const part = n % 1000n;
     return `${t < 0n && n > 0n ? "−" : ""}${n / 1000n}${part > 0n ? "." + String(part).padStart(3, "0").replace(/0+$/, "") : ""} ${u.name}`;
@@ -62,10 +92,15 @@ export function short(t: bigint, c: Clock): string {
 }
 
 /** Mean is what count times come to; their mean is seldom a whole number of ticks. */
-export interface Mean { sum: bigint; count: bigint }
+export interface Mean {
+  sum: bigint;
+  count: bigint;
+}
 
 /** meanOf is the mean of times whose sum is known; null where there are none. */
-export function meanOf(sum: bigint, count: number): Mean | null { return count > 0 ? { sum, count: BigInt(count) } : null; }
+export function meanOf(sum: bigint, count: number): Mean | null {
+  return count > 0 ? { sum, count: BigInt(count) } : null;
+}
 
 /** shortMean writes a mean as short writes a time. */
 export function shortMean(m: Mean | null, c: Clock): string {
@@ -74,39 +109,57 @@ export function shortMean(m: Mean | null, c: Clock): string {
 }
 
 /** meanOrder is what means are sorted by: no two counts are so large that means that differ have the same. */
-export function meanOrder(m: Mean | null): bigint { return m === null ? -1n : (m.sum << 128n) / m.count; }
+export function meanOrder(m: Mean | null): bigint {
+  return m === null ? -1n : (m.sum << 128n) / m.count;
+}
 
 /** meanTicks writes a mean in ticks, with at most three digits behind the point; "" for none. */
 export function meanTicks(m: Mean | null): string {
   if (m === null) return "";
-  const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n), part = String(abs(t) % 1000n).padStart(3, "0").replace(/0+$/, "");
+  const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n),
+    part = String(abs(t) % 1000n)
+      .padStart(3, "0")
+      .replace(/0+$/, "");
   return `${t < 0n ? "-" : ""}${abs(t) / 1000n}${part === "" ? "" : "." + part}`;
 }
 
 /** seconds is a time as a floating-point number, for charts and scales only. */
-export function seconds(t: bigint, c: Clock): number { return Number(t) * Number(c.den) / Number(c.num); }
+export function seconds(t: bigint, c: Clock): number {
+  return (Number(t) * Number(c.den)) / Number(c.num);
+}
 
 /** Step is a distance of marks on the ruler: mantissa × 10^exponent seconds. */
-export interface Step { mantissa: bigint; exponent: number }
+export interface Step {
+  mantissa: bigint;
+  exponent: number;
+}
 
 /** stepFor is the smallest of 1, 2, 5 × 10^n seconds that leaves at least `least` pixels between two marks. */
 export function stepFor(w: Window, width: number, c: Clock, least: number): Step {
-  const s = seconds(w.to - w.from, c) * least / Math.max(1, width);
+  const s = (seconds(w.to - w.from, c) * least) / Math.max(1, width);
   if (!(s > 0)) return { mantissa: 1n, exponent: -15 };
   const e = Math.floor(Math.log10(s) + 1e-9);
   const m = s / 10 ** e;
-  return m <= 1.0000001 ? { mantissa: 1n, exponent: e } : m <= 2 ? { mantissa: 2n, exponent: e } : m <= 5 ? { mantissa: 5n, exponent: e } : { mantissa: 1n, exponent: e + 1 };
+  return m <= 1.0000001
+    ? { mantissa: 1n, exponent: e }
+    : m <= 2
+      ? { mantissa: 2n, exponent: e }
+      : m <= 5
+        ? { mantissa: 5n, exponent: e }
+        : { mantissa: 1n, exponent: e + 1 };
 }
 
 /** ticksOf gives i steps in ticks times `scale`, rounded down; scale keeps parts of a tick. */
 export function ticksOf(i: bigint, s: Step, c: Clock, scale = 1n): bigint {
-  const up = s.exponent > 0 ? pow10(s.exponent) : 1n, down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
+  const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
+    down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
   return floorDiv(i * s.mantissa * up * c.num * scale, down * c.den);
 }
 
 /** stepsBefore is how many whole steps fit before time t. */
 export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
-  const up = s.exponent > 0 ? pow10(s.exponent) : 1n, down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
+  const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
+    down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
   return floorDiv(t * c.den * down, s.mantissa * up * c.num);
 }
 
@@ -135,7 +188,7 @@ export function parse(text: string, c: Clock): bigint | null {
   const name = (m[4] ?? "s").replace(/^[uμ]s$/, "µs");
   const u = units.find((x) => x.name === name) ?? units[0];
   const f = m[3] ?? "";
-  const t = BigInt(m[2] + f) * c.num / (c.den * pow10(u.exponent + f.length));
+  const t = (BigInt(m[2] + f) * c.num) / (c.den * pow10(u.exponent + f.length));
   return m[1] === "-" || m[1] === "−" ? -t : t;
 }
 

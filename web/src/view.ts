@@ -12,7 +12,9 @@ export function at(w: Window, fraction: number): bigint {
 /** tickAt is the tick that a point lies in, x of width pixels from the left edge of a window: a tick lasts until the next begins. */
 export function tickAt(w: Window, x: number, width: number): bigint {
   const parts = 1024;
-  return w.from + floorDiv((w.to - w.from) * BigInt(Math.round(x * parts)), BigInt(Math.max(1, Math.round(width * parts))));
+  return (
+    w.from + floorDiv((w.to - w.from) * BigInt(Math.round(x * parts)), BigInt(Math.max(1, Math.round(width * parts))))
+  );
 }
 
 /** scaled multiplies ticks by a floating-point factor without leaving integers. */
@@ -81,7 +83,8 @@ export function centred(w: Window, t: bigint, limits: Window): Window {
   if (d * 2n > most) {
     d = most / 10n;
     // near an end of the trace, as narrow as the middle asks for
-    const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t, least = most / 1000n;
+    const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t,
+      least = most / 1000n;
     if (near * 2n < d) d = near * 2n > least ? near * 2n : least;
   }
   const from = t - d / 2n;
@@ -89,4 +92,6 @@ export function centred(w: Window, t: bigint, limits: Window): Window {
 }
 
 /** same compares windows. */
-export function same(a: Window, b: Window): boolean { return a.from === b.from && a.to === b.to; }
+export function same(a: Window, b: Window): boolean {
+  return a.from === b.from && a.to === b.to;
+}

@@ -16,5 +16,19 @@ import { utilisation } from "./utilisation";
 
 /** makePanels makes the tabs of the dock. */
 export function makePanels(): Panel[] {
-  return [overview(), profile(), calls(), compare(), calltree(), flame(), messages(), locations(), utilisation(), counters(), structure(), defects(), notes()];
+  return [
+    overview(),
+    profile(),
+    calls(),
+    compare(),
+    calltree(),
+    flame(),
+    messages(),
+    locations(),
+    utilisation(),
+    counters(),
+    structure(),
+    defects(),
+    notes(),
+  ];
 }

@@ -8,16 +8,28 @@ import { exact } from "../time";
 import { makeTable } from "./table";
 
 /** Defects is the answer of /defects; more are those that are not listed. */
-export interface Defects { defects: Defect[] | null; more: number }
+export interface Defects {
+  defects: Defect[] | null;
+  more: number;
+}
 
 /** Found is how many defects there are, in words too, and whether any of them is an error. */
-export interface Found { count: number; words: string; bad: boolean }
+export interface Found {
+  count: number;
+  words: string;
+  bad: boolean;
+}
 
 /** found counts errors and warnings; notes are no defects. */
 export function found(answers: readonly Defects[]): Found {
-  const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"), more = answers.reduce((n, a) => n + a.more, 0), errors = all.filter((d) => d.severity === "error").length;
+  const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"),
+    more = answers.reduce((n, a) => n + a.more, 0),
+    errors = all.filter((d) => d.severity === "error").length;
   const some = (n: number, what: string): string => (n === 0 ? "" : `${count(n)} ${what}${n === 1 ? "" : "s"}`);
-  const words = more > 0 ? some(all.length + more, "defect") + (errors > 0 ? ", errors among them" : "") : [some(errors, "error"), some(all.length - errors, "warning")].filter((x) => x !== "").join(", ");
+  const words =
+    more > 0
+      ? some(all.length + more, "defect") + (errors > 0 ? ", errors among them" : "")
+      : [some(errors, "error"), some(all.length - errors, "warning")].filter((x) => x !== "").join(", ");
   return { count: all.length + more, words, bad: errors > 0 };
 }
 
@@ -25,7 +37,11 @@ export function found(answers: readonly Defects[]): Found {
 const nearby = 20n;
 
 /** Place is where a defect is: on a row, -1 for none, at a time, null for none; ends says that the time is where the events of the row end. */
-export interface Place { track: number; time: bigint | null; ends: boolean }
+export interface Place {
+  track: number;
+  time: bigint | null;
+  ends: boolean;
+}
 
 /**
  * placeOf is the place of a defect. Of damage in the file of one location of an OTF2 archive the server knows no time:
@@ -34,7 +50,8 @@ export interface Place { track: number; time: bigint | null; ends: boolean }
 export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<TraceMeta, "format" | "tracks">): Place {
   const time = /^-?\d+$/.test(d.time ?? "") ? BigInt(d.time) : null;
   if (d.track >= 0 || time !== null) return { track: d.track, time, ends: false };
-  const id = meta.format === "otf2" ? /(?:^|[/\\])(\d+)\.evt$/.exec(d.file)?.[1] : undefined, track = id === undefined ? -1 : meta.tracks.findIndex((t) => t.kind === "location" && t.id === id);
+  const id = meta.format === "otf2" ? /(?:^|[/\\])(\d+)\.evt$/.exec(d.file)?.[1] : undefined,
+    track = id === undefined ? -1 : meta.tracks.findIndex((t) => t.kind === "location" && t.id === id);
   return track < 0 ? { track, time, ends: false } : { track, time: BigInt(meta.tracks[track].last || "0"), ends: true };
 }
 
@@ -43,9 +60,13 @@ const noPlace = "It is about the trace, or a file, as a whole: no row and no tim
 
 /** go shows the place of a defect, with what is beside it, and marks the time. */
 function go(app: App, lane: Lane, { track, time, ends }: Place): void {
-  const t = lane.meta.tracks[track], s = app.store.state;
+  const t = lane.meta.tracks[track],
+    s = app.store.state;
   if (time === null) {
-    if (!t || !lane.rowOf.has(track)) { app.announce("its row is hidden"); return; }
+    if (!t || !lane.rowOf.has(track)) {
+      app.announce("its row is hidden");
+      return;
+    }
     // it is about all of the row, which begins here
     const first = BigInt(t.first || "0");
     app.reveal({ lane: lane.index, track, depth: 0, time: first }, first, first);
@@ -53,41 +74,99 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   }
   const at = lane.toAxis(time);
   // a 100th of the trace, or more where little happens, but never more than is seen now
-  const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n, least = lane.length / 100n + 10n;
-  const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n), shown = s.window.to - s.window.from, size = wanted < shown ? wanted : shown;
+  const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n,
+    least = lane.length / 100n + 10n;
+  const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n),
+    shown = s.window.to - s.window.from,
+    size = wanted < shown ? wanted : shown;
   app.store.set({ marks: [at, null], loose: "" });
   app.show({ from: at - size / 2n, to: at - size / 2n + size });
   const where = `at ${exact(time, lane.clock)}${ends ? ", where the events of this row end" : ""}`;
   if (!t) app.announce(`${where}; it is of no row`);
   else if (!lane.rowOf.has(track)) app.announce(`${where}; its row is hidden`);
   // a span that is open at the end holds the tick before it
-  else { const within = ends && time > 0n ? time - 1n : time; app.reveal({ lane: lane.index, track, depth: 0, time: within }, within, within); app.announce(`marked ${where}`); }
+  else {
+    const within = ends && time > 0n ? time - 1n : time;
+    app.reveal({ lane: lane.index, track, depth: 0, time: within }, within, within);
+    app.announce(`marked ${where}`);
+  }
 }
 
 /** defects makes the panel of defects. */
 export function defects(): Panel {
   return {
-    id: "defects", title: "Defects", of: "trace",
+    id: "defects",
+    title: "Defects",
+    of: "trace",
     async render(app, { lane }, tools) {
       const r = await app.client.json<Defects>(`traces/${encodeURIComponent(lane.meta.id)}/defects`, {}, tools.signal);
       const rows = r.defects ?? [];
-      if (rows.length === 0) { tools.body.append(el("p", { class: "faint" }, "Nothing wrong was found.")); tools.csv(null); return; }
-      const places = new Map(rows.map((d) => [d, placeOf(d, lane.meta)])), nowhere: Place = { track: -1, time: null, ends: false }, place = (d: Defect): Place => places.get(d) ?? nowhere;
-      const time = (d: Defect): bigint | null => (place(d).ends ? null : place(d).time), row = (d: Defect): string => (place(d).track >= 0 ? lane.fullName(place(d).track) : ""), known = (d: Defect): boolean => place(d).track >= 0 || place(d).time !== null;
-      const t = makeTable<Defect>([
-        { title: "severity", text: true, show: (d) => d.severity, sort: (d) => d.severity, csv: (d) => d.severity },
-        { title: "what", text: true, wrap: true, show: (d) => d.message, sort: (d) => d.message, csv: (d) => d.message },
-        { title: "row", text: true, show: (d) => (known(d) ? row(d) : el("span", { class: "faint" }, "no place")), sort: (d) => place(d).track, csv: row },
-        { title: "time", show: (d) => { const x = time(d); return x === null ? "" : exact(x, lane.clock); }, sort: (d) => time(d) ?? -1n, csv: (d) => d.time, unit: "ticks" },
-        { title: "file", text: true, show: (d) => el("span", { title: d.file }, name(d.file.split("/").at(-1) ?? "")), sort: (d) => d.file, csv: (d) => d.file },
-        { title: "position", text: true, show: (d) => d.position, csv: (d) => d.position },
-        { title: "rule", text: true, show: (d) => d.rule, sort: (d) => d.rule, csv: (d) => d.rule },
-      ], rows, {
-        order: 0, ascending: true, memory: tools, run: tools.run, filter: (d) => `${d.severity} ${d.rule} ${d.message} ${d.file} ${row(d)}`, clickHint: "go there",
-        click: (d) => go(app, lane, place(d)), idle: (d) => (known(d) ? "" : noPlace),
-      });
+      if (rows.length === 0) {
+        tools.body.append(el("p", { class: "faint" }, "Nothing wrong was found."));
+        tools.csv(null);
+        return;
+      }
+      const places = new Map(rows.map((d) => [d, placeOf(d, lane.meta)])),
+        nowhere: Place = { track: -1, time: null, ends: false },
+        place = (d: Defect): Place => places.get(d) ?? nowhere;
+      const time = (d: Defect): bigint | null => (place(d).ends ? null : place(d).time),
+        row = (d: Defect): string => (place(d).track >= 0 ? lane.fullName(place(d).track) : ""),
+        known = (d: Defect): boolean => place(d).track >= 0 || place(d).time !== null;
+      const t = makeTable<Defect>(
+        [
+          { title: "severity", text: true, show: (d) => d.severity, sort: (d) => d.severity, csv: (d) => d.severity },
+          {
+            title: "what",
+            text: true,
+            wrap: true,
+            show: (d) => d.message,
+            sort: (d) => d.message,
+            csv: (d) => d.message,
+          },
+          {
+            title: "row",
+            text: true,
+            show: (d) => (known(d) ? row(d) : el("span", { class: "faint" }, "no place")),
+            sort: (d) => place(d).track,
+            csv: row,
+          },
+          {
+            title: "time",
+            show: (d) => {
+              const x = time(d);
+              return x === null ? "" : exact(x, lane.clock);
+            },
+            sort: (d) => time(d) ?? -1n,
+            csv: (d) => d.time,
+            unit: "ticks",
+          },
+          {
+            title: "file",
+            text: true,
+            show: (d) => el("span", { title: d.file }, name(d.file.split("/").at(-1) ?? "")),
+            sort: (d) => d.file,
+            csv: (d) => d.file,
+          },
+          { title: "position", text: true, show: (d) => d.position, csv: (d) => d.position },
+          { title: "rule", text: true, show: (d) => d.rule, sort: (d) => d.rule, csv: (d) => d.rule },
+        ],
+        rows,
+        {
+          order: 0,
+          ascending: true,
+          memory: tools,
+          run: tools.run,
+          filter: (d) => `${d.severity} ${d.rule} ${d.message} ${d.file} ${row(d)}`,
+          clickHint: "go there",
+          click: (d) => go(app, lane, place(d)),
+          idle: (d) => (known(d) ? "" : noPlace),
+        },
+      );
       tools.bar.append(...(t.filter ? [t.filter] : []));
-      tools.body.append(t.element, r.more > 0 ? el("p", { class: "faint" }, `and ${count(r.more)} more; weft check lists all`) : "");
+      tools.body.append(
+        t.element,
+        r.more > 0 ? el("p", { class: "faint" }, `and ${count(r.more)} more; weft check lists all`) : "",
+      );
       tools.csv(t.csv);
     },
   };

@@ -9,8 +9,12 @@ export type Named = Pick<ProfileRow, "kind" | "region" | "name" | "count" | "exc
 export function mergeByName(rows: readonly Named[]): Named[] {
   const out = new Map<string, Named>();
   for (const r of rows) {
-    const key = `${r.kind === "claim"} ${r.name}`, o = out.get(key);
-    if (!o) { out.set(key, { ...r }); continue; }
+    const key = `${r.kind === "claim"} ${r.name}`,
+      o = out.get(key);
+    if (!o) {
+      out.set(key, { ...r });
+      continue;
+    }
     o.count += r.count;
     o.exclusive = String(BigInt(o.exclusive) + BigInt(r.exclusive));
   }

@@ -13,13 +13,16 @@ export const states: readonly State[] = ["busy", "overhead", "idle"];
 
 /** parts are the shares of the states in all the time, 0 where there is none. */
 export function parts(t: StateTimes): Record<State, number> {
-  const all = states.reduce((n, k) => n + BigInt(t[k]), 0n), part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
+  const all = states.reduce((n, k) => n + BigInt(t[k]), 0n),
+    part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
   return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };
 }
 
 /** swatch is the colour that a region has in the time lines; null where rows have the colours there. */
 export function swatch(app: App, lane: Lane, region: number): HTMLElement | null {
-  return app.store.state.color === "track" && app.store.state.highlight === null ? null : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
+  return app.store.state.color === "track" && app.store.state.highlight === null
+    ? null
+    : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
 }
 
 /** jump is a figure in a line of a table that leads somewhere; the line's own click is another. */
