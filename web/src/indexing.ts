@@ -146,26 +146,24 @@ export class Indexing {
               el(
                 "tbody",
                 {},
-                ...regions
-                  .slice(0, mostRegions)
-                  .map((r) =>
+                ...regions.slice(0, mostRegions).map((r) =>
+                  el(
+                    "tr",
+                    {},
+                    el("td", { class: "text" }, name(r.name)),
                     el(
-                      "tr",
-                      {},
-                      el("td", { class: "text" }, name(r.name)),
-                      el(
-                        "td",
-                        { class: "barcell" },
-                        el("span", {
-                          class: "bar",
-                          style: { width: `${(100 * Number(r.exclusive)) / most}%`, background: "var(--accent)" },
-                        }),
-                      ),
-                      cell(time(r.exclusive)),
-                      cell(time(r.inclusive)),
-                      cell(count(r.count)),
+                      "td",
+                      { class: "barcell" },
+                      el("span", {
+                        class: "bar",
+                        style: { width: `${(100 * Number(r.exclusive)) / most}%`, background: "var(--accent)" },
+                      }),
                     ),
+                    cell(time(r.exclusive)),
+                    cell(time(r.inclusive)),
+                    cell(count(r.count)),
                   ),
+                ),
               ),
             ),
           ),

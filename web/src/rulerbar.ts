@@ -182,12 +182,10 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
 
   const notes = app.lanes
     .flatMap((l) =>
-      app.notes
-        .of(l.index)
-        .map((n) => ({
-          at: x(l.toAxis(BigInt(n.from))),
-          text: [...printable(n.text.trim().replace(/\s+/g, " "))].slice(0, 24).join(""),
-        })),
+      app.notes.of(l.index).map((n) => ({
+        at: x(l.toAxis(BigInt(n.from))),
+        text: [...printable(n.text.trim().replace(/\s+/g, " "))].slice(0, 24).join(""),
+      })),
     )
     .filter((n) => n.at >= 0 && n.at <= width);
   g.font = "10px system-ui, sans-serif";

@@ -2,7 +2,7 @@
 import type { Defect, TraceMeta } from "../api";
 import type { App } from "../app";
 import { count, el, name } from "../dom";
-import type { Panel } from "../dock";
+import type { Dock, Panel } from "../dock";
 import type { Lane } from "../lane";
 import { exact } from "../time";
 import { makeTable } from "./table";
@@ -170,4 +170,35 @@ export function defects(): Panel {
       tools.csv(t.csv);
     },
   };
+}
+
+/** mostChecked is how many events a trace has at most that is checked before anybody asks, and mostRead if it is known to have defects. */
+const mostChecked = 100000,
+  mostRead = 1000000;
+
+/** countDefects says how many defects there are: those that reading found, and of small traces all that a check finds, and of which kind. */
+export async function countDefects(app: App, where: HTMLElement, dock: Dock): Promise<void> {
+  const show = (f: Found): void => {
+    where.hidden = f.count === 0;
+    if (f.count === 0) return;
+    where.classList.toggle("bad", f.bad);
+    where.textContent = `${f.bad ? "✗" : "⚠"} ${f.words}`;
+    where.setAttribute("aria-label", `${f.words}: open the list of defects`);
+    dock.tell("defects", count(f.count), f.words, f.bad);
+  };
+  const n = app.lanes.reduce((s, l) => s + l.meta.defects, 0);
+  show({ count: n, words: `${count(n)} ${n === 1 ? "defect" : "defects"}`, bad: false });
+  if (app.lanes.some((l) => l.meta.events > (l.meta.defects > 0 ? mostRead : mostChecked))) return;
+  // their number has to do where this fails; the panel says why
+  try {
+    show(
+      found(
+        await Promise.all(
+          app.lanes.map((l) => app.client.json<Defects>(`traces/${encodeURIComponent(l.meta.id)}/defects`)),
+        ),
+      ),
+    );
+  } catch {
+    /* said above */
+  }
 }
