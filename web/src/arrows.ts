@@ -14,16 +14,16 @@ export interface Arrow {
   end: bigint;
 }
 
-/** few is up to how many links are shown unasked. */
+/** maxAutoLinks is the largest number of links that are shown without a request of the user. */
 export const few = 300;
 
 /** LinkCache fetches the links of the visible window and rows. */
 export class LinkCache {
-  /** arrows are the links last fetched; shown and total say whether all of them are there. */
+  /** arrows are the fetched links; shown and total give their number and that of all links. */
   arrows: Arrow[] = [];
   total = 0;
   bundled = false;
-  /** withheld tells that there are links, but too many to show them unasked. */
+  /** withheld is set if there are too many links to show them without a request of the user. */
   withheld = false;
   error = "";
   private key = "";
@@ -36,12 +36,12 @@ export class LinkCache {
     private arrived: () => void,
   ) {}
 
-  /** pending tells whether links are on their way. */
+  /** pending reports whether links are being fetched. */
   get pending(): boolean {
     return this.timer !== 0 || this.abort !== null;
   }
 
-  /** words says how much of what there is is shown. */
+  /** words describes how many of the links are shown. */
   get words(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
     if (this.withheld) return `${count(this.total)} links: L shows them`;
@@ -53,7 +53,10 @@ export class LinkCache {
         : `${count(this.total)} ${this.total === 1 ? "link" : "links"}`;
   }
 
-  /** show says what is visible; links are fetched once it rests. With `asked` they are shown however many there are. */
+  /**
+   * show sets what is visible; links are fetched once that stops changing. With `asked` they are
+   * shown whatever their number.
+   */
   show(w: Window, width: number, tracks: number[], asked: boolean): void {
     const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
     if (key === this.key) return;
@@ -65,7 +68,7 @@ export class LinkCache {
     });
   }
 
-  /** clear forgets all. */
+  /** clear removes all links. */
   clear(): void {
     if (this.timer) drop(this.timer);
     this.timer = 0;
@@ -109,8 +112,8 @@ export class LinkCache {
 }
 
 /**
- * departure is a time within the span a link leaves from: a dependency leaves at its very end, where the next span may
- * begin already.
+ * departure returns a time within the span that a link leaves from. A dependency leaves at the end
+ * of its span, where the next span may already begin.
  */
 export function departure(l: LinkInfo): bigint {
   const t = BigInt(l.from.time);
@@ -124,16 +127,20 @@ export interface Held {
   end: bigint;
 }
 
-/** atEnd tells whether an end of a link is where its span ends: messages arrive there, dependencies leave there. */
+/**
+ * atEnd reports whether an end of a link is at the end of its span: messages arrive there, and
+ * dependencies leave there.
+ */
 export function atEnd(l: LinkInfo, leaves: boolean): boolean {
   return l.kind === (leaves ? "dependency" : "message");
 }
 
 /**
- * holder is the span that the end of a link at a time belongs to, of those around it: one that ends there where it is
- * expected to (ends), else the innermost that is open or begins there. Of the lanes of a resource, which are not
- * nested, the first whose claim ends, or begins, there is taken. Spans of no length give way to others as deep. null
- * if none is near.
+ * holder returns the span that an end of a link belongs to, of the spans around its time. If ends
+ * is set, a span that ends there is preferred, else the innermost span that is open or begins
+ * there. The lanes of a resource are not nested: the first lane whose claim ends, or begins, there
+ * is taken. Spans without length come after others of the same depth. The result is null if there
+ * is no such span.
  */
 export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: boolean, nested: boolean): T | null {
   const long = spans.filter((s) => s.start < s.end),
@@ -147,10 +154,10 @@ export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: 
 }
 
 /**
- * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
- * nested spans the innermost, or, if the link is where its span ends, the innermost that ends there; of the lanes of a
- * resource that in which a claim ends or begins there, else the only one that holds something. -1 when the tile does
- * not tell.
+ * depthAt returns the depth of the strip whose span holds the end of a link, at a column of a tile,
+ * which may have a fraction. Of nested spans it takes the innermost, or, with ends, the innermost
+ * that ends there. Of the lanes of a resource it takes the one in which a claim ends or begins
+ * there, else the only one with a claim. It returns -1 if the tile does not determine it.
  */
 export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, ends: boolean): number {
   let inner = -1,
@@ -191,16 +198,23 @@ export interface Segment {
   arrow: Arrow;
 }
 
-/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. ends says that its span ends there. */
+/**
+ * End returns the height of a link's end in its row, in CSS pixels from the row's top, or null if
+ * it is unknown. ends is set if the span ends there.
+ */
 export type End = (row: Row, track: number, time: bigint, ends: boolean) => number | null;
 
 /**
- * upright is what part of the width a bundle has to be longer than to be drawn aslant: it stands for what begins in a
- * stretch about half as long, and would show nothing but that.
+ * upright limits the slope of bundles: a bundle that covers a smaller part of the width is drawn
+ * upright. It stands for links that begin in an interval about half as long, so that a slope would
+ * mean nothing.
  */
 const upright = 1 / 32;
 
-/** segments places arrows; those with an end in a hidden row are left out. The ends of a bundle are in the middle of the rows. */
+/**
+ * segments places arrows on the screen, without those that have an end in a hidden row. The ends of
+ * a bundle are in the middle of the rows.
+ */
 export function segments(
   arrows: readonly Arrow[],
   rows: readonly Row[],
@@ -232,7 +246,7 @@ export function segments(
   return out;
 }
 
-/** away is how far a point is from a segment. */
+/** away returns the distance of a point from a segment. */
 function away(s: Segment, x: number, y: number): number {
   const dx = s.x1 - s.x0,
     dy = s.y1 - s.y0,
@@ -241,7 +255,7 @@ function away(s: Segment, x: number, y: number): number {
   return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
 }
 
-/** nearest is the segment a point lies on, within `reach` pixels. */
+/** nearest returns the segment closest to a point, within `reach` pixels. */
 export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
   let best: Segment | null = null,
     least = reach;
@@ -256,9 +270,10 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
 }
 
 /**
- * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span, and single that to an arrow
- * that has no other beside it. Spans win where more than `crowd` arrows pass within `crowded` pixels, and those that are
- * smaller than `small`: an arrow would cover them.
+ * reach is the largest distance of the pointer from an arrow that selects it, in pixels; onSpan is
+ * that over a span, and single that for an arrow without others beside it. Spans have priority if
+ * more than `crowd` arrows pass within `crowded` pixels, and if they are smaller than `small`, as
+ * an arrow would cover them.
  */
 const reach = 5,
   onSpan = 2,
@@ -267,7 +282,10 @@ const reach = 5,
   crowded = 12,
   small = 10;
 
-/** arrowAt is the arrow that a click at a point is for. over is the size of the span or mark there, null for none. */
+/**
+ * arrowAt returns the arrow that a click at a point selects. over is the size of the span or mark
+ * there, or null.
+ */
 export function arrowAt(
   list: readonly Segment[],
   x: number,
@@ -284,21 +302,25 @@ export function arrowAt(
 }
 
 /**
- * rasterArrows draws segments with heads at their ends into a bitmap; bundles are thicker by the logarithm of their
- * count. Thousands of long lines take a canvas without a graphics card a tenth of a second, this a few milliseconds.
+ * rasterArrows draws segments with arrow heads into a bitmap. The width of a bundle grows with the
+ * logarithm of its count. This takes a few milliseconds for thousands of long lines, while a canvas
+ * without a graphics card takes a tenth of a second.
  */
 export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
   arrowRaster(b, list, color, dpr)(Infinity);
 }
 
-/** arrowRaster is rasterArrows in pieces: what it gives draws until a time and tells whether all are drawn. */
+/**
+ * arrowRaster is rasterArrows in pieces: the returned function draws until a given time and reports
+ * whether all arrows are drawn.
+ */
 export function arrowRaster(
   b: Bitmap,
   list: readonly Segment[],
   color: number,
   dpr: number,
 ): (until: number) => boolean {
-  // many arrows must not hide what lies below them, nor each other
+  // many arrows must hide neither the spans below nor each other
   const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215,
     dense = crowds(list, b.width / dpr, b.height / dpr);
   let next = 0;
@@ -331,12 +353,15 @@ export function arrowRaster(
 /** cell is the side of the squares in which arrows are counted, in CSS pixels. */
 const cell = 16;
 
-/** crowds counts arrows by where they are, and tells of one how many lie on each other along its way. */
+/**
+ * crowds counts arrows by place; the returned function gives the number of arrows that lie on each
+ * other along the way of one.
+ */
 export function crowds(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
   const across = Math.max(1, Math.ceil(width / cell)),
     down = Math.max(1, Math.ceil(height / cell)),
     n = new Float64Array(across * down);
-  // what lies beyond the screen is not walked
+  // skip the parts beyond the screen
   const walk = (s: Segment, visit: (at: number, length: number) => void): void => {
     const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0),
       steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
@@ -362,12 +387,15 @@ export function crowds(list: readonly Segment[], width: number, height: number):
   };
 }
 
-/** opacity is how opaque an arrow is of so many that lie on each other: all of them let half of what is below through. */
+/**
+ * opacity returns the opacity of one of several arrows that lie on each other: together they let
+ * half of the background through.
+ */
 export function opacity(layers: number): number {
   return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers)))));
 }
 
-/** line blends a line of a width; it is smooth across its direction. */
+/** line blends a line of some width, smoothed across its direction. */
 function line(
   b: Bitmap,
   x0: number,
@@ -379,7 +407,7 @@ function line(
   width: number,
 ): void {
   const steep = Math.abs(y1 - y0) > Math.abs(x1 - x0);
-  // along u, the longer axis, a pixel a step; v moves by less than one
+  // step one pixel at a time along u, the longer axis; v moves by less than one
   let u0 = steep ? y0 : x0,
     v0 = steep ? x0 : y0,
     u1 = steep ? y1 : x1,
@@ -408,7 +436,7 @@ function line(
       if (y < 0 || y >= across) continue;
       const a = k === 0 ? alpha * (1 - f) : k === width ? alpha * f : alpha;
       if (a < 4) continue;
-      // as blend does, without a division: of what is below 2^16 this is the same
+      // like blend, but without a division: the same below 2^16
       const o = u * du + y * dv,
         q = p[o],
         m = a | 0,
@@ -449,7 +477,7 @@ function head(
   }
 }
 
-/** drawAlone marks the place of a message that has no other end. */
+/** drawAlone marks the place of a message that has only one end. */
 export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, color: string): void {
   g.save();
   g.strokeStyle = color;
@@ -473,7 +501,7 @@ export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, col
   g.restore();
 }
 
-/** drawArrow draws one arrow thick, as for that below the pointer. */
+/** drawArrow draws a thick arrow, such as the one below the pointer. */
 export function drawArrow(g: CanvasRenderingContext2D, s: Segment, color: string): void {
   const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0),
     size = 10;

@@ -1,8 +1,8 @@
-// Colours of the page's theme and of regions, as pixels for the rasteriser and as CSS for all else.
+// Colours of the theme and of regions, as pixels for the rasteriser and as CSS.
 import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
-/** Theme colours; those of the rasteriser are fixed by its definition. */
+/** Colors are the colours of a theme; the definition of the rasteriser fixes those for pixels. */
 export interface Colors {
   dark: boolean;
   background: string;
@@ -19,7 +19,7 @@ export interface Colors {
   note: string;
 }
 
-/** themeColors gives the colours of the light or the dark theme. */
+/** themeColors returns the colours of the light or the dark theme. */
 export function themeColors(dark: boolean): Colors {
   return dark
     ? {
@@ -54,7 +54,7 @@ export function themeColors(dark: boolean): Colors {
       };
 }
 
-/** RegionColors are the colours of a trace's regions, by region number. */
+/** RegionColors has the colours of a trace's regions, by region number. */
 export interface RegionColors {
   pixels: Uint32Array;
   css: string[];
@@ -63,14 +63,14 @@ export interface RegionColors {
   byTrack: (track: number) => Uint32Array | null;
 }
 
-/** unpack is the way back from pack. */
+/** unpack converts a pixel to "#rrggbb"; it is the inverse of pack. */
 export function unpack(pixel: number): string {
   return (
     "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")
   );
 }
 
-/** ink is black or white, whichever reads better on a colour. */
+/** ink returns black or white, whichever has more contrast with a colour. */
 export function ink(hex: string): string {
   return contrast(hex, "#000000") >= contrast(hex, "#ffffff") ? "#000000" : "#ffffff";
 }
@@ -84,35 +84,39 @@ function luminance(hex: string): number {
   return 0.2126 * lin(v >> 16) + 0.7152 * lin((v >> 8) & 255) + 0.0722 * lin(v & 255);
 }
 
-/** contrast of two colours, 1 to 21, as WCAG defines it. */
+/** contrast returns the contrast of two colours, from 1 to 21, as WCAG defines it. */
 export function contrast(a: string, b: string): number {
   const x = luminance(a),
     y = luminance(b);
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** ColorMode is what colours stand for. */
+/** ColorMode selects what colours stand for. */
 export type ColorMode = "region" | "group" | "track";
 
-/** byRow tells whether each row has a colour of its own; what is highlighted keeps the colour of its region. */
+/** byRow reports whether each row has one colour; a highlighted region keeps its own. */
 export function byRow(mode: ColorMode, highlight: string | null): boolean {
   return mode === "track" && highlight === null;
 }
 
-/** highlighted tells whether a region is what a highlight names: its own name or, by group, that of its group. */
+/**
+ * highlighted reports whether a highlight names a region: by its name or, with colours by group, by
+ * that of its group.
+ */
 export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
   return r.name === highlight || (mode === "group" && r.group === highlight);
 }
 
-/** Shared are the places in the palette that names and groups have in all traces of the page. */
+/** Shared has the palette indexes of names and groups that are the same in all traces of the page. */
 export interface Shared {
   regions: ReadonlyMap<string, number>;
   groups: ReadonlyMap<string, number>;
 }
 
 /**
- * share gives a name the same colour in all traces: that of the first trace which has it. A name that only a later one
- * has keeps its own unless another has that already, and takes the colour with the fewest names then.
+ * share gives a name the same colour in all traces: that of the first trace that has the name. A
+ * name of a later trace keeps its colour if no other name has it, and else gets the colour with the
+ * fewest names.
  */
 export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): Shared {
   const regions = new Map<string, number>(),
@@ -131,7 +135,10 @@ export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[])
   return { regions, groups };
 }
 
-/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for what that names. */
+/**
+ * regionColors gives each region its own colour, that of its group or, with a highlight, grey for
+ * all other regions.
+ */
 export function regionColors(
   meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">,
   mode: ColorMode,
@@ -154,7 +161,7 @@ export function regionColors(
   });
   const pixels = new Uint32Array(css.map(pack));
   const tracks = new Map<number, Uint32Array>();
-  // counters have a colour already: that of each of the others differs from its neighbour's
+  // counters have a colour already; neighbouring rows of the others get different ones
   let n = 0;
   const number = meta.tracks.map((t) => (t.depth > 0 ? n++ : -1));
   const byTrack = (track: number): Uint32Array | null => {

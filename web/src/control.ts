@@ -1,46 +1,48 @@
 // Pointer and keyboard on the time line.
 import type { App } from "./app";
 import { nextFrame } from "./later";
-import type { Hit, Timeline } from "./timeline";
+import type { Hit } from "./hit";
+import type { Timeline } from "./timeline";
 import type { Window } from "./time";
 import { pan, zoom } from "./view";
+import { wheelFactor } from "./wheel";
 
-/** Actions are what the controls set off beyond moving the window. */
+/** Actions are the effects of the controls besides moving the window. */
 export interface Actions {
-  /** pick selects what was hit. */
+  /** pick selects a hit. */
   pick(t: Timeline, h: Hit | null): void;
   pickLink(t: Timeline, id: Hit | null): void;
   /** hover shows the tooltip for a point, or hides it. */
   hover(t: Timeline, h: Hit | null, x: number, y: number): void;
-  /** mark sets a mark of the measuring tool. */
+  /** mark sets an end of the measured time. */
   mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): void;
-  /** range selects a stretch of time; each of its ends, if there is one, snaps to an edge near that point of the time line. */
+  /**
+   * range selects an interval of time. Each end with a point snaps to an edge near that point of
+   * the time line.
+   */
   range(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): void;
-  /** second selects the time from the selected span to another one. */
+  /** rangeTo selects the time from the selected span to another one. */
   second(t: Timeline, h: Hit | null): void;
-  /** rubber shows a rubber band of the axis; null ends it. */
+  /** rubber shows the rubber band on the axis; null hides it. */
   rubber(w: Window | null): void;
-  /** shift moves a lane along the axis by ticks of it. */
+  /** shift moves a lane along the axis by a number of axis ticks. */
   shift(t: Timeline, by: bigint): void;
 }
 
-/** wheelFactor turns a wheel's travel into a zoom factor, alike for mice and touch pads. */
-export function wheelFactor(e: WheelEvent): number {
-  const lines = e.deltaMode === 1 ? 33 : e.deltaMode === 2 ? 400 : 1;
-  return Math.exp(Math.max(-300, Math.min(300, e.deltaY * lines)) * (e.ctrlKey ? 0.008 : 0.0022));
-}
-
-/** edgeReach is how far from an edge of the range a drag takes that, in CSS pixels. */
+/**
+ * grabReach is the largest distance from an edge of the range at which a drag moves the edge, in
+ * CSS pixels.
+ */
 const edgeReach = 5;
 
-/** edgeOf is which edge of the range lies at a place: 0 for its begin, 1 for its end, -1 for none. */
+/** edgeOf returns the edge of the range at a place: 0 for its begin, 1 for its end, -1 for none. */
 function edgeOf(t: Timeline, range: Window | null, x: number): number {
   if (!range) return -1;
   const far = [range.from, range.to].map((e) => Math.abs(t.x(e) - x));
   return Math.min(...far) > edgeReach ? -1 : far[0] < far[1] ? 0 : 1;
 }
 
-/** attach makes a time line answer to the pointer. */
+/** attach makes a time line react to the pointer. */
 export function attach(app: App, t: Timeline, act: Actions): void {
   const plot = t.plot;
   const local = (e: MouseEvent): { x: number; y: number } => ({ x: e.clientX - t.left, y: e.clientY - t.top });
@@ -81,7 +83,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
             : edgeOf(t, s.range, p0.x) >= 0 && s.mode !== "measure"
               ? "edge"
               : "pan";
-    // an edge that is dragged moves, the other one stays
+    // the dragged edge moves, the other one stays
     const held = s.range,
       other = held === null ? 0n : edgeOf(t, held, p0.x) === 0 ? held.to : held.from;
     const stretch = (x: number): Window => {
@@ -169,7 +171,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
   });
 }
 
-/** Keys moves the window while W, A, S, D or the like are held down, a bit each frame. */
+/** Keys moves the window a bit in each frame while W, A, S, D or similar keys are pressed. */
 export class Keys {
   private held = new Set<string>();
   private last = 0;
@@ -181,13 +183,13 @@ export class Keys {
     addEventListener("keyup", (e) => this.held.delete(e.key.toLowerCase()));
   }
 
-  /** press takes a key; it tells whether it is one of those that move. */
+  /** press handles a key; it reports whether the key moves the window. */
   press(key: string): boolean {
     const k = key.toLowerCase();
     if (!["w", "a", "s", "d", "+", "-", "="].includes(k)) return false;
     const first = this.held.size === 0;
     this.held.add(k);
-    // a short tap moves too
+    // a short tap moves the window, too
     if (first) {
       this.last = performance.now() - 60;
       this.step();

@@ -1,4 +1,4 @@
-// The dock below the time lines: tabs of panels, each for the selected range or the visible window.
+// The dock below the time lines: tabs of panels for the range, the visible window or the trace.
 import { isAbort, say } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
@@ -7,7 +7,7 @@ import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
 import { exact, type Window } from "./time";
 
-/** Scope is what a panel is for. */
+/** Scope is the lane and time that a panel shows. */
 export interface Scope {
   lane: Lane;
   window: Window;
@@ -15,9 +15,10 @@ export interface Scope {
   ranged: boolean;
 }
 /**
- * Tools is where a panel puts its own controls and its table for export; again makes it anew after a choice in them.
- * get and set keep what is chosen in the panel, in the address of the page too; what was never chosen, or is not any more, is "".
- * run does work in slices as long as the panel is there.
+ * Tools is the interface of the dock for a panel: places for its controls and its table for export.
+ * again renders the panel anew after a choice. get and set read and write the panel's choices,
+ * which the address keeps, too; "" stands for no choice. run does work in slices while the panel
+ * exists.
  */
 export interface Tools {
   bar: HTMLElement;
@@ -33,21 +34,24 @@ export interface Tools {
 export interface Panel {
   id: string;
   title: string;
-  /** of says what it is for: the range (else the window), always the window, or the whole trace. */
+  /**
+   * of is the time that the panel shows: the range or else the window, always the window, or the
+   * whole trace.
+   */
   of: "range" | "window" | "trace";
-  /** wide panels take the place of the details too, so that they line up with the time line. */
+  /** wide panels cover the place of the details, so that they line up with the time line. */
   wide?: boolean;
-  /** whole says, of panels of the whole trace, that they are. */
+  /** whole is the text that describes the scope of panels of the whole trace. */
   whole?: string;
-  /** outlines panels of the window show the range in it. */
+  /** outlines marks panels of the window that show the range in it. */
   outlines?: boolean;
-  /** both panels are of all traces: there is none to choose. */
+  /** both marks panels that show all traces, so that none can be chosen. */
   both?: boolean;
-  /** render fills the body; it may take long and must give up when the signal says so. */
+  /** render fills the body. It may take long, and must stop when the signal aborts. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
 
-/** coverage says whether figures count rows that are not shown, "" if all are. */
+/** coverage describes whether figures include hidden rows; "" if there are none. */
 function coverage(lane: Lane): string {
   const all = lane.meta.tracks.length,
     away = all - lane.rowOf.size;
@@ -62,13 +66,13 @@ export class Dock {
   private body: HTMLElement;
   private progress: HTMLElement;
   private abort: AbortController | null = null;
-  /** gone ends the work for the panel that is there. */
+  /** gone cancels the work of the current panel. */
   private gone = new AbortController();
   private timer = 0;
-  /** forced says that the panel is made anew soon though it is for the same. */
+  /** forced is set if the panel will be rendered anew although its scope is the same. */
   private forced = false;
   private shown = "";
-  /** had is what was chosen in the panel when it was made, or by itself since. */
+  /** had is the text of the panel's choices when it was rendered, or since it changed them itself. */
   private had = "";
   private covers = el("span", {
     class: "covers",
@@ -121,19 +125,19 @@ export class Dock {
     );
   }
 
-  /** lane is which of several traces the panels are of. */
+  /** lane is the index of the trace that the panels show. */
   private get lane(): number {
     const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0);
     return this.app.lanes[n] ? n : 0;
   }
 
-  /** underWay tells whether a panel is being made. */
+  /** underWay reports whether a panel is being rendered. */
   get underWay(): boolean {
     return this.abort !== null || this.slices > 0;
   }
-  /** slices is how much work in slices there is. */
+  /** slices is the number of tasks that run in slices. */
   private slices = 0;
-  /** csv is the current table as CSV, null when there is none. */
+  /** csv returns the current table as CSV, or null if there is none. */
   get csv(): string | null {
     return this.csvMaker ? this.csvMaker() : null;
   }
@@ -145,7 +149,7 @@ export class Dock {
     return { lane, window: lane.cut(axis), axis, ranged: p.of === "range" && s.range !== null };
   }
 
-  /** follow makes the panel anew when what it is for has changed; a moving window is waited for. */
+  /** follow renders the panel anew if its scope has changed; it waits while the window moves. */
   follow(now = false): void {
     if (!this.app.pictured) return;
     const s = this.app.store.state,
@@ -164,7 +168,7 @@ export class Dock {
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
     this.timer = 0;
-    // what was to be shown may be gone again: the panel is that of the window already
+    // the change may have been undone meanwhile: the panel already shows this window
     if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
     this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => {
@@ -185,7 +189,8 @@ export class Dock {
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
-    // the last event lies at the trace's length, and the window ends one tick behind it; what is of all traces is of the axis
+    // the last event is at the trace's length, and the window ends one tick after it; panels of all
+    // traces use the axis
     const [w, clock, last] = p.both
         ? [c.axis, this.app.axis, this.app.limits().to - 1n]
         : [c.window, c.lane.clock, c.lane.length],
@@ -225,7 +230,7 @@ export class Dock {
     });
     try {
       const made = p.render(this.app, c, tools);
-      // the old bar stays until the new panel is there, so that nothing jumps
+      // the old bar stays until the new panel is ready, so that nothing jumps
       if (made) await made;
       if (abort.signal.aborted) return;
       this.body.replaceChildren(body);
@@ -249,7 +254,7 @@ export class Dock {
     }
   }
 
-  /** chosen is what is chosen in a panel, as one text. */
+  /** chosen returns the choices of a panel as one text. */
   private chosen(panel: string, choices = this.app.store.state.choices): string {
     return [...choices]
       .filter(([k]) => k.startsWith(panel + "."))
@@ -297,7 +302,7 @@ export class Dock {
     return out;
   }
 
-  /** tell puts what a panel has found beside the title of its tab. */
+  /** tell shows a result of a panel beside the title of its tab. */
   tell(id: string, short: string, words: string, bad: boolean): void {
     const b = this.tabs.querySelector<HTMLElement>("#tab-" + id),
       p = this.panels.find((x) => x.id === id);
@@ -307,7 +312,7 @@ export class Dock {
     b.setAttribute("aria-label", b.title);
   }
 
-  /** choose sets the trace the panels are of. */
+  /** choose selects the trace that the panels show. */
   choose(lane: number): void {
     if (lane !== this.lane && this.app.lanes[lane]) {
       this.keep("dock", "trace", lane > 0 ? String(lane) : "");

@@ -1,4 +1,5 @@
-// Making elements. Text always goes in as text: names from a trace may hold markup and any script.
+// Creation of elements. Text is always inserted as text, because names from a trace may contain
+// markup or scripts.
 
 type Child = Node | string | null | undefined | false;
 interface Props {
@@ -26,7 +27,7 @@ interface Props {
   on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
 }
 
-/** el makes an element with properties and children. */
+/** el creates an element with properties and children. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -47,7 +48,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return e;
 }
 
-/** name is text from a trace: kept apart from the direction of the text around it. */
+/** name returns an element with text from a trace, isolated from the direction of the text around it. */
 export function name(text: string, cls = ""): HTMLElement {
   const e = document.createElement("bdi");
   e.textContent = printable(text);
@@ -55,41 +56,53 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
-/** nameless is said where a region or the like has no name. */
+/** nameless is shown for a region or similar object without a name. */
 export const nameless = "no name";
 
-/** titled is the name of a region as it is shown: what has none is called so. */
+/** titled returns an element with the name of a region, or with nameless. */
 export function titled(text: string): HTMLElement {
   return text === "" ? el("span", { class: "faint" }, nameless) : name(text);
 }
 
-/** printable makes controls and bidi overrides in a name visible, for canvases and titles, which cannot isolate. */
+/**
+ * printable makes controls and bidi overrides in a name visible, for canvases and titles, which
+ * cannot isolate text.
+ */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 }
 
-/** mostDrawn is how many characters of a name are drawn: nobody sees more of one, and measuring text takes the longer, the longer it is. */
+/**
+ * maxDrawn is the number of characters of a name that are drawn. More are never visible, and
+ * measuring long text takes long.
+ */
 const mostDrawn = 300;
 
-/** brief is what is drawn of a name on canvases, in pictures and in tips: its begin, if it is long. */
+/** brief returns the part of a name that is drawn on canvases, in pictures and in tooltips. */
 export function brief(text: string): string {
   if (text.length <= mostDrawn) return printable(text);
-  // half of a character would be drawn as a box
+  // half of a surrogate pair would be drawn as a box
   return printable(text.slice(0, mostDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
 }
 
-/** setText writes a text where there is another: the same text again would make the browser lay out the page. */
+/**
+ * setText changes the text of an element. Setting the same text again would make the browser lay
+ * out the page.
+ */
 export function setText(e: HTMLElement, text: string): void {
   if (e.textContent !== text) e.textContent = text;
 }
 
-/** spoken is the name of a control for those who hear it: what it shows, as one says that to speak to it, and what it does. */
+/**
+ * spoken returns the accessible name of a control: its label, which users say to operate it by
+ * voice, and its purpose.
+ */
 export function spoken(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
   return words === "" || title.toLowerCase().startsWith(words.toLowerCase()) ? title : `${words}: ${title}`;
 }
 
-/** button makes a push button; title is its tooltip, label what it shows. */
+/** button creates a push button; title is its tooltip, label its content. */
 export function button(label: string | Node, title: string, click: () => void, cls = ""): HTMLButtonElement {
   return el(
     "button",
@@ -104,7 +117,10 @@ export function button(label: string | Node, title: string, click: () => void, c
   );
 }
 
-/** rove makes the elements of a list one stop of Tab; arrow keys, Home and End go from one to another. The first is to have tabindex 0, the others -1. */
+/**
+ * rove makes the elements of a list one tab stop; arrow keys, Home and End move between them. The
+ * first element must have tabindex 0, the others -1.
+ */
 export function rove(
   box: HTMLElement,
   selector: string,
@@ -137,7 +153,10 @@ export function rove(
   });
 }
 
-/** replace puts other children into an element; a button that had the keyboard gives it to the one in its place, else to the element. */
+/**
+ * replace replaces the children of an element. If a button had the focus, the button in its place
+ * gets it, or else the element.
+ */
 export function replace(box: HTMLElement, ...children: Node[]): void {
   const held = box.contains(document.activeElement) ? document.activeElement : null;
   box.replaceChildren(...children);
@@ -149,7 +168,7 @@ export function replace(box: HTMLElement, ...children: Node[]): void {
   ).focus({ preventScroll: true });
 }
 
-/** select makes a drop-down list of [value, text]. */
+/** select creates a drop-down list of [value, text]. */
 export function select(
   label: string,
   options: readonly (readonly [string, string])[],
@@ -170,12 +189,12 @@ export function select(
   return s;
 }
 
-/** count writes a number with thin spaces between thousands. */
+/** count formats a number with thin spaces between thousands. */
 export function count(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);
 }
 
-/** bytes writes a size in binary units. */
+/** bytes formats a size in binary units. */
 export function bytes(n: number): string {
   const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let i = 0;
@@ -186,7 +205,7 @@ export function bytes(n: number): string {
   return `${i === 0 ? n : n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2)} ${u[i]}`;
 }
 
-/** percent writes a part of a whole. */
+/** percent formats a fraction. */
 export function percent(part: number): string {
   return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`;
 }

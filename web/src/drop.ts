@@ -1,15 +1,15 @@
-// Files that are dropped on the page: they are opened, once that was asked for.
+// Files that are dropped on the page. They are opened after a confirmation.
 import { say } from "./api";
 import type { App } from "./app";
 import { button, bytes, count, el } from "./dom";
 
-/** Dropped is a file and its path below what was dropped. */
+/** Dropped is a file and its path below the dropped folder. */
 interface Dropped {
   path: string;
   file: File;
 }
 
-/** below lists the files of what was dropped, those in folders too. */
+/** below lists the dropped files, including those in folders. */
 async function below(e: FileSystemEntry, path: string): Promise<Dropped[]> {
   if (e.isFile) {
     const file = await new Promise<File>((done, fail) => (e as FileSystemFileEntry).file(done, fail));
@@ -17,7 +17,7 @@ async function below(e: FileSystemEntry, path: string): Promise<Dropped[]> {
   }
   const reader = (e as FileSystemDirectoryEntry).createReader(),
     out: Dropped[] = [];
-  // a browser gives the entries of a folder some at a time
+  // a browser returns the entries of a folder in several parts
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((done, fail) => reader.readEntries(done, fail));
     if (some.length === 0) return out;
@@ -25,7 +25,7 @@ async function below(e: FileSystemEntry, path: string): Promise<Dropped[]> {
   }
 }
 
-/** takeDrops asks whether files that are dropped on the page are to be opened, and has the server show them. */
+/** takeDrops makes the page ask whether to open dropped files, and uploads them to the server. */
 export function takeDrops(app: App): void {
   addEventListener("dragover", (e) => {
     if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
@@ -33,7 +33,7 @@ export function takeDrops(app: App): void {
   addEventListener("drop", (e) => {
     if (!e.dataTransfer?.types.includes("Files")) return;
     e.preventDefault();
-    // what is dropped is known during the event alone
+    // the dropped items are only available during the event
     const entries = [...e.dataTransfer.items].map((i) => i.webkitGetAsEntry()).filter((x) => x !== null),
       files = [...e.dataTransfer.files].map((file) => ({ path: file.name, file }));
     (entries.length > 0

@@ -1,10 +1,12 @@
-// Pictures and tables as files.
+// Export of pictures and tables to files.
 import type { App } from "./app";
 import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
-import { paintRuler, type Pen, rulerHeight, write } from "./rulerbar";
+import { type Pen, write } from "./pen";
+import { leastEdges } from "./rowlabels";
+import { paintRuler, rulerHeight } from "./rulerbar";
 import { exact } from "./time";
-import { leastEdges, type Timeline } from "./timeline";
+import type { Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
   const url = URL.createObjectURL(data),

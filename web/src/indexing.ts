@@ -1,4 +1,4 @@
-// What is shown while the server makes the index of a trace: how far it is, and what is known already.
+// The page while the server indexes a trace: the progress, and the facts that are known already.
 import type { Overview, TraceEntry, TraceMeta } from "./api";
 import { bytes, count, el, name, percent } from "./dom";
 import { type Clock, exact, short } from "./time";
@@ -6,7 +6,10 @@ import { type Clock, exact, short } from "./time";
 const mostRegions = 24,
   mostNames = 400;
 
-/** left estimates the seconds that remain from the progress since a first look; null when it is too early to tell. */
+/**
+ * remaining estimates the remaining seconds from the progress since the first look; null if it is
+ * too early.
+ */
 export function left(first: number, progress: number, seconds: number): number | null {
   return seconds < 2 || progress - first < 0.01 ? null : ((1 - progress) * seconds) / (progress - first);
 }
@@ -17,7 +20,10 @@ function inWords(seconds: number): string {
     : `about ${Math.round(seconds / 60)} min left`;
 }
 
-/** saying is what the sums of an overview are, in words: what is counted as events, and of which part of the trace. */
+/**
+ * overviewWords describes the sums of an overview: which events are counted, and of which part of
+ * the trace.
+ */
 export function saying(o: Overview, clock: Clock | null): { events: string; sums: string } {
   const time = (t: string): string => (clock ? exact(BigInt(t), clock) : `${t} ticks`);
   if (o.to !== undefined)
@@ -31,15 +37,18 @@ export function saying(o: Overview, clock: Clock | null): { events: string; sums
   };
 }
 
-/** oneFile are the formats whose traces are one file. */
+/** oneFile lists the formats whose traces are a single file. */
 const oneFile: readonly string[] = ["etf", "picl"];
 
-/** sizeOf is how large a trace is; "" while nobody knows: of a trace of several files the server has only that of the main one before it has read all. */
+/**
+ * sizeOf returns the size of a trace as a text, or "" if it is unknown. For a trace of several
+ * files, the server knows only the size of the main file before it has read all of them.
+ */
 export function sizeOf(t: Pick<TraceEntry, "format" | "state" | "bytes">): string {
   return t.state === "ready" || oneFile.includes(t.format) ? bytes(t.bytes) : "";
 }
 
-/** Indexing is the page while an index is made. */
+/** Indexing is the page while a trace is indexed. */
 export class Indexing {
   readonly element: HTMLElement;
   private title = el("h1", {});
@@ -64,12 +73,12 @@ export class Indexing {
     );
   }
 
-  /** lost says why the server could not be asked; it will be asked again. */
+  /** lost shows why the server did not answer; it will be asked again. */
   lost(why: string): void {
     this.trouble.textContent = `${why} Asking again …`;
   }
 
-  /** show fills the page with what the server told. */
+  /** show updates the page from the server's answer. */
   show(m: TraceMeta): void {
     const progress = m.progress ?? 0,
       now = performance.now();
@@ -88,7 +97,7 @@ export class Indexing {
     if (m.tracks) facts.push(["rows so far", count(m.tracks.length)]);
     if (m.regions) facts.push(["regions so far", count(m.regions.length)]);
     this.facts.replaceChildren(...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
-    // names do not change once they are known: a list of thousands is made once
+    // names do not change once they are known, so a list of thousands is created only once
     const key = o ? `${m.id} ${o.events} ${o.to}` : `${m.id} ${m.tracks?.length ?? 0}`;
     if (key === this.shown) return;
     this.shown = key;

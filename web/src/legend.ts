@@ -1,4 +1,4 @@
-// The legend: what the colours on the screen stand for, first what fills most of it.
+// The legend: the meaning of the colours on the screen, ordered by the area they fill.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
@@ -9,17 +9,17 @@ import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
 
-/** Legend is a line of buttons, one a colour. */
+/** Legend is a line of buttons, one for each colour. */
 export interface Legend {
   element: HTMLElement;
-  /** shown is what it names. */
+  /** shown returns the entries of the legend. */
   shown(): { label: string; color: string }[];
   update(now?: boolean): void;
 }
 
 /**
- * weigh sums the columns, from `from` to `to`, that a strip has in the colour of each region; of claims the part of its
- * height that is drawn.
+ * weigh sums up, for each region, the columns from `from` to `to` that a strip draws in its colour;
+ * for claims, weighted by the drawn part of the height.
  */
 export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
   const out = new Map<number, number>();
@@ -30,7 +30,7 @@ export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, 
   return out;
 }
 
-/** Entry is what a colour stands for: a region, a group of them, or a row. */
+/** Entry is the meaning of a colour: a region, a group of regions, or a row. */
 interface Entry {
   label: string;
   color: string;
@@ -40,10 +40,13 @@ interface Entry {
   press: () => void;
 }
 
-/** mostEntries is how many colours are named; those of what is seen most. */
+/** mostEntries is the largest number of entries. */
 const mostEntries = 60;
 
-/** makeLegend makes the legend of time lines and of the mini-map; it is filled again a moment after the picture changed. goRow goes to a row of a lane. */
+/**
+ * makeLegend creates the legend of time lines and of the mini-map. It is updated a moment after the
+ * picture has changed. goRow goes to a row of a lane.
+ */
 export function makeLegend(
   app: App,
   timelines: () => readonly Timeline[],
@@ -63,7 +66,7 @@ export function makeLegend(
     key = "",
     shown: readonly Entry[] = [];
 
-  /** room says how many entries are in lines that are not seen. */
+  /** room updates the number of entries in hidden lines. */
   const room = (): void => {
     const first = list.firstElementChild,
       hidden =

@@ -1,4 +1,4 @@
-// The whole of the trace in a thin strip, with the window as a frame that can be dragged.
+// The whole trace in a thin strip, with the window as a frame that can be dragged.
 import type { App } from "./app";
 import { byRow } from "./colors";
 import { el } from "./dom";
@@ -9,27 +9,30 @@ import { at, fraction } from "./view";
 import type { Window } from "./time";
 import type { Lane } from "./lane";
 
-/** leastLine is how high a row is in it at least, in CSS pixels. */
+/** leastLine is the least height of a row in the mini-map, in CSS pixels. */
 const leastLine = 3;
 
-/** gap is between the parts of two traces, in pixels of the canvas. */
+/** gap is the distance between two traces, in pixels of the canvas. */
 const gap = 1;
 
-/** Part is what the strip has of one trace: its tile, what that was asked for, and how to give that up. */
+/** Part has the data of one trace: its tile, the request for it, and a way to cancel that. */
 interface Part {
   tile: Tile | null;
   key: string;
   abort: AbortController | null;
 }
 
-/** Minimap shows the summary of all locations of each lane over the limits of the axis, one above the other. */
+/**
+ * Minimap shows the summary of all locations of each lane over the limits of the axis, one lane
+ * above the other.
+ */
 export class Minimap {
   readonly element: HTMLElement;
   private canvas: HTMLCanvasElement;
   private frame: HTMLElement;
   private parts: Part[] = [];
   private painted = "";
-  // asking the element in each frame would make the browser lay out the page in it
+  // reading the size in each frame would make the browser lay out the page
   private resized = true;
   private width = 0;
   private height = 0;
@@ -53,7 +56,7 @@ export class Minimap {
       this.canvas,
       this.frame,
     );
-    // each of several traces needs lines enough to tell one from another
+    // each of several traces needs enough lines
     this.element.style.height = 22 + 12 * Math.min(4, app.lanes.length) + "px";
     new ResizeObserver(() => {
       this.resized = true;
@@ -106,7 +109,7 @@ export class Minimap {
     this.element.addEventListener("pointerup", up, { once: true });
   }
 
-  /** strips are what it draws of each trace, and how many pixels a column of them takes. */
+  /** strips returns the strips of each trace, and the number of pixels of a column. */
   strips(): { lane: Lane; tile: Tile; strip: Strip; area: number }[] {
     return this.app.lanes.flatMap((lane, i) => {
       const tile = this.parts[i]?.tile,
@@ -122,7 +125,10 @@ export class Minimap {
     });
   }
 
-  /** fetch asks for the summary of all rows of a trace or, where each has a colour of its own, for some of them from top to bottom. */
+  /**
+   * fetch requests the summary of all rows of a trace or, if each row has its own colour, of some
+   * rows from top to bottom.
+   */
   private async fetch(p: Part, lane: Lane, w: Window, width: number, height: number, each: boolean): Promise<void> {
     const of = (kind: string): number[] =>
       lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
@@ -151,7 +157,7 @@ export class Minimap {
     }
   }
 
-  /** draw places the frame, and the picture when it changed. */
+  /** draw places the frame, and draws the picture if it has changed. */
   draw(version: string): void {
     if (this.resized) {
       this.resized = false;
@@ -173,7 +179,7 @@ export class Minimap {
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
     const each = byRow(app.store.state.color, app.store.state.highlight),
       margin = 2;
-    // each trace has its part of the height, at its place on the axis
+    // each trace has a part of the height, and its place on the axis
     const top = (i: number): number => margin + Math.round((i * (H - 2 * margin)) / lanes.length);
     const parts = lanes.map((lane, i) => {
       const p = (this.parts[i] ??= { tile: null, key: "", abort: null }),

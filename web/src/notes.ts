@@ -1,4 +1,4 @@
-// Bookmarks: kept by the server beside the index, or, where it only reads, in this browser.
+// Bookmarks. The server keeps them beside the index; if it is read-only, the browser keeps them.
 import { type Client, type Note, ApiError } from "./api";
 
 /** Notes holds the bookmarks of each lane. */
@@ -11,7 +11,7 @@ export class Notes {
     private changed: () => void,
   ) {}
 
-  /** of is the notes of a lane, in order of time. */
+  /** of returns the notes of a lane in the order of time. */
   of(lane: number): readonly Note[] {
     return this.lists[lane] ?? [];
   }
@@ -44,10 +44,10 @@ export class Notes {
     }
   }
 
-  /** fresh is the note that was made last; its text is asked for where it is shown first. */
+  /** fresh is the id of the newest note, whose text the panel asks for. */
   fresh = "";
 
-  /** set replaces the notes of a lane and stores them; the result says where. */
+  /** set replaces and stores the notes of a lane; the result says where they are stored. */
   async set(lane: number, notes: Note[]): Promise<"server" | "browser"> {
     this.lists[lane] = [...notes].sort((a, b) => (BigInt(a.from) < BigInt(b.from) ? -1 : 1));
     this.changed();
@@ -64,7 +64,7 @@ export class Notes {
   }
 }
 
-/** valid takes what is a note from a JSON document {"notes": [...]}; it throws when there is no such list. */
+/** valid extracts the notes of a JSON document {"notes": [...]}; it throws if there is no such list. */
 export function valid(v: unknown): Note[] {
   const list = typeof v === "object" && v !== null && "notes" in v ? v.notes : v;
   if (list === null) return [];
@@ -88,7 +88,7 @@ export function valid(v: unknown): Note[] {
   return out;
 }
 
-/** newID makes the id of a new note. */
+/** newID returns an id for a new note. */
 export function newID(): string {
   return Math.floor(Math.random() * 2 ** 48).toString(36);
 }

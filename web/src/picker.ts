@@ -1,9 +1,10 @@
 // Selects what the user clicks: spans, links, ranges and the ends of a measurement.
 import { say, type SpanDetails } from "./api";
 import type { App } from "./app";
+import type { Hit } from "./hit";
 import type { Details } from "./select";
 import { exact, type Window } from "./time";
-import type { Hit, Timeline } from "./timeline";
+import type { Timeline } from "./timeline";
 import { same, scaled } from "./view";
 
 /** reach is how far from a click an edge is that is measured from, in CSS pixels. */

@@ -123,7 +123,7 @@ export function defineProbe(page: Page): void {
           curve: c.curve,
           regions: lane?.colors.css ?? [],
           rows,
-          arrows: (t?.arrows ?? []).map(({ x0, y0, x1, y1, count: n }) => ({ x0, y0, x1, y1, count: n })),
+          arrows: (t?.segments ?? []).map(({ x0, y0, x1, y1, count: n }) => ({ x0, y0, x1, y1, count: n })),
         };
       },
     } satisfies Probe),

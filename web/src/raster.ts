@@ -1,8 +1,8 @@
-// The rasteriser: runs and cells of a tile into pixels. Pure functions on a typed array; Go's package
-// draw/raster makes the same integers, and a test compares the two pixel by pixel.
+// The rasteriser: turns runs and cells of a tile into pixels. Its functions are pure. The Go
+// package draw/raster computes the same integers, and a test compares the two pixel by pixel.
 import { type Strip, type Tile, noRegion, RunFlag } from "./tile";
 
-/** Bitmap is an image; a pixel is 0xAABBGGRR as ImageData has it in little-endian memory. */
+/** Bitmap is an image; a pixel is 0xAABBGGRR, as in ImageData with little-endian memory. */
 export interface Bitmap {
   width: number;
   height: number;
@@ -23,13 +23,13 @@ export interface Mapping {
 /** oneToOne draws column c at pixel c. */
 export const oneToOne: Mapping = { scale: 1, offset: 0 };
 
-/** pack turns "#rrggbb" into an opaque pixel. */
+/** pack converts "#rrggbb" to an opaque pixel. */
 export function pack(hex: string): number {
   const v = parseInt(hex.slice(1), 16);
   return (0xff000000 | ((v & 0xff) << 16) | (v & 0xff00) | (v >> 16)) >>> 0;
 }
 
-/** blend lays colour f over b with alpha a of 255, rounded to nearest per channel. */
+/** blend draws colour f over b with opacity a of 255, rounded to nearest for each channel. */
 export function blend(f: number, b: number, a: number): number {
   const i = 255 - a;
   const r = (((f & 255) * a + (b & 255) * i + 127) / 255) | 0;
@@ -38,7 +38,7 @@ export function blend(f: number, b: number, a: number): number {
   return (0xff000000 | (c << 16) | (g << 8) | r) >>> 0;
 }
 
-/** fill sets a rectangle, cut to the bitmap. */
+/** fill fills a rectangle, clipped to the bitmap. */
 export function fill(b: Bitmap, r: Rect, pixel: number): void {
   const x0 = Math.max(0, r.x),
     x1 = Math.min(b.width, r.x + r.w),
@@ -47,7 +47,10 @@ export function fill(b: Bitmap, r: Rect, pixel: number): void {
   for (let y = Math.max(0, r.y); y < y1; y++) b.pixels.fill(pixel, y * b.width + x0, y * b.width + x1);
 }
 
-/** block sets a rectangle within the bitmap; few columns are set one by one, as a call for each line would cost more. */
+/**
+ * block fills a rectangle within the bitmap. It sets few columns pixel by pixel, because a call for
+ * each line would cost more.
+ */
 export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number, pixel: number): void {
   const p = b.pixels;
   if (x1 - x0 > 8) {
@@ -57,7 +60,7 @@ export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number,
   for (let y = y0, o = y0 * b.width; y < y1; y++, o += b.width) for (let x = x0; x < x1; x++) p[o + x] = pixel;
 }
 
-/** firstVisible is the first run whose pixels end right of the rectangle's left edge. */
+/** firstVisible returns the first run whose pixels end right of the rectangle's left edge. */
 function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mapping): number {
   let lo = s.first,
     hi = s.first + s.count;
@@ -70,8 +73,9 @@ function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mappin
 }
 
 /**
- * drawSpans draws the runs of a strip. The rectangle must hold the background already. colors has a pixel per
- * region; other is for runs without one. Runs that are not of full height are at least `least` pixels high.
+ * drawSpans draws the runs of a strip. The rectangle must already hold the background. colors has a
+ * pixel for each region; other is for runs without a region. Runs below full height are at least
+ * `least` pixels high.
  */
 export function drawSpans(
   b: Bitmap,
@@ -112,16 +116,16 @@ export function drawSpans(
     const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
     block(b, x0, x1, Math.max(top, r.y + r.h - hh), bottom, pixel);
   }
-  // lines of equal height are the same line: copy the first
+  // lines of equal height are the same: copy the first
   if (s.uniform)
     for (let y = top + 1; y < bottom; y++)
       b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
 }
 
-/** markAlpha is how opaque the mark of an instant is. */
+/** markAlpha is the opacity of the mark of an instant. */
 export const markAlpha = 200;
 
-/** drawInstants draws a full-height mark per run. */
+/** drawInstants draws a mark of full height for each run. */
 export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number, m: Mapping = oneToOne): void {
   const top = Math.max(0, r.y),
     bottom = Math.min(b.height, r.y + r.h);
@@ -138,20 +142,26 @@ export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number
   }
 }
 
-/** Scale is the lowest and highest value a curve's rectangle shows. */
+/** Scale is the lowest and the highest value of a curve's rectangle. */
 export interface Scale {
   low: number;
   high: number;
 }
 
-/** rowOf is the pixel row of a value: low at the bottom, high at the top, and what is the same everywhere at the top. */
+/**
+ * rowOf returns the pixel row of a value: low is at the bottom, high at the top. A constant curve
+ * is at the top.
+ */
 export function rowOf(v: number, r: Rect, s: Scale): number {
   if (s.high === s.low) return r.y;
   const y = r.y + r.h - 1 - Math.floor(((v - s.low) / (s.high - s.low)) * (r.h - 1) + 0.5);
   return Math.max(r.y, Math.min(r.y + r.h - 1, y));
 }
 
-/** drawCurve draws the band from least to most of each cell, joined to the next cell; filled reaches to the bottom. */
+/**
+ * drawCurve draws the band from the least to the greatest value of each cell, joined to the next
+ * cell. A filled curve reaches to the bottom.
+ */
 export function drawCurve(
   b: Bitmap,
   t: Tile,

@@ -1,7 +1,7 @@
-// The rate of a counter as a curve, made of the tile that has its values.
+// The rate of a counter as a curve, computed from the tile with its values.
 import type { Strip, Tile } from "./tile";
 
-/** Rate is the curve of a counter's rate: a tile and its one strip, and between what its values are. */
+/** Rate is the curve of a counter's rate: a tile with one strip, and the range of its values. */
 export interface Rate {
   tile: Tile;
   strip: Strip;
@@ -12,8 +12,9 @@ export interface Rate {
 const made = new WeakMap<Tile, Map<Strip, Rate>>();
 
 /**
- * rateOf is the rate of a strip of values per unit, where a column lasts so many units. An increase is that of the time
- * since the value changed before: between two samples of a counter the rate is the same.
+ * rateOf computes the rate of a strip of values per unit; a column lasts `column` units. An
+ * increase is spread over the time since the previous change, so that the rate is constant between
+ * two samples.
  */
 export function rateOf(t: Tile, s: Strip, column: number): Rate {
   let known = made.get(t);
@@ -35,7 +36,7 @@ export function rateOf(t: Tile, s: Strip, column: number): Rate {
     low = Math.min(low, r);
     high = Math.max(high, r);
   };
-  // what the first cell has grown by belongs to that cell alone
+  // the increase within the first cell belongs to that cell alone
   if (n > 0) fill(0, start[0], x[0] - 1);
   let from = n > 0 ? end[0] : 0,
     begin = n > 0 ? x[0] : 0;

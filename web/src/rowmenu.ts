@@ -2,7 +2,7 @@
 import type { App } from "./app";
 import { button, el, printable } from "./dom";
 import type { Lane } from "./lane";
-import { rateKey } from "./timeline";
+import { rateKey } from "./rowview";
 import { moreWords, type Node, type Row, steps } from "./rows";
 
 /** deeper shows as many levels as a row needs. */

@@ -1,18 +1,21 @@
-// The ruler: nice marks of time, exact also where a number would round.
+// The ruler: marks at round times, computed exactly.
 import { type Clock, floorDiv, stepFor, stepLabel, stepsBefore, ticksOf, type Window } from "./time";
 
-/** Mark is a line of the ruler at a fraction of the width; label is "" for the small ones between. */
+/** Mark is a line of the ruler at a fraction of the width; label is "" for the small lines in between. */
 export interface Mark {
   at: number;
   label: string;
 }
-/** Marks are the lines of a ruler; base is what has to be added to labels that begin with "+", "" for nothing. */
+/**
+ * Marks are the lines of a ruler; base must be added to labels that begin with "+", and is "" if
+ * there are none.
+ */
 export interface Marks {
   base: string;
   marks: Mark[];
 }
 
-/** marksFor computes the ruler of a window drawn `width` CSS pixels wide. */
+/** marksFor computes the ruler of a window that is `width` CSS pixels wide. */
 export function marksFor(w: Window, width: number, c: Clock): Marks {
   const step = stepFor(w, width, c, 96);
   const d = w.to - w.from;
@@ -22,7 +25,7 @@ export function marksFor(w: Window, width: number, c: Clock): Marks {
   if (last - first > 1000n) return { base: "", marks: [] };
   const scale = 1000000n;
   const pos = (i: bigint): number => Number(ticksOf(i, step, c, scale) - w.from * scale) / Number(d * scale);
-  // far from zero the digits that do not change stand once, at the left
+  // far from zero, the digits that do not change are shown once at the left
   const far = first > 1000n && stepLabel(last, step).length > 12;
   let baseIndex = 0n,
     base = "";

@@ -1,52 +1,12 @@
-// The ruler above the time lines: marks, range, measuring marks, bookmarks; dragging on it zooms.
+// The ruler above the time lines with range, measured time and bookmarks. Dragging on it zooms.
 import type { App } from "./app";
 import { ink } from "./colors";
 import { el, printable } from "./dom";
 import { marksFor } from "./ruler";
 import { exact, short, type Window } from "./time";
 import { at, fraction, zoom } from "./view";
-import { wheelFactor } from "./control";
-
-/** Pen is what a canvas and a drawing of lines and texts have in common. */
-export type Pen = Pick<
-  CanvasRenderingContext2D,
-  | "fillStyle"
-  | "strokeStyle"
-  | "lineWidth"
-  | "font"
-  | "textBaseline"
-  | "textAlign"
-  | "fillRect"
-  | "beginPath"
-  | "moveTo"
-  | "lineTo"
-  | "closePath"
-  | "stroke"
-  | "fill"
-  | "fillText"
-  | "measureText"
-  | "save"
-  | "restore"
-  | "rect"
-  | "clip"
->;
-
-/** stacks is a text whose marks may reach far above and below its letters. */
-const stacks = /\p{Mn}{2}/u;
-
-/** write writes a text within the lines that it is for: from top on, so high. */
-export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
-  if (!stacks.test(text)) {
-    g.fillText(text, x, y);
-    return;
-  }
-  g.save();
-  g.beginPath();
-  g.rect(x - 2, top, width + 4, height);
-  g.clip();
-  g.fillText(text, x, y);
-  g.restore();
-}
+import type { Pen } from "./pen";
+import { wheelFactor } from "./wheel";
 
 /** rulerHeight is in CSS pixels. */
 export const rulerHeight = 28;
@@ -112,7 +72,7 @@ export class RulerBar {
     );
   }
 
-  /** draw draws it `width` CSS pixels wide, as the time lines are. */
+  /** draw draws the ruler `width` CSS pixels wide, like the time lines. */
   draw(width: number): void {
     this.width = width;
     const dpr = devicePixelRatio,
@@ -139,7 +99,7 @@ export class RulerBar {
   }
 }
 
-/** paintRuler draws the axis with all that is marked on it; the export uses it too. */
+/** paintRuler draws the axis with its marks; the export uses it, too. */
 export function paintRuler(g: Pen, app: App, width: number, height: number): void {
   const c = app.colors,
     s = app.store.state,
@@ -156,7 +116,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     }
   }
 
-  // what is marked takes the place of labels
+  // boxes of marks replace labels
   const boxes: { x: number; w: number; y: number; text: string; color: string; background: string }[] = [];
   g.font = bold;
   const boxed = (middle: number, y: number, text: string, color: string, background: string): void => {
@@ -217,7 +177,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     free += 4;
   }
   g.font = font;
-  // a label stands right of its mark; the last one left of it, if there is no room
+  // a label is right of its mark; the last one is left of it if there is no room
   for (const k of marks)
     if (k.label && k.at >= 0 && k.at <= 1) {
       const w = g.measureText(k.label).width,

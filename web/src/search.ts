@@ -1,4 +1,4 @@
-// The search box: regions, rows and times.
+// The search box for regions, rows and times.
 import type { App } from "./app";
 import { button, el, name, printable } from "./dom";
 import { later } from "./later";
@@ -14,7 +14,7 @@ interface Found {
   go: (back?: boolean) => void;
 }
 
-/** beyond says of a time that lies outside of the limits what they are, "" of one within. */
+/** outsideText describes the limits if a time lies outside of them; it returns "" otherwise. */
 export function beyond(t: bigint, limits: Window, axis: Clock): string {
   return t >= limits.from && t < limits.to
     ? ""
@@ -29,7 +29,7 @@ export class Search {
   private found: Found[] = [];
   private at = 0;
   private hits: HTMLElement;
-  /** last goes to the next hit of the region that was searched for last, or to the previous one. */
+  /** last goes to the next or previous hit of the region that was searched last. */
   private last: (back: boolean) => void = () => undefined;
 
   constructor(
@@ -82,13 +82,13 @@ export class Search {
     });
   }
 
-  /** focus puts the cursor into the box. */
+  /** focus gives the keyboard to the box. */
   focus(): void {
     this.input.focus();
     this.input.select();
   }
 
-  /** tell says which of all hits is shown, "" for none, and has buttons that go on. */
+  /** tell shows the number of the current hit, with buttons for the next and previous one; "" removes it. */
   tell(text: string): void {
     this.hits.hidden = text === "";
     this.hits.replaceChildren(

@@ -1,4 +1,4 @@
-// The details of what is selected: the span with its attributes, the stack around it and its links.
+// The details of the selection: a span with its attributes, the spans around it and its links.
 import {
   type Attribute,
   type CounterRow,
@@ -14,23 +14,23 @@ import {
   type SpanInfo,
 } from "./api";
 import type { App } from "./app";
-import { atEnd, type Held, holder } from "./arrows";
 import { unpack } from "./colors";
 import { button, bytes, count, el, name, replace, titled } from "./dom";
 import type { Lane } from "./lane";
+import { LinkEnds } from "./linkends";
 import type { Selection } from "./store";
-import { decodeTile, runAt, StripKind } from "./tile";
+import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
 import { around } from "./view";
 
-/** mostLanes is how many claims of a resource are asked for to find that of a dependency. */
-const mostLanes = 32;
-
-/** again is how often the attributes of a link are asked for anew while the server still reads them, and rest the milliseconds between. */
+/**
+ * maxRequests is how often the attributes of a link are requested while the server still reads
+ * them, and requestInterval the milliseconds in between.
+ */
 const again = 10,
   rest = 1500;
 
-/** attributes names what is asked for anew. */
+/** attributesTimer is the name of the timer of these requests. */
 export const attributes = "attributes";
 
 const reading = "Attributes are missing: the trace is still being read for them. Asking again …",
@@ -39,19 +39,24 @@ const reading = "Attributes are missing: the trace is still being read for them.
 /** Details is the side panel; it follows the selection. */
 export class Details {
   readonly element: HTMLElement;
-  /** span is what the server told of the selected span; null for instants, while loading and for nothing. */
+  /**
+   * span has the server's details of the selected span; null for instants, while loading and
+   * without a selection.
+   */
   span: SpanDetails | null = null;
   private abort: AbortController | null = null;
+  private ends: LinkEnds;
 
   constructor(
     private app: App,
     private located: (lane: number, w: Window | null) => void,
   ) {
+    this.ends = new LinkEnds(app.client);
     this.element = el("aside", { class: "details", tabindex: -1, aria: { label: "Selection" } });
     this.empty();
   }
 
-  /** paint gives what is shown the colours that stand for it now. */
+  /** paint updates the colours of the panel. */
   private paint: () => void = () => undefined;
   recolor(): void {
     this.paint();
@@ -144,7 +149,10 @@ export class Details {
     }
   }
 
-  /** complete asks again while the server still reads attributes, says so meanwhile, and shows what has come. */
+  /**
+   * complete repeats a request while the server still reads attributes, shows that meanwhile, and
+   * then the result.
+   */
   private complete<T extends { partial: boolean }>(
     ask: () => Promise<T>,
     show: (d: T) => void,
@@ -181,8 +189,9 @@ export class Details {
   }
 
   /**
-   * told has places for what the trace says of a link and of both its ends, and fills them once the server has
-   * answered. While the server still reads, it says so and asks again. Of bundles there is nothing to ask.
+   * linkPlaces returns elements for the details of a link and of both its ends, and fills them once
+   * the server has answered. While the server still reads, they say so, and the request is
+   * repeated. Bundles have no details.
    */
   private told(
     lane: Lane,
@@ -223,7 +232,7 @@ export class Details {
     return { state, link, from, to };
   }
 
-  /** whole is a link with its attributes and those of both its ends, below the span that it led to. */
+  /** whole shows a link with its attributes and those of both its ends, below the span that it led to. */
   private whole(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
     const told = this.told(lane, l, signal);
     return [
@@ -237,7 +246,7 @@ export class Details {
     ];
   }
 
-  /** value tells the exact value of a counter or signal at a time. */
+  /** value shows the exact value of a counter or signal at a time. */
   async value(lane: Lane, track: number, time: bigint): Promise<void> {
     this.abort?.abort();
     const abort = (this.abort = new AbortController()),
@@ -330,7 +339,7 @@ export class Details {
       facts,
       this.attributes(d.attributes),
     ];
-    if (d.around && d.around.length > 0 && this.nested(lane, s.track)) {
+    if (d.around && d.around.length > 0 && this.ends.nested(lane, s.track)) {
       parts.push(
         el("h3", {}, "Called from"),
         el(
@@ -431,77 +440,17 @@ export class Details {
     );
   }
 
-  /** spansAt asks for the spans of a track that hold a time, or end there. */
-  private async spansAt(
-    lane: Lane,
-    track: number,
-    time: bigint,
-    signal?: AbortSignal,
-  ): Promise<(Held & { name: string })[]> {
-    const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
-      nested = this.nested(lane, track),
-      from = time > 0n ? time - 1n : 0n;
-    // a tile of two ticks tells which depths have something there
-    const t = decodeTile(
-      await this.app.client.binary(
-        path + "tiles",
-        { from, to: time + 1n, width: Number(time - from) + 1, tracks: track, depths: 255 },
-        signal,
-      ),
-    );
-    const strips = t.strips.filter((x) => x.kind === StripKind.spans).sort((a, b) => b.depth - a.depth);
-    const asked: { depth: number; time: bigint }[] = [];
-    for (let column = 0; column <= Number(time - from); column++) {
-      const depths = strips.filter((x) => runAt(t, x, column) >= 0).map((x) => x.depth);
-      // what is nested comes with the innermost
-      for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
-    }
-    const answers = await Promise.all(
-      asked.map((q) =>
-        this.app.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => {
-          if (isNothing(e)) return null;
-          throw e;
-        }),
-      ),
-    );
-    return answers.flatMap((d) =>
-      (d === null ? [] : [d.span, ...(nested ? (d.around ?? []) : [])]).map((s) => ({
-        depth: s.depth,
-        start: BigInt(s.start),
-        end: BigInt(s.end),
-        name: s.name,
-      })),
-    );
-  }
-
-  /** nested tells whether the spans of a row are in each other: visits are, claims and operations lie in lanes. */
-  private nested(lane: Lane, track: number): boolean {
-    return lane.meta.tracks[track]?.kind === "location";
-  }
-
-  /** holder asks for the span at an end of a link; null when nothing is there. */
-  private async holder(
-    lane: Lane,
-    l: LinkInfo,
-    leaves: boolean,
-    signal?: AbortSignal,
-  ): Promise<(Held & { name: string }) | null> {
-    const e = leaves ? l.from : l.to,
-      time = BigInt(e.time);
-    return holder(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
-  }
-
   /** jump selects the span at an end of a link. */
   async jump(lane: Lane, l: LinkInfo, leaves: boolean): Promise<void> {
     const e = leaves ? l.from : l.to,
       time = BigInt(e.time);
     try {
-      const s = await this.holder(lane, l, leaves);
+      const s = await this.ends.holder(lane, l, leaves);
       const at: Selection = {
         lane: lane.index,
         track: e.track,
         depth: s?.depth ?? 0,
-        time: s ? this.within(s, time) : time,
+        time: s ? this.ends.within(s, time) : time,
       };
       this.app.reveal(at, s?.start ?? time, s?.end ?? time, { lane: lane.index, link: l });
     } catch (x) {
@@ -525,7 +474,8 @@ export class Details {
     const end = (title: string, track: number, time: bigint, leaves: boolean): HTMLElement => {
       const span = el("div", {}, "");
       if (l.count === 1)
-        void this.holder(lane, l, leaves, abort.signal)
+        void this.ends
+          .holder(lane, l, leaves, abort.signal)
           .then((x) => {
             if (x) span.replaceChildren("in ", titled(x.name));
           })
@@ -547,7 +497,7 @@ export class Details {
         leaves ? told.from : told.to,
       );
     };
-    // of a message that nobody received, or sent, only the row of the other end is known
+    // of a message without a receive or send, only the row of the other end is known
     const lost = (title: string, track: number, what: string): HTMLElement =>
       el(
         "section",
@@ -588,7 +538,7 @@ export class Details {
     );
   }
 
-  /** zoomLink shows the time of a link, or of one that has but one end what is around that. */
+  /** zoomLink shows the time of a link, or the surroundings of a link with only one end. */
   private zoomLink(s: { lane: number; link: LinkInfo }): void {
     const lane = this.app.lanes[s.lane],
       l = s.link,
@@ -604,12 +554,7 @@ export class Details {
     this.app.show({ from: both.from - m, to: both.to + m });
   }
 
-  /** within is a time at which nothing but the span is open at its depth, the given one if it can be. */
-  private within(s: Held, t: bigint): bigint {
-    return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start;
-  }
-
-  /** step goes to the next or previous span of the selected one's region on its row. */
+  /** step goes to the next or previous span of the same region on the row. */
   async step(direction: "next" | "previous"): Promise<void> {
     const s = this.app.store.state.selection,
       d = this.span;
@@ -632,7 +577,7 @@ export class Details {
     }
   }
 
-  /** move goes to the neighbour in time on the same line, or to the caller, or to the first callee in view. */
+  /** move goes to the neighbour on the same line, to the caller, or to the first callee in view. */
   async move(where: "left" | "right" | "up" | "down"): Promise<void> {
     const s = this.app.store.state.selection,
       d = this.span;
@@ -661,12 +606,12 @@ export class Details {
         else none();
         return;
       }
-      // look at the tiles: first close by, then as wide as the screen and beyond
+      // look at tiles: first a small window, then one wider than the screen
       const depth = where === "down" ? s.depth + 1 : s.depth,
         w = this.app.store.state.window,
         screen = w.to - w.from,
         width = end > start ? end - start : 1n;
-      // what is called is looked for in view first, then in all of the span
+      // search the callee in view first, then in the whole span
       const seen = lane.cut(w),
         reach = where === "down" ? [0n, width] : [width, screen, screen * 16n];
       for (const r of reach) {
@@ -705,7 +650,7 @@ export class Details {
         const i = where === "left" ? strip.first + strip.count - 1 : strip.first,
           d2 = to - from;
         const column = (c: number): bigint => from + (BigInt(c) * d2) / BigInt(columns);
-        // one that is open where the view begins has begun before
+        // a span that is open at the begin of the view has begun before
         const open =
           where === "down" && t.x[i] === 0
             ? await this.app.client
@@ -743,7 +688,7 @@ export class Details {
     }
   }
 
-  /** zoom shows the selected span, or link, with some room around it. */
+  /** zoom shows the selected span or link with some room around it. */
   zoom(): void {
     const l = this.app.store.state.link;
     if (l && !this.app.store.state.selection) {

@@ -1,13 +1,13 @@
-// Work that takes long, in slices: the page answers between them.
+// Long work in slices, between which the page can react.
 import { drop, later } from "./later";
 
 /** Work does a bit with each step. */
 export type Work = Iterator<void, void>;
 
-/** Run does work, at once if that is soon done; what it gives ends it. */
+/** Run does work, immediately if that is fast; the returned function cancels it. */
 export type Run = (work: Work) => () => void;
 
-/** slice is how long a slice may take, in milliseconds. */
+/** slice is the duration of a slice in milliseconds. */
 const slice = 8;
 
 /** atOnce does work to its end. */
@@ -16,7 +16,10 @@ export const atOnce: Run = (work) => {
   return () => undefined;
 };
 
-/** inSlices does work as long as a slice may take, and the rest a moment later, until the signal aborts; done is called at its end. */
+/**
+ * inSlices does work for the duration of a slice, and the rest later, until the signal aborts; it
+ * calls done at the end.
+ */
 export function inSlices(work: Work, signal: AbortSignal, done: () => void): () => void {
   let timer = 0,
     over = false;
@@ -51,7 +54,7 @@ export function inSlices(work: Work, signal: AbortSignal, done: () => void): () 
   return end;
 }
 
-/** pause is how many steps of work are done between two looks at the clock. */
+/** pause is the number of steps between two looks at the clock. */
 const pause = 128;
 
 /** each calls f for the numbers below n. */
@@ -62,7 +65,7 @@ export function* each(n: number, f: (i: number) => void): Generator<void, void> 
   }
 }
 
-/** sorted gives a list in another order; what compares as equal stays as it is. */
+/** sorted sorts a copy of a list; equal elements keep their order. */
 export function* sorted<T>(list: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
   let from = [...list],
     to = Array<T>(list.length),

@@ -1,8 +1,12 @@
-// Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within one box.
+// Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within
+// one box.
 import { type Bitmap, block, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
-/** Piece is a stretch of a run that keeps its place in the stack; x and y are pixels within the box, y from its top. */
+/**
+ * Piece is a part of a run with a constant place in the stack; x and y are pixels within the box, y
+ * from its top.
+ */
 export interface Piece {
   depth: number;
   run: number;
@@ -12,10 +16,10 @@ export interface Piece {
   h: number;
 }
 
-/** Visit takes a stretch of a run of a lane; x and y are pixels within the box, y from its top. */
+/** Visit receives a part of a run of a lane; x and y are pixels within the box, y from its top. */
 type Visit = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
 
-/** walk visits all stretches from left to right, each time as long as nothing changes in any lane. */
+/** walk visits all parts from left to right; a new part begins when something changes in any lane. */
 function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: Visit): void {
   const L = lanes.length,
     begin = new Int32Array(L),
@@ -76,9 +80,9 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
 }
 
 /**
- * stack places the runs of the lanes in a box of r.w by r.h pixels, the first lane at the bottom. Where pixels hold
- * several claims, or none for a while, the height of a lane is its mean. What is held shows by at least `least`
- * pixels; what is held beyond the capacity is cut at the top.
+ * stack places the runs of the lanes in a box of r.w by r.h pixels, the first lane at the bottom.
+ * If pixels hold several claims, or none for a part, the height of a lane is the mean. A claim is
+ * at least `least` pixels high. Amounts beyond the capacity are cut at the top.
  */
 export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number): Piece[] {
   const last: (Piece | undefined)[] = lanes.map(() => undefined),
@@ -91,7 +95,7 @@ export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, lea
   return out;
 }
 
-/** drawStack draws the same pieces; a seam keeps neighbours apart where there is room for it. */
+/** drawStack draws the same pieces; a seam separates neighbours if there is room for it. */
 export function drawStack(
   b: Bitmap,
   t: Tile,
@@ -113,12 +117,12 @@ export function drawStack(
   });
 }
 
-/** pieceAt is the piece at a pixel of the box, null for none. */
+/** pieceAt returns the piece at a pixel of the box, or null. */
 export function pieceAt(pieces: readonly Piece[], x: number, y: number): Piece | null {
   return pieces.find((p) => x >= p.x && x < p.x + p.n && y >= p.y && y < p.y + p.h) ?? null;
 }
 
-/** outline is the way around the pieces of one run: corners in the pixels of the box. */
+/** outline returns the corners of the outline of a run's pieces, in pixels of the box. */
 export function outline(pieces: readonly Piece[], run: number): [number, number][] {
   const own = pieces.filter((p) => p.run === run).sort((a, b) => a.x - b.x);
   const top = own.flatMap((p): [number, number][] => [

@@ -4,7 +4,7 @@ import type { App } from "./app";
 import { button, el, name, percent } from "./dom";
 import { sizeOf } from "./indexing";
 
-/** startPage lists the traces; one or more can be opened. */
+/** startPage lists the traces; the user can open one or more. */
 export function startPage(app: App, notice: string): void {
   document.title = "weft";
   const chosen = new Set<string>();

@@ -3,8 +3,10 @@ import { isAbort, type SpanDetails } from "./api";
 import type { App } from "./app";
 import { brief, bytes, count, el, name, percent, titled } from "./dom";
 import { drop, later } from "./later";
+import type { Hit } from "./hit";
+import { compact } from "./rowview";
 import { exact } from "./time";
-import { compact, type Hit, type Timeline } from "./timeline";
+import type { Timeline } from "./timeline";
 
 /** Tooltip describes what the pointer is over. */
 export class Tooltip {

@@ -43,9 +43,9 @@ test("nothing in the page is put off without a name", () => {
   expect(found.sort()).toEqual(
     [
       "export.ts: setTimeout(() => URL.revokeObjectURL(url), 10000);",
-      "later.ts: requestAnimationFrame(() => { frames.delete(key); ",
+      "later.ts: requestAnimationFrame(() => {",
       "later.ts: timers.set(key, { what, at: now() + ms, patient, w",
-      "main.ts: this.stateTimer = window.setTimeout(() => {",
+      "page.ts: this.stateTimer = window.setTimeout(() => {",
     ].map((x) => x.slice(0, x.indexOf(": ") + 52)),
   );
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { decodeTile, runAt } from "../src/tile";
-import { within } from "../src/timeline";
+import { within } from "../src/hit";
 import { makeTile } from "./tiles";
 
 test("a tile by hand", () => {
