@@ -5,21 +5,27 @@ import { highlighted } from "./colors";
 import { button, name, printable } from "./dom";
 import { drop, later, now } from "./later";
 import type { Node } from "./rows";
-import { beyond } from "./search";
+import { outsideText } from "./search";
 import { initial, type State } from "./store";
 import type { Window } from "./time";
 import { cutShort, linkKey, noticeOf, read, readFollowed, readLink, write } from "./url";
 import { clamp, same } from "./view";
 
-/** between is how often the address is written while the view moves, in milliseconds; flowing are the parts of the state that change all the time then. */
-const between = 500,
+/**
+ * saveInterval is the time between two writes of the address while the view moves, in milliseconds;
+ * flowing has the parts of the state that change continuously then.
+ */
+const saveInterval = 500,
   flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
 
 /** saveTimer is the name of the timer that writes the address. */
 export const saveTimer = "address";
 
-/** leftAs is where a page that is left keeps the address it had, and that which it should have had. */
-const leftAs = "weft-left-as";
+/**
+ * leftKey is the key under which a page that is left keeps its old address, and the one it should
+ * have had.
+ */
+const leftKey = "weft-left-as";
 
 /** AddressView is what Address needs of the page beside App. */
 export interface AddressView {
@@ -38,7 +44,7 @@ export class Address {
   private pendingSave = 0;
   private pushed: Window | null = null;
   private restoring = false;
-  /** wrong are the pieces of the address that were not understood, and what is shown instead. */
+  /** wrong has the pieces of the address that were not understood, and what is shown instead. */
   private wrong: [piece: string, instead: string][] = [];
 
   constructor(
@@ -80,28 +86,32 @@ export class Address {
     this.written = location.hash;
   }
 
-  /** read takes the state out of the address, and notes what is wrong with that. */
+  /** read returns the state in the address, and records what is wrong with it. */
   read(): Partial<State> {
     this.wrong = [];
     return read(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
   }
 
-  /** changedAt and recordedAt are when the state changed last and when the address was written last; moving says that the views since belong to one motion, which has an entry of its own already. */
+  /**
+   * changedAt and recordedAt are the times of the last change of the state and of the last write of
+   * the address. moving is set if the views since then belong to one motion, which has its own
+   * entry in the history.
+   */
   private changedAt = -Infinity;
   private recordedAt = -Infinity;
   private moving = false;
-  /** choicesSaved are those in the panels when the state changed last. */
+  /** choicesSaved has the panels' choices at the last change of the state. */
   private choicesSaved: State["choices"] = new Map();
-  /** written is the fragment that the page itself has put into the address, or has read from it. */
+  /** written is the fragment that the page has written or read last. */
   private written = "";
 
-  /** save has the address written: at once, but while something goes on changing once in a while. */
+  /** save writes the address: immediately, or from time to time while the state changes continuously. */
   save(changed: ReadonlySet<keyof State>): void {
     if (this.restoring) return;
     const begin = now();
-    if (begin - this.changedAt > between) this.moving = false;
+    if (begin - this.changedAt > saveInterval) this.moving = false;
     this.changedAt = begin;
-    // what is typed goes on too
+    // typing is a continuous change, too
     const choices = this.app.store.state.choices,
       was = this.choicesSaved,
       typed = [...new Set([...choices.keys(), ...was.keys()])].every(
@@ -109,13 +119,16 @@ export class Address {
       );
     this.choicesSaved = choices;
     const wait =
-      typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - begin) : 0;
+      typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + saveInterval - begin) : 0;
     if (this.pendingSave && wait > 0) return;
     drop(this.pendingSave);
     this.pendingSave = later(saveTimer, wait, () => this.record());
   }
 
-  /** record puts the view into the address. The state of an entry says how many views of this page are before it. */
+  /**
+   * record writes the view to the address. The state of a history entry is the number of this
+   * page's views before it.
+   */
   private record(): void {
     drop(this.pendingSave);
     this.pendingSave = 0;
@@ -123,14 +136,14 @@ export class Address {
     if (url === location.hash) return;
     const w = this.app.store.state.window,
       other = this.pushed !== null && !same(this.pushed, w);
-    // browsers take so many changes in a while, and no more
+    // browsers limit the number of changes in a while
     try {
       if (other && !this.moving) {
         history.pushState({ views: this.before + 1 }, "", url);
         this.moving = true;
       } else history.replaceState({ views: this.before }, "", url);
     } catch {
-      this.pendingSave = later(saveTimer, 4 * between, () => this.record());
+      this.pendingSave = later(saveTimer, 4 * saveInterval, () => this.record());
       return;
     }
     this.pushed = w;
@@ -138,39 +151,42 @@ export class Address {
     this.written = location.hash;
   }
 
-  /** leaving writes what is not in the address yet, unless another address was given. A reload has begun with the old one by then: it is told apart. */
+  /**
+   * leaving writes pending changes to the address, unless another address was given. A reload has
+   * already begun with the old address then; arrive recognises it.
+   */
   leaving(): void {
     if (!this.pendingSave || location.hash !== this.written) return;
     const was = this.written;
     this.record();
     try {
-      sessionStorage.setItem(leftAs, JSON.stringify([was, this.written]));
+      sessionStorage.setItem(leftKey, JSON.stringify([was, this.written]));
     } catch {
-      /* the address has to do */
+      /** the address must do */
     }
   }
 
-  /** arrive takes the address that the page had when it was left for a reload. */
+  /** arrive restores the address that the page had when it was left for a reload. */
   arrive(): void {
     try {
-      const [was, is] = JSON.parse(sessionStorage.getItem(leftAs) ?? "[]") as string[];
-      sessionStorage.removeItem(leftAs);
+      const [was, is] = JSON.parse(sessionStorage.getItem(leftKey) ?? "[]") as string[];
+      sessionStorage.removeItem(leftKey);
       const how = performance.getEntriesByType("navigation")[0];
       if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload")
         history.replaceState(history.state, "", is);
     } catch {
-      /* nothing is kept here */
+      /** the browser stores nothing */
     }
   }
 
-  /** before is how many views of this page the browser can go back to. */
+  /** before is the number of this page's views that the browser can go back to. */
   private get before(): number {
     const views = (history.state as { views?: number } | null)?.views;
     return typeof views === "number" ? views : 0;
   }
 
   goingBack = false;
-  /** back shows the view before; the page that was open before this one stays where it is. */
+  /** back shows the previous view; it never leaves the page. */
   back(): void {
     this.record();
     if (this.before > 0) {
@@ -189,7 +205,7 @@ export class Address {
     }
     this.restoring = true;
     const fit = this.fitting(s);
-    // a message is asked for below
+    // restoreLink requests a message
     const link = fit.link ?? (readLink(location.hash) ? this.app.store.state.link : null);
     this.app.store.set({ ...fit, link, traces: this.app.store.state.traces });
     this.view.restoreScroll();
@@ -202,11 +218,14 @@ export class Address {
     this.written = location.hash;
   }
 
-  /** fitting is a state of the address as far as it fits to the traces; what does not is noted, and shown otherwise. */
+  /**
+   * fitting returns the part of an address's state that fits the traces. It records the rest with
+   * what is shown instead.
+   */
   fitting(s: Partial<State>): Partial<State> & { window: Window } {
     const limits = this.app.limits(),
       out = { ...s, window: limits },
-      spans = beyond(limits.to, limits, this.app.axis);
+      spans = outsideText(limits.to, limits, this.app.axis);
     const write2 = (w: Window): string => `${w.from}~${w.to}`;
     const outside = (w: Window): boolean => w.from >= limits.to || w.to <= limits.from;
     if (s.window && outside(s.window)) this.wrong.push([`w=${write2(s.window)}`, `the whole is shown: ${spans}`]);
@@ -286,7 +305,7 @@ export class Address {
     return out;
   }
 
-  /** restoreLink asks for the message or dependency that the address says is selected. */
+  /** restoreLink requests the message or dependency that the address selects. */
   restoreLink(): void {
     const k = readLink(location.hash),
       held = this.app.store.state.link,
@@ -315,7 +334,7 @@ export class Address {
       .catch(lost);
   }
 
-  /** restoreFollowed asks for the message that led to the selection of the address. */
+  /** restoreFollowed requests the message that led to the selection of the address. */
   restoreFollowed(): void {
     const k = readFollowed(location.hash),
       at = this.app.store.state.selection,
@@ -341,7 +360,7 @@ export class Address {
       .catch(lost);
   }
 
-  /** hint says what was wrong with the address until it is closed; it takes nothing away. */
+  /** hint shows what was wrong with the address until the user closes it. */
   hint(): void {
     const h = this.view.hint(),
       text = noticeOf(this.wrong);

@@ -320,7 +320,7 @@ export class ApiError extends Error {
 }
 
 /** isNoContent reports whether the server found nothing at the place, which is not a failure. */
-export function isNothing(e: unknown): boolean {
+export function isNoContent(e: unknown): boolean {
   return e instanceof ApiError && e.status === 204;
 }
 
@@ -387,7 +387,7 @@ export class Client {
   /** onLost is called with the reason when the server stops answering, and with "" when it answers again. */
   onLost: (why: string) => void = () => undefined;
   /** onReindex is called when the index of a trace is gone and the server rebuilds it. */
-  onAnew: () => void = () => undefined;
+  onReindex: () => void = () => undefined;
 
   private async request(path: string, query: Query, init: RequestInit): Promise<Response> {
     const q = new URLSearchParams();
@@ -419,7 +419,7 @@ export class Client {
         /** use the status */
       }
       if (r.status === 401) this.onLost(words(401, ""));
-      if (r.status === 409) this.onAnew();
+      if (r.status === 409) this.onReindex();
       throw new ApiError(message, r.status);
     }
   }

@@ -32,7 +32,7 @@ export interface App {
    * keepRange makes the window of a table the range, unless there is one, so that the table stays
    * the same when a click in it moves the window.
    */
-  hold(time: Window): void;
+  keepRange(time: Window): void;
   /** uncover makes the row of a track visible. */
   uncover(lane: number, track: number): void;
   /** highlight greys out all regions with other names; the same name again, or null, ends that. */

@@ -15,7 +15,7 @@ export interface Arrow {
 }
 
 /** maxAutoLinks is the largest number of links that are shown without a request of the user. */
-export const few = 300;
+export const maxAutoLinks = 300;
 
 /** LinkCache fetches the links of the visible window and rows. */
 export class LinkCache {
@@ -86,10 +86,10 @@ export class LinkCache {
     try {
       const s = await this.client.json<LinkSet>(
         `traces/${encodeURIComponent(this.id)}/links`,
-        { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: asked ? 2000 : few },
+        { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: asked ? 2000 : maxAutoLinks },
         abort.signal,
       );
-      this.withheld = !asked && s.total > few;
+      this.withheld = !asked && s.total > maxAutoLinks;
       this.arrows = (this.withheld ? [] : (s.links ?? [])).map((link) => ({
         link,
         start: BigInt(link.from.time),
@@ -303,7 +303,7 @@ export function arrowAt(
 
 /**
  * rasterArrows draws segments with arrow heads into a bitmap. The width of a bundle grows with the
- * logarithm of its count. This takes a few milliseconds for thousands of long lines, while a canvas
+ * logarithm of its count. This takes a maxAutoLinks milliseconds for thousands of long lines, while a canvas
  * without a graphics card takes a tenth of a second.
  */
 export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {

@@ -4,10 +4,10 @@ import type { App } from "./app";
 import type { Dock } from "./dock";
 import { newID } from "./notes";
 import { edgeReach } from "./picker";
-import type { Details } from "./select";
+import type { Details } from "./details";
 import { write } from "./url";
 
-/** ofAttribute begins the values of the menu of colours that stand for attributes. */
+/** ofAttribute is the prefix of menu values that stand for attributes. */
 export const ofAttribute = "=";
 
 /** toggleMode starts or ends selecting a range or measuring. */
@@ -19,7 +19,8 @@ export function toggleMode(app: App, m: "range" | "measure"): void {
       ? ""
       : m === "range"
         ? "drag over the time line to select a range; Esc ends"
-        : `click two places to measure; each snaps to the edge of a span within ${edgeReach} pixels, if there is one; Esc ends`,
+        : `click two places to measure; each snaps to the edge of a span within ${edgeReach} pixels, if there is ` +
+          `one; Esc ends`,
   );
 }
 
@@ -31,7 +32,10 @@ export function nextArrows(app: App): void {
   else app.announce("this trace has no links");
 }
 
-/** colorBy chooses what colours stand for. The values of an attribute take the place of regions: a trace in these colours has an index of its own, for which the page is loaded anew. */
+/**
+ * colorBy selects what colours stand for. Attribute values replace regions: the server has another
+ * index of the trace for them, for which the page is loaded again.
+ */
 export async function colorBy(app: App, choice: string, sync: () => void, cancelSave: () => void): Promise<void> {
   const color = choice === "group" || choice === "track" ? choice : "region",
     attribute = choice.startsWith(ofAttribute) ? choice.slice(ofAttribute.length) : "";
@@ -61,7 +65,7 @@ export function toggleTheme(app: App): void {
   app.store.set({ theme: app.colors.dark ? "light" : "dark" });
 }
 
-/** bookmark adds a note at the selection, else at the range or window. */
+/** bookmark adds a note at the selection, or else at the range or window. */
 export function bookmark(app: App, details: Details, dock: Dock): void {
   const s = app.store.state,
     lane = app.lanes[s.selection?.lane ?? 0];

@@ -22,7 +22,7 @@ export interface Actions {
    */
   range(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): void;
   /** rangeTo selects the time from the selected span to another one. */
-  second(t: Timeline, h: Hit | null): void;
+  rangeTo(t: Timeline, h: Hit | null): void;
   /** rubber shows the rubber band on the axis; null hides it. */
   rubber(w: Window | null): void;
   /** shift moves a lane along the axis by a number of axis ticks. */
@@ -33,13 +33,13 @@ export interface Actions {
  * grabReach is the largest distance from an edge of the range at which a drag moves the edge, in
  * CSS pixels.
  */
-const edgeReach = 5;
+const grabReach = 5;
 
 /** edgeOf returns the edge of the range at a place: 0 for its begin, 1 for its end, -1 for none. */
 function edgeOf(t: Timeline, range: Window | null, x: number): number {
   if (!range) return -1;
   const far = [range.from, range.to].map((e) => Math.abs(t.x(e) - x));
-  return Math.min(...far) > edgeReach ? -1 : far[0] < far[1] ? 0 : 1;
+  return Math.min(...far) > grabReach ? -1 : far[0] < far[1] ? 0 : 1;
 }
 
 /** attach makes a time line react to the pointer. */
@@ -132,7 +132,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
         const h = t.hit(p.x, p.y);
         t.hoverLink = t.linkAt(p.x, p.y, h);
         if (s.mode === "measure") act.mark(t, h, t.timeAt(p.x), e.shiftKey);
-        else if (e.shiftKey && s.selection) act.second(t, h);
+        else if (e.shiftKey && s.selection) act.rangeTo(t, h);
         else if (t.hoverLink) act.pickLink(t, h);
         else act.pick(t, h);
       }

@@ -163,7 +163,14 @@ export class Dock {
     this.tabs.dataset.panel = p.id;
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
-    const key = `${p.id} ${c.lane.index} ${p.of === "trace" ? "" : p.both ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ") : `${c.window.from} ${c.window.to}`} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
+    const time =
+      p.of === "trace"
+        ? ""
+        : p.both
+          ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ")
+          : `${c.window.from} ${c.window.to}`;
+    const outlined = p.outlines && s.range ? `${s.range.from} ${s.range.to}` : "";
+    const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
     setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);

@@ -76,13 +76,13 @@ export function printable(text: string): string {
  * maxDrawn is the number of characters of a name that are drawn. More are never visible, and
  * measuring long text takes long.
  */
-const mostDrawn = 300;
+const maxDrawn = 300;
 
 /** brief returns the part of a name that is drawn on canvases, in pictures and in tooltips. */
 export function brief(text: string): string {
-  if (text.length <= mostDrawn) return printable(text);
+  if (text.length <= maxDrawn) return printable(text);
   // half of a surrogate pair would be drawn as a box
-  return printable(text.slice(0, mostDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
+  return printable(text.slice(0, maxDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
 }
 
 /**

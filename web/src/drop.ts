@@ -72,7 +72,9 @@ function ask(app: App, files: readonly Dropped[]): void {
     el(
       "p",
       {},
-      `${count(files.length)} ${files.length === 1 ? "file" : "files"}, ${bytes(files.reduce((n, f) => n + f.file.size, 0))}. To be shown they are copied to a temporary folder of the server, ${location.host}, until it ends.`,
+      `${count(files.length)} ${files.length === 1 ? "file" : "files"}, ` +
+        `${bytes(files.reduce((n, f) => n + f.file.size, 0))}. To be shown they are copied to a temporary folder ` +
+        `of the server, ${location.host}, until it ends.`,
     ),
     state,
     el(

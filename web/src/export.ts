@@ -17,12 +17,15 @@ function save(data: Blob, file: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** fileName makes the name of a file from that of a trace. */
+/** fileName returns a file name for a trace. */
 export function fileName(trace: string, ending: string): string {
   return trace.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[.]+/, "") + ending;
 }
 
-/** csv writes rows as RFC 4180; a cell that a spreadsheet would take for a formula is set in quotes after an apostrophe. */
+/**
+ * csv formats rows as RFC 4180. A cell that a spreadsheet would evaluate as a formula is quoted and
+ * preceded by an apostrophe.
+ */
 export function csv(head: readonly string[], rows: readonly (readonly (string | number | bigint)[])[]): string {
   const cell = (v: string | number | bigint): string => {
     if (typeof v !== "string") return String(v);
@@ -37,21 +40,21 @@ export function saveText(text: string, file: string, type: string): void {
   save(new Blob([text], { type }), file);
 }
 
-/** Named is a colour with what it stands for. */
+/** Named is a colour with its meaning. */
 export interface Named {
   label: string;
   color: string;
 }
 
-/** Paper is where a picture is drawn: a canvas, or a text of SVG. */
+/** Paper is the target of a picture: a canvas or SVG text. */
 interface Paper {
   pen: Pen;
-  /** within draws with the origin at a place; what lies beyond the size is cut off. */
+  /** within draws with the origin at a place, clipped to a size. */
   within(x: number, y: number, w: number, h: number, draw: () => void): void;
   image(cv: HTMLCanvasElement, w: number, h: number): void;
 }
 
-/** The parts of a picture, in CSS pixels. */
+/** The sizes of the parts of a picture, in CSS pixels. */
 const labels = 200,
   mostLabel = 260,
   titleHeight = 24,
@@ -59,7 +62,7 @@ const labels = 200,
   legendLine = 20,
   margin = 6;
 
-/** lines lays the legend out: lines of entries with their places. */
+/** lines arranges the entries of the legend in lines. */
 function lines(g: Pen, legend: readonly Named[], width: number): { x: number; line: number; of: Named }[] {
   g.font = "11px system-ui, sans-serif";
   let x = labels,
@@ -76,7 +79,7 @@ function lines(g: Pen, legend: readonly Named[], width: number): { x: number; li
   });
 }
 
-/** sizeOf is how large a picture is. */
+/** sizeOf returns the size of a picture. */
 function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]): { width: number; height: number } {
   const width = labels + timelines[0].width + margin,
     last = lines(g, legend, width).at(-1);
@@ -91,7 +94,7 @@ function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]
   };
 }
 
-/** fit is as much of a text as there is room for. */
+/** fit shortens a text to the available width. */
 function fit(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
   const all = [...text],
@@ -106,7 +109,10 @@ function fit(g: Pen, text: string, room: number): string {
   return begin(low);
 }
 
-/** drawPicture draws all time lines as they are on the screen, with what they are of, the axis, names of rows and the legend. */
+/**
+ * drawPicture draws all time lines as on the screen, with the title, the axis, the names of rows
+ * and the legend.
+ */
 function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], legend: readonly Named[]): void {
   const g = paper.pen,
     c = app.colors,
@@ -238,7 +244,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   }
 }
 
-/** picture is the time lines as an image, in device pixels. */
+/** picture returns the time lines as an image, in device pixels. */
 function picture(app: App, timelines: readonly Timeline[], legend: readonly Named[]): HTMLCanvasElement {
   const cv = el("canvas"),
     dpr = devicePixelRatio,
@@ -286,7 +292,7 @@ class Lines implements Pen {
   readonly out: string[] = [];
   private path: string[] = [];
   private clips = 0;
-  /** groups are how many clipped groups each save has open. */
+  /** groups has the number of open clip groups for each save. */
   private groups: number[] = [];
   constructor(private measure: CanvasRenderingContext2D) {}
   save(): void {
@@ -343,13 +349,16 @@ class Lines implements Pen {
             : this.textBaseline === "bottom"
               ? -0.2
               : 0;
+    const anchors: Record<string, string> = { right: ' text-anchor="end"', center: ' text-anchor="middle"' };
     this.out.push(
-      `<text x="${round(x)}" y="${round(y + down * size)}" font-size="${size}" fill="${this.fillStyle}"${this.font.startsWith("600") ? ' font-weight="600"' : ""}${this.textAlign === "right" ? ' text-anchor="end"' : this.textAlign === "center" ? ' text-anchor="middle"' : ""}>${escape(text)}</text>`,
+      `<text x="${round(x)}" y="${round(y + down * size)}" font-size="${size}" ` +
+        `fill="${this.fillStyle}"${this.font.startsWith("600") ? ' font-weight="600"' : ""}` +
+        `${anchors[this.textAlign] ?? ""}>${escape(text)}</text>`,
     );
   }
 }
 
-/** svg is the picture with all texts as such and the rows as images at the resolution of the screen. */
+/** svg returns the picture with all text as text, and the rows as images in the resolution of the screen. */
 function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[]): string {
   const measure = el("canvas").getContext("2d");
   if (!measure) throw new Error("no canvas");
@@ -362,14 +371,16 @@ function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[])
       within: (x, y, w, h, draw) => {
         const id = `c${clips++}`;
         pen.out.push(
-          `<clipPath id="${id}"><rect width="${round(w)}" height="${round(h)}"/></clipPath><g transform="translate(${round(x)} ${round(y)})"><g clip-path="url(#${id})">`,
+          `<clipPath id="${id}"><rect width="${round(w)}" height="${round(h)}"/></clipPath><g ` +
+            `transform="translate(${round(x)} ${round(y)})"><g clip-path="url(#${id})">`,
         );
         draw();
         pen.out.push("</g></g>");
       },
       image: (cv, w, h) =>
         pen.out.push(
-          `<image width="${round(w)}" height="${round(h)}" style="image-rendering:pixelated" href="${cv.toDataURL("image/png")}"/>`,
+          `<image width="${round(w)}" height="${round(h)}" style="image-rendering:pixelated" ` +
+            `href="${cv.toDataURL("image/png")}"/>`,
         ),
     },
     app,
@@ -377,7 +388,8 @@ function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[])
     legend,
   );
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}" font-family="system-ui, sans-serif">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ` +
+      `${round(width)} ${round(height)}" font-family="system-ui, sans-serif">`,
     ...pen.out,
     "</svg>",
     "",

@@ -43,7 +43,8 @@ export function showHelp(): void {
     el(
       "p",
       { class: "faint" },
-      "Tables below the time line are for the selected range, else for what the window shows. The address of the page holds the view: copy it to share it.",
+      "Tables below the time line are for the selected range, else for what the window shows. The address of the " +
+        "page holds the view: copy it to share it.",
     ),
     el("div", { class: "keys" }, ...keys.map(([k, t]) => el("div", {}, el("kbd", {}, k), el("span", {}, t)))),
     el(

@@ -7,7 +7,7 @@ import { type Grid, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, StripKind, type Tile } from "./tile";
 import { floorDiv } from "./time";
 
-/** Hit is what lies under a point of the time line. */
+/** Hit describes what is under a point of the time line. */
 export interface Hit {
   row: Row;
   track: number;
@@ -19,23 +19,23 @@ export interface Hit {
   share: number;
   cover: number;
   count: number;
-  /** left and right edge in CSS pixels; start and end tell whether they are the span's own. */
+  /** left and right edge in CSS pixels; begins and ends are set if they are the span's own. */
   x0: number;
   x1: number;
   begins: boolean;
   ends: boolean;
-  /** time under the pointer in the trace's own ticks; middle is a time within what was hit. */
+  /** time under the pointer in the trace's own ticks; middle is a time within the hit. */
   time: bigint;
   middle: bigint;
   low: number;
   high: number;
-  /** rate says that low and high are those of a rate, per second. */
+  /** rate is set if low and high are rates, per second. */
   rate?: boolean;
   /** around is the outline of a claim in a stack, in CSS pixels. */
   around?: [number, number][];
 }
 
-/** hit finds what lies under a point, in CSS pixels of the plot. */
+/** hitAt finds what is under a point, in CSS pixels of the plot. */
 export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null {
   const lane = view.lane,
     dpr = devicePixelRatio,
@@ -77,7 +77,8 @@ export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null
       b = Math.min(view.width, x1);
     return lane.toLocal(view.tickAt((a + b) / 2));
   };
-  // the pixels of a span may begin a bit before it and end behind it: the time that is asked for is its own
+  // the pixels of a span may begin before and end after it; the requested time must be inside of
+  // the span
   const own = (k: number, otherwise: bigint): bigint => within(l.entry.grid, t, k, otherwise);
   for (const s of l.entry.strips) {
     const { y: sy, h } = view.stripRect(r, s, dpr);
@@ -169,7 +170,10 @@ export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
     : { y: top + pad + h.depth * r.stripHeight, h: r.stripHeight - (r.stripHeight >= 8 ? 1 : 0) };
 }
 
-/** within is a time in the span of a run: the given one if it may be, else the nearest that the run's columns are sure of. */
+/**
+ * within returns a time in the span of a run: the given one if it may be in the span, else the
+ * nearest time that the run's columns guarantee.
+ */
 export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
   const d = g.to - g.from,
     n = BigInt(g.width),
@@ -179,7 +183,7 @@ export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number,
     last = first + t.n[run] - 1,
     begins = (t.flags[run] & RunFlag.begins) !== 0,
     ends = (t.flags[run] & RunFlag.ends) !== 0;
-  // it begins in its first column and ends in its last one
+  // the span begins in its first column and ends in its last one
   const low = behind(first + 1) - 1n,
     high = before(last);
   if (begins && ends && low > high) return behind(first) === low ? low : time;

@@ -10,7 +10,7 @@ const mostRegions = 24,
  * remaining estimates the remaining seconds from the progress since the first look; null if it is
  * too early.
  */
-export function left(first: number, progress: number, seconds: number): number | null {
+export function remaining(first: number, progress: number, seconds: number): number | null {
   return seconds < 2 || progress - first < 0.01 ? null : ((1 - progress) * seconds) / (progress - first);
 }
 
@@ -24,7 +24,7 @@ function inWords(seconds: number): string {
  * overviewWords describes the sums of an overview: which events are counted, and of which part of
  * the trace.
  */
-export function saying(o: Overview, clock: Clock | null): { events: string; sums: string } {
+export function overviewWords(o: Overview, clock: Clock | null): { events: string; sums: string } {
   const time = (t: string): string => (clock ? exact(BigInt(t), clock) : `${t} ticks`);
   if (o.to !== undefined)
     return {
@@ -33,7 +33,9 @@ export function saying(o: Overview, clock: Clock | null): { events: string; sums
     };
   return {
     events: "events",
-    sums: `The trace's own sums, of all its events${o.missing === "0" ? "" : `; each time may lack up to ${time(o.missing)}`}.`,
+    sums:
+      `The trace's own sums, of all its events` +
+      `${o.missing === "0" ? "" : `; each time may lack up to ${time(o.missing)}`}.`,
   };
 }
 
@@ -83,17 +85,19 @@ export class Indexing {
     const progress = m.progress ?? 0,
       now = performance.now();
     if (this.begun?.id !== m.id || progress < this.begun.progress) this.begun = { id: m.id, at: now, progress };
-    const rest = left(this.begun.progress, progress, (now - this.begun.at) / 1000);
+    const rest = remaining(this.begun.progress, progress, (now - this.begun.at) / 1000);
     this.trouble.textContent = "";
     this.title.replaceChildren("Indexing ", name(m.name));
     const size = sizeOf(m);
-    this.line.textContent = `${percent(progress)}${size === "" ? "" : ` of ${size}`}${rest === null ? "" : ", " + inWords(rest)}. This is done once; the trace opens by itself.`;
+    this.line.textContent =
+      `${percent(progress)}${size === "" ? "" : ` of ${size}`}` +
+      `${rest === null ? "" : ", " + inWords(rest)}. This is done once; the trace opens by itself.`;
     this.bar.value = progress;
     document.title = `${Math.floor(100 * progress)} % ${m.name}`;
     const o = m.overview,
       clock: Clock | null = m.clock ? { num: BigInt(m.clock.num), den: BigInt(m.clock.den) } : null,
       facts: [string, string][] = [["format", m.format]];
-    if (o) facts.push([saying(o, clock).events, count(o.events)]);
+    if (o) facts.push([overviewWords(o, clock).events, count(o.events)]);
     if (m.tracks) facts.push(["rows so far", count(m.tracks.length)]);
     if (m.regions) facts.push(["regions so far", count(m.regions.length)]);
     this.facts.replaceChildren(...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
@@ -116,7 +120,7 @@ export class Indexing {
   }
 
   private overview(o: Overview, clock: Clock | null): HTMLElement[] {
-    const words = saying(o, clock);
+    const words = overviewWords(o, clock);
     const time = (t: string | number): string => (clock ? short(BigInt(t), clock) : `${count(Number(t))} ticks`);
     const regions = [...(o.regions ?? [])].sort((a, b) => (BigInt(b.exclusive) > BigInt(a.exclusive) ? 1 : -1)),
       most = Number(regions[0]?.exclusive ?? 0) || 1;

@@ -5,7 +5,7 @@ import { Keys } from "./control";
 import { showHelp } from "./help";
 import type { Picker } from "./picker";
 import type { Search } from "./search";
-import type { Details } from "./select";
+import type { Details } from "./details";
 import type { Timeline } from "./timeline";
 import { pan, same } from "./view";
 

@@ -1,6 +1,6 @@
 // Mouse and keyboard on the names of rows.
 import type { App } from "./app";
-import { deeper, rowMenu } from "./rowmenu";
+import { rowMenu, showMoreLevels } from "./rowmenu";
 import type { Timeline } from "./timeline";
 
 /** listenToLabels makes the names of rows react to mouse and keyboard. */
@@ -23,7 +23,7 @@ export function listenToLabels(app: App, t: Timeline): void {
     const i = at(e);
     if (i < 0) return;
     t.focusRow = i;
-    if (e.target instanceof Element && e.target.closest(".more")) deeper(app, t.lane.rows[i]);
+    if (e.target instanceof Element && e.target.closest(".more")) showMoreLevels(app, t.lane.rows[i]);
     else if (t.lane.rows[i].track < 0 || (e.target instanceof Element && e.target.closest(".twist"))) fold(i);
     else t.focusLabel(i);
   });

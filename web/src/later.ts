@@ -14,7 +14,7 @@ let last = 0,
   ahead = 0;
 
 /** changes.onChange is called whenever work is deferred, done or dropped. */
-export const changes: { told: () => void } = { told: () => undefined };
+export const changes: { onChange: () => void } = { onChange: () => undefined };
 
 /** now is the time in milliseconds by which work is deferred; hurry advances it. */
 export function now(): number {
@@ -28,7 +28,7 @@ export function now(): number {
 export function later(what: string, ms: number, work: () => void, patient = false): number {
   const key = ++last;
   timers.set(key, { what, at: now() + ms, patient, work, id: setTimeout(() => run(key), ms) });
-  changes.told();
+  changes.onChange();
   return key;
 }
 
@@ -45,24 +45,24 @@ export function drop(key: number): void {
   if (!t) return;
   clearTimeout(t.id);
   timers.delete(key);
-  changes.told();
+  changes.onChange();
 }
 
 /** nextFrame does work in the next frame. */
 export function nextFrame(what: string, work: () => void): number {
   const key = ++last;
   frames.set(key, what);
-  changes.told();
+  changes.onChange();
   requestAnimationFrame(() => {
     frames.delete(key);
-    changes.told();
+    changes.onChange();
     work();
   });
   return key;
 }
 
 /** deferred returns the names of deferred work. */
-export function putOff(): string[] {
+export function deferred(): string[] {
   return [...[...timers.values()].map((t) => t.what), ...frames.values()];
 }
 

@@ -120,7 +120,9 @@ export function makeLegend(
           label: label === "" ? (grouped ? "no group" : nameless) : label,
           color,
           weight: 0,
-          title: `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: click greys out all others`,
+          title:
+            `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: ` +
+            `click greys out all others`,
           pressed: s.highlight === label,
           press: () => app.highlight(label),
         };

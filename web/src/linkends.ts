@@ -1,17 +1,17 @@
 // The spans at the ends of links.
-import { type Client, isNothing, type LinkInfo, type SpanDetails } from "./api";
+import { type Client, isNoContent, type LinkInfo, type SpanDetails } from "./api";
 import { atEnd, type Held, holder } from "./arrows";
 import type { Lane } from "./lane";
 import { decodeTile, runAt, StripKind } from "./tile";
 
-/** mostLanes is how many claims of a resource are asked for to find that of a dependency. */
+/** mostLanes is the number of claims of a resource that are requested to find that of a dependency. */
 const mostLanes = 32;
 
 /** LinkEnds asks the server which spans the ends of links belong to. */
 export class LinkEnds {
   constructor(private client: Client) {}
 
-  /** spansAt asks for the spans of a track that hold a time, or end there. */
+  /** spansAt requests the spans of a track that contain a time or end there. */
   private async spansAt(
     lane: Lane,
     track: number,
@@ -21,7 +21,7 @@ export class LinkEnds {
     const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
       nested = this.nested(lane, track),
       from = time > 0n ? time - 1n : 0n;
-    // a tile of two ticks tells which depths have something there
+    // a tile of two ticks shows which depths have a span there
     const t = decodeTile(
       await this.client.binary(
         path + "tiles",
@@ -33,13 +33,13 @@ export class LinkEnds {
     const asked: { depth: number; time: bigint }[] = [];
     for (let column = 0; column <= Number(time - from); column++) {
       const depths = strips.filter((x) => runAt(t, x, column) >= 0).map((x) => x.depth);
-      // what is nested comes with the innermost
+      // the answer for the innermost span contains those around it
       for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
     }
     const answers = await Promise.all(
       asked.map((q) =>
         this.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => {
-          if (isNothing(e)) return null;
+          if (isNoContent(e)) return null;
           throw e;
         }),
       ),
@@ -54,12 +54,15 @@ export class LinkEnds {
     );
   }
 
-  /** nested tells whether the spans of a row are in each other: visits are, claims and operations lie in lanes. */
+  /**
+   * nested reports whether the spans of a row are nested: visits are, while claims and operations
+   * are in lanes.
+   */
   nested(lane: Lane, track: number): boolean {
     return lane.meta.tracks[track]?.kind === "location";
   }
 
-  /** holder asks for the span at an end of a link; null when nothing is there. */
+  /** holder requests the span at an end of a link; null if there is none. */
   async holder(
     lane: Lane,
     l: LinkInfo,
@@ -71,7 +74,7 @@ export class LinkEnds {
     return holder(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
   }
 
-  /** within is a time at which nothing but the span is open at its depth, the given one if it can be. */
+  /** within returns a time at which only the span is open at its depth, the given one if possible. */
   within(s: Held, t: bigint): bigint {
     return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start;
   }

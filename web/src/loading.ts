@@ -9,7 +9,7 @@ import { cutShort, write } from "./url";
 /** serverTimer is the name of the timer until the server is asked again. */
 export const serverTimer = "server";
 
-/** load waits until the traces are indexed and shows how far that is. */
+/** load waits until the traces are indexed, and shows the progress. It returns null after a failure. */
 export async function load(
   client: Client,
   ids: readonly string[],
@@ -30,7 +30,7 @@ export async function load(
           id = baseID(id);
           continue;
         }
-        // an index takes minutes: a server that does not answer once may do so later
+        // indexing takes minutes: a server that does not answer may do so later
         if (e instanceof ApiError && e.status < 500) {
           fail(id, say(e));
           return null;

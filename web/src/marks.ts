@@ -20,7 +20,7 @@ export interface Overlay {
   place(arrows: readonly Arrow[]): Segment[];
 }
 
-/** drawMarks draws what lies over the spans: range, notes, measure, selection, arrows, hover. */
+/** drawMarks draws what is over the spans: range, notes, measured time, selection, arrows and hover. */
 export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderingContext2D, dpr: number): void {
   const s = app.store.state,
     c = app.colors,
@@ -56,7 +56,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
   }
   const link = s.link ?? s.followed;
   if (link && link.lane === lane.index) {
-    // one that never arrived goes from its begin to nowhere
+    // a message without a receive goes from its begin to nowhere
     const l = link.link,
       start = BigInt(l.from.time),
       alone = l.alone === true || l.unsent === true;
@@ -94,7 +94,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
   if (o.pointer) line(o.pointer.x, c.faint, [1, 3]);
 }
 
-/** trace strokes the outline of a claim in a stack. */
+/** trace draws the outline of a claim in a stack. */
 function trace(g: CanvasRenderingContext2D, around: readonly [number, number][], color: string, width: number): void {
   g.strokeStyle = color;
   g.lineWidth = width;

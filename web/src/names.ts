@@ -14,7 +14,7 @@ export class Names {
 
   constructor(private view: RowView) {}
 
-  /** drawNames writes region names into spans wide enough for them; where these are too many, into the widest, wherever they are. */
+  /** draw writes region names into spans that are wide enough; if there are too many, into the widest. */
   draw(g: Pen, first: number, end: number, dpr: number, w: Window): void {
     const lane = this.view.lane,
       lw = lane.local(w),
@@ -51,7 +51,7 @@ export class Names {
     });
   }
 
-  /** namable visits the spans that have room for a name, and that room. */
+  /** namable calls visit for the spans with room for a name. */
   private namable(
     first: number,
     end: number,
@@ -114,7 +114,7 @@ export class Names {
     };
     const all = width(text);
     if (all <= room) return text;
-    // letters are not equally wide: the first guess may be too long
+    // letters have different widths: the first guess may be too long
     for (let n = Math.floor((text.length * (room - size * 0.8)) / all); n >= 2; n--) {
       const short = [...text].slice(0, n).join("") + "…";
       if (width(short) <= room) return short;
@@ -134,7 +134,7 @@ function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: numb
   return lo;
 }
 
-/** wide tells whether a strip has a single span of some columns. */
+/** wide reports whether a strip has a single span of at least some columns. */
 function wide(t: Tile, s: Strip, columns: number): boolean {
   for (let i = s.first; i < s.first + s.count; i++)
     if (t.n[i] >= columns && (t.flags[i] & RunFlag.single) !== 0) return true;

@@ -1,5 +1,5 @@
 // Brings spans, links, rows and times into view.
-import { isNothing, type LinkInfo, say, type SpanInfo } from "./api";
+import { isNoContent, type LinkInfo, say, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { count } from "./dom";
 import { regionsOf } from "./panels/calls";
@@ -28,26 +28,26 @@ export class Navigator {
     const i = lane.rowOf.get(s.track);
     if (i !== undefined) this.timelines()[s.lane].scrollTo(i);
     let n = w;
-    // a span too small to see or too far away is brought near, others leave the zoom alone
+    // zoom to a span that is too small or too far away; keep the zoom for others
     if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
     if (a < n.from || b > n.to) {
-      // of one that is longer than the window, the moment that is meant
+      // of a span longer than the window, show the meant time
       const t = lane.toAxis(s.time),
         long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
-    // of a message that was followed both ends are seen
+    // show both ends of a followed message
     if (followed) {
       n = this.around(followed, n);
       this.bothRows(followed);
     }
-    // a row without spans has nothing to be selected
+    // a row without spans has nothing to select
     const empty = s.depth >= (lane.meta.tracks[s.track]?.depth ?? 0);
     if (empty) this.app.announce(lane.fullName(s.track));
     this.app.store.set(empty ? { window: n } : { selection: s, window: n, followed });
   }
 
-  /** around is a window as it is if both ends of a link are well inside, else one with both. */
+  /** around returns the window if both ends of a link are well inside, else a window with both. */
   around(l: { lane: number; link: LinkInfo }, w: Window): Window {
     const lane = this.app.lanes[l.lane],
       times = [l.link.from, l.link.to].map((e) => lane.toAxis(BigInt(e.time))),
@@ -57,7 +57,10 @@ export class Navigator {
     return around(a, b > a ? b : a + 1n, this.app.limits(), 0.6);
   }
 
-  /** bothRows scrolls to the rows of both ends of a link, or, if they are too far from each other, to that of its end. */
+  /**
+   * bothRows scrolls to the rows of both ends of a link, or, if they are too far apart, to that of
+   * its end.
+   */
   bothRows(l: { lane: number; link: LinkInfo }): void {
     const lane = this.app.lanes[l.lane],
       t = this.timelines()[l.lane],
@@ -75,7 +78,7 @@ export class Navigator {
     this.bothRows(l);
   }
 
-  /** goTime brings a time into the middle and marks it. */
+  /** goTime centres the window at a time and marks it. */
   goTime(t: bigint): void {
     this.app.store.set({ window: centred(this.app.store.state.window, t, this.app.limits()), place: t });
     this.app.announce(`at ${exact(t, this.app.axis)}; Esc takes the mark away`);
@@ -85,7 +88,7 @@ export class Navigator {
     this.unhide(lane, `t${track}`);
   }
 
-  /** unhide brings a row out of what hides it. */
+  /** unhide makes a row visible. */
   unhide(lane: number, key: string): void {
     const l = this.app.lanes[lane];
     if (!l.rows.some((r) => r.key === key)) {
@@ -100,7 +103,7 @@ export class Navigator {
     }
   }
 
-  /** goRow brings a row into view, and out of what hides it. */
+  /** goRow makes a row visible and brings it into view. */
   goRow(lane: number, key: string): void {
     const l = this.app.lanes[lane];
     this.unhide(lane, key);
@@ -108,14 +111,17 @@ export class Navigator {
     if (i >= 0) this.timelines()[lane].focusLabel(i);
   }
 
-  /** goRegion highlights a region and goes to its next or previous call, in all rows: from the one selected, else from where the window begins. */
+  /**
+   * goRegion highlights a region and goes to its next or previous call in all rows, starting from
+   * the selection or else from the begin of the window.
+   */
   async goRegion(laneIndex: number, region: number, direction: "next" | "previous"): Promise<void> {
     const lane = this.app.lanes[laneIndex],
       s = this.app.store.state,
       name = lane.meta.regions[region].name,
       k = s.selection;
     this.app.store.set({ highlight: name });
-    // the one that is selected is passed, whether it is a hit or not
+    // skip the selected call, whether it is a hit or not
     const from =
       this.hit && this.hit.name === name && k === this.hit.selection
         ? { time: k.time, track: k.track }
@@ -133,7 +139,7 @@ export class Navigator {
       this.reveal(selection, BigInt(r.span.start), BigInt(r.span.end));
       this.tellSearch(`${count(r.number)} of ${count(r.total)}`);
     } catch (e) {
-      this.app.announce(isNothing(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : say(e));
+      this.app.announce(isNoContent(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : say(e));
     }
   }
   /** hit is the last call that the search led to. */

@@ -23,7 +23,7 @@ import { makeGrip, makeSplitter, RubberBand } from "./handles";
 import { listenToKeys } from "./keyboard";
 import { listenToLabels } from "./labels";
 import { Lane } from "./lane";
-import { changes, nextFrame, putOff } from "./later";
+import { changes, nextFrame, deferred } from "./later";
 import { type Legend, makeLegend } from "./legend";
 import { load, serverTimer, showFailure } from "./loading";
 import { Minimap } from "./minimap";
@@ -34,7 +34,7 @@ import { countDefects } from "./panels/defects";
 import { Picker } from "./picker";
 import { RulerBar } from "./rulerbar";
 import { Search } from "./search";
-import { attributes as missing, Details } from "./select";
+import { attributesTimer, Details } from "./details";
 import { startPage } from "./start";
 import { initial, type Selection, type State, Store } from "./store";
 import { type Clock, convert, exact, parse, type Window } from "./time";
@@ -45,12 +45,12 @@ import { cutShort, read } from "./url";
 import { clamp, same } from "./view";
 
 /** background has the names of pending work that does not change what the user sees. */
-const background: ReadonlySet<string> = new Set([saveTimer, serverTimer, missing, "list of the search"]);
+const background: ReadonlySet<string> = new Set([saveTimer, serverTimer, attributesTimer, "list of the search"]);
 
-/** largeScreen is how many CSS pixels high a window is where the tables may be higher than usual. */
+/** largeScreen is the height of a window, in CSS pixels, from which the tables may be higher than usual. */
 const largeScreen = 1200;
 
-/** Frame is when a frame was drawn and how long it took, in milliseconds. */
+/** Frame has the time of a frame and its duration, in milliseconds. */
 export interface Frame {
   at: number;
   cost: number;
@@ -70,7 +70,7 @@ export class Page implements App {
   private dirty = false;
   pictured = false;
   private started = false;
-  /** warn hints at defects, once the first picture is there. */
+  /** warn shows the number of defects, once the first picture has been drawn. */
   private warn: () => void = () => undefined;
   private panels: readonly string[] = [];
   private parts: {
@@ -101,7 +101,7 @@ export class Page implements App {
     panels: () => this.panels,
     hint: () => this.parts?.hint ?? null,
     restoreScroll: () => {
-      for (const t of this.timelines) t.hold();
+      for (const t of this.timelines) t.restoreTop();
     },
     focusPlot: () => this.timelines[0]?.plot.focus({ preventScroll: true }),
   });
@@ -115,14 +115,12 @@ export class Page implements App {
       this.recolor();
     });
     this.client.onChange = () => this.state();
-    changes.told = () => this.state();
+    changes.onChange = () => this.state();
     this.client.onLost = (why) => {
       if (this.parts) this.connection.report(why);
     };
-    this.client.onAnew = () => this.anew();
+    this.client.onReindex = () => this.reload();
   }
-
-  // ---- state of the page
 
   private theme(): void {
     const t = this.store.state.theme;
@@ -138,7 +136,7 @@ export class Page implements App {
     this.draw();
   }
 
-  /** pending names what is still to come, to tests; nothing of it is missed, however long it takes. */
+  /** pending names all pending work, for tests. */
   pending(): string[] {
     const shown = this.timelines.length > 0,
       dock = this.parts?.dock;
@@ -146,18 +144,18 @@ export class Page implements App {
       ...(this.started ? [] : ["the start"]),
       ...(shown && !this.pictured ? ["the first picture"] : []),
       ...this.client.inFlight.map((path) => "answer to " + path),
-      ...putOff(),
+      ...deferred(),
       ...(dock?.underWay ? ["panel"] : []),
-      // a change of the address is told a moment later
+      // the event for a changed address comes a moment later
       ...(shown && this.address.changedOutside ? ["address that was given"] : []),
-      ...(this.again ? ["new index"] : []),
+      ...(this.reindexing ? ["new index"] : []),
       ...(this.address.goingBack ? ["the view before"] : []),
       ...(this.stateTimer !== 0 ? ["state"] : []),
     ];
   }
 
   private stateTimer = 0;
-  /** state publishes whether what is seen is at rest. */
+  /** state publishes whether the visible page is at rest. */
   private state(): void {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
@@ -167,11 +165,11 @@ export class Page implements App {
     }, 0);
   }
 
-  private again = false;
-  /** anew waits for an index that the server makes again, and loads the page with it. */
-  private anew(): void {
-    if (this.again || !this.parts) return;
-    this.again = true;
+  private reindexing = false;
+  /** reload waits for an index that the server rebuilds, and loads the page with it. */
+  private reload(): void {
+    if (this.reindexing || !this.parts) return;
+    this.reindexing = true;
     this.parts = null;
     this.timelines = [];
     void this.load(this.store.state.traces).then((metas) => {
@@ -208,8 +206,8 @@ export class Page implements App {
     this.navigator.uncover(lane, track);
   }
 
-  /** hold keeps the time that a table is of, as the range, when a click in it leads elsewhere. */
-  hold(time: Window): void {
+  /** keepRange makes the window of a table the range when a click in it leads elsewhere. */
+  keepRange(time: Window): void {
     if (!this.store.state.range) this.store.set({ range: clamp(time, this.limits()) });
   }
 
@@ -299,8 +297,6 @@ export class Page implements App {
     this.state();
   }
 
-  // ---- rows
-
   private arrange(): void {
     const s = this.store.state;
     this.lanes.forEach((l, i) => {
@@ -318,18 +314,24 @@ export class Page implements App {
       });
       this.timelines[i]?.rowsChanged();
     });
-    this.spend();
+    this.growDock();
   }
 
-  /** spare is the room that the tables have of what the rows of a large screen leave, and spareSeen what they had of it when the time lines were measured. */
+  /**
+   * spare is the space on a large screen that rows leave to the tables; spareSeen is that space
+   * when the time lines were measured.
+   */
   private spare = 0;
   private spareSeen = 0;
   get dock(): number {
     return this.store.state.dock + this.spare;
   }
 
-  /** spend gives room that no row needs to the tables, on large screens and unless their height was chosen. */
-  private spend(): void {
+  /**
+   * growDock gives space that no row needs to the tables, on large screens and unless the user has
+   * chosen their height.
+   */
+  private growDock(): void {
     const n = this.lanes.length,
       least = this.timelines.reduce((m, t) => Math.min(m, t.height + this.spareSeen / n - t.lane.height), Infinity);
     const wanted =
@@ -341,7 +343,10 @@ export class Page implements App {
     document.documentElement.style.setProperty("--dock", this.dock + "px");
   }
 
-  /** busyOrder sorts the rows by how busy they are in the window that the state names for it: the order is the same wherever one goes. */
+  /**
+   * busyOrder sorts the rows by their busy time in the window of the state's order, so that the
+   * order does not depend on the current window.
+   */
   private async busyOrder(): Promise<void> {
     const w = this.store.state.orderWindow ?? this.store.state.window;
     for (const l of this.lanes) {
@@ -353,9 +358,9 @@ export class Page implements App {
           this.client.json<{ rows: LocationRow[] | null }>(path + "locations", time),
           this.client.json<States>(path + "states", time),
         ]);
-        // another window may have been asked for meanwhile
+        // another window may have been requested meanwhile
         if (!same(w, this.store.state.orderWindow ?? w)) return;
-        // of locations the time of work, of resources that in which anything was claimed
+        // for locations the time of work, for resources the time with any claim
         l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
       } catch (e) {
         this.announce("busy times: " + say(e));
@@ -371,7 +376,7 @@ export class Page implements App {
     this.draw();
   }
 
-  private place(): void {
+  private applyShifts(): void {
     const s = this.store.state;
     this.lanes.forEach((l, i) => {
       let shift = s.shift[i] ?? 0n;
@@ -397,7 +402,7 @@ export class Page implements App {
     const strange = this.store.state.traces.filter((id) => !wanted.includes(id));
     if (wanted.length === 0) {
       const all = this.list.traces;
-      // a few that are open already were named on the command line: they are meant to be seen together
+      // a few open traces were given on the command line: show them together
       if (all.length === 1 || (all.length >= 2 && all.length <= 4 && all.every((t) => t.state !== "new")))
         wanted = all.map((t) => t.id);
     }
@@ -411,7 +416,8 @@ export class Page implements App {
     for (const id of strange)
       this.address.reject(
         cutShort(`t=${id}`),
-        `that trace is not served here: ${wanted.map((x) => this.list.traces.find((t) => t.id === baseID(x))?.name ?? x).join(", ")} is shown`,
+        `that trace is not served here: ` +
+          `${wanted.map((x) => this.list.traces.find((t) => t.id === baseID(x))?.name ?? x).join(", ")} is shown`,
       );
     this.store.set({ traces: wanted });
     const metas = await this.load(wanted);
@@ -442,7 +448,7 @@ export class Page implements App {
         ),
     );
     this.notes = new Notes(this.client, this.list.readOnly, () => this.draw());
-    this.place();
+    this.applyShifts();
     const panels = makePanels();
     this.panels = panels.map((p) => p.id);
     const given = this.address.fitting(read(location.hash)),
@@ -452,7 +458,8 @@ export class Page implements App {
     document.title = this.lanes.map((l) => printable(l.title)).join(" · ") + " – weft";
     const stats =
       metas.length === 1
-        ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ${exact(this.lanes[0].length, this.axis)}`
+        ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ` +
+          `${exact(this.lanes[0].length, this.axis)}`
         : "";
 
     const details = new Details(this, (lane, w) => {
@@ -566,7 +573,7 @@ export class Page implements App {
         hover: (tl, h, x, y) => tooltip.show(tl, h, x, y),
         rubber: (w) => rubber.show(w),
         range: (tl, w, points) => void picker.snap(tl, w, points),
-        second: (tl, h) => void picker.second(tl, h),
+        rangeTo: (tl, h) => void picker.rangeTo(tl, h),
         mark: (tl, h, time, second) => void picker.mark(tl, h, time, second),
         shift: (tl, by) => {
           const shift = this.lanes.map((_, i) => this.store.state.shift[i] ?? 0n);
@@ -599,7 +606,7 @@ export class Page implements App {
     void this.notes.load(metas.map((m) => m.id)).then(() => {
       if (this.store.state.panel === "notes") dock.follow(true);
     });
-    // the first view is the one that back leads to, however soon the next follows
+    // the first view is the one that back leads to
     this.address.saveFirst(window0);
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
@@ -609,7 +616,7 @@ export class Page implements App {
     const s = this.store.state,
       p = this.parts;
     if (c.has("theme")) this.theme();
-    // the name of a group greys out all where colours are not by group
+    // the name of a group would grey out everything if colours are not by group
     if (
       c.has("color") &&
       s.highlight !== null &&
@@ -624,7 +631,7 @@ export class Page implements App {
       p?.details.recolor();
     }
     if (c.has("shift") || c.has("align")) {
-      this.place();
+      this.applyShifts();
       const w = clamp(s.window, this.limits());
       if (!same(w, s.window)) this.store.set({ window: w });
       this.version++;
@@ -642,7 +649,7 @@ export class Page implements App {
       c.has("stripHeight")
     ) {
       this.arrange();
-      // what lay under the pointer is elsewhere now
+      // the content under the pointer has moved
       for (const t of this.timelines) {
         t.hover = null;
         t.hoverLink = null;
@@ -669,7 +676,7 @@ export class Page implements App {
       document.documentElement.style.setProperty("--dock", this.dock + "px");
     }
     if (c.has("window") && this.timelines[0]?.pointer) p?.tooltip.hide();
-    // the window moves at each frame of a zoom, and so may the rows; no control shows it
+    // the window and the first row change in each frame of a zoom, and no control shows them
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
     p?.dock.follow();
     this.address.save(c);

@@ -6,7 +6,10 @@ import { drawStack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { type Strip, StripKind } from "./tile";
 
-/** paintRows is paint on a bitmap that holds the background already, without arrows. */
+/**
+ * paintRows draws rows into a bitmap that holds the background already, without arrows. It reports
+ * whether all of them are in full resolution.
+ */
 export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end: number, dpr: number): boolean {
   const c = app.colors,
     lane = view.lane,
@@ -38,11 +41,11 @@ export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end
       if (x1 <= x0) return;
       if (n > 0) fill(b, { x: x0, y: y0, w: x1 - x0, h: y1 - 1 - y0 }, rowBG);
       const m = { scale: layer.scale, offset: layer.offset - x0 };
-      // the amount lies behind a stack: it shows what lanes beyond the chosen levels hold
+      // the amount behind a stack shows the lanes beyond the chosen levels
       const strips = r.stacked ? layer.entry.strips.filter((x) => x.kind !== StripKind.spans) : layer.entry.strips;
       for (const strip of strips) {
         if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
-        // amounts are no region's: a pale tone keeps them apart from the claims
+        // amounts have no region: a pale tone distinguishes them from claims
         if (strip.kind === StripKind.amounts && r.extra === 0) continue;
         const { y, h } = view.stripRect(r, strip, dpr);
         const rect = { x: x0, y, w: x1 - x0, h };

@@ -1,6 +1,6 @@
 // Text on a canvas or in an SVG file.
 
-/** Pen is what a canvas and a drawing of lines and texts have in common. */
+/** Pen is the common interface of a canvas and an SVG drawing. */
 export type Pen = Pick<
   CanvasRenderingContext2D,
   | "fillStyle"
@@ -24,10 +24,10 @@ export type Pen = Pick<
   | "clip"
 >;
 
-/** stacks is a text whose marks may reach far above and below its letters. */
+/** stacks matches text whose marks may reach far above and below its letters. */
 const stacks = /\p{Mn}{2}/u;
 
-/** write writes a text within the lines that it is for: from top on, so high. */
+/** write writes a text, clipped to the lines from top to top + height. */
 export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
   if (!stacks.test(text)) {
     g.fillText(text, x, y);

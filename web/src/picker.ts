@@ -2,12 +2,12 @@
 import { say, type SpanDetails } from "./api";
 import type { App } from "./app";
 import type { Hit } from "./hit";
-import type { Details } from "./select";
+import type { Details } from "./details";
 import { exact, type Window } from "./time";
 import type { Timeline } from "./timeline";
 import { same, scaled } from "./view";
 
-/** reach is how far from a click an edge is that is measured from, in CSS pixels. */
+/** edgeReach is the largest distance of a click from an edge that measuring snaps to, in CSS pixels. */
 export const edgeReach = 14;
 
 /** Picker turns clicks on a time line into selections. */
@@ -35,7 +35,7 @@ export class Picker {
       this.app.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } });
       return;
     }
-    // several spans lie in these pixels: take the first of the region that fills most of them
+    // several spans are in these pixels: take the first of the region that fills most of them
     void (async () => {
       const left = t.lane.toLocal(t.tickAt(h.x0));
       try {
@@ -55,7 +55,7 @@ export class Picker {
     })();
   }
 
-  /** pickMiddle selects, for those without a mouse, what lies in the middle of the first row that has something there. */
+  /** pickMiddle selects, for users without a mouse, the span in the middle of the first row that has one. */
   pickMiddle(t: Timeline): void {
     const [a, b] = t.visible();
     for (let i = a; i < b; i++) {
@@ -76,7 +76,10 @@ export class Picker {
     this.app.store.set({ selection: null, link: { lane: t.lane.index, link: l } });
   }
 
-  /** mark sets an end of what is measured: the edge of a span within a few pixels, else the place itself. */
+  /**
+   * mark sets an end of the measured time: the edge of a span within a few pixels, or else the
+   * place itself.
+   */
   async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
     const edge = await this.edgeNear(t, h, time);
     const [a, b] = this.app.store.state.marks,
@@ -88,7 +91,10 @@ export class Picker {
     });
   }
 
-  /** edgeNear is the edge that is nearest to a place, exactly, of a span in the strip that is there, else in the row; null if none is within a few pixels. */
+  /**
+   * edgeNear returns the exact time of the edge nearest to a place, of a span in the strip or else
+   * in the row; null if none is within a few pixels.
+   */
   private async edgeNear(t: Timeline, h: Hit | null, time: bigint): Promise<bigint | null> {
     if (!h || h.track < 0) return null;
     const w = this.app.store.state.window,
@@ -110,7 +116,7 @@ export class Picker {
     }
   }
 
-  /** snap selects a range whose ends go to edges of spans that are near them. */
+  /** snap selects a range whose ends snap to edges of spans near them. */
   async snap(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): Promise<void> {
     this.app.store.set({ range: w });
     const [from, to] = await Promise.all(
@@ -119,13 +125,16 @@ export class Picker {
         return p ? ((await this.edgeNear(t, t.hit(p.x, p.y), time)) ?? time) : time;
       }),
     );
-    // another one may have been selected meanwhile
+    // another range may have been selected meanwhile
     const now = this.app.store.state.range;
     if (now && same(now, w) && from < to) this.app.store.set({ range: { from, to } });
   }
 
-  /** second selects the time from the begin of the selected span or another one to the end of the last of both. */
-  async second(t: Timeline, h: Hit | null): Promise<void> {
+  /**
+   * rangeTo selects the time from the begin of the earlier to the end of the later of two spans:
+   * the selected and another one.
+   */
+  async rangeTo(t: Timeline, h: Hit | null): Promise<void> {
     const d = this.details.span,
       s = this.app.store.state.selection,
       lane = s ? this.app.lanes[s.lane] : undefined;

@@ -1,13 +1,13 @@
-// What the browser tests use of the page: window.weft.
-import { hurry, putOff } from "./later";
+// The interface of the page for browser tests: window.weft.
+import { hurry, deferred } from "./later";
 import type { Frame, Page } from "./page";
 import { rowKey } from "./tiles";
 
-/** Probe is what browser tests may use. */
+/** Probe is the interface of window.weft. */
 export interface Probe {
-  /** pending names what is still to come; none is there once the page is at rest. */
+  /** pending names the pending work; it is empty once the page is at rest. */
   pending(): string[];
-  /** hurry does what is put off and due first, if nothing else is pending, as if its time had passed. */
+  /** hurry does the deferred work that is due first, if nothing else is pending. */
   hurry(): void;
   view(): {
     from: string;
@@ -23,7 +23,10 @@ export interface Probe {
     traces: string[];
   };
   frames(): Frame[];
-  /** layout is where the first time line draws its rows and their strips, in pixels of the canvas, and of which tile; and where its arrows, in CSS pixels. */
+  /**
+   * layout describes where the first time line draws rows and strips, in pixels of the canvas, and
+   * from which tile; and arrows, in CSS pixels.
+   */
   layout(): {
     background: string;
     group: string;
@@ -56,7 +59,7 @@ export function defineProbe(page: Page): void {
     value: Object.freeze({
       pending: () => page.pending(),
       hurry: () => {
-        if (page.pending().every((what) => putOff().includes(what))) hurry();
+        if (page.pending().every((what) => deferred().includes(what))) hurry();
       },
       view: () => {
         const s = page.store.state,

@@ -4,7 +4,7 @@ import { count, el, name, printable, setText } from "./dom";
 import { hiddenBelow, moreMark, moreWords } from "./rows";
 import { rateKey, type RowView } from "./rowview";
 
-/** leastEdges is how high a row is that has room for the values at both edges of its curve. */
+/** leastEdges is the least height of a row that shows the values at both edges of its curve. */
 export const leastEdges = 24;
 
 /** RowLabels keeps the labels of the visible rows. */
@@ -74,7 +74,7 @@ export class RowLabels {
         e.remove();
         this.labelOf.delete(i);
       }
-    // elements stand in the order of the rows, as screen readers follow it
+    // elements must be in the order of rows for screen readers
     let before: ChildNode | null = this.box.firstChild;
     for (let i = first; i < end; i++) {
       const held = this.labelOf.get(i);
@@ -148,7 +148,7 @@ export class RowLabels {
       this.element.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
   }
 
-  /** rateEdges writes the values at the edges of rates, which are those of what is seen. */
+  /** rateEdges updates the values at the edges of rates, which depend on the visible window. */
   private rateEdges(): void {
     for (const [i, e] of this.labelOf) {
       const r = this.view.lane.rows[i];

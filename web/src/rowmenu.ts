@@ -1,12 +1,12 @@
-// The menu of a row: hide, show only, fold like ones.
+// The menu of a row: hide it, show only it, or fold similar rows.
 import type { App } from "./app";
 import { button, el, printable } from "./dom";
 import type { Lane } from "./lane";
 import { rateKey } from "./rowview";
 import { moreWords, type Node, type Row, steps } from "./rows";
 
-/** deeper shows as many levels as a row needs. */
-export function deeper(app: App, r: Row): void {
+/** showMoreLevels shows as many levels as a row needs. */
+export function showMoreLevels(app: App, r: Row): void {
   const levels = steps.find((n) => n >= r.strips + r.more) ?? steps[steps.length - 1];
   if (levels === app.store.state.levels) {
     app.announce(moreWords(r));
@@ -62,7 +62,7 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
       style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" },
     },
     ...(row.more > 0 && s.levels < steps[steps.length - 1]
-      ? [item(`Show ${row.deeper ? `${row.more} of ` : ""}${moreWords(row)}`, () => deeper(app, row))]
+      ? [item(`Show ${row.deeper ? `${row.more} of ` : ""}${moreWords(row)}`, () => showMoreLevels(app, row))]
       : []),
     ...(lane.meta.tracks[row.track]?.kind === "counter"
       ? [
@@ -91,7 +91,7 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
       ? [item(`Show all hidden (${s.hidden.size})`, () => app.store.set({ hidden: new Set() }))]
       : []),
   );
-  // all content is to lie in a landmark
+  // all content must be inside a landmark
   (document.querySelector("main") ?? document.body).append(menu);
   menu.querySelector("button")?.focus();
   addEventListener("pointerdown", outside, true);

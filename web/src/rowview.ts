@@ -26,20 +26,20 @@ export abstract class RowView {
     readonly lane: Lane,
   ) {}
 
-  /** x is where an axis time lies, in CSS pixels. */
+  /** x returns the place of an axis time, in CSS pixels. */
   x(t: bigint): number {
     return fraction(this.app.store.state.window, t) * this.width;
   }
-  /** tickAt is the tick of the axis that a CSS pixel lies in: what is there holds that. */
+  /** tickAt returns the tick of the axis that contains a CSS pixel. */
   tickAt(x: number): bigint {
     return tickAt(this.app.store.state.window, x, this.width);
   }
-  /** timeAt is the axis time that is nearest to a CSS pixel, for edges of stretches. */
+  /** timeAt returns the axis time nearest to a CSS pixel, for edges of intervals. */
   timeAt(x: number): bigint {
     return at(this.app.store.state.window, x / Math.max(1, this.width));
   }
 
-  /** stripRect is where a strip of a row is drawn, in pixels of the canvas. */
+  /** stripRect returns where a strip of a row is drawn, in pixels of the canvas. */
   stripRect(r: Row, strip: Strip, dpr: number): { y: number; h: number } {
     const top = r.y - this.scrollTop,
       padTop = r.stripHeight >= 8 ? 2 : 1;
@@ -60,7 +60,7 @@ export abstract class RowView {
     return { y: px(y), h: Math.max(1, px(y + r.stripHeight) - px(y) - gap) };
   }
 
-  /** rate is the rate of a counter, per second, if its row shows that. */
+  /** rate returns the rate of a counter, per second, if its row shows that. */
   rate(r: Row, layer: Layer, strip: Strip): Rate | null {
     const g = layer.entry.grid;
     return this.app.store.state.choices.has(rateKey(this.lane.index, r.track))
@@ -68,7 +68,7 @@ export abstract class RowView {
       : null;
   }
 
-  /** edges are the values at the upper and lower edge of a row's curve, or rate, or stack; null where there is none. */
+  /** edges returns the values at the upper and lower edge of a row's curve, rate or stack, or null. */
   edges(r: Row): { high: string; low: string } | null {
     const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
     if (t?.kind === "counter" && this.app.store.state.choices.has(rateKey(this.lane.index, r.track))) {
@@ -81,13 +81,13 @@ export abstract class RowView {
     return edgesOf(r, t);
   }
 
-  /** stackOf is the lanes of a stacked row that are shown, and the box they lie in, between two pixels. */
+  /** stackOf returns the visible lanes of a stacked row, and their box between two pixels. */
   stackOf(r: Row, layer: Layer, dpr: number, x0: number, x1: number): { lanes: Strip[]; box: Rect } | null {
     const lanes = layer.entry.strips.filter((x) => x.kind === StripKind.spans && x.depth < r.strips);
     return lanes.length === 0 ? null : { lanes, box: { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 } };
   }
 
-  /** pieces are the claims of a stacked row, and the box they lie in. */
+  /** pieces returns the claims of a stacked row, and their box. */
   pieces(r: Row, layer: Layer, dpr: number): { pieces: Piece[]; box: Rect } | null {
     const x = this.stackOf(r, layer, dpr, 0, Math.round(this.width * dpr));
     if (!x) return null;
@@ -101,7 +101,7 @@ export abstract class RowView {
     return { pieces, box };
   }
 
-  /** sharpest is the tile that a row is drawn from last, the sharpest. */
+  /** sharpest returns the tile that is drawn last for a row, which is the sharpest. */
   sharpest(r: Row): Layer | undefined {
     const key = rowKey(r);
     if (key === null) return undefined;
@@ -113,18 +113,18 @@ export abstract class RowView {
     return layers[layers.length - 1];
   }
 
-  /** around is the outline of a run of a stack in CSS pixels. */
+  /** around returns the outline of a run of a stack in CSS pixels. */
   around(p: { pieces: Piece[]; box: Rect }, run: number, dpr: number): [number, number][] {
     return outline(p.pieces, run).map(([x, y]) => [x / dpr, (p.box.y + y) / dpr]);
   }
 }
 
-/** rateKey is the choice that a row shows the rate of its counter. */
+/** rateKey returns the key of the choice that a row shows the rate of its counter. */
 export function rateKey(lane: number, track: number): string {
   return `rate.${String.fromCharCode(97 + (lane % 26))}${track}`;
 }
 
-/** edgesOf are the values at the upper and lower edge of a row's curve or stack, null where there is none. */
+/** edgesOf returns the values at the upper and lower edge of a row's curve or stack, or null. */
 function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;
   return {
@@ -134,7 +134,7 @@ function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string 
   };
 }
 
-/** compact writes a value of a counter in few characters. */
+/** compact formats a value of a counter in few characters. */
 export function compact(v: number): string {
   const a = Math.abs(v);
   if (a >= 1e4) {

@@ -15,7 +15,7 @@ interface Found {
 }
 
 /** outsideText describes the limits if a time lies outside of them; it returns "" otherwise. */
-export function beyond(t: bigint, limits: Window, axis: Clock): string {
+export function outsideText(t: bigint, limits: Window, axis: Clock): string {
   return t >= limits.from && t < limits.to
     ? ""
     : `the trace spans ${exact(limits.from, axis)} to ${exact(limits.to - 1n, axis)}`;
@@ -118,7 +118,7 @@ export class Search {
     }
     const t = parse(text, this.app.axis);
     if (t !== null) {
-      const outside = beyond(t, this.app.limits(), this.app.axis);
+      const outside = outsideText(t, this.app.limits(), this.app.axis);
       this.found.push({
         label: exact(t, this.app.axis),
         kind: outside === "" ? "go to time" : outside,

@@ -1,13 +1,13 @@
-// Tiles: what the server sends for a window of time, as typed arrays over one buffer.
+// Tiles: the server's answer for a window of time, as typed arrays over one buffer.
 
-/** StripKind tells what a strip holds. */
+/** StripKind is the kind of a strip. */
 export const StripKind = { spans: 0, instants: 1, curve: 2, amounts: 3 } as const;
 /** RunFlag are the bits of a run's flags. */
 export const RunFlag = { single: 1, begins: 2, ends: 4 } as const;
 /** noRegion marks a run without a region. */
 export const noRegion = 0xffffffff;
 
-/** Strip is one line of a track; first and count are in the runs or, for curves and amounts, in the cells. */
+/** Strip is one line of a track; first and count index the runs or, for curves and amounts, the cells. */
 export interface Strip {
   track: number;
   depth: number;
@@ -17,7 +17,7 @@ export interface Strip {
   uniform: boolean;
 }
 
-/** Tile is the columns of a tile; all arrays look into the answer's buffer. */
+/** Tile has the columns of a tile; all arrays share the answer's buffer. */
 export interface Tile {
   width: number;
   strips: Strip[];
@@ -36,7 +36,7 @@ export interface Tile {
   end: Float32Array;
 }
 
-/** decodeTile checks and unfolds a tile; it throws an Error that says what is wrong. */
+/** decodeTile decodes and checks a tile; it throws an Error that describes the defect. */
 export function decodeTile(buffer: ArrayBuffer): Tile {
   const view = new DataView(buffer);
   if (buffer.byteLength < 24) throw new Error(`tile of ${buffer.byteLength} bytes, expected at least 24`);
@@ -95,7 +95,10 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
   };
 }
 
-/** runAt is the index of the run of a strip that covers a column, or of the nearest within `reach` columns; -1 for none. */
+/**
+ * runAt returns the index of the run of a strip that covers a column, or of the nearest run within
+ * `reach` columns; -1 for none.
+ */
 export function runAt(t: Tile, s: Strip, column: number, reach = 0): number {
   let lo = s.first,
     hi = s.first + s.count;

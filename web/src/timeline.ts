@@ -1,4 +1,5 @@
-// The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
+// The time line of one trace: labels of rows at the left, pixels at the right, and a canvas above
+// them for names and marks.
 import type { App } from "./app";
 import { type Arrow, arrowAt, arrowRaster, depthAt, rasterArrows, type Segment, segments } from "./arrows";
 import { el, name, printable } from "./dom";
@@ -16,21 +17,21 @@ import { RowView } from "./rowview";
 import type { Layer } from "./tiles";
 import type { Window } from "./time";
 
-/** long is how many milliseconds a picture may take that its names are drawn with at once. */
-const long = 30;
+/** slowFrame is the duration of a frame, in milliseconds, from which names are drawn in the next one. */
+const slowFrame = 30;
 
-/** manyArrows and manyPixels are how many take long together. */
+/** manyArrows and manyPixels together take long to draw. */
 const manyArrows = 400,
   manyPixels = 4000000;
 
-/** sliceTime is how long a slice of the first picture may take, in milliseconds. */
+/** sliceTime is the duration of a slice of the first picture, in milliseconds. */
 const sliceTime = 8;
 
 /** Timeline draws one lane. */
 export class Timeline extends RowView implements Overlay {
   readonly element: HTMLElement;
   readonly plot: HTMLElement;
-  /** shiftField holds how far the trace is shifted on the axis, where there are several. */
+  /** shiftField shows the shift of the trace on the axis, if there are several traces. */
   readonly shiftField: HTMLInputElement | null;
   private scroller: HTMLElement;
   private spacer: HTMLElement;
@@ -41,7 +42,7 @@ export class Timeline extends RowView implements Overlay {
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
   private segs: Segment[] = [];
-  /** hover is what the pointer is over; the pointer's place in CSS pixels. */
+  /** hover is what the pointer is over, and pointer its place in CSS pixels. */
   hover: Hit | null = null;
   hoverLink: Segment | null = null;
   pointer: { x: number; y: number } | null = null;
@@ -49,13 +50,13 @@ export class Timeline extends RowView implements Overlay {
   left = 0;
   top = 0;
   private resized = true;
-  /** next is the row where the next slice of the first picture begins; null once that is there. */
+  /** next is the row of the next slice of the first picture; null once that is drawn. */
   private next: number | null = null;
-  /** arrowsLater draws some of the arrows that the last picture lacks; it tells whether these were the last. */
+  /** arrowsLater draws some of the missing arrows of the last picture; it returns true after the last one. */
   private arrowsLater: (() => boolean) | null = null;
-  /** drawn is what the last picture was of. */
+  /** drawn is the view of the last picture. */
   private drawn: { window: Window | null; top: number } = { window: null, top: 0 };
-  /** sharp tells whether the last frame was drawn at full resolution. */
+  /** sharp reports whether the last frame was drawn in full resolution. */
   sharp = false;
 
   constructor(app: App, lane: Lane, title: string | null) {
@@ -109,7 +110,7 @@ export class Timeline extends RowView implements Overlay {
       "scroll",
       () => {
         this.scrolled = this.scroller.scrollTop;
-        if (this.scrolled !== this.held) this.tell();
+        if (this.scrolled !== this.restoredTop) this.saveTop();
         app.draw();
       },
       { passive: true },
@@ -129,7 +130,7 @@ export class Timeline extends RowView implements Overlay {
     return this.segs;
   }
 
-  /** scrollTop is how far the rows are scrolled, in CSS pixels. */
+  /** scrollTop is the scroll position of the rows, in CSS pixels. */
   get scrollTop(): number {
     return this.scrolled;
   }
@@ -137,16 +138,16 @@ export class Timeline extends RowView implements Overlay {
     if (v === this.scrolled) return;
     this.scroller.scrollTop = v;
     this.scrolled = this.scroller.scrollTop;
-    this.tell();
+    this.saveTop();
   }
-  // asking the element each time would make the browser lay out the page many times a frame
+  // reading it from the element would make the browser lay out the page many times in a frame
   private scrolled = 0;
-  /** held is where hold has scrolled to; that is told by nobody's hand. */
-  private held = 0;
+  /** restoredTop is the position that restoreTop has scrolled to; it is not saved as the user's. */
+  private restoredTop = 0;
 
-  /** tell puts into the state which row is the first one seen. */
-  private tell(): void {
-    this.held = -1;
+  /** saveTop stores the first visible row in the state. */
+  private saveTop(): void {
+    this.restoredTop = -1;
     const own = `${this.lane.index}/`,
       top = this.app.store.state.top,
       others = top.split(",").filter((x) => x !== "" && !x.startsWith(own)),
@@ -159,8 +160,8 @@ export class Timeline extends RowView implements Overlay {
     });
   }
 
-  /** hold scrolls to the row that the state says is the first one seen; where that is gone all stays. */
-  hold(): void {
+  /** restoreTop scrolls to the first visible row of the state; without one, the position stays. */
+  restoreTop(): void {
     const own = `${this.lane.index}/`,
       [key, above] = (this.app.store.state.top.split(",").find((x) => x.startsWith(own)) ?? "")
         .slice(own.length)
@@ -172,10 +173,10 @@ export class Timeline extends RowView implements Overlay {
       this.scroller.scrollTop = y;
       this.scrolled = this.scroller.scrollTop;
     }
-    this.held = this.scrolled;
+    this.restoredTop = this.scrolled;
   }
 
-  /** measure takes the size from the layout where that has changed; it tells whether it did. */
+  /** measure reads the size if the layout has changed; it reports whether the size has changed. */
   measure(): boolean {
     if (!this.resized) return false;
     this.resized = false;
@@ -192,11 +193,11 @@ export class Timeline extends RowView implements Overlay {
     return changed;
   }
 
-  /** rowsChanged is to be called after the lane's rows were made anew. */
+  /** rowsChanged must be called after the lane's rows were computed. */
   rowsChanged(): void {
     this.spacer.style.height = Math.max(this.height, this.lane.height) + "px";
     this.labels.invalidate();
-    this.hold();
+    this.restoreTop();
   }
 
   /** scrollTo brings a row into view. */
@@ -207,7 +208,10 @@ export class Timeline extends RowView implements Overlay {
     else if (r.y + r.height > this.scrollTop + this.height) this.scrollTop = r.y + r.height - this.height + 20;
   }
 
-  /** visible gives the indexes of the first row on the screen and of the one after the last, with some beyond. */
+  /**
+   * visible returns the indexes of the first visible row and of the one after the last, including
+   * rows within `beyond` pixels.
+   */
   visible(beyond = 0): [number, number] {
     const rows = this.lane.rows;
     if (rows.length === 0) return [0, 0];
@@ -218,7 +222,7 @@ export class Timeline extends RowView implements Overlay {
     return [a, b < 0 ? rows.length : b + 1];
   }
 
-  /** request tells the caches what is visible. */
+  /** request fetches the tiles and links of the visible part. */
   request(): void {
     const s = this.app.store.state,
       dpr = devicePixelRatio;
@@ -247,20 +251,21 @@ export class Timeline extends RowView implements Overlay {
     }
   }
 
-  /** draw makes the picture. */
+  /** draw draws the picture. */
   draw(): void {
     const dpr = devicePixelRatio,
       W = Math.round(this.width * dpr),
       H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
     const begins = this.pixels.hidden;
-    // a large picture takes its time: memory is taken piece by piece, a frame each, while the first tiles are on their way
-    if (begins && (this.take(W, H) || this.lane.tiles.empty)) {
+    // allocating memory for a large picture takes long: do one part in each frame while the first
+    // tiles are being fetched
+    if (begins && (this.allocate(W, H) || this.lane.tiles.empty)) {
       const [a, b] = this.visible();
       this.labels.draw(a, b);
       return;
     }
-    while (this.take(W, H));
+    while (this.allocate(W, H));
     this.pixels.hidden = false;
     const g = this.pixels.getContext("2d", { alpha: false });
     if (!g || !this.image) return;
@@ -277,7 +282,7 @@ export class Timeline extends RowView implements Overlay {
       w = this.app.store.state.window,
       still = w === this.drawn.window && this.scrollTop === this.drawn.top;
     this.drawn = { window: w, top: this.scrollTop };
-    // where nothing moves arrows and names may come a frame later, if the picture takes its time
+    // if nothing moves and the picture is expensive, arrows and names may come in a later frame
     const image = this.image,
       apart =
         still &&
@@ -288,13 +293,16 @@ export class Timeline extends RowView implements Overlay {
     this.sharp = this.paint(b, first, end, dpr, !apart);
     g.putImageData(image, 0, 0);
     this.labels.draw(first, end);
-    if (slices || apart || (still && performance.now() - begin > long))
+    if (slices || apart || (still && performance.now() - begin > slowFrame))
       nextFrame("names and arrows", () => this.app.draw(true));
     else this.drawOver();
   }
 
-  /** take takes memory for a part of a picture; it tells whether there was one without, and has another frame drawn. */
-  private take(W: number, H: number): boolean {
+  /**
+   * allocate allocates memory for one part of the picture. It reports whether one was missing, and
+   * requests another frame then.
+   */
+  private allocate(W: number, H: number): boolean {
     const size = (cv: HTMLCanvasElement): boolean => {
       if (cv.width === W && cv.height === H) return false;
       cv.width = W;
@@ -317,8 +325,9 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * slice paints rows of the first picture as long as a frame has time, and tells whether there were any left. That
-   * picture is painted while nothing is warm and would hold up the page; names and arrows come behind it.
+   * slice paints rows of the first picture for the duration of a slice, and reports whether rows
+   * are left. The first picture is slow, as no code is compiled yet, and would block the page;
+   * names and arrows follow.
    */
   private slice(g: CanvasRenderingContext2D, b: Bitmap, image: ImageData, end: number, dpr: number): boolean {
     const begin = performance.now(),
@@ -344,7 +353,10 @@ export class Timeline extends RowView implements Overlay {
     return true;
   }
 
-  /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
+  /**
+   * paint draws the rows from first up to end into a bitmap; it reports whether all of them are in
+   * full resolution.
+   */
   paint(b: Bitmap, first: number, end: number, dpr: number, arrows = true): boolean {
     b.pixels.fill(pack(this.app.colors.background));
     const sharp = paintRows(this.app, this, b, first, end, dpr);
@@ -352,7 +364,7 @@ export class Timeline extends RowView implements Overlay {
     return sharp;
   }
 
-  /** inPieces is drawArrows a piece at a time; done is called when all are drawn. */
+  /** inPieces is drawArrows in pieces; done is called at the end. */
   private inPieces(b: Bitmap, dpr: number, done: () => void): () => boolean {
     let raster: ((until: number) => boolean) | null = null;
     return () => {
@@ -372,12 +384,15 @@ export class Timeline extends RowView implements Overlay {
     if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
   }
 
-  /** painted tells whether all rows that are seen are on the screen, as far as their tiles are there. */
+  /** painted reports whether all visible rows are drawn from the best tiles. */
   get painted(): boolean {
     return this.next === null && !this.lane.tiles.pending;
   }
 
-  /** place puts links on the screen, their ends at the spans that hold them where the tiles at hand tell which. */
+  /**
+   * place converts links to arrows on the screen. Their ends are at the spans that hold them, if
+   * the cached tiles determine these.
+   */
   place(arrows: readonly Arrow[]): Segment[] {
     const lane = this.lane,
       dpr = devicePixelRatio,
@@ -412,7 +427,7 @@ export class Timeline extends RowView implements Overlay {
     );
   }
 
-  /** focusLabel puts the keyboard on a row's label. */
+  /** focusLabel gives the keyboard to a row's label. */
   focusLabel(i: number): void {
     this.focusRow = Math.max(0, Math.min(this.lane.rows.length - 1, i));
     this.scrollTo(this.focusRow);
@@ -422,7 +437,7 @@ export class Timeline extends RowView implements Overlay {
     this.app.draw();
   }
 
-  /** drawOver draws names and marks alone; enough when only the pointer moved. */
+  /** drawOver draws only names and marks, which is enough when only the pointer has moved. */
   drawOver(): void {
     if (this.arrowsLater && !this.arrowsLater()) {
       this.app.draw(true);
@@ -434,7 +449,7 @@ export class Timeline extends RowView implements Overlay {
       w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
-    // a canvas that is shown is copied, which for a large one takes a frame's time
+    // the browser copies a visible canvas in each frame, which takes long for a large one
     if (this.over.hidden) this.over.hidden = false;
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, this.over.width, this.over.height);
@@ -458,10 +473,10 @@ export class Timeline extends RowView implements Overlay {
     return hitAt(this.app, this, x, y);
   }
 
-  /** selectedSpan is the exact extent of the selection in axis ticks, set once the server has told. */
+  /** selectedSpan is the exact extent of the selection in axis ticks, once the server has sent it. */
   selectedSpan: Window | null = null;
 
-  /** linkAt is the arrow that a click at a point is for, where h lies. */
+  /** linkAt returns the arrow that a click at a point selects; h is the hit there. */
   linkAt(x: number, y: number, h: Hit | null): Segment | null {
     if (this.segs.length === 0) return null;
     const own = h !== null && h.track >= 0 && (h.kind === "span" || h.kind === "instant");

@@ -1,7 +1,7 @@
 // The controls above the time lines.
 import type { TraceMeta } from "./api";
 import type { App } from "./app";
-import { few } from "./arrows";
+import { maxAutoLinks } from "./arrows";
 import { colorBy, nextArrows, ofAttribute, toggleMode, toggleTheme } from "./commands";
 import { button, el, name, printable, select, spoken } from "./dom";
 import { showHelp } from "./help";
@@ -9,7 +9,7 @@ import { steps } from "./rows";
 import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
-/** onEdges says which ends of what is measured lie on no edge of a span. */
+/** onEdges describes which ends of the measured time are not at the edge of a span. */
 function onEdges(loose: string): string {
   return loose === "12"
     ? "neither end is on an edge"
@@ -26,7 +26,10 @@ function measured(app: App): string {
     [a, b] = n.marks;
   if (a !== null && b !== null) {
     const edges = onEdges(n.loose);
-    return `Δ ${exact(b > a ? b - a : a - b, app.axis)}  (${exact(a, app.axis)} → ${exact(b, app.axis)}${edges === "" ? "" : "; " + edges})`;
+    return (
+      `Δ ${exact(b > a ? b - a : a - b, app.axis)}  (${exact(a, app.axis)} → ${exact(b, app.axis)}` +
+      `${edges === "" ? "" : "; " + edges})`
+    );
   }
   const edge = n.loose === "" ? "an edge" : "no edge is near";
   if (a !== null && n.mode === "measure") return `from ${exact(a, app.axis)} (${edge}): click the second place`;
@@ -102,7 +105,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
         }),
       ),
     );
-  // what the menu shows: the colours that all traces are in are those of the attribute that one of them is by
+  // if a trace is coloured by an attribute, the menu shows that attribute
   const colored = metas.find((m) => m.color !== "")?.color ?? "";
   const theme = button("◐", "Light or dark (T)", () => toggleTheme(app));
   const align =
@@ -134,7 +137,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   );
   const resort = button("↻", "Sort again by the busy time in what the window shows now", () => {
     app.store.set({ orderWindow: app.store.state.window, top: "" });
-    for (const t of on.timelines()) t.hold();
+    for (const t of on.timelines()) t.restoreTop();
   });
   const levels = select(
     "Levels of nesting",
@@ -163,12 +166,17 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     aria: { label: "Show only rows whose name contains this" },
   });
   filter.addEventListener("input", () => app.store.set({ rowFilter: filter.value }));
+  const shown = {
+    auto: `shown where there are at most ${maxAutoLinks}`,
+    on: "shown, in bundles where there are many",
+    off: "not shown",
+  };
   const sync = (): void => {
     const n = app.store.state;
     arrows.textContent = "Links: " + n.arrows;
     arrows.title = arrows.disabled
       ? "This trace has no links"
-      : `Messages and dependencies as arrows: ${n.arrows === "auto" ? `shown where there are at most ${few}` : n.arrows === "on" ? "shown, in bundles where there are many" : "not shown"} (L)`;
+      : `Messages and dependencies as arrows: ${shown[n.arrows]} (L)`;
     arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
     arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
     range.setAttribute("aria-pressed", String(n.mode === "range"));

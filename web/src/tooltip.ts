@@ -45,7 +45,8 @@ export class Tooltip {
           { class: "faint" },
           link.count > 1
             ? `${count(link.count)} together, ${bytes(link.bytes)}`
-            : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`,
+            : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}` +
+                `${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`,
         ),
       );
     } else if (h.kind === "curve") {
@@ -110,7 +111,9 @@ export class Tooltip {
           .then((d) => {
             const e = this.element.querySelector(".exact");
             if (e)
-              e.textContent = `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}  from ${exact(BigInt(d.span.start), lane.clock)}`;
+              e.textContent =
+                `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}  from ` +
+                `${exact(BigInt(d.span.start), lane.clock)}`;
           })
           .catch((e: unknown) => {
             if (!isAbort(e)) {

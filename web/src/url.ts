@@ -1,4 +1,5 @@
-// The state of the page in the fragment of its URL, so that a reload or a copied link shows the same.
+// The state of the page in the fragment of its URL, so that a reload or a copied link shows the
+// same.
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
@@ -17,7 +18,7 @@ function pair(text: string | null): Window | null {
 const rowName = /^\d+\/[a-z]+\d*$/,
   topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
 
-/** LinkKey names a link to the server. */
+/** LinkKey identifies a link to the server. */
 export interface LinkKey {
   lane: number;
   track: number;
@@ -25,14 +26,17 @@ export interface LinkKey {
   id: string;
 }
 
-/** linkKey is how a selected link is named in the URL; null for bundles, of which it has all that is known (see bundle). */
+/**
+ * linkKey returns the key of a selected link in the URL; null for bundles, which the URL describes
+ * completely (see bundle).
+ */
 export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
   return l.count === 1 && l.id !== ""
     ? { lane, track: (l.unsent ? l.to : l.from).track, time: BigInt(l.from.time), id: l.id }
     : null;
 }
 
-/** bundle writes a selected bundle, which the server makes anew for each window: all that is known of it. */
+/** bundle formats a selected bundle completely, because the server computes bundles for each window. */
 function bundle(lane: number, l: LinkInfo): string {
   return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join(".");
 }
@@ -59,7 +63,7 @@ function readBundle(v: string): State["link"] {
     : null;
 }
 
-/** write makes the fragment of a state, without "#"; what is as it begins is left out. */
+/** write returns the fragment of a state, without "#". It leaves out initial values. */
 export function write(s: State): string {
   const q = new URLSearchParams();
   if (s.traces.length > 0) q.set("t", s.traces.join(","));
@@ -91,11 +95,11 @@ export function write(s: State): string {
   if (s.dock !== initial.dock) q.set("d", String(s.dock));
   if (s.theme !== initial.theme) q.set("theme", s.theme);
   for (const [k, v] of [...s.choices].sort()) q.append("v", `${k}:${v}`);
-  // the marks that need no escape in a fragment stay readable
+  // keep the marks readable that need no escape in a fragment
   return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
-/** keys are those that a URL may have; where one is not understood, instead says what is shown. */
+/** keys are the known keys of a URL, each with what is shown instead if its value is not understood. */
 const keys: Readonly<Record<string, string>> = {
   t: "",
   w: "the whole is shown",
@@ -126,19 +130,19 @@ const keys: Readonly<Record<string, string>> = {
   v: "the table is as it is by itself",
 };
 
-/** parts are the key and the value of each piece of a fragment. */
+/** parts returns the key and the value of each piece of a fragment. */
 function parts(fragment: string): [string, string][] {
   return [...new URLSearchParams(fragment.replace(/^#/, ""))];
 }
 
-/** cutShort keeps what is quoted of a URL short. */
+/** cutShort shortens text that is quoted from a URL. */
 export function cutShort(text: string): string {
   return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text;
 }
 
 /**
- * read is the part of a state that a fragment gives. What is damaged or unknown is left out; wrong is told of each such
- * piece, and what is shown instead.
+ * read returns the state in a fragment. It leaves out pieces that are damaged or unknown, and calls
+ * wrong with each of them and what is shown instead.
  */
 export function read(
   fragment: string,
@@ -147,12 +151,12 @@ export function read(
   const q = new Map<string, string>(),
     strange: string[] = [];
   for (const [k, v] of parts(fragment)) {
-    // an old or a hand-made address may have keys of its own
+    // an old or a hand-made address may have unknown keys
     if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`));
     else if (!q.has(k)) q.set(k, v);
   }
   const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
-  // checked gives what f makes of a piece that is there, or else the value of the beginning
+  // checked returns the result of f for a piece, or the initial value if there is no valid piece
   const checked = <T>(k: string, f: (v: string) => T | null, otherwise: T): T => {
     const v = q.get(k);
     if (v === undefined) return otherwise;
@@ -241,12 +245,12 @@ function readLinkKey(v: string): LinkKey | null {
   return m ? { lane: Number(m[1]), track: Number(m[2]), time: BigInt(m[3]), id: m[4] } : null;
 }
 
-/** readLink is the selected link that a fragment names. The server has to be asked for the rest of it. */
+/** readLink returns the selected link in a fragment. The server must be asked for its other data. */
 export function readLink(fragment: string): LinkKey | null {
   return named(fragment, "k");
 }
 
-/** readFollowed is the link that led to the selection that a fragment names. */
+/** readFollowed returns the link that led to the selection in a fragment. */
 export function readFollowed(fragment: string): LinkKey | null {
   return named(fragment, "fk");
 }
@@ -256,9 +260,14 @@ function named(fragment: string, key: string): LinkKey | null {
   return k ? readLinkKey(k[1]) : null;
 }
 
-/** noticeOf says in words which pieces of an address were not understood, and what is shown instead; "" for none. */
+/**
+ * noticeOf describes which pieces of an address were not understood, and what is shown instead; ""
+ * for none.
+ */
 export function noticeOf(wrong: readonly (readonly [piece: string, instead: string])[]): string {
   if (wrong.length === 0) return "";
   const said = wrong.slice(0, 3).map(([piece, instead]) => (instead === "" ? piece : `${piece} (${instead})`));
-  return `Not understood in this address: ${said.join("; ")}${wrong.length > 3 ? ` and ${wrong.length - 3} more` : ""}.`;
+  return (
+    `Not understood in this address: ${said.join("; ")}` + `${wrong.length > 3 ? ` and ${wrong.length - 3} more` : ""}.`
+  );
 }

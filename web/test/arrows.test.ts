@@ -150,7 +150,7 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
   // two rows of 34 pixels
   expect(place(arrow(1))).toMatchObject({ x0: 100, y0: 7, x1: 200, y1: 51 });
   expect(place(arrow(5))).toMatchObject({ x0: 100, y0: 17, x1: 200, y1: 51 });
-  // one that is no longer than what it was gathered from has no slope of its own
+  // a bundle no longer than what it was collected from has no slope
   const short = segments(
     [{ ...arrow(5), end: 11n }],
     rows,
@@ -181,13 +181,13 @@ test("a click is for the span unless an arrow is right under it", () => {
   expect(arrowAt(one, 51, 50, span)).toBe(one[0]);
   expect(arrowAt(one, 53, 50, span)).toBe(one[0]);
   expect(arrowAt(one, 55, 50, span)).toBeNull();
-  // with another one beside it, it has to be meant more exactly
+  // with another arrow beside it, the pointer must be closer
   const two = [down(50), down(58)];
   expect(arrowAt(two, 51, 50, span)).toBe(two[0]);
   expect(arrowAt(two, 53, 50, span)).toBeNull();
   expect(arrowAt(one, 53, 50, null)).toBe(one[0]);
   expect(arrowAt(one, 56, 50, null)).toBeNull();
-  // one that the arrow would cover
+  // the arrow would cover this span
   expect(arrowAt(one, 50, 50, { w: 3, h: 5 })).toBeNull();
   const many = Array.from({ length: 40 }, (_, i) => down(30 + i));
   for (let x = 30; x < 70; x += 0.5) expect(arrowAt(many, x, 50, span)).toBeNull();
@@ -210,7 +210,7 @@ test("arrows that lie on each other become translucent, others do not", () => {
   const dense = crowds([...many, alone], 1000, 160);
   expect(dense(many[120])).toBeCloseTo(5, 5);
   expect(opacity(dense(alone))).toBeGreaterThan(215);
-  // one hides less than a fifth of what is below, all of them half
+  // one hides less than a fifth of the background, all of them half
   const a = opacity(5) / 255;
   expect(a).toBeLessThan(0.2);
   expect((1 - a) ** 5).toBeGreaterThan(0.45);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readOpen, writeOpen } from "../src/panels/calltree";
 
-/** written is what writeOpen gives in the end. */
+/** written returns the result of writeOpen. */
 function written(open: ReadonlySet<string>): string {
   for (const w = writeOpen(open); ;) {
     const r = w.next();

@@ -25,7 +25,7 @@ test("defects of all traces are counted, in words; notes are none", () => {
     words: "2 errors, 3 warnings",
     bad: true,
   });
-  // those that are not listed may be of any kind
+  // omitted defects may be of any kind
   expect(found([answer(1204, "warning", "error")])).toEqual({
     count: 1206,
     words: "1\u202F206 defects, errors among them",

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { drop, hurry, later, now, putOff } from "../src/later";
+import { drop, hurry, later, now, deferred } from "../src/later";
 
 test("what is put off has a name until it is done or dropped, and comes in its order when it is hurried", () => {
   vi.useFakeTimers();
@@ -15,16 +15,16 @@ test("what is put off has a name until it is done or dropped, and comes in its o
       later("third", 250, () => did.push("third"));
     });
     drop(later("never", 50, () => did.push("never")));
-    expect(putOff()).toEqual(["second", "first"]);
+    expect(deferred()).toEqual(["second", "first"]);
     hurry();
-    expect([did, putOff(), now() - begin]).toEqual([["first"], ["second", "third"], 100]);
+    expect([did, deferred(), now() - begin]).toEqual([["first"], ["second", "third"], 100]);
     hurry();
-    // what waits for others is not hurried, and nothing before it
+    // patient work is not hurried, and nothing before it
     later("answer", 1000, () => did.push("answer"), true);
     hurry();
     expect([did, now() - begin]).toEqual([["first", "second"], 300]);
     vi.runAllTimers();
-    expect([did, putOff()]).toEqual([["first", "second", "third", "answer"], []]);
+    expect([did, deferred()]).toEqual([["first", "second", "third", "answer"], []]);
   } finally {
     vi.useRealTimers();
   }
@@ -39,7 +39,7 @@ test("nothing in the page is put off without a name", () => {
       if (/(setTimeout|setInterval|requestAnimationFrame|requestIdleCallback)\(/.test(line))
         found.push(`${f}: ${line.trim().slice(0, 50)}`);
   }
-  // a saved file is forgotten, and the state of the page is published, which pending knows
+  // a saved file is released, and the state of the page is published, which pending includes
   expect(found.sort()).toEqual(
     [
       "export.ts: setTimeout(() => URL.revokeObjectURL(url), 10000);",

@@ -1,5 +1,5 @@
-// A small stand-in for the server: synthetic traces, the endpoints of the viewer's API by brute force.
-// For looking at the page and for its tests alone; it measures nothing and is never shipped.
+// A small stand-in for the server: synthetic traces and the API, computed by brute force. It is for
+// looking at the page and for its tests; it measures nothing and is never shipped.
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from "node:http";
 import { readFileSync, existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { answer } from "./mockanswers";
 import { meta, type MockTrace, samples, synthetic } from "./mocktraces";
 
-/** serve answers the page's files and the API on a port of 127.0.0.1; 0 lets the system choose. */
+/** serve serves the page's files and the API on a port of 127.0.0.1; 0 lets the system choose. */
 export function serve(
   traces: MockTrace[],
   port = 0,

@@ -455,7 +455,7 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
             longest: n.longest,
             children: json(n.kids),
           }));
-      // of all paths the heaviest; the mock lists fewer than the server
+      // the heaviest paths; the mock lists fewer than the server
       const all: { n: Node; above: Node | null }[] = [],
         list = (l: Node[], above: Node | null): void => {
           for (const n of l) {
@@ -560,7 +560,7 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
       return { rows };
     }
     case "states": {
-      // MPI is overhead, what is outside of the first level idle
+      // MPI is overhead, and time outside of the first level is idle
       const rows = t.tracks.flatMap((x, k) => {
         if (x.kind !== "location") return [];
         const inside = (l: Span[]): number =>

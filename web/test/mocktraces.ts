@@ -88,7 +88,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** synthetic makes a trace of nested calls, ring messages, counters and claims. */
+/** synthetic creates a trace of nested calls, ring messages, counters and claims. */
 export function synthetic(id: string, name: string, processes: number, iterations: number, seed = 1): MockTrace {
   const r = random(seed);
   const regions = [
@@ -197,7 +197,7 @@ export function synthetic(id: string, name: string, processes: number, iteration
         });
     });
   }
-  // one that nobody received, sent by the second process in its first MPI_Send
+  // a message without a receive, sent by the second process in its first MPI_Send
   const lost = tracks[1]?.spans[2].find((s) => s.region === 5);
   if (lost)
     links.push({
@@ -313,7 +313,7 @@ export function meta(t: MockTrace): Record<string, unknown> {
     error: t.error,
   };
   if (t.state === "indexing") {
-    // what the server knows before the index is ready: names, and the trace's own sums of its first half
+    // the facts known before the index is ready: names, and the trace's own sums of its first half
     const sums = new Map<number, { count: number; inclusive: number }>(),
       part = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length / 2));
     for (const x of t.tracks)

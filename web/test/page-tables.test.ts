@@ -84,7 +84,7 @@ pageTests("the page: tables", (check) => {
     const lines = (await content(download)).toString().trimEnd().split("\r\n");
     expect(lines.length).toBe(1 + 600 + 1);
     expect(lines[601]).toMatch(new RegExp(`^${left} rows with less exclusive time are left out,+$`));
-    // only rows near to what is seen are in the page; the keyboard reaches all, and those that scroll by are the table's
+    // only rows near the visible part are in the page; the keyboard reaches all rows
     const rows = page.locator("#panel tbody tr[tabindex]"),
       cells = async (): Promise<string[]> => (await rows.last().locator("td").allInnerTexts()).slice(0, 3);
     expect(await rows.count()).toBeLessThan(100);
@@ -112,7 +112,7 @@ pageTests("the page: tables", (check) => {
     });
     expect(seen.slice(1)).toEqual(lines[Number(seen[0]) - 1].replace("\u202E", "\uFFFD").split(",").slice(0, 2));
     expect(Number(seen[0])).toBeGreaterThan(250);
-    // what has the keyboard stays, however far away
+    // the focused row stays in the page, however far away
     await page.keyboard.press("Home");
     expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-rowindex"))).toBe("2");
   });
@@ -126,7 +126,7 @@ pageTests("the page: tables", (check) => {
     expect(
       await page.evaluate(() => [(document.activeElement as HTMLTextAreaElement).value, window.weft.view().from]),
     ).toEqual(["all at rest", "1000000"]);
-    // all of its lines are seen
+    // all lines are visible
     await page.keyboard.press("Enter");
     await page.keyboard.type("but one");
     expect(
@@ -136,7 +136,7 @@ pageTests("the page: tables", (check) => {
       }),
     ).toEqual([2, 0]);
     await page.keyboard.press("Escape");
-    // what a note would be for is what is there now
+    // the panel names the time that a new note would have
     const add = page.getByRole("button", { name: /^Add for/ });
     expect(await add.innerText()).toBe("Add for window");
     await page.locator(".plot").focus();
@@ -183,7 +183,7 @@ pageTests("the page: tables", (check) => {
       to = 2000000;
     const inside = (spans: { start: number; end: number; region: number }[]): number =>
       spans.reduce((n, s) => n + Math.max(0, Math.min(s.end, to) - Math.max(s.start, from)), 0);
-    // MPI is overhead, and idle is what is in no region
+    // MPI is overhead, and time outside of regions is idle
     let overhead = 0,
       busy = 0,
       all = 0;
@@ -213,7 +213,7 @@ pageTests("the page: tables", (check) => {
     ]);
     expect(rows.slice(1).reduce((n, r) => n + Number(r[1]), 0)).toBe(busy);
     expect(rows.slice(1).reduce((n, r) => n + Number(r[2]), 0)).toBe(overhead);
-    // sorted by work; what a row is of stays when the table is scrolled
+    // sorted by work; the name of a row stays visible while the table scrolls sideways
     expect(Number(rows[1][1])).toBe(Math.max(...rows.slice(1).map((r) => Number(r[1]))));
     const cell = page.locator("#panel tbody td").first(),
       x = (await cell.boundingBox())?.x ?? -1;
@@ -269,7 +269,7 @@ pageTests("the page: tables", (check) => {
     await page.locator("#panel tbody tr", { hasText: "receive before its send" }).click();
     await ready();
     expect(await view()).toMatchObject({ from: v.from, to: v.to });
-    // what has no place looks so
+    // a defect without a place looks different
     const other = page.locator("#panel tbody tr", { hasText: "no definition" });
     expect(await other.innerText()).toContain("no place");
     expect([await other.getAttribute("tabindex"), await other.getAttribute("title")]).toEqual([
@@ -357,7 +357,7 @@ pageTests("the page: tables", (check) => {
   });
 
   check("both figures of Compare are of the visible window", async ({ page, open, ready }) => {
-    // the second trace is more than twice as long: windows that reach behind the first one's end are still windows of it
+    // the second trace is more than twice as long, and windows beyond the first one's end are valid
     const far = 3 * synthetic("a1", "ring.otf2", 64, 60).length,
       asked: string[] = [];
     await page.route("**/api/traces/b2", async (r) => {
@@ -377,7 +377,7 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator(".scope .what").innerText()).toContain(
       `${(to / 1e6).toFixed(6).replace(/(\d{3})$/, " $1")} ms)`.slice(-4),
     );
-    // one that lies behind the first trace has nothing of it
+    // a window beyond the first trace has nothing of it
     await page.evaluate(
       ([a, b]) => {
         location.hash = `#t=a1,b2&p=compare&w=${a}~${b}`;
@@ -436,7 +436,7 @@ pageTests("the page: tables", (check) => {
         long.slice(0, 3).map((c) => [c.start, part(c, from, to), c.end - c.start]),
       );
       expect(rows.length - 1).toBe(long.length);
-      // some are long enough in all, but not their part in this time
+      // some calls are long enough in all, but not their part in this time
       expect(rows.slice(1).filter((r) => Number(r[1]) < least).length).toBe(
         long.filter((c) => part(c, from, to) < least).length,
       );
@@ -444,7 +444,7 @@ pageTests("the page: tables", (check) => {
       await page.locator("#panel tbody tr").nth(2).click();
       await ready();
       expect((await view()).selection).toBe(`0.${long[2].track}.2.${long[2].start}`);
-      // the list is still that of the range, and another threshold makes another one
+      // the list still shows the range, and another threshold changes it
       expect((await exported())[3][0]).toBe(String(long[2].start));
       await page.getByLabel("Shortest call that is listed").fill("100 us");
       await page.keyboard.press("Enter");

@@ -84,7 +84,7 @@ pageTests("the page", (check) => {
   check(
     "the address has the view at once, also before one leaves, and a motion is one step back",
     async ({ page, open, ready, view }) => {
-      // time stands still: what is put off for long is counted, and done when the page is hurried
+      // time stands still: long deferred work is counted, and done when the page is hurried
       await page.addInitScript(() => {
         const w = window as unknown as { late: number },
           timeout = window.setTimeout;
@@ -112,13 +112,13 @@ pageTests("the page", (check) => {
       await page.waitForURL(new RegExp(await fragment()));
       for (let i = 0; i < 3; i++) await wheel(-60);
       const before = await view();
-      // the address is behind: it will be written in a while, or when one leaves
+      // the address is not written yet: it will be later, or when the page is left
       expect(page.url()).not.toContain(await fragment());
       await page.reload();
       await ready();
       expect(await view()).toMatchObject({ from: before.from, to: before.to });
       expect(await page.evaluate(() => history.length)).toBe(entries + 1);
-      // while something goes on changing the time at which it is written stays the same
+      // while the state keeps changing, the time of the write stays the same
       await wheel(-20);
       await page.waitForURL(new RegExp(await fragment()));
       const was = await late();
@@ -127,7 +127,7 @@ pageTests("the page", (check) => {
       expect(page.url()).not.toContain(await fragment());
       await ready();
       expect(page.url()).toContain(await fragment());
-      // what is chosen does not wait for that
+      // a choice is written at once
       await wheel(-20);
       await page.getByRole("tab", { name: "Locations" }).click();
       await page.waitForURL(/p=locations/);
@@ -175,7 +175,7 @@ pageTests("the page", (check) => {
     expect(page.url()).toContain("&ow=2000000~2600000&y=0/");
     await open(page.url().slice(page.url().indexOf("#")));
     expect(await seen()).toEqual(before);
-    // sorted by what is seen now, the order would be another
+    // sorted by the current window, the order would be another
     await page.getByRole("button", { name: "Sort again" }).click();
     await ready();
     expect(page.url()).toContain(`&ow=${before.from}~${before.to}`);
@@ -187,7 +187,8 @@ pageTests("the page", (check) => {
       await open("#t=a1,nope&w=5~x&color=red&zz=1");
       const hint = page.locator(".hint");
       expect(await hint.innerText()).toContain(
-        "Not understood in this address: w=5~x (the whole is shown); color=red (colours are by region); zz=1 and 1 more.",
+        "Not understood in this address: w=5~x (the whole is shown); color=red (colours are by region); zz=1 and " +
+          "1 more.",
       );
       expect(await hint.getAttribute("title")).toContain("t=nope: that trace is not served here: ring.otf2 is shown");
       const box = await page.locator(".plot").boundingBox();
@@ -233,21 +234,21 @@ pageTests("the page", (check) => {
     await legend.getByText("MPI").click();
     await page.waitForURL(/hl=MPI/);
     expect(await legend.locator("[aria-pressed=true]").innerText()).toBe("MPI");
-    // which no region is called
+    // no region has this name
     await page.locator(".plot").focus();
     await page.keyboard.press("c");
     await ready();
     expect(page.url()).toMatch(/color=track/);
     expect(page.url()).not.toMatch(/hl=/);
     expect(await legend.innerText()).toMatch(/^each row has its own colour:\s+.*process 0/);
-    // from its first row on, each of those it has room for in its own colour
+    // from its first row on, each with a colour of its own if there is room
     const own = await legend
       .locator(".swatch")
       .evaluateAll((list) => list.map((x) => getComputedStyle(x).backgroundColor.replace(/[^\d,]/g, "")));
     expect(new Set(own).size).toBeGreaterThan(3);
     expect((await colors()).filter((c) => own.includes(c)).length).toBeGreaterThan(3);
     expect(await colors()).toContain(own[0]);
-    // what has no room is counted, and can be seen
+    // entries without room are counted, and can be shown
     await open("#t=a1&color=track&sh=4");
     const others = page.locator(".legendbox .rest");
     expect(await others.innerText()).toMatch(/^\+\d+$/);
@@ -266,7 +267,7 @@ pageTests("the page", (check) => {
     const svg = (await save(/the same/)).toString("utf8");
     for (const text of ["ring.otf2", "process 0", "kernel_b", "MPI_Recv", "700 µs", "681.017 µs to 822.625 µs"])
       expect(svg.includes(`>${text}</text>`), text).toBe(true);
-    // the marks of the axis lie between its ends, which are those of the rows
+    // the marks of the axis are between its ends, which are those of the rows
     const width = (await view()).width,
       path = /<g transform="translate\(200 24\)">.*?<path d="([^"]+)"/s.exec(svg)?.[1] ?? "",
       xs = [...path.matchAll(/[ML]([-\d.]+) /g)].map((m) => Number(m[1]));
@@ -302,7 +303,7 @@ pageTests("the page", (check) => {
   check(
     "an index on its way shows how far it is and what is known, then the trace",
     async ({ page, url, ready, view }) => {
-      // each answer about the trace waits until the one before it was looked at
+      // each answer about the trace waits until the previous one was checked
       const asked: Route[] = [],
         coming: ((r: Route) => void)[] = [];
       let through = false;
@@ -368,7 +369,7 @@ pageTests("the page", (check) => {
       expect(await page.locator(".banner").innerText()).toContain("open the address that weft printed");
       await page.unroute("**/api/**");
       await page.waitForSelector(".banner", { state: "detached" });
-      // else a tile of the view as it was may be the one that is answered so, before anybody waits for the load
+      // else this answer might go to a tile of the previous view
       await ready();
       await page.route(
         "**/api/traces/a1/tiles**",
@@ -389,7 +390,7 @@ pageTests("the page", (check) => {
     "the first picture comes in slices, on the page's background",
     async ({ page, open }) => {
       await page.addInitScript(() => {
-        // a row takes a millisecond: a slice, of eight, has a few
+        // a row takes a millisecond: a slice of eight has a few
         let time = 0;
         performance.now = () => ++time;
         const w = window as unknown as { puts: { y: number; h: number; below: number[] }[] },
@@ -413,7 +414,7 @@ pageTests("the page", (check) => {
         puts: (window as unknown as { puts: { y: number; h: number; below: number[] }[] }).puts,
         height: document.querySelector<HTMLCanvasElement>("canvas.pixels")?.height ?? 0,
       }));
-      // rows follow each other without a gap, then the whole
+      // rows follow each other without a gap, then comes the complete picture
       expect(puts[0].y).toBe(0);
       const whole = puts.findIndex((p) => p.h === height);
       expect(whole).toBeGreaterThan(5);
@@ -434,7 +435,7 @@ pageTests("the page", (check) => {
         (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "LayoutCount")?.value ?? 0;
       const before = await layouts();
       const frames = await page.evaluate(async () => {
-        // no timer runs meanwhile: what comes beside, such as tiles, would depend on how long frames take
+        // no timer runs meanwhile: other work, such as tiles, would depend on how long frames take
         window.setTimeout = (() => 0) as unknown as typeof window.setTimeout;
         const canvas = document.querySelector("canvas.over"),
           box = canvas?.getBoundingClientRect(),
@@ -455,7 +456,7 @@ pageTests("the page", (check) => {
       });
       const done = (await layouts()) - before;
       expect(frames).toBeGreaterThan(30);
-      // and a few for what comes beside
+      // and a few for other work
       expect(done).toBeLessThan(frames * 1.4);
     },
     true,
@@ -482,13 +483,13 @@ pageTests("the page", (check) => {
     await page.waitForFunction(() => innerHeight === 1600);
     await ready();
     expect(await height()).toBeGreaterThan(600);
-    // rows that come need it
+    // new rows need it
     await page.getByLabel("Show only rows").fill("");
     await ready();
     expect(await height()).toBe(266);
   });
 
-  // How fast that is, the benchmark measures.
+  // The benchmark measures how fast that is.
   check("the view moves while a key is held", async ({ page, open, ready }) => {
     await open("#t=a1&w=1000000~3000000&a=1");
     const before = await page.evaluate(() => ({ from: window.weft.view().from, frames: window.weft.frames().length }));
@@ -574,7 +575,7 @@ pageTests("the page", (check) => {
     await page.setViewportSize({ width: 800, height: 600 });
     for (const traces of ["a1", "a1,b2"]) {
       await open(`#t=${traces}`);
-      // what is clicked in the middle and at both ends of a tab is that tab
+      // clicks in the middle and at both ends of a tab hit that tab
       const covered = await page.evaluate(() =>
         [...document.querySelectorAll<HTMLElement>("[role=tab]")]
           .filter((e) => {

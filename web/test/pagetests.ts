@@ -1,4 +1,5 @@
-// What the tests of the page in a browser share. They run over the mock server, and are skipped without Chromium or a built page.
+// Helpers for the tests of the page in a browser. They run over the mock server, and are skipped
+// without Chromium or a built page.
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,11 +14,14 @@ import { samples } from "./mocktraces";
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const built = existsSync(path.join(path.dirname(fileURLToPath(import.meta.url)), "../dist/app.js"));
 
-/** shared is where a browser listens that is there already; ends is when the suite has to have ended, in milliseconds since 1970, 0 for never. */
+/**
+ * shared is the address of a running browser, or ""; ends is when the suite must have ended, in
+ * milliseconds since 1970, or 0.
+ */
 const shared = process.env.WEFT_BROWSER ?? "",
   ends = Number(process.env.WEFT_ENDS ?? 0);
 
-/** View is what the tests read of the page's view. */
+/** View is the part of the page's view that the tests read. */
 export interface View {
   from: string;
   to: string;
@@ -27,7 +31,7 @@ export interface View {
   width: number;
 }
 
-/** Its is what a test has for its own: a page, the address of a mock server, and what is done with them. */
+/** Its has the page of a test, the address of a mock server, and functions for them. */
 export interface Its {
   page: Page;
   context: BrowserContext;
@@ -36,13 +40,13 @@ export interface Its {
   open(fragment: string): Promise<void>;
   ready(): Promise<void>;
   view(): Promise<View>;
-  /** exported is the table of the open panel, taken as a file: its lines, and the cells of them. */
+  /** exported returns the exported table of the open panel: lines of cells. */
   exported(): Promise<string[][]>;
 }
 
 export const traces = samples();
 
-/** calls are those of a region in a time, in all rows, the longest part first. */
+/** calls returns the calls of a region in a time, in all rows, those with the longest part first. */
 export const calls = (region: string, from = 0, to = Infinity): { track: number; start: number; end: number }[] => {
   const t = traces[0],
     r = t.regions.findIndex((x) => x.name === region);
@@ -56,7 +60,10 @@ export const calls = (region: string, from = 0, to = Infinity): { track: number;
   );
 };
 
-/** partly has a server answer in part at first, as cut says, and in whole once the result is called. */
+/**
+ * partly makes the server's first answer incomplete, as cut says; further answers wait until the
+ * result is called.
+ */
 export function partly(
   page: Page,
   pattern: string,
@@ -78,7 +85,7 @@ export function partly(
       const d = (await (await r.fetch()).json()) as Record<string, unknown>;
       await r.fulfill({ json: { ...cut(d), partial: true } });
     })
-    .catch(() => undefined); // a page that is closed already
+    .catch(() => undefined); // the page may be closed already
   return release;
 }
 
@@ -97,11 +104,17 @@ export function pageTests(title: string, define: (check: Check) => void): void {
       await browser.close();
     }, 0);
 
-    /** idle are pages that tests have left: a new one takes its time. Each test has a server, and thus a storage, of its own. */
+    /**
+     * idle has pages that tests have left, because creating one takes long. Each test has its own
+     * server, and thus its own storage.
+     */
     const idle: Page[] = [],
       viewport = { width: 1280, height: 720 };
 
-    /** check is a test that runs beside others, in a page of its own, in which nothing may be thrown; a fresh one is not used before or after. */
+    /**
+     * check runs a test concurrently with others, in a page in which nothing may be thrown. A fresh
+     * page is used only once.
+     */
     const check = (title: string, work: (its: Its) => Promise<void>, fresh = false): void => {
       test.concurrent(title, { timeout: 0 }, async () => {
         const server = await serve(traces.map((t) => ({ ...t })));
@@ -121,7 +134,7 @@ export function pageTests(title: string, define: (check: Check) => void): void {
           errors.push("dialog " + d.message());
           void d.dismiss();
         });
-        // what is waited for then fails, and says what that is
+        // pending waits then fail, with what they wait for
         const end =
           ends === 0
             ? undefined
@@ -165,7 +178,8 @@ export function pageTests(title: string, define: (check: Check) => void): void {
           await context.close();
           if (!over) throw e;
           throw new Error(
-            `the suite ends; the page waits for ${waits.join(", ") || "nothing"}, and the test: ${e instanceof Error ? e.stack : String(e)}`,
+            `the suite ends; the page waits for ${waits.join(", ") || "nothing"}, and the test: ` +
+              `${e instanceof Error ? e.stack : String(e)}`,
           );
         } finally {
           clearTimeout(end);

@@ -63,18 +63,22 @@ const plain: Options = {
 const labels = (o: Partial<Options>): string[] =>
   layout(buildTree(meta), meta, { ...plain, ...o }).rows.map((r) => "  ".repeat(r.level) + r.label);
 
-test("groups, counters below their location, resources; a process of one thread is one row; empty groups are left out", () => {
-  expect(labels({})).toEqual([
-    "node 1",
-    "  rank 0",
-    "    main",
-    "      memory",
-    "    worker",
-    "  rank 1 · main",
-    "Resources",
-    "  CPU",
-  ]);
-});
+test(
+  "groups, counters below their location, resources; a process of one thread is one row; empty groups are left " +
+    "out",
+  () => {
+    expect(labels({})).toEqual([
+      "node 1",
+      "  rank 0",
+      "    main",
+      "      memory",
+      "    worker",
+      "  rank 1 · main",
+      "Resources",
+      "  CPU",
+    ]);
+  },
+);
 
 test("a process of one thread is one row also when the thread has counters", () => {
   const one = {
@@ -98,7 +102,7 @@ test("a collapsed group keeps the tracks below it for its summary", () => {
 test("hidden, filtered", () => {
   expect(labels({ hidden: new Set(["g1", "t4"]) })).toEqual(["node 1", "  rank 1 · main"]);
   expect(labels({ filter: "WORK" })).toEqual(["node 1", "  rank 0", "    worker"]);
-  // a group that matches keeps all below it
+  // a matching group keeps all rows below it
   expect(labels({ filter: "rank 0" })).toEqual(["node 1", "  rank 0", "    main", "      memory", "    worker"]);
   expect(labels({ filter: "nothing" })).toEqual([]);
 });
@@ -156,11 +160,11 @@ test("curves give way to spans, and spans stay readable", () => {
     return { strip: rows[0].stripHeight, curve: rows[1]?.extra ?? 0, height };
   };
   expect(fit(2)).toEqual({ strip: 18, curve: 34, height: 4 * 18 + 4 + 2 * 38 });
-  // 10 curves of 34 leave spans of 12 no room
+  // 10 curves of 34 leave no room for spans of 12
   expect(fit(10)).toMatchObject({ strip: 12, curve: 26 });
   for (let n = 0; n < 60; n++) expect(fit(n).strip, `${n} counters`).toBeGreaterThanOrEqual(10);
   expect(fit(40).height).toBeGreaterThan(400);
-  // of spans alone many rows may be small
+  // many rows with spans only may be small
   const many = { groups: [], tracks: Array.from({ length: 20 }, (_, i) => track(`r${i}`)) };
   expect(layout(buildTree(many), many, { ...plain, stripHeight: 0, available: 400 }).rows[0].stripHeight).toBe(8);
 });
@@ -191,7 +195,7 @@ test("groups that name each other as parents do not hang", () => {
 });
 
 test("ten times the rows take ten times the steps", () => {
-  // a step is a look at a property of a track or a group
+  // a step is an access to a property of a track or a group
   const steps = (n: number): number => {
     let looks = 0;
     const counted = <T extends object>(x: T): T =>
@@ -236,10 +240,10 @@ test("rows that fit grow on large screens, and curves give way before spans do",
   };
   const eight = Array.from({ length: 8 }, (_, i) => track(`rank ${i}`));
   expect(of(eight, 500)[0].stripHeight).toBe(18);
-  // a screen of 2160 lines has some 1600 for them
+  // a screen of 2160 lines has about 1600 for them
   expect(of(eight, 1600)[0].stripHeight).toBeGreaterThan(40);
   expect(of(eight, 1600).reduce((n, r) => n + r.height, 0)).toBeLessThanOrEqual(1600);
-  // more than there is room for: a curve is not much higher than a span
+  // more rows than fit: a curve is not much higher than a span
   const both = eight.flatMap((t, i) => [
       t,
       ...[0, 1, 2, 3].map((k) => track(`c${k}`, { kind: "counter", parent: 5 * i, depth: 0 })),

@@ -14,7 +14,7 @@ import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
 
-/** makePanels makes the tabs of the dock. */
+/** makePanels creates the panels of the dock. */
 export function makePanels(): Panel[] {
   return [
     overview(),

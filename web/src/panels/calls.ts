@@ -1,4 +1,4 @@
-// The calls of a region in the time, the longest first.
+// The calls of a region, the longest first.
 import type { SpanDetails, SpanInfo } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
@@ -7,23 +7,29 @@ import type { Lane } from "../lane";
 import { exact, parse, short, type Window } from "../time";
 import { makeTable } from "./table";
 
-/** most is how many calls are listed. */
+/** most is the largest number of listed calls. */
 const most = 1000;
 
-/** Calls is the answer of /calls; more says that there are others. */
+/** Calls is the answer of /calls; more is set if there are further calls. */
 interface Calls {
   calls: SpanInfo[];
   more: boolean;
 }
 
-/** regionsOf are the numbers of the regions of a name, or of one that is told apart from others of its name, as the server wants them. */
+/**
+ * regionsOf returns the numbers of the regions with a name, or with a label of [Lane.regionLabel],
+ * as a parameter of the server.
+ */
 export function regionsOf(lane: Lane, name: string): string {
   return lane.meta.regions
     .flatMap((r, i) => (r.name === name || lane.regionLabel(i, r.name) === name ? [i] : []))
     .join(",");
 }
 
-/** goLongest leads to the call, or claim, of regions that has the longest part in a time; the table stays that of the time. */
+/**
+ * goLongest goes to the call or claim of regions that has the longest part in a time. The table
+ * keeps showing that time.
+ */
 export async function goLongest(
   app: App,
   { lane, window: w, axis }: Scope,
@@ -44,7 +50,7 @@ export async function goLongest(
   else app.announce("there is no such call in this time");
 }
 
-/** goVisit leads to the call on a track that is open at a time, in so many others. */
+/** goVisit goes to the call on a track that is open at a time, at a nesting depth. */
 export async function goVisit(
   app: App,
   { lane, axis }: Scope,
@@ -61,7 +67,7 @@ export async function goVisit(
 }
 
 function goCall(app: App, lane: Lane, axis: Window, s: SpanInfo): void {
-  app.hold(axis);
+  app.keepRange(axis);
   app.uncover(lane.index, s.track);
   app.reveal(
     { lane: lane.index, track: s.track, depth: s.depth, time: BigInt(s.start) },
@@ -70,17 +76,17 @@ function goCall(app: App, lane: Lane, axis: Window, s: SpanInfo): void {
   );
 }
 
-/** mostLeast is the greatest threshold that the server takes; nothing is as long. */
+/** mostLeast is the largest threshold that the server accepts; no call is as long. */
 const mostLeast = 1n << 62n;
 
-/** leastOf reads a threshold such as "> 1 ms"; null if it is none. */
+/** leastOf reads a threshold such as "> 1 ms"; null if it is invalid. */
 export function leastOf(text: string, lane: Lane): bigint | null {
   const t = text.replace(/^\s*[>\u2265]?=?/, "");
   const least = t.trim() === "" ? 0n : parse(t, lane.clock);
   return least === null || least < 0n ? null : least < mostLeast ? least : mostLeast;
 }
 
-/** calls makes the panel of the calls of a region. */
+/** calls creates the panel of the calls of a region. */
 export function calls(): Panel {
   return {
     id: "calls",

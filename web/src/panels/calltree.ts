@@ -1,4 +1,4 @@
-// The call tree: time by call path, to be opened level by level.
+// The call tree: time by call path, opened level by level.
 import { type CallNode, type CallTree, type PathsLeft, say } from "../api";
 import { button, count, el, percent, titled } from "../dom";
 import type { Panel } from "../dock";
@@ -9,17 +9,17 @@ import { jump, swatch } from "./parts";
 import { each, sorted } from "../slices";
 import { Rows } from "./rows";
 
-/** paths says how many call paths there are. */
+/** paths formats a number of call paths. */
 function paths(n: number): string {
   return `${count(n)} call ${n === 1 ? "path" : "paths"}`;
 }
 
-/** mean is that of the calls of a path: they are never within each other. */
+/** mean returns the mean of the calls of a path, which are never nested in each other. */
 function mean(n: CallNode): Mean | null {
   return meanOf(BigInt(n.inclusive), n.count);
 }
 
-/** outside sums up the paths that are left out of no path that is listed. */
+/** outside sums up the omitted paths that are not below any listed path. */
 export function outside(t: CallTree): PathsLeft {
   let n = t.left.paths,
     time = BigInt(t.left.exclusive);
@@ -36,22 +36,26 @@ export function outside(t: CallTree): PathsLeft {
   return { paths: n, exclusive: String(time) };
 }
 
-/** Path is a call path, as the regions on it: "3.1.2". */
+/** Path is a call path, given by the regions on it: "3.1.2". */
 type Path = string;
 const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.region);
 
-/** mostIndent is how many levels have an indent of their own; those below say how deep they are, and keep room for names. */
+/**
+ * mostIndent is the number of levels that are indented; deeper ones show their level as a number,
+ * to leave room for names.
+ */
 const mostIndent = 24;
 
-/** mostOpen is how long the open paths may be in an address. */
+/** mostOpen is the largest length of the open paths in an address. */
 const mostOpen = 1000;
 
 /**
- * writeOpen puts open paths into words of an address, as many as there is room for: those that nobody sees, as one
- * above them is closed, are left out, and those that are open because one of them begins so.
+ * writeOpen formats open paths for the address, as many as fit. It leaves out paths that are hidden
+ * because a path above is closed, and paths that are open because a longer path begins with them.
  */
 export function* writeOpen(open: ReadonlySet<Path>): Generator<void, string> {
-  // "." comes before all digits: what is above a path is before it, and what is below is next
+  // "." sorts before all digits: a path comes after the paths above it, and before the paths below
+  // it
   const all = yield* sorted([...open], (a, b) => (a < b ? -1 : a > b ? 1 : 0)),
     reached = new Set<Path>();
   yield* each(all.length, (i) => {
@@ -69,7 +73,7 @@ export function* writeOpen(open: ReadonlySet<Path>): Generator<void, string> {
   return text === "" ? "-" : text;
 }
 
-/** readOpen is the opposite. */
+/** readOpen is the inverse of writeOpen. */
 export function readOpen(text: string): Set<Path> {
   const open = new Set<Path>();
   for (const p of text.split("_"))
@@ -77,9 +81,12 @@ export function readOpen(text: string): Set<Path> {
   return open;
 }
 
-/** calltree makes the panel of the call tree; which paths are open stays over changes of the window, and in the address. */
+/**
+ * calltree creates the panel of the call tree. Open paths stay open when the window changes, and
+ * are kept in the address.
+ */
 export function calltree(): Panel {
-  // of each trace, and the words for it
+  // by trace, with their text
   const opened = new Map<number, { open: Set<Path>; text: string }>();
   return {
     id: "calltree",
@@ -102,7 +109,7 @@ export function calltree(): Panel {
       if (held?.text !== text) {
         held = { open: readOpen(text), text };
         opened.set(lane.index, held);
-        // the heaviest path stands open at first
+        // the heaviest path is open at first
         if (text === "")
           for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
             path = below(path, list[0]);
@@ -127,7 +134,8 @@ export function calltree(): Panel {
       const foot = el("p", { class: "faint" });
       const lack =
         r.left.paths > 0
-          ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ${percent(part(r.left.exclusive))} of the time`
+          ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ` +
+            `${percent(part(r.left.exclusive))} of the time`
           : "";
       type Line = { level: number; n: CallNode; path: Path } | { level: number; rest: PathsLeft };
       let lines: Line[] = [];
@@ -136,7 +144,7 @@ export function calltree(): Panel {
         if (!("n" in l)) return;
         if (!open.delete(l.path)) open.add(l.path);
         keep();
-        // lines above stay where they are
+        // the rows above stay in place
         body.focus(i);
       };
       const longest = (n: CallNode, depth: number): HTMLElement | string => {

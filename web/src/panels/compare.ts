@@ -1,4 +1,4 @@
-// Two traces, or two times of one, region by region: what became faster, what slower.
+// Two traces, or two times of one trace, compared region by region.
 import type { Profile } from "../api";
 import { button, count, el, name, printable, titled } from "../dom";
 import type { Panel } from "../dock";
@@ -6,13 +6,16 @@ import { exact, seconds, short, type Window } from "../time";
 import { leftOut, mergeByName, type Named } from "./merge";
 import { makeTable } from "./table";
 
-/** keptTime reads the time that was kept as A; null if there is none. */
+/** keptTime reads the time that is kept as A; null if there is none. */
 function keptTime(text: string): Window | null {
   const m = /^(-?\d{1,40})~(-?\d{1,40})$/.exec(text);
   return m && BigInt(m[1]) < BigInt(m[2]) ? { from: BigInt(m[1]), to: BigInt(m[2]) } : null;
 }
 
-/** compare makes the panel of the profiles of the first two traces, or of a time of one trace that was kept and that of now; regions are matched by name. */
+/**
+ * compare creates the panel that compares the profiles of the first two traces, or of a kept time
+ * of one trace and the current one. Regions are matched by name.
+ */
 export function compare(): Panel {
   return {
     id: "compare",
@@ -36,7 +39,8 @@ export function compare(): Panel {
           el(
             "p",
             { class: "faint" },
-            "Select a range and keep it as A; then select another one: both are compared region by region. Two traces side by side: weft view A B.",
+            "Select a range and keep it as A; then select another one: both are compared region by region. Two " +
+              "traces side by side: weft view A B.",
           ),
         );
         tools.csv(null);
@@ -44,7 +48,7 @@ export function compare(): Panel {
       }
       const left: string[] = [];
       const get = async (l: typeof a, axis: Window, side: string): Promise<Map<string, Named>> => {
-        // a window beside the trace has nothing of it
+        // a window outside of the trace has no rows
         if (l.toLocal(axis.to) <= 0n || l.toLocal(axis.from) > l.length) return new Map();
         const w = l.cut(axis),
           r = await app.client.json<Profile>(
@@ -70,7 +74,8 @@ export function compare(): Panel {
       const color = (r: Row): string =>
         (r.x ? a.colors.css[r.x.region] : r.y ? b.colors.css[r.y.region] : undefined) ?? app.colors.other;
       const signed = (s: number): string =>
-        `${s > 0 ? "+" : s < 0 ? "−" : ""}${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
+        `${s > 0 ? "+" : s < 0 ? "−" : ""}` +
+        `${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
       const words = (w: Window): string => `${exact(w.from, app.axis)} to ${exact(w.to, app.axis)}`,
         na = kept ? words(kept) : printable(a.title),
         nb = kept ? words(axis) : printable(b.title);

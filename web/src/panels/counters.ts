@@ -1,10 +1,10 @@
-// What counters and signals came to in the time: how many values, between what, and their mean.
+// Counters and signals in the time: the number of values, their range and mean.
 import type { CounterRow } from "../api";
 import { count, el } from "../dom";
 import type { Panel } from "../dock";
 import { type Column, makeTable } from "./table";
 
-/** means says what the mean of a counter is one of, by how long its values stand. */
+/** means describes the mean of a counter, by the time for which its values stand. */
 const means: Record<CounterRow["holding"], string> = {
   next: "over time: a value holds until the next one",
   last: "over time: a value is for the time since the one before",
@@ -12,7 +12,7 @@ const means: Record<CounterRow["holding"], string> = {
   path: "over time, along the signal",
 };
 
-/** figure writes a value with as many digits as tell it from others. */
+/** figure formats a value with as many digits as distinguish it from others. */
 export function figure(x: number | undefined): string {
   if (x === undefined) return "–";
   if (Number.isInteger(x) && Math.abs(x) < 1e15) return (x < 0 ? "−" : "") + count(Math.abs(x));
@@ -20,12 +20,12 @@ export function figure(x: number | undefined): string {
   return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
 }
 
-/** tidy is a computed value without the digits that are but those of rounding. */
+/** tidy removes digits that are only rounding errors from a computed value. */
 export function tidy(x: number | undefined): number | undefined {
   return x === undefined || Number.isInteger(x) ? x : Number(x.toPrecision(15));
 }
 
-/** counters makes the panel of counters and signals. */
+/** counters creates the panel of counters and signals. */
 export function counters(): Panel {
   return {
     id: "counters",

@@ -1,4 +1,4 @@
-// What reading found wrong, and where.
+// The defects that reading the trace found, with their places.
 import type { Defect, TraceMeta } from "../api";
 import type { App } from "../app";
 import { count, el, name } from "../dom";
@@ -7,20 +7,20 @@ import type { Lane } from "../lane";
 import { exact } from "../time";
 import { makeTable } from "./table";
 
-/** Defects is the answer of /defects; more are those that are not listed. */
+/** Defects is the answer of /defects; more is the number of omitted defects. */
 export interface Defects {
   defects: Defect[] | null;
   more: number;
 }
 
-/** Found is how many defects there are, in words too, and whether any of them is an error. */
+/** Found is the number of defects, as a number and in words, and whether any of them is an error. */
 export interface Found {
   count: number;
   words: string;
   bad: boolean;
 }
 
-/** found counts errors and warnings; notes are no defects. */
+/** found counts errors and warnings; notes are not defects. */
 export function found(answers: readonly Defects[]): Found {
   const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"),
     more = answers.reduce((n, a) => n + a.more, 0),
@@ -33,10 +33,13 @@ export function found(answers: readonly Defects[]): Found {
   return { count: all.length + more, words, bad: errors > 0 };
 }
 
-/** nearby is how many events of its row should be seen beside a defect. */
+/** nearby is the number of events of the row to show beside a defect. */
 const nearby = 20n;
 
-/** Place is where a defect is: on a row, -1 for none, at a time, null for none; ends says that the time is where the events of the row end. */
+/**
+ * Place is the place of a defect: a row, or -1 for none, and a time, or null for none. ends is set
+ * if the time is the end of the row's events.
+ */
 export interface Place {
   track: number;
   time: bigint | null;
@@ -44,8 +47,8 @@ export interface Place {
 }
 
 /**
- * placeOf is the place of a defect. Of damage in the file of one location of an OTF2 archive the server knows no time:
- * what could be read of that location ends there.
+ * placeOf returns the place of a defect. For damage in the file of a location of an OTF2 archive
+ * the server knows no time; the readable part of the location ends there.
  */
 export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<TraceMeta, "format" | "tracks">): Place {
   const time = /^-?\d+$/.test(d.time ?? "") ? BigInt(d.time) : null;
@@ -55,10 +58,10 @@ export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<T
   return track < 0 ? { track, time, ends: false } : { track, time: BigInt(meta.tracks[track].last || "0"), ends: true };
 }
 
-/** noPlace says why a click on a defect leads nowhere. */
+/** noPlace explains why a click on a defect has no effect. */
 const noPlace = "It is about the trace, or a file, as a whole: no row and no time is known.";
 
-/** go shows the place of a defect, with what is beside it, and marks the time. */
+/** go shows the place of a defect with its surroundings, and marks the time. */
 function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   const t = lane.meta.tracks[track],
     s = app.store.state;
@@ -67,13 +70,13 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
       app.announce("its row is hidden");
       return;
     }
-    // it is about all of the row, which begins here
+    // the defect concerns the whole row, which begins here
     const first = BigInt(t.first || "0");
     app.reveal({ lane: lane.index, track, depth: 0, time: first }, first, first);
     return;
   }
   const at = lane.toAxis(time);
-  // a 100th of the trace, or more where little happens, but never more than is seen now
+  // a 100th of the trace, or more if there are few events, but never more than is visible now
   const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n,
     least = lane.length / 100n + 10n;
   const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n),
@@ -84,7 +87,7 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   const where = `at ${exact(time, lane.clock)}${ends ? ", where the events of this row end" : ""}`;
   if (!t) app.announce(`${where}; it is of no row`);
   else if (!lane.rowOf.has(track)) app.announce(`${where}; its row is hidden`);
-  // a span that is open at the end holds the tick before it
+  // a span that is open at the end contains the tick before it
   else {
     const within = ends && time > 0n ? time - 1n : time;
     app.reveal({ lane: lane.index, track, depth: 0, time: within }, within, within);
@@ -92,7 +95,7 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   }
 }
 
-/** defects makes the panel of defects. */
+/** defects creates the panel of defects. */
 export function defects(): Panel {
   return {
     id: "defects",
@@ -172,11 +175,17 @@ export function defects(): Panel {
   };
 }
 
-/** mostChecked is how many events a trace has at most that is checked before anybody asks, and mostRead if it is known to have defects. */
+/**
+ * mostChecked is the largest number of events of a trace that is checked without a request, and
+ * mostRead that of a trace with known defects.
+ */
 const mostChecked = 100000,
   mostRead = 1000000;
 
-/** countDefects says how many defects there are: those that reading found, and of small traces all that a check finds, and of which kind. */
+/**
+ * countDefects shows the number of defects: those found by indexing and, for small traces, all that
+ * a check finds.
+ */
 export async function countDefects(app: App, where: HTMLElement, dock: Dock): Promise<void> {
   const show = (f: Found): void => {
     where.hidden = f.count === 0;
@@ -189,7 +198,7 @@ export async function countDefects(app: App, where: HTMLElement, dock: Dock): Pr
   const n = app.lanes.reduce((s, l) => s + l.meta.defects, 0);
   show({ count: n, words: `${count(n)} ${n === 1 ? "defect" : "defects"}`, bad: false });
   if (app.lanes.some((l) => l.meta.events > (l.meta.defects > 0 ? mostRead : mostChecked))) return;
-  // their number has to do where this fails; the panel says why
+  // if this fails, the first number stays; the panel shows the reason
   try {
     show(
       found(
@@ -199,6 +208,6 @@ export async function countDefects(app: App, where: HTMLElement, dock: Dock): Pr
       ),
     );
   } catch {
-    /* said above */
+    /** the panel shows the reason */
   }
 }

@@ -1,10 +1,10 @@
-// The flame graph of the call tree: width is inclusive time, a call stands below its caller.
+// The flame graph of the call tree: the width is inclusive time, and a call is below its caller.
 import type { CallNode, CallTree } from "../api";
 import { button, count, el, nameless, percent, printable, rove, titled } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
 
-/** flame makes the panel; the call path zoomed to stays over changes of the window. */
+/** flame creates the panel. A zoomed call path stays when the window changes. */
 export function flame(): Panel {
   let zoomed: string[] = [];
   return {
@@ -43,7 +43,9 @@ export function flame(): Panel {
           }
           deepest = Math.max(deepest, depth);
           const dim = app.store.state.highlight !== null && app.store.state.highlight !== n.name;
-          const text = `${printable(n.name) || nameless}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
+          const text =
+            `${printable(n.name) || nameless}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (` +
+            `${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
           const go = (): void => {
             zoomed = path;
             draw();

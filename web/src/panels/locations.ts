@@ -1,4 +1,5 @@
-// A row per location: who worked, who communicated and who waited, who sent and received. Sorting finds the straggler.
+// A row for each location: work, communication, waiting and messages. Sorting finds the slowest
+// one.
 import type { LocationRow, States } from "../api";
 import { bytes, count, el, nameless, percent, printable } from "../dom";
 import type { Panel } from "../dock";
@@ -12,7 +13,7 @@ const hints: Record<State, string> = {
   idle: "time of waiting as the trace tells it, before the first event and behind the last one, as weft states has it",
 };
 
-/** locations makes the panel of locations. */
+/** locations creates the panel of locations. */
 export function locations(): Panel {
   return {
     id: "locations",
@@ -181,7 +182,7 @@ export function locations(): Panel {
           },
         },
       );
-      // the balance is one of work
+      // the balance is that of work
       const times = s.rows.map((x) => Number(x.busy)),
         mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length),
         most = times.reduce((a, b) => Math.max(a, b), 0);

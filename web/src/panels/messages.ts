@@ -1,4 +1,4 @@
-// The communication matrix: who sent how much to whom.
+// The communication matrix.
 import type { LinkSet, MatrixCell } from "../api";
 import { bytes, count, el, name, printable, select } from "../dom";
 import type { Panel } from "../dock";
@@ -9,7 +9,7 @@ import { makeTable } from "./table";
 
 type Measure = "count" | "bytes" | "mean";
 
-/** messages makes the panel of messages. */
+/** messages creates the panel of messages. */
 export function messages(): Panel {
   return {
     id: "messages",
@@ -55,7 +55,7 @@ export function messages(): Panel {
       const mean = (c: MatrixCell): Mean | null => meanOf(BigInt(c.sum), c.matched);
       const value = (c: MatrixCell): number =>
         measure === "count" ? c.count : measure === "bytes" ? c.bytes : c.matched > 0 ? Number(c.sum) / c.matched : 0;
-      // of a pair whose messages nobody received the server knows no times
+      // the server has no times for a pair whose messages were never received
       const took = (t: string): string => (t === "" ? "–" : short(BigInt(t), lane.clock));
       const words = (v: number): string =>
         measure === "count"
@@ -122,7 +122,7 @@ export function messages(): Panel {
               run: tools.run,
               clickHint: "select this message and show both its ends",
               click: (l) => {
-                app.hold(axis);
+                app.keepRange(axis);
                 app.showLink({ lane: lane.index, link: l });
               },
             },
@@ -209,10 +209,11 @@ export function messages(): Panel {
       if (pair) void list(pair);
       else cells();
 
-      // heat map: logarithmic from one on, a square a pair, at least a pixel; names where a square has room for a line
+      // heat map on a logarithmic scale; each pair has a square of at least a pixel, and names if a
+      // line fits
       const n = tracks.length,
         index = new Map(tracks.map((t, i) => [t, i]));
-      // the shortest names that tell one from another
+      // the shortest names that are different
       const named = n <= mostNamed,
         ways = [
           (t: number) => lane.trackName(t),
@@ -268,7 +269,8 @@ export function messages(): Panel {
           " → ",
           name(lane.fullName(tracks[j])),
           c
-            ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ${c.min === "" ? "none of them received" : `${took(c.min)} to ${took(c.max)}`}`
+            ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ` +
+                `${c.min === "" ? "none of them received" : `${took(c.min)} to ${took(c.max)}`}`
             : ": none",
         );
       });
@@ -287,7 +289,8 @@ export function messages(): Panel {
             display: "inline-block",
             width: "90px",
             height: "9px",
-            background: `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((f) => heat(f, app.colors.dark)).join(",")})`,
+            background:
+              `linear-gradient(90deg, ` + `${[0, 0.25, 0.5, 0.75, 1].map((f) => heat(f, app.colors.dark)).join(",")})`,
           },
         }),
         " ",
@@ -329,16 +332,19 @@ export function messages(): Panel {
   };
 }
 
-/** mostNamed is how many senders and receivers have their names beside the matrix, mostFine how many pixels it is made of on a side at most. */
+/**
+ * mostNamed is the largest number of senders and receivers with names beside the matrix, and
+ * mostFine the largest side of the matrix in pixels.
+ */
 const mostNamed = 40,
   mostFine = 2048;
 
-/** level is how much a value is of the greatest, 0 to 1: by its logarithm, and 0 for nothing. */
+/** level returns a value relative to the greatest one, from 0 to 1 on a logarithmic scale; 0 for 0. */
 export function level(v: number, high: number): number {
   return v <= 0 ? 0 : Math.log1p(v) / Math.log1p(high);
 }
 
-/** heat is a colour between little and much, dark on light or light on dark, in one order of lightness. */
+/** heat returns a colour for a level; lightness decreases, or increases on dark, with the level. */
 function heat(f: number, dark: boolean): string {
   const stops = dark
     ? [

@@ -7,10 +7,10 @@ import { nextFrame } from "../later";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 
-/** mostLines is how many lines of a note are seen at once. */
+/** mostLines is the largest number of visible lines of a note. */
 const mostLines = 12;
 
-/** notes makes the panel of bookmarks. */
+/** notes creates the panel of bookmarks. */
 export function notes(): Panel {
   return {
     id: "notes",
@@ -97,7 +97,7 @@ export function notes(): Panel {
                   to = BigInt(n.to);
                 const area = el("textarea", { aria: { label: "Text of the note" } });
                 area.value = n.text;
-                // all lines are seen, as far as there is room for them
+                // show all lines, as far as there is room
                 const grow = (): void => {
                   area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length));
                   area.style.height = "";
@@ -106,7 +106,7 @@ export function notes(): Panel {
                 };
                 area.addEventListener("input", grow);
                 grow();
-                // what is typed next is its text
+                // text typed next goes into the note
                 const begin = (): void => {
                   if (area.isConnected) {
                     app.notes.fresh = "";

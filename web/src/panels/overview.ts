@@ -1,4 +1,4 @@
-// What the trace is: what its index counts, and what `weft info` tells besides.
+// General facts of the trace: counts of its index, and the output of `weft info`.
 import { isAbort, say as words } from "../api";
 import { bytes, count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
@@ -6,7 +6,7 @@ import type { Lane } from "../lane";
 import { exact } from "../time";
 import { figure } from "./counters";
 
-/** Info is what is used of the answer of /info (docs/json.md); what a trace does not have may lack. */
+/** Info has the used fields of the answer of /info (docs/json.md); all of them may be missing. */
 interface Info {
   origin?: string;
   first?: number | null;
@@ -32,14 +32,14 @@ interface Info {
   definitionRecords?: { type: string; count: number }[] | null;
 }
 
-/** mostRows is how many rows of a list are shown. */
+/** mostRows is the largest number of visible rows of a list. */
 const mostRows = 200;
 
 function some(n: number, one: string, many = one + "s"): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** facts are said once each, as [what, value, more words]. */
+/** facts returns the facts as [name, value, further words]. */
 function facts(lane: Lane, i: Info): [string, string, string?][] {
   const m = lane.meta,
     of = (kind: string): typeof m.tracks => m.tracks.filter((t) => t.kind === kind),
@@ -127,7 +127,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   return out;
 }
 
-/** list is a table that folds, "" for an empty one. */
+/** list creates a table that folds; "" for an empty one. */
 function list(
   title: string,
   head: readonly string[],
@@ -163,7 +163,7 @@ function value(x: unknown): string {
         : String(x as string | boolean);
 }
 
-/** lists are what a trace has several of. */
+/** lists returns the tables of repeated facts. */
 function lists(i: Info): (HTMLElement | string)[] {
   const l = i.locations ?? [],
     s = i.signals ?? [],
@@ -230,7 +230,7 @@ function lists(i: Info): (HTMLElement | string)[] {
   ];
 }
 
-/** overview makes the panel of general facts. */
+/** overview creates the panel of general facts. */
 export function overview(): Panel {
   return {
     id: "overview",
@@ -246,7 +246,7 @@ export function overview(): Panel {
             el("dd", {}, name(v), more ? el("span", { class: "faint" }, printable(more)) : null),
           ]),
         );
-      // the index tells at once what it counts; the rest may mean to read the trace
+      // show the counts of the index first; the rest may take reading the trace
       say({});
       tools.body.append(el("div", { class: "split" }, el("div", { class: "side" }, left), right));
       tools.csv(null);

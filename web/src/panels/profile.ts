@@ -1,4 +1,4 @@
-// The flat profile: how often and how long each region ran, or held resources.
+// The flat profile: the number and time of each region's calls or claims.
 import { type Profile, ranges, say } from "../api";
 import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
@@ -8,7 +8,7 @@ import { leftOut } from "./merge";
 import { jump, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** profile makes the panel of the flat profile. */
+/** profile creates the panel of the flat profile. */
 export function profile(): Panel {
   return {
     id: "profile",
@@ -35,7 +35,7 @@ export function profile(): Panel {
           by === "location" ? lane.fullName(x.track) : by === "group" ? (lane.meta.groups[x.group]?.name ?? "") : "",
       }));
       type Row = (typeof rows)[number];
-      // time that calls took and time that claims held cannot be added up: parts are of one kind
+      // times of calls and of claims cannot be added up, so that shares are of one kind
       const sums = [false, true].map((claim) =>
         rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)),
       );
@@ -54,7 +54,7 @@ export function profile(): Panel {
         csv: f,
         unit: "ticks",
       });
-      // the values of an attribute take the place of regions
+      // attribute values replace regions
       const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
       const tracksOf = (x: Row): string | undefined =>
         by === "location"

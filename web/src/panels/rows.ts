@@ -1,8 +1,12 @@
-// The rows of a long table: only those near to what is seen are in the page, so that a table of thousands costs what one of fifty does.
+// The rows of a long table. Only rows near the visible part are in the page, so that a table of
+// thousands costs as much as one of fifty.
 import { el } from "../dom";
 import { nextFrame } from "../later";
 
-/** beyond is how many rows are made above and below those that are seen, atFirst how many before anything is known of the room there is. */
+/**
+ * beyond is the number of rows created above and below the visible ones, and atFirst the number
+ * while the visible height is unknown.
+ */
 const beyond = 12,
   atFirst = 60;
 
@@ -11,16 +15,19 @@ export class Rows {
   readonly body = el("tbody", {});
   private count = 0;
   private held = new Map<number, HTMLElement>();
-  /** stop is the row that Tab stops at. */
+  /** stop is the row that the Tab key stops at. */
   private stop = 0;
-  /** high is how high a row is, in CSS pixels; measured says that it is no guess. */
+  /** high is the height of a row, in CSS pixels; measured is set if it is no guess. */
   private high = 22;
   private measured = false;
   private box: HTMLElement | null = null;
   private width = 0;
   private due = 0;
 
-  /** make gives a row of the table, which the keyboard stops at if stops says so; whole tables have all rows in the page, as these differ in height. */
+  /**
+   * make creates a row, and stops reports whether the keyboard stops at it. With whole set, all
+   * rows are in the page, as they differ in height.
+   */
   constructor(
     private columns: number,
     private make: (i: number) => HTMLElement,
@@ -60,7 +67,7 @@ export class Rows {
     });
   }
 
-  /** show makes all rows anew; there are as many as count says. */
+  /** show creates all rows again; count is their number. */
   show(count: number): void {
     const had = this.indexOf(document.activeElement);
     this.count = count;
@@ -72,11 +79,11 @@ export class Rows {
     if (had >= 0 && count > 0) this.focus(Math.min(had, count - 1));
   }
 
-  /** focus puts the keyboard on a row, and that into view. */
+  /** focus gives the keyboard to a row and brings it into view. */
   focus(i: number): void {
     const box = this.box,
       head = this.body.previousElementSibling;
-    // how high rows are may have been guessed until now
+    // the height of rows may have been a guess until now
     if (box && !this.measured) this.place(true);
     this.stopAt(i);
     for (let again = 0; again < 2; again++) {
@@ -93,7 +100,7 @@ export class Rows {
     this.held.get(i)?.focus({ preventScroll: true });
   }
 
-  /** next is the first row from one on at which the keyboard stops, -1 for none. */
+  /** next returns the first row from i on at which the keyboard stops, or -1. */
   private next(i: number, by: number): number {
     for (; i >= 0 && i < this.count; i += by) if (this.stops(i)) return i;
     return -1;
@@ -136,7 +143,10 @@ export class Rows {
     return h ? [...h.children].filter((x) => x instanceof HTMLElement) : [];
   }
 
-  /** place puts the rows that are seen into the page, room in the place of all others, and leaves those that are there already where they are. */
+  /**
+   * place puts the visible rows into the page, with space for all others, and keeps existing rows
+   * in place.
+   */
   private place(measured = false): void {
     let a = 0,
       b = Math.min(this.count, this.whole ? this.count : atFirst);
@@ -146,7 +156,7 @@ export class Rows {
       b = Math.max(a, Math.min(this.count, Math.ceil((above + this.box.clientHeight) / this.high) + beyond));
     }
     const focused = this.indexOf(document.activeElement);
-    // that which has the keyboard stays, wherever it is, as does that which Tab stops at
+    // the focused row and the one that Tab stops at stay in the page
     const wanted = [...new Set([this.stop, focused])]
       .filter((i) => i >= 0 && i < this.count && (i < a || i >= b))
       .sort((x, y) => x - y);
@@ -192,7 +202,10 @@ export class Rows {
     if (measured && this.box && !this.whole && b > a) this.measure(a, b);
   }
 
-  /** measure takes the height of a row, and keeps columns as wide as they have been: they are not to jump while rows go by. */
+  /**
+   * measure reads the height of a row, and fixes the widths of columns, so that they do not change
+   * while scrolling.
+   */
   private measure(a: number, b: number): void {
     const top = this.held.get(a)?.getBoundingClientRect().top ?? 0,
       bottom = this.held.get(b - 1)?.getBoundingClientRect().bottom ?? 0,
@@ -210,7 +223,7 @@ export class Rows {
         h.style.minWidth = `${wide[i]}px`;
       });
     }
-    // once is enough: as some rows are lower than others, what is seen would decide where it is
+    // measure once: rows differ slightly, and the position must not depend on the visible ones
     if (high <= 4 || this.measured) return;
     this.measured = true;
     if (Math.abs(high - this.high) > 0.01) {

@@ -1,8 +1,8 @@
-// What repeats in the trace, as text.
+// Repeating patterns of the trace, as text.
 import { el, printable } from "../dom";
 import type { Panel } from "../dock";
 
-/** structure makes the panel of repeating patterns. */
+/** structure creates the panel of repeating patterns. */
 export function structure(): Panel {
   return {
     id: "structure",

@@ -1,18 +1,18 @@
-// A sortable table: the one way rows of numbers are shown.
+// A sortable table, which all panels with rows of numbers use.
 import { count, el, name } from "../dom";
 import { csv } from "../export";
 import { atOnce, each, type Run, sorted } from "../slices";
 import { Rows } from "./rows";
 
-/** Column is one column of a table; sort gives what to compare, csv what to export. */
+/** Column is a column of a table; sort returns the sort key, csv the text for export. */
 export interface Column<R> {
   title: string;
   hint?: string;
-  /** text columns are set at the left and isolated as names. */
+  /** text columns are left-aligned, and isolated like names. */
   text?: boolean;
-  /** bar columns take the room that is left. */
+  /** bar columns take the remaining width. */
   bar?: boolean;
-  /** wrap columns have text that is broken into lines. */
+  /** wrap columns have text with line breaks. */
   wrap?: boolean;
   show: (r: R) => string | Node;
   sort?: (r: R) => number | bigint | string;
@@ -21,7 +21,11 @@ export interface Column<R> {
   unit?: string;
 }
 
-/** TableOptions say what a click does and how the table begins; idle says why one on a row does nothing, "" if it does; run does what takes long, and left says what it lacks, "" for nothing: below it, and in the last line of its export. */
+/**
+ * TableOptions has the effect of a click and the initial order. idle returns why a click on a row
+ * has no effect, or "" if it has one. run does slow work. left describes the omitted rows, or is
+ * ""; it is shown below the table and in the last line of its export.
+ */
 export interface TableOptions<R> {
   order?: number;
   ascending?: boolean;
@@ -34,13 +38,16 @@ export interface TableOptions<R> {
   left?: string;
   run?: Run;
 }
-/** TableMemory keeps order and filter over a table's being made again: the order as the title of a column, behind "-" if the greatest comes first; "" is that which it begins with. */
+/**
+ * TableMemory keeps the order and filter when a table is created again. The order is the title of a
+ * column, after "-" if the greatest value comes first; "" is the initial order.
+ */
 export interface TableMemory {
   get(what: "sort" | "filter"): string;
   set(what: "sort" | "filter", value: string): void;
 }
 
-/** Table is the element and its export. */
+/** Table has the element and the export. */
 export interface Table {
   element: HTMLElement;
   csv: () => string;
@@ -49,7 +56,7 @@ export interface Table {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** makeTable builds a table. */
+/** makeTable creates a table. */
 export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], o: TableOptions<R> = {}): Table {
   const kept = o.memory?.get("sort") ?? "",
     find = (title: string): number => columns.findIndex((c) => c.sort !== undefined && c.title === title);
@@ -122,7 +129,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
       c.sort ? b : el("span", { style: { padding: "2px 8px" }, title: c.hint }, c.title),
     );
   });
-  // what is compared is made once for each column
+  // sort keys are computed once for each column
   const keys = new Map<Column<R>, readonly (number | bigint | string)[]>();
   const order = function* (): Generator<void, R[]> {
     const c = columns[memory.order],

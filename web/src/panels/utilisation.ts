@@ -1,4 +1,4 @@
-// How the locations spent the time on average: busy, in the communication system, idle.
+// The average state of the locations over time: busy, overhead and idle.
 import type { States, Utilisation } from "../api";
 import type { App } from "../app";
 import { count, el, percent } from "../dom";
@@ -9,16 +9,22 @@ import { exact, short } from "../time";
 import { fraction, tickAt } from "../view";
 import { parts, stateColors, states } from "./parts";
 
-/** why says why there is nothing to show, "" if there is something. */
+/** why returns the reason for an empty chart, or "". */
 function why(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
   if (s.processors === 0)
-    return "No process, thread or stream of this trace has events, and these are what can be busy, in overhead or idle. Locations tells how resources were used.";
+    return (
+      "No process, thread or stream of this trace has events, and these are what can be busy, in overhead or " +
+      "idle. Locations tells how resources were used."
+    );
   if (states.every((k) => s[k] === "0")) return "No location has an event in this time, nor was any at work.";
   return "";
 }
 
-/** utilisation makes the panel; its chart lies under the time line, column by column. Its figures are of the range, if there is one. */
+/**
+ * utilisation creates the panel. Its chart lines up with the time line. Its figures are those of
+ * the range, if there is one.
+ */
 export function utilisation(): Panel {
   return {
     id: "utilisation",
@@ -178,7 +184,9 @@ function chart(
       x = e.clientX - box.left,
       i = Math.floor(((x - x0) / Math.max(1, x1 - x0)) * n);
     if (i >= 0 && i < n)
-      info.textContent = `at ${exact(tickAt(axis, x, width), app.axis)}: busy ${percent(u.busy[i])}, overhead ${percent(u.overhead[i])}, idle ${percent(u.idle[i])}`;
+      info.textContent =
+        `at ${exact(tickAt(axis, x, width), app.axis)}: busy ${percent(u.busy[i])}, overhead ` +
+        `${percent(u.overhead[i])}, idle ${percent(u.idle[i])}`;
   });
   return cv;
 }

@@ -4,7 +4,7 @@ import {
   type CounterRow,
   type InstantDetails,
   isAbort,
-  isNothing,
+  isNoContent,
   type LinkDetails,
   type LinkInfo,
   type LinkPoint,
@@ -27,11 +27,11 @@ import { around } from "./view";
  * maxRequests is how often the attributes of a link are requested while the server still reads
  * them, and requestInterval the milliseconds in between.
  */
-const again = 10,
-  rest = 1500;
+const maxRequests = 10,
+  requestInterval = 1500;
 
 /** attributesTimer is the name of the timer of these requests. */
-export const attributes = "attributes";
+export const attributesTimer = "attributes";
 
 const reading = "Attributes are missing: the trace is still being read for them. Asking again …",
   tooLong = "Attributes are missing: reading them takes the server too long.";
@@ -68,7 +68,8 @@ export class Details {
       el(
         "p",
         { class: "faint" },
-        "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables.",
+        "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for " +
+          "the tables.",
       ),
     );
   }
@@ -130,15 +131,16 @@ export class Details {
           abort.signal,
         );
       this.app.announce(
-        `selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.fullName(d.span.track)}`,
+        `selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ` +
+          `${lane.fullName(d.span.track)}`,
       );
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      this.app.announce(isNothing(e) ? "nothing is there at this time" : say(e));
+      this.app.announce(isNoContent(e) ? "nothing is there at this time" : say(e));
       replace(
         this.element,
-        el("p", { class: "faint" }, isNothing(e) ? "Nothing is there at this time." : say(e)),
+        el("p", { class: "faint" }, isNoContent(e) ? "Nothing is there at this time." : say(e)),
         ...came(),
       );
     } finally {
@@ -160,10 +162,10 @@ export class Details {
   ): void {
     const state = el("div", { class: "faint", role: "status" });
     const follow = async (): Promise<void> => {
-      for (let n = 0; n < again; n++) {
+      for (let n = 0; n < maxRequests; n++) {
         state.textContent = reading;
         this.element.append(state);
-        await sleep(attributes, rest, signal);
+        await sleep(attributesTimer, requestInterval, signal);
         const d = await ask();
         if (signal.aborted) return;
         if (!d.partial) {
@@ -193,7 +195,7 @@ export class Details {
    * the server has answered. While the server still reads, they say so, and the request is
    * repeated. Bundles have no details.
    */
-  private told(
+  private linkPlaces(
     lane: Lane,
     l: LinkInfo,
     signal: AbortSignal,
@@ -220,9 +222,9 @@ export class Details {
         link.replaceChildren(...(list ? [list] : []));
         point(from, d.from);
         point(to, d.to);
-        state.textContent = !d.partial ? "" : n < again ? reading : tooLong;
-        if (!d.partial || n >= again) return;
-        await sleep(attributes, rest, signal);
+        state.textContent = !d.partial ? "" : n < maxRequests ? reading : tooLong;
+        if (!d.partial || n >= maxRequests) return;
+        await sleep(attributesTimer, requestInterval, signal);
       }
     };
     if (l.count === 1)
@@ -234,15 +236,15 @@ export class Details {
 
   /** whole shows a link with its attributes and those of both its ends, below the span that it led to. */
   private whole(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
-    const told = this.told(lane, l, signal);
+    const places = this.linkPlaces(lane, l, signal);
     return [
       el("div", {}, `${l.kind} `, name(l.name)),
-      told.link,
-      told.state,
+      places.link,
+      places.state,
       el("h4", {}, "From ", name(lane.fullName(l.from.track))),
-      told.from,
+      places.from,
       el("h4", {}, "To ", name(lane.fullName(l.to.track))),
-      told.to,
+      places.to,
     ];
   }
 
@@ -468,7 +470,7 @@ export class Details {
       from = BigInt(l.from.time),
       to = BigInt(l.to.time);
     const abort = (this.abort = new AbortController());
-    const told = this.told(lane, l, abort.signal);
+    const places = this.linkPlaces(lane, l, abort.signal);
     const what = l.count > 1 ? `${count(l.count)} ${l.kind}s` : l.kind,
       known = (x: string | number): boolean => x !== "" && x !== undefined;
     const end = (title: string, track: number, time: bigint, leaves: boolean): HTMLElement => {
@@ -494,7 +496,7 @@ export class Details {
           el("span", { class: "num" }, exact(time, lane.clock)),
           button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves)),
         ),
-        leaves ? told.from : told.to,
+        leaves ? places.from : places.to,
       );
     };
     // of a message without a receive or send, only the row of the other end is known
@@ -527,14 +529,15 @@ export class Details {
         ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : []),
       ),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
-      told.link,
-      told.state,
+      places.link,
+      places.state,
       l.unsent ? lost("From", l.from.track, "send") : end("From", l.from.track, from, true),
       l.alone ? lost("To", l.to.track, "receive") : end("To", l.to.track, to, false),
     );
     this.element.scrollTop = 0;
     app.announce(
-      `selected ${what}${l.name ? " " + l.name : ""} from ${row(l.from.track)} to ${row(l.to.track)}, ${l.alone ? "never received" : l.unsent ? "never sent" : exact(to - from, lane.clock)}`,
+      `selected ${what}${l.name ? " " + l.name : ""} from ${row(l.from.track)} to ${row(l.to.track)}, ` +
+        `${l.alone ? "never received" : l.unsent ? "never sent" : exact(to - from, lane.clock)}`,
     );
   }
 
@@ -573,7 +576,7 @@ export class Details {
         BigInt(r.span.end),
       );
     } catch (e) {
-      this.app.announce(isNothing(e) ? `no ${direction} ${d.span.name} on this row` : say(e));
+      this.app.announce(isNoContent(e) ? `no ${direction} ${d.span.name} on this row` : say(e));
     }
   }
 
@@ -656,7 +659,7 @@ export class Details {
             ? await this.app.client
                 .json<SpanDetails>(path + "span", { track: s.track, depth, time: from })
                 .catch((e: unknown) => {
-                  if (isNothing(e)) return null;
+                  if (isNoContent(e)) return null;
                   throw e;
                 })
             : null;
@@ -683,7 +686,7 @@ export class Details {
       }
       none();
     } catch (e) {
-      if (isNothing(e)) none();
+      if (isNoContent(e)) none();
       else this.app.announce(say(e));
     }
   }
