@@ -12,16 +12,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// newChecker finds the defects that show only when lines are held against each
-// other (docs/formats/etf.md, "Rules"): duplicate ids, unknown references,
-// signals with gaps, resources held beyond their capacity. Memory: the open
-// claims, and what sorting takes for each kind of id.
+// NewChecker returns a checker for the defects that show only when lines are compared with each
+// other (docs/formats/etf.md, "Rules"): duplicate ids, unknown references, signals with gaps,
+// resources held beyond their capacity. Its memory is bounded by the number of open claims, plus
+// what sorting takes for each kind of id.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*ids{C: newIDs("claim"), E: newIDs("event"), D: newIDs("dependency")},
+	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*ids{C: newIDs("claim"), E: newIDs("event"),
+		D: newIDs("dependency")},
 		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
 }
 
-// Finish reports what shows only at the end.
+// Finish reports the defects that show only at the end.
 func (c *checker) Finish(ctx context.Context) error {
 	for _, ids := range c.ids {
 		defer ids.set.Close()
@@ -40,7 +41,8 @@ func (c *checker) Finish(ctx context.Context) error {
 	for i := range c.d.Model.Metrics.Len() {
 		m := c.d.Model.Metrics.At(uint32(i))
 		if m.Kind == trace.SignalMetric && !c.curves[uint32(i)].any {
-			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
+			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines",
+				"at least one F line"); err != nil {
 				return err
 			}
 		}
@@ -56,16 +58,16 @@ type checker struct {
 	curves map[uint32]curveEnd
 }
 
-// ids are the ids of the claims, the events or the dependencies.
+// ids has the ids of the claims, the events or the dependencies.
 type ids struct {
 	what  string
 	set   *idset.Set
-	twice map[int64]int64 // those that more than one line has, with the first of these lines once it is known
+	twice map[int64]int64 // ids of several lines, with the first of these lines once it is known
 }
 
 func newIDs(what string) *ids { return &ids{what, idset.New(4 << 20), map[int64]int64{}} }
 
-// maxTwice is how many ids that occur twice are looked for in the file, of each kind.
+// maxTwice limits the number of repeated ids of each kind whose lines are searched in the file.
 const maxTwice = 1 << 16
 
 // held is a claim that is open.
@@ -77,7 +79,7 @@ type held struct {
 	next           *held // begun before, with the same id
 }
 
-// use is what is held of one resource.
+// use is the state of a resource.
 type use struct {
 	time   int64
 	begun  []*held         // what began at this time and is not settled yet
@@ -150,10 +152,11 @@ type curveEnd struct {
 }
 
 func (c *checker) report(rule string, sev trace.Severity, line int64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line}, Found: found, Expected: expected})
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line},
+		Found: found, Expected: expected})
 }
 
-// add takes an id of a line.
+// add adds the id of a line.
 func (c *checker) add(k Keyword, id, line int64) error {
 	twice, err := c.ids[k].set.Add(id, line)
 	if err == nil && twice {
@@ -162,18 +165,19 @@ func (c *checker) add(k Keyword, id, line int64) error {
 	return err
 }
 
-// duplicate notes an id that another line has, too. There may be too many to find that line.
+// duplicate records a repeated id. If there are too many, their lines are not searched.
 func (c *checker) duplicate(k Keyword, id, line int64) error {
 	x := c.ids[k]
 	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
 		x.twice[id] = 0
 		return nil
 	}
-	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", x.what, id), "an id that is used once among those of its kind")
+	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", x.what, id),
+		"an id that is used once among those of its kind")
 }
 
-// duplicates reads the file once more, to report all lines with an id that an earlier line has. Events
-// have come in the order of time, and sets of ids do not know lines.
+// duplicates reads the file once more, to report all lines with the id of an earlier line. This
+// takes another pass because events come in the order of time, and the sets of ids have no lines.
 func (c *checker) duplicates(ctx context.Context) error {
 	for _, x := range c.ids {
 		if len(x.twice) > 0 {
@@ -201,7 +205,7 @@ func (c *checker) again(ctx context.Context) error {
 	}
 }
 
-// repeated reports a line whose id an earlier line has.
+// repeated reports a line if an earlier line has its id.
 func (c *checker) repeated(l []byte, number int64) error {
 	k, i, _ := keyword(l)
 	x := c.ids[k]
@@ -220,11 +224,12 @@ func (c *checker) repeated(l []byte, number int64) error {
 		x.twice[r.ID] = number
 		return nil
 	}
-	bad := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", x.what, r.ID), fmt.Sprintf("an id that is used once; line %d has it, too", first), trace.Error}
+	bad := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", x.what, r.ID),
+		fmt.Sprintf("an id that is used once; line %d has it, too", first), trace.Error}
 	return c.opt.Defect(bad.defect(c.d.File.Name, number, l))
 }
 
-// Batch looks at the events of one location.
+// Batch checks the events of one location.
 func (c *checker) Batch(b *trace.Batch) error {
 	if c.d.Restore != nil {
 		return nil
@@ -272,7 +277,7 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 	return nil
 }
 
-// use is the state of a resource.
+// use returns the state of a resource.
 func (c *checker) use(res uint32) *use {
 	u := c.open[res]
 	if u == nil {
@@ -282,8 +287,8 @@ func (c *checker) use(res uint32) *use {
 	return u
 }
 
-// settle looks at the claims that began at one time, once all that happens at
-// that time is known: those that end there do not overlap with them.
+// settle checks the claims that began at one time, once all events of that time are known: claims
+// that end there do not overlap with them.
 func (c *checker) settle(res uint32, u *use) error {
 	if len(u.begun) == 0 {
 		return nil
@@ -326,8 +331,8 @@ func (c *checker) settle(res uint32, u *use) error {
 	return nil
 }
 
-// fragment checks that fragments of a signal follow each other: exactly, or
-// with a warning within a relative 1e-9, since writers print decimals.
+// fragment checks that fragments of a signal follow each other exactly. Within a relative error of
+// 1e-9 it reports a warning only, because writers print decimals.
 func (c *checker) fragment(x *trace.Cursor) error {
 	end := int64(x.Op(0))
 	last := c.curves[x.Ref()]
@@ -338,7 +343,8 @@ func (c *checker) fragment(x *trace.Cursor) error {
 	clock := c.d.Model.Clock
 	sec := func(t int64) string { return clock.FormatSeconds(t) + " s" }
 	if last.pos > x.Pos() {
-		err := c.report("etf.fragment-order", trace.Error, last.pos, "a fragment that begins before one ahead of it in the file", "fragments in time order")
+		err := c.report("etf.fragment-order", trace.Error, last.pos,
+			"a fragment that begins before one ahead of it in the file", "fragments in time order")
 		if err != nil || last.end == x.Time() {
 			return err
 		}
@@ -348,7 +354,8 @@ func (c *checker) fragment(x *trace.Cursor) error {
 		what = "overlap"
 	}
 	sev, rule := trace.Error, "etf.fragment-"+what
-	if d := math.Abs(float64(x.Time() - last.end)); d <= 1e-9*math.Max(math.Abs(float64(x.Time())), math.Abs(float64(last.end))) {
+	if d := math.Abs(float64(x.Time() - last.end)); d <= 1e-9*math.Max(math.Abs(float64(x.Time())),
+		math.Abs(float64(last.end))) {
 		sev, rule = trace.Warning, "etf.fragment-rounding"
 	}
 	return c.report(rule, sev, x.Pos(), "start "+sec(x.Time()), "the end "+sec(last.end)+" of the fragment before it")
@@ -370,7 +377,8 @@ func (c *checker) Links(links []trace.Link) error {
 				if e.Kind == trace.AtEvent {
 					what = "event"
 				}
-				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID), "an id of one in the trace"); err != nil {
+				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID),
+					"an id of one in the trace"); err != nil {
 					return err
 				}
 			}

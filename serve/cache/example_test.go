@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// The index of a trace is made once, and found the next time.
+// This example builds the index of a trace, and finds it the second time.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

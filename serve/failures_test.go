@@ -14,13 +14,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTraceIsGone: of a trace that was deleted while it is shown the index stays, and what is
-// to be read from the trace is missing.
+// TestTraceIsGone checks that a trace deleted while it is shown keeps its index, and that only data
+// from the trace itself is missing.
 func TestTraceIsGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	e := s.traceAt(t, 0)
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 	if err != nil {
@@ -46,27 +46,29 @@ func TestTraceIsGone(t *testing.T) {
 	}
 }
 
-// TestFailedForNow: indexing that failed for want of room is tried again, that of a trace
-// that is broken is not.
+// TestFailedForNow checks that indexing is tried again after the disk was full, but not after a
+// defect of the trace.
 func TestFailedForNow(t *testing.T) {
 	for _, c := range []struct {
 		err   error
 		again bool
-	}{{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, true}, {&trace.Defect{Rule: "x", Found: "a", Expected: "b"}, false}, {errors.New("odd"), false}} {
+	}{
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, true},
+		{&trace.Defect{Rule: "x", Found: "a", Expected: "b"}, false}, {errors.New("odd"), false}} {
 		path := filepath.Join(t.TempDir(), "sample.otf2")
-		sample(t, path)
-		h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-		s := holding(t, options(t), h, path)
+		writeSample(t, path)
+		h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+		s := newHeldServer(t, options(t), h, path)
 		e := s.traceAt(t, 0)
 		api := "/api/traces/" + e.id
 		get(t, s, api)
 		await.Receive(t, "the index is being built", h.at)
 		await.Send(t, "building goes on", h.go_, c.err)
-		if v := indexed(t, s, api); v["state"] != "failed" {
+		if v := waitIndexed(t, s, api); v["state"] != "failed" {
 			t.Fatalf("%v: found %v", c.err, v)
 		}
 		e.mu.Lock()
-		e.failed = e.failed.Add(-retryFailed)
+		e.failed = e.failed.Add(-retryDelay)
 		e.mu.Unlock()
 		if state := get(t, s, api)["state"]; (state == "indexing") != c.again {
 			t.Errorf("%v: found the state %v later", c.err, state)
@@ -74,17 +76,17 @@ func TestFailedForNow(t *testing.T) {
 		if c.again {
 			await.Receive(t, "the index is being built", h.at)
 			await.Send(t, "building goes on", h.go_, nil)
-			ready(t, s, 0)
+			waitReady(t, s, 0)
 		}
 	}
 }
 
-// TestLargeAnswers: those that are being sent are bounded, and so are those in the making.
+// TestLargeAnswers checks the bounds on large answers that are being sent or computed.
 func TestLargeAnswers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	send := func(n int) int {
 		w := httptest.NewRecorder()
 		s.write(w, httptest.NewRequest("GET", "/", nil), 200, "text/plain", make([]byte, n))
@@ -103,11 +105,11 @@ func TestLargeAnswers(t *testing.T) {
 	if n := s.sending.Load(); n != maxSending {
 		t.Errorf("found %d bytes that are sent, want %d", n, maxSending)
 	}
-	for range cap(s.making) {
-		s.making <- struct{}{}
+	for range cap(s.heavyAnswers) {
+		s.heavyAnswers <- struct{}{}
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	leave() // who asks does not wait for a place
+	leave() // the request does not wait for a slot
 	r := httptest.NewRequest("GET", api+"/profile", nil).WithContext(ctx)
 	r.Host = "localhost"
 	r.Header.Set("Authorization", "Bearer "+secret)
@@ -119,7 +121,7 @@ func TestLargeAnswers(t *testing.T) {
 	if w := ask(s, "GET", api+"/span?track=0&depth=1&time=20"); w.Code != 200 {
 		t.Errorf("a span meanwhile: status %d", w.Code)
 	}
-	<-s.making
+	<-s.heavyAnswers
 	if w := ask(s, "GET", api+"/profile"); w.Code != 200 {
 		t.Errorf("a profile with room for it: status %d", w.Code)
 	}

@@ -19,13 +19,13 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// variables of a run of this program as one that builds an index
+// environment variables that make this program build an index
 const (
 	builderCache = "WEFT_TEST_BUILDER_CACHE"
 	builderTrace = "WEFT_TEST_BUILDER_TRACE"
 )
 
-// TestMain lets tests run this program as one that builds an index and takes for ever.
+// TestMain lets tests start this program as one that builds an index and never ends.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(builderCache)
 	if dir == "" {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	c, err := Open(dir, 0)
 	if err == nil {
-		_, err = c.Build(context.Background(), format.FileSource(os.Getenv(builderTrace)), &plain, func(_ context.Context, _ format.Source, path string) (Found, error) {
+		_, err = c.Build(context.Background(), format.FileSource(os.Getenv(builderTrace)), &testSettings, func(_ context.Context, _ format.Source, path string) (Found, error) {
 			if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600), os.WriteFile(filepath.Dir(path)+"/.weft-index-7", []byte("half"), 0o600)); err != nil {
 				return Found{}, err
 			}
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// builder starts another program that builds an index and waits until it does.
+// builder starts another program that builds an index, and waits until the build has begun.
 func builder(t *testing.T, c *Cache, trace string) (*exec.Cmd, io.Closer) {
 	t.Helper()
 	p := exec.Command(os.Args[0])
@@ -73,71 +73,72 @@ func builder(t *testing.T, c *Cache, trace string) (*exec.Cmd, io.Closer) {
 	return p, in
 }
 
-func rooms(t *testing.T, c *Cache) []string {
+func stagingDirs(t *testing.T, c *Cache) []string {
 	t.Helper()
 	return slices.DeleteFunc(names(t, c), func(n string) bool { return !strings.HasPrefix(n, ".") })
 }
 
-// TestKilled: what a killed build has left is gone when the cache is opened the next time,
-// and what others build meanwhile stays.
+// TestKilled checks that the files of a killed build are removed when the cache is opened the next
+// time, and that those of running builds stay.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
 	c := open(t, 0)
 	killed, _ := builder(t, c, dir+"/main")
 	living, in := builder(t, c, dir+"/main")
-	if n := rooms(t, c); len(n) != 2 {
+	if n := stagingDirs(t, c); len(n) != 2 {
 		t.Fatalf("found %q, expected two builds", n)
 	}
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	killed.Wait()
-	if n := rooms(t, c); len(n) != 2 {
+	if n := stagingDirs(t, c); len(n) != 2 {
 		t.Fatalf("found %q, expected that a killed build leaves something", n)
 	}
 	if _, err := Open(c.dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	if n := rooms(t, c); len(n) != 1 {
+	if n := stagingDirs(t, c); len(n) != 1 {
 		t.Errorf("found %q, expected the build that goes on", n)
 	}
 	in.Close()
 	if err := living.Wait(); err != nil {
 		t.Errorf("the other build: %v", err)
 	}
-	if e, ok, err := c.Find(format.FileSource(dir+"/main"), &plain); !ok || err != nil {
+	if e, ok, err := c.Find(format.FileSource(dir+"/main"), &testSettings); !ok || err != nil {
 		t.Errorf("found %+v, %t, %v, expected the index of the other build", e, ok, err)
 	}
-	if n := rooms(t, c); len(n) != 0 {
+	if n := stagingDirs(t, c); len(n) != 0 {
 		t.Errorf("found %q, expected nothing that is not finished", n)
 	}
 }
 
-// TestForeignRoom: a build of another machine is removed by its age alone.
-func TestForeignRoom(t *testing.T) {
+// TestForeignStagingDir checks that a build of another machine is removed only by its age.
+func TestForeignStagingDir(t *testing.T) {
 	c := open(t, 0)
 	for name, age := range map[string]time.Duration{"young": time.Hour, "old": 25 * time.Hour, "fed": 25 * time.Hour} {
-		room := filepath.Join(c.dir, ".weft-build-00000000-"+name)
+		dir := filepath.Join(c.dir, ".weft-build-00000000-"+name)
 		at := time.Now().Add(-age)
 		for _, n := range []string{"lock", ".weft-index-1"} {
-			write(t, filepath.Join(room, n), "half")
+			write(t, filepath.Join(dir, n), "half")
 			if name == "fed" && n != "lock" {
 				at = time.Now()
 			}
-			os.Chtimes(filepath.Join(room, n), at, at)
+			os.Chtimes(filepath.Join(dir, n), at, at)
 		}
 		at = time.Now().Add(-age)
-		os.Chtimes(room, at, at)
+		os.Chtimes(dir, at, at)
 	}
 	write(t, filepath.Join(c.dir, "weft-build-1", "mine"), "")
 	Sweep(c.dir)
-	if n := names(t, c); !slices.Equal(n, []string{".weft-build-00000000-fed", ".weft-build-00000000-young", "weft-build-1"}) {
+	if n := names(t, c); !slices.Equal(n, []string{".weft-build-00000000-fed", ".weft-build-00000000-young",
+		"weft-build-1"}) {
 		t.Errorf("found %q", n)
 	}
 }
 
-// TestSweepTogether: rooms that are made, used and closed while others sweep are not harmed.
+// TestSweepTogether checks that concurrent sweeps do not harm staging folders in use.
 func TestSweepTogether(t *testing.T) {
 	dir := t.TempDir()
 	done := make(chan bool)
@@ -157,7 +158,7 @@ func TestSweepTogether(t *testing.T) {
 	for range 4 {
 		builders.Go(func() {
 			for range 80 {
-				r, err := NewRoom(dir)
+				r, err := NewStagingDir(dir)
 				if err != nil {
 					t.Error(err)
 					return

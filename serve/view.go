@@ -15,57 +15,57 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// shown is what a ready trace shows that stays the same, made once from its index.
-type shown struct {
-	tag         string // of the content
+// traceView has the constant data of a ready trace, computed once from its index.
+type traceView struct {
+	tag         string // the key of the content
 	clock       trace.Clock
 	first, last int64
 	tracks      []index.Track
 	regions     []index.Region
 	groups      []trace.LocationGroup
 	facts       traceFacts
-	processors  atomic.Pointer[processors] // nil before somebody asks for them
+	processors  atomic.Pointer[stateIndex] // nil before the first use
 }
 
-// traceFacts is the part of a trace's description that is there when it is ready.
+// traceFacts is the part of a trace's description that exists once the trace is ready.
 type traceFacts struct {
 	ETag string `json:"etag,omitempty"`
-	// Color is the attribute whose values the regions are, "" for regions. Attributes are
-	// those that can be asked for.
-	Color      string      `json:"color"`
-	Attributes []string    `json:"attributes"`
-	Clock      *clockFact  `json:"clock,omitempty"`
-	Origin     string      `json:"origin"`
-	Epoch      string      `json:"epoch"`
-	Length     string      `json:"length"`
-	Events     int64       `json:"events"`
-	Spans      int64       `json:"spans"`
-	Links      int64       `json:"links"`
-	Groups     []groupFact `json:"groups"`
-	Tracks     []trackFact `json:"tracks"`
-	Regions    []regFact   `json:"regions"`
-	Palettes   palettes    `json:"palettes"`
-	Defects    int64       `json:"defects"`
+	// Color is the attribute whose values stand for regions, or "" for regions. Attributes lists the
+	// possible values of Color.
+	Color      string       `json:"color"`
+	Attributes []string     `json:"attributes"`
+	Clock      *clockFact   `json:"clock,omitempty"`
+	Origin     string       `json:"origin"`
+	Epoch      string       `json:"epoch"`
+	Length     string       `json:"length"`
+	Events     int64        `json:"events"`
+	Spans      int64        `json:"spans"`
+	Links      int64        `json:"links"`
+	Groups     []groupFact  `json:"groups"`
+	Tracks     []trackFact  `json:"tracks"`
+	Regions    []regionFact `json:"regions"`
+	Palettes   palettes     `json:"palettes"`
+	Defects    int64        `json:"defects"`
 }
 
-// earlyFacts is what of it is there before.
+// earlyFacts is the part of the description that is known while the trace is indexed.
 type earlyFacts struct {
 	Clock  *clockFact  `json:"clock,omitempty"`
 	Groups []groupFact `json:"groups,omitempty"`
 	Tracks []trackFact `json:"tracks,omitempty"`
-	// Overview is there where the trace keeps sums beside its events.
+	// Overview is set if the trace holds sums of its events.
 	Overview *overview `json:"overview,omitempty"`
 }
 
-// overview is what a trace says of itself.
+// overview has the sums that a trace holds of its own events.
 type overview struct {
 	Regions   []overviewRegion   `json:"regions"`
 	Locations []overviewLocation `json:"locations"`
 	Events    int64              `json:"events"`
-	// Missing is what a time may lack at most.
+	// Missing is the largest amount by which a time may be too small.
 	Missing ticks `json:"missing"`
-	// To is set where the sums are those of the time up to it, and only visits and
-	// messages are counted as events: a time of the trace's own.
+	// To is set if the sums cover only the time up to To, on the trace's clock, and events counts only
+	// visits and messages.
 	To *ticks `json:"to,omitempty"`
 }
 
@@ -81,21 +81,22 @@ type overviewLocation struct {
 	Events int64  `json:"events"`
 }
 
-// newEarly makes of the definitions what they tell.
-func newEarly(d *trace.Definitions) *earlyFacts {
-	f := &earlyFacts{Clock: clockOf(d.Clock), Groups: groupFacts(d.Groups.All())}
+// newEarlyFacts converts the definitions.
+func newEarlyFacts(d *trace.Definitions) *earlyFacts {
+	f := &earlyFacts{Clock: newClockFact(d.Clock), Groups: groupFacts(d.Groups.All())}
 	for _, x := range d.Locations.All() {
-		f.Tracks = append(f.Tracks, trackFact{Kind: string(index.LocationTrack), Name: x.Label(), Sort: string(x.Kind), ID: x.ID, Group: number(x.Group), Parent: -1})
+		f.Tracks = append(f.Tracks, trackFact{Kind: string(index.LocationTrack), Name: x.Label(), Sort: string(x.Kind),
+			ID: x.ID, Group: jsonRef(x.Group), Parent: -1})
 	}
 	return f
 }
 
-// mostOverview is how many regions, and locations, an overview lists: it is sent again and
-// again while the trace is indexed.
-const mostOverview = 1000
+// maxOverviewRows limits the regions and locations of an overview, which is sent repeatedly while
+// the trace is indexed.
+const maxOverviewRows = 1000
 
-// newOverview makes of a summary what is shown of it: the regions with most exclusive time,
-// and the locations with most events, first.
+// newOverview converts a summary. The regions with most exclusive time and the locations with most
+// events come first.
 func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}}
 	for _, k := range s.Kinds {
@@ -114,8 +115,8 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	return o
 }
 
-// newPreview is newOverview of sums that tell less.
-func newPreview(d *trace.Definitions, p *format.Preview) *overview {
+// newPreviewOverview converts a preview, which has less data than a summary.
+func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 	to := ticks(p.To)
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
 	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
@@ -132,10 +133,10 @@ func newPreview(d *trace.Definitions, p *format.Preview) *overview {
 	return o
 }
 
-// overviewRows adds regions to an overview: those that count as one are one.
+// overviewRows adds regions to an overview. Regions of the same row are added up.
 type overviewRows struct {
 	rows *trace.Rows
-	at   map[uint32]int // in the overview, by row
+	at   map[uint32]int // index in o.Regions, by row
 	o    *overview
 }
 
@@ -153,12 +154,12 @@ func (x overviewRows) add(region uint32, r overviewRegion) {
 	y.Exclusive = ticks(trace.Add(int64(y.Exclusive), int64(r.Exclusive)))
 }
 
-// shorten keeps what is greatest.
+// shorten sorts the lists and keeps the largest entries.
 func (o *overview) shorten() {
 	slices.SortStableFunc(o.Regions, func(a, b overviewRegion) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
 	slices.SortStableFunc(o.Locations, func(a, b overviewLocation) int { return cmp.Compare(b.Events, a.Events) })
-	o.Regions = o.Regions[:min(len(o.Regions), mostOverview)]
-	o.Locations = o.Locations[:min(len(o.Locations), mostOverview)]
+	o.Regions = o.Regions[:min(len(o.Regions), maxOverviewRows)]
+	o.Locations = o.Locations[:min(len(o.Locations), maxOverviewRows)]
 }
 
 type clockFact struct {
@@ -192,7 +193,7 @@ type trackFact struct {
 	Style    string  `json:"style"`
 }
 
-type regFact struct {
+type regionFact struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
 	Color int    `json:"color"`
@@ -205,15 +206,15 @@ type palettes struct {
 	Dark  []string `json:"dark"`
 }
 
-// number is an index for JSON: -1 for none.
-func number(ref uint32) int {
+// jsonRef returns a reference as an index for JSON, with -1 for none.
+func jsonRef(ref uint32) int {
 	if ref == trace.NoRef {
 		return -1
 	}
 	return int(ref)
 }
 
-// finite is a number that JSON can hold.
+// finite returns f, or 0 if JSON cannot represent f.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
@@ -224,27 +225,32 @@ func finite(f float64) float64 {
 func groupFacts(l []trace.LocationGroup) []groupFact {
 	out := make([]groupFact, len(l))
 	for i, g := range l {
-		out[i] = groupFact{cmp.Or(g.Name, g.ID), g.Kind, number(g.Parent)}
+		out[i] = groupFact{cmp.Or(g.Name, g.ID), g.Kind, jsonRef(g.Parent)}
 	}
 	return out
 }
 
-func clockOf(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
+func newClockFact(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
 
-func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*shown, error) {
-	v := &shown{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
+func newTraceView(ctx context.Context, x Index, found cache.Entry, color string) (*traceView, error) {
+	v := &traceView{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
 	v.first, v.last, _ = x.Extent()
 	c := x.Counts()
 	f := &v.facts
-	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, x.Attributes()...), Clock: clockOf(v.clock), Origin: strconv.FormatInt(v.first, 10), Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
-		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups), Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regFact, len(v.regions)),
+	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, x.Attributes()...),
+		Clock: newClockFact(v.clock), Origin: strconv.FormatInt(v.first, 10),
+		Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
+		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups),
+		Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regionFact, len(v.regions)),
 		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
 	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {
 		f.Epoch = strconv.FormatInt(trace.Add(v.clock.Epoch, ns), 10)
 	}
 	for i, t := range v.tracks {
-		f.Tracks[i] = trackFact{Kind: string(t.Kind), Name: cmp.Or(t.Name, t.ID), Sort: t.Sort, ID: t.ID, Group: number(t.Group), Parent: t.Parent, Depth: t.Depth,
-			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first), Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
+		f.Tracks[i] = trackFact{Kind: string(t.Kind), Name: cmp.Or(t.Name, t.ID), Sort: t.Sort, ID: t.ID,
+			Group: jsonRef(t.Group), Parent: t.Parent, Depth: t.Depth,
+			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first),
+			Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
 	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
@@ -254,27 +260,27 @@ func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*s
 		return nil, err
 	}
 	for i, r := range v.regions {
-		f.Regions[i] = regFact{r.Name, r.Group, colors[i], r.File, r.Line}
+		f.Regions[i] = regionFact{r.Name, r.Group, colors[i], r.File, r.Line}
 	}
 	return v, nil
 }
 
-// unknown is the name of a region that no definition has.
+// unknown is the name of undefined regions.
 const unknown = "unknown"
 
-func (v *shown) region(r uint32) index.Region {
+func (v *traceView) region(r uint32) index.Region {
 	if int(r) < len(v.regions) {
 		return v.regions[r]
 	}
 	return index.Region{Name: unknown}
 }
 
-// at is a time for JSON.
-func (v *shown) at(t int64) ticks { return ticks(t - v.first) }
+// jsonTime returns a time relative to the first event.
+func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
 
-// only are the numbers of the tracks of a kind, or those of some tracks that are of it, each
-// once.
-func (v *shown) only(kind index.TrackKind, of []int) []int {
+// tracksOfKind returns the numbers of the tracks of a kind: all of them if of is nil, else those in
+// of, without duplicates.
+func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 	var out []int
 	if of == nil {
 		for i := range v.tracks {
@@ -294,8 +300,10 @@ func (v *shown) only(kind index.TrackKind, of []int) []int {
 	return out
 }
 
-// trackOf is the first track of a location, which shows its regions if it has any; -1 for
-// none.
-func (v *shown) trackOf(location uint32) int {
-	return slices.IndexFunc(v.tracks, func(t index.Track) bool { return t.Location == location && t.Kind != index.CommunicatorTrack })
+// firstTrack returns the first track of a location, which shows its visits if there are any. It
+// returns -1 if the location has no track.
+func (v *traceView) firstTrack(location uint32) int {
+	return slices.IndexFunc(v.tracks, func(t index.Track) bool {
+		return t.Location == location && t.Kind != index.CommunicatorTrack
+	})
 }

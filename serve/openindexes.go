@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Index is what the server needs of the index of a trace; *index.Index is one.
+// Index is the part of [index.Index] that the server uses.
 type Index interface {
 	Close() error
 	Clock() trace.Clock
@@ -25,7 +25,8 @@ type Index interface {
 	SpanAt(track, depth int, at int64) (index.Span, bool, error)
 	Edge(ctx context.Context, track, depth, depths int, at, within int64) (int64, bool, error)
 	Around(track int, s index.Span) ([]index.Span, error)
-	Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64, f func(index.Span) (least int64)) error
+	Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
+		f func(index.Span) (least int64)) error
 	Find(ctx context.Context, track int, region uint32, at int64, forward bool) (index.Span, bool, error)
 	InstantAt(track int, at, radius int64) (index.Instant, bool, error)
 	Links(ctx context.Context, q index.LinkRequest) (*index.LinkSet, error)
@@ -33,37 +34,38 @@ type Index interface {
 	Matrix(ctx context.Context, from, to int64) ([]index.Cell, error)
 	Busy(ctx context.Context, track int, from, to int64) (int64, error)
 	Ranks(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int) ([]int64, error)
-	Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int, f func(rank int, begin, end int64)) error
+	Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int,
+		f func(rank int, begin, end int64)) error
 	Values(ctx context.Context, track int, from, to int64) (*index.Values, error)
 	EachInstant(track int, from, to int64, f func(index.Instant)) error
 	Profile(track int, from, to int64) ([]index.Sum, error)
 	Totals() (visits, claims []index.Sum)
 }
 
-// indexer makes and opens indexes.
+// indexer builds and opens indexes.
 type indexer interface {
 	build(ctx context.Context, d format.Events, path string, opt index.Options) error
 	open(path string) (Index, error)
-	// verify reads all of an index; an error says what is wrong with it.
+	// verify reads the whole index. It returns an error if the index is damaged.
 	verify(ctx context.Context, path string) error
 }
 
-// files are the indexes of package timeline/index.
-type files struct{}
+// fileIndexer is the indexer of package timeline/index.
+type fileIndexer struct{}
 
-func (files) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
+func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
 	return index.Build(ctx, d, path, opt)
 }
 
-func (files) open(path string) (Index, error) {
+func (fileIndexer) open(path string) (Index, error) {
 	x, err := index.Open(path)
 	if err != nil {
-		return nil, err // not an interface that holds nothing
+		return nil, err // returning x would make a non-nil interface
 	}
 	return x, nil
 }
 
-func (files) verify(ctx context.Context, path string) error {
+func (fileIndexer) verify(ctx context.Context, path string) error {
 	x, err := index.Open(path)
 	if err != nil {
 		return err
@@ -72,49 +74,50 @@ func (files) verify(ctx context.Context, path string) error {
 	return x.Verify(ctx)
 }
 
-// shelf holds the open indexes, the last used ones. Those in use stay open.
-type shelf struct {
+// openIndexes keeps the most recently used indexes open. Indexes in use stay open.
+type openIndexes struct {
 	mu     sync.Mutex
 	limit  int
-	books  []*book // the one that was not used for longest first
+	list   []*openIndex // in the order of last use
 	closed bool
 }
 
-// book is an open index.
-type book struct {
+// openIndex is an open index.
+type openIndex struct {
 	e       *entry
 	x       Index
 	readers int
-	dropped bool // to be closed by its last reader
+	dropped bool // its last reader closes it
 }
 
-// take finds the index of a trace, or opens it.
-func (s *shelf) take(e *entry, open func() (Index, error)) (Index, func(), error) {
+// acquire returns the index of a trace, which it opens if necessary, and a function that releases
+// it.
+func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, nil, context.Canceled
 	}
-	i := slices.IndexFunc(s.books, func(b *book) bool { return b.e == e })
-	var b *book
+	i := slices.IndexFunc(s.list, func(b *openIndex) bool { return b.e == e })
+	var b *openIndex
 	if i >= 0 {
-		b = s.books[i]
-		s.books = slices.Delete(s.books, i, i+1)
+		b = s.list[i]
+		s.list = slices.Delete(s.list, i, i+1)
 	} else {
 		x, err := open()
 		if err != nil {
 			return nil, nil, err
 		}
-		b = &book{e: e, x: x}
+		b = &openIndex{e: e, x: x}
 	}
 	b.readers++
-	s.books = append(s.books, b)
+	s.list = append(s.list, b)
 	s.trim()
-	return b.x, sync.OnceFunc(func() { s.back(b) }), nil
+	return b.x, sync.OnceFunc(func() { s.release(b) }), nil
 }
 
-// put adds an open index.
-func (s *shelf) put(e *entry, x Index) {
+// add adds an open index.
+func (s *openIndexes) add(e *entry, x Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -122,44 +125,44 @@ func (s *shelf) put(e *entry, x Index) {
 		return
 	}
 	s.remove(e)
-	s.books = append(s.books, &book{e: e, x: x})
+	s.list = append(s.list, &openIndex{e: e, x: x})
 	s.trim()
 }
 
-// drop takes the index of a trace away.
-func (s *shelf) drop(e *entry) {
+// drop removes the index of a trace.
+func (s *openIndexes) drop(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(e)
 }
 
-func (s *shelf) remove(e *entry) {
-	if i := slices.IndexFunc(s.books, func(b *book) bool { return b.e == e }); i >= 0 {
-		s.end(i)
+func (s *openIndexes) remove(e *entry) {
+	if i := slices.IndexFunc(s.list, func(b *openIndex) bool { return b.e == e }); i >= 0 {
+		s.closeAt(i)
 	}
 }
 
-// trim closes those that are too many and not in use.
-func (s *shelf) trim() {
-	for i := 0; i < len(s.books) && len(s.books) > s.limit; {
-		if s.books[i].readers > 0 {
+// trim closes the least recently used indexes above the limit that are not in use.
+func (s *openIndexes) trim() {
+	for i := 0; i < len(s.list) && len(s.list) > s.limit; {
+		if s.list[i].readers > 0 {
 			i++
 			continue
 		}
-		s.end(i)
+		s.closeAt(i)
 	}
 }
 
-func (s *shelf) end(i int) {
-	b := s.books[i]
-	s.books = slices.Delete(s.books, i, i+1)
+func (s *openIndexes) closeAt(i int) {
+	b := s.list[i]
+	s.list = slices.Delete(s.list, i, i+1)
 	b.dropped = true
 	if b.readers == 0 {
 		b.x.Close()
 	}
 }
 
-func (s *shelf) back(b *book) {
+func (s *openIndexes) release(b *openIndex) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b.readers--; b.readers == 0 && b.dropped {
@@ -168,12 +171,12 @@ func (s *shelf) back(b *book) {
 	s.trim()
 }
 
-// close closes all, those in use behind their last reader.
-func (s *shelf) close() {
+// close closes all indexes. The last reader closes an index that is in use.
+func (s *openIndexes) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for len(s.books) > 0 {
-		s.end(0)
+	for len(s.list) > 0 {
+		s.closeAt(0)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// processors is what of the definitions tells busy, overhead and idle in an index. The states
-// are those of analysis/states, which reads all events; where an index does not tell the same,
-// it is asked instead.
-type processors struct {
+// stateIndex computes the states busy, overhead and idle from an index. The states are those of
+// package analysis/states, which reads all events. Where an index cannot give the same result,
+// exact is unset and the events must be read.
+type stateIndex struct {
 	exact       bool
-	tracks      []int // the first one of each
-	first, last int64 // events of all of them
-	rank        []int // of each region: 1 for overhead, 2 for idle
+	tracks      []int // the first track of each processor
+	first, last int64 // the first and last event of all processors
+	rank        []int // by region: overheadRank, idleRank or 0
 }
 
 const (
@@ -27,9 +27,9 @@ const (
 	stateRanks   = 3
 )
 
-func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error) {
-	p := &processors{first: math.MaxInt64, last: math.MinInt64}
-	// PICL's processors may have several processes, and say when they begin and end.
+func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, error) {
+	p := &stateIndex{first: math.MaxInt64, last: math.MinInt64}
+	// In PICL, a processor may have several processes, and events tell when it begins and ends.
 	if d.Conventions.EventTypes {
 		return p, nil
 	}
@@ -47,19 +47,20 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 			continue
 		}
 		if t.Kind == index.CounterTrack && t.Style != "steps" {
-			return p, nil // its curve may go on behind the last event
+			return p, nil // its curve may continue after the last event
 		}
-		odd := false
+		unsupported := false
 		if t.Instants > 0 {
 			err := x.EachInstant(i, math.MinInt64, math.MaxInt64, func(n index.Instant) {
-				// A wait ends where records are missing, and comments are no signs of life.
-				odd = odd || n.Kind == trace.Gap || n.Kind == trace.Comment && (n.Time == t.First || n.Time == t.Last)
+				// A gap ends a wait, and comments do not count as activity of a processor.
+				unsupported = unsupported || n.Kind == trace.Gap ||
+					n.Kind == trace.Comment && (n.Time == t.First || n.Time == t.Last)
 			})
 			if err != nil {
 				return nil, err
 			}
 		}
-		if odd {
+		if unsupported {
 			return p, nil
 		}
 		p.tracks = append(p.tracks, i)
@@ -73,7 +74,7 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 			continue
 		}
 		if int(y.Region) >= len(p.rank) {
-			return p, nil // it is defined later in the trace
+			return p, nil // defined later in the trace
 		}
 		switch opt.StateIn(d, d.Regions.At(y.Region)) {
 		case states.Overhead:
@@ -85,7 +86,7 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 	for row, regions := range trace.NewRows(d).Regions() {
 		for _, r := range regions {
 			if opt.StateIn(d, d.Regions.At(r)) != opt.StateIn(d, d.Regions.At(row)) {
-				return p, nil // the index has both under one of them
+				return p, nil // the index counts both under one region
 			}
 		}
 	}
@@ -93,14 +94,14 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 	return p, nil
 }
 
-// processors finds out what tells the states of a trace.
-func (e *entry) processors(ctx context.Context, x *opened) (*processors, error) {
+// stateIndex returns the stateIndex of a trace, which it computes once.
+func (e *entry) stateIndex(ctx context.Context, x *opened) (*stateIndex, error) {
 	if p := x.processors.Load(); p != nil {
 		return p, nil
 	}
-	var p *processors
-	err := e.decoders.with(ctx, func(d *reader) (err error) {
-		p, err = newProcessors(x.shown, x.Index, d.Defs())
+	var p *stateIndex
+	err := e.readers.with(ctx, func(d *reader) (err error) {
+		p, err = newStateIndex(x.traceView, x.Index, d.Defs())
 		return err
 	})
 	if err == nil {
@@ -116,8 +117,8 @@ type stateRow struct {
 	Idle     ticks `json:"idle"`
 }
 
-// statesAnswer has the states of each processor, and of all together. A processor of several
-// locations has a row for each of these.
+// statesAnswer has the states of each processor, and of all together. A processor with several
+// locations has a row for each location.
 type statesAnswer struct {
 	Processors int        `json:"processors"`
 	Busy       sum        `json:"busy"`
@@ -126,7 +127,7 @@ type statesAnswer struct {
 	Rows       []stateRow `json:"rows"`
 }
 
-// add adds a processor to all.
+// add adds a processor to the totals.
 func (a *statesAnswer) add(busy, overhead, idle int64) {
 	a.Processors++
 	a.Busy.add(trace.TicksOf(busy))
@@ -143,7 +144,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			return a, err
 		}
 		a = &statesAnswer{Rows: []stateRow{}}
-		err = e.decoders.with(ctx, func(d *reader) error {
+		err = e.readers.with(ctx, func(d *reader) error {
 			opt := states.Options{Window: &trace.Window{From: from, To: to}}
 			part := states.New(d.Defs(), opt)
 			err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
@@ -153,7 +154,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			for _, q := range part.Result().Processors {
 				a.add(q.Busy, q.Overhead, q.Idle)
 				for _, loc := range q.Locations {
-					if t := v.trackOf(loc); t >= 0 {
+					if t := v.firstTrack(loc); t >= 0 {
 						a.Rows = append(a.Rows, stateRow{t, ticks(q.Busy), ticks(q.Overhead), ticks(q.Idle)})
 					}
 				}
@@ -164,14 +165,14 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// told opens the index that tells the states of a trace; nil if none does. It must be
-// released.
-func (e *entry) told(ctx context.Context) (*opened, *processors, error) {
+// openStateIndex opens the index from which states can be computed. It returns nil if there is
+// none. The caller must release the index.
+func (e *entry) openStateIndex(ctx context.Context) (*opened, *stateIndex, error) {
 	if e.color != "" {
 		if e = e.base; e == nil || e.color != "" {
-			return nil, nil, nil // spans have other names than regions there
+			return nil, nil, nil // spans are named by attribute values there
 		}
-		if _, _, ready := e.line(); ready == nil {
+		if _, _, ready := e.status(); ready == nil {
 			return nil, nil, nil
 		}
 	}
@@ -179,7 +180,7 @@ func (e *entry) told(ctx context.Context) (*opened, *processors, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := e.processors(ctx, x)
+	p, err := e.stateIndex(ctx, x)
 	if err != nil || !p.exact {
 		x.release()
 		return nil, nil, err
@@ -187,17 +188,17 @@ func (e *entry) told(ctx context.Context) (*opened, *processors, error) {
 	return x, p, nil
 }
 
-// rankOf is the rank of a region.
-func (p *processors) rankOf(region uint32) int {
+// rankOf returns the rank of a region.
+func (p *stateIndex) rankOf(region uint32) int {
 	if int(region) < len(p.rank) {
 		return p.rank[region]
 	}
 	return 0
 }
 
-// indexedStates are the states that the index tells; nil if it does not.
+// indexedStates computes the states from the index. It returns nil if that is not possible.
 func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
-	x, p, err := e.told(ctx)
+	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 	from, to = max(from, p.first), min(to, p.last)
 	part := func(a, b int64) int64 { return max(0, min(b, to)-max(a, from)) }
 	rows := make([]stateRow, len(p.tracks))
-	err = spread(ctx, runtime.GOMAXPROCS(0), len(rows), func(_, i int) error {
+	err = forEachParallel(ctx, runtime.GOMAXPROCS(0), len(rows), func(_, i int) error {
 		t := &x.tracks[p.tracks[i]]
 		alive := part(t.First, t.Last)
 		times := make([]int64, stateRanks)
@@ -215,7 +216,8 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 				return err
 			}
 		}
-		rows[i] = stateRow{p.tracks[i], ticks(alive - times[overheadRank] - times[idleRank]), ticks(times[overheadRank]), ticks(part(p.first, p.last) - alive + times[idleRank])}
+		rows[i] = stateRow{p.tracks[i], ticks(alive - times[overheadRank] - times[idleRank]), ticks(times[overheadRank]),
+			ticks(part(p.first, p.last) - alive + times[idleRank])}
 		return nil
 	})
 	if err != nil {
@@ -228,9 +230,10 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 	return a, nil
 }
 
-// indexedSeries is the series that the index tells; nil if it does not.
+// indexedSeries computes the series of states from the index. It returns nil if that is not
+// possible.
 func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Series, error) {
-	x, p, err := e.told(ctx)
+	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
 		return nil, err
 	}
@@ -240,7 +243,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 		parts[i] = states.NewTimes(w)
 	}
 	from, to := max(w.From, p.first), min(w.To, p.last)
-	err = spread(ctx, len(parts), len(p.tracks), func(worker, i int) error {
+	err = forEachParallel(ctx, len(parts), len(p.tracks), func(worker, i int) error {
 		t, sum := &x.tracks[p.tracks[i]], parts[worker]
 		sum.Add(states.Idle, p.first, t.First)
 		sum.Add(states.Busy, t.First, t.Last)
@@ -249,7 +252,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 			return nil
 		}
 		return x.Ranked(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
-			// All of it is of rank 1, too.
+			// Ranked has reported an idle interval as overhead, too.
 			if rank == overheadRank {
 				sum.Remove(states.Busy, begin, end)
 				sum.Add(states.Overhead, begin, end)
@@ -268,7 +271,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 	s := parts[0].Series(len(p.tracks))
 	for _, l := range [][]float64{s.Busy, s.Overhead, s.Idle} {
 		for i, v := range l {
-			l[i] = math.Round(v*1e12) / 1e12 // what is taken away leaves a rest
+			l[i] = math.Round(v*1e12) / 1e12 // subtraction leaves a rounding error
 		}
 	}
 	return s, nil

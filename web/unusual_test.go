@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// odd is what odd.mjs saw of a trace.
-type odd struct {
+// unusualResult is the result of unusual.mjs for a trace.
+type unusualResult struct {
 	Name, Failure, Text string
 	Errors              []string
 	Images              int
@@ -19,14 +19,14 @@ type odd struct {
 	}
 }
 
-// Odd traces: whatever is in them, the page shows it or says why not, and nothing goes wrong.
-func TestOddTraces(t *testing.T) {
+// TestUnusualTraces checks that the page shows any trace, or says why it cannot, without an error.
+func TestUnusualTraces(t *testing.T) {
 	browser(t)
 	cases := []struct {
 		name string // of the trace
 		rows int    // expected, if not 0
 		span uint64 // the expected length, if not 0
-		text string // that the page has to show
+		text string // text that the page must show
 	}{
 		{name: "empty-etf", text: "no events"},
 		{name: "empty-otf2", text: "no events"},
@@ -54,8 +54,8 @@ func TestOddTraces(t *testing.T) {
 	for _, c := range cases {
 		list = append(list, map[string]any{"name": c.name, "url": served(t, c.name).url})
 	}
-	var out []odd
-	play(t, "odd", map[string]any{"traces": list}, &out)
+	var out []unusualResult
+	play(t, "unusual", map[string]any{"traces": list}, &out)
 	if len(out) != len(cases) {
 		t.Fatalf("found %d traces seen, expected %d", len(out), len(cases))
 	}
@@ -87,8 +87,8 @@ func TestOddTraces(t *testing.T) {
 	}
 }
 
-// A trace that has no index yet: the server tells how far it is with that, and the page shows
-// the trace in the end. What the page shows meanwhile, test/page.test.ts looks at.
+// TestProgress opens a trace without an index. The server must report the progress, and the page
+// must show the trace in the end. test/page.test.ts checks what the page shows meanwhile.
 func TestProgress(t *testing.T) {
 	browser(t)
 	fresh := served(t, "fresh")
@@ -100,7 +100,7 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	var out struct {
-		Told []struct {
+		Answers []struct {
 			State    string
 			Progress float64
 		}
@@ -116,18 +116,18 @@ func TestProgress(t *testing.T) {
 		t.Error(e)
 	}
 	last := 0.0
-	for i, s := range out.Told {
+	for i, s := range out.Answers {
 		want := "indexing"
-		if i == len(out.Told)-1 {
+		if i == len(out.Answers)-1 {
 			want = "ready"
 		}
 		if s.Progress < last || s.Progress > 1 || s.State != want {
-			t.Errorf("answer %d of %d: found %s with the progress %v after %v", i+1, len(out.Told), s.State, s.Progress, last)
+			t.Errorf("answer %d of %d: found %s with the progress %v after %v", i+1, len(out.Answers), s.State, s.Progress, last)
 		}
 		last = s.Progress
 	}
-	if len(out.Told) == 0 || last != 1 {
-		t.Errorf("the page was told %+v, expected that all is read in the end", out.Told)
+	if len(out.Answers) == 0 || last != 1 {
+		t.Errorf("the page got %+v, expected a complete index in the end", out.Answers)
 	}
 	if out.View.Rows == 0 || len(out.View.Traces) != 1 || out.View.Traces[0] != fresh.id {
 		t.Errorf("found %d rows of %q, expected some of %s", out.View.Rows, out.View.Traces, fresh.id)
