@@ -160,7 +160,7 @@ func TestRules(t *testing.T) {
 		// Requests.
 		{"", "", []row{on(0, 1, post, none, none, 0, 0, 4), on(0, 2, trace.RequestTest, 4), on(0, 3, done, 4), on(0, 4, trace.RecvBegin, 4), on(0, 5, trace.RequestCancelled, 4),
 			on(0, 6, trace.CollectiveRequest, 4), on(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
-		{"trace.request-without-begin 2", "request-test of request 4 at 0.004 s", []row{on(0, 3, done, 4), on(0, 4, trace.RequestTest, 4)}},
+		{"trace.request-without-begin 2", "send-complete of request 4 at 0.003 s", []row{on(0, 3, done, 4), on(0, 4, trace.RequestTest, 4)}},
 		{"trace.request-without-end 2", "request 4 posted at 0.003 s", []row{on(0, 3, trace.RecvBegin, 4), on(0, 4, trace.RecvBegin, 4)}},
 
 		// Locks, which need not nest and may be acquired again.

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"context"
 	"slices"
 
 	"github.com/weft-trace/weft/timeline/index"
@@ -53,6 +54,32 @@ func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tr
 	out := make([]int, len(regions))
 	for i, r := range regions {
 		out[i] = of[r.Name]
+	}
+	return out, nil
+}
+
+// Colors gives each region of an index the colour that its name has in the index of, which may have other events of the
+// same trace. Names that of does not have get colours that others may have, too.
+func Colors(ctx context.Context, x, of *index.Index) ([]int, error) {
+	regions := of.Regions()
+	list, err := RegionColors(regions, of.Tracks(), func(tracks []int) ([][]index.Sum, error) {
+		first, last, _ := of.Extent()
+		return of.Profiles(ctx, tracks, first, behind(last))
+	})
+	if err != nil || x == of {
+		return list, err
+	}
+	names := map[string]int{}
+	for i, r := range regions {
+		names[r.Name] = list[i]
+	}
+	out := make([]int, len(x.Regions()))
+	for i, r := range x.Regions() {
+		c, ok := names[r.Name]
+		if !ok {
+			c = ColorOf([]string{r.Name})[0]
+		}
+		out[i] = c
 	}
 	return out, nil
 }

@@ -27,6 +27,9 @@ import (
 // raster), those of an SVG the same boxes.
 type Sheet struct {
 	Index *index.Index
+	// Colors is the index of all of the trace if Index has a part of its events, so that names have the same colours in
+	// all pictures of it; nil is Index.
+	Colors *index.Index
 	// From and To bound the window, To exclusive; if To is not behind From it is all of
 	// the trace.
 	From, To int64
@@ -41,8 +44,20 @@ type Sheet struct {
 	// Links is how many messages and dependencies, or bundles of some of them, are drawn
 	// at most; 0 draws none.
 	Links int
+	// Spans is what stands in rows of claims.
+	Spans Spans
 	Options
 }
+
+// Spans are what stands in rows of claims.
+type Spans int
+
+// What stands in rows of claims. Visits of regions do where rows are those of an attribute.
+const (
+	OfClaims Spans = iota
+	OfVisits
+	OfBoth
+)
 
 // SVG writes the picture as an SVG document that refers to nothing outside of itself.
 // Options.Scale has no effect.
@@ -161,9 +176,7 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 		l.from-- // the last moment that there is
 	}
 	l.all = s.Index.Tracks()
-	of, err := RegionColors(s.Index.Regions(), l.all, func(tracks []int) ([][]index.Sum, error) {
-		return s.Index.Profiles(ctx, tracks, first, behind(last))
-	})
+	of, err := Colors(ctx, s.Index, cmp.Or(s.Colors, s.Index))
 	if err != nil {
 		return nil, err
 	}
@@ -493,16 +506,27 @@ func (l *sheet) findLinks(ctx context.Context) error {
 // legendEntries is how many regions the legend names.
 const legendEntries = 16
 
-// measured says what the times in the legend are, and counted what there is of names that have no time, by what a row
-// shows.
-var (
-	measured = map[index.TrackKind]string{
-		index.LocationTrack: " exclusive", index.ResourceTrack: " of claims", index.CommunicatorTrack: " of operations",
+// measured says what a time in the legend is, or how many there are of a name that has no time, by what a row shows.
+func (l *sheet) measured(kind index.TrackKind, time string, count int64) string {
+	of, one, several := " exclusive", "visit", "visits"
+	switch {
+	case kind == index.CommunicatorTrack:
+		of, one, several = " of operations", "operation", "operations"
+	case kind == index.ResourceTrack && l.Spans == OfVisits:
+		of = " inclusive"
+	case kind == index.ResourceTrack && l.Spans == OfBoth:
+		of, one, several = " inclusive, or of claims", "visit or claim", "visits or claims"
+	case kind == index.ResourceTrack:
+		of, one, several = " of claims", "claim", "claims"
 	}
-	counted = map[index.TrackKind]string{
-		index.LocationTrack: "visit", index.ResourceTrack: "claim", index.CommunicatorTrack: "operation",
+	switch {
+	case time != "":
+		return time + of
+	case count == 1:
+		return "1 " + one
 	}
-)
+	return fmt.Sprint(count, " ", several)
+}
 
 // layLegend finds out which regions the rows are in most.
 func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
@@ -551,13 +575,11 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 			break
 		}
 		e := entry{kind: 'b', color: u.color, full: u.name, name: regular.fit(u.name, textSize, 220)}
+		time := ""
 		if u.ticks.Cmp(trace.Ticks{}) > 0 {
-			e.more = clock.FormatSum(u.ticks) + measured[u.kind]
-		} else {
-			if e.more = fmt.Sprintf("%d %s", u.count, counted[u.kind]); u.count != 1 {
-				e.more += "s"
-			}
+			time = clock.FormatSum(u.ticks)
 		}
+		e.more = l.measured(u.kind, time, u.count)
 		l.legend = append(l.legend, e)
 	}
 	for _, k := range []index.LinkKind{index.Message, index.Dependency} {

@@ -51,12 +51,13 @@ type LocationSummary struct {
 	First, Last int64
 }
 
-// RegionSummary sums the visits of a region that is never visited inside of itself. Each sum of
-// times may be too small by up to Missing.
+// RegionSummary is a region. Inclusive times are those of visits that are not inside of other visits of the region,
+// Sum those of all. The sums of times may be too small, each by Missing at most.
 type RegionSummary struct {
 	Region               uint32
 	Count                int64 // visits
 	Inclusive, Exclusive int64
+	Sum                  int64
 	Min, Max             int64 // the shortest and the longest visit
 	Missing              int64
 }
@@ -84,15 +85,6 @@ type LocationSums struct {
 	Count, Sent, Received int64
 }
 
-// Table is a list for display and for programs. Its cells are strings, integers and [trace.Real]
-// numbers.
-type Table struct {
-	Key     string // in JSON
-	Title   string
-	Columns []string
-	Rows    [][]any
-}
-
 // Overview lists what a trace consists of.
 type Overview struct {
 	// Files are the files that are read, the main file first. Nil means only the main file.
@@ -105,6 +97,11 @@ type Overview struct {
 	Spelled int64
 	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
+	// Damaged is how many records with defects the last scan found whose events, if they have any, do
+	// not tell all that stands there.
+	Damaged int64
+	// Rounded is how many times the last scan found that have more digits than the clock.
+	Rounded int64
 }
 
 // LostDefinitions counts the definitions of a trace that an encoded trace lacks: names for which
@@ -117,6 +114,8 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	}
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", Lost, "cannot be read", o.Unread)
+	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
+	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

@@ -3,6 +3,7 @@ package format
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-trace/weft/trace"
@@ -112,12 +113,30 @@ func (r *Report) place(d *trace.Defect) {
 	}
 }
 
+// comparePlaces puts places in the order of their times, and those of one time, or without, in that of the file.
 func comparePlaces(a, b *trace.Defect) int {
-	return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Offset, b.Position.Offset),
-		cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found), cmp.Compare(a.Position.File, b.Position.File))
+	return cmp.Or(compareTimes(&a.Event, &b.Event), cmp.Compare(a.Position.Line, b.Position.Line),
+		cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found),
+		cmp.Compare(a.Position.File, b.Position.File))
 }
 
-// RuleCount has the number of defects of a rule and the first places.
+// compareTimes compares the times of events; an event of which it is not known comes first.
+func compareTimes(a, b *trace.Where) int {
+	switch {
+	case a.HasTime && b.HasTime:
+		return cmp.Compare(a.Time, b.Time)
+	case a.HasTime:
+		return 1
+	case b.HasTime:
+		return -1
+	}
+	return 0
+}
+
+// IsMissing tells whether a rule is that a file of the trace is missing.
+func IsMissing(rule string) bool { return strings.HasSuffix(rule, ".missing-file") }
+
+// RuleCount is a rule with how often it was broken and the first places.
 type RuleCount struct {
 	Rule     string
 	Severity trace.Severity

@@ -23,11 +23,12 @@ const (
 )
 
 // Draw draws the time line of an index in a window, all of it if that is empty, and gives regions the
-// colours that they have in it. Chosen are the tracks to draw, in their order; nil draws all.
-func (r *Report) Draw(ctx context.Context, x *index.Index, from, to int64, chosen []int) error {
+// colours that they have in the index of all of the trace, which may be x. Chosen are the tracks to
+// draw, in their order; nil draws all.
+func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, chosen []int) error {
 	p := &r.Picture
 	*p = Picture{Width: pictureWidth}
-	sheet := draw.Sheet{Index: x, From: from, To: to, Options: draw.Options{Width: pictureWidth, Title: r.Title}}
+	sheet := draw.Sheet{Index: x, Colors: all, From: from, To: to, Options: draw.Options{Width: pictureWidth, Title: r.Title}}
 	var rows []int // those that are no curves
 	tracks := x.Tracks()
 	sheet.Tracks = chosen
@@ -70,9 +71,7 @@ func (r *Report) Draw(ctx context.Context, x *index.Index, from, to int64, chose
 	if err := p.paint(ctx, &sheet); err != nil {
 		return err
 	}
-	colors, err := draw.RegionColors(x.Regions(), tracks, func(tracks []int) ([][]index.Sum, error) {
-		return x.Profiles(ctx, tracks, first, max(last, last+1))
-	})
+	colors, err := draw.Colors(ctx, x, all)
 	palette := draw.Palette(false)
 	r.Color = func(ref uint32) string {
 		if int(ref) < len(colors) {

@@ -18,46 +18,46 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// This file has the answers that read the trace.
+// This file has the answers that read the trace itself.
 
 type nodeFact struct {
-	Region    int         `json:"region"`
-	Name      string      `json:"name"`
-	Count     int64       `json:"count"`
-	Inclusive sum         `json:"inclusive"`
-	Exclusive sum         `json:"exclusive"`
-	Min       ticks       `json:"min"`
-	Max       ticks       `json:"max"`
-	Longest   *visitFact  `json:"longest,omitempty"` // the visit that took max
-	Children  []*nodeFact `json:"children"`
-	Left      *pathsLeft  `json:"left,omitempty"`
+	Region    int           `json:"region"`
+	Name      string        `json:"name"`
+	Count     int64         `json:"count"`
+	Inclusive sum           `json:"inclusive"`
+	Exclusive sum           `json:"exclusive"`
+	Min       ticks         `json:"min"`
+	Max       ticks         `json:"max"`
+	Longest   *visitFact    `json:"longest,omitempty"` // the visit that took Max
+	Children  []*nodeFact   `json:"children"`
+	Left      *omittedPaths `json:"left,omitempty"`
 }
 
-// pathsLeft sums up call paths that are left out.
-type pathsLeft struct {
+// omittedPaths sums up the call paths that an answer leaves out.
+type omittedPaths struct {
 	Paths     int64 `json:"paths"`
 	Exclusive sum   `json:"exclusive"`
 }
 
-// visitFact is where and when a visit began.
+// visitFact gives the track and time at which a visit began.
 type visitFact struct {
 	Track int   `json:"track"`
 	Time  ticks `json:"time"`
 }
 
 type treeAnswer struct {
-	Roots []*nodeFact `json:"roots"`
-	Paths int64       `json:"paths"` // that there are
-	Left  pathsLeft   `json:"left"`
+	Roots []*nodeFact  `json:"roots"`
+	Paths int64        `json:"paths"` // number of call paths, including omitted ones
+	Left  omittedPaths `json:"left"`
 }
 
-// mostDeep is how deep a call tree is shown.
-const mostDeep = 256
+// maxTreeDepth is the largest depth of a call path that an answer includes.
+const maxTreeDepth = 256
 
 func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, whole := p.window()
 	tracks := p.tracks(len(p.x.tracks))
-	limit := int(p.number("limit", 1, mostProfileRows, profileRows))
+	limit := int(p.number("limit", 1, maxProfileRows, defaultProfileRows))
 	v := p.x
 	return func(ctx context.Context) (any, error) {
 		sel := trace.Events()
@@ -68,13 +68,13 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		if tracks != nil {
 			wanted := map[uint32]bool{}
-			for _, t := range v.only(index.LocationTrack, tracks) {
+			for _, t := range v.tracksOfKind(index.LocationTrack, tracks) {
 				wanted[v.tracks[t].Location] = true
 			}
 			sel.Location = func(loc uint32) bool { return wanted[loc] }
 		}
 		var nodes []calltree.Node
-		err := e.decoders.with(ctx, func(d *reader) error {
+		err := e.readers.with(ctx, func(d *reader) error {
 			defs := d.Defs()
 			opt.Rows = trace.NewRows(defs)
 			all, err := analysis.Run(ctx, d.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(defs, opt) })
@@ -84,29 +84,31 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			return err
 		})
 		if e.color != "" {
-			// The regions are others there than those of calls.
+			// With a color, the answer's regions are attribute values; these nodes refer to the regions of
+			// calls, which the page does not have.
 			for i := range nodes {
 				nodes[i].Region = trace.NoRef
 			}
 		}
-		return tree(nodes, limit, func(x *calltree.Visit) *visitFact {
+		return newTreeAnswer(nodes, limit, func(x *calltree.Visit) *visitFact {
 			if x == nil || e.color != "" {
 				return nil
 			}
-			t := v.trackOf(x.Location)
+			t := v.firstTrack(x.Location)
 			if t < 0 {
 				return nil
 			}
-			return &visitFact{t, v.at(x.Start)}
+			return &visitFact{t, v.jsonTime(x.Start)}
 		}), err
 	}
 }
 
-// tree makes a tree of a list: of the paths with most inclusive time, up to a limit. visited says how
-// the longest visit of each is answered.
-func tree(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visitFact) *treeAnswer {
+// newTreeAnswer turns a list of call paths into a tree. It keeps the limit paths with the largest
+// inclusive time; visited converts the longest visit of a path for the answer.
+func newTreeAnswer(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visitFact) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
-	least, alike := trace.TicksOf(math.MinInt64), 0 // what is shown has more, or is one of so many alike
+	// paths above least are kept, and so are as many equal ones as alike says
+	least, alike := trace.TicksOf(math.MinInt64), 0
 	if len(nodes) > limit {
 		times := make([]trace.Ticks, len(nodes))
 		for i := range nodes {
@@ -117,23 +119,23 @@ func tree(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visit
 		more := sort.Search(len(times), func(i int) bool { return times[i].Cmp(least) > 0 })
 		alike = limit - (len(times) - more)
 	}
-	made := make([]*nodeFact, len(nodes)) // those that are shown, and of others the one around them
+	nodeOf := make([]*nodeFact, len(nodes)) // the node of a kept path; for an omitted path, its nearest kept ancestor
 	shown := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
 		var above *nodeFact
 		if n.Parent >= 0 {
-			above, shown[i] = made[n.Parent], shown[n.Parent]
+			above, shown[i] = nodeOf[n.Parent], shown[n.Parent]
 		} else {
 			shown[i] = true
 		}
-		shown[i] = shown[i] && n.Depth < mostDeep && (n.Inclusive.Cmp(least) > 0 || n.Inclusive == least && alike > 0)
+		shown[i] = shown[i] && n.Depth < maxTreeDepth && (n.Inclusive.Cmp(least) > 0 || n.Inclusive == least && alike > 0)
 		if !shown[i] {
-			made[i] = above
+			nodeOf[i] = above
 			a.Left.add(n)
 			if above != nil {
 				if above.Left == nil {
-					above.Left = &pathsLeft{}
+					above.Left = &omittedPaths{}
 				}
 				above.Left.add(n)
 			}
@@ -142,8 +144,9 @@ func tree(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visit
 		if n.Inclusive == least {
 			alike--
 		}
-		f := &nodeFact{number(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive), ticks(n.Min), ticks(n.Max), visited(n.Longest), []*nodeFact{}, nil}
-		made[i] = f
+		f := &nodeFact{jsonRef(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive), ticks(n.Min), ticks(n.Max),
+			visited(n.Longest), []*nodeFact{}, nil}
+		nodeOf[i] = f
 		if above == nil {
 			a.Roots = append(a.Roots, f)
 		} else {
@@ -153,8 +156,8 @@ func tree(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visit
 	return a
 }
 
-// add takes a path that is left out.
-func (l *pathsLeft) add(n *calltree.Node) {
+// add counts an omitted path.
+func (l *omittedPaths) add(n *calltree.Node) {
 	l.Paths++
 	l.Exclusive.add(n.Exclusive)
 }
@@ -170,7 +173,7 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		s, err := e.indexedSeries(ctx, w)
 		if s == nil && err == nil {
-			err = e.decoders.with(ctx, func(d *reader) error {
+			err = e.readers.with(ctx, func(d *reader) error {
 				opt := states.Options{Series: &w}
 				part := states.New(d.Defs(), opt)
 				err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
@@ -182,13 +185,13 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// structureDepth is how deep trees are shown, as by weft structure.
+// structureDepth is the depth to which trees are printed, as in weft structure.
 const structureDepth = 8
 
 func structureText(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
-		err := e.decoders.with(ctx, func(d *reader) error {
+		err := e.readers.with(ctx, func(d *reader) error {
 			defs := d.Defs()
 			sum, err := analysis.Run(ctx, d.Events, trace.Events(), func() *structure.Part { return structure.New(defs) })
 			if err != nil {
@@ -219,11 +222,11 @@ type defectsAnswer struct {
 	More    int64        `json:"more"`
 }
 
-// defectPlaces is how many places are named of each rule.
+// defectPlaces is the number of places that are listed for each rule.
 const defectPlaces = 100
 
-// fresh opens a decoder of its own, which has reported nothing yet.
-func (e *entry) fresh(ctx context.Context, f func(*reader) error) error {
+// withFreshReader calls f with a newly opened reader, whose report is empty.
+func (e *entry) withFreshReader(ctx context.Context, f func(*reader) error) error {
 	x, err := e.detect()
 	if err != nil {
 		return err
@@ -240,7 +243,7 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 	v := p.x
 	return func(ctx context.Context) (any, error) {
 		a := defectsAnswer{[]defectFact{}, 0}
-		err := e.fresh(ctx, func(d *reader) error {
+		err := e.withFreshReader(ctx, func(d *reader) error {
 			d.opt.Report.Keep = defectPlaces
 			if err := check.All(ctx, d.Events, d.file, d.src.Path, d.opt); err != nil {
 				return err
@@ -248,12 +251,13 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 			for _, r := range d.opt.Report.Rules() {
 				a.More += r.Count - int64(len(r.First))
 				for _, x := range r.First {
-					f := defectFact{Rule: x.Rule, Severity: x.Severity.String(), Message: x.Message(), File: x.Position.File, Track: -1}
+					f := defectFact{Rule: x.Rule, Severity: x.Severity.String(), Message: x.Message(), File: x.Position.File,
+						Track: -1}
 					if w := x.Event; w.HasTime {
-						f.Time = strconv.FormatInt(int64(v.at(w.Time)), 10)
+						f.Time = strconv.FormatInt(int64(v.jsonTime(w.Time)), 10)
 					}
 					if w := x.Event; w.HasLocation {
-						f.Track = v.trackOf(w.Location)
+						f.Track = v.firstTrack(w.Location)
 					}
 					switch {
 					case x.Position.Line > 0:
@@ -272,7 +276,7 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 
 func information(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (v any, err error) {
-		err = e.fresh(ctx, func(d *reader) error {
+		err = e.withFreshReader(ctx, func(d *reader) error {
 			v, _, err = d.info().Of(ctx, false)
 			return err
 		})

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// answers makes the answers that take long: each once for all who wait for it, a few at a
-// time, and keeps the last ones.
-type answers struct {
+// answerCache computes the answers that take long. Requests for the same answer share one
+// computation, a limited number of computations run at a time, and recent answers are kept.
+type answerCache struct {
 	ctx   context.Context
-	start func(func()) bool // runs in the background, unless that has ended
+	start func(func()) bool // runs a function in the background; returns false once the server is closed
 	slots chan struct{}
-	limit int // bytes that are kept
+	limit int // most bytes to keep
 
 	mu      sync.Mutex
-	running map[string]*run
-	kept    map[string]*kept
+	running map[string]*pendingAnswer
+	kept    map[string]*cachedAnswer
 	bytes   int
-	clock   int64 // grows with each use
+	clock   int64 // incremented with each use
 
-	queueTime time.Duration // queueTime, but in tests
+	queueTime time.Duration // the constant queueTime; shorter in tests
 }
 
-// run is an answer in the making.
-type run struct {
+// pendingAnswer is an answer that is being computed.
+type pendingAnswer struct {
 	waiting int
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -32,19 +32,18 @@ type run struct {
 	err     error
 }
 
-// kept is an answer that was given.
-type kept struct {
+// cachedAnswer is an answer that was computed before.
+type cachedAnswer struct {
 	value []byte
 	used  int64
 }
 
-// queueTime is how long an answer waits for its turn before the client is told to come
-// again.
+// queueTime is how long an answer waits for its turn before the client is asked to retry.
 const queueTime = 5 * time.Second
 
-// get gives the answer of a name; f makes it if nobody has. f goes on as long as anybody
-// waits.
-func (a *answers) get(ctx context.Context, name string, f func(context.Context) ([]byte, error)) ([]byte, error) {
+// get returns the answer with a name. It calls f to compute the answer if it is neither cached nor
+// pending. f is cancelled when the last waiting request gives up.
+func (a *answerCache) get(ctx context.Context, name string, f func(context.Context) ([]byte, error)) ([]byte, error) {
 	a.mu.Lock()
 	if k := a.kept[name]; k != nil {
 		a.clock++
@@ -55,7 +54,7 @@ func (a *answers) get(ctx context.Context, name string, f func(context.Context) 
 	r := a.running[name]
 	if r == nil {
 		inner, cancel := context.WithTimeout(a.ctx, slowTimeout)
-		r = &run{cancel: cancel, done: make(chan struct{})}
+		r = &pendingAnswer{cancel: cancel, done: make(chan struct{})}
 		a.running[name] = r
 		if !a.start(func() { a.make(inner, name, r, f) }) {
 			cancel()
@@ -76,19 +75,20 @@ func (a *answers) get(ctx context.Context, name string, f func(context.Context) 
 	}
 }
 
-// leave says that one waits no more; the last one stops the work.
-func (a *answers) leave(name string, r *run) {
+// leave removes one waiting request. When the last one leaves, the computation is cancelled.
+func (a *answerCache) leave(name string, r *pendingAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.waiting--; r.waiting == 0 {
 		r.cancel()
 		if a.running[name] == r {
-			delete(a.running, name) // who comes now begins anew
+			delete(a.running, name) // a later request starts again
 		}
 	}
 }
 
-func (a *answers) make(ctx context.Context, name string, r *run, f func(context.Context) ([]byte, error)) {
+func (a *answerCache) make(ctx context.Context, name string, r *pendingAnswer,
+	f func(context.Context) ([]byte, error)) {
 	defer r.cancel()
 	wait := time.NewTimer(a.queueTime)
 	defer wait.Stop()
@@ -115,8 +115,8 @@ func (a *answers) make(ctx context.Context, name string, r *run, f func(context.
 	close(r.done)
 }
 
-// keep keeps an answer, and drops those that were not used for longest.
-func (a *answers) keep(name string, value []byte) {
+// keep caches an answer, and evicts the least recently used ones.
+func (a *answerCache) keep(name string, value []byte) {
 	if len(value) > a.limit/4 {
 		return
 	}
@@ -124,7 +124,7 @@ func (a *answers) keep(name string, value []byte) {
 		a.bytes -= len(old.value)
 	}
 	a.clock++
-	a.kept[name] = &kept{value, a.clock}
+	a.kept[name] = &cachedAnswer{value, a.clock}
 	a.bytes += len(value)
 	for a.bytes > a.limit {
 		oldest := ""

@@ -14,17 +14,17 @@ import (
 
 // Limits of lists of calls.
 const (
-	mostCalls   = 10_000
-	usualCalls  = 1000
-	mostRegions = 100_000
+	maxCalls      = 10_000
+	defaultCalls  = 1000
+	maxRegionList = 100_000
 )
 
-// regionList reads a list of numbers of regions, such as those of one name.
+// regionList reads the parameter regions, a list of region numbers.
 func (p *params) regionList() []uint32 {
 	var out []uint32
 	for f := range strings.SplitSeq(p.values.Get("regions"), ",") {
 		n, err := strconv.Atoi(f)
-		if err != nil || n < -1 || n >= len(p.x.regions) || len(out) >= mostRegions {
+		if err != nil || n < -1 || n >= len(p.x.regions) || len(out) >= maxRegionList {
 			p.fail("regions", "numbers of regions such as 3,7, below "+strconv.Itoa(len(p.x.regions)))
 			return nil
 		}
@@ -38,31 +38,34 @@ type callsAnswer struct {
 	From  ticks      `json:"from"`
 	To    ticks      `json:"to"`
 	Calls []spanFact `json:"calls"`
-	// More is set if there are others that are as long as the threshold says.
+	// More is set if the limit cut off further calls that are long enough.
 	More bool `json:"more"`
 }
 
-// call is a span of a track; length is its duration, or what of it lies in the window.
+// call is a span of a track. length is the span's duration, or the duration of its part in the
+// window.
 type call struct {
 	index.Span
 	track  int
 	length int64
 }
 
-// compareCalls puts the longest first, then those that begin first.
+// compareCalls orders calls by decreasing length, then by start.
 func compareCalls(a, b call) int {
-	return cmp.Or(cmp.Compare(b.length, a.length), cmp.Compare(a.Start, b.Start), cmp.Compare(a.track, b.track), cmp.Compare(a.Depth, b.Depth))
+	return cmp.Or(cmp.Compare(b.length, a.length), cmp.Compare(a.Start, b.Start), cmp.Compare(a.track, b.track),
+		cmp.Compare(a.Depth, b.Depth))
 }
 
-// longest keeps the longest calls, and twice as many until it has to look which these are.
-type longest struct {
+// longestCalls keeps the max longest calls. It collects up to twice as many before it sorts and
+// shortens the list.
+type longestCalls struct {
 	most  int
 	least int64
 	list  []call
 	more  bool
 }
 
-func (l *longest) add(c call) {
+func (l *longestCalls) add(c call) {
 	if c.length < l.least {
 		return
 	}
@@ -72,19 +75,19 @@ func (l *longest) add(c call) {
 	}
 }
 
-func (l *longest) shorten() {
+func (l *longestCalls) shorten() {
 	slices.SortFunc(l.list, compareCalls)
 	if len(l.list) > l.most {
 		l.list, l.more = l.list[:l.most], true
 	}
 }
 
-// callsOf lists the calls of regions, or claims for them, that have a part in a window, by their duration or by how
-// long that part is.
-func callsOf(ctx context.Context, x *opened, p *params) (any, error) {
-	regions, given, limit := p.regionList(), p.tracks(len(x.tracks)), int(p.number("limit", 1, mostCalls, usualCalls))
+// listCalls answers with the longest calls or claims of some regions that overlap a window. The
+// parameter by selects what length means: the whole duration, or the part in the window.
+func listCalls(ctx context.Context, x *opened, p *params) (any, error) {
+	regions, given, limit := p.regionList(), p.tracks(len(x.tracks)), int(p.number("limit", 1, maxCalls, defaultCalls))
 	kind := index.LocationTrack
-	if p.choice("kind", visits, claims) == claims {
+	if p.choice("kind", visitRows, claimRows) == claimRows {
 		kind = index.ResourceTrack
 	}
 	least, part := p.number("least", 0, 1<<62, 0), p.choice("by", "duration", "part") == "part"
@@ -92,12 +95,12 @@ func callsOf(ctx context.Context, x *opened, p *params) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	tracks := x.only(kind, given)
-	parts := make([]longest, max(1, min(len(tracks), runtime.GOMAXPROCS(0))))
+	tracks := x.tracksOfKind(kind, given)
+	parts := make([]longestCalls, max(1, min(len(tracks), runtime.GOMAXPROCS(0))))
 	for i := range parts {
-		parts[i] = longest{most: limit, least: least}
+		parts[i] = longestCalls{most: limit, least: least}
 	}
-	err := spread(ctx, len(parts), len(tracks), func(worker, i int) error {
+	err := forEachParallel(ctx, len(parts), len(tracks), func(worker, i int) error {
 		l := &parts[worker]
 		return x.Spans(ctx, tracks[i], from, to, regions, l.least, func(s index.Span) int64 {
 			length := s.End - s.Start
@@ -111,30 +114,30 @@ func callsOf(ctx context.Context, x *opened, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := longest{most: limit}
+	all := longestCalls{most: limit}
 	for i := range parts {
 		all.list, all.more = append(all.list, parts[i].list...), all.more || parts[i].more
 	}
 	all.shorten()
-	a := callsAnswer{x.at(from), x.at(to), []spanFact{}, all.more}
+	a := callsAnswer{x.jsonTime(from), x.jsonTime(to), []spanFact{}, all.more}
 	for _, c := range all.list {
 		a.Calls = append(a.Calls, x.span(c.track, c.Span))
 	}
 	return a, nil
 }
 
-type hitAnswer struct {
+type adjacentAnswer struct {
 	Span   spanFact `json:"span"`
-	Number int64    `json:"number"` // in the order of begins and, at one time, of tracks; from 1
+	Number int64    `json:"number"` // position in the order of start, then track; from 1
 	Total  int64    `json:"total"`
 }
 
-// hit finds the next or previous call of regions behind or before a time and track, in all locations, and
-// says which of all it is.
-func hit(ctx context.Context, x *opened, p *params) (any, error) {
+// adjacentCall answers with the next or previous call of some regions, seen from a time and track,
+// over all locations. The answer includes the call's position among all such calls.
+func adjacentCall(ctx context.Context, x *opened, p *params) (any, error) {
 	regions, at := p.regionList(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
-	none := int64(-1) // without a track all at the time itself are passed
+	none := int64(-1) // without a track, the search skips all calls that start at the time itself
 	if forward {
 		none = int64(len(x.tracks))
 	}
@@ -142,7 +145,7 @@ func hit(ctx context.Context, x *opened, p *params) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	tracks := x.only(index.LocationTrack, nil)
+	tracks := x.tracksOfKind(index.LocationTrack, nil)
 	var best *call
 	better := func(s index.Span, t int) bool {
 		o := cmp.Or(cmp.Compare(s.Start, best.Start), cmp.Compare(t, best.track))
@@ -150,7 +153,7 @@ func hit(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	for _, t := range tracks {
 		after := at
-		// Of what begins at the time itself, that of later tracks comes behind it.
+		// Calls that start at the given time are ordered by track.
 		if forward && t > track {
 			after = trace.Add(at, -1)
 		} else if !forward && t < track {
@@ -170,34 +173,34 @@ func hit(ctx context.Context, x *opened, p *params) (any, error) {
 		}
 	}
 	if best == nil {
-		return nothing{}, nil
+		return noContent{}, nil
 	}
-	a := hitAnswer{Span: x.span(best.track, best.Span), Number: 1}
+	a := adjacentAnswer{Span: x.span(best.track, best.Span), Number: 1}
 	var err error
-	if a.Total, err = x.begun(ctx, tracks, trace.Add(x.last, 1), regions); err != nil {
+	if a.Total, err = x.callsBefore(ctx, tracks, trace.Add(x.last, 1), regions); err != nil {
 		return nil, err
 	}
-	before, err := x.begun(ctx, tracks, best.Start, regions)
+	before, err := x.callsBefore(ctx, tracks, best.Start, regions)
 	if err != nil {
 		return nil, err
 	}
 	i, _ := slices.BinarySearch(tracks, best.track)
-	beside, err := x.begun(ctx, tracks[:i], best.Start, regions)
+	beside, err := x.callsBefore(ctx, tracks[:i], best.Start, regions)
 	if err != nil {
 		return nil, err
 	}
-	upTo, err := x.begun(ctx, tracks[:i], trace.Add(best.Start, 1), regions)
+	upTo, err := x.callsBefore(ctx, tracks[:i], trace.Add(best.Start, 1), regions)
 	a.Number += before + upTo - beside
 	return a, err
 }
 
-// begun counts the calls of regions that begin before a time.
-func (x *opened) begun(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
+// callsBefore counts the calls of regions that start before a time.
+func (x *opened) callsBefore(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
 	if at <= x.first || len(tracks) == 0 {
 		return 0, nil
 	}
 	counts := make([]int64, len(tracks))
-	err := spread(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) error {
+	err := forEachParallel(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) error {
 		sums, err := x.Profile(tracks[i], x.first, at)
 		for j := range sums {
 			if _, ok := slices.BinarySearch(regions, sums[j].Region); ok {

@@ -4,26 +4,34 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 )
 
-// TestCalls: the calls of a region in a window by duration, with a threshold, counted by hand.
+// TestCalls checks the calls of a region in a window, ordered by duration and with a threshold,
+// against numbers counted by hand.
 func TestCalls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	for _, x := range []struct{ query, path, want string }{
-		{"/calls?regions=1", "calls/len", "2"}, {"/calls?regions=1", "calls/0/start", "10"}, {"/calls?regions=1", "calls/0/end", "50"}, {"/calls?regions=1", "calls/1/start", "60"}, {"/calls?regions=1", "more", "false"},
-		{"/calls?regions=1&least=6", "calls/len", "1"}, {"/calls?regions=1&limit=1", "more", "true"}, {"/calls?regions=1&limit=1", "calls/0/start", "10"},
+		{"/calls?regions=1", "calls/len", "2"}, {"/calls?regions=1", "calls/0/start", "10"},
+		{"/calls?regions=1", "calls/0/end", "50"}, {"/calls?regions=1", "calls/1/start", "60"},
+		{"/calls?regions=1", "more", "false"},
+		{"/calls?regions=1&least=6", "calls/len", "1"}, {"/calls?regions=1&limit=1", "more", "true"},
+		{"/calls?regions=1&limit=1", "calls/0/start", "10"},
 		// of the first call only 2 of 40 ticks lie in the window, of the second 5
-		{"/calls?regions=1&from=48&to=100&by=part", "calls/0/start", "60"}, {"/calls?regions=1&from=48&to=100&by=part", "calls/1/start", "10"},
-		{"/calls?regions=1&from=48&to=100&by=part&least=3", "calls/len", "1"}, {"/calls?regions=1&from=48&to=100&least=40", "calls/len", "1"},
-		{"/calls?regions=1&from=48&to=100", "calls/0/start", "10"}, {"/calls?regions=1&from=48&to=100&limit=1", "calls/0/start", "10"}, {"/calls?regions=1&from=51&to=59", "calls/len", "0"},
-		// main is open behind the window, and has its own end
+		{"/calls?regions=1&from=48&to=100&by=part", "calls/0/start", "60"},
+		{"/calls?regions=1&from=48&to=100&by=part", "calls/1/start", "10"},
+		{"/calls?regions=1&from=48&to=100&by=part&least=3", "calls/len", "1"},
+		{"/calls?regions=1&from=48&to=100&least=40", "calls/len", "1"},
+		{"/calls?regions=1&from=48&to=100", "calls/0/start", "10"},
+		{"/calls?regions=1&from=48&to=100&limit=1", "calls/0/start", "10"},
+		{"/calls?regions=1&from=51&to=59", "calls/len", "0"},
+		// main is open beyond the window and keeps its own end
 		{"/calls?regions=0&from=20&to=30&tracks=0", "calls/0/end", "100"}, {"/calls?regions=0,1", "calls/len", "4"},
-		{"/hit?regions=1&time=-1", "span/start", "10"}, {"/hit?regions=1&time=-1", "number", "1"}, {"/hit?regions=1&time=-1", "total", "2"},
+		{"/hit?regions=1&time=-1", "span/start", "10"}, {"/hit?regions=1&time=-1", "number", "1"},
+		{"/hit?regions=1&time=-1", "total", "2"},
 		{"/hit?regions=1&time=10", "number", "2"}, {"/hit?regions=1&time=60&direction=previous", "number", "1"},
 		// main begins at 0 and at 5
 		{"/hit?regions=0&time=0", "number", "2"}, {"/hit?regions=0&time=0", "span/track", "1"},
@@ -32,7 +40,8 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: %s is %s, want %s", x.query, x.path, got, x.want)
 		}
 	}
-	for _, query := range []string{"/calls", "/calls?regions=99", "/calls?regions=1&least=-1", "/calls?regions=1&by=x", "/hit?regions=x&time=0", "/hit?regions=1"} {
+	for _, query := range []string{"/calls", "/calls?regions=99", "/calls?regions=1&least=-1", "/calls?regions=1&by=x",
+		"/hit?regions=x&time=0", "/hit?regions=1"} {
 		if w := ask(s, "GET", api+query); w.Code != 400 {
 			t.Errorf("%s: status %d, want 400", query, w.Code)
 		}
@@ -42,19 +51,19 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsProfile: in windows of a larger trace the longest and the number of calls are those of the
-// profile, and hits go through all of them, forward and back.
+// TestCallsProfile checks, for windows of a larger trace, that the longest call and the number of
+// calls agree with the profile, and that adjacentCall visits every call in both directions.
 func TestCallsProfile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.otf2")
-	generated(t, path, 3000)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	writeGenerated(t, path, 3000)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	length, _ := strconv.ParseInt(fmt.Sprint(get(t, s, api)["length"]), 10, 64)
 	integer := func(v any) (n int64) { n, _ = strconv.ParseInt(fmt.Sprint(v), 10, 64); return n }
 	for _, w := range [][2]int64{{0, length + 1}, {length / 3, length / 2}, {length / 2, length/2 + 9}} {
 		window := fmt.Sprintf("from=%d&to=%d", w[0], w[1])
 		for _, row := range get(t, s, api+"/profile?"+window)["rows"].([]any) {
-			if fmt.Sprint(look(row, "kind")) != visits {
+			if fmt.Sprint(look(row, "kind")) != visitRows {
 				continue
 			}
 			v := get(t, s, fmt.Sprintf("%s/calls?%s&by=part&limit=10000&regions=%v", api, window, look(row, "region")))
@@ -68,7 +77,8 @@ func TestCallsProfile(t *testing.T) {
 	row := look(get(t, s, api+"/profile"), "rows/0")
 	total := integer(look(row, "count"))
 	step := func(at, track int64, direction string) (start, of, number int64, ok bool) {
-		w := ask(s, "GET", fmt.Sprintf("%s/hit?regions=%v&time=%d&track=%d&direction=%s", api, look(row, "region"), at, track, direction))
+		w := ask(s, "GET", fmt.Sprintf("%s/hit?regions=%v&time=%d&track=%d&direction=%s", api, look(row, "region"), at, track,
+			direction))
 		if w.Code == 204 {
 			return 0, 0, 0, false
 		}
@@ -88,24 +98,5 @@ func TestCallsProfile(t *testing.T) {
 	}
 	if _, _, number, _ := step(at, track, "previous"); number != min(total, 50)-1 {
 		t.Errorf("back: found number %d, want %d", number, min(total, 50)-1)
-	}
-}
-
-// TestSecret: who is let in can have the secret for a link; others are asked for it by the page that says
-// that the address does not open.
-func TestSecret(t *testing.T) {
-	s := viewing(t, options(t))
-	if v := get(t, s, "/api/secret"); v["token"] != secret {
-		t.Errorf("found %v", v)
-	}
-	w := send(s, "GET", "/", nil, "Accept", "text/html")
-	if body := w.Body.String(); w.Code != 401 || !strings.Contains(body, "<form>") || !strings.Contains(body, "location.hash") || strings.Contains(body, secret) {
-		t.Errorf("status %d: %s", w.Code, body)
-	}
-	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "script-src 'sha256-") {
-		t.Errorf("found the policy %s", p)
-	}
-	if w := send(s, "GET", "/api/secret", nil); w.Code != 401 {
-		t.Errorf("without the secret: status %d, want 401", w.Code)
 	}
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// catalogue is the list of traces that a server shows.
+// catalogue lists the traces that a server shows.
 type catalogue interface {
-	// all lists them.
+	// all lists all traces.
 	all() ([]*entry, error)
-	// find finds one that was listed, or nil.
+	// find returns the trace with an id, or nil.
 	find(id string) *entry
-	// known lists those that were asked for so far.
-	known() []*entry
+	// entries lists the traces that have an entry so far.
+	entries() []*entry
 }
 
-// given is a list that grows only by files that are brought to the server.
-type given struct {
+// fixedCatalogue is a list of traces that grows only by uploads.
+type fixedCatalogue struct {
 	mu        sync.Mutex
 	list      []*entry
-	temporary []string // folders of such files
+	temporary []string // folders of uploaded files
 }
 
-func newGiven(s *Server, traces []Given) *given {
-	g := &given{}
+func newFixedCatalogue(s *Server, traces []Given) *fixedCatalogue {
+	g := &fixedCatalogue{}
 	seen := map[string]int{}
 	for _, t := range traces {
 		p := t.Source.Path
@@ -41,58 +41,58 @@ func newGiven(s *Server, traces []Given) *given {
 	return g
 }
 
-func (g *given) all() ([]*entry, error) { return g.known(), nil }
+func (g *fixedCatalogue) all() ([]*entry, error) { return g.entries(), nil }
 
-func (g *given) known() []*entry {
+func (g *fixedCatalogue) entries() []*entry {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.list
 }
 
-func (g *given) find(id string) *entry {
-	list := g.known()
+func (g *fixedCatalogue) find(id string) *entry {
+	list := g.entries()
 	if i := slices.IndexFunc(list, func(e *entry) bool { return e.id == id }); i >= 0 {
 		return list[i]
 	}
 	return nil
 }
 
-// Limits of a folder.
+// Limits and settings of a folder's list.
 const (
-	maxDepth  = 8               // of folders in each other
-	maxSeen   = 100_000         // files and folders that are looked at
-	maxTraces = 2000            // that are listed
-	maxProbed = 5000            // files without a known name whose begin is looked at
-	listAge   = 5 * time.Second // a list is as good as new
-	probeHead = 8 << 10         // bytes of a file that are looked at
-	nameAlone = 50              // how sure a format is of an empty file with its name
-	surely    = 90              // how sure it must be of files without a known name
+	maxDepth       = 8               // nesting of folders
+	maxSeen        = 100_000         // files and folders to look at
+	maxTraces      = 2000            // traces to list
+	maxProbed      = 5000            // files with an unknown extension to read from
+	listAge        = 5 * time.Second // age up to which a list is reused
+	probeHead      = 8 << 10         // bytes to read from a file
+	nameConfidence = 50              // the confidence of a format in an empty file with its extension
+	minConfidence  = 90              // the confidence needed for a file with an unknown extension
 )
 
-// folder lists the traces below a folder. Names that begin with a dot are left out.
-type folder struct {
+// folderCatalogue lists the traces below a folder. Names that begin with a dot are left out.
+type folderCatalogue struct {
 	s    *Server
 	root fs.FS
 
 	mu     sync.Mutex
-	at     time.Time // of the list
+	at     time.Time // when the list was made
 	list   []*entry
 	byID   map[string]*entry
 	probed map[string]probed
 }
 
-// probed is what a file was found to be.
+// probed is the result of a format detection.
 type probed struct {
-	stamp
-	format format.Format // nil for none
+	fileStamp
+	format format.Format // nil if the file is no trace
 }
 
-func newFolder(s *Server, dir *os.Root) *folder {
-	// What a link leads to must be in the folder, too: os.Root sees to that.
-	return &folder{s: s, root: dir.FS(), byID: map[string]*entry{}, probed: map[string]probed{}}
+func newFolderCatalogue(s *Server, dir *os.Root) *folderCatalogue {
+	// os.Root ensures that the target of a symbolic link is in the folder, too.
+	return &folderCatalogue{s: s, root: dir.FS(), byID: map[string]*entry{}, probed: map[string]probed{}}
 }
 
-func (f *folder) known() []*entry {
+func (f *folderCatalogue) entries() []*entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var l []*entry
@@ -102,25 +102,25 @@ func (f *folder) known() []*entry {
 	return l
 }
 
-func (f *folder) find(id string) *entry {
+func (f *folderCatalogue) find(id string) *entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if e := f.byID[id]; e != nil {
 		return e
 	}
-	// Someone comes with an address from before the server was started anew.
+	// The address may date from before the server was restarted.
 	f.walk()
 	return f.byID[id]
 }
 
-func (f *folder) all() ([]*entry, error) {
+func (f *folderCatalogue) all() ([]*entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.list, f.walk()
 }
 
-// walk makes the list anew if it is old.
-func (f *folder) walk() error {
+// walk updates the list if it is older than listAge.
+func (f *folderCatalogue) walk() error {
 	if time.Since(f.at) < listAge {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (f *folder) walk() error {
 			if name == "." {
 				return err
 			}
-			return nil // what cannot be read is not shown
+			return nil // unreadable entries are left out
 		}
 		if seen++; seen > maxSeen || len(list) >= maxTraces {
 			return fs.SkipAll
@@ -150,21 +150,21 @@ func (f *folder) walk() error {
 			}
 			return nil
 		}
-		st, err := fs.Stat(f.root, name) // of what a link leads to
+		st, err := fs.Stat(f.root, name) // of the target, if this is a symbolic link
 		if err != nil || !st.Mode().IsRegular() {
 			return nil
 		}
 		p, ok := old[name]
-		if now := (stamp{st.Size(), st.ModTime()}); !ok || p.stamp != now {
+		if now := (fileStamp{st.Size(), st.ModTime()}); !ok || p.fileStamp != now {
 			p = probed{now, nil}
-			if named := f.named(name); named || guesses < maxProbed {
-				least := surely
+			if named := f.hasKnownExtension(name); named || guesses < maxProbed {
+				least := minConfidence
 				switch {
 				case named && st.Size() == 0:
-					least = nameAlone
+					least = nameConfidence
 				case named:
-					// Other files of a trace have names of the same sort.
-					least = nameAlone + 1
+					// The other files of a trace may have the same extension.
+					least = nameConfidence + 1
 				default:
 					guesses++
 				}
@@ -191,22 +191,23 @@ func (f *folder) walk() error {
 	return err
 }
 
-// source is a file of the folder: the file system of a trace begins where the trace is.
-func (f *folder) source(name string) format.Source {
+// source returns the source of a file. Its file system is the folder of the file.
+func (f *folderCatalogue) source(name string) format.Source {
 	dir, err := fs.Sub(f.root, path.Dir(name))
 	if err != nil {
-		dir = f.root // the names come from a walk and are valid
+		dir = f.root // cannot happen: names from a walk are valid
 	}
 	return format.Source{FS: dir, Name: path.Base(name), Path: name}
 }
 
-// named reports whether a format has such names.
-func (f *folder) named(name string) bool {
+// hasKnownExtension reports whether a format uses the extension of a name.
+func (f *folderCatalogue) hasKnownExtension(name string) bool {
 	return slices.ContainsFunc(f.s.opt.Reading.Formats, func(x format.Format) bool { return x.About().HasExtension(name) })
 }
 
-// probe looks at the begin of a file; some format must be sure enough that it is its own.
-func (f *folder) probe(name string, least int) format.Format {
+// probe detects the format of a file from its first bytes. It returns nil if no format has at least
+// the confidence least.
+func (f *folderCatalogue) probe(name string, least int) format.Format {
 	file, err := f.root.Open(name)
 	if err != nil {
 		return nil

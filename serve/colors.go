@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// colorMark stands in the id of a trace in other colours between that of the trace and the
-// name of the attribute, which is escaped as in a path.
-const colorMark = "~"
+// colorSeparator separates the trace id from the attribute name in the id of a trace that is
+// coloured by an attribute. The name is escaped as a path segment.
+const colorSeparator = "~"
 
 // Limits of colours.
 const (
-	maxColors    = 8    // of a trace at a time; another one takes the place of one not used for longest
+	maxColors    = 8    // per trace; a new one evicts the least recently used one
 	maxColorName = 1000 // bytes
 )
 
-// in is the trace in the colours of an attribute, of regions if that is "". It has an index
-// of its own, and so is a trace of its own that no list shows.
-func (e *entry) in(color string) (*entry, error) {
+// inColor returns the entry of the trace coloured by an attribute, or by regions if color is "".
+// Such an entry has an index of its own and is not listed.
+func (e *entry) inColor(color string) (*entry, error) {
 	if e.base != nil {
-		return e.base.in(color)
+		return e.base.inColor(color)
 	}
 	if color == e.color {
 		return e, nil
@@ -33,14 +33,15 @@ func (e *entry) in(color string) (*entry, error) {
 	defer e.mu.Unlock()
 	x := e.colors[color]
 	if x == nil {
-		if e.state == stateReady && color != "" && !slices.Contains(e.shown.facts.Attributes, color) {
+		if e.state == stateReady && color != "" && !slices.Contains(e.view.facts.Attributes, color) {
 			return nil, notFound("visits and claims of " + e.path + " have no attribute " + quote(color))
 		}
-		if len(e.colors) >= maxColors && !e.dropColor() {
+		if len(e.colors) >= maxColors && !e.evictColor() {
 			return nil, unavailable("too many colours of " + e.path + " are being indexed")
 		}
-		x = &entry{s: e.s, id: e.id + colorMark + url.PathEscape(color), name: e.name, path: e.path, given: e.given, color: color, base: e, decoders: e.decoders, state: stateNew, format: e.format, bytes: e.bytes}
-		x.given.Index = "" // that is of other colours
+		x = &entry{s: e.s, id: e.id + colorSeparator + url.PathEscape(color), name: e.name, path: e.path, given: e.given,
+			color: color, base: e, readers: e.readers, state: stateNew, format: e.format, bytes: e.bytes}
+		x.given.Index = "" // that index has another colour
 		if e.colors == nil {
 			e.colors = map[string]*entry{}
 		}
@@ -50,9 +51,9 @@ func (e *entry) in(color string) (*entry, error) {
 	return x, nil
 }
 
-// dropColor forgets the colours that were not asked for for longest; e.mu is held. It
-// reports whether there were any that are not being indexed.
-func (e *entry) dropColor() bool {
+// evictColor removes the least recently used entry of another colour that is not being indexed. It
+// reports whether there was one. e.mu must be held.
+func (e *entry) evictColor() bool {
 	var oldest *entry
 	for _, x := range e.colors {
 		x.mu.Lock()
@@ -66,12 +67,12 @@ func (e *entry) dropColor() bool {
 		return false
 	}
 	delete(e.colors, oldest.color)
-	e.s.shelf.drop(oldest)
+	e.s.open.drop(oldest)
 	return true
 }
 
-// reading says how the trace is read.
-func (e *entry) reading() *Reading {
+// readSettings returns how to read the trace.
+func (e *entry) readSettings() *Reading {
 	r := e.s.opt.Reading
 	r.Color = e.color
 	return &r

@@ -13,10 +13,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// colored waits for a trace in some colours and gives its description.
-func colored(t *testing.T, s *Server, target string) map[string]any {
+// waitColored waits until a trace is ready in a colour, and returns its description.
+func waitColored(t *testing.T, s *Server, target string) map[string]any {
 	t.Helper()
-	d := indexed(t, s, target)
+	d := waitIndexed(t, s, target)
 	if d["state"] == "failed" {
 		t.Fatalf("%s: %v", target, d["error"])
 	}
@@ -31,27 +31,28 @@ func regionNames(d map[string]any) (out []string) {
 	return out
 }
 
-// TestColors: a trace can be asked for in the colours of an attribute, and is a trace of its
-// own then, with the figures of that.
+// TestColors checks that a trace can be requested in the colours of an attribute, and that it then
+// has the figures of that attribute.
 func TestColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	sample(t, path)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	base := get(t, s, api)
 	if got := fmt.Sprint(base["attributes"], base["color"]); got != "[step]" {
 		t.Errorf("found attributes and colour %q, expected step and none", got)
 	}
-	d := colored(t, s, api+"?color=step")
+	d := waitColored(t, s, api+"?color=step")
 	checkAnswer(t, s, "Trace", d)
 	id := d["id"].(string)
-	if id != base["id"].(string)+"~step" || d["color"] != "step" || d["etag"] == base["etag"] || fmt.Sprint(d["attributes"]) != "[step]" {
+	if id != base["id"].(string)+"~step" || d["color"] != "step" || d["etag"] == base["etag"] ||
+		fmt.Sprint(d["attributes"]) != "[step]" {
 		t.Errorf("found %v in the colours %v, with etag %v and attributes %v", id, d["color"], d["etag"], d["attributes"])
 	}
 	if got := regionNames(d); !slices.Equal(got, []string{"5", "6"}) {
 		t.Errorf("found regions %q, expected the values of step", got)
 	}
-	// Its own routes: work of step 5 from 110 to 150, of step 6 from 160 to 165.
+	// The routes of the coloured trace: work of step 5 from 110 to 150, of step 6 from 160 to 165.
 	rows := map[string]string{}
 	for _, r := range get(t, s, "/api/traces/"+id+"/profile")["rows"].([]any) {
 		rows[look(r, "name").(string)] = look(r, "inclusive").(string)
@@ -63,22 +64,23 @@ func TestColors(t *testing.T) {
 	if look(span, "span/name") != "5" || attributesOf(span)["region"] != "work<b>&\"x\"" {
 		t.Errorf("found the span %v", span)
 	}
-	// Those of calls are no regions of this one.
+	// The regions of calls do not exist in this trace.
 	for _, r := range get(t, s, "/api/traces/"+id+"/calltree")["roots"].([]any) {
 		if got := fmt.Sprint(look(r, "region")); got != "-1" {
 			t.Errorf("the call tree has region %s of %v, expected -1", got, look(r, "name"))
 		}
 	}
-	// And back.
-	if got := colored(t, s, "/api/traces/"+id+"?color=")["id"]; got != base["id"] {
+	// Return to regions.
+	if got := waitColored(t, s, "/api/traces/"+id+"?color=")["id"]; got != base["id"] {
 		t.Errorf("by region: found %v, expected %v", got, base["id"])
 	}
 	if got := get(t, s, "/api/traces")["traces"].([]any); len(got) != 1 {
 		t.Errorf("the list has %d traces, expected one", len(got))
 	}
-	// Notes are those of the trace.
+	// Notes belong to the trace, whatever its colours.
 	note := `{"notes":[{"id":"n","from":"1","to":"2","track":-1,"text":"slow","created":"2024-01-01T00:00:00Z"}]}`
-	if w := send(s, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(note), "Authorization", "Bearer "+secret, "Content-Type", "application/json"); w.Code/100 != 2 {
+	if w := send(s, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(note), "Authorization", "Bearer "+secret,
+		"Content-Type", "application/json"); w.Code/100 != 2 {
 		t.Fatalf("notes: status %d: %s", w.Code, w.Body)
 	}
 	if got := get(t, s, api+"/notes")["notes"].([]any); len(got) != 1 {
@@ -86,67 +88,69 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestColorsOfLink: an address from before the server was started works, and attributes are
-// known of an index from the cache.
+// TestColorsOfLink checks that an address from before the server's start works, and that the
+// attributes of a cached index are known.
 func TestColorsOfLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	opt := options(t)
-	first := viewing(t, opt, path)
-	id := get(t, first, ready(t, first, 0)+"?color=step")["id"].(string)
-	colored(t, first, "/api/traces/"+id)
+	first := newTestServer(t, opt, path)
+	id := get(t, first, waitReady(t, first, 0)+"?color=step")["id"].(string)
+	waitColored(t, first, "/api/traces/"+id)
 	first.Close()
-	s := viewing(t, opt, path)
-	d := colored(t, s, "/api/traces/"+id)
+	s := newTestServer(t, opt, path)
+	d := waitColored(t, s, "/api/traces/"+id)
 	if d["color"] != "step" || fmt.Sprint(d["attributes"]) != "[step]" {
 		t.Errorf("found the colour %v and attributes %v", d["color"], d["attributes"])
 	}
-	if got := fmt.Sprint(get(t, s, ready(t, s, 0))["attributes"]); got != "[step]" {
+	if got := fmt.Sprint(get(t, s, waitReady(t, s, 0))["attributes"]); got != "[step]" {
 		t.Errorf("found attributes %s", got)
 	}
 }
 
-// TestColorsOfIndex: an index that is given tells the attributes too.
+// TestColorsOfIndex checks that a given index file has the attributes, too.
 func TestColorsOfIndex(t *testing.T) {
 	path, index := filepath.Join(t.TempDir(), "a.otf2"), filepath.Join(t.TempDir(), "a.weftidx")
-	sample(t, path)
+	writeSample(t, path)
 	opt := options(t)
-	if _, err := MakeIndex(t.Context(), opt.Reading, opt.Cache, format.FileSource(path), IndexOptions{Path: index}); err != nil {
+	if _, err := MakeIndex(t.Context(), opt.Reading, opt.Cache, format.FileSource(path), IndexOptions{Path: index}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	opt.Traces = []Given{{Source: format.FileSource(path), Index: index}}
 	s := New(opt)
 	t.Cleanup(s.Close)
-	api := ready(t, s, 0)
+	api := waitReady(t, s, 0)
 	if got := fmt.Sprint(get(t, s, api)["attributes"]); got != "[step]" {
 		t.Errorf("found attributes %s, expected step", got)
 	}
-	if got := regionNames(colored(t, s, api+"?color=step")); !slices.Equal(got, []string{"5", "6"}) {
+	if got := regionNames(waitColored(t, s, api+"?color=step")); !slices.Equal(got, []string{"5", "6"}) {
 		t.Errorf("found regions %q, expected the values of step", got)
 	}
 }
 
-// TestColorOfServer: of a server that shows values, regions can be asked for.
+// TestColorOfServer checks that regions can be requested from a server that shows attribute values.
 func TestColorOfServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	opt := options(t)
 	opt.Reading.Color = "step"
-	s := viewing(t, opt, path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, opt, path)
+	api := waitReady(t, s, 0)
 	if d := get(t, s, api); d["color"] != "step" {
 		t.Errorf("found the colour %v", d["color"])
 	}
-	d := colored(t, s, api+"?color=")
+	d := waitColored(t, s, api+"?color=")
 	if got := regionNames(d); d["color"] != "" || !slices.Contains(got, "main") {
 		t.Errorf("found the colour %v of %q", d["color"], got)
 	}
-	if got := colored(t, s, "/api/traces/"+url.PathEscape(d["id"].(string)))["id"]; got != d["id"] {
+	if got := waitColored(t, s, "/api/traces/"+url.PathEscape(d["id"].(string)))["id"]; got != d["id"] {
 		t.Errorf("found %v, expected %v", got, d["id"])
 	}
 }
 
-// TestNoColors: there are as many colours as attributes, and not too many at a time.
+// TestNoColors checks that only existing attributes are accepted, and only a limited number at a
+// time.
 func TestNoColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -159,14 +163,15 @@ func TestNoColors(t *testing.T) {
 	r.Mark(l, 2, f, trace.Attr{Key: "of the mark", Value: trace.IntValue(1)})
 	r.Leave(l, 3, f)
 	save(t, path, r)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	for _, x := range []struct {
 		target string
 		status int
 	}{
 		{api + "?color=none", 404}, {api + "?color=of+the+mark", 404}, {api + "~none", 404}, {api + "~%25", 404},
-		{api + "?color=" + strings.Repeat("x", maxColorName+1), 400}, {"/api/traces/none?color=x", 404}, {"/api/traces/none~x", 404},
+		{api + "?color=" + strings.Repeat("x", maxColorName+1), 400}, {"/api/traces/none?color=x", 404},
+		{"/api/traces/none~x", 404},
 	} {
 		if w := ask(s, "GET", x.target); w.Code != x.status {
 			t.Errorf("%s: found status %d, expected %d: %s", x.target, w.Code, x.status, w.Body)
@@ -175,7 +180,7 @@ func TestNoColors(t *testing.T) {
 	e := s.traceAt(t, 0)
 	var first string
 	for i, a := range attrs {
-		d := colored(t, s, api+"?color="+url.QueryEscape(a.Key))
+		d := waitColored(t, s, api+"?color="+url.QueryEscape(a.Key))
 		if d["color"] != a.Key {
 			t.Errorf("found the colour %v, expected %q", d["color"], a.Key)
 		}
@@ -189,8 +194,8 @@ func TestNoColors(t *testing.T) {
 	if slices.Contains(slices.Collect(maps.Keys(e.colors)), attrs[0].Key) {
 		t.Error("the colour that was not used for longest is still there")
 	}
-	// It can be asked for again.
-	if d := colored(t, s, "/api/traces/"+url.PathEscape(first)); d["id"] != first {
+	// An evicted colour can be requested again.
+	if d := waitColored(t, s, "/api/traces/"+url.PathEscape(first)); d["id"] != first {
 		t.Errorf("found %v, expected %v", d["id"], first)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// damages are what is done to a file.
+// damages lists ways to damage a file.
 var damages = []func(text []byte) []byte{
 	func(text []byte) []byte { return text[:len(text)/2] },
 	func(text []byte) []byte {
@@ -30,14 +30,14 @@ var damages = []func(text []byte) []byte{
 	},
 }
 
-// TestDamagedTraces: traces of all formats of which a file is cut in half, or wrong in the
-// middle or at the begin, are shown, or failed with a sentence that says why; no question of them is an
-// internal error.
+// TestDamagedTraces damages a file of traces of all formats: cut in half, or changed at the start
+// or in the middle. The trace must be shown, or fail with a sentence that gives the reason. No
+// request about it may cause an internal error.
 func TestDamagedTraces(t *testing.T) {
 	effort.Long(t)
 	dir := t.TempDir()
 	var paths []string
-	made := map[string]int{}
+	count := map[string]int{}
 	for _, f := range all.Formats() {
 		root := filepath.Join("../format", f.About().Name, "testdata/ok")
 		mains, files := mainFiles(t, f, root)
@@ -79,20 +79,20 @@ func TestDamagedTraces(t *testing.T) {
 					t.Fatal(err)
 				}
 				paths = append(paths, main)
-				made[f.About().Name]++
+				count[f.About().Name]++
 			}
 		}
 	}
-	if len(made) != len(all.Formats()) {
-		t.Errorf("found traces of %v, expected all formats", made)
+	if len(count) != len(all.Formats()) {
+		t.Errorf("found traces of %v, expected all formats", count)
 	}
-	s := viewing(t, options(t), paths...)
+	s := newTestServer(t, options(t), paths...)
 	s.Start()
 	shown, failed := map[string]int{}, 0
 	for i, p := range paths {
 		api := "/api/traces/" + s.traceAt(t, i).id
 		name, _ := filepath.Rel(dir, p)
-		v := indexed(t, s, api)
+		v := waitIndexed(t, s, api)
 		switch v["state"] {
 		case "ready":
 			shown[v["format"].(string)]++
@@ -102,8 +102,10 @@ func TestDamagedTraces(t *testing.T) {
 				t.Errorf("%s: failed with %q", name, why)
 			}
 		}
-		for _, q := range []string{"/profile", "/profile?by=group", "/locations", "/links", "/matrix", "/calltree", "/utilisation?width=9", "/structure", "/defects", "/info", "/notes",
-			"/tiles?width=99&tracks=0", "/summary?width=99&tracks=0", "/span?track=0&time=0", "/instant?track=0&time=0&radius=1000000000", "/find?region=0&time=0"} {
+		for _, q := range []string{"/profile", "/profile?by=group", "/locations", "/links", "/matrix", "/calltree",
+			"/utilisation?width=9", "/structure", "/defects", "/info", "/notes",
+			"/tiles?width=99&tracks=0", "/summary?width=99&tracks=0", "/span?track=0&time=0",
+			"/instant?track=0&time=0&radius=1000000000", "/find?region=0&time=0"} {
 			if w := ask(s, "GET", api+q); w.Code >= 500 && w.Code != 503 {
 				t.Errorf("%s%s: status %d: %s", name, q, w.Code, w.Body)
 			}
@@ -114,7 +116,7 @@ func TestDamagedTraces(t *testing.T) {
 	}
 	for _, f := range all.Formats() {
 		if shown[f.About().Name] == 0 {
-			t.Errorf("%s: none of %d damaged traces is shown", f.About().Name, made[f.About().Name])
+			t.Errorf("%s: none of %d damaged traces is shown", f.About().Name, count[f.About().Name])
 		}
 	}
 }
@@ -133,7 +135,8 @@ func mainFiles(t *testing.T, f format.Format, root string) (mains []string, size
 		}
 		sizes[name] = st.Size()
 		head, err := os.ReadFile(name)
-		if err == nil && f.About().HasExtension(name) && f.Probe(filepath.Base(name), head[:min(len(head), probeHead)]) > nameAlone {
+		if err == nil && f.About().HasExtension(name) &&
+			f.Probe(filepath.Base(name), head[:min(len(head), probeHead)]) > nameConfidence {
 			mains = append(mains, name)
 		}
 		return err

@@ -14,31 +14,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// attribute is something that is known of an event.
+// attribute is a name and a value that the trace holds for an event.
 type attribute struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// described is what the trace says of something that the index knows.
-type described struct {
+// details holds what the trace adds to an object of the index.
+type details struct {
 	kind       string
 	attributes []attribute
 	open       bool
 	partial    bool // reading took too long
 }
 
-// detailTime is how long reading a detail may take, see [Server.detailTime]. Opening the trace
-// goes on behind it, for the next question.
+// detailTime limits the time to read details, see [Server.detailTime]. When it expires while the
+// trace is being opened, opening continues for the next request.
 const detailTime = 2 * time.Second
 
-// describe calls f with a decoder, for a short time. The trace's damage is no reason not
-// to show what the index has.
-func (e *entry) describe(ctx context.Context, d *described, f func(context.Context, *reader) error) error {
+// describe calls f with a reader and a short time limit. If reading fails, it sets d.partial: the
+// answer then has what the index holds.
+func (e *entry) describe(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
-	err := e.decoders.with(short, func(x *reader) error {
-		// Whoever keeps the sinks when it was stopped must not write to d.
+	err := e.readers.with(short, func(x *reader) error {
+		// f must write to d only before it returns, as the scan may have been cancelled.
 		return f(short, x)
 	})
 	if ctx.Err() != nil {
@@ -48,7 +48,7 @@ func (e *entry) describe(ctx context.Context, d *described, f func(context.Conte
 	return nil
 }
 
-// eventAt calls f for the events of a location at a time, until it reports true.
+// eventAt calls f for the events of a location at a time until f returns true.
 func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace.Cursor) bool) error {
 	sel := trace.Events()
 	sel.From = at
@@ -71,16 +71,17 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 	return err
 }
 
-// describeSpan says what the trace has on a span: attributes of the event that begins it,
-// and facts of its definition. around are the spans at the lower depths of its track.
-// name is what the span is named by; inner is how many visits of its region are inside of it
-// until its location ends.
-func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span, inner int) (d described, err error) {
-	var find func(context.Context, *reader, *index.Track, index.Span, begins, []index.Span, *described) error
+// describeSpan returns the attributes of the event that begins a span, and those of its region.
+// around holds the spans at lower depths of the track. name is the span's name. inner is the number
+// of visits of the same region inside the span that are open until the location ends.
+func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span,
+	inner int) (d details, err error) {
+	var find func(context.Context, *reader, *index.Track, index.Span, spanMatcher, []index.Span, *details) error
 	color := e.color
 	switch t.Kind {
 	case index.LocationTrack:
-		find = func(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, d *described) error {
+		find = func(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
+			d *details) error {
 			return findVisit(ctx, x, t, s, begins, around, inner, d)
 		}
 	case index.ResourceTrack:
@@ -120,22 +121,22 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
-// sameRegion reports whether a region of a decoder is one of the index, with a name, or counts as one with it. Where
-// the events define the regions, as in ETF, decoders that begin in the middle number them as
-// they come.
+// sameRegion reports whether a region of a reader is the region of the index with the given name,
+// or shares a row with it. Numbers alone do not suffice: where events define the regions, as in
+// ETF, readers that start in the middle of a file number regions as they appear.
 func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	called := func(r uint32) bool { return defs.Regions.Has(r) && defs.Regions.At(r).Name == name }
 	switch {
 	case region == trace.NoRef:
 		return !defs.Regions.Has(ref)
 	case called(region):
-		return oneRow(defs, ref, region)
+		return inSameRow(defs, ref, region)
 	}
 	return called(ref)
 }
 
-// oneRow reports whether two regions are one in [trace.Rows].
-func oneRow(defs *trace.Definitions, a, b uint32) bool {
+// inSameRow reports whether [trace.Rows] puts two regions in the same row.
+func inSameRow(defs *trace.Definitions, a, b uint32) bool {
 	if a == b || !defs.Regions.Has(a) || !defs.Regions.Has(b) {
 		return a == b
 	}
@@ -143,21 +144,22 @@ func oneRow(defs *trace.Definitions, a, b uint32) bool {
 	return x.Name != "" && x.Name == y.Name && x.File == y.File && x.Line == y.Line
 }
 
-// begins reports whether the event in hand begins a span that is named like the one that is
-// looked for.
-type begins func(c *trace.Cursor) bool
+// spanMatcher reports whether the cursor's event begins a span with the wanted name.
+type spanMatcher func(c *trace.Cursor) bool
 
-// findVisit finds the enter of a visit, and whether it was left.
-func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, inner int, d *described) error {
+// findVisit finds the enter event of a visit and determines whether the visit is still open at the
+// end.
+func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
+	inner int, d *details) error {
 	region := s.Region
-	// Of a region that is entered several times at once the outermost visit comes first.
+	// If a region is entered several times at the same time, the outermost visit comes first.
 	before := 0
 	for _, o := range around {
 		if o.Region == s.Region && o.Start == s.Start {
 			before++
 		}
 	}
-	enters := 0 // of those that begin at once, up to the one of the visit
+	enters := 0 // enters at the same time, up to that of the visit
 	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
 		if c.Kind() != trace.Enter || !begins(c) {
 			return false
@@ -171,11 +173,11 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	if err != nil || s.End != t.Last {
 		return err
 	}
-	// It may end there since its location does, and not because it was left.
+	// The span may end because its location ends, and not because of a leave event.
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
 		switch {
-		case !oneRow(x.Defs(), c.Ref(), region):
+		case !inSameRow(x.Defs(), c.Ref(), region):
 		case s.Start == s.End && enters > 0:
 			if c.Kind() == trace.Enter {
 				enters--
@@ -190,12 +192,14 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	})
 }
 
-// mostAlike is how many claims that begin at once are looked at.
-const mostAlike = 10_000
+// maxSimultaneousClaims limits how many claims that begin at the same time are examined.
+const maxSimultaneousClaims = 10_000
 
-// findClaim finds the begin of a claim. Claims of the same activity that begin at once are
-// in the order of lanes, unless some of them end between; its own end tells then.
-func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, d *described) error {
+// findClaim finds the begin event of a claim. Claims of the same activity that begin at the same
+// time are in the order of lanes, unless some of them end in between; then the claim's own end
+// identifies it.
+func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
+	d *details) error {
 	type claim struct {
 		id         int64
 		attributes []attribute
@@ -213,7 +217,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 			delete(atOnce, id)
 			alike = append(alike, claim{id, eventAttributes(defs, c)})
 		}
-		return len(alike)+len(atOnce) >= mostAlike
+		return len(alike)+len(atOnce) >= maxSimultaneousClaims
 	})
 	if err != nil {
 		return err
@@ -235,7 +239,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 			if c.Kind() == trace.ClaimEnd {
 				ended[int64(c.Op(0))] = true
 			}
-			return len(ended) == mostAlike
+			return len(ended) == maxSimultaneousClaims
 		})
 		if err != nil {
 			return err
@@ -251,7 +255,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	return nil
 }
 
-// onResource reports whether the operand of a claim is the resource of a track.
+// onResource reports whether a claim's operand is the resource of a track.
 func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	if op >= uint64(defs.Resources.Len()) {
 		return t.Capacity == 0 && t.Unit == ""
@@ -260,8 +264,8 @@ func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	return r.ID == t.ID && r.Name == t.Name
 }
 
-// describeInstant says what the trace has on an instant.
-func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Instant) (d described, err error) {
+// describeInstant returns the kind and the attributes of an instant.
+func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Instant) (d details, err error) {
 	d.kind = i.Kind.Spec().Name
 	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
 		defs := x.Defs()
@@ -272,7 +276,8 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 			if c.Kind() != i.Kind {
 				return false
 			}
-			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.color == "" && i.Region != trace.NoRef && !sameRegion(defs, c.Ref(), i.Region, i.Name) {
+			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.color == "" && i.Region != trace.NoRef &&
+				!sameRegion(defs, c.Ref(), i.Region, i.Name) {
 				return false
 			}
 			d.attributes = eventAttributes(defs, c)
@@ -282,7 +287,7 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 	return d, err
 }
 
-// eventAttributes are the operands and attributes of an event.
+// eventAttributes returns the operands and attributes of an event.
 func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute) {
 	spec := defs.Spec(c.Kind())
 	if spec.Ref != trace.RefRegion {
@@ -308,7 +313,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	return out
 }
 
-// operandText is an operand for people.
+// operandText formats an operand for display.
 func operandText(defs *trace.Definitions, c *trace.Cursor, t trace.OperandType, v uint64) string {
 	if name, ok := defs.OperandName(t, v); ok {
 		return name
@@ -328,7 +333,7 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, t trace.OperandType, 
 	return strconv.FormatUint(v, 10)
 }
 
-// valueText is the value of an attribute for people; of a reference the name.
+// valueText formats an attribute value for display. References become names.
 func valueText(defs *trace.Definitions, v trace.Value) string {
 	switch {
 	case v.Type == trace.RegionRef && v.Num < uint64(defs.Regions.Len()):
@@ -336,11 +341,11 @@ func valueText(defs *trace.Definitions, v trace.Value) string {
 	case v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()):
 		return defs.Locations.At(uint32(v.Num)).Label()
 	}
-	// The text may be in the buffer of the batch.
+	// The text may share memory with the batch's buffer.
 	return strings.Clone(trace.Text(v.String()))
 }
 
-// regionAttributes are the facts of a definition.
+// regionAttributes returns the properties of a region's definition.
 func regionAttributes(r *trace.Region) (out []attribute) {
 	if r.File != "" {
 		out = append(out, attribute{"file", r.File})

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// attributesOf are the attributes of an answer, by name.
+// attributesOf returns the attributes of an answer by name.
 func attributesOf(v any) map[string]string {
 	out := map[string]string{}
 	l, _ := look(v, "attributes").([]any)
@@ -22,16 +22,16 @@ func attributesOf(v any) map[string]string {
 	return out
 }
 
-// TestClaimsOfFile: what the lines of a TRACE file say of claims and dependencies is what is
-// told of their spans.
+// TestClaimsOfFile checks that the details of spans agree with the lines of a TRACE file about
+// claims and dependencies.
 func TestClaimsOfFile(t *testing.T) {
 	const path = "../examples/odse.etf"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	tracks := map[string]int{}
 	depths := map[string]int{}
 	for i, x := range get(t, s, api)["tracks"].([]any) {
@@ -43,7 +43,7 @@ func TestClaimsOfFile(t *testing.T) {
 			depths[id] = n
 		}
 	}
-	claims, dependencies, told := 0, map[string]bool{}, map[string]bool{}
+	claims, dependencies, described := 0, map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		facts, attributes, _ := strings.Cut(strings.TrimSpace(line), " ; ")
 		f := strings.Fields(facts)
@@ -59,7 +59,7 @@ func TestClaimsOfFile(t *testing.T) {
 			k, v, _ := strings.Cut(a, "=")
 			want[k] = v
 		}
-		// A tick is a microsecond, the file counts milliseconds.
+		// A tick is a microsecond; the file counts milliseconds.
 		var start, end float64
 		fmt.Sscan(f[2]+" "+f[3], &start, &end)
 		from, to := int64(start*1000+0.5), int64(end*1000+0.5)
@@ -71,7 +71,8 @@ func TestClaimsOfFile(t *testing.T) {
 			}
 			v := decoded(t, w)
 			got := attributesOf(v)
-			if look(v, "span/start") != fmt.Sprint(from) || look(v, "span/end") != fmt.Sprint(to) || got["id"] != want["id"] || look(v, "span/name") != want["name"] {
+			if look(v, "span/start") != fmt.Sprint(from) || look(v, "span/end") != fmt.Sprint(to) || got["id"] != want["id"] ||
+				look(v, "span/name") != want["name"] {
 				continue
 			}
 			found = true
@@ -80,7 +81,7 @@ func TestClaimsOfFile(t *testing.T) {
 			}
 			for _, l := range v["links"].([]any) {
 				if a := attributesOf(l)["type"]; a == "application" {
-					told[look(l, "tag").(string)] = true
+					described[look(l, "tag").(string)] = true
 				}
 			}
 		}
@@ -91,13 +92,14 @@ func TestClaimsOfFile(t *testing.T) {
 	if claims != 198 {
 		t.Errorf("found %d claims in the file, want 198", claims)
 	}
-	if len(dependencies) != 96 || !maps.Equal(told, dependencies) {
-		t.Errorf("found the attributes of %d dependencies, want those of the file's %d", len(told), len(dependencies))
+	if len(dependencies) != 96 || !maps.Equal(described, dependencies) {
+		t.Errorf("found the attributes of %d dependencies, want those of the file's %d", len(described), len(dependencies))
 	}
 }
 
-// TestAlike: of claims, and visits, that begin at once each has its own attributes.
-func TestAlike(t *testing.T) {
+// TestSimultaneousBegins checks that each of several claims or visits that begin at the same time has its own
+// attributes.
+func TestSimultaneousBegins(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alike.otf2")
 	r := trace.NewRecorder(trace.Seconds(10))
 	disk, tape := r.Resource("disk", 4, "heads"), r.Resource("tape", 4, "heads")
@@ -121,8 +123,8 @@ func TestAlike(t *testing.T) {
 	}
 	r.Mark(loc, 50, read)
 	save(t, path, r)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	for i, x := range get(t, s, api)["tracks"].([]any) {
 		want := []string{"0 false"} // of the tape
 		switch {
@@ -142,8 +144,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestAttributesFromTheMiddle: a server that has an index reads the attributes of a late claim
-// from the middle of the file, where the decoder has not met the first names.
+// TestAttributesFromTheMiddle checks that a server with an index reads the attributes of a late
+// claim from the middle of the file, where the decoder has not read the first names.
 func TestAttributesFromTheMiddle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.etf")
 	var text strings.Builder
@@ -159,9 +161,9 @@ func TestAttributesFromTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := options(t)
-	ready(t, viewing(t, opt, path), 0)
-	s := viewing(t, opt, path)
-	api := ready(t, s, 0)
+	waitReady(t, newTestServer(t, opt, path), 0)
+	s := newTestServer(t, opt, path)
+	api := waitReady(t, s, 0)
 	for _, i := range []int{claims - 5, claims / 2, 3} {
 		v := get(t, s, fmt.Sprintf("%s/span?track=0&depth=0&time=%d", api, 10*i))
 		if got := attributesOf(v); got["id"] != fmt.Sprint(i) || got["name"] != look(v, "span/name") {
@@ -170,8 +172,8 @@ func TestAttributesFromTheMiddle(t *testing.T) {
 	}
 }
 
-// TestOpen: a visit is open if its location ends before it is left, also where one of the same
-// region that is inside of it is left at that very time.
+// TestOpen checks that a visit is open if its location ends before the visit is left, even if a
+// nested visit of the same region is left at that time.
 func TestOpen(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	a, b := r.Region("a"), r.Region("b")
@@ -186,8 +188,8 @@ func TestOpen(t *testing.T) {
 	r.Leave(p, 9, a)
 	path := filepath.Join(t.TempDir(), "open.trf")
 	save(t, path, r)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	for depth, want := range []bool{true, false, true, false} {
 		if got := look(get(t, s, fmt.Sprintf("%s/span?track=0&depth=%d&time=4", api, depth)), "span/open"); got != want {
 			t.Errorf("depth %d: found open %v, expected %v", depth, got, want)

@@ -1,13 +1,12 @@
-// Package serve is the HTTP server of the trace viewer: the page, and the JSON and binary
-// answers that the page asks for.
+// Package serve implements the HTTP server of the trace viewer. It delivers the page and the JSON
+// and binary answers that the page requests.
 //
-// Most answers come from the index of a trace (package timeline/index), which is built in
-// the background when a trace is asked for first, and kept in a cache (package
-// serve/cache). What the index does not have, such as the attributes of an event, is read
-// from the trace itself. Analyses that read the whole trace run a few at a time, once for
-// all who wait for the same, and stop when nobody waits any more.
+// Most answers come from the index of a trace (package timeline/index). The index is built in the
+// background when a trace is requested for the first time, and kept in a cache (package
+// serve/cache). Data that the index does not have, such as the attributes of an event, is read from
+// the trace itself. A limited number of analyses that read the whole trace run at a time. Requests
+// for the same analysis share one run, which is cancelled when no request waits for it any more.
 //
-// The server guards what it shows: each request needs a secret, comes to a name that the
-// server goes by and not from another site's page, and reaches nothing but the traces
-// that it was given.
+// The server restricts access: each request needs a secret and must name a known host, requests
+// from pages of other sites are refused, and only the given traces can be read.
 package serve

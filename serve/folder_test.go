@@ -21,8 +21,8 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// sharing makes a server of a folder.
-func sharing(t *testing.T, dir string) *Server {
+// newFolderServer returns a server of a folder.
+func newFolderServer(t *testing.T, dir string) *Server {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -45,31 +45,33 @@ func listed(t *testing.T, s *Server) (out []string) {
 	return out
 }
 
-// TestFolder: each trace of a folder is listed once, whatever many files it has, and
+// TestFolder checks that each trace of a folder is listed once, however many files it has, and
 // nothing else.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, x := range [][2]string{{"otf/testdata/ok/mpi4", "otf/mpi4"}, {"otf/testdata/ok/hello", "otf/hello"}} {
 		copyTree(t, filepath.Join("../format", x[0]), filepath.Join(dir, x[1]))
 	}
-	sample(t, filepath.Join(dir, "a.otf2"))
-	sample(t, filepath.Join(dir, "b.etf"))
+	writeSample(t, filepath.Join(dir, "a.otf2"))
+	writeSample(t, filepath.Join(dir, "b.etf"))
 	if err := os.MkdirAll(filepath.Join(dir, "deep/er"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sample(t, filepath.Join(dir, "deep/er/c.trf"))
+	writeSample(t, filepath.Join(dir, "deep/er/c.trf"))
 	if err := os.Rename(filepath.Join(dir, "deep/er/c.trf"), filepath.Join(dir, "deep/er/trace of today")); err != nil {
 		t.Fatal(err)
 	}
-	sample(t, filepath.Join(dir, "p.pallas"))
-	for name, text := range map[string]string{"readme.txt": "1 2 3 4\n", "deep/data.csv": "1,2\n3,4\n", ".hidden.trf": "", "broken.otf2": "no archive", "a.weftidx.notes.json": "{}", "numbers": "1.0 2.0 3.0\n4.0 5.0 6.0\n"} {
+	writeSample(t, filepath.Join(dir, "p.pallas"))
+	for name, text := range map[string]string{"readme.txt": "1 2 3 4\n", "deep/data.csv": "1,2\n3,4\n", ".hidden.trf": "",
+		"broken.otf2": "no archive", "a.weftidx.notes.json": "{}", "numbers": "1.0 2.0 3.0\n4.0 5.0 6.0\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := sharing(t, dir)
+	s := newFolderServer(t, dir)
 	got := listed(t, s)
-	want := []string{"a.otf2 otf2", "b.etf etf", "deep/er/trace of today picl", "otf/hello/hello.otf otf", "otf/mpi4/mpi4.otf otf"}
+	want := []string{"a.otf2 otf2", "b.etf etf", "deep/er/trace of today picl", "otf/hello/hello.otf otf",
+		"otf/mpi4/mpi4.otf otf"}
 	i := slices.IndexFunc(got, func(x string) bool { return strings.HasSuffix(x, " pallas") })
 	if i < 0 {
 		t.Fatalf("found %q, expected one of Pallas", got)
@@ -78,7 +80,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 	for n := range len(got) + 1 {
-		api := ready(t, s, n)
+		api := waitReady(t, s, n)
 		for _, q := range []string{"/profile", "/calltree", "/info", "/defects"} {
 			get(t, s, api+q)
 		}
@@ -86,39 +88,42 @@ func TestFolder(t *testing.T) {
 			t.Errorf("the answer tells where the folder is: %v", v["path"])
 		}
 	}
-	// What comes later is found, and also by its address before anybody lists it.
-	sample(t, filepath.Join(dir, "later.etf"))
-	s.traces.(*folder).at = time.Time{}
+	// A new file is found, even by its address before the folder is listed again.
+	writeSample(t, filepath.Join(dir, "later.etf"))
+	s.traces.(*folderCatalogue).at = time.Time{}
 	get(t, s, "/api/traces/"+traceID("later.etf", 0))
 	if got := listed(t, s); len(got) != len(want)+2 {
 		t.Errorf("found %q", got)
 	}
 }
 
-// TestEscape: nothing outside of the folder can be reached.
+// TestEscape checks that nothing outside of the folder can be reached.
 func TestEscape(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
-	sample(t, filepath.Join(outside, "secret.etf"))
-	sample(t, filepath.Join(dir, "in.etf"))
+	writeSample(t, filepath.Join(outside, "secret.etf"))
+	writeSample(t, filepath.Join(dir, "in.etf"))
 	if err := os.Symlink(filepath.Join(outside, "secret.etf"), filepath.Join(dir, "link.etf")); err != nil {
 		t.Skip(err)
 	}
-	for from, to := range map[string]string{"up": "..", "out": outside, "relative.etf": "../" + filepath.Base(outside) + "/secret.etf", "same.etf": "in.etf"} {
+	for from, to := range map[string]string{"up": "..", "out": outside,
+		"relative.etf": "../" + filepath.Base(outside) + "/secret.etf", "same.etf": "in.etf"} {
 		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := sharing(t, dir)
+	s := newFolderServer(t, dir)
 	if got := listed(t, s); !slices.Equal(got, []string{"in.etf etf", "same.etf etf"}) {
 		t.Errorf("found %q, expected those in the folder alone", got)
 	}
-	for _, id := range []string{traceID("link.etf", 0), traceID("relative.etf", 0), traceID("out/secret.etf", 0), traceID("../"+filepath.Base(outside)+"/secret.etf", 0),
+	for _, id := range []string{traceID("link.etf", 0), traceID("relative.etf", 0), traceID("out/secret.etf", 0),
+		traceID("../"+filepath.Base(outside)+"/secret.etf", 0),
 		"..%2f..%2fetc%2fpasswd", "%2e%2e", "in.etf", "..", "%00"} {
 		if w := ask(s, "GET", "/api/traces/"+id); w.Code == http.StatusOK {
 			t.Errorf("%s: status %d: %s", id, w.Code, w.Body)
 		}
 	}
-	for _, p := range []string{"/../server.go", "/..%2fserver.go", "/%2e%2e/server.go", "/assets/../../x", "/assets/", "//etc/passwd", "/.", "/index.html/"} {
+	for _, p := range []string{"/../server.go", "/..%2fserver.go", "/%2e%2e/server.go", "/assets/../../x", "/assets/",
+		"//etc/passwd", "/.", "/index.html/"} {
 		u, err := url.Parse(p)
 		if err != nil {
 			t.Fatal(err)
@@ -127,12 +132,12 @@ func TestEscape(t *testing.T) {
 			t.Errorf("%s: status %d: %.40s", p, w.Code, w.Body)
 		}
 	}
-	// A folder that becomes a link to another one once it was listed.
+	// A folder that is replaced by a symbolic link after it was listed.
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sample(t, filepath.Join(dir, "sub/secret.etf"))
-	s.traces.(*folder).at = time.Time{}
+	writeSample(t, filepath.Join(dir, "sub/secret.etf"))
+	s.traces.(*folderCatalogue).at = time.Time{}
 	listed(t, s)
 	id := traceID("sub/secret.etf", 0)
 	if err := os.RemoveAll(filepath.Join(dir, "sub")); err != nil {
@@ -141,12 +146,12 @@ func TestEscape(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "sub")); err != nil {
 		t.Fatal(err)
 	}
-	if v := indexed(t, s, "/api/traces/"+id); v["state"] != "failed" {
+	if v := waitIndexed(t, s, "/api/traces/"+id); v["state"] != "failed" {
 		t.Fatal("a trace outside of the folder is shown")
 	}
 }
 
-// TestLimitsOfFolder: a deep folder does not keep the list from coming.
+// TestLimitsOfFolder checks that a deep folder does not prevent the list.
 func TestLimitsOfFolder(t *testing.T) {
 	dir := t.TempDir()
 	deep := dir
@@ -156,10 +161,10 @@ func TestLimitsOfFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == maxDepth-2 || i == maxDepth+2 {
-			sample(t, filepath.Join(deep, "x.etf"))
+			writeSample(t, filepath.Join(deep, "x.etf"))
 		}
 	}
-	if got := listed(t, sharing(t, dir)); len(got) != 1 {
+	if got := listed(t, newFolderServer(t, dir)); len(got) != 1 {
 		t.Errorf("found %q, expected the one that is not too deep", got)
 	}
 	if _, err := fs.Stat(os.DirFS(deep), "x.etf"); err != nil {

@@ -14,18 +14,20 @@ import (
 	"time"
 )
 
-// guard refuses requests that the server must not answer, and turns the token in the
-// address of the page into a cookie. It reports whether the request has been answered.
+// guard refuses requests that the server must not answer, and turns a token in the page's address
+// into a cookie. It reports whether it has answered the request.
 //
-// The name that a request goes to is checked against pages of other sites whose name was
-// made to lead here, the origin against those that send requests here openly.
+// The Host header is checked against DNS rebinding, and the Origin header against cross-site
+// requests.
 func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
-	if !s.known(host(r.Host)) {
-		s.fail(w, r, &problem{http.StatusForbidden, "the request goes to the host " + quote(r.Host) + ", expected localhost or a name that the server was told", 0})
+	if !s.isKnownHost(hostName(r.Host)) {
+		s.fail(w, r, &problem{http.StatusForbidden,
+			"the request goes to the host " + quote(r.Host) + ", expected localhost or a host name given to the server", 0})
 		return true
 	}
 	if o := r.Header.Get("Origin"); o != "" && !sameOrigin(o, r.Host) {
-		s.fail(w, r, &problem{http.StatusForbidden, "the request comes from a page of " + quote(o) + ", expected one of this server", 0})
+		s.fail(w, r, &problem{http.StatusForbidden,
+			"the request comes from a page of " + quote(o) + ", expected one of this server", 0})
 		return true
 	}
 	if s.opt.Token == "" {
@@ -39,22 +41,25 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 		}
 		query.Del("token")
 		to := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
-		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.opt.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.opt.Token, Path: "/", HttpOnly: true,
+			SameSite: http.SameSiteStrictMode})
 		w.Header().Set("Cache-Control", "no-store")
-		// A path that begins with two slashes would be another host.
+		// A path that begins with two slashes would lead to another host.
 		w.Header().Set("Location", "/"+strings.TrimLeft(to.String(), "/"))
 		w.WriteHeader(http.StatusSeeOther)
 		return true
 	}
-	if scheme, t, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(t)) {
+	if scheme, t, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") &&
+		s.isToken(strings.TrimSpace(t)) {
 		return false
 	}
 	if c, err := r.Cookie(s.cookie); err == nil && s.isToken(c.Value) {
 		return false
 	}
-	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" && h.Get("Sec-Fetch-Mode") == "navigate" {
-		// A browser does not send a strict cookie when the link was on the page of another
-		// site. It does when a page from here leads here.
+	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" &&
+		h.Get("Sec-Fetch-Mode") == "navigate" {
+		// Browsers withhold a strict cookie when the link was on another site's page. They send it after
+		// a redirect from a page of this server.
 		s.html(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
 		return true
 	}
@@ -69,46 +74,59 @@ func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 		s.html(w, r, http.StatusUnauthorized, unauthorizedPage)
 		return
 	}
-	s.fail(w, r, &problem{http.StatusUnauthorized, "the request lacks the token, or has a wrong one; open the address that weft printed", 0})
+	s.fail(w, r, &problem{http.StatusUnauthorized,
+		"the request lacks the token, or has a wrong one; open the address that weft printed", 0})
 }
 
-// html sends a page that stands for itself.
+// html sends a self-contained page.
 func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page string) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", policy+askPolicy)
+	w.Header().Set("Content-Security-Policy", policy+tokenFormPolicy)
 	s.write(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
-// askScript opens the address that the page stands for, with the view in its fragment, once
-// more: with the secret.
-const askScript = `document.forms[0].onsubmit = (e) => {
+// tokenFormScript reopens the requested address with the secret. It keeps the fragment, which holds
+// the view.
+const tokenFormScript = `document.forms[0].onsubmit = (e) => {
   e.preventDefault();
   const given = document.forms[0].elements[0].value.trim().split(/[?&]token=/);
   location.href = "/?token=" + encodeURIComponent(given[given.length - 1].split(/[&#]/)[0]) + location.hash;
 };`
 
-// askPolicy allows that script.
-var askPolicy = func() string {
-	h := sha256.Sum256([]byte(askScript))
+// tokenFormPolicy allows that script.
+var tokenFormPolicy = func() string {
+	h := sha256.Sum256([]byte(tokenFormScript))
 	return "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
 }()
 
-// unauthorizedPage says to people in a browser what programs are told in JSON, and asks for the secret.
+// unauthorizedPage explains the missing token to people in a browser and asks for the secret. Other
+// clients get JSON.
 const unauthorizedPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>weft: this address does not open</title>
-<style>:root { color-scheme: light dark } body { font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em } input, button { font: inherit } input { width: 24em; max-width: 100% }</style>
+<style>
+:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em }
+input, button { font: inherit }
+input { width: 24em; max-width: 100% }
+</style>
 <h1>This address does not open</h1>
-<p>The address lacks the secret of this server, or has a wrong one. Unless the port was chosen (<code>--port</code>), weft makes a new secret each time that it starts, and those of before are worth nothing.</p>
-<p>Open the address that weft printed when it started, all of it with what follows <code>?token=</code>, or give here the secret or that address:</p>
-<form><input aria-label="Secret, or the address that weft printed" autocomplete="off" autofocus> <button>Open</button></form>
-<script>` + askScript + `</script>
+<p>The address lacks the secret of this server, or has a wrong one.
+Unless the port was chosen (<code>--port</code>), weft makes a new secret each time it starts,
+and earlier secrets no longer work.</p>
+<p>Open the complete address that weft printed when it started, including the part after <code>?token=</code>,
+or enter the secret or that address here:</p>
+<form>
+<input aria-label="Secret, or the address that weft printed" autocomplete="off" autofocus>
+<button>Open</button>
+</form>
+<script>` + tokenFormScript + `</script>
 </html>
 `
 
-// prefersHTML reads Accept, of which a browser that is to show a page names HTML first.
+// prefersHTML reports whether an Accept header ranks HTML above JSON, as browsers do for pages.
 func prefersHTML(accept string) bool {
 	weight := func(kind string) (best float64) {
 		for f := range strings.SplitSeq(accept, ",") {
@@ -130,29 +148,29 @@ func prefersHTML(accept string) bool {
 	return html > 0 && html > weight("application/json")
 }
 
-// ticket is a token that is good for one request, and not for long. The program that opens
-// a browser gets one: others on the machine can see what programs are called with.
+// ticket is a token that is valid for one request within a short time. The browser is started with
+// a ticket, because other users of the machine can see the arguments of programs.
 type ticket struct {
 	mu    sync.Mutex
 	token string
 	until time.Time
 }
 
-// ticketTime is how long a ticket is good.
+// ticketTime is how long a ticket is valid.
 const ticketTime = 2 * time.Minute
 
-// take uses a ticket up, and reports whether it was one.
+// take uses up the ticket. It reports whether the token was valid.
 func (t *ticket) take(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.token == "" || time.Now().After(t.until) || !sameText(token, t.token) {
+	if t.token == "" || time.Now().After(t.until) || !equalText(token, t.token) {
 		return false
 	}
 	t.token = ""
 	return true
 }
 
-// Ticket is an address like that of [Server.URL], which works once.
+// Ticket returns an address like that of [Server.URL] that works once.
 func (s *Server) Ticket(l net.Listener) string {
 	if s.opt.Token == "" {
 		return s.URL(l)
@@ -163,34 +181,34 @@ func (s *Server) Ticket(l net.Listener) string {
 	return s.address(l, s.ticket.token)
 }
 
-// secret tells who has it already the secret, for a link that opens in another browser.
-func (s *Server) secret(w http.ResponseWriter, r *http.Request) error {
+// sendSecret returns the secret to an authorised client, for a link that opens in another browser.
+func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return s.json(w, r, map[string]string{"token": s.opt.Token})
 }
 
-func (s *Server) isToken(t string) bool { return sameText(t, s.opt.Token) }
+func (s *Server) isToken(t string) bool { return equalText(t, s.opt.Token) }
 
-// sameText compares in a time that tells nothing.
-func sameText(x, y string) bool {
+// equalText compares two texts in constant time.
+func equalText(x, y string) bool {
 	a, b := sha256.Sum256([]byte(x)), sha256.Sum256([]byte(y))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// known reports whether a host name is one that the server goes by.
-func (s *Server) known(name string) bool {
+// isKnownHost reports whether the server answers requests to a host name.
+func (s *Server) isKnownHost(name string) bool {
 	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, name) ||
-		slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return host(h) == name })
+		slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return hostName(h) == name })
 }
 
-// sameOrigin reports whether an origin is a page that came from a host, whatever the
-// scheme: another program may stand between that speaks TLS.
+// sameOrigin reports whether an origin belongs to a host. The scheme may differ, as a proxy may add
+// TLS.
 func sameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
 }
 
-// quote shortens what a client sent, for a message.
+// quote shortens and quotes client input for a message.
 func quote(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"

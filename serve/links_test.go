@@ -13,20 +13,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// linkDetails asks for the details of those links that begin in a window, by the time when
-// they begin and their tag.
+// linkDetails requests the details of the links that begin in a window. The key of the result is
+// the time of the begin and the tag.
 func linkDetails(t *testing.T, s *Server, api, window string) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
 	for _, l := range get(t, s, api+"/links?"+window)["links"].([]any) {
-		v := get(t, s, fmt.Sprintf("%s/link?link=%v&track=%v&time=%v", api, look(l, "id"), look(l, "from/track"), look(l, "from/time")))
+		v := get(t, s, fmt.Sprintf("%s/link?link=%v&track=%v&time=%v", api, look(l, "id"), look(l, "from/track"),
+			look(l, "from/time")))
 		out[fmt.Sprint(look(l, "from/time"), " ", look(l, "tag"), " ", look(l, "to/time"))] = v
 	}
 	return out
 }
 
-// TestEndsOfMessages: what a trace has on the send and the receive of a message, also of
-// several that are alike.
+// TestEndsOfMessages checks the details of the send and the receive of a message, including several
+// equal messages.
 func TestEndsOfMessages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -52,16 +53,18 @@ func TestEndsOfMessages(t *testing.T) {
 		r.Leave(l, 100, main)
 	}
 	save(t, path, r)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	got := linkDetails(t, s, api, "")
 	for key, want := range map[string]string{
-		"10 8 20": "other tag, other received", "10 7 30": "first sent, first received", "10 7 40": "second sent, second received",
+		"10 8 20": "other tag, other received", "10 7 30": "first sent, first received",
+		"10 7 40": "second sent, second received",
 		"50 7 60": "third sent, third received", "55 7 60": "fourth sent, fourth received",
 	} {
 		v := got[key]
 		checkAnswer(t, s, "LinkDetails", v)
-		if x := fmt.Sprint(attributesOf(v["from"])["note"], ", ", attributesOf(v["to"])["note"]); x != want || look(v, "from/kind") != "send" || look(v, "to/kind") != "recv" || look(v, "partial") != false {
+		if x := fmt.Sprint(attributesOf(v["from"])["note"], ", ", attributesOf(v["to"])["note"]); x != want ||
+			look(v, "from/kind") != "send" || look(v, "to/kind") != "recv" || look(v, "partial") != false {
 			t.Errorf("message %s: found %s in %v, want %s", key, x, v, want)
 		}
 	}
@@ -76,8 +79,8 @@ func TestEndsOfMessages(t *testing.T) {
 	}
 }
 
-// TestDependenciesOfLargeTrace: the attributes of a dependency and of what is at its ends are
-// told however large the trace is. The file is made large by comments.
+// TestDependenciesOfLargeTrace checks that the attributes of a dependency and of its ends are found
+// in a large trace. Comments make the file large.
 func TestDependenciesOfLargeTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.etf")
 	f, err := os.Create(path)
@@ -91,8 +94,9 @@ func TestDependenciesOfLargeTrace(t *testing.T) {
 		}
 	}
 	write("TU SECONDS\nR 0 9 false ; name=disk\nR 1 9 false ; name=cpu\n")
-	write("C 0 1 5 0 1 ; name=read, n=first\nC 1 2 5 0 1 ; name=read, n=second\nC 2 5 9 1 1 ; name=work, n=third\nC 3 5 8 1 1 ; name=work, n=fourth\nE 0 6 ; name=tick, n=fifth\n")
-	// Ends of the types: 2 end to start, 0 start to start, 6 end of a claim to an event.
+	write("C 0 1 5 0 1 ; name=read, n=first\nC 1 2 5 0 1 ; name=read, n=second\n" +
+		"C 2 5 9 1 1 ; name=work, n=third\nC 3 5 8 1 1 ; name=work, n=fourth\nE 0 6 ; name=tick, n=fifth\n")
+	// Types of ends: 2 is end to start, 0 is start to start, 6 is the end of a claim to an event.
 	write("D 7 2 1 2 ; type=data, size=4\nD 8 2 0 3 ; type=data, size=5\nD 9 0 0 1 ; why=order\nD 10 6 1 0\n")
 	comment := "# " + strings.Repeat("x", 1<<16) + "\n"
 	for range 300 {
@@ -101,15 +105,17 @@ func TestDependenciesOfLargeTrace(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	got := linkDetails(t, s, api, "")
 	for key, want := range map[string]string{
-		"4 7 4": "map[size:4 type:data] claim-begin second, claim-begin third", "4 8 4": "map[size:5 type:data] claim-begin first, claim-begin fourth",
+		"4 7 4": "map[size:4 type:data] claim-begin second, claim-begin third",
+		"4 8 4": "map[size:5 type:data] claim-begin first, claim-begin fourth",
 		"0 9 1": "map[why:order] claim-begin first, claim-begin second", "4 10 5": "map[] claim-begin second, mark fifth",
 	} {
 		v := got[key]
-		x := fmt.Sprintf("%v %v %s, %v %s", attributesOf(v["link"]), look(v, "from/kind"), attributesOf(v["from"])["n"], look(v, "to/kind"), attributesOf(v["to"])["n"])
+		x := fmt.Sprintf("%v %v %s, %v %s", attributesOf(v["link"]), look(v, "from/kind"), attributesOf(v["from"])["n"],
+			look(v, "to/kind"), attributesOf(v["to"])["n"])
 		if x != want || look(v, "partial") != false {
 			t.Errorf("dependency %s: found %s, partial %v, want %s", key, x, look(v, "partial"), want)
 		}
@@ -117,27 +123,29 @@ func TestDependenciesOfLargeTrace(t *testing.T) {
 	if len(got) != 4 {
 		t.Errorf("found the dependencies %v, want 4", got)
 	}
-	// The links of a span tell theirs, too.
+	// The links of a span have their attributes, too.
 	v := get(t, s, api+"/span?track=0&depth=0&time=0")
-	told := 0
+	found := 0
 	for _, l := range v["links"].([]any) {
 		if len(attributesOf(l)) > 0 {
-			told++
+			found++
 		}
 	}
-	if told != 3 {
-		t.Errorf("found attributes of %d links of a claim, want those of 3", told)
+	if found != 3 {
+		t.Errorf("found attributes of %d links of a claim, want those of 3", found)
 	}
 }
 
-// TestLinkTable: what a table says it has it has, whatever its memory.
+// TestLinkTable checks that a table has all links that it reports to cover, whatever its memory
+// limit.
 func TestLinkTable(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	defs := &trace.Definitions{}
 	var links []trace.Link
 	for id := range int64(5000) {
 		at := rnd.Int64N(10_000) - 5000
-		links = append(links, trace.Link{ID: id, Src: trace.End{Kind: trace.AtClaimEnd, ID: id + 1, Time: at}, Dst: trace.End{ID: id + 2, Time: at + 3},
+		links = append(links, trace.Link{ID: id, Src: trace.End{Kind: trace.AtClaimEnd, ID: id + 1, Time: at},
+			Dst:   trace.End{ID: id + 2, Time: at + 3},
 			Attrs: []trace.Attr{{Key: "a\"", Value: trace.IntValue(id % 50)}, {Key: "", Value: trace.StringValue("\x00")}}})
 	}
 	for _, limit := range []int{1 << 30, 100_000, 20_000, 1} {
@@ -161,7 +169,8 @@ func TestLinkTable(t *testing.T) {
 				continue
 			}
 			has++
-			if want := []attribute{{"a\"", fmt.Sprint(l.ID % 50)}, {"", trace.Text("\x00")}}; fmt.Sprint(d.attributes) != fmt.Sprint(want) || d.from != (dependencyPoint{trace.AtClaimEnd, l.ID + 1}) || d.to.id != l.ID+2 {
+			if want := []attribute{{"a\"", fmt.Sprint(l.ID % 50)}, {"", trace.Text("\x00")}}; fmt.Sprint(d.attributes) !=
+				fmt.Sprint(want) || d.from != (dependencyPoint{trace.AtClaimEnd, l.ID + 1}) || d.to.id != l.ID+2 {
 				t.Fatalf("limit %d: found %v of link %d, want %v", limit, d, l.ID, want)
 			}
 			if table.find(l.ID, l.Src.Time, l.Dst.Time+1) != nil {
@@ -174,17 +183,18 @@ func TestLinkTable(t *testing.T) {
 	}
 }
 
-// TestPartial: an answer that lacks something is not kept by the client.
+// TestPartial checks that clients must not cache an incomplete answer.
 func TestPartial(t *testing.T) {
-	d := &summing{}
-	s := readingSlowly(t, d)
+	d := &summaryFile{}
+	s := newSlowServer(t, d)
 	get(t, s, "/api/traces/"+s.traceAt(t, 0).id)
 	await.Send(t, "the scan goes on", d.go_, struct{}{})
-	api := ready(t, s, 0)
+	api := waitReady(t, s, 0)
 	const question = "/span?track=0&depth=1&time=20"
 	s.detailTime = 10 * time.Millisecond
-	w := ask(s, "GET", api+question) // whose scan is not let go on
-	if v := decoded(t, w); v["partial"] != true || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+	w := ask(s, "GET", api+question) // this context's scan is cancelled
+	if v := decoded(t, w); v["partial"] != true || w.Header().Get("ETag") != "" ||
+		w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("found partial %v and the header %v", v["partial"], w.Header())
 	}
 	close(d.go_)

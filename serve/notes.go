@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// note is a remark on a stretch of time.
+// note is a remark on an interval of time.
 type note struct {
 	ID      string `json:"id"`
 	From    string `json:"from"`
@@ -36,12 +36,11 @@ const (
 	maxNoteBytes = 8 << 20
 )
 
-// notesSuffix is what the name of the file of notes has behind that of an index that was
-// given.
+// notesSuffix is appended to the name of a given index file to get that of its notes.
 const notesSuffix = ".notes.json"
 
-// notesPath is the file of the notes on a trace, "" if they cannot be kept: beside its
-// index, since nothing is written beside the trace.
+// notesPath returns the path of the file with the notes on a trace, or "" if notes cannot be kept.
+// The file is beside the index, because weft writes nothing beside the trace.
 func (e *entry) notesPath() (string, error) {
 	switch {
 	case e.base != nil:
@@ -67,7 +66,7 @@ func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.now(w, r, l)
+	return s.jsonUncached(w, r, l)
 }
 
 // notes reads the notes on a trace.
@@ -125,10 +124,10 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("notes: " + jsonError(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return badRequest("notes: found more behind them, expected nothing")
+		return badRequest("notes: found more data after them, expected nothing")
 	}
 	if l.Notes == nil {
-		// What would remove all notes must say so.
+		// Removing all notes takes an explicit empty list.
 		return badRequest("notes: found no list, expected {\"notes\":[…]}")
 	}
 	if err := l.check(time.Now()); err != nil {
@@ -139,10 +138,10 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	if err := writeNotes(path, &l); err != nil {
 		return err
 	}
-	return s.now(w, r, l)
+	return s.jsonUncached(w, r, l)
 }
 
-// jsonError says what is wrong with a text without the names of our types.
+// jsonError describes an error of package json without the names of Go types.
 func jsonError(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -156,7 +155,7 @@ func jsonError(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// check refuses notes that make no sense, and dates new ones.
+// check validates notes and dates new ones.
 func (l *noteList) check(now time.Time) error {
 	if len(l.Notes) > maxNotes {
 		return badRequest(fmt.Sprintf("found %d notes, expected at most %d", len(l.Notes), maxNotes))
@@ -174,7 +173,7 @@ func (l *noteList) check(now time.Time) error {
 		from, err1 := strconv.ParseInt(n.From, 10, 64)
 		to, err2 := strconv.ParseInt(n.To, 10, 64)
 		if err1 != nil || err2 != nil || from > to {
-			return fail("the times "+quote(n.From)+" and "+quote(n.To), "ticks as decimal texts, from not behind to")
+			return fail("the times "+quote(n.From)+" and "+quote(n.To), "ticks as decimal texts, from not after to")
 		}
 		if n.Track < -1 {
 			return fail(fmt.Sprintf("track %d", n.Track), "the number of one, or -1")
@@ -192,7 +191,7 @@ func (l *noteList) check(now time.Time) error {
 	return nil
 }
 
-// writeNotes writes the file of notes, which appears whole or not at all.
+// writeNotes writes the file of notes atomically.
 func writeNotes(path string, l *noteList) error {
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -205,7 +204,7 @@ func writeNotes(path string, l *noteList) error {
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(text, '\n'))
 	if st, e := os.Stat(path); err == nil && e == nil {
-		err = f.Chmod(st.Mode().Perm()) // a new file is for its writer alone
+		err = f.Chmod(st.Mode().Perm()) // CreateTemp makes files that only the owner can read
 	}
 	if e := f.Close(); err == nil {
 		err = e

@@ -10,23 +10,27 @@ import (
 	"sync"
 )
 
-// policy is what the page may load: nothing from elsewhere, and no code but its files.
-const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy is the page's Content-Security-Policy: everything comes from this server, and only the
+// page's own files are executed.
+const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// kinds of files, which not every machine's tables know.
+// mediaTypes has the types of files that the system's table may lack.
 var mediaTypes = map[string]string{
-	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json",
-	".map": "application/json", ".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon", ".woff2": "font/woff2", ".wasm": "application/wasm", ".txt": "text/plain; charset=utf-8",
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".json": "application/json",
+	".map":  "application/json", ".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon",
+	".woff2": "font/woff2", ".wasm": "application/wasm", ".txt": "text/plain; charset=utf-8",
 }
 
-// pages holds the hashes of the page's files.
-type pages struct {
+// pageFiles holds the page's files and their hashes.
+type pageFiles struct {
 	fs   fs.FS
 	tags sync.Map
 }
 
-// page answers with a file of the page.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+// servePage answers with a file of the page.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if name == "" {
 		name = "index.html"
@@ -49,7 +53,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		s.pages.tags.Store(name, tag)
 	}
 	w.Header().Set("Content-Security-Policy", policy)
-	if s.unchanged(w, r, tag.(string)) {
+	if s.notModified(w, r, tag.(string)) {
 		return nil
 	}
 	kind := mediaTypes[path.Ext(name)]

@@ -20,16 +20,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestCounters: the figures of counters in windows of a file, counted by hand.
+// TestCounters checks the figures of counters in windows of a file against numbers counted by hand.
 func TestCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "counters.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, work := r.Location("rank 0"), r.Region("work")
 	metric := func(name, mode, unit string) uint32 {
-		return r.Defs().Metrics.Add(trace.MetricDef{ID: name, Name: name, Kind: trace.CounterMetric, Mode: mode, Unit: unit, Type: trace.Float64, Location: trace.NoRef})
+		return r.Defs().Metrics.Add(trace.MetricDef{ID: name, Name: name, Kind: trace.CounterMetric, Mode: mode, Unit: unit,
+			Type: trace.Float64, Location: trace.NoRef})
 	}
 	put := func(m uint32, at int64, v float64) { r.Event(loc, at, trace.Metric, m, []uint64{math.Float64bits(v)}) }
-	memory, cycles, power, hits := metric("memory", "ABSOLUTE_NEXT", "MiB"), metric("cycles", "ACCUMULATED_START", ""), metric("power", "ABSOLUTE_LAST", "W"), metric("hits", "ABSOLUTE_POINT", "")
+	memory, cycles, power, hits := metric("memory", "ABSOLUTE_NEXT", "MiB"), metric("cycles", "ACCUMULATED_START", ""),
+		metric("power", "ABSOLUTE_LAST", "W"), metric("hits", "ABSOLUTE_POINT", "")
 	r.Enter(loc, 100, work)
 	for i := range int64(5) { // at 110, 120 … 150
 		at := 110 + 10*i
@@ -40,8 +42,8 @@ func TestCounters(t *testing.T) {
 	}
 	r.Leave(loc, 200, work)
 	save(t, path, r)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	rows := func(query string) map[string]any {
 		v := get(t, s, api+"/counters"+query)
 		checkAnswer(t, s, "Counters", v)
@@ -53,22 +55,28 @@ func TestCounters(t *testing.T) {
 		return out
 	}
 	for _, c := range []struct{ query, name, path, want string }{
-		{"", "memory", "samples", "5"}, {"", "memory", "first", "0"}, {"", "memory", "last", "40"}, {"", "memory", "max", "40"},
+		{"", "memory", "samples", "5"}, {"", "memory", "first", "0"}, {"", "memory", "last", "40"},
+		{"", "memory", "max", "40"},
 		// 0, 10, 20 and 30 for 10 ticks each, and 40 from 150 to 200
-		{"", "memory", "mean", fmt.Sprint((10*60 + 50*40) / 90.)}, {"", "memory", "holding", "next"}, {"", "memory", "increase", "<nil>"},
+		{"", "memory", "mean", fmt.Sprint((10*60 + 50*40) / 90.)}, {"", "memory", "holding", "next"},
+		{"", "memory", "increase", "<nil>"},
 		// from 125 to 145: 10 for 5 ticks, 20 for 10, 30 for 5
-		{"?from=25&to=45", "memory", "samples", "2"}, {"?from=25&to=45", "memory", "first", "10"}, {"?from=25&to=45", "memory", "mean", "20"}, {"?from=25&to=45", "memory", "min", "10"},
-		// ahead of the first value
-		{"?from=0&to=10", "memory", "samples", "0"}, {"?from=0&to=10", "memory", "mean", "<nil>"}, {"?from=0&to=10", "memory", "first", "<nil>"},
-		// behind the last one it holds on
+		{"?from=25&to=45", "memory", "samples", "2"}, {"?from=25&to=45", "memory", "first", "10"},
+		{"?from=25&to=45", "memory", "mean", "20"}, {"?from=25&to=45", "memory", "min", "10"},
+		// before the first value
+		{"?from=0&to=10", "memory", "samples", "0"}, {"?from=0&to=10", "memory", "mean", "<nil>"},
+		{"?from=0&to=10", "memory", "first", "<nil>"},
+		// after the last value, which still holds
 		{"?from=60&to=70", "memory", "samples", "0"}, {"?from=60&to=70", "memory", "mean", "40"},
-		// 1600 within 40 ms
+		// an increase of 1600 within 40 ms
 		{"", "cycles", "increase", "1600"}, {"", "cycles", "rate", "40000"},
-		// at 125 it is that of 120, at the end that of 140
+		// at 125 the value is that of 120, at the end that of 140
 		{"?from=25&to=45", "cycles", "increase", "800"}, {"?from=25&to=45", "cycles", "rate", "40000"},
 		// 2 up to 120, 3 up to 130, 4 up to 140, 5 up to 150
-		{"", "power", "mean", "3.5"}, {"", "power", "holding", "last"}, {"?from=25&to=45", "power", "mean", "4"}, {"?from=25&to=45", "power", "last", "5"}, {"?from=25&to=45", "power", "samples", "2"},
-		{"?from=25&to=45", "hits", "mean", "2.5"}, {"?from=25&to=45", "hits", "first", "2"}, {"?from=21&to=29", "hits", "mean", "<nil>"}, {"", "hits", "holding", "point"},
+		{"", "power", "mean", "3.5"}, {"", "power", "holding", "last"}, {"?from=25&to=45", "power", "mean", "4"},
+		{"?from=25&to=45", "power", "last", "5"}, {"?from=25&to=45", "power", "samples", "2"},
+		{"?from=25&to=45", "hits", "mean", "2.5"}, {"?from=25&to=45", "hits", "first", "2"},
+		{"?from=21&to=29", "hits", "mean", "<nil>"}, {"", "hits", "holding", "point"},
 	} {
 		if got := fmt.Sprint(look(rows(c.query)[c.name], c.path)); got != c.want {
 			t.Errorf("%s %s/%s: found %s, expected %s", c.query, c.name, c.path, got, c.want)
@@ -79,9 +87,9 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// waiting writes a trace whose calls of MPI have work and waits in them, and whose locations
-// begin and end at times of their own.
-func waiting(t *testing.T, path string, comments bool) {
+// writeWaits writes a trace with work and waits inside MPI calls. Its locations begin and end at
+// different times.
+func writeWaits(t *testing.T, path string, comments bool) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
 	random := rand.New(rand.NewPCG(5, 5))
@@ -108,12 +116,13 @@ func waiting(t *testing.T, path string, comments bool) {
 	save(t, path, r)
 }
 
-// TestStates compares the states of windows with those that weft states finds, which reads
-// all events in the order of time: where the index tells them, and where it does not.
+// TestStates compares the states of windows with those of package analysis/states, which reads all
+// events in the order of time. It covers traces whose index has the states, and others.
 func TestStates(t *testing.T) {
 	dir := t.TempDir()
-	nested, commented, stencil := filepath.Join(dir, "nested.otf2"), filepath.Join(dir, "comments.otf"), filepath.Join(dir, "g.otf2")
-	// Of one name a region that is work, and one that is waiting.
+	nested, commented, stencil := filepath.Join(dir, "nested.otf2"), filepath.Join(dir, "comments.otf"),
+		filepath.Join(dir, "g.otf2")
+	// Two regions of one name: one is work, the other is waiting.
 	twofold := filepath.Join(dir, "twofold.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
 	f, g := r.Region("f"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f", Role: "barrier"})
@@ -125,18 +134,20 @@ func TestStates(t *testing.T) {
 		r.Leave(loc, 100, f)
 	}
 	save(t, twofold, r)
-	waiting(t, nested, false)
-	waiting(t, commented, true)
-	generated(t, stencil, 5000)
+	writeWaits(t, nested, false)
+	writeWaits(t, commented, true)
+	writeGenerated(t, stencil, 5000)
 	for _, c := range []struct {
 		path    string
 		indexed bool
 	}{
-		{nested, true}, {commented, false}, {stencil, true}, {twofold, false}, {"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", true},
-		{"../analysis/testdata/conceptual-ring8.trf", false}, {"../examples/odse.etf", true}, {"../format/etf/testdata/ok/feature-coverage.etf", true},
+		{nested, true}, {commented, false}, {stencil, true}, {twofold, false},
+		{"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", true},
+		{"../analysis/testdata/conceptual-ring8.trf", false}, {"../examples/odse.etf", true},
+		{"../format/etf/testdata/ok/feature-coverage.etf", true},
 	} {
-		s := viewing(t, options(t), c.path)
-		api := ready(t, s, 0)
+		s := newTestServer(t, options(t), c.path)
+		api := waitReady(t, s, 0)
 		v := get(t, s, api)
 		var origin, length int64
 		fmt.Sscan(v["origin"].(string), &origin)
@@ -153,9 +164,11 @@ func TestStates(t *testing.T) {
 			got := get(t, s, api+"/states"+query)
 			checkAnswer(t, s, "States", got)
 			series := get(t, s, api+fmt.Sprintf("/utilisation?width=7&from=%d&to=%d", from, to))
-			for k, l := range map[string][]float64{"busy": want.Series.Busy, "overhead": want.Series.Overhead, "idle": want.Series.Idle} {
+			for k, l := range map[string][]float64{"busy": want.Series.Busy, "overhead": want.Series.Overhead,
+				"idle": want.Series.Idle} {
 				for i, v := range l {
-					if found, err := look(series, fmt.Sprint(k, "/", i)).(json.Number).Float64(); err != nil || math.Abs(found-v) > 1e-9 {
+					if found, err := look(series, fmt.Sprint(k, "/", i)).(json.Number).Float64(); err != nil ||
+						math.Abs(found-v) > 1e-9 {
 						t.Errorf("%s%s: column %d is %s for %v, expected %v", c.path, query, i, k, found, v)
 					}
 				}
@@ -171,12 +184,13 @@ func TestStates(t *testing.T) {
 					t.Errorf("%s%s: found no row with %+v in %v", c.path, query, p, rows)
 				}
 			}
-			if found, expected := fmt.Sprintln(got["processors"], got["busy"], got["overhead"], got["idle"]), fmt.Sprintln(len(want.Processors), busy, overhead, idle); found != expected {
+			if found, expected := fmt.Sprintln(got["processors"], got["busy"], got["overhead"], got["idle"]),
+				fmt.Sprintln(len(want.Processors), busy, overhead, idle); found != expected {
 				t.Errorf("%s%s: found %s, expected %s", c.path, query, found, expected)
 			}
 		}
 		e := s.traceAt(t, 0)
-		if p := e.shown.processors.Load(); p == nil || p.exact != c.indexed {
+		if p := e.view.processors.Load(); p == nil || p.exact != c.indexed {
 			t.Errorf("%s: found %+v, expected that the index tells the states: %t", c.path, p, c.indexed)
 		}
 	}
@@ -206,14 +220,14 @@ func statesOf(t *testing.T, path string, w trace.Window) *states.Result {
 	return p.Result()
 }
 
-// TestStatesOfColors: the states are those of regions, whatever spans are named by.
+// TestStatesOfColors checks that the states are those of regions, whatever names the spans have.
 func TestStatesOfColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	opt := options(t)
 	of := func() map[string]any {
-		s := viewing(t, opt, path)
-		return get(t, s, ready(t, s, 0)+"/states")
+		s := newTestServer(t, opt, path)
+		return get(t, s, waitReady(t, s, 0)+"/states")
 	}
 	want := of()
 	opt.Reading.Color = "step"
@@ -222,14 +236,15 @@ func TestStatesOfColors(t *testing.T) {
 	}
 }
 
-// TestTree: what a limit leaves out of a call tree is told, of each path and of all.
+// TestTree checks that a call tree sums up what its limit omits, for each path and in total.
 func TestTree(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 9))
 	var nodes []calltree.Node
 	var grow func(parent, depth int, time int64)
 	grow = func(parent, depth int, time int64) {
 		i := len(nodes)
-		nodes = append(nodes, calltree.Node{Parent: parent, Depth: depth, Name: fmt.Sprint(i), Count: 1, Inclusive: trace.TicksOf(time)})
+		nodes = append(nodes, calltree.Node{Parent: parent, Depth: depth, Name: fmt.Sprint(i), Count: 1,
+			Inclusive: trace.TicksOf(time)})
 		rest := time
 		for range random.IntN(5) {
 			if part := random.Int64N(rest/2 + 1); depth < 7 {
@@ -247,7 +262,7 @@ func TestTree(t *testing.T) {
 		all += n.Exclusive.Int64()
 	}
 	for _, limit := range []int{1, 7, 100, len(nodes) - 1, len(nodes), 1000} {
-		a := tree(nodes, limit, func(*calltree.Visit) *visitFact { return nil })
+		a := newTreeAnswer(nodes, limit, func(*calltree.Visit) *visitFact { return nil })
 		shown, paths, exclusive := map[string]bool{}, a.Left.Paths, trace.Ticks(a.Left.Exclusive).Int64()
 		var inside func(n *nodeFact) (int64, int64)
 		inside = func(n *nodeFact) (count, time int64) {
@@ -264,7 +279,7 @@ func TestTree(t *testing.T) {
 				count, time = count+x, time+y
 			}
 			if trace.TicksOf(time) != trace.Ticks(n.Inclusive) {
-				t.Errorf("limit %d: %s has %d ticks, of which %d are told", limit, n.Name, n.Inclusive, time)
+				t.Errorf("limit %d: %s has %d ticks, of which %d are listed", limit, n.Name, n.Inclusive, time)
 			}
 			return count, time
 		}
@@ -272,9 +287,10 @@ func TestTree(t *testing.T) {
 			inside(r)
 		}
 		if len(shown) != min(limit, len(nodes)) || a.Paths != int64(len(nodes)) || a.Left.Paths != a.Paths-int64(len(shown)) {
-			t.Errorf("limit %d: %d of %d paths shown, %d left out, expected all of %d", limit, len(shown), a.Paths, a.Left.Paths, len(nodes))
+			t.Errorf("limit %d: %d of %d paths shown, %d left out, expected all of %d", limit, len(shown), a.Paths, a.Left.Paths,
+				len(nodes))
 		}
-		// Nothing that is left out has more time than what is shown.
+		// No omitted path has more time than a kept one.
 		least, most := int64(math.MaxInt64), int64(0)
 		for _, n := range nodes {
 			if shown[n.Name] {
@@ -286,7 +302,7 @@ func TestTree(t *testing.T) {
 		if most > least {
 			t.Errorf("limit %d: left out is one of %d ticks, shown one of %d", limit, most, least)
 		}
-		// What is left out of each path and beside the roots is all.
+		// The omitted paths of all nodes and of the roots add up to the total.
 		for i, n := range nodes {
 			if n.Parent < 0 && !shown[n.Name] {
 				exclusive -= n.Inclusive.Int64()
@@ -299,12 +315,13 @@ func TestTree(t *testing.T) {
 			t.Errorf("limit %d: %d paths of %d ticks are left out of no path", limit, paths, exclusive)
 		}
 	}
-	deep := slices.Repeat([]calltree.Node{{Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(0)}}, mostDeep+5)
+	deep := slices.Repeat([]calltree.Node{{Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(0)}}, maxTreeDepth+5)
 	for i := range deep {
 		deep[i].Parent, deep[i].Depth = i-1, i
 	}
 	deep[len(deep)-1].Exclusive = trace.TicksOf(3)
-	if a := tree(deep, 1000, func(*calltree.Visit) *visitFact { return nil }); a.Left != (pathsLeft{5, sum(trace.TicksOf(3))}) {
+	if a := newTreeAnswer(deep, 1000, func(*calltree.Visit) *visitFact { return nil }); a.Left !=
+		(omittedPaths{5, sum(trace.TicksOf(3))}) {
 		t.Errorf("found %+v left out, expected 5 paths that are too deep", a.Left)
 	}
 }
@@ -325,7 +342,8 @@ func TestCountersOfTool(t *testing.T) {
 		v  float64
 	}
 	printed := map[string][]value{} // by location and name
-	line, member := regexp.MustCompile(`(?m)^METRIC +(\d+) +(\d+)  .*$`), regexp.MustCompile(`\("([^"]+)" <\d+>; \w+; ([^)]+)\)`)
+	line, member := regexp.MustCompile(`(?m)^METRIC +(\d+) +(\d+)  .*$`),
+		regexp.MustCompile(`\("([^"]+)" <\d+>; \w+; ([^)]+)\)`)
 	for _, l := range line.FindAllStringSubmatch(string(text), -1) {
 		at, _ := strconv.ParseInt(l[2], 10, 64)
 		for _, m := range member.FindAllStringSubmatch(l[0], -1) {
@@ -339,8 +357,8 @@ func TestCountersOfTool(t *testing.T) {
 	if len(printed) != 8 {
 		t.Fatalf("found %d counters in what otf2-print prints, expected 8", len(printed))
 	}
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	about := get(t, s, api)
 	var origin, length int64
 	fmt.Sscan(about["origin"].(string), &origin)

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of questions.
+// Limits of requests.
 const (
 	maxWidth      = 8192
 	maxTileTracks = 4096
@@ -20,10 +20,10 @@ const (
 	maxLinks      = 20_000
 )
 
-// params reads the parameters of a request about a trace. The first error stays.
+// params reads the parameters of a request about a trace. It keeps the first error.
 type params struct {
 	values url.Values
-	x      *shown
+	x      *traceView
 	err    error
 }
 
@@ -33,7 +33,7 @@ func (p *params) fail(name, expected string) {
 	}
 }
 
-// number reads a number within bounds; def stands for one that is not given.
+// number reads a number from low to high. It returns def if the parameter is missing.
 func (p *params) number(name string, low, high, def int64) int64 {
 	s := p.values.Get(name)
 	if s == "" {
@@ -51,21 +51,21 @@ func (p *params) number(name string, low, high, def int64) int64 {
 	return n
 }
 
-// need is number for what must be given.
-func (p *params) need(name string, low, high int64) int64 {
+// required is like number for a parameter that must be given.
+func (p *params) required(name string, low, high int64) int64 {
 	if p.values.Get(name) == "" {
 		p.fail(name, fmt.Sprintf("a number from %d to %d", low, high))
 	}
 	return p.number(name, low, high, low)
 }
 
-// time reads a time, which counts from the first event, and gives that of the trace.
+// time reads a time relative to the first event, and returns it on the trace's clock.
 func (p *params) time(name string) int64 {
-	return trace.Add(p.x.first, p.need(name, math.MinInt64, math.MaxInt64))
+	return trace.Add(p.x.first, p.required(name, math.MinInt64, math.MaxInt64))
 }
 
-// window reads from and to, on the trace's own clock; without them all of the trace is
-// wanted, and whole is set.
+// window reads the parameters from and to, and returns them on the trace's clock. Without them the
+// window is the whole trace, and whole is set.
 func (p *params) window() (from, to int64, whole bool) {
 	from, to = p.x.first, trace.Add(p.x.last, 1)
 	whole = p.values.Get("from") == "" && p.values.Get("to") == ""
@@ -73,7 +73,7 @@ func (p *params) window() (from, to int64, whole bool) {
 		from = p.time("from")
 	}
 	if s := p.values.Get("to"); s != "" {
-		// A window may end behind the last of all times, where a trace is as long as can be.
+		// The end of a window may overflow if the trace covers the whole range of times.
 		if n, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) && n > 0 {
 			to = n
 			from = min(from, to-1)
@@ -82,17 +82,17 @@ func (p *params) window() (from, to int64, whole bool) {
 		}
 	}
 	if from >= to {
-		p.fail("to", "a time behind from")
+		p.fail("to", "a time after from")
 	}
 	return from, to, whole
 }
 
 // track reads the number of a track.
 func (p *params) track() int {
-	return int(p.need("track", 0, int64(len(p.x.tracks))-1))
+	return int(p.required("track", 0, int64(len(p.x.tracks))-1))
 }
 
-// tracks reads a list of tracks such as 0-63,70; nil if it is not given.
+// tracks reads a list of tracks such as 0-63,70. It returns nil if the parameter is missing.
 func (p *params) tracks(most int) []int {
 	s := p.values.Get("tracks")
 	if s == "" {
@@ -122,7 +122,7 @@ func (p *params) tracks(most int) []int {
 	return out
 }
 
-// choice reads one of some words, of which the first stands for none.
+// choice reads one of several words. The first word is the default.
 func (p *params) choice(name string, words ...string) string {
 	s := p.values.Get(name)
 	if s == "" {
@@ -135,7 +135,7 @@ func (p *params) choice(name string, words ...string) string {
 	return s
 }
 
-// region reads the number of a region; -1 is the unknown one.
+// region reads the number of a region, where -1 stands for the unknown region.
 func (p *params) region() uint32 {
-	return uint32(p.need("region", -1, int64(len(p.x.regions))-1))
+	return uint32(p.required("region", -1, int64(len(p.x.regions))-1))
 }

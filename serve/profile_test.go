@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestProfileOfMany: the profile of a window over many locations, however it is divided, and
-// as json.Marshal writes it. The expected sums are those of the trace's making.
+// TestProfileOfMany checks the profile of a window over many locations for all groupings, and
+// compares its JSON with that of json.Marshal. The expected sums follow from how the trace is made.
 func TestProfileOfMany(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -34,8 +34,8 @@ func TestProfileOfMany(t *testing.T) {
 		r.Leave(l, 1000, regions[0])
 	}
 	save(t, path, r)
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	// In the window from 5 to 100 there are 95 ticks of main and min(100, 20+i) - 10 others.
 	inside := func(i int64) int64 { return min(100, 20+i) - 10 }
 	sums := map[string][5]int64{}
@@ -48,7 +48,8 @@ func TestProfileOfMany(t *testing.T) {
 			if !ok {
 				o[3] = x.inclusive
 			}
-			sums[x.name] = [5]int64{o[0] + 1, o[1] + x.inclusive, o[2] + x.exclusive, min(o[3], x.inclusive), max(o[4], x.inclusive)}
+			sums[x.name] = [5]int64{o[0] + 1, o[1] + x.inclusive, o[2] + x.exclusive, min(o[3], x.inclusive),
+				max(o[4], x.inclusive)}
 		}
 	}
 	for _, by := range []string{"region", "location", "group"} {
@@ -81,7 +82,8 @@ func TestProfileOfMany(t *testing.T) {
 			}
 			got[x.Name] = [5]int64{o[0] + x.Count, o[1] + x.Inclusive, o[2] + x.Exclusive, min(o[3], x.Min), max(o[4], x.Max)}
 			key := fmt.Sprint(x.Track, x.Group, x.Name)
-			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" || x.Mean != decimals(x.Sum, x.Count) || (x.Track < 0) != (by != "location") {
+			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" ||
+				x.Mean != decimals(x.Sum, x.Count) || (x.Track < 0) != (by != "location") {
 				t.Fatalf("by %s: found the row %+v behind %d", by, x, last)
 			}
 			seen[key], last = true, x.Exclusive
@@ -93,9 +95,9 @@ func TestProfileOfMany(t *testing.T) {
 			t.Errorf("by %s: found %d rows", by, n)
 		}
 	}
-	// What a limit leaves out is in the sums.
+	// The sums include what a limit omits.
 	v := get(t, s, api+"/profile?from=5&to=100&by=location&limit=7")
-	all, told := int64(0), int64(0)
+	all, listed := int64(0), int64(0)
 	for _, x := range sums {
 		all += x[2]
 	}
@@ -104,14 +106,17 @@ func TestProfileOfMany(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told += n
+		listed += n
 	}
-	if told != all || fmt.Sprint(look(v, "rows/len")) != "7" || fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*locations-7) {
-		t.Errorf("limit 7: found %d ticks, want %d, in %v rows and %v", told, all, look(v, "rows/len"), v["left"])
+	if listed != all || fmt.Sprint(look(v, "rows/len")) != "7" ||
+		fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*locations-7) {
+		t.Errorf("limit 7: found %d ticks, want %d, in %v rows and %v", listed, all, look(v, "rows/len"), v["left"])
 	}
 	of := func(n int64) sum { return sum(trace.TicksOf(n)) }
 	long := sum(trace.TicksOf(4e18).Times(3))
-	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, of(4), of(5), 6, 7, mean{trace.TicksOf(23), 2}, of(9)}, {claims, 1, -1, 2, "", 3, long, of(5), 6, 7, mean{}, of(9)}}, profileLeft{9, of(10), long}}
+	a := profileAnswer{-1, 2, []profileRow{
+		{visitRows, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, of(4), of(5), 6, 7, mean{trace.TicksOf(23), 2}, of(9)},
+		{claimRows, 1, -1, 2, "", 3, long, of(5), 6, 7, mean{}, of(9)}}, omittedRows{9, of(10), long}}
 	want, err := json.Marshal(&a)
 	if err != nil {
 		t.Fatal(err)
@@ -121,30 +126,34 @@ func TestProfileOfMany(t *testing.T) {
 	}
 }
 
-// decimals is a quotient as the interface writes means.
+// decimals formats a quotient as the API formats means.
 func decimals(sum, n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(new(big.Rat).SetFrac64(sum, n).FloatString(3), "0"), ".")
 }
 
-// TestMean: means are not cut to ticks. 11.5 is that of 10 and 13; times from send to receive may be negative.
+// TestMean checks that means are not truncated to ticks: 11.5 is the mean of 10 and 13. The time
+// from send to receive may be negative.
 func TestMean(t *testing.T) {
 	for _, x := range []struct {
 		sum, n int64
 		want   string
-	}{{23, 2, "11.5"}, {2, 3, "0.667"}, {-2, 3, "-0.667"}, {-1, 4000, "0"}, {0, 7, "0"}, {12, 3, "4"}, {1, 16, "0.063"}, {math.MaxInt64, 2, "4611686018427387903.5"}, {5, 0, ""}} {
+	}{
+		{23, 2, "11.5"}, {2, 3, "0.667"}, {-2, 3, "-0.667"}, {-1, 4000, "0"}, {0, 7, "0"}, {12, 3, "4"}, {1, 16, "0.063"},
+		{math.MaxInt64, 2, "4611686018427387903.5"}, {5, 0, ""}} {
 		if got := string((mean{trace.TicksOf(x.sum), x.n}).append(nil)); got != x.want {
 			t.Errorf("%d by %d: found %q, expected %q", x.sum, x.n, got, x.want)
 		}
 	}
 }
 
-// TestOneNameOneRow: regions of the same name, file and line are one row, in which what is open inside of another of
-// them counts once, with the figures of weft profile. Another line is another row.
+// TestOneNameOneRow checks that regions of the same name, file and line share a row, in which
+// nested visits count once, as in weft profile. Another line means another row.
 func TestOneNameOneRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.otf2")
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	r.Defs().Regions.Add(trace.Region{ID: "8", Name: "work", File: "a.c", Line: 3})
-	f1, f2, other := r.Region("fib"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "fib"}), r.Defs().Regions.Add(trace.Region{ID: "10", Name: "work", File: "a.c", Line: 9})
+	f1, f2, other := r.Region("fib"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "fib"}),
+		r.Defs().Regions.Add(trace.Region{ID: "10", Name: "work", File: "a.c", Line: 9})
 	group := r.Defs().Groups.Add(trace.LocationGroup{ID: "0", Name: "R0", Parent: trace.NoRef})
 	l := r.Location("M")
 	r.Defs().Locations.At(l).Group = group
@@ -159,36 +168,41 @@ func TestOneNameOneRow(t *testing.T) {
 	r.Enter(l, 1010, other)
 	r.Leave(l, 1013, other)
 	save(t, path, r)
-	s := viewing(t, options(t), path, "../format/otf2/testdata/ok/ring/eztrace_log.otf2")
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path, "../format/otf2/testdata/ok/ring/eztrace_log.otf2")
+	api := waitReady(t, s, 0)
 	for _, q := range []string{"by=region", "by=location", "by=group", "tracks=0", "by=region&from=0&to=1013"} {
 		got := ""
 		for _, r := range get(t, s, api+"/profile?"+q)["rows"].([]any) {
-			got += fmt.Sprintln(look(r, "name"), look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"), look(r, "mean"))
+			got += fmt.Sprintln(look(r, "name"), look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"),
+				look(r, "max"), look(r, "mean"))
 		}
 		if want := "fib 3 1000 1000 100 1000 600\nwork 1 10 10 10 10 10\nwork 1 3 3 3 3 3\n"; got != want {
 			t.Errorf("%s: found %s, expected %s", q, got, want)
 		}
 	}
-	if v := get(t, s, api); fmt.Sprint(look(v, "regions/0/file"), look(v, "regions/0/line"), look(v, "regions/3/line")) != "a.c39" {
+	if v := get(t, s, api); fmt.Sprint(look(v, "regions/0/file"), look(v, "regions/0/line"), look(v, "regions/3/line")) !=
+		"a.c39" {
 		t.Errorf("found the regions %v, expected their places", v["regions"])
 	}
 	checkAnswer(t, s, "Trace", get(t, s, api))
-	// What the details know of a visit is found whichever definition it has, and it was left.
+	// The details of a visit are found whichever of the definitions it uses, and the visit is not
+	// open.
 	for _, q := range []string{"depth=0&time=5", "depth=1&time=150", "depth=2&time=250"} {
 		v := get(t, s, api+"/span?track=0&"+q)
-		if look(v, "span/name") != "fib" || fmt.Sprint(look(v, "span/open")) != "false" || fmt.Sprint(look(v, "span/region")) != "1" {
+		if look(v, "span/name") != "fib" || fmt.Sprint(look(v, "span/open")) != "false" ||
+			fmt.Sprint(look(v, "span/region")) != "1" {
 			t.Errorf("%s: found %v", q, v["span"])
 		}
 	}
 	// EZTrace defines six regions in each of four processes.
-	api = ready(t, s, 1)
+	api = waitReady(t, s, 1)
 	var origin, length int64
 	v := get(t, s, api)
 	fmt.Sscan(fmt.Sprint(v["origin"], " ", v["length"]), &origin, &length)
 	for _, w := range [][2]int64{{0, length + 1}, {length / 5, length * 3 / 5}} {
 		want := map[string]string{}
-		for _, r := range profiled(t, s, "otf2", s.traceAt(t, 1).given.Source, &trace.Window{From: origin + w[0], To: origin + w[1]}).Regions {
+		for _, r := range profileOfEvents(t, s, "otf2", s.traceAt(t, 1).given.Source,
+			&trace.Window{From: origin + w[0], To: origin + w[1]}).Regions {
 			if r.Count > 0 {
 				want[r.Name] = fmt.Sprintln(r.Count, r.Inclusive, r.Exclusive, r.Min, r.Max, r.Sum)
 			}
@@ -196,7 +210,8 @@ func TestOneNameOneRow(t *testing.T) {
 		rows := get(t, s, fmt.Sprintf("%s/profile?from=%d&to=%d", api, w[0], w[1]))["rows"].([]any)
 		for _, r := range rows {
 			name := fmt.Sprint(look(r, "name"))
-			if got := fmt.Sprintln(look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"), look(r, "sum")); got != want[name] {
+			if got := fmt.Sprintln(look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"),
+				look(r, "sum")); got != want[name] {
 				t.Errorf("%v: %s: found %s, expected %s", w, name, got, want[name])
 			}
 		}
@@ -206,8 +221,8 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// TestProfileLimit: of many rows those with most exclusive time are told, and what the others
-// sum up to. The expected figures are those of the trace's making.
+// TestProfileLimit checks that a limited profile has the rows with most exclusive time and the sum
+// of the others. The expected figures follow from how the trace is made.
 func TestProfileLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.etf")
 	var text strings.Builder
@@ -220,8 +235,8 @@ func TestProfileLimit(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := viewing(t, options(t), path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
 	for _, x := range []struct {
 		limit, rows, left int
 		held              string
@@ -234,11 +249,13 @@ func TestProfileLimit(t *testing.T) {
 				t.Fatalf("limit %d: row %d holds %s, want %s", x.limit, i, got, want)
 			}
 		}
-		if got := fmt.Sprintln(look(v, "left/rows"), look(v, "left/exclusive"), look(v, "left/held")); len(rows) != x.rows || got != fmt.Sprintln(x.left, 0, x.held) {
+		if got := fmt.Sprintln(look(v, "left/rows"), look(v, "left/exclusive"), look(v, "left/held")); len(rows) != x.rows ||
+			got != fmt.Sprintln(x.left, 0, x.held) {
 			t.Errorf("limit %d: found %d rows, left out %s, want %d, %d and %s", x.limit, len(rows), got, x.rows, x.left, x.held)
 		}
 	}
-	if v := get(t, s, api+"/profile"); fmt.Sprint(look(v, "left/rows")) != "0" || fmt.Sprint(look(v, "rows/0/exclusive")) != "1275" {
+	if v := get(t, s, api+"/profile"); fmt.Sprint(look(v, "left/rows")) != "0" ||
+		fmt.Sprint(look(v, "rows/0/exclusive")) != "1275" {
 		t.Errorf("by region: found %v", v)
 	}
 	if w := ask(s, "GET", api+"/profile?limit=0"); w.Code != 400 {

@@ -19,17 +19,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// problem is an answer that says why there is no other.
+// problem is an error with an HTTP status.
 type problem struct {
 	status  int
 	message string
-	retry   int // seconds after which to ask again, 0 for none
+	retry   int // seconds after which the client may retry; 0 for never
 }
 
-// Error is the message.
+// Error returns the message.
 func (p *problem) Error() string { return p.message }
 
-// retrySoon is after how many seconds a busy server is asked again.
+// retrySoon is the number of seconds after which a client may retry when the server is busy.
 const retrySoon = 2
 
 func badRequest(message string) error { return &problem{http.StatusBadRequest, message, 0} }
@@ -63,12 +63,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, r, p.status, "application/json", append(body, '\n'))
 }
 
-// write sends a whole answer, compressed if that saves time.
+// write sends a complete answer, compressed if that saves time.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept-Encoding")
-	if len(body) >= 1024 && !local(r) && takesGzip(r.Header.Get("Accept-Encoding")) {
+	if len(body) >= 1024 && !isLocal(r) && acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		var b bytes.Buffer
 		z := s.zips.Get().(*gzip.Writer)
 		z.Reset(&b)
@@ -80,7 +80,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		s.zips.Put(z)
 	}
 	if n := int64(len(body)); n >= largeAnswer {
-		// Clients that take their time hold their answers in memory.
+		// Answers to slow clients stay in memory.
 		defer s.sending.Add(-n)
 		if sum := s.sending.Add(n); sum > maxSending && sum > n {
 			h.Del("Content-Encoding")
@@ -89,7 +89,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	// The time to write counts from here: making the answer may have taken long.
+	// The deadline starts here, because computing the answer may have taken long.
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -97,19 +97,19 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 	}
 }
 
-// local reports whether the client is on this machine, to which bytes are cheaper than
-// compressing them.
-func local(r *http.Request) bool {
+// isLocal reports whether the client is on this machine, where compressing takes longer than
+// sending.
+func isLocal(r *http.Request) bool {
 	h, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return true // a socket in the file system
+		return true // a Unix socket
 	}
 	ip := net.ParseIP(h)
 	return ip != nil && ip.IsLoopback()
 }
 
-// takesGzip reads Accept-Encoding.
-func takesGzip(accept string) bool {
+// acceptsGzip reports whether an Accept-Encoding header allows gzip.
+func acceptsGzip(accept string) bool {
 	for f := range strings.SplitSeq(accept, ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(f), ";")
 		if name = strings.TrimSpace(name); name != "gzip" && name != "*" {
@@ -122,9 +122,9 @@ func takesGzip(accept string) bool {
 	return false
 }
 
-// unchanged answers a request whose client has the answer already. The ETag of what is
-// asked for is known before the answer is made.
-func (s *Server) unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
+// notModified answers with 304 if the client already has the answer, and reports whether it did.
+// The ETag is known before the answer is computed.
+func (s *Server) notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "private, no-cache")
@@ -138,35 +138,36 @@ func (s *Server) unchanged(w http.ResponseWriter, r *http.Request, tag string) b
 	return false
 }
 
-// ticks is a time or length in JSON: a decimal text, which no reader rounds.
+// ticks is a time or duration. In JSON it is a decimal string, which no reader rounds.
 type ticks int64
 
-// MarshalText writes the number.
+// MarshalText returns the decimal number.
 func (t ticks) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(t), 10), nil }
 
-// sum is a sum of lengths in JSON, so.
+// sum is a sum of durations. In JSON it is a decimal string.
 type sum trace.Ticks
 
-// MarshalText writes the number.
+// MarshalText returns the decimal number.
 func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), nil }
 
-// add adds a sum.
+// add adds a duration.
 func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
 
-// mean is the mean of n lengths in JSON: ticks, rounded to three digits behind the point; "" of none.
+// mean is the mean of n durations. In JSON it is a string of ticks, rounded to three decimal
+// places; "" if n is 0.
 type mean struct {
 	sum trace.Ticks
 	n   int64
 }
 
-// MarshalText writes the number.
+// MarshalText returns the decimal number.
 func (m mean) MarshalText() ([]byte, error) { return m.append(nil), nil }
 
 func (m mean) append(b []byte) []byte {
 	if m.n <= 0 {
 		return b
 	}
-	if n := m.sum.Int64(); n >= 0 && n < 1<<51 && m.n < 1<<60 { // nearly always
+	if n := m.sum.Int64(); n >= 0 && n < 1<<51 && m.n < 1<<60 { // the common case
 		x := (2000*n + m.n) / (2 * m.n)
 		return appendPart(strconv.AppendInt(b, x/1000, 10), x%1000)
 	}
@@ -180,7 +181,7 @@ func (m mean) append(b []byte) []byte {
 	return appendPart(whole.Append(b, 10), part.Int64())
 }
 
-// appendPart appends thousandths, if there are any.
+// appendPart appends thousandths, unless they are zero.
 func appendPart(b []byte, part int64) []byte {
 	if part > 0 {
 		b = append(b, strings.TrimRight(fmt.Sprintf(".%03d", part), "0")...)

@@ -16,70 +16,70 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-// api is a route and what it answers to.
-type api struct {
+// route is a path of the API with a handler for each method.
+type route struct {
 	path    string
 	methods map[string]func(http.ResponseWriter, *http.Request) error
 }
 
-// quick answers from the index; slow prepares an analysis, which is made once for all who
-// ask for the same.
+// indexHandler answers from the index. analysisHandler returns a function that computes an
+// analysis, which requests for the same analysis share.
 type (
-	quick func(ctx context.Context, x *opened, p *params) (any, error)
-	slow  func(e *entry, p *params) func(context.Context) (any, error)
+	indexHandler    func(ctx context.Context, x *opened, p *params) (any, error)
+	analysisHandler func(e *entry, p *params) func(context.Context) (any, error)
 )
 
-// table lists all routes of the API.
-func (s *Server) table() []api {
+// apiRoutes lists all routes of the API.
+func (s *Server) apiRoutes() []route {
 	type handler = func(http.ResponseWriter, *http.Request) error
-	get := func(path string, f handler) api {
-		return api{path, map[string]handler{http.MethodGet: f}}
+	get := func(path string, f handler) route {
+		return route{path, map[string]handler{http.MethodGet: f}}
 	}
 	const one = "/api/traces/{id}"
-	return []api{
+	return []route{
 		{"/api/traces", map[string]handler{http.MethodGet: s.listTraces, http.MethodPost: s.addTraces}},
-		get("/api/openapi.json", s.describe),
-		get("/api/secret", s.secret),
+		get("/api/openapi.json", s.sendOpenAPI),
+		get("/api/secret", s.sendSecret),
 		get(one, s.showTrace),
-		get(one+"/tiles", s.quickly(s.inTurn(tiles))),
-		get(one+"/summary", s.quickly(s.inTurn(summary))),
-		get(one+"/span", s.quickly(spanAt)),
-		get(one+"/edge", s.quickly(edgeAt)),
-		get(one+"/instant", s.quickly(instantAt)),
-		get(one+"/find", s.quickly(find)),
-		get(one+"/calls", s.quickly(s.inTurn(callsOf))),
-		get(one+"/hit", s.quickly(s.inTurn(hit))),
-		get(one+"/links", s.quickly(s.inTurn(links))),
-		get(one+"/link", s.quickly(linkAt)),
-		get(one+"/profile", s.quickly(s.inTurn(profileOf))),
-		get(one+"/locations", s.quickly(s.inTurn(locations))),
-		get(one+"/matrix", s.slowly(matrix)),
-		get(one+"/counters", s.slowly(counters)),
-		get(one+"/states", s.slowly(processorStates)),
-		get(one+"/calltree", s.slowly(callTree)),
-		get(one+"/utilisation", s.slowly(utilisation)),
-		get(one+"/structure", s.slowly(structureText)),
-		get(one+"/defects", s.slowly(defects)),
-		get(one+"/info", s.slowly(information)),
+		get(one+"/tiles", s.fromIndex(s.limitConcurrency(tiles))),
+		get(one+"/summary", s.fromIndex(s.limitConcurrency(summary))),
+		get(one+"/span", s.fromIndex(spanAt)),
+		get(one+"/edge", s.fromIndex(edgeAt)),
+		get(one+"/instant", s.fromIndex(instantAt)),
+		get(one+"/find", s.fromIndex(find)),
+		get(one+"/calls", s.fromIndex(s.limitConcurrency(listCalls))),
+		get(one+"/hit", s.fromIndex(s.limitConcurrency(adjacentCall))),
+		get(one+"/links", s.fromIndex(s.limitConcurrency(links))),
+		get(one+"/link", s.fromIndex(linkAt)),
+		get(one+"/profile", s.fromIndex(s.limitConcurrency(profileOf))),
+		get(one+"/locations", s.fromIndex(s.limitConcurrency(locations))),
+		get(one+"/matrix", s.fromAnalysis(matrix)),
+		get(one+"/counters", s.fromAnalysis(counters)),
+		get(one+"/states", s.fromAnalysis(processorStates)),
+		get(one+"/calltree", s.fromAnalysis(callTree)),
+		get(one+"/utilisation", s.fromAnalysis(utilisation)),
+		get(one+"/structure", s.fromAnalysis(structureText)),
+		get(one+"/defects", s.fromAnalysis(defects)),
+		get(one+"/info", s.fromAnalysis(information)),
 		{one + "/notes", map[string]handler{http.MethodGet: s.getNotes, http.MethodPut: s.putNotes}},
 	}
 }
 
-// routes makes the mux.
+// routes returns the multiplexer of all routes.
 func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
-	for _, x := range s.table() {
+	for _, x := range s.apiRoutes() {
 		m.HandleFunc(x.path, s.handler(x.methods))
 	}
 	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, notFound("there is no "+quote(r.URL.Path)+"; /api/openapi.json lists what there is"))
 	})
-	page := s.handler(map[string]func(http.ResponseWriter, *http.Request) error{http.MethodGet: s.page})
+	page := s.handler(map[string]func(http.ResponseWriter, *http.Request) error{http.MethodGet: s.servePage})
 	m.HandleFunc("/", page)
 	return m
 }
 
-// handler checks the method and answers with errors.
+// handler dispatches by method and answers with errors.
 func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	var allowed []string
 	for m := range methods {
@@ -97,7 +97,8 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 		f := methods[m]
 		if f == nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.fail(w, r, &problem{http.StatusMethodNotAllowed, "found the method " + quote(r.Method) + ", expected " + strings.Join(allowed, " or "), 0})
+			s.fail(w, r, &problem{http.StatusMethodNotAllowed,
+				"found the method " + quote(r.Method) + ", expected " + strings.Join(allowed, " or "), 0})
 			return
 		}
 		if err := guarded(func() error { return f(w, r) }); err != nil {
@@ -109,19 +110,19 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 // entry finds the trace of a request.
 func (s *Server) entry(r *http.Request) (*entry, error) {
 	id := r.PathValue("id")
-	base, color, colored := strings.Cut(id, colorMark)
+	base, color, colored := strings.Cut(id, colorSeparator)
 	if e := s.traces.find(base); e != nil {
 		if !colored {
 			return e, nil
 		}
 		if name, err := url.PathUnescape(color); err == nil {
-			return e.in(name)
+			return e.inColor(name)
 		}
 	}
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
 }
 
-// opened opens the index of the trace of a request.
+// opened opens the index of a request's trace.
 func (s *Server) opened(r *http.Request) (*opened, error) {
 	e, err := s.entry(r)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Server) opened(r *http.Request) (*opened, error) {
 	return e.open()
 }
 
-// json answers with a value.
+// json answers with a value as JSON.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 	var body []byte
 	var err error
@@ -146,35 +147,35 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 	return nil
 }
 
-// now answers with a value that may be another one at once.
-func (s *Server) now(w http.ResponseWriter, r *http.Request, v any) error {
+// jsonUncached answers with a value that clients must not cache.
+func (s *Server) jsonUncached(w http.ResponseWriter, r *http.Request, v any) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return s.json(w, r, v)
 }
 
-// binary is an answer that is no JSON.
-type binary []byte
+// binaryAnswer is an answer that is not JSON.
+type binaryAnswer []byte
 
-// nothing is the answer that there is nothing at a place that one may well ask for: no error.
-type nothing struct{}
+// noContent is the answer 204 No Content to a query that finds nothing.
+type noContent struct{}
 
-// unfinished is an answer that may lack what took too long to read.
-type unfinished interface{ lacks() bool }
+// partialAnswer is an answer that may lack data because reading took too long.
+type partialAnswer interface{ incomplete() bool }
 
-// tag is the ETag of what a request asks of a trace: of the content of the trace and the
-// version of its index, which are in its key, and of the question.
-func (s *Server) tag(x *shown, r *http.Request) string {
+// tag returns the ETag of a request. It depends on the server's version, the key of the index
+// (which covers the trace's content), and the request.
+func (s *Server) tag(x *traceView, r *http.Request) string {
 	q := r.URL.Query()
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode()))
 	return `W/"` + hex.EncodeToString(h[:16]) + `"`
 }
 
-// inTurn makes answers that may need much memory, or all cores, a few at a time.
-func (s *Server) inTurn(f quick) quick {
+// limitConcurrency limits how many handlers run at a time that may need much memory or all cores.
+func (s *Server) limitConcurrency(f indexHandler) indexHandler {
 	return func(ctx context.Context, x *opened, p *params) (any, error) {
 		select {
-		case s.making <- struct{}{}:
-			defer func() { <-s.making }()
+		case s.heavyAnswers <- struct{}{}:
+			defer func() { <-s.heavyAnswers }()
 			return f(ctx, x, p)
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -182,33 +183,33 @@ func (s *Server) inTurn(f quick) quick {
 	}
 }
 
-// quickly answers from the index.
-func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error {
+// fromIndex makes an HTTP handler that answers from the index.
+func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		x, err := s.opened(r)
 		if err != nil {
 			return err
 		}
 		defer x.release()
-		if s.unchanged(w, r, s.tag(x.shown, r)) {
+		if s.notModified(w, r, s.tag(x.traceView, r)) {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), quickTimeout)
 		defer cancel()
-		v, err := f(ctx, x, &params{values: r.URL.Query(), x: x.shown})
+		v, err := f(ctx, x, &params{values: r.URL.Query(), x: x.traceView})
 		if err != nil {
-			return x.e.lost(err)
+			return x.e.recoverIndex(err)
 		}
-		if y, ok := v.(unfinished); ok && y.lacks() {
-			// The next answer has more.
+		if y, ok := v.(partialAnswer); ok && y.incomplete() {
+			// A later answer may be complete.
 			w.Header().Del("ETag")
 			w.Header().Set("Cache-Control", "no-store")
 		}
-		if _, ok := v.(nothing); ok {
+		if _, ok := v.(noContent); ok {
 			w.WriteHeader(http.StatusNoContent)
 			return nil
 		}
-		if b, ok := v.(*binary); ok {
+		if b, ok := v.(*binaryAnswer); ok {
 			s.write(w, r, http.StatusOK, "application/octet-stream", *b)
 			s.bodies.Put(b)
 			return nil
@@ -217,8 +218,8 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 	}
 }
 
-// slowly answers with an analysis.
-func (s *Server) slowly(f slow) func(http.ResponseWriter, *http.Request) error {
+// fromAnalysis makes an HTTP handler that answers with an analysis.
+func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		x, err := s.opened(r)
 		if err != nil {
@@ -226,11 +227,11 @@ func (s *Server) slowly(f slow) func(http.ResponseWriter, *http.Request) error {
 		}
 		x.release()
 		e := x.e
-		tag := s.tag(x.shown, r)
-		if s.unchanged(w, r, tag) {
+		tag := s.tag(x.traceView, r)
+		if s.notModified(w, r, tag) {
 			return nil
 		}
-		p := &params{values: r.URL.Query(), x: x.shown}
+		p := &params{values: r.URL.Query(), x: x.traceView}
 		analyse := f(e, p)
 		if p.err != nil {
 			return p.err
@@ -244,20 +245,20 @@ func (s *Server) slowly(f slow) func(http.ResponseWriter, *http.Request) error {
 			return append(body, '\n'), err
 		})
 		if err != nil {
-			return e.lost(err)
+			return e.recoverIndex(err)
 		}
 		s.write(w, r, http.StatusOK, "application/json", body)
 		return nil
 	}
 }
 
-func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) sendOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	s.write(w, r, http.StatusOK, "application/json", openapi)
 	return nil
 }
 
-// traceLine is a trace in the list.
-type traceLine struct {
+// traceStatus is the entry of a trace in the list.
+type traceStatus struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
 	Path     string  `json:"path"`
@@ -268,16 +269,16 @@ type traceLine struct {
 	Error    string  `json:"error"`
 }
 
-// line describes a trace; the early facts and those of a ready one are nil where there
-// are none.
-func (e *entry) line() (l traceLine, before *earlyFacts, ready *shown) {
+// status returns the status of a trace, with the facts that are known early and the view of a ready
+// trace, or nil for each that is not known.
+func (e *entry) status() (l traceStatus, before *earlyFacts, ready *traceView) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l = traceLine{e.id, e.name, e.path, "", e.bytes, e.state, e.progress, e.err}
+	l = traceStatus{e.id, e.name, e.path, "", e.bytes, e.state, e.progress, e.err}
 	if e.format != nil {
 		l.Format = e.format.About().Name
 	}
-	return l, e.early, e.shown
+	return l, e.early, e.view
 }
 
 func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
@@ -286,18 +287,18 @@ func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := struct {
-		Version  string      `json:"version"`
-		ReadOnly bool        `json:"readOnly"`
-		Traces   []traceLine `json:"traces"`
-	}{s.opt.Version, s.readOnly(), []traceLine{}}
+		Version  string        `json:"version"`
+		ReadOnly bool          `json:"readOnly"`
+		Traces   []traceStatus `json:"traces"`
+	}{s.opt.Version, s.readOnly(), []traceStatus{}}
 	for _, e := range all {
-		l, _, _ := e.line()
+		l, _, _ := e.status()
 		out.Traces = append(out.Traces, l)
 	}
-	return s.now(w, r, out)
+	return s.jsonUncached(w, r, out)
 }
 
-// readOnly reports whether nobody may write notes.
+// readOnly reports whether notes cannot be written.
 func (s *Server) readOnly() bool { return s.opt.Dir != nil }
 
 func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
@@ -306,26 +307,26 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if q := r.URL.Query(); q.Has("color") {
-		if e, err = e.in(q.Get("color")); err != nil {
+		if e, err = e.inColor(q.Get("color")); err != nil {
 			return err
 		}
 	}
 	e.refresh()
-	l, before, ready := e.line()
+	l, before, ready := e.status()
 	switch {
 	case l.State == stateReady && ready != nil:
-		if s.unchanged(w, r, s.tag(ready, r)) {
+		if s.notModified(w, r, s.tag(ready, r)) {
 			return nil
 		}
 		return s.json(w, r, struct {
-			traceLine
+			traceStatus
 			traceFacts
 		}{l, ready.facts})
 	case before != nil:
-		return s.now(w, r, struct {
-			traceLine
+		return s.jsonUncached(w, r, struct {
+			traceStatus
 			*earlyFacts
 		}{l, before})
 	}
-	return s.now(w, r, l)
+	return s.jsonUncached(w, r, l)
 }

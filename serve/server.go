@@ -23,87 +23,86 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Reading says how traces are read.
+// Reading has the settings with which traces are read.
 type Reading struct {
 	Formats []format.Format
-	Format  format.Format // nil: the content of each trace tells
+	Format  format.Format // nil to detect the format of each trace
 	Values  map[string]string
 	Strict  bool
-	Workers int // number of cores; 0 is all
-	// Correction puts clocks right, and CorrectionText is the file that it was read from;
-	// nil for none.
+	Workers int // number of cores; 0 for all
+	// Correction is the correction of the clocks, and CorrectionText the content of its file; nil for
+	// none.
 	Correction     *transform.Correction
 	CorrectionText []byte
-	// Color is the attribute that spans are named and coloured by, "" for their region.
+	// Color is the attribute by which spans are named and coloured, or "" for their region.
 	Color string
 }
 
-// Given is a trace that the server is told to show.
+// Given is a trace for the server to show.
 type Given struct {
 	Source format.Source
-	// Index is the file of its index, beside which its notes are; "" for one from the cache.
+	// Index is the path of the trace's index file; notes are kept beside it. "" stands for an index in
+	// the cache.
 	Index string
-	// Once is set for a trace that came from standard input: it cannot be known again, and
-	// so has no notes.
+	// Once is set for a trace from standard input. It cannot be recognised later, and so has no notes.
 	Once bool
 }
 
-// Options are the settings of a server.
+// Options has the settings of a server.
 type Options struct {
 	Version string
 	Reading Reading
 	Cache   *cache.Cache
-	// Page has the files of the viewer's page, index.html among them.
+	// Page has the files of the viewer's page, including index.html.
 	Page fs.FS
-	// Token is the secret of requests; "" asks for none. See [NewToken].
+	// Token is the secret that requests need, or "" for none. See [NewToken].
 	Token string
-	// Hosts are names that requests may go to beside localhost, 127.0.0.1 and [::1].
+	// Hosts lists the names, beside localhost, 127.0.0.1 and [::1], to which requests may go.
 	Hosts []string
-	// Traces are the traces to show. With Dir those in that folder are shown instead, and
-	// nothing can be changed. Notes are kept beside the index of a trace.
+	// Traces lists the traces to show. If Dir is set, the server shows the traces of that folder
+	// instead, and nothing can be changed. Notes are kept beside the index of a trace.
 	Traces []Given
 	Dir    *os.Root
-	// Builds, Analyses and Indexes are how many indexes are made, how many analyses run,
-	// and how many indexes are open at a time; 0 is 2, the number of cores but at least 2,
-	// and 16.
+	// Builds, Analyses and Indexes limit how many indexes are built, analyses run and indexes are open
+	// at a time. 0 stands for 2, for the number of cores but at least 2, and for 16.
 	Builds, Analyses, Indexes int
-	// Progress is told how far indexing has come; may be nil. Ended is told of each trace
-	// that is ready, or failed with an error; may be nil.
+	// Progress is called while a trace is indexed, and Ended when a trace is ready or has failed with
+	// an error. Both may be nil.
 	Progress func(name string, done, total int64)
 	Ended    func(name string, err error)
 }
 
-// Server answers requests. It can be used by many at a time.
+// Server answers requests. It is safe for concurrent use.
 type Server struct {
-	opt     Options
-	ctx     context.Context // ends with the server
-	stop    context.CancelFunc
-	indexes indexer
-	traces  catalogue
-	builds  chan struct{}
-	busy    chan struct{} // requests that are being answered
-	making  chan struct{} // answers that are being made and may need much memory
-	sending atomic.Int64  // bytes of large answers that are being sent
-	shelf   shelf
-	answers answers
-	tables  linkTables
-	pages   pages
-	zips    sync.Pool
-	bodies  sync.Pool // binary answers that were sent, of which the memory is used again
-	work    struct {  // what runs in the background
+	opt          Options
+	ctx          context.Context // ends with the server
+	stop         context.CancelFunc
+	indexes      indexer
+	traces       catalogue
+	builds       chan struct{}
+	requests     chan struct{} // slots for requests
+	heavyAnswers chan struct{} // slots for answers that may need much memory
+	sending      atomic.Int64  // bytes of large answers that are being sent
+	open         openIndexes
+	answers      answerCache
+	linkCaches   linkCaches
+	pages        pageFiles
+	zips         sync.Pool
+	bodies       sync.Pool // buffers of binary answers, for reuse
+	work         struct {  // background work
 		sync.Mutex
 		sync.WaitGroup
 		ended bool
 	}
-	writing sync.Mutex // of notes
+	writing sync.Mutex // guards the files of notes
 	cookie  string
 	ticket  ticket
 	mux     *http.ServeMux
 
-	detailTime time.Duration // detailTime, but in tests
+	detailTime time.Duration // the constant detailTime; another one in tests
 }
 
-// NewToken makes a secret of 192 random bits.
+// NewToken returns a secret of 192 random bits.
 func NewToken() string {
 	b := make([]byte, 24)
 	rand.Read(b) // never fails
@@ -113,68 +112,70 @@ func NewToken() string {
 // Limits of requests.
 const (
 	maxRequests    = 256              // at a time
-	headerTimeout  = 10 * time.Second // to get the header
-	bodyTimeout    = 30 * time.Second // to get the body of a request
+	headerTimeout  = 10 * time.Second // to read the header
+	bodyTimeout    = 30 * time.Second // to read the body of a request
 	idleTimeout    = 2 * time.Minute  // between requests
-	writeTimeout   = time.Minute      // to take an answer, once it is there
-	quickTimeout   = 30 * time.Second // to make an answer from an index
-	slowTimeout    = 10 * time.Minute // to make an analysis
+	writeTimeout   = time.Minute      // to send a complete answer
+	quickTimeout   = 30 * time.Second // to compute an answer from an index
+	slowTimeout    = 10 * time.Minute // to compute an analysis
 	maxHeader      = 32 << 10
 	graceOfStop    = 3 * time.Second
-	maxAnswerBytes = 64 << 20 // of analyses that are kept
-	largeAnswer    = 1 << 20  // bytes, from which on those that are being sent are counted
+	maxAnswerBytes = 64 << 20 // for analyses that are kept
+	largeAnswer    = 1 << 20  // bytes; larger answers count towards maxSending
 	maxSending     = 512 << 20
 )
 
-// New makes a server. It reads nothing yet.
+// New returns a server. It does not read any trace yet.
 func New(opt Options) *Server {
-	return newServer(opt, files{})
+	return newServer(opt, fileIndexer{})
 }
 
 func newServer(opt Options, indexes indexer) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{opt: opt, ctx: ctx, stop: stop, indexes: indexes, cookie: "weft", detailTime: detailTime}
 	s.builds = make(chan struct{}, cmp.Or(opt.Builds, 2))
-	s.tables.turn = make(chan struct{}, maxLinkTables)
-	s.making = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
-	s.busy = make(chan struct{}, maxRequests)
-	s.shelf.limit = cmp.Or(opt.Indexes, 16)
-	s.answers = answers{ctx: ctx, start: s.background, slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes, running: map[string]*run{}, kept: map[string]*kept{}, queueTime: queueTime}
+	s.linkCaches.slots = make(chan struct{}, maxLinkTables)
+	s.heavyAnswers = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
+	s.requests = make(chan struct{}, maxRequests)
+	s.open.limit = cmp.Or(opt.Indexes, 16)
+	s.answers = answerCache{ctx: ctx, start: s.background,
+		slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes,
+		running: map[string]*pendingAnswer{}, kept: map[string]*cachedAnswer{}, queueTime: queueTime}
 	s.pages.fs = opt.Page
-	s.bodies.New = func() any { return &binary{} }
+	s.bodies.New = func() any { return &binaryAnswer{} }
 	s.zips.New = func() any {
 		w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 		if err != nil {
-			panic(err) // the level is wrong
+			panic(err) // the level is invalid
 		}
 		return w
 	}
 	if opt.Dir == nil {
-		s.traces = newGiven(s, opt.Traces)
+		s.traces = newFixedCatalogue(s, opt.Traces)
 	} else {
-		s.traces = newFolder(s, opt.Dir)
+		s.traces = newFolderCatalogue(s, opt.Dir)
 	}
 	s.mux = s.routes()
 	return s
 }
 
-// Start begins to index all traces that the server was given.
+// Start begins to index all given traces.
 func (s *Server) Start() {
-	if g, ok := s.traces.(*given); ok {
+	if g, ok := s.traces.(*fixedCatalogue); ok {
 		for _, e := range g.list {
-			e.start()
+			e.startIndexing()
 		}
 	}
 }
 
-// URL is where a browser finds a server that listens at an address. Of several traces that
-// it was given the page shows all: their ids are in the fragment.
+// URL returns the address for a browser of a server that listens on l. If several traces are given,
+// the fragment has their ids, so that the page shows all of them.
 func (s *Server) URL(l net.Listener) string { return s.address(l, s.opt.Token) }
 
 func (s *Server) address(l net.Listener, token string) string {
 	a, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		a = &net.TCPAddr{IP: net.IPv6unspecified} // a socket that something leads to
+		a = &net.TCPAddr{IP: net.IPv6unspecified} // a Unix socket
 	}
 	host := a.String()
 	switch {
@@ -187,7 +188,7 @@ func (s *Server) address(l net.Listener, token string) string {
 	if token != "" {
 		u += "?token=" + token
 	}
-	if g, ok := s.traces.(*given); ok && len(g.list) > 1 {
+	if g, ok := s.traces.(*fixedCatalogue); ok && len(g.list) > 1 {
 		var ids []string
 		for _, e := range g.list {
 			ids = append(ids, e.id)
@@ -204,11 +205,11 @@ func port(l net.Listener) string {
 	return "unix"
 }
 
-// Serve answers requests until the context ends; then it waits a short time for those in
-// hand, and closes all. It closes the listener.
+// Serve answers requests until the context ends. It then waits a short time for pending requests,
+// and closes the server. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.cookie = "weft-" + port(l)
-	// ReadTimeout would end the context of what takes longer to answer.
+	// ReadTimeout would cancel the context of requests that take longer to answer.
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
@@ -221,7 +222,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(context.Background(), graceOfStop)
 		defer cancel()
-		// Builds and analyses give way at once, and tell those who wait.
+		// Cancel builds and analyses at once, so that waiting requests are answered.
 		s.stop()
 		if h.Shutdown(grace) != nil {
 			h.Close()
@@ -235,8 +236,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// background runs a function that Close waits for; it reports whether it does, which it
-// does not any more once the server is closed.
+// background runs a function that Close waits for. It returns false, without running the function,
+// once the server is closed.
 func (s *Server) background(f func()) bool {
 	s.work.Lock()
 	defer s.work.Unlock()
@@ -247,18 +248,18 @@ func (s *Server) background(f func()) bool {
 	return true
 }
 
-// Close ends what runs in the background and closes the traces and indexes.
+// Close stops the background work and closes the traces and indexes.
 func (s *Server) Close() {
 	s.stop()
 	s.work.Lock()
 	s.work.ended = true
 	s.work.Unlock()
 	s.work.Wait()
-	s.shelf.close()
-	for _, e := range s.traces.known() {
-		e.decoders.close()
+	s.open.close()
+	for _, e := range s.traces.entries() {
+		e.readers.close()
 	}
-	if g, ok := s.traces.(*given); ok {
+	if g, ok := s.traces.(*fixedCatalogue); ok {
 		g.close()
 	}
 }
@@ -266,8 +267,8 @@ func (s *Server) Close() {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
-	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
+	case s.requests <- struct{}{}:
+		defer func() { <-s.requests }()
 	default:
 		s.fail(w, r, &problem{http.StatusServiceUnavailable, "too many requests at once", retrySoon})
 		return
@@ -284,8 +285,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// host is a name without port and brackets, in lower case.
-func host(hostport string) string {
+// hostName returns the name in lower case, without port and brackets.
+func hostName(hostport string) string {
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		hostport = h
 	}

@@ -32,17 +32,17 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// held makes indexes when it is told to.
-type held struct {
-	files
-	at     chan struct{} // gets a value when a build begins
-	go_    chan error    // what the build waits for
+// heldIndexer builds indexes under the control of a test.
+type heldIndexer struct {
+	fileIndexer
+	at     chan struct{} // receives a value when a build begins
+	go_    chan error    // the build ends with this error
 	builds atomic.Int32
 	most   atomic.Int32
 	now    atomic.Int32
 }
 
-func (h *held) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
+func (h *heldIndexer) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
 	h.builds.Add(1)
 	n := h.now.Add(1)
 	defer h.now.Add(-1)
@@ -57,10 +57,10 @@ func (h *held) build(ctx context.Context, d format.Events, path string, opt inde
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return h.files.build(ctx, d, path, opt)
+	return h.fileIndexer.build(ctx, d, path, opt)
 }
 
-func holding(t *testing.T, opt Options, h *held, paths ...string) *Server {
+func newHeldServer(t *testing.T, opt Options, h *heldIndexer, paths ...string) *Server {
 	t.Helper()
 	for _, p := range paths {
 		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
@@ -71,12 +71,12 @@ func holding(t *testing.T, opt Options, h *held, paths ...string) *Server {
 	return s
 }
 
-// TestIndexing: a trace that is being indexed says so, and what is known of it.
+// TestIndexing checks the state and the early facts of a trace that is being indexed.
 func TestIndexing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-	s := holding(t, options(t), h, path)
+	writeSample(t, path)
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	if v := get(t, s, "/api/traces"); look(v, "traces/0/state") != "new" {
 		t.Errorf("before: found %v", v)
@@ -85,35 +85,37 @@ func TestIndexing(t *testing.T) {
 		t.Errorf("asked for: found %v", v)
 	}
 	await.Receive(t, "the index is being built", h.at)
-	s.traceAt(t, 0).advance(1, 4)
+	s.traceAt(t, 0).setProgress(1, 4)
 	v := get(t, s, api)
-	if v["state"] != "indexing" || fmt.Sprint(v["progress"]) != "0.25" || look(v, "tracks/0/name") != "rank 0" || fmt.Sprint(look(v, "clock/num")) != "1000" {
+	if v["state"] != "indexing" || fmt.Sprint(v["progress"]) != "0.25" || look(v, "tracks/0/name") != "rank 0" ||
+		fmt.Sprint(look(v, "clock/num")) != "1000" {
 		t.Errorf("while indexing: found %v", v)
 	}
 	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || w.Header().Get("Retry-After") == "" {
 		t.Errorf("profile while indexing: status %d", w.Code)
 	}
 	await.Send(t, "building goes on", h.go_, nil)
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 	if n := h.builds.Load(); n != 1 {
 		t.Errorf("found %d builds, want 1", n)
 	}
 }
 
-// TestFailed: a build that fails is told, and done again once the trace has changed.
+// TestFailed checks that a failed build is reported, and repeated after the trace has changed.
 func TestFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error, 1)}
+	writeSample(t, path)
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error, 1)}
 	await.Send(t, "building goes on", h.go_, errors.New("no more room <b>"))
-	s := holding(t, options(t), h, path)
+	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	failed := func() bool {
 		v := get(t, s, api)
 		return v["state"] == "failed" && strings.Contains(v["error"].(string), "no more room")
 	}
 	await.Until(t, "indexing has failed", failed)
-	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "no more room") {
+	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict ||
+		!strings.Contains(w.Body.String(), "no more room") {
 		t.Errorf("profile: status %d: %s", w.Code, w.Body)
 	}
 	if !failed() || h.builds.Load() != 1 {
@@ -124,44 +126,44 @@ func TestFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Send(t, "building goes on", h.go_, nil)
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 }
 
-// TestBuildsAtOnce: no more than two indexes are made at a time.
+// TestBuildsAtOnce checks that no more than two indexes are built at a time.
 func TestBuildsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for i := range 5 {
 		p := filepath.Join(dir, fmt.Sprint(i, ".otf2"))
-		sample(t, p)
+		writeSample(t, p)
 		paths = append(paths, p)
 	}
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-	s := holding(t, options(t), h, paths...)
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := newHeldServer(t, options(t), h, paths...)
 	s.Start()
 	for range 5 {
 		await.Send(t, "building goes on", h.go_, nil)
 	}
 	for i := range 5 {
-		ready(t, s, i)
+		waitReady(t, s, i)
 	}
 	if h.most.Load() > 2 || h.builds.Load() != 5 {
 		t.Errorf("found %d builds, %d at a time", h.builds.Load(), h.most.Load())
 	}
 }
 
-// TestStop: a server that is told to stop ends what it does, and leaves nothing half-made.
+// TestStop checks that a server ends its work when it is stopped, and leaves no unfinished files.
 func TestStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	opt := options(t)
 	dir := t.TempDir()
 	var err error
 	if opt.Cache, err = cache.Open(dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-	s := holding(t, opt, h, path)
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := newHeldServer(t, opt, h, path)
 	l := listen(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -172,7 +174,7 @@ func TestStop(t *testing.T) {
 	}
 	io.Copy(io.Discard, r.Body)
 	r.Body.Close()
-	s.traceAt(t, 0).start()
+	s.traceAt(t, 0).startIndexing()
 	await.Receive(t, "the index is being built", h.at)
 	stop()
 	if err := await.Receive(t, "the server has stopped", ended); err != nil {
@@ -186,10 +188,11 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestDamaged: an index that is damaged is made anew, before it is opened and after.
+// TestDamaged checks that a damaged index is rebuilt, whether it is damaged before or after it is
+// opened.
 func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.trf")
-	generated(t, path, 20_000)
+	writeGenerated(t, path, 20_000)
 	opt := options(t)
 	damage := func(p string, from int) {
 		t.Helper()
@@ -204,34 +207,36 @@ func TestDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := viewing(t, opt, path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, opt, path)
+	api := waitReady(t, s, 0)
 	want := ask(s, "GET", api+"/profile?from=1000").Body.String()
 	index := s.traceAt(t, 0).found.Path
 	s.Close()
 	if err := os.Truncate(index, 100); err != nil {
 		t.Fatal(err)
 	}
-	s = viewing(t, opt, path)
-	api = ready(t, s, 0)
+	s = newTestServer(t, opt, path)
+	api = waitReady(t, s, 0)
 	if got := ask(s, "GET", api+"/profile?from=1000").Body.String(); got != want {
-		t.Errorf("of the index made anew: found %s, want %s", got, want)
+		t.Errorf("of the rebuilt index: found %s, want %s", got, want)
 	}
 	damage(index, 8)
 	w := ask(s, "GET", api+"/tiles?width=2000&tracks=0-5&from=5000")
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Fatalf("damage while it is open: status %d, want 503: %s", w.Code, w.Body)
 	}
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 	if got := ask(s, "GET", api+"/profile?from=1000").Body.String(); got != want {
-		t.Errorf("of the index made anew behind damage: found %s, want %s", got, want)
+		t.Errorf("of the index rebuilt after damage: found %s, want %s", got, want)
 	}
 }
 
-// TestAnswersAreShared: who asks for the same waits for the same work, which stops when
-// nobody waits; too many are sent away.
+// TestAnswersAreShared checks that equal requests share one computation, that it stops when no
+// request waits, and that requests beyond the limit are refused.
 func TestAnswersAreShared(t *testing.T) {
-	a := &answers{ctx: context.Background(), start: func(f func()) bool { go f(); return true }, slots: make(chan struct{}, 1), limit: 1000, running: map[string]*run{}, kept: map[string]*kept{}, queueTime: time.Hour}
+	a := &answerCache{ctx: context.Background(), start: func(f func()) bool { go f(); return true },
+		slots: make(chan struct{}, 1), limit: 1000, running: map[string]*pendingAnswer{}, kept: map[string]*cachedAnswer{},
+		queueTime: time.Hour}
 	begun, end := make(chan struct{}, 10), make(chan struct{})
 	var stopped atomic.Bool
 	work := func(ctx context.Context) ([]byte, error) {
@@ -274,13 +279,15 @@ func TestAnswersAreShared(t *testing.T) {
 	cancel()
 	await.Receive(t, "who asked is answered", got)
 	await.Until(t, "work that nobody waits for has ended", stopped.Load)
-	// One that panics is an error.
-	if _, err := a.get(context.Background(), "z", func(context.Context) ([]byte, error) { panic("oops") }); err == nil || !strings.Contains(err.Error(), "oops") {
+	// A panic becomes an error.
+	if _, err := a.get(context.Background(), "z", func(context.Context) ([]byte, error) { panic("oops") }); err == nil ||
+		!strings.Contains(err.Error(), "oops") {
 		t.Errorf("a panic gives %v", err)
 	}
-	// What is kept is bounded.
+	// The cache is bounded.
 	for i := range 50 {
-		if _, err := a.get(context.Background(), fmt.Sprint(i), func(context.Context) ([]byte, error) { return make([]byte, 100), nil }); err != nil {
+		if _, err := a.get(context.Background(), fmt.Sprint(i),
+			func(context.Context) ([]byte, error) { return make([]byte, 100), nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +296,7 @@ func TestAnswersAreShared(t *testing.T) {
 	}
 }
 
-func (a *answers) waiting(name string) int {
+func (a *answerCache) waiting(name string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r := a.running[name]; r != nil {
@@ -298,14 +305,14 @@ func (a *answers) waiting(name string) int {
 	return 0
 }
 
-// TestBusy: analyses beyond the limit are refused for now.
+// TestBusy checks that analyses beyond the limit are refused for the moment.
 func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	opt := options(t)
 	opt.Analyses = 1
-	s := viewing(t, opt, path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, opt, path)
+	api := waitReady(t, s, 0)
 	s.answers.slots <- struct{}{}
 	s.answers.queueTime = 0
 	w := ask(s, "GET", api+"/calltree")
@@ -317,22 +324,22 @@ func TestBusy(t *testing.T) {
 	get(t, s, api+"/calltree")
 }
 
-// TestShelf: indexes that are in use stay open, others make place.
-func TestShelf(t *testing.T) {
+// TestOpenIndexes checks that indexes in use stay open, and that others are closed.
+func TestOpenIndexes(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for i := range 3 {
 		p := filepath.Join(dir, fmt.Sprint(i, ".otf2"))
-		sample(t, p)
+		writeSample(t, p)
 		paths = append(paths, p)
 	}
 	opt := options(t)
 	opt.Indexes = 1
-	s := viewing(t, opt, paths...)
+	s := newTestServer(t, opt, paths...)
 	for i := range 3 {
-		ready(t, s, i)
+		waitReady(t, s, i)
 	}
-	if n := len(s.shelf.books); n != 1 {
+	if n := len(s.open.list); n != 1 {
 		t.Errorf("found %d open indexes, want 1", n)
 	}
 	a, err := s.traceAt(t, 0).open()
@@ -343,17 +350,17 @@ func TestShelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.shelf.books); n != 2 {
+	if n := len(s.open.list); n != 2 {
 		t.Errorf("found %d open indexes, want the 2 in use", n)
 	}
 	b.release()
 	if _, err := a.Profile(0, 0, 1000); err != nil {
 		t.Errorf("the index in use was closed: %v", err)
 	}
-	if _, err := b.Profile(0, 0, 1000); err == nil && len(s.shelf.books) > 1 {
+	if _, err := b.Profile(0, 0, 1000); err == nil && len(s.open.list) > 1 {
 		t.Error("an index that is not in use takes a place too many")
 	}
-	s.traceAt(t, 0).s.shelf.drop(a.e)
+	s.traceAt(t, 0).s.open.drop(a.e)
 	if _, err := a.Profile(0, 0, 1000); err != nil {
 		t.Errorf("the index in use was closed: %v", err)
 	}
@@ -363,32 +370,32 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// summing is a file that keeps sums, and delivers events when it is told to.
-type summing struct {
+// summaryFile is a file with a summary that delivers events under the control of a test.
+type summaryFile struct {
 	format.File
 	summary *format.Summary
 	err     error
-	at      chan struct{} // gets a value when a scan begins
+	at      chan struct{} // receives a value when a scan begins
 	go_     chan struct{}
 }
 
-func (d *summing) Summary(context.Context) (*format.Summary, error) { return d.summary, d.err }
+func (d *summaryFile) Summary(context.Context) (*format.Summary, error) { return d.summary, d.err }
 
-func (d *summing) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+func (d *summaryFile) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if err := d.wait(ctx); err != nil {
 		return err
 	}
 	return d.File.Scan(ctx, sel, order, sink)
 }
 
-func (d *summing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (d *summaryFile) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	if err := d.wait(ctx); err != nil {
 		return err
 	}
 	return d.File.ScanParallel(ctx, sel, begin)
 }
 
-func (d *summing) wait(ctx context.Context) error {
+func (d *summaryFile) wait(ctx context.Context) error {
 	d.at <- struct{}{}
 	select {
 	case <-d.go_:
@@ -398,13 +405,13 @@ func (d *summing) wait(ctx context.Context) error {
 	}
 }
 
-// opening is a format that opens traces with something around them.
-type opening struct {
+// wrappingFormat is a format that wraps the files it opens.
+type wrappingFormat struct {
 	format.Format
 	around func(format.File) format.File
 }
 
-func (f *opening) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+func (f *wrappingFormat) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	x, err := f.Format.Open(ctx, src, opt)
 	if err != nil {
 		return nil, err
@@ -412,37 +419,41 @@ func (f *opening) Open(ctx context.Context, src format.Source, opt *format.ReadO
 	return f.around(x), nil
 }
 
-// readingSlowly makes a server of the sample, in a format that reads it so.
-func readingSlowly(t *testing.T, d *summing) *Server {
+// newSlowServer returns a server of the sample, read through a summaryFile.
+func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
-	f := &opening{mustFormat(t, "otf2"), func(f format.File) format.File {
-		own := *d // a decoder that is abandoned and its successor may both be open
+	f := &wrappingFormat{mustFormat(t, "otf2"), func(f format.File) format.File {
+		own := *d // an abandoned reader and its successor may both be open
 		own.File = f
 		return &own
 	}}
 	opt := options(t)
 	opt.Reading.Format = f
-	return viewing(t, opt, path)
+	return newTestServer(t, opt, path)
 }
 
-// TestOverview: what a trace tells of itself is there before its index is, and not behind.
+// TestOverview checks that the trace's own sums are shown before its index exists, and not
+// afterwards.
 func TestOverview(t *testing.T) {
-	d := &summing{summary: &format.Summary{
+	d := &summaryFile{summary: &format.Summary{
 		Kinds:     []format.KindSummary{{Kind: trace.Enter, Events: 40}, {Kind: trace.Leave, Events: 39}},
 		Locations: []format.LocationSummary{{Location: 0, Events: 19}, {Location: 1, Events: 60}},
-		Regions:   []format.RegionSummary{{Region: 0, Count: 7, Inclusive: 100, Exclusive: 30}, {Region: 1, Count: 33, Inclusive: 70, Exclusive: 70}},
+		Regions: []format.RegionSummary{{Region: 0, Count: 7, Inclusive: 100, Exclusive: 30},
+			{Region: 1, Count: 33, Inclusive: 70, Exclusive: 70}},
 	}}
-	s := readingSlowly(t, d)
+	s := newSlowServer(t, d)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "a scan begins", d.at)
 	v := get(t, s, api)
 	for path, want := range map[string]string{
-		"state": "indexing", "tracks/1/name": "rank 1", "clock/num": "1000", "overview/events": "79", "overview/locations/len": "2", "overview/locations/0/name": "rank 1", "overview/locations/0/events": "60",
-		"overview/regions/0/name": `work<b>&"x"`, "overview/regions/0/count": "33", "overview/regions/0/exclusive": "70", "overview/regions/1/name": "main", "overview/regions/1/inclusive": "100",
+		"state": "indexing", "tracks/1/name": "rank 1", "clock/num": "1000", "overview/events": "79",
+		"overview/locations/len": "2", "overview/locations/0/name": "rank 1", "overview/locations/0/events": "60",
+		"overview/regions/0/name": `work<b>&"x"`, "overview/regions/0/count": "33", "overview/regions/0/exclusive": "70",
+		"overview/regions/1/name": "main", "overview/regions/1/inclusive": "100",
 	} {
 		if got := fmt.Sprint(look(v, path)); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -450,16 +461,16 @@ func TestOverview(t *testing.T) {
 	}
 	checkAnswer(t, s, "Trace", v)
 	close(d.go_)
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 	if v := get(t, s, api); v["overview"] != nil {
 		t.Errorf("with the index there is an overview: %v", v["overview"])
 	}
 }
 
-// TestNoOverview: a trace that has no sums, or damaged ones, is indexed all the same.
+// TestNoOverview checks that a trace without sums, or with damaged ones, is still indexed.
 func TestNoOverview(t *testing.T) {
-	for _, d := range []*summing{{}, {summary: &format.Summary{}, err: errors.New("damaged")}} {
-		s := readingSlowly(t, d)
+	for _, d := range []*summaryFile{{}, {summary: &format.Summary{}, err: errors.New("damaged")}} {
+		s := newSlowServer(t, d)
 		api := "/api/traces/" + s.traceAt(t, 0).id
 		get(t, s, api)
 		await.Receive(t, "a scan begins", d.at)
@@ -467,21 +478,21 @@ func TestNoOverview(t *testing.T) {
 			t.Errorf("while indexing: found %v", v)
 		}
 		close(d.go_)
-		ready(t, s, 0)
+		waitReady(t, s, 0)
 	}
 }
 
-// TestOverviewOfPallas: the sums of a real trace are those of its events.
+// TestOverviewOfPallas checks that the sums of a real trace agree with its events.
 func TestOverviewOfPallas(t *testing.T) {
 	const path = "../format/pallas/testdata/ok/nested/trace/main.pallas"
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-	s := holding(t, options(t), h, path)
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	early := get(t, s, api)
 	await.Send(t, "building goes on", h.go_, nil)
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 	v := get(t, s, api)
 	if got, want := fmt.Sprint(look(early, "overview/events")), fmt.Sprint(v["events"]); got != want {
 		t.Errorf("found %s events, want %s", got, want)
@@ -490,14 +501,15 @@ func TestOverviewOfPallas(t *testing.T) {
 	for _, x := range look(early, "overview/regions").([]any) {
 		told[look(x, "name")] = x
 	}
-	// Means of blocks are rounded down: sums may be too small, by less than a tick a visit.
+	// Means of blocks are rounded down, so sums may be too small by less than a tick per visit.
 	var missing, visits int64
 	fmt.Sscan(fmt.Sprint(look(early, "overview/missing")), &missing)
 	rows := get(t, s, api+"/profile")["rows"].([]any)
 	for _, x := range rows {
 		o := told[look(x, "name")]
 		var n [6]int64
-		fmt.Sscan(fmt.Sprint(look(o, "count"), " ", look(x, "count"), " ", look(o, "inclusive"), " ", look(x, "inclusive"), " ", look(o, "exclusive"), " ", look(x, "exclusive")), &n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
+		fmt.Sscan(fmt.Sprint(look(o, "count"), " ", look(x, "count"), " ", look(o, "inclusive"), " ", look(x, "inclusive"),
+			" ", look(o, "exclusive"), " ", look(x, "exclusive")), &n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
 		if n[0] != n[1] || n[2] > n[3] || n[2] < n[3]-missing || n[4] > n[5] || n[4] < n[5]-missing {
 			t.Errorf("found %v, want %v less %d ticks at most", o, x, missing)
 		}
@@ -508,19 +520,20 @@ func TestOverviewOfPallas(t *testing.T) {
 	}
 }
 
-// TestOverviewOfOTF: the statistics of a trace are there before its index is. Those of
-// testdata were written by libotf.
+// TestOverviewOfOTF checks that the statistics of a trace are shown before its index exists. libotf
+// wrote those in testdata.
 func TestOverviewOfOTF(t *testing.T) {
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-	s := holding(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := newHeldServer(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
 	await.Send(t, "building goes on", h.go_, nil)
-	// SF1NaE200000000I10000000000, of messages SM2...NS100000000NR2 and SM0...NS1NR2.
+	// The files have SF1NaE200000000I10000000000, of messages SM2...NS100000000NR2 and SM0...NS1NR2.
 	for path, want := range map[string]string{
-		"overview/to": "2001", "overview/regions/len": "1", "overview/regions/0/count": "10", "overview/regions/0/exclusive": fmt.Sprint(0x200000000), "overview/regions/0/inclusive": fmt.Sprint(0x10000000000),
+		"overview/to": "2001", "overview/regions/len": "1", "overview/regions/0/count": "10",
+		"overview/regions/0/exclusive": fmt.Sprint(0x200000000), "overview/regions/0/inclusive": fmt.Sprint(0x10000000000),
 		"overview/locations/len": "1", "overview/events": fmt.Sprint(10 + 0x100000000 + 2),
 	} {
 		if got := fmt.Sprint(look(v, path)); got != want {
@@ -528,24 +541,28 @@ func TestOverviewOfOTF(t *testing.T) {
 		}
 	}
 	checkAnswer(t, s, "Trace", v)
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 }
 
-// TestOverviewOfWritten: a trace with attributes that weft wrote as Pallas tells its visits and
-// messages before its index is there. The numbers are those of sample.
+// TestOverviewOfWritten checks that a trace with attributes that weft wrote as Pallas shows its
+// visits and messages before its index exists. The numbers are those of writeSample.
 func TestOverviewOfWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.pallas")
-	sample(t, path)
-	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
-	s := holding(t, options(t), h, path)
+	writeSample(t, path)
+	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
 	for path, want := range map[string]string{
-		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2", "overview/locations/0/events": "4",
-		"overview/regions/0/name": "main", "overview/regions/0/count": "2", "overview/regions/0/inclusive": "190", "overview/regions/0/exclusive": "145", // stuck does not end
-		"overview/regions/1/name": `work<b>&"x"`, "overview/regions/1/count": "2", "overview/regions/1/inclusive": "45", "overview/regions/1/exclusive": "45",
+		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2",
+		"overview/locations/0/events": "4",
+		// stuck does not end
+		"overview/regions/0/name": "main", "overview/regions/0/count": "2", "overview/regions/0/inclusive": "190",
+		"overview/regions/0/exclusive": "145",
+		"overview/regions/1/name":      `work<b>&"x"`, "overview/regions/1/count": "2", "overview/regions/1/inclusive": "45",
+		"overview/regions/1/exclusive": "45",
 	} {
 		if got := fmt.Sprint(look(v, path)); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -553,57 +570,62 @@ func TestOverviewOfWritten(t *testing.T) {
 	}
 	checkAnswer(t, s, "Trace", v)
 	await.Send(t, "building goes on", h.go_, nil)
-	ready(t, s, 0)
+	waitReady(t, s, 0)
 }
 
-// bursting is a file that panics when it is told to.
-type bursting struct {
+// panickingFile is a file that panics under the control of a test.
+type panickingFile struct {
 	format.File
 	armed *atomic.Bool
 }
 
-func (d *bursting) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (d *panickingFile) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(int) format.Sink) error {
 	if d.armed.Load() {
 		panic("burst")
 	}
 	return d.File.ScanParallel(ctx, sel, begin)
 }
 
-// TestPanic: a question that ends in a panic is answered in one line, and keeps none of the
-// places that the next one needs.
+// TestPanic checks that a panic is answered in one line, and that it frees the slots that the next
+// request needs.
 func TestPanic(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
+	writeSample(t, path)
 	armed := &atomic.Bool{}
-	f := &opening{mustFormat(t, "otf2"), func(f format.File) format.File { return &bursting{f, armed} }}
+	f := &wrappingFormat{mustFormat(t, "otf2"), func(f format.File) format.File { return &panickingFile{f, armed} }}
 	opt := options(t)
 	opt.Reading.Format = f
-	s := viewing(t, opt, path)
-	api := ready(t, s, 0)
+	s := newTestServer(t, opt, path)
+	api := waitReady(t, s, 0)
 	armed.Store(true)
-	for i := range 3 * maxDecoders {
+	for i := range 3 * maxReaders {
 		w := ask(s, "GET", fmt.Sprint(api, "/calltree?from=", i))
 		var a struct{ Error string }
-		if err := json.Unmarshal(w.Body.Bytes(), &a); w.Code != 500 || err != nil || !strings.HasPrefix(a.Error, "internal error: burst, in serve.(*bursting).ScanParallel") || strings.Contains(a.Error, "\n") {
+		if err := json.Unmarshal(w.Body.Bytes(), &a); w.Code != 500 || err != nil ||
+			!strings.HasPrefix(a.Error, "internal error: burst, in serve.(*panickingFile).ScanParallel") ||
+			strings.Contains(a.Error, "\n") {
 			t.Fatalf("%d: status %d: %q, %v", i, w.Code, a.Error, err)
 		}
 	}
 	armed.Store(false)
 	get(t, s, api+"/calltree?from=1")
-	s.mux.HandleFunc("/api/burst", s.handler(map[string]func(http.ResponseWriter, *http.Request) error{"GET": func(http.ResponseWriter, *http.Request) error { panic("burst") }}))
+	s.mux.HandleFunc("/api/burst", s.handler(map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET": func(http.ResponseWriter, *http.Request) error { panic("burst") }}))
 	if w := ask(s, "GET", "/api/burst"); w.Code != 500 || !strings.Contains(w.Body.String(), "internal error: burst") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }
 
-// TestOverviewOfOneName: a region that each process defines anew is one row.
+// TestOverviewOfOneName checks that a region which each process defines has one row.
 func TestOverviewOfOneName(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1)}
 	a := d.Regions.Add(trace.Region{ID: "1", Name: "send"})
 	b := d.Regions.Add(trace.Region{ID: "2", Name: "wait"})
 	c := d.Regions.Add(trace.Region{ID: "3", Name: "send"})
 	o := newOverview(d, &format.Summary{Regions: []format.RegionSummary{
-		{Region: a, Count: 2, Inclusive: 30, Exclusive: 20}, {Region: b, Count: 1, Inclusive: 25, Exclusive: 25}, {Region: c, Count: 3, Inclusive: 10, Exclusive: 10}}})
+		{Region: a, Count: 2, Inclusive: 30, Exclusive: 20}, {Region: b, Count: 1, Inclusive: 25, Exclusive: 25},
+		{Region: c, Count: 3, Inclusive: 10, Exclusive: 10}}})
 	want := []overviewRegion{{"send", 5, 40, 30}, {"wait", 1, 25, 25}}
 	if !slices.Equal(o.Regions, want) {
 		t.Errorf("found %+v, expected %+v", o.Regions, want)

@@ -8,9 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSumsBeyond64Bits: three locations that are in main, and in sub inside of it, for 4·10¹⁸ ns
-// each have been there for 1.2·10¹⁹ ns, which is more than 2⁶³; so has a resource that three
-// claims hold at once.
+// TestSumsBeyond64Bits checks sums above 2⁶³. Three locations are in main, and in sub inside it,
+// for 4·10¹⁸ ns each, which makes 1.2·10¹⁹ ns. Three claims hold a resource together for as long.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long, all = int64(4e18), "12000000000000000000"
 	calls, claims := filepath.Join(t.TempDir(), "calls.otf2"), filepath.Join(t.TempDir(), "claims.etf")
@@ -34,8 +33,8 @@ func TestSumsBeyond64Bits(t *testing.T) {
 		r.Release(r.Claim(cpu, 0, work, 1), long)
 	}
 	save(t, claims, r)
-	s := viewing(t, options(t), calls, claims)
-	first, second := ready(t, s, 0), ready(t, s, 1)
+	s := newTestServer(t, options(t), calls, claims)
+	first, second := waitReady(t, s, 0), waitReady(t, s, 1)
 	for _, x := range []struct{ target, path, want string }{
 		{first + "/profile", "rows/0/inclusive", all},
 		{first + "/profile", "rows/0/exclusive", all},

@@ -16,16 +16,16 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Limits of files that are brought to the server at a time.
+// Limits of an upload.
 const (
 	maxUpload      = 64 << 30 // bytes
 	maxUploadFiles = 20_000
 )
 
-// addTraces takes files that somebody dropped on the page into a temporary folder of the server,
-// and shows the traces among them. The name of each part of the form is the path of a file.
+// addTraces stores uploaded files in a temporary folder of the server and shows the traces among
+// them. The name of each part of the form is the path of a file.
 func (s *Server) addTraces(w http.ResponseWriter, r *http.Request) error {
-	g, ok := s.traces.(*given)
+	g, ok := s.traces.(*fixedCatalogue)
 	if !ok || s.readOnly() {
 		return &problem{http.StatusForbidden, "this server takes no files: it shows those of a folder", 0}
 	}
@@ -45,13 +45,13 @@ func (s *Server) addTraces(w http.ResponseWriter, r *http.Request) error {
 	}
 	ids := []string{}
 	for _, e := range g.add(s, dir, list) {
-		e.start()
+		e.startIndexing()
 		ids = append(ids, e.id)
 	}
-	return s.now(w, r, map[string][]string{"traces": ids})
+	return s.jsonUncached(w, r, map[string][]string{"traces": ids})
 }
 
-// takeFiles writes the files of a form into a folder, and returns the traces that are there.
+// takeFiles writes the files of a form to a folder, and returns the traces among them.
 func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 			break
 		}
 		if err != nil {
-			return nil, uploadProblem(err)
+			return nil, uploadError(err)
 		}
 		name := p.FormName()
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
@@ -74,7 +74,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if len(names) >= maxUploadFiles {
 			return nil, badRequest("files: found more than " + strconv.Itoa(maxUploadFiles))
 		}
-		// A name may be a file's and a folder's in the form, where it cannot be both.
+		// A form may use the same name for a file and for a folder.
 		err = root.MkdirAll(path.Dir(name), 0o700)
 		var f *os.File
 		if err == nil {
@@ -88,24 +88,25 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		}
 		_, err = io.Copy(f, p)
 		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, uploadProblem(err)
+			return nil, uploadError(err)
 		}
 		names = append(names, name)
 	}
-	list, err := newFolder(s, root).all()
+	list, err := newFolderCatalogue(s, root).all()
 	if err == nil && len(list) == 0 {
-		err = s.noTrace(dir, names)
+		err = s.noTraceError(dir, names)
 	}
 	return list, err
 }
 
-// mostReasons is of how many files it is told why they are no traces.
-const mostReasons = 3
+// maxReasons is the number of files for which noTraceError gives a reason.
+const maxReasons = 3
 
-// noTrace says why none of some files in a folder is a trace, with the reasons that commands give.
-func (s *Server) noTrace(dir string, names []string) error {
+// noTraceError explains why no file of a folder is a trace, with the reasons that the commands
+// give.
+func (s *Server) noTraceError(dir string, names []string) error {
 	var why []string
-	for _, name := range names[:min(len(names), mostReasons)] {
+	for _, name := range names[:min(len(names), maxReasons)] {
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(name)))
 		src.Path = name
 		if _, err := format.Detect(s.opt.Reading.Formats, src); err != nil {
@@ -119,8 +120,8 @@ func (s *Server) noTrace(dir string, names []string) error {
 	return badRequest(text)
 }
 
-// uploadProblem tells what a client did wrong from what went wrong here.
-func uploadProblem(err error) error {
+// uploadError distinguishes errors of the client from errors of the server.
+func uploadError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &problem{http.StatusRequestEntityTooLarge, "files: found more than " + strconv.Itoa(maxUpload>>30) + " GiB", 0}
@@ -132,15 +133,15 @@ func uploadProblem(err error) error {
 	return badRequest("files: " + err.Error())
 }
 
-// add lists traces that are in a temporary folder, which goes with the server.
-func (g *given) add(s *Server, dir string, list []*entry) (out []*entry) {
+// add lists the traces of a temporary folder, which is removed when the server closes.
+func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.temporary = append(g.temporary, dir)
 	for _, x := range list {
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(x.path)))
 		src.Path = x.path
-		// Nothing of it is known again: the folder has another name each time.
+		// The trace cannot be recognised later, because the folder's name changes.
 		e := s.newEntry(Given{Source: src, Once: true}, traceID(filepath.Join(dir, x.path), 0), x.name)
 		e.format = x.format
 		out = append(out, e)
@@ -150,7 +151,7 @@ func (g *given) add(s *Server, dir string, list []*entry) (out []*entry) {
 }
 
 // close removes the temporary folders.
-func (g *given) close() {
+func (g *fixedCatalogue) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, dir := range g.temporary {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// form is a form of files, each with its path as its name.
+// form encodes files as a multipart form. The name of each part is the file's path.
 func form(t *testing.T, files map[string][]byte) (body *bytes.Buffer, kind string) {
 	t.Helper()
 	body = &bytes.Buffer{}
@@ -28,14 +28,14 @@ func form(t *testing.T, files map[string][]byte) (body *bytes.Buffer, kind strin
 	return body, w.FormDataContentType()
 }
 
-// TestUpload: files that are sent are shown like those that were given, and gone with the server.
+// TestUpload checks that uploaded files are shown like given ones, and removed with the server.
 func TestUpload(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	path := filepath.Join(t.TempDir(), "sample.otf2")
-	sample(t, path)
-	s := viewing(t, options(t), path)
-	given := ready(t, s, 0)
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	given := waitReady(t, s, 0)
 	files := map[string][]byte{"notes.txt": []byte("no trace")}
 	from := filepath.Dir(path)
 	err := filepath.WalkDir(from, func(name string, d os.DirEntry, err error) error {
@@ -61,7 +61,7 @@ func TestUpload(t *testing.T) {
 	}
 	checkAnswer(t, s, "Added", v)
 	api := "/api/traces/" + fmt.Sprint(look(v, "traces/0"))
-	if m := indexed(t, s, api); m["state"] != "ready" || m["name"] != "sample.otf2" || m["path"] != "run/sample.otf2" {
+	if m := waitIndexed(t, s, api); m["state"] != "ready" || m["name"] != "sample.otf2" || m["path"] != "run/sample.otf2" {
 		t.Fatalf("found %v", m)
 	}
 	if a, b := fmt.Sprint(get(t, s, api+"/profile")), fmt.Sprint(get(t, s, given+"/profile")); a != b {
@@ -70,24 +70,28 @@ func TestUpload(t *testing.T) {
 	if n := fmt.Sprint(look(get(t, s, "/api/traces"), "traces/len")); n != "2" {
 		t.Errorf("%s traces are listed, want 2", n)
 	}
-	for name, files := range map[string]map[string][]byte{"no trace": {"a.txt": []byte("x")}, "nothing": {}, "outside": {"../a.otf2": nil}, "absolute": {"/a": nil}, "a folder too": {"a/b": nil, "a": nil}} {
+	for name, files := range map[string]map[string][]byte{"no trace": {"a.txt": []byte("x")}, "nothing": {},
+		"outside": {"../a.otf2": nil}, "absolute": {"/a": nil}, "a folder too": {"a/b": nil, "a": nil}} {
 		if code, v := post(files); code != 400 {
 			t.Errorf("%s: status %d: %v, want 400", name, code, v)
 		}
 	}
-	// The reasons are those of the command line.
+	// The reasons are the same as on the command line.
 	for _, x := range []struct {
 		files map[string][]byte
 		want  []string
 	}{
-		{map[string][]byte{"a.etf": nil}, []string{"found 1, ", "a.etf: no known trace format: found an empty file, expected a trace"}},
-		{map[string][]byte{"b.etf": nil, "c/d.txt": []byte("x")}, []string{"found 2, ", "b.etf: no known trace format: found an empty file, expected a trace",
-			"c/d.txt: no known trace format: found \"x\", expected Eclipse"}},
+		{map[string][]byte{"a.etf": nil}, []string{"found 1, ",
+			"a.etf: no known trace format: found an empty file, expected a trace"}},
+		{map[string][]byte{"b.etf": nil, "c/d.txt": []byte("x")},
+			[]string{"found 2, ", "b.etf: no known trace format: found an empty file, expected a trace",
+				"c/d.txt: no known trace format: found \"x\", expected Eclipse"}},
 		{map[string][]byte{"a": nil, "b": nil, "c": nil, "d": nil, "e": nil}, []string{"found 5, "}},
 	} {
 		_, v := post(x.files)
 		for _, want := range x.want {
-			if text := fmt.Sprint(v["error"]); !strings.Contains(text, want) || strings.Contains(text, temp) || strings.Count(text, "empty file") > 3 {
+			if text := fmt.Sprint(v["error"]); !strings.Contains(text, want) || strings.Contains(text, temp) ||
+				strings.Count(text, "empty file") > 3 {
 				t.Errorf("%v: found %q, expected %q in it", x.files, text, want)
 			}
 		}
@@ -100,16 +104,17 @@ func TestUpload(t *testing.T) {
 		t.Errorf("without the secret: status %d", w.Code)
 	}
 	body, kind = form(t, files)
-	if w := send(s, "POST", "/api/traces", body, "Authorization", "Bearer "+secret, "Content-Type", kind, "Origin", "http://evil.example.com"); w.Code != 403 {
+	if w := send(s, "POST", "/api/traces", body, "Authorization", "Bearer "+secret, "Content-Type", kind, "Origin",
+		"http://evil.example.com"); w.Code != 403 {
 		t.Errorf("from another site: status %d", w.Code)
 	}
 	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 1 {
 		t.Errorf("found the folders %q, want one", l)
 	}
-	// What a name alone makes a trace is opened, and fails with the same reason.
+	// A file that is a trace only by its name is opened, and fails with the same reason.
 	for _, name := range []string{"a.trf", "a.otf", "a.otf2", "a.pallas"} {
 		_, v := post(map[string][]byte{name: nil})
-		m := indexed(t, s, "/api/traces/"+fmt.Sprint(look(v, "traces/0")))
+		m := waitIndexed(t, s, "/api/traces/"+fmt.Sprint(look(v, "traces/0")))
 		if want := name + ": no known trace format: found an empty file, expected a trace"; m["error"] != want {
 			t.Errorf("found %v, expected %q", m, want)
 		}

@@ -162,13 +162,10 @@ func mulDiv(t, m, d int64) (int64, bool, bool) {
 	if half := uint64(d) - r; r > half || (r == half && q&1 == 1) {
 		q++
 	}
-	if q>>63 != 0 {
-		return 0, exact, false
-	}
 	if neg {
-		return -int64(q), exact, true
+		return -int64(q), exact, q <= 1<<63
 	}
-	return int64(q), exact, true
+	return int64(q), exact, q <= math.MaxInt64
 }
 
 func reduce(a, b int64) (int64, int64) {

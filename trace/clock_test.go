@@ -136,6 +136,30 @@ func TestRescaleTies(t *testing.T) {
 	}
 }
 
+// A result fits from -2^63 to 2^63-1, on both ways of calculating.
+func TestRescaleLimits(t *testing.T) {
+	clock := func(num, den int64) Clock { return Clock{Num: num, Den: den} }
+	for _, c := range []struct {
+		from, to Clock
+		t, want  int64
+		fits     bool
+	}{
+		{clock(1, 1), clock(1<<62, 1), -2, math.MinInt64, true},
+		{clock(1, 1), clock(1<<62, 1), 2, 0, false},
+		{clock(2, 1), clock(3, 1), -6148914691236517205, math.MinInt64, true}, // -2^63 + 1/2, to even
+		{clock(2, 1), clock(3, 1), 6148914691236517205, 0, false},
+		{clock(2, 1), clock(3, 1), -6148914691236517206, 0, false}, // -2^63 - 1
+		{clock(1, 1<<32), clock(1<<31, 1), -1, math.MinInt64, true},
+		{clock(1, 1<<32), clock(1<<31, 1), 1, 0, false},
+		{clock(1, 1), clock(math.MaxInt64, 1), 1, math.MaxInt64, true},
+	} {
+		got, _, ok := c.from.Rescale(c.t, c.to)
+		if ok != c.fits || ok && got != c.want {
+			t.Errorf("%d ticks of %v in %v: found %d, %v; expected %d, %v", c.t, c.from, c.to, got, ok, c.want, c.fits)
+		}
+	}
+}
+
 func TestDecimal(t *testing.T) {
 	for s, want := range map[string]string{
 		"0": "0", "100.0": "100", "-0.4": "-0.4", "1e-05": "0.00001", "1.5E-7": "0.00000015", "+3": "3", "-.5": "-0.5",

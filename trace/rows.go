@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -118,4 +119,40 @@ func (r *Rows) IDs() map[uint32][]string {
 		}
 	}
 	return ids
+}
+
+// RegionNames are the names of all regions that people see: behind a name that several rows have is what tells them
+// apart, the place in the source, or the id where rows is nil, which has a row for each region.
+func (d *Definitions) RegionNames(rows *Rows) []string {
+	list := d.Regions.All()
+	count := map[string]int{}
+	for i, x := range list {
+		if rows.Of(uint32(i)) == uint32(i) {
+			count[x.Name]++
+		}
+	}
+	names := make([]string, len(list))
+	for i, x := range list {
+		switch names[i] = x.Name; {
+		case x.Name == "" || count[x.Name] < 2:
+		case rows == nil:
+			names[i] += " (" + x.ID + ")"
+		default:
+			names[i] += " (" + x.Place() + ")"
+		}
+	}
+	return names
+}
+
+// Place is where a region is in the source, in words.
+func (r Region) Place() string {
+	switch {
+	case r.File == "" && r.Line <= 0:
+		return "no place"
+	case r.File == "":
+		return fmt.Sprint("line ", r.Line)
+	case r.Line <= 0:
+		return r.File
+	}
+	return fmt.Sprint(r.File, ":", r.Line)
 }

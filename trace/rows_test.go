@@ -42,3 +42,20 @@ func TestRows(t *testing.T) {
 		t.Errorf("nil: found %v", got)
 	}
 }
+
+func TestRegionNames(t *testing.T) {
+	d := &Definitions{}
+	for i, r := range []Region{{Name: "f"}, {Name: "f", File: "x.c", Line: 2}, {Name: "f"}, {Name: "f", File: "y.c"},
+		{Name: "f", Line: 7}, {Name: "g", File: "x.c"}, {Name: "g", File: "x.c"}, {}, {}} {
+		r.ID = string(rune('a' + i))
+		d.Regions.Add(r)
+	}
+	want := []string{"f (no place)", "f (x.c:2)", "f (no place)", "f (y.c)", "f (line 7)", "g", "g", "", ""}
+	if got := d.RegionNames(NewRows(d)); !reflect.DeepEqual(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	want = []string{"f (a)", "f (b)", "f (c)", "f (d)", "f (e)", "g (f)", "g (g)", "", ""}
+	if got := d.RegionNames(nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("without rows: found %q, expected %q", got, want)
+	}
+}

@@ -51,15 +51,20 @@ const laterText = "later"
 // So the inclusive and exclusive times of consecutive pieces add up to those of the whole, and
 // their counts do without the events that have BeganAttribute.
 //
-// Prepare reads the trace up to the window, and again from shortly before it if messages are in
-// transit. It holds what is open where the piece begins.
-func Cut(d format.Events, w trace.Window) format.Events {
-	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w}}
+// Prepare reads the trace up to the window, and again from shortly before it if messages
+// are on their way. Memory is that of what is open where the piece begins.
+func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
+
+// CutAt is Cut for the locations that are wanted, nil for all: no others are read. Of the messages
+// on their way those between two such locations are sent anew.
+func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
+	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
 
 type cut struct {
 	sameDefinitions
 	window              trace.Window
+	flows               flows // that are wanted, none yet
 	prepared            bool
 	began, posted, ends uint32 // attributes
 	// border has what is open where the window begins, at locations that have later events.
@@ -119,12 +124,12 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 // before reads the trace up to the window.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
-	all := trace.Selection{From: math.MinInt64, To: from}
+	all := trace.Selection{From: math.MinInt64, To: from, Location: c.flows.wanted}
 	var workers []*prefix
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
-			p := &prefix{from: from, first: from}
+			p := &prefix{from: from, first: from, flows: c.flows}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.batch}
 		}
@@ -132,7 +137,7 @@ func (c *cut) before(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flows, first := flows{}, from
+	flows, first := c.flows, from
 	for _, p := range workers {
 		for loc, l := range p.border {
 			if l != nil {
@@ -184,7 +189,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 	from := c.window.From
 	length := max((from-first)/256, 1)
 	for flows.pending() {
-		sel := trace.Selection{From: math.MinInt64, To: from,
+		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted,
 			Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
 		if length > 0 && length < from-first {
 			sel.From = from - length
@@ -309,6 +314,11 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	}
 	inner := everything(sel)
 	inner.From, inner.To = c.window.From, c.window.To
+	if a, b := inner.Location, c.flows.wanted; a == nil {
+		inner.Location = b
+	} else if b != nil {
+		inner.Location = func(loc uint32) bool { return a(loc) && b(loc) }
+	}
 	return s, inner, nil
 }
 

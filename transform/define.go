@@ -39,6 +39,8 @@ type definer struct {
 	into   *target
 	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
 	ids    map[int64]uint32     // locations of src by the file's own number
+	// edit changes a copy of an entry before it is looked for in the target; nil leaves all as they are.
+	edit func(v any)
 }
 
 // target is the trace that definitions are copied into.
@@ -49,8 +51,7 @@ type target struct {
 	edit func(t table, v any)
 	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
-	// whole is set when all entries of one trace are copied. They keep their ids, which the trace
-	// itself may use twice.
+	// whole is that entries keep their ids, which a trace itself may have twice.
 	whole bool
 	// found has the entries that may be shared, ids the ids in use.
 	found [tableCount]map[string]uint32
@@ -161,6 +162,9 @@ func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, transl
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
 		translate(&v)
+	}
+	if m.edit != nil {
+		m.edit(&v)
 	}
 	return put(m.into, t, v, id)
 }

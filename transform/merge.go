@@ -36,8 +36,12 @@ type Merging struct {
 // have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
 // the number of its trace.
 //
-// Events with equal times are in the order of the traces. Merge holds a batch for each trace, and
-// the memory of its decoder.
+// Traces whose data name processors, event types and subsets by number keep these numbers where
+// they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
+// of them have records of one processor, or with Unify, they are parts of one run.
+//
+// Simultaneous events are in the order of the traces. Memory is a batch and what the
+// decoder holds for each trace.
 func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
@@ -90,11 +94,16 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			}
 		}
 	}
-	properties := map[string]string{}
-	for i, d := range list {
+	for _, d := range list {
 		if err := d.Prepare(ctx); err != nil {
 			return nil, err
 		}
+	}
+	x.numbers = newNumbering(list, m.Unify, &x.defs)
+	if x.numbers != nil {
+		to.same, to.whole = m.sameNumber, true
+	}
+	for i, d := range list {
 		src := d.Defs()
 		if src.Origin != x.defs.Origin {
 			x.defs.Origin, x.defs.Conventions = "", trace.Conventions{}
@@ -107,6 +116,21 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			definer: newDefiner(src, to)}
 		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
 		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
+		x.list = append(x.list, p)
+		if x.numbers == nil {
+			continue
+		}
+		p.numbers = x.numbers[i]
+		p.definer.edit = p.numbers.edit
+		for j := range src.Locations.Len() {
+			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace tell more
+				p.definer.lookup(locations, uint32(j))
+			}
+		}
+	}
+	properties := map[string]string{}
+	for i, p := range x.list {
+		src := p.src
 		p.definer.all()
 		for _, a := range src.Properties.All() {
 			v := a.Value.String()
@@ -120,7 +144,9 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Properties.Add(a)
 		}
 		for _, o := range src.Opaque.All() {
-			x.defs.Opaque.Add(o)
+			if x.numbers == nil { // others are definitions by number, at places among the records
+				x.defs.Opaque.Add(o)
+			}
 		}
 		for _, o := range src.Operations.All() {
 			known := slices.ContainsFunc(x.defs.Operations.All(), func(had trace.Named) bool { return had.ID == o.ID })
@@ -128,7 +154,6 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 				x.defs.Operations.Add(o)
 			}
 		}
-		x.list = append(x.list, p)
 	}
 	return x, nil
 }
@@ -228,6 +253,16 @@ type Merged struct {
 	Rounded int64
 	defs    trace.Definitions
 	list    []*mergeInput
+	numbers []*ownNumbers
+}
+
+// Lost returns what the last scan could not keep of the meaning of numbers.
+func (m *Merged) Lost() *format.Loss {
+	loss := &format.Loss{}
+	for _, x := range m.numbers {
+		x.lost(loss)
+	}
+	return loss
 }
 
 // Defs returns the definitions of all.
@@ -239,6 +274,9 @@ func (m *Merged) Prepare(context.Context) error { return nil }
 // Scan delivers events in time order, or trace after trace, each location by location.
 func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.Exactly(&m.defs, sel, sink)
+	for _, x := range m.numbers {
+		x.unknown = 0
+	}
 	if !sel.NoEvents {
 		if err := m.events(ctx, order, sink); err != nil {
 			return err
@@ -324,6 +362,7 @@ func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
 // mergeInput translates the batches of one of the merged traces.
 type mergeInput struct {
 	*definer
+	numbers    *ownNumbers // nil if the trace refers to nothing by numbers
 	inner      format.Events
 	number, of int
 	clock, to  trace.Clock
@@ -371,6 +410,9 @@ func (x *mergeInput) id(id int64) int64 {
 func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
 	o := &x.out
+	if x.numbers != nil {
+		x.numbers.values(b, o, x.src)
+	}
 	o.Order = nil // the order of one file does not apply to the others
 	x.times = x.times[:0]
 	for _, t := range b.Time {

@@ -56,6 +56,16 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		}
 	}
 	p := newRewritten(d, nil)
+	if defs := p.definer.into.defs; defs.Conventions.EventTypes {
+		// Data name entries by their numbers, and those that stay where they are.
+		p.definer.into.whole = true
+		for i := range used.length(sets) {
+			used.lookup(sets, uint32(i))
+		}
+		if what == PruneAll {
+			defs.Opaque = trace.Table[trace.Opaque]{}
+		}
+	}
 	if what == PruneSignals {
 		// The other entries keep their ids.
 		src, defs := d.Defs(), p.definer.into.defs

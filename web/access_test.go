@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestAccess goes through the page with the keyboard and with axe, which knows what screen
-// readers need: nothing may be out of reach, nothing without a name, and nothing outside of
-// the landmarks that lead through the page.
+// TestAccess goes through the page with the keyboard and with axe, which checks the needs of screen
+// readers. Everything must be reachable, have a name, and be inside a landmark.
 func TestAccess(t *testing.T) {
 	browser(t)
 	type stop struct {
@@ -57,7 +56,9 @@ func TestAccess(t *testing.T) {
 		}
 		last = max(last, s.Region)
 	}
-	for _, want := range []string{"Links", "Range", "Measure", "Colours by", "Picture or table", "Light or dark", "Keys and mouse", "Show only rows", "Order of rows", "Window within", "Levels of nesting", "Height of rows", "Time line of", "Width of the names", "Height of the tables", "Profile"} {
+	for _, want := range []string{"Links", "Range", "Measure", "Colours by", "Picture or table", "Light or dark",
+		"Keys and mouse", "Show only rows", "Order of rows", "Window within", "Levels of nesting", "Height of rows",
+		"Time line of", "Width of the names", "Height of the tables", "Profile"} {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("Tab does not lead to %q: found %q", want, names)
 		}

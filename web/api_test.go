@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// facts is what a server says of a trace.
+// facts is the server's description of a trace.
 type facts struct {
 	ID, Path, State, Error string
 	Length                 string
@@ -25,7 +25,7 @@ type facts struct {
 	Palettes struct{ Light []string }
 }
 
-// ask gets an answer of the server that printed an address.
+// ask requests a path of the API from the server with an address.
 func ask(t *testing.T, address, path string, out any) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -53,7 +53,7 @@ func ask(t *testing.T, address, path string, out any) {
 	}
 }
 
-// meta waits until a trace is ready.
+// meta waits until a trace is ready, and returns its description.
 func meta(t *testing.T, at place) *facts {
 	t.Helper()
 	for {

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// span is a span as the scripts know it; times are ticks since the trace's first event.
+// span is a span as the scripts use it. Times are ticks since the trace's first event.
 type span struct {
 	Track      int               `json:"track"`
 	Depth      int               `json:"depth"`
 	Start      string            `json:"start"`
 	End        string            `json:"end"`
-	start, end int64             // the same
+	start, end int64             // in ticks, as numbers
 	name       string            // of its region
 	location   string            // or resource, by its id
 	attributes map[string]string // of the event that begins it
@@ -38,36 +38,35 @@ type event struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// known is what the command line says of a trace.
-type known struct {
+// traceData has the spans and tracks of a trace, read with the command line.
+type traceData struct {
 	path   string
 	origin int64
-	clock  *big.Rat // seconds a tick
+	clock  *big.Rat // seconds per tick
 	spans  []span
 	tracks map[string]int // of locations and resources, by id
-	lanes  map[string]int // that a resource has
-	// received tells of each receive, by location and time, the numbers of the innermost
-	// spans that were open there.
+	lanes  map[string]int // of a resource
+	// received has, for each receive, the numbers of the innermost spans that were open there.
 	received map[receive][]int
 }
 
-// receive is where and when a message was received.
+// receive is the location and time of a receive.
 type receive struct {
 	location string
 	at       int64
 }
 
-// told asks the command line for the spans of a trace, and its tracks.
-func told(t *testing.T, path string) *known {
+// readTrace reads the spans and tracks of a trace with the command line.
+func readTrace(t *testing.T, path string) *traceData {
 	t.Helper()
-	k := &known{path: path, tracks: map[string]int{}, lanes: map[string]int{}, received: map[receive][]int{}}
+	k := &traceData{path: path, tracks: map[string]int{}, lanes: map[string]int{}, received: map[receive][]int{}}
 	var info struct {
 		First     int64
 		Clock     struct{ TicksPerSecond json.Number }
 		Locations []struct{ ID, Kind string }
 		Resources []struct{ ID string }
 	}
-	if err := json.Unmarshal(say(t, "info", "--json", "--quiet", path), &info); err != nil {
+	if err := json.Unmarshal(runWeft(t, "info", "--json", "--quiet", path), &info); err != nil {
 		t.Fatal(err)
 	}
 	k.origin = info.First
@@ -77,7 +76,7 @@ func told(t *testing.T, path string) *known {
 	}
 	k.clock = rate.Inv(rate)
 	stacks, claims := map[string][]int{}, map[string]int{}
-	d := json.NewDecoder(bytes.NewReader(say(t, "print", "--json", "--quiet", path)))
+	d := json.NewDecoder(bytes.NewReader(runWeft(t, "print", "--json", "--quiet", path)))
 	d.UseNumber()
 	for d.More() {
 		var e event
@@ -124,8 +123,8 @@ func told(t *testing.T, path string) *known {
 	return k
 }
 
-// meet gives the spans the numbers that the page has for their tracks.
-func (k *known) meet(t *testing.T, at place) {
+// setTracks gives the spans the numbers that the page has for their tracks.
+func (k *traceData) setTracks(t *testing.T, at place) {
 	t.Helper()
 	for i, tr := range meta(t, at).Tracks {
 		switch tr.Kind {
@@ -141,8 +140,8 @@ func (k *known) meet(t *testing.T, at place) {
 	}
 }
 
-// seen is what walk.mjs saw of a trace.
-type seen struct {
+// walkResult is the result of walk.mjs for a trace.
+type walkResult struct {
 	Name             string
 	Picked           picked
 	Sender, Followed *picked
@@ -150,7 +149,7 @@ type seen struct {
 		From, To string
 		Panel    string
 		CSV      *string
-		// Locations is a table, and Utilisation and Reason what that panel says.
+		// Locations is a table; Utilisation and Reason are the texts of that panel.
 		Locations           *string
 		Utilisation, Reason string
 	}
@@ -171,16 +170,16 @@ type picked struct {
 		Text       string
 	}
 	View struct{ Selection string }
-	// Reloaded is what the details say when the page is loaded anew.
+	// Reloaded has the text of the details after the page was loaded again.
 	Reloaded struct{ Text string }
 }
 
-// The page beside the command line: what one sees of a span, a message and a range of time
-// is what weft print, weft messages and weft profile say.
+// TestBrowser compares the page with the command line: a span, a message and a range of time must
+// agree with weft print, weft messages and weft profile.
 func TestBrowser(t *testing.T) {
 	browser(t)
 	var list []map[string]any
-	traces := map[string]*known{}
+	traces := map[string]*traceData{}
 	var names []string
 	for _, c := range []struct{ name, trace string }{
 		{"etf", "odse"},
@@ -191,15 +190,15 @@ func TestBrowser(t *testing.T) {
 		{"otf2", "heat"},
 	} {
 		at := served(t, c.trace)
-		k := told(t, at.path)
-		k.meet(t, at)
+		k := readTrace(t, at.path)
+		k.setTracks(t, at)
 		in := map[string]any{"name": c.name, "url": at.url, "span": k.target(t)}
 		if s := k.sender(t); s != nil {
 			in["sender"] = s
 		}
 		list, names, traces[c.name] = append(list, in), append(names, c.name), k
 	}
-	var out []seen
+	var out []walkResult
 	play(t, "walk", map[string]any{"traces": list}, &out)
 	if len(out) != len(list) {
 		t.Fatalf("found %d traces seen, expected %d", len(out), len(list))
@@ -237,8 +236,8 @@ func flat(m map[string]any) map[string]string {
 	return out
 }
 
-// target is a span to look at: one that has attributes, and some length, where there is one.
-func (k *known) target(t *testing.T) span {
+// target chooses a span with attributes and, if possible, some length.
+func (k *traceData) target(t *testing.T) span {
 	t.Helper()
 	best := -1
 	score := func(s *span) int {
@@ -253,7 +252,7 @@ func (k *known) target(t *testing.T) span {
 	}
 	for i := range k.spans[:len(k.spans)*2/3+1] {
 		s := &k.spans[i]
-		// Which of several lanes a claim is in is not said.
+		// The command line does not say in which of several lanes a claim is.
 		if s.leaf && s.End != "" && k.lanes[s.location] <= 1 && (best < 0 || score(s) >= score(&k.spans[best])) {
 			best = i
 		}
@@ -270,13 +269,13 @@ type message struct {
 	Send, Recv          *int64
 }
 
-func (k *known) messages(t *testing.T) []message {
+func (k *traceData) messages(t *testing.T) []message {
 	t.Helper()
 	if strings.HasSuffix(k.path, ".etf") {
 		return nil
 	}
 	var out []message
-	d := json.NewDecoder(bytes.NewReader(say(t, "messages", "--list", "--json", "--quiet", k.path)))
+	d := json.NewDecoder(bytes.NewReader(runWeft(t, "messages", "--list", "--json", "--quiet", k.path)))
 	for d.More() {
 		var m message
 		if err := d.Decode(&m); err != nil {
@@ -287,8 +286,8 @@ func (k *known) messages(t *testing.T) []message {
 	return out
 }
 
-// sender is the innermost span in which a message in the middle of the trace is sent.
-func (k *known) sender(t *testing.T) *span {
+// sender returns the innermost span around the send of a message in the middle of the trace.
+func (k *traceData) sender(t *testing.T) *span {
 	t.Helper()
 	list := k.messages(t)
 	for _, m := range list[len(list)/2:] {
@@ -298,7 +297,8 @@ func (k *known) sender(t *testing.T) *span {
 		var best *span
 		for i := range k.spans {
 			s := &k.spans[i]
-			if at := *m.Send - k.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end && (best == nil || s.Depth > best.Depth) {
+			if at := *m.Send - k.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end &&
+				(best == nil || s.Depth > best.Depth) {
 				best = s
 			}
 		}
@@ -309,8 +309,8 @@ func (k *known) sender(t *testing.T) *span {
 	return nil
 }
 
-// ticks reads a time as the page writes it, digits apart by thin spaces.
-func (k *known) ticks(text string) (int64, bool) {
+// ticks reads a time as the page formats it, with thin spaces between groups of digits.
+func (k *traceData) ticks(text string) (int64, bool) {
 	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(text, "\u202f", ""), "\u2212", "-"), ",")
 	digits, unit, _ := strings.Cut(text, " ")
 	v, ok := new(big.Rat).SetString(digits)
@@ -323,8 +323,8 @@ func (k *known) ticks(text string) (int64, bool) {
 	return v.Num().Int64(), v.IsInt()
 }
 
-// details checks what the panel says of a span.
-func (k *known) details(t *testing.T, want span, p *picked) {
+// details checks the panel's text about a span.
+func (k *traceData) details(t *testing.T, want span, p *picked) {
 	t.Helper()
 	d := &p.Details
 	if d.Title != want.name {
@@ -342,16 +342,17 @@ func (k *known) details(t *testing.T, want span, p *picked) {
 	}
 	if want.end > want.start {
 		if part, _ := p.Zoomed.Part.Float64(); part < 0.2 {
-			t.Errorf("zoomed to %s in %s steps: it takes %.3f of the window, expected a quarter", want.name, p.Zoomed.Steps, part)
+			t.Errorf("zoomed to %s in %s steps: it takes %.3f of the window, expected a quarter", want.name, p.Zoomed.Steps,
+				part)
 		}
 	}
 }
 
-// bothEnds is what the page says of a message that was followed.
+// bothEnds matches the page's text about a followed message.
 var bothEnds = regexp.MustCompile(`(?s)Followed here.*message.*From .*send.*To .*recv`)
 
 // followed checks where a message led.
-func (k *known) followed(t *testing.T, sender *span, s *seen) {
+func (k *traceData) followed(t *testing.T, sender *span, s *walkResult) {
 	t.Helper()
 	k.details(t, *sender, s.Sender)
 	if s.Followed == nil {
@@ -372,22 +373,25 @@ func (k *known) followed(t *testing.T, sender *span, s *seen) {
 	end, ok2 := k.ticks(s.Followed.Details.Facts["end"])
 	var expected []string
 	for _, m := range k.messages(t) {
-		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-k.origin < sender.start || *m.Send-k.origin > sender.end {
+		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-k.origin < sender.start ||
+			*m.Send-k.origin > sender.end {
 			continue
 		}
 		for _, i := range k.received[receive{m.Destination, *m.Recv - k.origin}] {
 			r := &k.spans[i]
-			if r.Track == track && r.Depth == depth && r.name == s.Followed.Details.Title && ok1 && ok2 && r.start == start && r.end == end {
+			if r.Track == track && r.Depth == depth && r.name == s.Followed.Details.Title && ok1 && ok2 && r.start == start &&
+				r.end == end {
 				return
 			}
 			expected = append(expected, fmt.Sprintf("%s on track %d from %d to %d", r.name, r.Track, r.start, r.end))
 		}
 	}
-	t.Errorf("the message led to %q on track %d from %d to %d, expected one of %q", s.Followed.Details.Title, track, start, end, expected)
+	t.Errorf("the message led to %q on track %d from %d to %d, expected one of %q", s.Followed.Details.Title, track, start,
+		end, expected)
 }
 
 // ranged checks the numbers of the profile of a range.
-func (k *known) ranged(t *testing.T, s *seen) {
+func (k *traceData) ranged(t *testing.T, s *walkResult) {
 	t.Helper()
 	var want struct {
 		Regions []struct {
@@ -399,7 +403,8 @@ func (k *known) ranged(t *testing.T, s *seen) {
 			Count, Time, Min, Max int64
 		}
 	}
-	if err := json.Unmarshal(say(t, "profile", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path), &want); err != nil {
+	if err := json.Unmarshal(runWeft(t, "profile", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To,
+		k.path), &want); err != nil {
 		t.Fatal(err)
 	}
 	if s.Range.CSV == nil {
@@ -432,19 +437,22 @@ func (k *known) ranged(t *testing.T, s *seen) {
 		got = append(got, strings.Join(line, " "))
 	}
 	for _, r := range want.Regions {
-		expected = append(expected, fmt.Sprintf("%s %d %d %d %d %s %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min, mean(r.Sum, r.Count), r.Max))
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %d %s %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min,
+			mean(r.Sum, r.Count), r.Max))
 	}
 	for _, r := range want.Activities {
-		expected = append(expected, fmt.Sprintf("%s %d %d %d %s %d", r.Name, r.Count, r.Time, r.Min, mean(r.Time, r.Count), r.Max))
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %s %d", r.Name, r.Count, r.Time, r.Min, mean(r.Time, r.Count),
+			r.Max))
 	}
 	slices.Sort(got)
 	slices.Sort(expected)
 	if !slices.Equal(got, expected) {
-		t.Errorf("profile of %s to %s: found\n%s\nexpected\n%s", s.Range.From, s.Range.To, strings.Join(got, "\n"), strings.Join(expected, "\n"))
+		t.Errorf("profile of %s to %s: found\n%s\nexpected\n%s", s.Range.From, s.Range.To, strings.Join(got, "\n"),
+			strings.Join(expected, "\n"))
 	}
 }
 
-// mean is a mean as tables of the page have it: with three digits behind the point at most.
+// mean formats a mean as tables of the page do, with up to three decimal places.
 func mean(sum, count int64) string {
 	if count == 0 {
 		return ""
@@ -452,13 +460,14 @@ func mean(sum, count int64) string {
 	return strings.TrimSuffix(strings.TrimRight(big.NewRat(sum, count).FloatString(3), "0"), ".")
 }
 
-// states checks busy, overhead and idle of a range against weft states.
-func (k *known) states(t *testing.T, s *seen) {
+// states compares busy, overhead and idle of a range with weft states.
+func (k *traceData) states(t *testing.T, s *walkResult) {
 	t.Helper()
 	var want struct {
 		Processors []struct{ Busy, Overhead, Idle int64 }
 	}
-	if err := json.Unmarshal(say(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path), &want); err != nil {
+	if err := json.Unmarshal(runWeft(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path),
+		&want); err != nil {
 		t.Fatal(err)
 	}
 	if len(want.Processors) == 0 {

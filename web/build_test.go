@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// offline are the messages of npm when it cannot reach where packages come from.
+// offline matches the messages of npm when it cannot reach the registry.
 var offline = regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|` +
 	`ENOTCACHED|ERR_SOCKET|network`)
 
-// installed is a copy of this folder with the packages that package-lock.json names, so that
-// the checkout stays as it is.
+// installed returns a copy of this folder with the packages of package-lock.json, so that the
+// checkout stays unchanged.
 var installed = sync.OnceValues(func() (string, error) {
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -56,7 +56,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if borrowed(dir) {
+	if linkPackages(dir) {
 		return dir, nil
 	}
 	out, err := npm(dir, "ci", "--prefer-offline", "--no-audit", "--no-fund", "--fetch-retries=1")
@@ -69,10 +69,10 @@ var installed = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// borrowed gives a copy of this folder links to the packages that are installed in the checkout,
-// if they are those of package-lock.json. The folder of packages itself is the copy's own, as
-// tools write into it.
-func borrowed(dir string) bool {
+// linkPackages links the packages that are installed in the checkout into a copy of this folder, if
+// they are those of package-lock.json. The folder of packages itself belongs to the copy, as tools
+// write into it. It reports whether it did so.
+func linkPackages(dir string) bool {
 	type lock struct {
 		Packages map[string]struct {
 			Version, Integrity string
@@ -89,7 +89,7 @@ func borrowed(dir string) bool {
 	for name, p := range want.Packages {
 		h, ok := have.Packages[name]
 		_, err := os.Stat(name)
-		// of other systems' packages there are none
+		// optional packages for other systems are not installed
 		if !ok && !p.Optional || ok && (h.Integrity != p.Integrity || h.Version != p.Version || err != nil) {
 			return false
 		}
@@ -116,13 +116,13 @@ func npm(dir string, args ...string) (string, error) {
 	c := exec.Command("npm", args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "NO_COLOR=1", "CHROMIUM="+chromium())
-	// a child that outlives npm holds the pipe
+	// a child process that outlives npm keeps the pipe open
 	c.WaitDelay = time.Minute
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
 
-// packages is installed, or skips the test.
+// packages returns installed, or skips the test.
 func packages(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -133,7 +133,7 @@ func packages(t *testing.T) string {
 	return dir
 }
 
-// dist is what the sources build.
+// dist builds the page from the sources and returns its folder.
 var dist = sync.OnceValues(func() (string, error) {
 	dir, err := installed()
 	if err != nil {
@@ -145,7 +145,7 @@ var dist = sync.OnceValues(func() (string, error) {
 	return filepath.Join(dir, "dist"), nil
 })
 
-// The committed page is what the sources build, byte for byte.
+// TestBuilt checks that the committed page is the result of building the sources, byte for byte.
 func TestBuilt(t *testing.T) {
 	t.Parallel()
 	packages(t)
@@ -156,7 +156,8 @@ func TestBuilt(t *testing.T) {
 		if g, ok := got[name]; !ok {
 			t.Errorf("dist/%s is missing; run make web", name)
 		} else if !bytes.Equal(g, b) {
-			t.Errorf("dist/%s has %d bytes that are not those of the %d built from the sources; run make web", name, len(g), len(b))
+			t.Errorf("dist/%s has %d bytes that are not those of the %d built from the sources; run make web", name, len(g),
+				len(b))
 		}
 	}
 	for name := range got {
@@ -182,17 +183,17 @@ func files(t *testing.T, f fs.FS) map[string][]byte {
 	return out
 }
 
-// The page's types and its own tests.
+// TestUnits checks the page's types and runs its own tests.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	dir := packages(t)
-	_, err := dist() // which some of them open
+	_, err := dist() // some of the tests open it
 	need(t, err)
 	if out, err := npm(dir, "run", "check"); err != nil {
 		t.Errorf("npm run check: %v\n%s", err, out)
 	}
 	if chromium() == "" {
-		// what needs no browser
+		// run the tests that need no browser
 		if out, err := npm(dir, "run", "test"); err != nil {
 			t.Errorf("npm run test: %v\n%s", err, out)
 		}
@@ -203,7 +204,7 @@ func TestUnits(t *testing.T) {
 	need(t, err)
 	env := map[string]string{"NO_COLOR": "1", "WEFT_BROWSER": d.browser}
 	if end, ok := ending(t); ok {
-		// before npm is ended, its tests say what they wait for
+		// the tests report what they wait for before npm is stopped
 		env["WEFT_ENDS"] = fmt.Sprint(end.Add(-margin / 2).UnixMilli())
 	}
 	var out struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestColors: colours by an attribute are chosen in the page; its values are those that the
-// command line prints, and a link shows the same.
+// TestColors checks that an attribute can be chosen for colours, that its values are those that the
+// command line prints, and that a link shows the same.
 func TestColors(t *testing.T) {
 	browser(t)
 	type sight struct {
@@ -38,7 +38,7 @@ func TestColors(t *testing.T) {
 				t.Errorf("the menu has %q, expected %s", s.Options, c.attribute)
 			}
 			values := map[string]bool{}
-			for _, sp := range told(t, served(t, c.trace).path).spans {
+			for _, sp := range readTrace(t, served(t, c.trace).path).spans {
 				if v, ok := sp.attributes[c.attribute]; ok {
 					values[v] = true
 				}

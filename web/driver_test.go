@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// chromium is the browser, "" where there is none. The headless shell is the same engine without
-// windows and menus, and takes less time.
+// chromium returns the path of the browser, or "". The headless shell is the same engine without
+// windows and menus, and is faster.
 func chromium() string {
 	if c := os.Getenv("CHROMIUM"); c != "" {
 		return c
@@ -31,7 +31,7 @@ func chromium() string {
 	return ""
 }
 
-// browser skips a test where there is no browser, and runs it beside others.
+// browser skips a test if there is no browser, and runs it in parallel otherwise.
 func browser(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -41,8 +41,8 @@ func browser(t *testing.T) {
 	}
 }
 
-// weft is the program, built of the packages that make test has compiled already: without the
-// race detector and without the profile that guides the compiler.
+// weft builds the program from the packages that make test has already compiled: without the race
+// detector and without profile-guided optimisation.
 var weft = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "weft")
 	if runtime.GOOS == "windows" {
@@ -58,8 +58,8 @@ var weft = sync.OnceValues(func() (string, error) {
 
 func cacheDir() string { return filepath.Join(scratch, "cache") }
 
-// say is what the program prints.
-func say(t *testing.T, args ...string) []byte {
+// runWeft returns the output of the program.
+func runWeft(t *testing.T, args ...string) []byte {
 	t.Helper()
 	path, err := weft()
 	need(t, err)
@@ -74,13 +74,13 @@ func say(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// driver is test/browser/driver.mjs: the process that has the browser and the servers. It ends
-// when the tests do, also when they are interrupted, as its standard input ends then.
+// driver is the process test/browser/driver.mjs, which runs the browser and the servers. It ends
+// with the tests, even if they are interrupted, because its standard input ends then.
 type driver struct {
-	browser string // where it listens
+	browser string // address of the browser
 	command *exec.Cmd
-	ended   chan struct{} // closed when nothing more comes from it
-	errors  bytes.Buffer  // what it writes beside answers; to be read when it has ended
+	ended   chan struct{} // closed when the output has ended
+	errors  bytes.Buffer  // output beside answers; to be read after the end
 
 	mu      sync.Mutex
 	in      io.WriteCloser
@@ -88,14 +88,14 @@ type driver struct {
 	answers map[int]chan answer
 }
 
-// answer is one of the driver.
+// answer is an answer of the driver.
 type answer struct {
 	ID    int             `json:"id"`
 	Out   json.RawMessage `json:"out"`
 	Error string          `json:"error"`
 }
 
-// theDriver is started once, when it is needed first.
+// theDriver is started once, when it is needed.
 var theDriver = sync.OnceValues(func() (*driver, error) {
 	dir, err := installed()
 	if err != nil {
@@ -128,7 +128,7 @@ var theDriver = sync.OnceValues(func() (*driver, error) {
 	}
 })
 
-// started is the driver that is to be ended, if there is one.
+// started is the running driver, or nil.
 var started *driver
 
 func endDriver() {
@@ -138,10 +138,10 @@ func endDriver() {
 	}
 }
 
-// failure says why the driver has ended.
+// failure returns the reason why the driver has ended.
 func (d *driver) failure() error { return fmt.Errorf("the browser's driver ended: %s", &d.errors) }
 
-// listen hands answers to those who wait for them, until there are no more.
+// listen passes answers to the requests that wait for them until the output ends.
 func (d *driver) listen(out io.Reader) {
 	r := bufio.NewReader(out)
 	for {
@@ -159,7 +159,7 @@ func (d *driver) listen(out io.Reader) {
 	close(d.ended)
 }
 
-// send writes a request, one without an id under a new one; its answer comes through the channel.
+// send writes a request, which gets a new id if it has none. The answer comes through the channel.
 func (d *driver) send(request map[string]any) (<-chan answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -176,8 +176,8 @@ func (d *driver) send(request map[string]any) (<-chan answer, error) {
 	return d.answers[id], err
 }
 
-// ask waits for the answer to a request. When the time of all tests is over the driver is told
-// to give up, and says what it waits for.
+// ask waits for the answer to a request. When the time of all tests is over, it stops the driver,
+// which reports what it waits for.
 func (d *driver) ask(t *testing.T, what string, request map[string]any, out any) {
 	t.Helper()
 	var over <-chan time.Time
@@ -210,7 +210,7 @@ func (d *driver) ask(t *testing.T, what string, request map[string]any, out any)
 	}
 }
 
-// play runs a script of test/browser, which reads in and gives out.
+// play runs a script of test/browser with the input in and stores its result in out.
 func play(t *testing.T, script string, in map[string]any, out any) {
 	t.Helper()
 	in["artifacts"] = artifacts(t)
@@ -219,7 +219,7 @@ func play(t *testing.T, script string, in map[string]any, out any) {
 	d.ask(t, script+".mjs", map[string]any{"script": script, "input": in}, out)
 }
 
-// artifacts is where pictures of the steps go, "" for nowhere.
+// artifacts returns the folder for pictures of the steps, or "".
 func artifacts(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("WEFT_ARTIFACTS")
@@ -236,7 +236,7 @@ func artifacts(t *testing.T) string {
 	return dir
 }
 
-// serving runs a command that serves the page until all tests have ended, and gives the address
+// serving runs a command that serves the page until all tests have ended, and returns the address
 // that it prints.
 func serving(t *testing.T, args ...string) (address string) {
 	t.Helper()

@@ -1,6 +1,5 @@
-// Package web holds the page of the trace viewer, built by `npm run build` in
-// this folder. The built files are kept in the repository, so that Go alone
-// makes a complete program.
+// Package web contains the page of the trace viewer, built by `npm run build` in this folder. The
+// built files are kept in the repository, so that go build alone makes a complete program.
 package web
 
 import (
@@ -11,12 +10,12 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Files is the page: index.html, app.js, app.css and the icon, at the root.
-// They name nothing outside of themselves but the server's own api/.
+// Files returns the page: index.html, app.js, app.css and the icon, at the root. They refer to
+// nothing else but the server's api/.
 func Files() fs.FS {
 	f, err := fs.Sub(dist, "dist")
 	if err != nil {
-		// the folder is part of the program
+		// cannot happen: the folder is embedded
 		panic(err)
 	}
 	return f

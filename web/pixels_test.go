@@ -24,7 +24,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// drawn is a view as pixels.mjs hands it out.
+// drawn is a view as returned by pixels.mjs.
 type drawn struct {
 	Name, Fragment string
 	View           struct{ From, To string }
@@ -52,10 +52,10 @@ type drawn struct {
 	}
 }
 
-// zipped is bytes that come as gzip.
+// zipped is data that is transferred as gzip.
 type zipped []byte
 
-// UnmarshalJSON reads base64 of gzip.
+// UnmarshalJSON reads gzip data in base64.
 func (z *zipped) UnmarshalJSON(text []byte) error {
 	var b []byte
 	if err := json.Unmarshal(text, &b); err != nil {
@@ -78,7 +78,7 @@ func paint(t *testing.T, hex string) color.RGBA {
 	return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
 }
 
-// indexed is the index of a trace.
+// indexed returns the index of a trace.
 func indexed(t *testing.T, path string) *index.Index {
 	t.Helper()
 	src := format.FileSource(path)
@@ -103,8 +103,8 @@ func indexed(t *testing.T, path string) *index.Index {
 	return x
 }
 
-// The page draws the pixels that package draw/raster draws of the same tiles, and rows of it
-// are those of a picture that package draw makes.
+// TestPixels checks that the page draws the same pixels as package draw/raster from the same tiles,
+// and that its rows equal those of a picture of package draw.
 func TestPixels(t *testing.T) {
 	browser(t)
 	traces := map[string]string{"pixels-otf2": "heat", "pixels-etf": "odse", "pixels-claims": "claims"}
@@ -117,8 +117,8 @@ func TestPixels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fragments []string
-		// from the whole to few ticks a pixel; each look that a kind of window has of its own, and that
-		// of pictures, which have no names
+		// from the whole trace to few ticks per pixel, with each look of a window, and that of pictures,
+		// which have no names
 		for _, v := range []struct {
 			from, to int64
 			looks    []string
@@ -180,10 +180,10 @@ func TestPixels(t *testing.T) {
 	}
 }
 
-// picture draws the rows as draw.Sheet does, which is what weft plot --index draws, and
-// compares them with those of the page, each from its first line to the rule below it. The
-// rows lie elsewhere: where, the rules at the left of their names tell. It tells how many rows
-// it compared, and how many of them were stacks.
+// picture draws the rows as draw.Sheet does for weft plot --index, and compares them with those of
+// the page, each from its first line to the rule below it. The rows have other places in the
+// picture, which follow from the rules left of their names. picture returns the number of compared
+// rows, and how many of them were stacks.
 func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 	t.Helper()
 	_, look, _ := strings.Cut(v.Fragment, "&sh=")
@@ -192,7 +192,8 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 		t.Fatal(err)
 	}
 	l := &v.Layout
-	page := &image.RGBA{Pix: v.Pixels.Data, Stride: 4 * v.Pixels.Width, Rect: image.Rect(0, 0, v.Pixels.Width, v.Pixels.Height)}
+	page := &image.RGBA{Pix: v.Pixels.Data, Stride: 4 * v.Pixels.Width,
+		Rect: image.Rect(0, 0, v.Pixels.Width, v.Pixels.Height)}
 	first, _, _ := x.Extent()
 	all := x.Tracks()
 	var sheet *draw.Sheet
@@ -212,10 +213,11 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 		}
 		if sheet == nil {
 			sheet = &draw.Sheet{Index: x, From: first + from, To: first + to, MaxRows: len(l.Rows), StripHeight: strip,
-				Options: draw.Options{Width: row.Tile.Width + draw.DefaultWidth - draw.Columns(0), Dark: strings.Contains(v.Fragment, "theme=dark")}}
+				Options: draw.Options{Width: row.Tile.Width + draw.DefaultWidth - draw.Columns(0),
+					Dark: strings.Contains(v.Fragment, "theme=dark")}}
 		}
 		if sheet.From != first+from || sheet.To != first+to || draw.Columns(sheet.Width) != row.Tile.Width {
-			continue // of another tile than the others
+			continue // drawn from another tile than the others
 		}
 		sheet.Tracks = append(sheet.Tracks, row.Track)
 		shown = append(shown, i)
@@ -248,7 +250,8 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 		row := &l.Rows[i]
 		top := rules[k] + 1 - row.Height
 		if k > 0 && top <= rules[k-1] {
-			t.Errorf("%s: the row of track %d is %d pixels high at most, expected %d", v.Fragment, row.Track, rules[k]-rules[k-1], row.Height)
+			t.Errorf("%s: the row of track %d is %d pixels high at most, expected %d", v.Fragment, row.Track,
+				rules[k]-rules[k-1], row.Height)
 			continue
 		}
 		rows++
@@ -259,7 +262,8 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 		for y := range row.Height {
 			for x := max(0, left-off); x < min(v.Pixels.Width, left-off+row.Tile.Width); x++ {
 				if got, want := at(off+x, top+y), page.RGBAAt(x, row.Y+y); got != want {
-					t.Errorf("%s: track %d, pixel %d,%d of its row: the picture has %v, the page %v", v.Fragment, row.Track, x, y, got, want)
+					t.Errorf("%s: track %d, pixel %d,%d of its row: the picture has %v, the page %v", v.Fragment, row.Track, x, y, got,
+						want)
 					return rows, stacks
 				}
 			}
@@ -268,8 +272,8 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 	return rows, stacks
 }
 
-// compare draws the rows again and compares them; it tells which strips there were, how many
-// of them were summaries of groups, and how many resources had several lanes.
+// compare draws the rows again and compares them. It returns the kinds of strips, the number of
+// summaries of groups, and the number of resources with several lanes.
 func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, summaries, several int) {
 	t.Helper()
 	l := &v.Layout
@@ -286,7 +290,7 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 		}
 		lanes, stacked := false, false
 		if row.Track >= 0 && tracks[row.Track].Kind == index.ResourceTrack {
-			// One that has a capacity shows its lanes stacked.
+			// A resource with a capacity shows its lanes as a stack.
 			lanes = tracks[row.Track].Depth > 1
 			stacked = lanes && tracks[row.Track].Capacity > 0
 		}
@@ -324,7 +328,8 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 				img.SetRGBA(x, y, c)
 			}
 		}
-		c := &raster.Colors{Region: func(r uint32) color.RGBA { return paint(t, l.Regions[r]) }, Other: paint(t, l.Other), Mark: paint(t, l.Mark), Curve: paint(t, l.Curve)}
+		c := &raster.Colors{Region: func(r uint32) color.RGBA { return paint(t, l.Regions[r]) }, Other: paint(t, l.Other),
+			Mark: paint(t, l.Mark), Curve: paint(t, l.Curve)}
 		at := int(row.Tile.Offset)
 		var stack []index.Strip
 		var box struct{ y, h int }
@@ -346,7 +351,7 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			default:
 				if !lanes {
 					kinds = kinds[:len(kinds)-1]
-					continue // the height of the one lane shows it
+					continue // the height of a single lane shows it
 				}
 				amounts := *c
 				amounts.Curve = paint(t, l.Line)
@@ -366,7 +371,9 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 		for y := max(0, row.Y); y < min(row.Y+row.Height, size.Dy()); y++ {
 			for x := range size.Dx() {
 				if got, want := page.RGBAAt(x, y), img.RGBAAt(x, y); got != want {
-					i := slices.IndexFunc(row.Strips, func(s struct{ Track, Depth, Kind, Y, Height int }) bool { return y >= s.Y && y < s.Y+s.Height })
+					i := slices.IndexFunc(row.Strips, func(s struct{ Track, Depth, Kind, Y, Height int }) bool {
+						return y >= s.Y && y < s.Y+s.Height
+					})
 					t.Errorf("%s: track %d, strip %d, pixel %d,%d: found %v, expected %v", v.Fragment, row.Track, i, x, y, got, want)
 					return kinds, summaries, several
 				}
@@ -376,7 +383,7 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 	return kinds, summaries, several
 }
 
-// The arrows of the page and those of a picture lead from the same places to the same places.
+// TestArrowEnds checks that the arrows of the page and of a picture have the same ends.
 func TestArrowEnds(t *testing.T) {
 	browser(t)
 	traces := map[string]string{"arrows-picl": "ring", "arrows-etf": "odse"}
@@ -417,7 +424,8 @@ func TestArrowEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var picture [][4]float64
-		for _, path := range regexp.MustCompile(`<path fill="none"[^>]* stroke-width="1.2"[^>]* d="([^"]*)"`).FindAllStringSubmatch(b.String(), -1) {
+		for _, path := range regexp.MustCompile(
+			`<path fill="none"[^>]* stroke-width="1.2"[^>]* d="([^"]*)"`).FindAllStringSubmatch(b.String(), -1) {
 			for _, s := range regexp.MustCompile(`M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)`).FindAllStringSubmatch(path[1], -1) {
 				var p [4]float64
 				for i := range p {
@@ -426,18 +434,20 @@ func TestArrowEnds(t *testing.T) {
 				picture = append(picture, p)
 			}
 		}
-		// The first row of the page is as high in its canvas as the first one of the picture in
-		// it, but for what stands above: that is the same for all arrows.
+		// The distance of the first row from the top differs between page and picture by the same amount
+		// for all arrows.
 		above, found := math.NaN(), 0
 		for _, a := range v.Layout.Arrows {
 			if a.Count != 1 || min(a.X0, a.X1) < 0 || max(a.X0, a.X1) > float64(v.Pixels.Width) || math.Abs(a.Y0-a.Y1) < 4 {
-				continue // cut at the sides, or an arc
+				continue // cut off at the sides, or an arc
 			}
 			i := slices.IndexFunc(picture, func(p [4]float64) bool {
-				return math.Abs(p[0]-left-a.X0) < 0.2 && math.Abs(p[2]-left-a.X1) < 0.2 && math.Abs(p[3]-p[1]-a.Y1+a.Y0) < 0.2 && (math.IsNaN(above) || math.Abs(p[1]-a.Y0-above) < 0.2)
+				return math.Abs(p[0]-left-a.X0) < 0.2 && math.Abs(p[2]-left-a.X1) < 0.2 && math.Abs(p[3]-p[1]-a.Y1+a.Y0) < 0.2 &&
+					(math.IsNaN(above) || math.Abs(p[1]-a.Y0-above) < 0.2)
 			})
 			if i < 0 {
-				t.Errorf("%s: the picture has no arrow from %.1f,%.1f to %.1f,%.1f, as the page has one", v.Fragment, a.X0, a.Y0, a.X1, a.Y1)
+				t.Errorf("%s: the picture has no arrow from %.1f,%.1f to %.1f,%.1f, as the page has one", v.Fragment, a.X0, a.Y0,
+					a.X1, a.Y1)
 				continue
 			}
 			above = picture[i][1] - a.Y0

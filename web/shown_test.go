@@ -13,10 +13,10 @@ var fewSpans = []struct {
 	start, end int64
 }{{"a", 1, 3}, {"b", 3, 4}, {"c", 5, 9}}
 
-// bundleSelected is what begins the details of many messages.
+// bundleSelected matches the begin of the details of many messages.
 var bundleSelected = regexp.MustCompile(`^\d{2,} messages`)
 
-// What the page shows is what is in the traces, also where that is more than can be drawn.
+// TestShown checks that the page shows the content of traces, even if it is more than can be drawn.
 func TestShown(t *testing.T) {
 	browser(t)
 	type hints struct {
@@ -57,12 +57,12 @@ func TestShown(t *testing.T) {
 	play(t, "shown", map[string]any{
 		"ticks": url("few"), "sound": url("few"), "levels": url("nested"), "damaged": url("cut-picl"),
 		"names": url("long-names"), "again": both,
-		// which opens both, as its address says
+		// opens both traces of its address
 		"two": serving(t, "view", "--no-open", "--quiet", served(t, "nested").path, served(t, "unbalanced").path),
 	}, &out)
 
 	for _, p := range out.Ticks.Picks {
-		// a span holds the ticks from its start to the one before its end
+		// a span contains the ticks from its start to the one before its end
 		name, start, end := "", "", ""
 		for _, s := range fewSpans {
 			if s.start <= p.Tick && p.Tick < s.end {
@@ -71,9 +71,11 @@ func TestShown(t *testing.T) {
 		}
 		what := fmt.Sprintf("tick %d + %v of %s", p.Tick, p.Part, p.Window)
 		if p.Title != name || p.Start != start || p.End != end {
-			t.Errorf("%s: a click selects %q from %q to %q, expected %q from %q to %q", what, p.Title, p.Start, p.End, name, start, end)
+			t.Errorf("%s: a click selects %q from %q to %q, expected %q from %q to %q", what, p.Title, p.Start, p.End, name,
+				start, end)
 		}
-		if tip, _, _ := strings.Cut(p.Tip, "\n"); tip != name || name != "" && (!strings.Contains(p.Tip, "from "+start) || !strings.Contains(p.Tip, fmt.Sprintf("at %d ", p.Tick))) {
+		if tip, _, _ := strings.Cut(p.Tip, "\n"); tip != name ||
+			name != "" && (!strings.Contains(p.Tip, "from "+start) || !strings.Contains(p.Tip, fmt.Sprintf("at %d ", p.Tick))) {
 			t.Errorf("%s: the tip is %q, expected %q from %s at %d ns", what, p.Tip, name, start, p.Tick)
 		}
 	}
@@ -81,7 +83,7 @@ func TestShown(t *testing.T) {
 		t.Error(e)
 	}
 
-	// 600 levels, of which 255 can be drawn and 8 are
+	// 600 levels, of which 255 can be drawn and 8 are drawn
 	if m := out.Levels.Before; m.Mark != "+247 or more" || !strings.Contains(m.Title, "247 or more levels below") {
 		t.Errorf("beside a row of 600 levels stands %+v", m)
 	}
@@ -100,22 +102,25 @@ func TestShown(t *testing.T) {
 	for _, severity := range d.Rows {
 		count[severity]++
 	}
-	if d.Tab != fmt.Sprint("Defects ", len(d.Rows)) || count["error"] != 1 || count["warning"] < 2 || !strings.Contains(d.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
+	if d.Tab != fmt.Sprint("Defects ", len(d.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
+		!strings.Contains(d.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
 		t.Errorf("the first screen says %q and %q, of the defects %q", d.Words, d.Tab, d.Rows)
 	}
 
 	for kind, p := range map[string]picture{"PNG": out.Pictures.PNG, "SVG": out.Pictures.SVG} {
-		// what fits is found in a few steps, not by a letter at a time
+		// the fitting part is found in a few steps, not letter by letter
 		if most := longNames * nameLetters; p.Letters > most || p.Letters == 0 || p.Bytes < 1000 {
-			t.Errorf("for a %s of a trace with long names %d letters were measured, expected at most %d; it has %d bytes", kind, p.Letters, most, p.Bytes)
+			t.Errorf("for a %s of a trace with long names %d letters were measured, expected at most %d; it has %d bytes", kind,
+				p.Letters, most, p.Bytes)
 		}
 	}
 	if p := out.Pictures.SVG; p.Bytes > 2_000_000 {
 		t.Errorf("a SVG of 30 names of 20 000 letters has %d bytes", p.Bytes)
 	}
 
-	// a link shows the same: a bundle, the trace of the tables, and which call paths are open
-	if a, b := out.Again.First, out.Again.Second; fmt.Sprint(a) != fmt.Sprint(b) || a.Trace != "1" || len(a.Paths) != 2 || !bundleSelected.MatchString(a.Details) {
+	// a link shows the same: a bundle, the trace of the tables, and the open call paths
+	if a, b := out.Again.First, out.Again.Second; fmt.Sprint(a) != fmt.Sprint(b) || a.Trace != "1" || len(a.Paths) != 2 ||
+		!bundleSelected.MatchString(a.Details) {
 		t.Errorf("a page shows %+v, and a new one of its address %+v", a, b)
 	}
 

@@ -18,14 +18,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sample puts a trace into a folder and gives the name of its main file.
+// sample writes a trace to a folder and returns the name of its main file.
 type sample func(dir string) (string, error)
 
-// samples are all traces that the tests look at, by the names of their folders.
+// samples has all traces of the tests, by the names of their folders.
 var samples = map[string]sample{
 	"odse":   file("../examples/odse.etf"),
 	"ring":   file("../examples/ring.trf"),
-	"fresh":  file("../examples/ring.trf"), // which one test alone asks for
+	"fresh":  file("../examples/ring.trf"), // only one test requests it
 	"mpi":    folder("../format/otf/testdata/ok/mpi4/mpi4.otf"),
 	"attrs":  folder("../format/pallas/testdata/ok/attrs/trace/main.pallas"),
 	"pallas": folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
@@ -73,10 +73,10 @@ var samples = map[string]sample{
 	"claims": recorded("claims.otf2", claims),
 }
 
-// place is where a trace is: its main file, its id in the server, and the address that shows it.
+// place is the main file of a trace, its id in the server, and the address that shows it.
 type place struct{ path, id, url string }
 
-// put puts all traces into one folder, and gives their main files by their names.
+// put writes all traces to one folder, and returns their main files by name.
 var put = sync.OnceValues(func() (map[string]string, error) {
 	main := map[string]string{}
 	for name, s := range samples {
@@ -93,14 +93,14 @@ var put = sync.OnceValues(func() (map[string]string, error) {
 	return main, nil
 })
 
-// server has the address that weft serve printed, and the ids of traces by their paths.
+// server has the address that weft serve printed, and the ids of traces by path.
 var server struct {
 	sync.Mutex
 	address string
 	ids     map[string]string
 }
 
-// served gives the place of a trace. All of them are in one server.
+// served returns the place of a trace. One server serves all traces.
 func served(t *testing.T, name string) place {
 	t.Helper()
 	main, err := put()
@@ -124,7 +124,7 @@ func served(t *testing.T, name string) place {
 	return place{path, id, server.address + "#t=" + id}
 }
 
-// file is a trace of one file.
+// file returns a trace of one file.
 func file(main string) sample {
 	return func(dir string) (string, error) {
 		b, err := os.ReadFile(main)
@@ -135,14 +135,14 @@ func file(main string) sample {
 	}
 }
 
-// folder is a trace with all that is in its folder.
+// folder returns a trace with all files of its folder.
 func folder(main string) sample {
 	return func(dir string) (string, error) {
 		return filepath.Base(main), os.CopyFS(dir, os.DirFS(filepath.Dir(main)))
 	}
 }
 
-// truncated is a trace of one file of which two thirds are left.
+// truncated returns a trace of one file without its last third.
 func truncated(whole sample, file string) sample {
 	return func(dir string) (string, error) {
 		main, err := whole(dir)
@@ -158,18 +158,18 @@ func truncated(whole sample, file string) sample {
 	}
 }
 
-// recorded is a trace with what make records; the name of its file tells the format.
-func recorded(name string, make func() *trace.Recorder) sample {
+// recorded returns a trace with the records of create; the extension of name selects the format.
+func recorded(name string, create func() *trace.Recorder) sample {
 	return func(dir string) (string, error) {
 		f, ok := format.ByExtension(all.Formats(), name)
 		if !ok {
 			return "", fmt.Errorf("%s: no such format", name)
 		}
-		return name, format.Save(context.Background(), filepath.Join(dir, name), f, make())
+		return name, format.Save(context.Background(), filepath.Join(dir, name), f, create())
 	}
 }
 
-// messages has so many of them that they are drawn in bundles.
+// messages writes a trace with so many messages that they are drawn in bundles.
 func messages(dir string) (string, error) {
 	const name = "messages.otf2"
 	g, err := generate.New(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1})
@@ -191,14 +191,14 @@ func messages(dir string) (string, error) {
 	return name, out.Commit()
 }
 
-// ns is a clock of nanoseconds, and unix a time of it as systems have it today.
+// ns is a clock of nanoseconds, and unix a current Unix time of that clock.
 var ns = trace.Seconds(1_000_000_000)
 
 const unix = 1_700_000_000_123_456_789
 
 const script = `<img src=x onerror=alert(1)>`
 
-// longNames is how many names have nameLetters letters in the trace of long names.
+// longNames is the number of names with nameLetters letters in the trace of long names.
 const longNames, nameLetters = 30, 20_000
 
 func one() *trace.Recorder {
@@ -220,7 +220,7 @@ func many() *trace.Recorder {
 	return r
 }
 
-// levels is how deep the calls of a trace are: more than stacks of functions that call themselves.
+// levels is the depth of calls in a trace: more than recursion reaches in practice.
 const levels = 100_000
 
 func deep() *trace.Recorder {
@@ -235,7 +235,7 @@ func deep() *trace.Recorder {
 	return r
 }
 
-// unbalanced has visits that never end, ends of what never began, and ends in the wrong order.
+// unbalanced has visits that never end, leaves without enter, and leaves in the wrong order.
 func unbalanced() *trace.Recorder {
 	r := trace.NewRecorder(ns)
 	l, m := r.Location("one"), r.Location("two")
@@ -250,7 +250,7 @@ func unbalanced() *trace.Recorder {
 	return r
 }
 
-// short has spans of no length, alone and many at one time.
+// short has spans of no length, single ones and many at the same time.
 func short() *trace.Recorder {
 	r := trace.NewRecorder(ns)
 	l, f, g := r.Location("main"), r.Region("f"), r.Region("g")
@@ -280,7 +280,7 @@ func long(from, to int64) *trace.Recorder {
 	return r
 }
 
-// named has locations and regions of some names, which attributes have too.
+// named has locations, regions and attributes with given names.
 func named(names ...string) *trace.Recorder {
 	r := trace.NewRecorder(ns)
 	for i, n := range names {
@@ -308,7 +308,7 @@ func few() *trace.Recorder {
 	return r
 }
 
-// nested has so many calls within each other.
+// nested has nested calls of a given depth.
 func nested(depth int) *trace.Recorder {
 	r := trace.NewRecorder(ns)
 	l, f := r.Location("main"), r.Region("descend")
@@ -321,8 +321,8 @@ func nested(depth int) *trace.Recorder {
 	return r
 }
 
-// claims has resources whose claims overlap: with a capacity, which is held
-// in parts of any size and beyond what there is, and without one.
+// claims has resources with overlapping claims: one with a capacity, which is held in parts of any
+// size and beyond the capacity, and one without.
 func claims() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	random := rand.New(rand.NewPCG(7, 9))
@@ -332,7 +332,9 @@ func claims() *trace.Recorder {
 		capacity float64
 		amounts  []float64
 		lanes    int
-	}{{"heads", 4, []float64{1}, 4}, {"memory", 100, []float64{0.1, 3, 30, 60}, 4}, {"tokens", 0, []float64{1, 2}, 4}, {"queue", 100, []float64{0.1, 9, 90}, 1}} {
+	}{
+		{"heads", 4, []float64{1}, 4}, {"memory", 100, []float64{0.1, 3, 30, 60}, 4}, {"tokens", 0, []float64{1, 2}, 4},
+		{"queue", 100, []float64{0.1, 9, 90}, 1}} {
 		resource := r.Resource(x.name, x.capacity, "of it")
 		type end struct{ id, time int64 }
 		var open []end

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-// Names without hashes: the same sources give the same bytes anywhere.
+// Names without hashes, so that the same sources give the same bytes anywhere.
 export default defineConfig({
   base: "./",
   build: {
@@ -12,9 +12,13 @@ export default defineConfig({
     cssCodeSplit: false,
     reportCompressedSize: false,
     rollupOptions: {
-      output: { entryFileNames: "app.js", chunkFileNames: "[name].js", assetFileNames: (a) => (a.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]") },
+      output: {
+        entryFileNames: "app.js",
+        chunkFileNames: "[name].js",
+        assetFileNames: (a) => (a.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]"),
+      },
     },
   },
-  // No test changes what another one reads of a module: one process for all is there once.
+  // Tests do not change modules, so that one process can run all of them.
   test: { include: ["test/**/*.test.ts"], testTimeout: 0, hookTimeout: 0, isolate: false },
 });

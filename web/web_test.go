@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scratch is the folder for what the tests share: a copy of this one with its packages, the
-// program, and traces.
+// scratch is the folder that the tests share: a copy of this folder with its packages, the program,
+// and traces.
 var scratch string
 
 func TestMain(m *testing.M) {
@@ -34,12 +34,12 @@ func TestMain(m *testing.M) {
 	end(m.Run())
 }
 
-// missing says why a test cannot run here.
+// missing is the reason why a test cannot run on this machine.
 type missing string
 
 func (m missing) Error() string { return string(m) }
 
-// need fails or, where something is missing, skips a test.
+// need fails the test after an error, and skips it if something is missing.
 func need(t *testing.T, err error) {
 	t.Helper()
 	if m := missing(""); errors.As(err, &m) {
@@ -50,17 +50,17 @@ func need(t *testing.T, err error) {
 	}
 }
 
-// margin is how long before go test ends all tests what still waits is told to give up.
+// margin is the time before the end of go test's deadline at which waiting tests give up.
 const margin = 20 * time.Second
 
-// ending is when a test has to give up what it waits for, if ever.
+// ending returns the time at which a test must give up waiting, if there is one.
 func ending(t *testing.T) (time.Time, bool) {
 	d, ok := t.Deadline()
 	return d.Add(-margin), ok
 }
 
-// look waits a moment before a test looks again whether something is there; it fails the test
-// when the time of all tests is over.
+// look waits a moment before a test checks a condition again. It fails the test when the time of
+// all tests is over.
 func look(t *testing.T, what string) {
 	t.Helper()
 	if end, ok := ending(t); ok && time.Now().After(end) {

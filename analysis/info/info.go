@@ -56,8 +56,6 @@ type Info struct {
 	Missing *int64 `json:"missing,omitempty"`
 	// TimesChanged is set when these times are correct but the times of the events have been changed.
 	TimesChanged bool `json:"timesChanged,omitempty"`
-	// Details are specific to the format. Of leaves them empty.
-	Details map[string][]map[string]any `json:"details,omitempty"`
 }
 
 // Window is the time that counts of a part of a trace: the requested window, clipped to the span of
@@ -365,9 +363,7 @@ func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n
 		missing = max(missing, r.Missing)
 		row := rows.Of(r.Region)
 		x := d.Regions.At(row)
-		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count,
-			Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Inclusive),
-			Min: r.Min, Max: r.Max}
+		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count, Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Sum), Min: r.Min, Max: r.Max}
 		i, ok := places[row]
 		if ok {
 			regions[i].Add(&y)

@@ -133,7 +133,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			continue
 		}
-		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none}
+		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none,
+			unsized: c.Op(3) == trace.Undefined}
 		peer := trace.NoRef
 		if x := c.Op(0); x < uint64(trace.NoRef) {
 			peer = uint32(x)
@@ -230,7 +231,7 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 	}
 	if p.opt.Window.Has(send.time) {
 		p.matched.add(send.bytes)
-		if send.bytes != recv.bytes {
+		if send.bytes != recv.bytes && !send.unsized && !recv.unsized {
 			p.mismatched++
 		}
 		if recv.time < send.time {
@@ -325,9 +326,10 @@ type Result struct {
 	// Early counts pairs whose receive is earlier than its send. The clocks differ then, or sends are
 	// missing.
 	Early          int64 `json:"receivedBeforeSent"`
-	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes
-	// PendingKnown reports whether the next two are known: the greatest number of messages, and of
-	// bytes, that were sent and not yet received at a time. Messages that never arrive do not count.
+	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes, both of them known
+	// PendingKnown tells whether the next two are known: the most messages, and
+	// the most bytes, that were sent and not yet received at a time. Messages
+	// that never arrive do not count.
 	PendingKnown bool   `json:"pendingKnown"`
 	MaxPending   int64  `json:"maxPending"`
 	MaxBytes     uint64 `json:"maxPendingBytes"`

@@ -21,7 +21,8 @@ type node struct {
 	prev, next, after int32
 	moment            int32 // of a send: its moment in pending
 	seq               int64
-	message           *openMessage // set if messages are listed
+	message           *openMessage // if messages are listed
+	unsized           bool         // bytes is not known
 }
 
 // list has the first and last node of a list.

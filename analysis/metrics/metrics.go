@@ -259,10 +259,12 @@ func (p *Part) Result() []Metric {
 	return out
 }
 
-// accumulates reports whether the values of a metric count from the beginning of the trace.
+// accumulates tells whether a metric's values only grow, so that the difference of two is what was
+// counted between them: counters of OTF from the beginning of the trace, and of OTF2 those that accumulate,
+// whatever time its values are for.
 func (p *Part) accumulates(metric uint32) bool {
 	mode := p.defs.Metrics.At(metric).Mode
-	return strings.HasPrefix(mode, "ACC/START") || mode == "ACCUMULATED_START" // of OTF, and of OTF2
+	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")
 }
 
 // sum adds values of one type. Integers that overflow become a float.

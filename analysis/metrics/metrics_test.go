@@ -28,11 +28,13 @@ func metric(loc uint32, t int64, m uint32, bits uint64) testtrace.Row {
 	return testtrace.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
 }
 
-// TestRatesOfOTF2 checks that counters of OTF2 that accumulate from the start of the trace have
-// rates, and others have none.
+// Counters of OTF2 that accumulate have rates, whatever time their values are for, since OTF2 says that they
+// are monotonic; absolute and relative ones have none.
 func TestRatesOfOTF2(t *testing.T) {
-	for mode, rates := range map[string]bool{"ACCUMULATED_START": true, "ACCUMULATED_LAST": false,
-		"ACCUMULATED_POINT": false, "ABSOLUTE_POINT": false, "RELATIVE_NEXT": false} {
+	for mode, rates := range map[string]bool{
+		"ACCUMULATED_START": true, "ACCUMULATED_POINT": true, "ACCUMULATED_LAST": true, "ACCUMULATED_NEXT": true,
+		"ABSOLUTE_POINT": false, "ABSOLUTE_LAST": false, "RELATIVE_LAST": false, "RELATIVE_NEXT": false,
+	} {
 		d := testtrace.Defs(1, 0, 0) // 1000 ticks a second
 		d.Metrics.Add(trace.MetricDef{ID: "ops", Mode: mode, Type: trace.Uint64})
 		p := New(d)

@@ -4,8 +4,8 @@
 // A call is what lies between an enter and its leave, with both; a leave closes the
 // latest open enter of the same region, and what was entered since. Events are the same
 // if kind and region (or what else they refer to) are: operands and attributes do not
-// count. What comes twice in a row or more is a loop. Sequences that say the same are one,
-// also at different locations, and so are locations.
+// count. Regions are the same that are one row ([trace.Rows]). What comes twice in a row or more
+// is a loop. Sequences that say the same are one, also at different locations, and so are locations.
 //
 // A part needs the order of each location only. Its memory is that of the sequences
 // found, 150 bytes each and 4 for each of their steps, which is little for programs that
@@ -30,12 +30,15 @@ const MaxLoop = 100
 // Part is the structure of some locations of a trace.
 type Part struct {
 	defs      *trace.Definitions
+	rows      *trace.Rows
 	locations []*location // by index, nil where there were no events
 }
 
 // location finds the structure of one location.
 type location struct {
-	builder     *grammar.Builder
+	builder     *grammar.Builder // nil once it is finished
+	sequences   []grammar.SequenceInfo
+	loops       []grammar.LoopInfo
 	events      []event // by number
 	numbers     map[event]uint32
 	open        []uint32 // regions
@@ -45,7 +48,6 @@ type location struct {
 	first, last int64
 	orphans     int64
 	unclosed    int64
-	closed      bool
 }
 
 // event is what makes events the same.
@@ -54,8 +56,11 @@ type event struct {
 	ref  uint32
 }
 
-// New makes an empty part for a trace.
-func New(d *trace.Definitions) *Part { return &Part{defs: d} }
+// New makes an empty part for a trace, for which regions with the same name and place are one.
+func New(d *trace.Definitions) *Part { return NewRows(d, trace.NewRows(d)) }
+
+// NewRows is New with the rows that regions have; nil is one for each region. All parts of a trace must have the same.
+func NewRows(d *trace.Definitions, rows *trace.Rows) *Part { return &Part{defs: d, rows: rows} }
 
 // Batch takes events, of one location or mixed.
 func (p *Part) Batch(b *trace.Batch) error {
@@ -67,7 +72,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := l.add(event{k, b.Ref[i]}, b.Time[i]); err != nil {
+		if err := p.add(l, event{k, b.Ref[i]}, b.Time[i]); err != nil {
 			return err
 		}
 	}
@@ -108,13 +113,26 @@ func (l *location) occurred(s uint32, o grammar.Occurrence) error {
 // at is a time as the grammar counts: from the location's first event.
 func (l *location) at(t int64) uint64 { return uint64(t) - uint64(l.first) }
 
-func (l *location) add(e event, t int64) error {
+// same is an event that stands for all that are the same.
+func (p *Part) same(e event) event {
+	if p.defs.Spec(e.kind).Ref == trace.RefRegion {
+		e.ref = p.rows.Of(e.ref)
+	}
+	return e
+}
+
+func (p *Part) add(l *location, e event, t int64) error {
 	n, ok := l.numbers[e]
 	if !ok {
-		n = uint32(len(l.events))
+		same := p.same(e)
+		if n, ok = l.numbers[same]; !ok {
+			n = uint32(len(l.events))
+			l.numbers[same] = n
+			l.events = append(l.events, same)
+		}
 		l.numbers[e] = n
-		l.events = append(l.events, e)
 	}
+	e = l.events[n]
 	l.count++
 	l.last = t
 	switch e.kind {
@@ -148,12 +166,19 @@ func (l *location) close(t int64) error {
 	return l.builder.Close(l.at(t))
 }
 
+// End finishes a location: it has no more events, and what finds sequences is not needed any longer.
+func (p *Part) End(loc uint32) error {
+	if int(loc) < len(p.locations) && p.locations[loc] != nil {
+		return p.locations[loc].finish()
+	}
+	return nil
+}
+
 // finish closes what is open at the last event.
 func (l *location) finish() error {
-	if l.closed {
+	if l.builder == nil {
 		return nil
 	}
-	l.closed = true
 	for len(l.open) > 0 {
 		l.unclosed++
 		if err := l.close(l.last); err != nil {
@@ -161,6 +186,8 @@ func (l *location) finish() error {
 		}
 	}
 	l.builder.Root()
+	l.sequences, l.loops = l.builder.Grammar()
+	l.builder, l.numbers = nil, nil
 	return nil
 }
 
@@ -244,10 +271,11 @@ type Result struct {
 	Unclosed  int64      `json:"unclosed"`  // enters without leave
 }
 
-// Result is the structure of what the part has seen, which gets no more events.
+// Result is the structure of what the part has seen, which is not to be used any more.
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
-	m := merger{p: p, r: r, names: p.defs.FullNames(), known: map[string]int{}, shapes: map[string]int{}}
+	m := merger{p: p, r: r, names: p.defs.FullNames(), regions: p.defs.RegionNames(p.rows),
+		known: map[string]int{}, shapes: map[string]int{}}
 	total := trace.Ticks{}
 	for i, l := range p.locations {
 		if l == nil {
@@ -259,6 +287,7 @@ func (p *Part) Result() (*Result, error) {
 		r.Orphans, r.Unclosed = r.Orphans+l.orphans, r.Unclosed+l.unclosed
 		total.Add(l.last - l.first)
 		m.location(uint32(i), l)
+		p.locations[i] = nil // what is in the result need not be twice in memory
 	}
 	for i := range r.Sequences {
 		x := &r.Sequences[i]
@@ -271,17 +300,18 @@ func (p *Part) Result() (*Result, error) {
 
 // merger finds what is the same at several locations.
 type merger struct {
-	p      *Part
-	r      *Result
-	known  map[string]int // sequences by their steps
-	shapes map[string]int
-	names  []string // of locations
-	key    []byte
+	p       *Part
+	r       *Result
+	known   map[string]int // sequences by their steps
+	shapes  map[string]int
+	names   []string // of locations
+	regions []string // names
+	key     []byte
 }
 
 // location adds a location.
 func (m *merger) location(loc uint32, l *location) {
-	places := make([]int, len(l.builder.Sequences)) // of its sequences in the result, +1
+	places := make([]int, len(l.sequences)) // of its sequences in the result, +1
 	steps, key := m.steps(l, 0, places)
 	d := m.p.defs.Locations.At(loc)
 	i, ok := m.shapes[key]
@@ -313,7 +343,7 @@ func (m *merger) steps(l *location, s int, places []int) ([]Step, string) {
 	stack := []frame{{s: s}}
 	for {
 		f := &stack[len(stack)-1]
-		tokens := l.builder.Sequences[f.s].Tokens
+		tokens := l.sequences[f.s].Tokens
 		if f.next < len(tokens) {
 			k := tokens[f.next]
 			f.next++
@@ -337,7 +367,7 @@ func (m *merger) inner(l *location, k grammar.Token) int {
 	case grammar.Sequence:
 		return int(k.ID())
 	case grammar.Loop:
-		return int(l.builder.Loops[k.ID()].Sequence)
+		return int(l.loops[k.ID()].Sequence)
 	}
 	return 0
 }
@@ -349,7 +379,7 @@ func (m *merger) translate(l *location, tokens []grammar.Token, places []int) ([
 		if inner := m.inner(l, k); inner > 0 {
 			step := Step{Sequence: places[inner] - 1, Iterations: 1}
 			if k.Type() == grammar.Loop {
-				step.Iterations = l.builder.Loops[k.ID()].Iterations
+				step.Iterations = l.loops[k.ID()].Iterations
 			}
 			steps = append(steps, step)
 			m.key = binary.AppendUvarint(append(m.key, 's'), uint64(step.Sequence))
@@ -371,7 +401,7 @@ func (m *merger) place(l *location, s int, steps []Step, key string) int {
 	}
 	i := len(m.r.Sequences)
 	m.known[key] = i
-	x := Sequence{Call: l.builder.Sequences[s].Block, Steps: steps}
+	x := Sequence{Call: l.sequences[s].Block, Steps: steps}
 	if x.Call {
 		x.Name = steps[0].Name
 	}
@@ -388,7 +418,7 @@ func (m *merger) name(e event) string {
 	switch d.Spec(e.kind).Ref {
 	case trace.RefRegion:
 		if d.Regions.Has(e.ref) {
-			return d.Regions.At(e.ref).Name
+			return m.regions[e.ref]
 		}
 	case trace.RefMetric:
 		if d.Metrics.Has(e.ref) {

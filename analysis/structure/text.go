@@ -101,7 +101,8 @@ func (p *printer) steps(b *strings.Builder, steps []Step, depth int, call bool) 
 			name += fmt.Sprintf(" ×%d", s.Iterations)
 		}
 		f := p.clock.FormatDuration
-		fmt.Fprintf(b, "%-44s %9d %11s %11s %11s %11s %6.3f\n", indent+name, x.Count, p.clock.FormatSum(x.Sum.Over(max(1, x.Count))), f(x.Min), f(x.Max), p.clock.FormatSum(x.Sum), x.Contention)
+		fmt.Fprintf(b, "%-44s %9d %11s %11s %11s %11s %6.3f\n", indent+name, x.Count,
+			p.clock.FormatMean(x.Sum, x.Count), f(x.Min), f(x.Max), p.clock.FormatSum(x.Sum), x.Contention)
 		if depth < p.depth {
 			p.steps(b, x.Steps, depth+1, x.Call)
 		}

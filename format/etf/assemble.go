@@ -10,12 +10,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pending is the end of a claim that is open, or a sample of a line that holds
-// several: 48 bytes each.
+// pending is the end of an open claim, or a sample of a line with several samples. It takes 48
+// bytes.
 type pending struct {
 	time, order int64
-	// value is the id of the claim, the value of the sample, or the line of the
-	// carried visit or claim that the event ends. order is the line of the others.
+	// value is the id of the claim, the value of the sample, or the line of the carried visit or claim
+	// that ends. order is the line of the other kinds.
 	value    uint64
 	ref, loc uint32
 	res      uint32 // resource of the claim, or number of the sample in its line
@@ -23,7 +23,7 @@ type pending struct {
 	extra    *carriedEnd
 }
 
-// carriedEnd is what the end of a carried enter–leave pair or claim bears.
+// carriedEnd has the attributes of the end of a carried visit or claim.
 type carriedEnd struct{ pairs []carrier.Pair }
 
 // ends is a heap of pending events, the earliest first.
@@ -41,8 +41,8 @@ func (h *ends) push(p pending) {
 	h.up()
 }
 
-// slot gives the place of a new element, to be filled before up. Writing it
-// there spares a copy that would have to wait for what was just written.
+// slot appends an element, which the caller fills before it calls up. Filling it in place avoids a
+// copy that would wait for the values just written.
 func (h *ends) slot() *pending {
 	s := *h
 	n := len(s)
@@ -55,7 +55,7 @@ func (h *ends) slot() *pending {
 	return &s[n]
 }
 
-// up moves the last element to where it belongs.
+// up moves the last element to its place in the heap.
 func (h *ends) up() {
 	s := *h
 	i := len(s) - 1
@@ -97,8 +97,8 @@ func (h *ends) pop() {
 	s[i] = last
 }
 
-// ahead reports whether p belongs before a row of b.
-func (p *pending) ahead(b *trace.Batch, row int) bool {
+// precedes reports whether p comes before a row of b.
+func (p *pending) precedes(b *trace.Batch, row int) bool {
 	t := b.Time[row]
 	if p.time != t {
 		return p.time < t
@@ -132,7 +132,7 @@ func (d *decoder) end(b *trace.Batch, p *pending) error {
 	return nil
 }
 
-// restoredEnd adds the end of a carried enter–leave pair or claim.
+// restoredEnd adds the end of a carried visit or claim.
 func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
 	if p.extra != nil {
 		err := d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs)
@@ -140,13 +140,15 @@ func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
 			return nil
 		}
 		if !d.Scanned {
-			bad := problem{"etf.carrier", err.Error(), "a line as weft writes it; what the end of the claim carries is skipped", trace.Warning}
+			bad := problem{"etf.carrier", err.Error(), "a line as weft writes it; what the end of the claim carries is skipped",
+				trace.Warning}
 			if err := d.Opt.Defect(bad.defect(d.File.Name, line, nil)); err != nil {
 				return err
 			}
 		}
-		if p.kind == trace.ClaimEnd { // its operands have been read at the begin of the claim
-			operands := slices.DeleteFunc(slices.Clone(p.extra.pairs), func(x carrier.Pair) bool { return strings.HasPrefix(x.Key, "@") })
+		if p.kind == trace.ClaimEnd { // its operands were read at the begin of the claim
+			operands := slices.DeleteFunc(slices.Clone(p.extra.pairs),
+				func(x carrier.Pair) bool { return strings.HasPrefix(x.Key, "@") })
 			return d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, operands)
 		}
 	}
@@ -154,19 +156,18 @@ func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
 	return nil
 }
 
-// assembler hands on the rows of blocks, which come in the order of their
-// start, and puts in the ends of claims that began in earlier blocks. Its memory
-// is that of the open claims.
+// assembler delivers the rows of blocks, which come in the order of their start, and adds the ends
+// of claims that began in earlier blocks. Its memory is bounded by the number of open claims.
 type assembler struct {
 	d     *decoder
 	links *linker
-	open  []ends // by location; one when mixed
+	open  []ends // by location; a single one when locations are mixed
 	mixed bool
 	out   trace.Batch
 	rest  trace.Batch // scratch
 }
 
-// ends are what is pending at a location.
+// ends returns the pending events of a location.
 func (a *assembler) ends(loc uint32) *ends {
 	if a.mixed {
 		loc = 0
@@ -177,12 +178,12 @@ func (a *assembler) ends(loc uint32) *ends {
 	return &a.open[loc]
 }
 
-// Block makes room for what a block says.
+// Block returns a block to parse into.
 func (a *assembler) Block() linetrace.Block {
 	return &parsed{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{}, attrs: map[string]uint32{}}
 }
 
-// Take hands on the events of a block.
+// Take delivers the events of a block.
 func (a *assembler) Take(b linetrace.Block, sink format.Sink) error {
 	p := b.(*parsed)
 	for _, l := range p.lanes[:p.used] {
@@ -200,7 +201,7 @@ func (a *assembler) Take(b linetrace.Block, sink format.Sink) error {
 	return nil
 }
 
-// deliver hands on b with what is pending before its last row.
+// deliver delivers b with the pending events before its last row.
 func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
 	n, from := b.Len(), 0
 	if n == 0 {
@@ -208,9 +209,9 @@ func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
 	}
 	out := &a.out
 	out.Reset(b.Loc)
-	for len(*h) > 0 && (*h)[0].ahead(b, n-1) {
+	for len(*h) > 0 && (*h)[0].precedes(b, n-1) {
 		to := from
-		for !(*h)[0].ahead(b, to) {
+		for !(*h)[0].precedes(b, to) {
 			to++
 		}
 		out.AppendRows(b, from, to)
@@ -233,7 +234,7 @@ func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
 	return sink.Batch(b)
 }
 
-// flush hands on b if it has at least so many rows.
+// flush delivers b if it has at least the given number of rows.
 func (a *assembler) flush(b *trace.Batch, sink format.Sink, rows int) error {
 	if b.Len() < rows {
 		return nil
@@ -243,7 +244,7 @@ func (a *assembler) flush(b *trace.Batch, sink format.Sink, rows int) error {
 	return err
 }
 
-// Finish hands on what is still pending after the last block.
+// Finish delivers the events that are pending after the last block.
 func (a *assembler) Finish(sink format.Sink) error {
 	for loc := range a.open {
 		a.out.Reset(uint32(loc))

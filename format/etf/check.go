@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/idset"
@@ -13,16 +12,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// newChecker finds the defects that show only when lines are held against each
-// other (docs/formats/etf.md, "Rules"): duplicate ids, unknown references,
-// signals with gaps, resources held beyond their capacity. Memory: the open
-// claims, and what sorting takes for each kind of id.
+// NewChecker returns a checker for the defects that show only when lines are compared with each
+// other (docs/formats/etf.md, "Rules"): duplicate ids, unknown references, signals with gaps,
+// resources held beyond their capacity. Its memory is bounded by the number of open claims, plus
+// what sorting takes for each kind of id.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*ids{C: newIDs("claim"), E: newIDs("event"), D: newIDs("dependency")},
+	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*ids{C: newIDs("claim"), E: newIDs("event"),
+		D: newIDs("dependency")},
 		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
 }
 
-// Finish reports what shows only at the end.
+// Finish reports the defects that show only at the end.
 func (c *checker) Finish(ctx context.Context) error {
 	for _, ids := range c.ids {
 		defer ids.set.Close()
@@ -41,7 +41,8 @@ func (c *checker) Finish(ctx context.Context) error {
 	for i := range c.d.Model.Metrics.Len() {
 		m := c.d.Model.Metrics.At(uint32(i))
 		if m.Kind == trace.SignalMetric && !c.curves[uint32(i)].any {
-			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
+			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines",
+				"at least one F line"); err != nil {
 				return err
 			}
 		}
@@ -57,77 +58,91 @@ type checker struct {
 	curves map[uint32]curveEnd
 }
 
-// ids are the ids of the claims, the events or the dependencies.
+// ids has the ids of the claims, the events or the dependencies.
 type ids struct {
 	what  string
 	set   *idset.Set
-	twice map[int64]int64 // those that more than one line has, with the first of these lines once it is known
+	twice map[int64]int64 // ids of several lines, with the first of these lines once it is known
 }
 
 func newIDs(what string) *ids { return &ids{what, idset.New(4 << 20), map[int64]int64{}} }
 
-// maxTwice is how many ids that occur twice are looked for in the file, of each kind.
+// maxTwice limits the number of repeated ids of each kind whose lines are searched in the file.
 const maxTwice = 1 << 16
 
+// held is a claim that is open.
 type held struct {
 	id, pos        int64
+	number         uint64 // claims of the resource count from 0
 	amount, offset float64
+	ended          bool  // when it begins
+	next           *held // begun before, with the same id
 }
 
-// use is what is held of one resource.
+// use is the state of a resource.
 type use struct {
-	time  int64
-	begun []held // what began at this time and is not settled yet
-	open  []held
-	index map[int64]int // of open by id, once there are many
-	sum   float64       // of the amounts of open, about
+	time   int64
+	begun  []*held         // what began at this time and is not settled yet
+	open   map[int64]*held // by id, these too
+	number uint64          // of the next claim
+	places places
+	// sum is what the amounts of what is settled come to. excess counts those that are more than the
+	// capacity alone, which are another defect and not in the sum.
+	sum    total
+	excess int
 }
 
-// manyOpen is from how many open claims on an index finds them.
-const manyOpen = 64
-
-// add makes a settled claim one of the open ones.
-func (u *use) add(h held) {
-	if u.index != nil {
-		u.index[h.id] = len(u.open)
-	} else if len(u.open) == manyOpen {
-		u.index = map[int64]int{h.id: len(u.open)}
-		for i := range u.open {
-			u.index[u.open[i].id] = i
-		}
-	}
-	u.open = append(u.open, h)
-	u.sum += h.amount
+// begin adds a claim.
+func (u *use) begin(h *held) {
+	h.number, h.next = u.number, u.open[h.id]
+	u.number++
+	u.open[h.id] = h
+	u.begun = append(u.begun, h)
 }
 
 // end takes out a claim.
-func (u *use) end(id int64) {
-	for i := range u.begun {
-		if u.begun[i].id == id {
-			u.begun = slices.Delete(u.begun, i, i+1)
-			return
-		}
+func (u *use) end(id int64, r *trace.Resource) {
+	h := u.open[id]
+	switch {
+	case h == nil:
+		return
+	case h.next == nil:
+		delete(u.open, id)
+	default:
+		u.open[id] = h.next
 	}
-	i, ok := u.index[id]
-	if !ok || u.open[i].id != id {
-		// Few claims, or some with equal ids.
-		if i = slices.IndexFunc(u.open, func(h held) bool { return h.id == id }); i < 0 {
-			return
-		}
+	if len(u.begun) > 0 && h.number >= u.begun[0].number {
+		h.ended = true
+		return
 	}
-	u.sum -= u.open[i].amount
-	n := len(u.open) - 1
-	u.open[i] = u.open[n]
-	u.open = u.open[:n]
-	if u.index != nil {
-		delete(u.index, id)
-		if i < n {
-			u.index[u.open[i].id] = i
-		}
+	u.count(h, r, -1)
+	if r.UsesOffset {
+		u.places.remove(h)
 	}
-	if n == 0 {
-		u.sum, u.index = 0, nil
+	if len(u.open) == 0 {
+		u.sum = total{}
 	}
+}
+
+// count adds a claim to what is held, or takes it away again with a sign of -1.
+func (u *use) count(h *held, r *trace.Resource, sign float64) {
+	if !(math.Abs(h.amount) <= r.Capacity) {
+		u.excess += int(sign)
+		return
+	}
+	u.sum.add(sign * h.amount)
+}
+
+// total is a sum of floating-point numbers with twice their digits, since rounding errors of many that come
+// and go would add up.
+type total struct{ sum, rest float64 }
+
+func (t *total) add(x float64) {
+	s := t.sum + x
+	y := s - t.sum
+	t.rest += (t.sum - (s - y)) + (x - y)
+	t.sum = s + t.rest
+	t.rest -= t.sum - s
 }
 
 type curveEnd struct {
@@ -137,10 +152,11 @@ type curveEnd struct {
 }
 
 func (c *checker) report(rule string, sev trace.Severity, line int64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line}, Found: found, Expected: expected})
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line},
+		Found: found, Expected: expected})
 }
 
-// add takes an id of a line.
+// add adds the id of a line.
 func (c *checker) add(k Keyword, id, line int64) error {
 	twice, err := c.ids[k].set.Add(id, line)
 	if err == nil && twice {
@@ -149,18 +165,19 @@ func (c *checker) add(k Keyword, id, line int64) error {
 	return err
 }
 
-// duplicate notes an id that another line has, too. There may be too many to find that line.
+// duplicate records a repeated id. If there are too many, their lines are not searched.
 func (c *checker) duplicate(k Keyword, id, line int64) error {
 	x := c.ids[k]
 	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
 		x.twice[id] = 0
 		return nil
 	}
-	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", x.what, id), "an id that is used once among those of its kind")
+	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", x.what, id),
+		"an id that is used once among those of its kind")
 }
 
-// duplicates reads the file once more, to report all lines with an id that an earlier line has. Events
-// have come in the order of time, and sets of ids do not know lines.
+// duplicates reads the file once more, to report all lines with the id of an earlier line. This
+// takes another pass because events come in the order of time, and the sets of ids have no lines.
 func (c *checker) duplicates(ctx context.Context) error {
 	for _, x := range c.ids {
 		if len(x.twice) > 0 {
@@ -188,7 +205,7 @@ func (c *checker) again(ctx context.Context) error {
 	}
 }
 
-// repeated reports a line whose id an earlier line has.
+// repeated reports a line if an earlier line has its id.
 func (c *checker) repeated(l []byte, number int64) error {
 	k, i, _ := keyword(l)
 	x := c.ids[k]
@@ -207,11 +224,12 @@ func (c *checker) repeated(l []byte, number int64) error {
 		x.twice[r.ID] = number
 		return nil
 	}
-	bad := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", x.what, r.ID), fmt.Sprintf("an id that is used once; line %d has it, too", first), trace.Error}
+	bad := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", x.what, r.ID),
+		fmt.Sprintf("an id that is used once; line %d has it, too", first), trace.Error}
 	return c.opt.Defect(bad.defect(c.d.File.Name, number, l))
 }
 
-// Batch looks at the events of one location.
+// Batch checks the events of one location.
 func (c *checker) Batch(b *trace.Batch) error {
 	if c.d.Restore != nil {
 		return nil
@@ -231,7 +249,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		case trace.ClaimBegin:
 			err = c.claimBegin(&x)
 		case trace.ClaimEnd:
-			c.use(uint32(x.Op(1))).end(int64(x.Op(0)))
+			c.use(uint32(x.Op(1))).end(int64(x.Op(0)), c.d.Model.Resources.At(uint32(x.Op(1))))
 		case trace.Mark:
 			err = c.add(E, int64(x.Op(0)), x.Pos())
 		case trace.Fragment:
@@ -249,69 +267,63 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 	if err := c.add(C, id, x.Pos()); err != nil {
 		return err
 	}
-	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
+	u := c.use(res)
+	h := &held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
 	if c.d.Model.Resources.At(res).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
-	u := c.use(res)
 	u.time = x.Time()
-	u.begun = append(u.begun, h)
+	u.begin(h)
 	return nil
 }
 
-// use is the state of a resource.
+// use returns the state of a resource.
 func (c *checker) use(res uint32) *use {
 	u := c.open[res]
 	if u == nil {
-		u = &use{}
+		u = &use{open: map[int64]*held{}}
 		c.open[res] = u
 	}
 	return u
 }
 
-// settle looks at the claims that began at one time, once all that happens at
-// that time is known: those that end there do not overlap with them.
+// settle checks the claims that began at one time, once all events of that time are known: claims
+// that end there do not overlap with them.
 func (c *checker) settle(res uint32, u *use) error {
 	if len(u.begun) == 0 {
 		return nil
 	}
 	r := c.d.Model.Resources.At(res)
 	pos := int64(0)
-	for i := range u.begun {
-		h := &u.begun[i]
-		pos = max(pos, h.pos)
-		if !r.UsesOffset {
+	for _, h := range u.begun {
+		if h.ended {
 			continue
 		}
-		for _, list := range [2][]held{u.open, u.begun[:i]} {
-			for j := range list {
-				o := &list[j]
-				if h.offset >= o.offset+o.amount || o.offset >= h.offset+h.amount {
-					continue
+		pos = max(pos, h.pos)
+		if r.UsesOffset {
+			if o, n := u.places.overlaps(h); n > 0 {
+				others := ""
+				if n == 2 {
+					others = ", nor another one"
+				} else if n > 2 {
+					others = fmt.Sprintf(", nor %d others", n-1)
 				}
 				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
 					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
-					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold", o.id, o.offset, o.amount)); err != nil {
+					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount, others)); err != nil {
 					return err
 				}
 			}
+			u.places.add(h)
 		}
+		u.count(h, r, 1)
 	}
-	for _, h := range u.begun {
-		u.add(h)
-	}
+	clear(u.begun)
 	u.begun = u.begun[:0]
-	// The running sum has rounding errors; it tells where to look closer.
-	if r.Capacity <= 0 || u.sum < r.Capacity*(1-1e-6) {
-		return nil
+	if pos == 0 {
+		return nil // all of them ended at once
 	}
-	sum, biggest := 0.0, 0.0
-	for i := range u.open {
-		sum += u.open[i].amount
-		biggest = max(biggest, u.open[i].amount)
-	}
-	u.sum = sum
-	if sum > r.Capacity*(1+1e-12) && biggest <= r.Capacity {
+	if sum := u.sum.sum; r.Capacity > 0 && u.excess == 0 && sum > r.Capacity*(1+1e-12) {
 		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning, Position: trace.Position{File: c.d.File.Name, Line: pos},
 			Found:    fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
 			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Where{Time: u.time, HasTime: true}})
@@ -319,8 +331,8 @@ func (c *checker) settle(res uint32, u *use) error {
 	return nil
 }
 
-// fragment checks that fragments of a signal follow each other: exactly, or
-// with a warning within a relative 1e-9, since writers print decimals.
+// fragment checks that fragments of a signal follow each other exactly. Within a relative error of
+// 1e-9 it reports a warning only, because writers print decimals.
 func (c *checker) fragment(x *trace.Cursor) error {
 	end := int64(x.Op(0))
 	last := c.curves[x.Ref()]
@@ -331,7 +343,8 @@ func (c *checker) fragment(x *trace.Cursor) error {
 	clock := c.d.Model.Clock
 	sec := func(t int64) string { return clock.FormatSeconds(t) + " s" }
 	if last.pos > x.Pos() {
-		err := c.report("etf.fragment-order", trace.Error, last.pos, "a fragment that begins before one ahead of it in the file", "fragments in time order")
+		err := c.report("etf.fragment-order", trace.Error, last.pos,
+			"a fragment that begins before one ahead of it in the file", "fragments in time order")
 		if err != nil || last.end == x.Time() {
 			return err
 		}
@@ -341,7 +354,8 @@ func (c *checker) fragment(x *trace.Cursor) error {
 		what = "overlap"
 	}
 	sev, rule := trace.Error, "etf.fragment-"+what
-	if d := math.Abs(float64(x.Time() - last.end)); d <= 1e-9*math.Max(math.Abs(float64(x.Time())), math.Abs(float64(last.end))) {
+	if d := math.Abs(float64(x.Time() - last.end)); d <= 1e-9*math.Max(math.Abs(float64(x.Time())),
+		math.Abs(float64(last.end))) {
 		sev, rule = trace.Warning, "etf.fragment-rounding"
 	}
 	return c.report(rule, sev, x.Pos(), "start "+sec(x.Time()), "the end "+sec(last.end)+" of the fragment before it")
@@ -363,7 +377,8 @@ func (c *checker) Links(links []trace.Link) error {
 				if e.Kind == trace.AtEvent {
 					what = "event"
 				}
-				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID), "an id of one in the trace"); err != nil {
+				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID),
+					"an id of one in the trace"); err != nil {
 					return err
 				}
 			}

@@ -7,26 +7,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// columns writes the rows of usual lines into a batch. Room is made for all that
-// a line can give before it is read; then each value goes straight to its place.
-// Appending asks eleven times a row instead, which is a tenth of all decoding.
+// columns writes the rows of common lines into a batch. Space for the largest possible result of a
+// line is reserved before the line is read, and each value is then written to its place. With
+// append, eleven checks for each row would take a tenth of the decoding time.
 type columns struct {
-	rows, ops, attrs          int // how many there are
+	rows, ops, attrs          int // number of elements so far
 	rowRoom, opRoom, attrRoom int
-	time, pos, kind, ref, loc unsafe.Pointer // loc only when locations are mixed
+	time, pos, kind, ref, loc unsafe.Pointer // loc is set only when locations are mixed
 	opRow, opEnd, op          unsafe.Pointer
 	attrRow, attrKey, attrVal unsafe.Pointer
 }
 
-// cell is element i of a column.
+// cell returns element i of a column.
 func cell[T any](column unsafe.Pointer, i int) *T {
 	return (*T)(unsafe.Add(column, uintptr(i)*unsafe.Sizeof(*(*T)(nil))))
 }
 
-// column is where the elements of s are, also those beyond its length.
+// column returns the address of the elements of s, including those beyond its length.
 func column[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
-// begin takes over the batch, all rows of which must have operands, until finish.
+// begin takes over the batch until finish. All its rows must have operands.
 func (c *columns) begin(b *trace.Batch) {
 	c.rows, c.ops, c.attrs = len(b.Time), len(b.Op), len(b.AttrRow)
 	c.rowRoom = min(cap(b.Time), cap(b.Pos), cap(b.Kind), cap(b.Ref), cap(b.OpRow), cap(b.OpEnd))
@@ -42,7 +42,7 @@ func (c *columns) begin(b *trace.Batch) {
 	}
 }
 
-// finish gives the batch back.
+// finish returns the batch to its owner.
 func (c *columns) finish(b *trace.Batch) {
 	n := c.rows
 	b.Time, b.Pos, b.Kind, b.Ref = b.Time[:n], b.Pos[:n], b.Kind[:n], b.Ref[:n]
@@ -53,18 +53,18 @@ func (c *columns) finish(b *trace.Batch) {
 	}
 }
 
-// full reports whether there is no room for so many more.
+// full reports whether the given numbers of elements do not fit.
 func (c *columns) full(rows, ops, attrs int) bool {
 	return c.rows+rows > c.rowRoom || c.ops+ops > c.opRoom || c.attrs+attrs > c.attrRoom
 }
 
-// grow makes room in a batch that was begun, in each column that lacks it for at
-// least as much as it has.
+// grow reserves space in the batch, in each full column for at least as many elements as it has.
 func (c *columns) grow(b *trace.Batch, rows, ops, attrs int) {
 	c.finish(b)
 	if c.rows+rows > c.rowRoom {
 		n := max(rows, c.rows)
-		b.Time, b.Pos, b.Kind, b.Ref = slices.Grow(b.Time, n), slices.Grow(b.Pos, n), slices.Grow(b.Kind, n), slices.Grow(b.Ref, n)
+		b.Time, b.Pos, b.Kind, b.Ref = slices.Grow(b.Time, n), slices.Grow(b.Pos, n), slices.Grow(b.Kind, n),
+			slices.Grow(b.Ref, n)
 		b.OpRow, b.OpEnd = slices.Grow(b.OpRow, n), slices.Grow(b.OpEnd, n)
 		if b.Loc == trace.MixedLoc {
 			b.Locs = slices.Grow(b.Locs, n)
@@ -80,7 +80,7 @@ func (c *columns) grow(b *trace.Batch, rows, ops, attrs int) {
 	c.begin(b)
 }
 
-// row adds a row, the n operands of which have been written.
+// row adds a row, whose n operands have been written.
 func (c *columns) row(loc uint32, t int64, k trace.Kind, ref uint32, line int64, n int) {
 	i := c.rows
 	*cell[int64](c.time, i) = t
@@ -96,10 +96,10 @@ func (c *columns) row(loc uint32, t int64, k trace.Kind, ref uint32, line int64,
 	c.rows = i + 1
 }
 
-// operand is operand i of the next row.
+// operand returns operand i of the next row.
 func (c *columns) operand(i int) *uint64 { return cell[uint64](c.op, c.ops+i) }
 
-// attribute sets attribute i of the next row; c.attrs counts those that stay.
+// attribute sets attribute i of the next row. c.attrs counts the attributes that are kept.
 func (c *columns) attribute(i int, key uint32, text string) {
 	i += c.attrs
 	*cell[uint32](c.attrRow, i) = uint32(c.rows)

@@ -1,9 +1,9 @@
-// Package etf reads and writes the execution traces of Eclipse TRACE4CPS: texts
-// of one item a line (TU, O, T, R, C, E, D, S, F and the time series TS, TSS,
-// TSP, TSR), and reads the older dialect "TraceVersion V0.1".
+// Package etf reads and writes the execution traces of Eclipse TRACE4CPS: text files with one item
+// on each line (TU, O, T, R, C, E, D, S, F and the time series TS, TSS, TSP, TSR). It also reads
+// the older dialect "TraceVersion V0.1".
 //
-// The face of the format is [Record], [Reader] and [Writer]. [Format] is built
-// on it: claims become claim-begin and claim-end events at the location of their
-// resource, events become marks, fragments and samples live at the location of
-// their signal or series, dependencies are links.
+// [Record], [Reader] and [Writer] handle single lines. [Format] is built on them and converts lines
+// to the common model: a claim becomes a claim-begin and a claim-end event at the location of its
+// resource, an event becomes a mark, fragments and samples are at the location of their signal or
+// series, and dependencies are links.
 package etf

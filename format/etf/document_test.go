@@ -15,15 +15,16 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// looked is what comes of a text: its events, and its defects as "rule line: found, expected".
-type looked struct {
+// parsedText is the result of reading a text: its events, and its defects as "rule line: found,
+// expected".
+type parsedText struct {
 	decoder *decoder
 	events  []string
 	defects []string
 }
 
-// look reads and checks a text.
-func look(t *testing.T, text string) looked {
+// parseText reads and checks a text.
+func parseText(t *testing.T, text string) parsedText {
 	t.Helper()
 	src, rep := write(t, text), format.NewReport()
 	f, err := Format{}.Open(t.Context(), src, &format.ReadOptions{Report: rep})
@@ -32,13 +33,14 @@ func look(t *testing.T, text string) looked {
 	}
 	t.Cleanup(func() { f.Close() })
 	c := f.NewChecker()
-	if err := f.Scan(t.Context(), everything, format.GlobalOrder, format.SinkFuncs{OnBatch: c.Batch, OnLinks: c.Links}); err != nil {
+	if err := f.Scan(t.Context(), everything, format.GlobalOrder,
+		format.SinkFuncs{OnBatch: c.Batch, OnLinks: c.Links}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	x := looked{decoder: f.(*decoder), events: tracetest.Dump(t, f, everything)}
+	x := parsedText{decoder: f.(*decoder), events: tracetest.Dump(t, f, everything)}
 	for _, r := range rep.Rules() {
 		for _, d := range r.First {
 			x.defects = append(x.defects, fmt.Sprintf("%s %d: %s, %s", r.Rule, d.Position.Line, d.Found, d.Expected))
@@ -48,8 +50,8 @@ func look(t *testing.T, text string) looked {
 	return x
 }
 
-// defects reports a difference of the defects of a text. Each that is wanted may be the begin of one.
-func (x *looked) defectsAre(t *testing.T, want ...string) {
+// defectsAre compares the defects of a text with the wanted ones, which may be prefixes.
+func (x *parsedText) defectsAre(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	if !slices.EqualFunc(x.defects, want, strings.HasPrefix) {
@@ -57,7 +59,8 @@ func (x *looked) defectsAre(t *testing.T, want ...string) {
 	}
 }
 
-// "TU … must be specified at most once per trace file": the first one counts.
+// TestDocument_TimeUnit: "TU … must be specified at most once per trace file". The first one
+// counts.
 func TestDocument_TimeUnit(t *testing.T) {
 	for _, x := range []struct {
 		name, head string
@@ -66,13 +69,19 @@ func TestDocument_TimeUnit(t *testing.T) {
 	}{
 		{"TU absent", "", 1, nil},
 		{"TU HOURS", "TU HOURS\n", 3600, nil},
-		{"TU SECONDS first", "TU SECONDS\nTU HOURS\n", 1, []string{"etf.second-unit 2: a second TU line, one; line 1 counts"}},
-		{"TU HOURS first", "TU HOURS\nTU SECONDS\n", 3600, []string{"etf.second-unit 2: a second TU line, one; line 1 counts"}},
-		{"TU of no unit", "TU DAYS\n", 1, []string{`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count`}},
-		{"TU of no unit beside one", "TU DAYS\nTU MINUTES\n", 60, []string{`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count`}},
+		{"TU SECONDS first", "TU SECONDS\nTU HOURS\n", 1,
+			[]string{"etf.second-unit 2: a second TU line, one; line 1 counts"}},
+		{"TU HOURS first", "TU HOURS\nTU SECONDS\n", 3600,
+			[]string{"etf.second-unit 2: a second TU line, one; line 1 counts"}},
+		{"TU of no unit", "TU DAYS\n", 1, []string{
+			`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does ` +
+				`not count`}},
+		{"TU of no unit beside one", "TU DAYS\nTU MINUTES\n", 60,
+			[]string{`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the ` +
+				`line does not count`}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := look(t, x.head+"E 0 1 ;\n")
+			got := parseText(t, x.head+"E 0 1 ;\n")
 			got.defectsAre(t, x.defects...)
 			c := got.decoder.Model.Clock
 			if s, _, _ := c.Rescale(1, trace.Seconds(1)); s != x.seconds {
@@ -82,7 +91,8 @@ func TestDocument_TimeUnit(t *testing.T) {
 	}
 }
 
-// "The value should be an integer in milliseconds. It must be specified at most once."
+// TestDocument_Offset: "The value should be an integer in milliseconds. It must be specified at
+// most once."
 func TestDocument_Offset(t *testing.T) {
 	for _, x := range []struct {
 		line    string
@@ -97,7 +107,7 @@ func TestDocument_Offset(t *testing.T) {
 		{"O 7\nO 8", 7, []string{"etf.second-offset 2: a second O line, one; line 1 counts"}},
 	} {
 		t.Run(x.line, func(t *testing.T) {
-			got := look(t, x.line+"\nE 0 1 ;\n")
+			got := parseText(t, x.line+"\nE 0 1 ;\n")
 			got.defectsAre(t, x.defects...)
 			if ns := got.decoder.Model.Clock.Epoch; ns != x.ms*1_000_000 {
 				t.Errorf("found an epoch of %d ns, expected %d ms", ns, x.ms)
@@ -106,8 +116,8 @@ func TestDocument_Offset(t *testing.T) {
 	}
 }
 
-// "Special characters thus are '=' and ','. If one of these is to be used in a key or value string, then it
-// must be escaped by pre-fixing the character with a '\\'."
+// TestDocument_Attributes: "Special characters thus are '=' and ','. If one of these is to be used
+// in a key or value string, then it must be escaped by pre-fixing the character with a '\\'."
 func TestDocument_Attributes(t *testing.T) {
 	for _, x := range []struct {
 		list, want string
@@ -119,15 +129,17 @@ func TestDocument_Attributes(t *testing.T) {
 		{`a=b ; c`, `a="b ; c"`, nil},
 		{`name=a=b`, `name="a=b"`, []string{`etf.escape 2: a second "=": key "name" and value "a=b", "\=" for`}},
 		{`a=b ; c=d`, `a="b ; c=d"`, []string{`etf.escape 2: a second "=": key "a" and value "b ; c=d"`}},
-		{`path=C:\ docs`, `path="C: docs"`, []string{`etf.escape 2: a "\" that escapes nothing: key "path" and value "C: docs", "\\"`}},
+		{`path=C:\ docs`, `path="C: docs"`, []string{
+			`etf.escape 2: a "\" that escapes nothing: key "path" and value "C: docs", "\\"`}},
 		{`path=\ docs\ `, `path=" docs "`, nil},
-		{`path=c:\dir`, `path="c:dir"`, []string{`etf.escape 2: a "\" that escapes nothing: key "path" and value "c:dir", "\\"`}},
+		{`path=c:\dir`, `path="c:dir"`, []string{
+			`etf.escape 2: a "\" that escapes nothing: key "path" and value "c:dir", "\\"`}},
 	} {
 		t.Run(x.list, func(t *testing.T) {
 			want := strings.ReplaceAll(x.want, `="`, `:string="`)
-			// Once by the thorough way, and once by that of usual lines, whose keys are known.
+			// Once on the slow path, and once on the fast path, which knows the keys from the line before.
 			for _, before := range []string{"E 1 0 ;\n", "E 1 0 ; " + strings.SplitN(x.list, "=", 2)[0] + "=x\n"} {
-				got := look(t, before+"E 0 1 ; "+x.list+"\n")
+				got := parseText(t, before+"E 0 1 ; "+x.list+"\n")
 				got.defectsAre(t, x.defects...)
 				if last := got.events[len(got.events)-1]; !strings.HasSuffix(last, want) {
 					t.Errorf("found %s, expected it to end in %s", last, want)
@@ -137,46 +149,52 @@ func TestDocument_Attributes(t *testing.T) {
 	}
 }
 
-// A time of too many digits is reported once, as it stands in the file.
+// TestTimeRounded checks that a time with too many digits is reported once, as written in the file.
 func TestTimeRounded(t *testing.T) {
-	got := look(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nR 0 1 false ;\n"+
+	got := parseText(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nR 0 1 false ;\n"+
 		"C 0 2.1234567890123456789 3 0 0.12345678901234567890 ;\n")
 	got.defectsAre(t, "etf.time-rounded 2: 1.0000000001, at most 9 digits after the point",
 		"etf.time-rounded 3: time 1.1234567890123456789, digits that fit 64 bits",
 		"etf.time-rounded 5: time 2.1234567890123456789, digits that fit 64 bits")
 }
 
-// "An event has an identifier (unique within the events)", and so on: the later line is reported, with the
-// other one, whatever the order of their times.
+// TestDocument_UniqueIDs: "An event has an identifier (unique within the events)", and so on. The
+// later line is reported with the earlier one, whatever the order of their times.
 func TestDocument_UniqueIDs(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
 		defects    []string
 	}{
 		{"events", "E 7 5 ;\nE 8 1 ;\nE 7 2 ;\nE 7 1 ;\n",
-			[]string{"etf.duplicate-id 3: event id 7 twice, an id that is used once; line 1 has it, too", "etf.duplicate-id 4: event id 7 twice, an id that is used once; line 1 has it, too"}},
-		{"claims", "R 0 9 false ;\nC 7 3 4 0 1 ;\nC 7 1 2 0 1 ;\n", []string{"etf.duplicate-id 3: claim id 7 twice, an id that is used once; line 2 has it, too"}},
+			[]string{"etf.duplicate-id 3: event id 7 twice, an id that is used once; line 1 has it, too",
+				"etf.duplicate-id 4: event id 7 twice, an id that is used once; line 1 has it, too"}},
+		{"claims", "R 0 9 false ;\nC 7 3 4 0 1 ;\nC 7 1 2 0 1 ;\n",
+			[]string{"etf.duplicate-id 3: claim id 7 twice, an id that is used once; line 2 has it, too"}},
 		{"claims and events", "R 0 9 false ;\nC 7 3 4 0 1 ;\nE 7 1 ;\n", nil},
-		{"dependencies", "E 0 1 ;\nE 1 2 ;\nD 4 4 0 1 ;\nD 4 4 1 0 ;\n", []string{"etf.duplicate-id 4: dependency id 4 twice, an id that is used once; line 3 has it, too"}},
-		{"signals", "S 3 ;\nF 3 0 1 1 0 0\nS 3 ; name=again\n", []string{"etf.duplicate-id 3: signal id 3 twice, an id that is used once; line 1 counts"}},
-		{"resources", "R 3 1 false ;\n\nR 3 2 false ;\n", []string{"etf.duplicate-id 3: resource id 3 twice, an id that is used once; line 1 counts"}},
-		{"series", "TS 0 ;\nTSS 0 1 ;\nTSS 0 2 ;\nTSS 0 1 ;\n", []string{"etf.duplicate-id 4: series id 0/1 twice, an id that is used once; line 2 counts"}},
+		{"dependencies", "E 0 1 ;\nE 1 2 ;\nD 4 4 0 1 ;\nD 4 4 1 0 ;\n",
+			[]string{"etf.duplicate-id 4: dependency id 4 twice, an id that is used once; line 3 has it, too"}},
+		{"signals", "S 3 ;\nF 3 0 1 1 0 0\nS 3 ; name=again\n",
+			[]string{"etf.duplicate-id 3: signal id 3 twice, an id that is used once; line 1 counts"}},
+		{"resources", "R 3 1 false ;\n\nR 3 2 false ;\n",
+			[]string{"etf.duplicate-id 3: resource id 3 twice, an id that is used once; line 1 counts"}},
+		{"series", "TS 0 ;\nTSS 0 1 ;\nTSS 0 2 ;\nTSS 0 1 ;\n",
+			[]string{"etf.duplicate-id 4: series id 0/1 twice, an id that is used once; line 2 counts"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := look(t, x.text)
+			got := parseText(t, x.text)
 			got.defectsAre(t, x.defects...)
 		})
 	}
 }
 
-// "It claims 100.0 of the CPU resource": an amount below 0 is no amount.
+// TestDocument_Amount: "It claims 100.0 of the CPU resource". A negative amount is invalid.
 func TestDocument_Amount(t *testing.T) {
 	for line, want := range map[string][]string{
 		"C 0 0 1 0 0 ;":   nil,
 		"C 0 0 1 0 -5 ;":  {"etf.amount 2: amount -5, an amount ≥ 0"},
 		"C 0 0 1 0 -5e0;": {"etf.amount 2: amount -5, an amount ≥ 0"},
 	} {
-		got := look(t, "R 0 1 false ;\n"+line+"\n")
+		got := parseText(t, "R 0 1 false ;\n"+line+"\n")
 		got.defectsAre(t, want...)
 		if len(got.events) != 2 {
 			t.Errorf("%s: found %d events, expected the claim's two", line, len(got.events))
@@ -184,7 +202,7 @@ func TestDocument_Amount(t *testing.T) {
 	}
 }
 
-// A mark of the encoding is no part of the first line.
+// TestDocument_ByteOrderMark checks that a byte order mark is not part of the first line.
 func TestDocument_ByteOrderMark(t *testing.T) {
 	for _, text := range []string{"TU HOURS\nE 0 1 ;\n", "TraceVersion\tV0.1\nR\t1\t100\t%\t0\t2\tKrait\n"} {
 		t.Run(strings.Fields(text)[0], func(t *testing.T) {
@@ -193,8 +211,9 @@ func TestDocument_ByteOrderMark(t *testing.T) {
 			if err != nil || f == nil {
 				t.Fatal(err)
 			}
-			plain, marked := look(t, text), look(t, "\uFEFF"+text)
-			if diff := cmp.Diff(plain.events, marked.events) + cmp.Diff(plain.defects, marked.defects); diff != "" || len(plain.defects) > 0 && plain.defects[0][:8] == "etf.keyw" {
+			plain, marked := parseText(t, text), parseText(t, "\uFEFF"+text)
+			if diff := cmp.Diff(plain.events, marked.events) + cmp.Diff(plain.defects, marked.defects); diff != "" ||
+				len(plain.defects) > 0 && plain.defects[0][:8] == "etf.keyw" {
 				t.Errorf("%s %v", diff, plain.defects)
 			}
 			if a, b := plain.decoder.Model.Clock, marked.decoder.Model.Clock; a != b {
@@ -204,7 +223,7 @@ func TestDocument_ByteOrderMark(t *testing.T) {
 	}
 }
 
-// copyText is a text after a conversion to its own format.
+// copyText converts a text to its own format.
 func copyText(t *testing.T, text string) (string, []format.LossRow) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "y.etf")
@@ -213,7 +232,8 @@ func copyText(t *testing.T, text string) (string, []format.LossRow) {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	loss, err := Format{}.Copy(t.Context(), write(t, text), &format.ReadOptions{Values: map[string]string{"etf.max-line": "100"}}, out, &format.WriteOptions{})
+	loss, err := Format{}.Copy(t.Context(), write(t, text),
+		&format.ReadOptions{Values: map[string]string{"etf.max-line": "100"}}, out, &format.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,8 +247,8 @@ func copyText(t *testing.T, text string) (string, []format.LossRow) {
 	return string(b), loss.Rows()
 }
 
-// A conversion to the format itself loses nothing: comments, lines that define something twice, lines that
-// cannot be read and those with an attribute that is not escaped stay as they stand, each at its place.
+// TestCopy checks that a conversion to the format itself loses nothing: comments, repeated
+// definitions, unreadable lines and lines with an unescaped attribute stay unchanged and in place.
 func TestCopy(t *testing.T) {
 	text := "\uFEFF# about\r\n" +
 		"TU  MILLISECONDS\r\n\n" +
@@ -251,27 +271,29 @@ func TestCopy(t *testing.T) {
 	if again, _ := copyText(t, got); again != got {
 		t.Errorf("a copy of the copy differs: %s", cmp.Diff(got, again))
 	}
-	if diff := cmp.Diff(look(t, text).defects, look(t, got).defects); diff != "" {
+	if diff := cmp.Diff(parseText(t, text).defects, parseText(t, got).defects); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A line that is too long to be read is lost.
+// TestCopyOfLongLines checks that a line above the length limit is lost.
 func TestCopyOfLongLines(t *testing.T) {
 	got, loss := copyText(t, "E 0 1 ;\n# "+strings.Repeat("x", 200)+"\nE 1 1 ;\n")
-	want := []format.LossRow{{Kind: "line", How: format.Lost, Reason: "longer than the option etf.max-line allows", Count: 1}}
+	want := []format.LossRow{{Kind: "line", How: format.Lost, Reason: "longer than the option etf.max-line allows",
+		Count: 1}}
 	if diff := cmp.Diff(want, loss); diff != "" || got != "E 0 1 ;\nE 1 1 ;\n" {
 		t.Errorf("%q %s", got, diff)
 	}
 }
 
-// "The T line specifies general attributes of the execution trace": how many there are is not limited, and
-// the same key in several of them is there as often after a way through the model.
+// TestDocument_TraceAttributes: "The T line specifies general attributes of the execution trace".
+// Their number is not limited, and keys that occur in several T lines occur as often after a
+// conversion through the model.
 func TestDocument_TraceAttributes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "y.etf")
 	src := write(t, "T name = one\nT name = two\nT name = three, k = v\nE 0 1 ;\n")
 	d := tracetest.Open(t, Format{}, src, nil)
-	d.Defs().Native = nil // no line is written as it stands
+	d.Defs().Native = nil // do not write original lines
 	if loss := tracetest.Encode(t, Format{}, d, name); len(loss.Rows()) > 0 {
 		t.Error(loss.Rows())
 	}
@@ -284,33 +306,39 @@ func TestDocument_TraceAttributes(t *testing.T) {
 	}
 }
 
-// A copy of a trace of the dialect V0.1 has its comments, and what cannot be read as comments.
+// TestCopyOfLegacy checks that a copy of a V0.1 trace keeps comments, and keeps unreadable lines as
+// comments.
 func TestCopyOfLegacy(t *testing.T) {
-	got, loss := copyText(t, "TraceVersion\tV0.1\n# about\nConfigurationSource\tnone.txt\nR\t1\t100\t%\t0\t2\tKrait\nX\t1\n")
-	want := "# about\nTU SECONDS\nT TraceVersion=V0.1, ConfigurationSource=none.txt\nR 1 100 false ; attribute1=Krait, unit=%, name=Krait\n# X\t1\n"
+	got, loss := copyText(t, "TraceVersion\tV0.1\n# about\nConfigurationSource\tnone.txt\n"+
+		"R\t1\t100\t%\t0\t2\tKrait\nX\t1\n")
+	want := "# about\nTU SECONDS\nT TraceVersion=V0.1, ConfigurationSource=none.txt\nR 1 100 false ; " +
+		"attribute1=Krait, unit=%, name=Krait\n# X\t1\n"
 	if diff := cmp.Diff(want, got); diff != "" || len(loss) > 0 {
 		t.Errorf("losses %v\n%s", loss, diff)
 	}
 }
 
-// Records that a rewrite keeps are not called skipped.
+// TestKeptRecordsAreNotSkipped checks that records kept by a rewrite are not reported as skipped.
 func TestKeptRecordsAreNotSkipped(t *testing.T) {
-	got := look(t, "C 0 5 4 0 1 ;\nR 0 1 false ;\nS 0 ;\nF 0 2 1 1 0 0\nD 0 9 0 1 ;\nX 1\nTSR 1 0 2 1 5\nE bad\n")
+	got := parseText(t, "C 0 5 4 0 1 ;\nR 0 1 false ;\nS 0 ;\nF 0 2 1 1 0 0\nD 0 9 0 1 ;\nX 1\nTSR 1 0 2 1 5\nE bad\n")
 	for _, d := range got.defects {
 		if strings.Contains(d, "skipped") {
 			t.Error(d)
 		}
 	}
-	got.defectsAre(t, "etf.claim-times 1: ", "etf.fragment-times 4: ", "etf.dependency-type 5: ", "etf.keyword 6: ", "etf.tsr 7: ", "etf.fragment-times 7: ", "etf.number 8: ", "etf.unknown-reference 7: ", "etf.empty-signal 3: ")
+	got.defectsAre(t, "etf.claim-times 1: ", "etf.fragment-times 4: ", "etf.dependency-type 5: ", "etf.keyword 6: ",
+		"etf.tsr 7: ", "etf.fragment-times 7: ", "etf.number 8: ", "etf.unknown-reference 7: ", "etf.empty-signal 3: ")
 }
 
-// "Comments start with a #": a trace that goes through the model has them still, and as comments the lines
-// that define something twice; so do cuts, and conversions there and back. Where there are too many to
-// be kept, they are counted.
+// TestDocument_Comments: "Comments start with a #". A trace that goes through the model keeps its
+// comments, and keeps repeated definitions as comments; so do cuts, and conversions there and back.
+// Comments that are too many to be kept are counted.
 func TestDocument_Comments(t *testing.T) {
 	dir := t.TempDir()
-	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU HOURS\nO 7\nR bad\nE 0 1 ;\n")
-	want := "# about\nTU SECONDS\nO 0\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nE 0 1 ;\nS 0 ; name=s\n  # more\n# S 0 ; name=t\nF 0 0 1 1 0 0\n"
+	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU "+
+		"HOURS\nO 7\nR bad\nE 0 1 ;\n")
+	want := "# about\nTU SECONDS\nO 0\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nE 0 1 ;\nS 0 ; name=s\n  # more\n# S 0 ; " +
+		"name=t\nF 0 0 1 1 0 0\n"
 	d := tracetest.Open(t, Format{}, src, nil)
 	loss := tracetest.Encode(t, Format{}, d, filepath.Join(dir, "y.etf"))
 	got, err := os.ReadFile(filepath.Join(dir, "y.etf"))
@@ -323,7 +351,7 @@ func TestDocument_Comments(t *testing.T) {
 	if rows := loss.Rows(); len(rows) > 0 {
 		t.Errorf("found losses %+v, expected none", rows)
 	}
-	// By way of another format their places are gone, which all but the first one had.
+	// Another format does not keep their places, which all but the first one had.
 	moved := &format.Loss{}
 	if err := format.LostDefinitions(t.Context(), d, moved); err != nil {
 		t.Fatal(err)
@@ -332,7 +360,8 @@ func TestDocument_Comments(t *testing.T) {
 	if len(rows) != 1 || rows[0].Kind != "comment" || rows[0].How != format.Degraded || rows[0].Count != 6 {
 		t.Errorf("found losses %+v, expected that all but the first of 7 comments have another place", rows)
 	}
-	many := tracetest.Open(t, Format{}, write(t, strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", maxKept/1000)+"E 0 1 ;\n"), nil)
+	many := tracetest.Open(t, Format{}, write(t,
+		strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", maxKept/1000)+"E 0 1 ;\n"), nil)
 	lost := &format.Loss{}
 	if err := format.LostDefinitions(t.Context(), many, lost); err != nil {
 		t.Fatal(err)
@@ -343,7 +372,8 @@ func TestDocument_Comments(t *testing.T) {
 	}
 }
 
-// "There are nine types of dependencies": what the ends of each are. The document gives 0, 4 and 6.
+// TestDocument_DependencyTypes: "There are nine types of dependencies". The document gives the ends
+// of types 0, 4 and 6.
 func TestDocument_DependencyTypes(t *testing.T) {
 	start, end, event := trace.AtClaimStart, trace.AtClaimEnd, trace.AtEvent
 	text := "R 0 9 false ;\nC 1 1 2 0 1 ;\nC 2 3 5 0 1 ;\nE 1 7 ;\nE 2 8 ;\n"
@@ -364,11 +394,13 @@ func TestDocument_DependencyTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][2]trace.EndKind{{start, start}, {start, end}, {end, start}, {end, end}, {event, event}, {start, event}, {end, event}, {event, start}, {event, end}}
+	want := [][2]trace.EndKind{{start, start}, {start, end}, {end, start}, {end, end}, {event, event}, {start, event},
+		{end, event}, {event, start}, {event, end}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([][2]int64{{1, 3}, {1, 5}, {2, 3}, {2, 5}, {7, 8}, {1, 8}, {2, 8}, {7, 3}, {7, 5}}, times); diff != "" {
+	if diff := cmp.Diff([][2]int64{{1, 3}, {1, 5}, {2, 3}, {2, 5}, {7, 8}, {1, 8}, {2, 8}, {7, 3}, {7, 5}}, times); diff !=
+		"" {
 		t.Error(diff)
 	}
 }

@@ -1,17 +1,12 @@
 package etf
 
 import (
-	"bufio"
 	"cmp"
-	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -21,21 +16,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// encoder writes the common model as a TRACE file. A trace whose ids are
-// TRACE's gets its own lines back. Any other is written so that TRACE shows
-// its regions as claims on one resource per location, and its claims as claims,
-// and that this package restores it exactly: definitions travel in attributes of
-// the trace, an enter–leave pair is a claim with the region and its attributes, a
-// claim has its operands as attributes beside, every other event is an E line with
-// its kind and operands as attributes.
+// encoder writes the common model as a TRACE file. A trace with TRACE's own ids gets its original
+// lines. Any other trace is written so that TRACE shows its regions as claims on one resource for
+// each location, and its claims as claims, and so that this package restores it exactly: attributes
+// of the trace carry the definitions, a visit becomes a claim with the region and its attributes, a
+// claim has its operands as additional attributes, and every other event becomes an E line with its
+// kind and operands as attributes.
 type encoder struct {
 	linetrace.Encoder
 	w      *Writer
 	native bool
-	from   *rewriter // of a file that is written again, or nil
+	from   *rewriter // of a file that is rewritten, or nil
 
 	last   trace.Decimal // time of the last row
-	texted trace.Decimal // of which text is the text
+	texted trace.Decimal // the time that text was made from
 	text   []byte
 	unit   string
 
@@ -45,79 +39,38 @@ type encoder struct {
 	buf   []byte
 	tail  []byte // attributes of the end of a claim
 	seq   int64  // rows so far
-	next  int64  // next claim or event id, for foreign traces
+	next  int64  // next id of a claim or event, for other formats
 
 	resources []int64  // ids by index
 	keys      [][]byte // see key
 	reals     [256]realText
 	signals   []signal     // by metric
 	linked    []trace.Attr // attributes of the last link
-	linkText  []byte       // and how they are written
+	linkText  []byte       // and their text
 	queue     queue
-	// Numbers and times of the claims that began and ended last.
+	// Numbers and times of the last claims that began and ended.
 	lastBegin, begun, lastEnd, ended int64
 	section                          int // of the last row, and its time
 	sectionTime                      int64
-	lastCurve                        *curve // the last one of the fragments and samples at time drawn
+	lastCurve                        *curve // the last curve with a fragment or sample at time drawn
 	drawn                            int64
 	claims                           openClaims
-	stacks                           map[stackKey][]int64 // foreign: positions of open regions
-	depth                            []int32              // foreign: open regions of each location
-	deep                             []int32              // the most at once
+	stacks                           map[stackKey][]int64 // other formats: positions of open regions
+	depth                            []int32              // other formats: number of open regions of each location
+	deep                             []int32              // the largest number at a time
 	used                             []bool               // locations with claims
-	claimed                          []uint32             // foreign: 1 + the resource that a location's claims hold
-}
-
-// openClaims finds the numbers of open claims in the queue by their ids. Where
-// ids count up as claims begin, the number follows from the id; the map has the
-// others. Ids may be there twice: the first of equal claims ends first.
-type openClaims struct {
-	any    bool
-	offset int64 // number less id
-	others map[claimKey][]int64
-}
-
-type claimKey struct {
-	id       int64
-	res, ref uint32 // resource and region
-}
-
-// add takes claim number at, which has just begun.
-func (o *openClaims) add(q *queue, at int64, k claimKey) {
-	x := q.at(at)
-	if !o.any {
-		o.any, o.offset = true, at-k.id
-	}
-	if x.key, x.other = k, at-k.id != o.offset; x.other {
-		o.others[k] = append(o.others[k], at)
-	}
-}
-
-// take finds an open claim and forgets it.
-func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
-	at = k.id + o.offset
-	if x := q.at(at); x != nil && x.key == k && !x.other && !x.done {
-		return at, true
-	}
-	l := o.others[k]
-	switch len(l) {
-	case 0:
-		return 0, false
-	case 1:
-		delete(o.others, k)
-	default:
-		o.others[k] = l[1:]
-	}
-	return l[0], true
+	claimed                          []uint32             // other formats: 1 + the resource of a location's claims
 }
 
 type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out),
+		text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}},
+		stacks: map[stackKey][]int64{}}, nil
 }
 
-// Abort frees what the encoder holds.
+// Abort frees the encoder's temporary files.
 func (e *encoder) Abort() { e.w.Discard() }
 
 // Begin takes the definitions.
@@ -125,7 +78,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "etf"
 	e.queue.w = e.w
-	// The unit that the clock counts in, if it is one of TRACE's.
+	// The unit in which the clock counts, if TRACE has it.
 	e.unit = "SECONDS"
 	if u := d.Clock.Unit; u > 0 {
 		for _, x := range units {
@@ -148,13 +101,13 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		e.rewrite(o)
 		e.queue.from = e.from
 	}
-	// The definitions are written again when all is known; most will be these.
+	// The definitions are written again at the end; most of them are the same.
 	defer func() { e.Lost = format.Loss{} }()
 	e.comments(false)
 	return e.nativeDefinitions()
 }
 
-// timeText is the time of the last row as it is written. Many rows share it.
+// timeText returns the text of the last row's time, which many rows share.
 func (e *encoder) timeText() []byte {
 	if len(e.text) == 0 || e.last != e.texted {
 		e.text, e.texted = e.last.AppendTrim(e.text[:0]), e.last
@@ -168,7 +121,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if e.native {
 		return e.nativeBatch(b)
 	}
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // inside the loop, it would be copied each time
 	for c.Next() {
 		e.seq++
 		e.last = e.Time(c.Time())
@@ -190,8 +143,7 @@ type row struct {
 	pos  int64 // of its line in the file
 }
 
-// nativeBatch goes through the columns itself: a cursor asks at each row what it
-// knows already.
+// nativeBatch reads the columns directly, because a cursor would repeat checks for each row.
 func (e *encoder) nativeBatch(b *trace.Batch) error {
 	kinds, refs := b.Kind[:len(b.Time)], b.Ref[:len(b.Time)]
 	opRows, opEnds, ops, from := b.OpRow, b.OpEnd[:len(b.OpRow)], 0, uint32(0)
@@ -220,7 +172,7 @@ func (e *encoder) nativeBatch(b *trace.Batch) error {
 	return nil
 }
 
-// attributes appends the row's attributes. TRACE knows texts only.
+// attributes appends the row's attributes as texts, the only type in TRACE.
 func (e *encoder) attributes(b []byte, x *row) []byte {
 	vals := x.vals[:len(x.keys)]
 	for i, k := range x.keys {
@@ -242,7 +194,7 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 	return b
 }
 
-// key is ", key=" as it is written.
+// key returns the text ", key=" of an attribute.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
 		name := cmp.Or(e.Defs.Attributes.At(uint32(n)).Name, "unnamed")
@@ -252,17 +204,17 @@ func (e *encoder) key(k uint32) []byte {
 	return e.keys[k]
 }
 
-// signal is where the fragments of a signal go.
+// signal has the writer's curve of a signal.
 type signal struct {
 	id    int64
 	curve *curve
 }
 
-// realText remembers how a number is written: traces have few different amounts.
+// realText caches the text of a number, because traces have few different amounts.
 type realText struct {
 	bits uint64
 	text [16]byte
-	n    int // length of the text, 0 when it has none
+	n    int // length of the text, 0 for none
 }
 
 // real appends a blank and f.
@@ -296,7 +248,7 @@ func (e *encoder) id(s, what string) int64 {
 	return n
 }
 
-// resource is the file's id of a resource.
+// resource returns the id of a resource in the file.
 func (e *encoder) resource(i uint32) int64 {
 	for int(i) >= len(e.resources) {
 		e.resources = append(e.resources, e.id(e.Defs.Resources.At(uint32(len(e.resources))).ID, "resource"))
@@ -309,7 +261,7 @@ func (e *encoder) nativeRow(x *row) error {
 	r := &e.rec
 	ops, k := x.ops, x.kind
 	if e.section != 0 || k != trace.ClaimBegin && k != trace.ClaimEnd {
-		e.sections(k, x.time)
+		e.checkSections(k, x.time)
 	}
 	switch k {
 	case trace.ClaimBegin:
@@ -344,9 +296,9 @@ func (e *encoder) nativeRow(x *row) error {
 			e.Lost.Add("claim-end", "", format.Lost, "its claim has not begun", 1)
 			return nil
 		}
-		e.order(at, x.time)
+		e.checkEnd(at, x.time)
 		var more []byte
-		if len(x.keys) > 0 { // of ends that were added; the line has one list for both
+		if len(x.keys) > 0 { // of the ends of claims; the line has one list for both events
 			b := e.tail[:0]
 			if text := e.queue.at(at).text; text[len(text)-1] != ';' {
 				b = append(b, ',')
@@ -372,7 +324,7 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 4 {
 			break
 		}
-		e.bare(x)
+		e.countStripped(x)
 		for n := len(e.signals); int(x.ref) >= n; n++ {
 			e.signals = append(e.signals, signal{})
 		}
@@ -381,7 +333,7 @@ func (e *encoder) nativeRow(x *row) error {
 			s.id = e.id(e.Defs.Metrics.At(x.ref).ID, "signal")
 			s.curve = e.w.curve(seriesKey{s.id, -1})
 		}
-		e.curves(s.curve, x)
+		e.checkCurves(s.curve, x)
 		l := &s.curve.lines
 		from := len(l.Line())
 		b := digits.AppendInt(append(l.Line(), "F "...), s.id)
@@ -394,14 +346,14 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 1 {
 			break
 		}
-		e.bare(x)
+		e.countStripped(x)
 		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
 		if _, err := fmt.Sscanf(e.Defs.Metrics.At(x.ref).ID, "%d/%d", &r.ID, &r.Series); err != nil {
 			e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
 			return nil
 		}
 		c := e.w.curve(seriesKey{r.ID, r.Series})
-		e.curves(c, x)
+		e.checkCurves(c, x)
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.Time(x.time))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
@@ -414,9 +366,10 @@ func (e *encoder) nativeRow(x *row) error {
 		if e.from == nil {
 			return e.w.Write(r)
 		}
-		changed, err := e.w.sampleAgain(c, x.pos, x.time, r)
+		changed, err := e.w.rewriteSample(c, x.pos, x.time, r)
 		if changed {
-			e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another line", 1)
+			e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another line",
+				1)
 		}
 		return err
 	}
@@ -424,16 +377,16 @@ func (e *encoder) nativeRow(x *row) error {
 	return nil
 }
 
-// bare counts the attributes of a row whose line cannot have any.
-func (e *encoder) bare(x *row) {
+// countStripped counts the attributes of a row whose line cannot have any.
+func (e *encoder) countStripped(x *row) {
 	if len(x.keys) > 0 {
 		e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "its line has no attributes", int64(len(x.keys)))
 	}
 }
 
-// sections notices when an event is followed by a simultaneous one whose lines
-// stand in an earlier section of the file: claims, events, fragments, samples.
-func (e *encoder) sections(k trace.Kind, t int64) {
+// checkSections detects an event followed by a simultaneous one whose line is in an earlier section
+// of the file: claims, events, fragments, samples.
+func (e *encoder) checkSections(k trace.Kind, t int64) {
 	rank := 0
 	switch k {
 	case trace.Mark:
@@ -444,270 +397,32 @@ func (e *encoder) sections(k trace.Kind, t int64) {
 		rank = 3
 	}
 	if t == e.sectionTime && rank < e.section {
-		e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another kind", 1)
+		e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another kind",
+			1)
 		return
 	}
 	e.section, e.sectionTime = rank, t
 }
 
-// curves notices when a fragment or sample of curve x is simultaneous with an
-// earlier one of a curve that is written behind x.
-func (e *encoder) curves(x *curve, r *row) {
+// checkCurves detects a fragment or sample of curve x that is simultaneous with an earlier one of a
+// curve that is written after x.
+func (e *encoder) checkCurves(x *curve, r *row) {
 	if t := r.time; e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
 		e.lastCurve, e.drawn = x, t
 		return
 	}
-	e.Lost.Add(e.Defs.Spec(r.kind).Name, "order", format.Degraded, "changes places with a simultaneous event of another signal or series", 1)
+	e.Lost.Add(e.Defs.Spec(r.kind).Name, "order", format.Degraded,
+		"changes places with a simultaneous event of another signal or series", 1)
 }
 
-// order notices when claim number at ends at the same time as, but behind, an
-// event that a reader of the file will find behind it: with equal times the
-// order of the lines counts, and claims are written in the order in which they
-// begin.
-func (e *encoder) order(at, t int64) {
+// checkEnd detects that claim number at ends simultaneously with an earlier event that a reader of
+// the file would put after it: with equal times the order of lines counts, and claims are written
+// in the order in which they begin.
+func (e *encoder) checkEnd(at, t int64) {
 	if e.lastBegin > at && e.begun == t || e.lastEnd > at && e.ended == t {
 		e.Lost.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
 	}
 	e.lastEnd, e.ended = at, t
-}
-
-// foreignRow writes a row of another format's trace.
-func (e *encoder) foreignRow(c *trace.Cursor) error {
-	if c.Derived() && e.Plain {
-		return nil
-	}
-	if c.Derived() {
-		// The decoder of the trace's own format makes it again; until then it
-		// would be there twice.
-		return e.event(c)
-	}
-	loc, ref := c.Location(), c.Ref()
-	k := stackKey{loc, ref}
-	switch c.Kind() {
-	case trace.Enter:
-		if ref == trace.NoRef || len(c.Ops()) > 0 || int(loc) < len(e.claimed) && e.claimed[loc] != 0 {
-			break
-		}
-		for int(loc) >= len(e.depth) {
-			e.depth, e.deep, e.used = append(e.depth, 0), append(e.deep, 0), append(e.used, false)
-		}
-		e.depth[loc]++
-		e.deep[loc] = max(e.deep[loc], e.depth[loc])
-		at, x := e.queue.begin(e.next, e.timeText())
-		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
-		e.next++
-		x.order, x.region = e.seq, ref
-		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
-		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
-		for _, p := range e.attributePairs(c) {
-			x.text, _ = attrlist.Append(append(x.text, ", "...), p.Key, p.Value)
-		}
-		e.stacks[k] = append(e.stacks[k], at)
-		return e.queue.write()
-	case trace.Leave:
-		s := e.stacks[k]
-		if len(s) == 0 || len(c.Ops()) > 0 {
-			break
-		}
-		at := s[len(s)-1]
-		e.stacks[k] = s[:len(s)-1]
-		e.depth[loc]--
-		return e.foreignEnd(c, at)
-	case trace.ClaimBegin:
-		if !e.ownLine(c) {
-			break
-		}
-		ops := c.Ops()
-		at, x := e.queue.begin(e.next, e.timeText())
-		e.next++
-		x.order, x.region = e.seq, ref
-		x.text = digits.AppendInt(x.text, int64(loc))
-		if len(ops) > 3 {
-			x.text = e.real(x.text, math.Float64frombits(ops[3]))
-		}
-		x.text = append(e.real(x.text, math.Float64frombits(ops[2])), " ; "...)
-		if e.Defs.Regions.Has(ref) {
-			x.text, _ = attrlist.Append(x.text, "name", e.Defs.Regions.At(ref).Name)
-			x.text = append(x.text, ", "...)
-		}
-		if e.Plain {
-			e.attributePairs(c)
-		} else {
-			e.pairs = e.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), c)
-		}
-		for i, p := range e.pairs {
-			if i > 0 {
-				x.text = append(x.text, ", "...)
-			}
-			x.text, _ = attrlist.Append(x.text, p.Key, p.Value)
-		}
-		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), ref})
-		return e.queue.write()
-	case trace.ClaimEnd:
-		ops := c.Ops()
-		if len(ops) != 2 {
-			break
-		}
-		if at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}); ok {
-			return e.foreignEnd(c, at)
-		}
-	}
-	return e.event(c)
-}
-
-// foreignEnd ends the line of a visit or a claim.
-func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
-	e.attributePairs(c)
-	e.buf = e.buf[:0]
-	if !e.Plain {
-		e.buf = e.queue.at(at).carry(e.buf, e.seq)
-	}
-	for _, p := range e.pairs {
-		e.buf = append(e.buf, ", "...)
-		e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
-	}
-	if err := e.queue.end(at, e.timeText(), e.buf); err != nil {
-		return err
-	}
-	return e.queue.write()
-}
-
-// name is the full name of a location.
-func (e *encoder) name(loc uint32) string {
-	if int(loc) >= len(e.names) {
-		e.names = e.Defs.FullNames()
-	}
-	return e.names[loc]
-}
-
-// attributePairs makes the pairs of a row's attributes.
-func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
-	if e.pairs = e.pairs[:0]; e.Plain {
-		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)
-	} else {
-		e.pairs = e.AppendAttrs(e.pairs, c)
-	}
-	return e.pairs
-}
-
-// ownLine reports whether a claim can be a C line: its location stands for its resource and
-// nothing else, and it has an offset if the resource has. The location's R line is that of the
-// resource then.
-func (e *encoder) ownLine(c *trace.Cursor) bool {
-	ops, loc := c.Ops(), c.Location()
-	if len(ops) < 3 || len(ops) > 4 || ops[1] >= uint64(e.Defs.Resources.Len()) || !e.Defs.Locations.Has(loc) {
-		return false
-	}
-	resource := uint32(ops[1])
-	if r := e.Defs.Resources.At(resource); r.Location != loc || r.UsesOffset != (len(ops) == 4) || e.Defs.Locations.At(loc).Kind != trace.ResourceLocation {
-		return false
-	}
-	if int(loc) < len(e.deep) && e.deep[loc] > 0 {
-		return false
-	}
-	for int(loc) >= len(e.claimed) {
-		e.claimed = append(e.claimed, 0)
-	}
-	if e.claimed[loc] == 0 {
-		e.claimed[loc] = 1 + resource
-	}
-	return e.claimed[loc] == 1+resource
-}
-
-// event writes a row as an E line.
-func (e *encoder) event(c *trace.Cursor) error {
-	r := &e.rec
-	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
-	e.next++
-	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
-		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(ref).Name})
-	}
-	switch {
-	case c.Kind() == trace.Mark:
-	case e.Plain:
-		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded, "an E line whose attributes say what it is", 1)
-	default:
-		e.Rows.NoteField(c, "")
-	}
-	if e.Plain {
-		r.Attrs = append(r.Attrs, Attr{"location", e.name(c.Location())})
-		e.pairs = carrier.AppendPlain(e.pairs[:0], e.Defs, c)
-	} else {
-		place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
-		if c.Derived() {
-			place += ":derived"
-		}
-		r.Attrs = append(r.Attrs, Attr{carryKey, place})
-		e.pairs = carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), c.Ref())
-		e.pairs = e.AppendRow(e.pairs, c)
-	}
-	for _, p := range e.pairs {
-		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
-	}
-	return e.w.Write(r)
-}
-
-// Links writes dependencies. Most come when all events have been written.
-func (e *encoder) Links(links []trace.Link) error {
-	if e.native && e.queue.empty() {
-		if err := e.w.join(); err != nil {
-			return err
-		}
-	}
-	if !e.native {
-		if e.Plain {
-			e.Lost.Add("link", "", format.Lost, "other than those of TRACE", int64(len(links)))
-			return nil
-		}
-		return e.carryLinks(links)
-	}
-	for i := range links {
-		l := &links[i]
-		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
-		if !ok {
-			if err := e.carryLinks(links[i : i+1]); err != nil {
-				return err
-			}
-			continue
-		}
-		if !slices.Equal(l.Attrs, e.linked) {
-			e.linked, e.linkText = e.linked[:0], e.linkText[:0]
-			for j, a := range l.Attrs {
-				a.Key, a.Value.Str = strings.Clone(a.Key), strings.Clone(a.Value.Str)
-				e.linked = append(e.linked, a)
-				if j > 0 {
-					e.linkText = append(e.linkText, ',')
-				}
-				e.linkText, _ = attrlist.Append(append(e.linkText, ' '), a.Key, a.Value.String())
-			}
-		}
-		s := e.w.dependencies()
-		from := len(s.Line())
-		b := slices.Grow(s.Line(), 128)
-		to := b[len(b) : len(b)+128]
-		to[0], to[1] = 'D', ' '
-		i := 2 + digits.Put(to[2:34], l.ID)
-		to[i], to[i+1], to[i+2] = ' ', byte('0'+typ), ' '
-		i += 3
-		i += digits.Put(to[i:i+32], l.Src.ID)
-		to[i] = ' '
-		i += 1 + digits.Put(to[i+1:i+33], l.Dst.ID)
-		to[i], to[i+1] = ' ', ';'
-		b = appendShort(b[:len(b)+i+2], e.linkText)
-		if err := s.Done(append(e.from.line(l.Pos, b, from), '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// carryLinks writes links as an E line.
-func (e *encoder) carryLinks(links []trace.Link) error {
-	e.Lost.Add("link", "", format.WeftOnly, "other than those of TRACE", int64(len(links)))
-	r := &e.rec
-	r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(links[0].Src.Time), append(r.Attrs[:0], Attr{"weft.links", carrier.Text(carrier.PackLinks(links))})
-	e.next++
-	return e.w.Write(r)
 }
 
 // Close writes the whole text.
@@ -723,7 +438,7 @@ func (e *encoder) Close() error {
 }
 
 func (e *encoder) finish() error {
-	// What never ended cannot be a claim, which has an end.
+	// An open event at the end cannot be a claim, which has an end.
 	open, err := e.queue.drain(e.timeText(), !e.native && !e.Plain)
 	if err != nil {
 		return err
@@ -761,7 +476,8 @@ func (e *encoder) finish() error {
 			continue
 		}
 		x := d.Resources.At(r - 1)
-		line := Record{Keyword: R, ID: int64(i), Capacity: x.Capacity, UsesOffset: x.UsesOffset, Attrs: []Attr{{"name", x.Label()}}}
+		line := Record{Keyword: R, ID: int64(i), Capacity: x.Capacity, UsesOffset: x.UsesOffset,
+			Attrs: []Attr{{"name", x.Label()}}}
 		if x.Unit != "" {
 			line.Attrs = append(line.Attrs, Attr{"unit", x.Unit})
 		}
@@ -774,14 +490,15 @@ func (e *encoder) finish() error {
 		if e.deep[i] == 0 {
 			continue
 		}
-		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]), Attrs: []Attr{{"name", names[i]}}}); err != nil {
+		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]),
+			Attrs: []Attr{{"name", names[i]}}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// units writes how times are counted.
+// units writes the time unit and offset.
 func (e *encoder) units() error {
 	err := e.w.Write(&Record{Keyword: TU, Unit: e.unit})
 	if err == nil && e.Defs.Clock.HasEpoch {
@@ -790,8 +507,9 @@ func (e *encoder) units() error {
 	return err
 }
 
-// onceEach cuts a list where a key comes again: of equal keys in one line only the last counts.
-func onceEach(list []Attr) (parts [][]Attr) {
+// splitRepeated divides a list of attributes at repeated keys, because of equal keys in one line
+// only the last counts.
+func splitRepeated(list []Attr) (parts [][]Attr) {
 	seen := map[string]bool{}
 	from := 0
 	for i, a := range list {
@@ -805,8 +523,8 @@ func onceEach(list []Attr) (parts [][]Attr) {
 	return append(parts, list[from:])
 }
 
-// comments adds the comments that stand before all other lines; at the end these are all that have found no
-// place.
+// comments adds the comments before all other lines. At the end, these are all comments without
+// another place.
 func (e *encoder) comments(end bool) {
 	if e.from != nil {
 		for _, x := range e.from.notes {
@@ -840,7 +558,7 @@ func (e *encoder) nativeDefinitions() error {
 	}
 	lines, ok := e.from.properties(properties)
 	if !ok {
-		for _, list := range onceEach(properties) {
+		for _, list := range splitRepeated(properties) {
 			lines = append(lines, Record{Keyword: T, Attrs: list})
 		}
 	}
@@ -855,7 +573,8 @@ func (e *encoder) nativeDefinitions() error {
 		if r.Undefined {
 			continue // nor was it in the file
 		}
-		recs = append(recs, Record{Keyword: R, ID: e.id(r.ID, "resource"), Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: text(r.Attrs)})
+		recs = append(recs, Record{Keyword: R, ID: e.id(r.ID, "resource"), Capacity: r.Capacity, UsesOffset: r.UsesOffset,
+			Attrs: text(r.Attrs)})
 	}
 	for i := range d.Groups.Len() {
 		if g := d.Groups.At(uint32(i)); g.Kind == "time series" {
@@ -883,243 +602,4 @@ func (e *encoder) nativeDefinitions() error {
 		}
 	}
 	return nil
-}
-
-// queueLimit is how many claims wait for an older one to end before that one
-// is put aside. Their texts of up to textLimit bytes are used again.
-const (
-	queueLimit = 1 << 14
-	textLimit  = 256
-	textRoom   = 160
-)
-
-// queue holds claims in the order in which they begin until they end, so that
-// they can be written in that order. A claim that lasts longer than queueLimit
-// others is taken out and inserted at its place when the file is put together.
-type queue struct {
-	w     *Writer
-	list  []queued // ring
-	first int64    // number of the oldest
-	next  int64
-	aside map[int64]*queued // claims taken out, by number
-	buf   []byte
-	from  *rewriter
-}
-
-// append writes a claim's line.
-func (q *queue) append(x *queued, b []byte) []byte {
-	if q.from == nil {
-		return x.append(b)
-	}
-	n := len(b)
-	b = x.append(b)
-	return append(q.from.line(x.pos, b[:len(b)-1], n), '\n')
-}
-
-// carry writes the attribute that restores a region: "region:order of the
-// enter:order of the leave", the last one absent when it is never left.
-func (x *queued) carry(b []byte, leave int64) []byte {
-	b = append(b, ", "+carryKey+"="...)
-	b = digits.AppendUint(b, uint64(x.region))
-	b = digits.AppendInt(append(b, ':'), x.order)
-	b = append(b, ':')
-	if leave >= 0 {
-		b = digits.AppendInt(b, leave)
-	}
-	return b
-}
-
-type queued struct {
-	text   []byte // the line without the end, which belongs at cut
-	end    []byte
-	cut    int
-	order  int64    // foreign: rank of the enter among all rows
-	region uint32   // foreign
-	key    claimKey // native
-	done   bool
-	other  bool  // openClaims has it in its map
-	place  int64 // where in the spool it belongs, when it was taken out
-	pos    int64 // of its line in the file
-}
-
-// append writes the claim's line.
-func (x *queued) append(b []byte) []byte {
-	n := len(b)
-	if x.cut > 32 || len(x.end) > 32 || cap(x.end) < 32 || len(x.text)-x.cut > 64 || cap(x.text) < textRoom || cap(b)-n < textRoom {
-		b = append(append(append(b, x.text[:x.cut]...), x.end...), x.text[x.cut:]...)
-		return append(b, '\n')
-	}
-	// Without asking how much of it is needed.
-	from, to := x.text[:textRoom], b[n:n+textRoom]
-	copy32(to, from)
-	i := x.cut
-	copy32(to[i:], x.end[:32])
-	i += len(x.end)
-	copy32(to[i:], from[x.cut:])
-	copy32(to[i+32:], from[x.cut+32:])
-	i += len(x.text) - x.cut
-	to[i] = '\n'
-	return b[:n+i+1]
-}
-
-// empty reports whether no claim is waiting.
-func (q *queue) empty() bool { return q.first == q.next && len(q.aside) == 0 }
-
-// at is claim number n, nil if it has been written.
-func (q *queue) at(n int64) *queued {
-	if n < q.first || n >= q.next {
-		return q.aside[n]
-	}
-	return &q.list[n&int64(len(q.list)-1)]
-}
-
-// begin adds a claim and returns its number; its resource and all that follows
-// are to be appended to its text, which has room for 32 bytes at least. start has
-// as much memory.
-func (q *queue) begin(id int64, start []byte) (int64, *queued) {
-	if q.list == nil {
-		q.list = make([]queued, 64) // small enough for the cache, which it goes round in
-	}
-	if q.next-q.first == int64(len(q.list)) {
-		old := q.list
-		q.list = make([]queued, 2*len(old))
-		for n := q.first; n < q.next; n++ {
-			q.list[n&int64(len(q.list)-1)] = old[n&int64(len(old)-1)]
-		}
-	}
-	n := q.next
-	q.next++
-	x := q.at(n)
-	x.done = false
-	if x.text == nil {
-		x.text, x.end = make([]byte, 0, textRoom), make([]byte, 0, 32)
-	}
-	if len(start) > 32 {
-		b := digits.AppendInt(append(x.text[:0], "C "...), id)
-		b = append(append(append(b, ' '), start...), "  "...)
-		x.cut, x.text = len(b)-1, slices.Grow(b, 32)
-		return n, x
-	}
-	to := x.text[:textRoom]
-	to[0], to[1] = 'C', ' '
-	i := 2 + digits.Put(to[2:34], id)
-	to[i] = ' '
-	copy32(to[i+1:i+33], start[:32])
-	i += 1 + len(start)
-	to[i], to[i+1] = ' ', ' '
-	x.cut, x.text = i+1, to[:i+2]
-	return n, x
-}
-
-// end says when claim n ends; more is appended to its attributes.
-func (q *queue) end(n int64, t []byte, more []byte) error {
-	x := q.at(n)
-	x.end, x.done = appendShort(x.end[:0], t), true
-	if len(more) > 0 {
-		x.text = append(x.text, more...)
-	}
-	if n < q.first {
-		delete(q.aside, n)
-		q.buf = q.append(x, q.buf[:0])
-		return q.w.first.Insert(x.place, q.buf)
-	}
-	return nil
-}
-
-// write hands on the claims that are complete and whose elders are too.
-func (q *queue) write() error {
-	if q.first == q.next || !q.at(q.first).done && q.next-q.first <= queueLimit {
-		return nil
-	}
-	err := q.w.begin()
-	if err != nil {
-		return err
-	}
-	s := &q.w.first.Spool
-	for q.first < q.next {
-		x := q.at(q.first)
-		if !x.done {
-			if q.next-q.first <= queueLimit {
-				return nil
-			}
-			if q.aside == nil {
-				q.aside = map[int64]*queued{}
-			}
-			y := *x
-			y.place = q.w.claimsSize()
-			q.aside[q.first] = &y
-			*x = queued{}
-			q.first++
-			continue
-		}
-		if q.w.joined {
-			err = q.w.claim(func(b []byte) []byte { return q.append(x, b) })
-		} else {
-			err = s.Done(q.append(x, s.Line()))
-		}
-		if err != nil {
-			return err
-		}
-		if cap(x.text) > textLimit {
-			x.text = nil
-		}
-		q.first++
-	}
-	return nil
-}
-
-// drain ends what is open at time t and hands everything on. carried tells
-// that the claims are regions of another format's trace: they are marked as
-// having no end.
-func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
-	waiting := slices.Sorted(maps.Keys(q.aside))
-	for n := q.first; n < q.next; n++ {
-		if !q.at(n).done {
-			waiting = append(waiting, n)
-		}
-	}
-	for _, n := range waiting {
-		var more []byte
-		if carried {
-			more = q.at(n).carry(nil, -1)
-		}
-		if err := q.end(n, t, more); err != nil {
-			return 0, err
-		}
-	}
-	return int64(len(waiting)), q.write()
-}
-
-// copyTrace writes a TRACE file as TRACE, line by line: records get the canonical
-// spelling. Comments, empty lines and lines with a defect stay as they stand.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output) (*format.Loss, error) {
-	r, err := NewReader(ctx, src, ro)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	w := bufio.NewWriterSize(out, 64<<10)
-	var rec Record
-	for n := 0; ; n++ {
-		if n%trace.BatchRows == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		text, err := r.canonical(&rec)
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(append(text, '\n')); err != nil {
-			return nil, err
-		}
-	}
-	loss := &format.Loss{}
-	loss.Add("line", "", format.Lost, "longer than the option etf.max-line allows", r.lines.Skipped())
-	return loss, w.Flush()
-}
-
-// rawTrace prints the lines of the file as they are.
-func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
-	return format.CopyText(ctx, src, w)
 }

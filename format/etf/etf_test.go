@@ -26,7 +26,8 @@ func write(t *testing.T, text string) format.Source {
 	return format.FileSource(name)
 }
 
-// The example of the format's documentation, by hand.
+// TestDocumentationExample checks the example of the format's documentation against values
+// determined by hand.
 func TestDocumentationExample(t *testing.T) {
 	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/doc-examples.etf"), nil)
 	want := []string{
@@ -43,7 +44,8 @@ func TestDocumentationExample(t *testing.T) {
 	for _, p := range d.Defs().Properties.All() {
 		props[p.Key] = p.Value.Str
 	}
-	if diff := cmp.Diff(map[string]string{"name": "experiment 1", "origin": "prototype X", "date": "Jan 12, 2020"}, props); diff != "" {
+	if diff := cmp.Diff(map[string]string{"name": "experiment 1", "origin": "prototype X", "date": "Jan 12, 2020"},
+		props); diff != "" {
 		t.Error(diff)
 	}
 	all := strings.Join(got, "\n")
@@ -59,23 +61,25 @@ func TestDocumentationExample(t *testing.T) {
 	}
 }
 
-// Simultaneous events keep the order of their lines; the end of a claim stands
-// where its line does.
+// TestTies checks that simultaneous events keep the order of their lines, and that the end of a
+// claim has the place of its line.
 func TestTies(t *testing.T) {
-	d := tracetest.Open(t, Format{}, write(t, "R 0 9 false ;\nE 0 1 ;\nC 0 0 1 0 1 ;\nE 1 1 ;\nC 1 1 2 0 1 ;\nE 2 1 ;\n"), nil)
+	d := tracetest.Open(t, Format{}, write(t, "R 0 9 false ;\nE 0 1 ;\nC 0 0 1 0 1 ;\nE 1 1 ;\nC 1 1 2 0 1 ;\nE 2 1 ;\n"),
+		nil)
 	var got []string
 	for _, l := range tracetest.Dump(t, d, everything) {
 		f := strings.Fields(l)
 		got = append(got, f[0]+" "+f[2]+" "+f[3])
 	}
-	want := []string{"0 claim-begin claim=0", "1 mark id=0", "1 claim-end claim=0", "1 mark id=1", "1 claim-begin claim=1", "1 mark id=2", "2 claim-end claim=1"}
+	want := []string{"0 claim-begin claim=0", "1 mark id=0", "1 claim-end claim=0", "1 mark id=1", "1 claim-begin claim=1",
+		"1 mark id=2", "2 claim-end claim=1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Lines in any order give the same events as lines in the order of time; many
-// pieces are sorted on disk.
+// TestAnyOrder checks that lines in any order give the same events as sorted lines. Many pieces are
+// sorted on disk.
 func TestAnyOrder(t *testing.T) {
 	var sorted, shuffled []string
 	for i := range 2000 {
@@ -86,7 +90,8 @@ func TestAnyOrder(t *testing.T) {
 	}
 	head := "R 0 1 false ;\nR 1 1 false ;\n"
 	a := tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, head+strings.Join(sorted, "")), nil), everything)
-	b := tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, head+strings.Join(shuffled, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+	b := tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, head+strings.Join(shuffled, "")),
+		&format.ReadOptions{Memory: 1 << 20}), everything)
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Error(diff)
 	}
@@ -98,16 +103,18 @@ func TestAnyOrder(t *testing.T) {
 func claimLine(i int) string {
 	n := trace.NewDecimal(int64(i)*10, 3).String()
 	m := trace.NewDecimal(int64(i)*10+5, 3).String()
-	return "C " + trace.NewDecimal(int64(i), 0).String() + " " + n + " " + m + " " + string(rune('0'+i%2)) + " 1 ; name=x\n"
+	return "C " + trace.NewDecimal(int64(i), 0).String() + " " + n + " " + m + " " + string(rune('0'+i%2)) +
+		" 1 ; name=x\n"
 }
 
-// The canonical writer puts the kinds of lines in order and reads back the
-// same.
+// TestCanonicalOrder checks that the canonical writer orders the kinds of lines, and that the
+// result reads back the same.
 func TestCanonicalOrder(t *testing.T) {
-	src := write(t, "S 0;name=s\nF 0 0 1 1 0 0\nE 0 5.50 ;\nC 0 1.0 2e0 0 1;a=b,c=d\nR 0 100.0 FALSE;\nT\nTU MILLISECONDS\nO 0\nT x = 1\nTS 1 ;\nTSS 1 2 ; n=v\nTSP 1 2 (0, 1), (1.5, 2)\n")
+	src := write(t, "S 0;name=s\nF 0 0 1 1 0 0\nE 0 5.50 ;\nC 0 1.0 2e0 0 1;a=b,c=d\nR 0 100.0 FALSE;\nT\nTU "+
+		"MILLISECONDS\nO 0\nT x = 1\nTS 1 ;\nTSS 1 2 ; n=v\nTSP 1 2 (0, 1), (1.5, 2)\n")
 	name := filepath.Join(t.TempDir(), "y.etf")
 	d := tracetest.Open(t, Format{}, src, nil)
-	d.Defs().Native = nil // no line is written as it stands
+	d.Defs().Native = nil // do not write original lines
 	if loss := tracetest.Encode(t, Format{}, d, name); len(loss.Rows()) > 0 {
 		t.Error(loss.Rows())
 	}
@@ -131,7 +138,8 @@ TSP 1 2 0 1 1.5 2
 	}
 }
 
-// Numbers of any length at the end of a block are read, or reported.
+// TestLongNumbersAtTheEnd checks that numbers of any length at the end of a block are read or
+// reported.
 func TestLongNumbersAtTheEnd(t *testing.T) {
 	for n := range 60 {
 		for _, l := range []string{"E 1 %s.", "E %s", "E 1 1.%s", "C 1 %s. 2", "C 1 1 -%s.", "F 0 1 2 %s.", "D 1 0 %s"} {
@@ -148,7 +156,7 @@ func TestLongNumbersAtTheEnd(t *testing.T) {
 	}
 }
 
-// A line of minus signs takes no more of the stack than any other.
+// TestManySigns checks that a line of minus signs takes no more stack than any other.
 func TestManySigns(t *testing.T) {
 	text := "E 1 " + strings.Repeat("-", 12<<20) + "5 ; a=b\n"
 	rep := format.NewReport()
@@ -165,8 +173,9 @@ func TestManySigns(t *testing.T) {
 	}
 }
 
-// Content decides, not the name: .etf belongs to other tools too.
-// Sections have their places even if dependencies were believed to be the last.
+// TestLateSections checks that sections come to their places even if dependencies were expected to
+// be the last. The content decides about the format, not the name, because other tools use .etf,
+// too.
 func TestLateSections(t *testing.T) {
 	line := func(k Keyword, id int64) *Record {
 		return &Record{Keyword: k, ID: id, End: trace.Decimal{Coef: 1}, Dst: 1}
@@ -236,8 +245,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// A claim that lasts longer than the queue of waiting claims is written where
-// it began.
+// TestLongClaims checks that a claim that lasts longer than the queue of waiting claims is written
+// where it began.
 func TestLongClaims(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	r.Defs().Origin = "etf"

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reading record by record: the resources, and which claim is the last to end.
+// This example reads records one by one: the resources, and the claim that ends last.
 func ExampleReader() {
 	r, err := etf.NewReader(context.Background(), format.FileSource("../../examples/odse.etf"), nil)
 	if err != nil {
@@ -52,7 +52,8 @@ func ExampleReader() {
 	// claim 196 ends at 121.205
 }
 
-// Writing record by record. The order is that of the format, whatever that of the calls.
+// This example writes records one by one. The order of the file is that of the format, whatever the
+// order of the calls.
 func ExampleWriter() {
 	var b bytes.Buffer
 	w := etf.NewWriter(&b)

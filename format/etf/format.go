@@ -15,7 +15,7 @@ type Format struct{ format.Unsupported }
 // About describes the format.
 func (Format) About() format.About { return about }
 
-// Probe tells how sure it is that a file is one of the format.
+// Probe returns the confidence that a file has this format.
 func (Format) Probe(name string, head []byte) int {
 	return probe(name, head)
 }
@@ -28,7 +28,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return open(ctx, src, opt)
 }
 
-// Create makes an encoder.
+// Create returns an encoder.
 func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -37,7 +37,8 @@ func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encod
 }
 
 // Copy writes a trace line by line.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
@@ -60,7 +61,8 @@ var about = format.About{
 	Seeks:      "time windows by chunk",
 	Options: []format.Option{
 		{Name: "etf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: "etf.activity", Default: "name,task,activity", Doc: "Attributes that name the activity (region) of a claim or event; the first that is present counts."},
+		{Name: "etf.activity", Default: "name,task,activity",
+			Doc: "Attributes that name the activity (region) of a claim or event; the first that is present counts."},
 	},
 	Rules: rules,
 }
@@ -71,8 +73,7 @@ func looksLike(text []byte) bool {
 	return k != NoKeyword
 }
 
-// probe recognises TRACE files by their lines; the ending .etf belongs to
-// other formats too.
+// probe recognises TRACE files by their lines, because other formats have the extension .etf, too.
 func probe(name string, text []byte) int {
 	if isLegacy(text) {
 		return 95
@@ -94,7 +95,7 @@ func probe(name string, text []byte) int {
 		case k == TU:
 			good += 3
 		default:
-			// A keyword of one letter alone proves little: its fields must fit.
+			// A keyword of one letter is weak evidence: its fields must fit, too.
 			if _, p := r.parse(k, l, i); p.rule == "" || p.rule == "etf.semicolon" || k == O {
 				good++
 			} else {
@@ -111,7 +112,7 @@ func probe(name string, text []byte) int {
 	case good > 0 && named:
 		return 55
 	case named && bad > 0 && bytes.IndexByte(text, 0) < 0 && looksLike(text):
-		return 25 // nothing of it can be read, but it means to be one
+		return 25 // nothing can be read, but it seems to be meant as one
 	case named && good+bad == 0 && bytes.IndexByte(text, 0) < 0 && len(text) > 0:
 		return 30 // comments only
 	}

@@ -22,7 +22,7 @@ func isLegacy(head []byte) bool {
 	return len(f) >= 2 && string(f[0]) == "TraceVersion" && string(f[1]) == "V0.1"
 }
 
-// configuration is what the dialect's configuration file says.
+// configuration is the content of the dialect's configuration file.
 type configuration struct {
 	unit       string
 	shift      int64
@@ -72,7 +72,7 @@ func readConfiguration(r io.Reader) configuration {
 	return c
 }
 
-// names are the attribute names of a context.
+// values returns the values of a context with their attribute names.
 func (c *configuration) values(ctx int64, vals []string) []Attr {
 	var out []Attr
 	x, ok := c.contexts[ctx]
@@ -91,8 +91,8 @@ func (c *configuration) values(ctx int64, vals []string) []Attr {
 	return out
 }
 
-// legacy writes a V0.1 trace as lines of today's format. The configuration file
-// that the trace names is read if it lies beside the trace.
+// legacy writes a V0.1 trace as lines of the current format. The configuration file that the trace
+// names is read if it is beside the trace.
 type legacy struct {
 	*linetrace.Rewriter
 	conf   configuration
@@ -115,7 +115,7 @@ type resourceMode struct {
 
 func (c *legacy) emit(r *Record, number int64) error { return c.Record(number, r.Append) }
 
-// begin writes what the header and the configuration say.
+// begin writes the header and the configuration.
 func (c *legacy) begin(number int64) error {
 	if c.ready {
 		return nil
@@ -138,7 +138,8 @@ func (c *legacy) begin(number int64) error {
 			}
 		}
 	}
-	unit := map[string]string{"ns": "NANOSECONDS", "us": "MICROSECONDS", "ms": "MILLISECONDS", "s": "SECONDS", "min": "MINUTES", "h": "HOURS"}[c.conf.unit]
+	unit := map[string]string{"ns": "NANOSECONDS", "us": "MICROSECONDS", "ms": "MILLISECONDS", "s": "SECONDS",
+		"min": "MINUTES", "h": "HOURS"}[c.conf.unit]
 	if unit == "" {
 		unit = "SECONDS"
 	}
@@ -151,9 +152,8 @@ func (c *legacy) begin(number int64) error {
 	return c.emit(&Record{Keyword: T, Attrs: c.header}, number)
 }
 
-// configuration opens the configuration file: the file of that name beside the
-// trace, or the only one whose name ends in it, since people who keep several
-// traces in a folder put a prefix before it.
+// configuration opens the configuration file: the file of that name beside the trace, or the only
+// file whose name ends in it, because people who keep several traces in a folder add a prefix.
 func (c *legacy) configuration() (fs.File, error) {
 	dir := path.Dir(c.Src.Name)
 	base := path.Base(strings.ReplaceAll(c.named, "\\", "/"))
@@ -218,8 +218,8 @@ func (c *legacy) line(l []byte, number int64) error {
 	if err := c.begin(number); err != nil {
 		return err
 	}
-	// All lines are a keyword and a fixed number of numbers, one of them a unit
-	// for resources, then a context id and the context's values.
+	// All lines are a keyword and a fixed number of numbers, one of them a unit for resources, then a
+	// context id and the context's values.
 	numbers := func(from, n int) ([]string, bool) {
 		if len(f) < from+n {
 			return nil, false

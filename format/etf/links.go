@@ -10,28 +10,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// linker finds out where the ends of dependencies lie. Dependencies name
-// claims and events by id, in any order and number; so ids and ends are sorted,
-// on disk if need be, and joined.
+// linker finds where the ends of dependencies are. Dependencies refer to claims and events by id,
+// in any order and number; so ids and ends are sorted, on disk if necessary, and joined.
 type linker struct {
 	d     *decoder
 	ids   *extsort.Sorter // claims and events by (kind, id): location, start, end
 	ends  *extsort.Sorter // ends of dependencies by (kind, id): line, side
 	texts *extsort.Sorter // dependencies by line
 	buf   []byte
-	// carried are the links of a trace that another format was written into.
+	// carried has the links of a trace that was written from another format.
 	carried carrier.Links
 }
 
-// linkMemory is what each of the linker's sorters keeps in memory.
+// linkMemory is the memory limit of each of the linker's sorters.
 const linkMemory = 3 << 20
 
-// newLinker returns nil when nobody wants links or there are none.
+// newLinker returns nil if no links are selected or there are none.
 func (d *decoder) newLinker(sel trace.Selection) *linker {
 	if sel.Links == trace.NoLinks || d.deps == 0 && d.Restore == nil {
 		return nil
 	}
-	return &linker{d: d, ids: extsort.New(linkMemory, ""), ends: extsort.New(linkMemory, ""), texts: extsort.New(linkMemory, "")}
+	return &linker{d: d, ids: extsort.New(linkMemory, ""), ends: extsort.New(linkMemory, ""),
+		texts: extsort.New(linkMemory, "")}
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	eventIDs = 1
 )
 
-// take adds what a block says.
+// take adds the results of a block.
 func (l *linker) take(p *parsed) error {
 	for i := range p.places {
 		x := &p.places[i]
@@ -79,7 +79,7 @@ func (l *linker) dependency(r *dependency) error {
 	return l.texts.Add(r.line, 0, r.text)
 }
 
-// Close frees what the linker holds.
+// Close frees the linker's temporary files.
 func (l *linker) Close() {
 	if l == nil {
 		return
@@ -90,10 +90,10 @@ func (l *linker) Close() {
 	l.carried.Close()
 }
 
-// linkBatch is how many links are delivered at once.
+// linkBatch is the number of links that are delivered together.
 const linkBatch = 1024
 
-// Links joins and hands on all links, in the order of their lines.
+// Links joins and delivers all links, in the order of their lines.
 func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	if l == nil {
 		return nil
@@ -169,8 +169,8 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
-// join finds for each end of a dependency the claim or event with its id; of
-// several with the same id the first in the file counts.
+// join finds, for each end of a dependency, the claim or event with its id. If several have the id,
+// the first in the file counts.
 func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
 	ids, err := l.ids.Sort(ctx)
 	if err != nil {

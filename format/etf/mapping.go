@@ -2,17 +2,18 @@ package etf
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table. Events that
-// own does not name are written as an E line.
+// mapping returns how a subject of another format is written; docs/mapping.md has the table. Events
+// without an entry in mappings become an E line.
 func mapping(s format.Subject) format.Mapped {
-	if m, ok := own[s]; ok || len(s.Kinds()) == 0 {
+	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
 		return m
 	}
 	return format.Mapped{How: format.WeftOnly, As: "E with attributes"}
 }
 
-var own = map[format.Subject]format.Mapped{
-	format.ClockTicks:              {How: format.Exact, As: "TU and decimals; rounded to 1 ns where a tick has no finite decimals"},
+var mappings = map[format.Subject]format.Mapped{
+	format.ClockTicks: {How: format.Exact,
+		As: "TU and decimals; rounded to 1 ns where a tick has no finite decimals"},
 	format.ClockStart:              {How: format.Exact, As: "O in ms; finer ones weft only"},
 	format.TraceProperties:         {How: format.Exact, As: "T attributes"},
 	format.LocationDefinitions:     {How: format.WeftOnly, As: "R line a location and T attributes"},
@@ -23,11 +24,12 @@ var own = map[format.Subject]format.Mapped{
 	format.OtherDefinitions:        {How: format.WeftOnly, As: "T attribute"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "T attribute, up to 4 KiB"},
 	format.EventAttributes:         {How: format.Exact, As: "attribute; other types than text weft only"},
-	format.Visits:                  {How: format.WeftOnly, As: "claim of 1 on the location's resource, with its depth; unmatched ones are E lines"},
-	format.UnnestedLeaves:          {How: format.Exact, As: "claim: claims need not nest"},
-	format.Marks:                   {How: format.Exact, As: "E"},
-	format.Claims:                  {How: format.Exact, As: "C; weft only: E lines unless the resource has a location of its own"},
-	format.Fragments:               {How: format.Exact, As: "F"},
-	format.MetricValues:            {How: format.Exact, As: "TSP, TSR; counters of other formats weft only: E lines"},
-	format.Links:                   {How: format.Exact, As: "D 0 … 8; other links weft only: E lines"},
+	format.Visits: {How: format.WeftOnly,
+		As: "claim of 1 on the location's resource, with its depth; unmatched ones are E lines"},
+	format.UnnestedLeaves: {How: format.Exact, As: "claim: claims need not nest"},
+	format.Marks:          {How: format.Exact, As: "E"},
+	format.Claims:         {How: format.Exact, As: "C; weft only: E lines unless the resource has a location of its own"},
+	format.Fragments:      {How: format.Exact, As: "F"},
+	format.MetricValues:   {How: format.Exact, As: "TSP, TSR; counters of other formats weft only: E lines"},
+	format.Links:          {How: format.Exact, As: "D 0 … 8; other links weft only: E lines"},
 }

@@ -14,16 +14,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// carryPrefix begins the keys of T attributes in which the definitions of
-// another format's trace travel.
+// carryPrefix is the prefix of T attributes that carry the definitions of another format's trace.
 const carryPrefix = "weft.definitions."
 
-// carryKey is the attribute of a carried event that says what it was: for a
-// claim "region:order:order", the orders ranking enter and leave among all
-// events; for an E line "location:order" and ":derived" for derived rows.
+// carryKey is the attribute of a carried event that describes the original: "region:order:order"
+// for a claim, where the orders rank enter and leave among all events, and "location:order" for an
+// E line, with ":derived" for derived rows.
 const carryKey = "weft"
 
-// item is one timed line on its way into a batch.
+// item is one line with a time, before it is added to a batch.
 type item struct {
 	kind     Keyword
 	loc, ref uint32
@@ -34,8 +33,7 @@ type item struct {
 	x, y, z  float64 // amount and offset; c, b, a; a sample's value
 }
 
-// rank is what restores the place of a carried event: its rank among all
-// events, and that of the leave.
+// rank restores the place of a carried event: its rank among all events, and that of the leave.
 type rank struct {
 	order [2]int64
 	flags uint8
@@ -48,43 +46,43 @@ const (
 	isCarried
 )
 
-// lineup is what a block says of one location, or of all when they are mixed:
-// its events in time order, and the ends that lie behind the last of them.
-type lineup struct {
+// blockEvents has the events that a block contains for one location, or for all when locations are
+// mixed: the events in time order, and the ends after the last of them.
+type blockEvents struct {
 	batch   trace.Batch
 	columns columns // writes the batch, unless a trace is restored
 	ends    ends
 }
 
-// idPlace is where a claim or an event with an id lies, for the linker.
+// idPlace is the place of a claim or event with an id, for the linker.
 type idPlace struct {
 	kind, id, t0, t1 int64
 	loc              uint32
 }
 
-// parsed is a block of lines turned into events.
+// parsed is a block of lines converted to events.
 type parsed struct {
-	d      *decoder
-	place  linetrace.Place
-	mixed  bool
-	slots  []int32   // by location: 1 + its lineup
-	lanes  []*lineup // of which used belong to this block
-	used   int
-	keys   []uint32 // attributes of the line in hand
-	vals   []trace.Value
-	times  []int64        // of a TSP line
-	raw    []Attr         // attributes of a carried line
-	pairs  []carrier.Pair // scratch
-	nobody lineup         // takes the attributes of dependencies
-	links  bool           // somebody wants dependencies
-	deps   []dependency
-	places []idPlace
-	texts  []carriedLinks
-	rec    Record
-	// Lines of the block that the trace is read without, and how many of them are dependencies.
+	d         *decoder
+	place     linetrace.Place
+	mixed     bool
+	slots     []int32        // by location: 1 + its index in lanes
+	lanes     []*blockEvents // the first used ones belong to this block
+	used      int
+	keys      []uint32 // attributes of the current line
+	vals      []trace.Value
+	times     []int64        // of a TSP line
+	raw       []Attr         // attributes of a carried line
+	pairs     []carrier.Pair // scratch
+	discarded blockEvents    // receives the attributes of dependencies, which are dropped
+	links     bool           // links are selected
+	deps      []dependency
+	places    []idPlace
+	texts     []carriedLinks
+	rec       Record
+	// Unreadable lines of the block, and the number of dependencies among them.
 	skipped, skippedLinks int64
-	rounded               bool // a time of the line in hand has been said to be rounded
-	// What this parser has already looked up.
+	rounded               bool // a rounded time of the current line has been reported
+	// Caches of this parser.
 	regions map[string]uint32
 	attrs   map[string]uint32
 	recent  [3]recentKeys // of claims, events and dependencies
@@ -98,7 +96,7 @@ type carriedLinks struct {
 	data []byte
 }
 
-// recentRegion remembers which region an activity is.
+// recentRegion caches the region of an activity.
 type recentRegion struct {
 	name string
 	ref  uint32
@@ -110,7 +108,7 @@ type dependency struct {
 	text                []byte // the line, in the block
 }
 
-// recentOf numbers the kinds of lines with attributes.
+// recentOf returns the index of a kind of lines with attributes.
 func recentOf(k Keyword) int {
 	switch k {
 	case C:
@@ -121,7 +119,7 @@ func recentOf(k Keyword) int {
 	return 2
 }
 
-// Parse turns the lines of a block into events.
+// Parse converts the lines of a block to events.
 func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 	p.place = at
 	for _, l := range p.lanes[:p.used] {
@@ -178,7 +176,7 @@ func (p *parsed) report(b problem, number int64, l []byte) error {
 	return p.d.Opt.Defect(b.defect(p.d.File.Name, number, l))
 }
 
-// skip reports a line that the trace is read without, and counts it.
+// skip reports and counts an unreadable line.
 func (p *parsed) skip(b problem, number int64, l []byte) error {
 	p.skipped++
 	if k, _, _ := keyword(l); k == D {
@@ -196,7 +194,8 @@ func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
 	if exact && ok || p.rounded {
 		return v, nil
 	}
-	err := p.report(problem{"etf.time-rounded", t.String(), fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
+	err := p.report(problem{"etf.time-rounded", t.String(),
+		fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
 	return v, err
 }
 
@@ -244,7 +243,8 @@ func (p *parsed) line(l []byte, number int64) error {
 		}
 	}
 	if t0 < 0 {
-		if err := p.report(problem{"etf.negative-time", rec.Start.String(), "a time ≥ 0", trace.Warning}, number, l); err != nil {
+		if err := p.report(problem{"etf.negative-time", rec.Start.String(), "a time ≥ 0", trace.Warning}, number, l); err !=
+			nil {
 			return err
 		}
 	}
@@ -252,12 +252,14 @@ func (p *parsed) line(l []byte, number int64) error {
 	case C:
 		if it.t1 <= t0 {
 			if it.t1 < t0 {
-				return p.skip(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the claim", trace.Error}, number, l)
+				return p.skip(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(),
+					"start ≤ end; the trace is read without the claim", trace.Error}, number, l)
 			}
 			if d.Restore != nil {
 				break // a region of another format's trace
 			}
-			if err := p.report(problem{"etf.zero-claim", "a claim of length 0 at " + rec.Start.String(), "start < end", trace.Warning}, number, l); err != nil {
+			if err := p.report(problem{"etf.zero-claim", "a claim of length 0 at " + rec.Start.String(), "start < end",
+				trace.Warning}, number, l); err != nil {
 				return err
 			}
 		}
@@ -270,7 +272,8 @@ func (p *parsed) line(l []byte, number int64) error {
 		it.loc = d.events
 	case F:
 		if it.t1 <= t0 {
-			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(), "start < end; the trace is read without the fragment", trace.Error}, number, l)
+			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(),
+				"start < end; the trace is read without the fragment", trace.Error}, number, l)
 		}
 		it.ref, err = p.signal(rec.ID, number, l)
 		if err != nil {
@@ -292,29 +295,30 @@ func (p *parsed) line(l []byte, number int64) error {
 	return nil
 }
 
-// carried reads what restores an event of another format's trace.
+// carried reads the data that restores an event of another format's trace.
 func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []byte) error {
 	it.loc = uint32(max(0, min(rec.Resource, int64(trace.NoRef))))
 	p.raw = p.raw[:0]
 	var r rank
 	for {
-		key, value, rest, odd, more := attrlist.Next(list)
+		key, value, rest, defect, more := attrlist.Next(list)
 		if !more {
 			return p.restored(it, r)
 		}
 		list = rest
-		if odd != attrlist.NoProblem {
-			if err := p.report(oddAttr(odd, key, value), number, l); err != nil {
+		if defect != attrlist.NoProblem {
+			if err := p.report(attributeProblem(defect, key, value), number, l); err != nil {
 				return err
 			}
 		}
 		switch {
 		case key == carryKey:
 			if !r.place(it, value) {
-				return p.skip(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning}, number, l)
+				return p.skip(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning},
+					number, l)
 			}
 		case it.kind == C && (key == "name" || key == "depth"), key == "name":
-			// For people.
+			// For display only.
 		default:
 			p.raw = append(p.raw, Attr{key, value})
 		}
@@ -349,7 +353,7 @@ func (r *rank) place(it *item, s string) bool {
 	return more
 }
 
-// checkClaim finds the resource of a claim and checks what it holds.
+// checkClaim finds the resource of a claim and checks its amount and offset.
 func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error {
 	d := p.d
 	res, ok := d.resourceOf(rec.Resource)
@@ -366,7 +370,8 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 		it.y = rec.Offset
 	}
 	if rec.Amount < 0 {
-		if err := p.report(problem{"etf.amount", fmt.Sprintf("amount %v", rec.Amount), "an amount ≥ 0", trace.Warning}, number, l); err != nil {
+		if err := p.report(problem{"etf.amount", fmt.Sprintf("amount %v", rec.Amount), "an amount ≥ 0", trace.Warning},
+			number, l); err != nil {
 			return err
 		}
 	}
@@ -374,7 +379,9 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 		return nil
 	}
 	if line := d.defined[res]; line > number {
-		if err := p.report(problem{"etf.late-definition", "resource " + r.ID + " defined in line " + strconv.FormatInt(line, 10), "resources before their claims", trace.Warning}, number, l); err != nil {
+		if err := p.report(problem{"etf.late-definition",
+			"resource " + r.ID + " defined in line " + strconv.FormatInt(line, 10), "resources before their claims",
+			trace.Warning}, number, l); err != nil {
 			return err
 		}
 	}
@@ -383,41 +390,46 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 		if r.UsesOffset {
 			want = "an offset before the amount"
 		}
-		return p.report(problem{"etf.claim-offset", fmt.Sprintf("a claim with offset %t", rec.HasOffset), want + " for resource " + r.ID, trace.Error}, number, l)
+		return p.report(problem{"etf.claim-offset", fmt.Sprintf("a claim with offset %t", rec.HasOffset),
+			want + " for resource " + r.ID, trace.Error}, number, l)
 	}
 	if rec.Amount > r.Capacity || rec.HasOffset && (rec.Offset < 0 || rec.Offset+rec.Amount > r.Capacity) {
 		found := fmt.Sprintf("amount %v", rec.Amount)
 		if rec.HasOffset {
 			found = fmt.Sprintf("offset %v and amount %v", rec.Offset, rec.Amount)
 		}
-		return p.report(problem{"etf.capacity-exceeded", found, fmt.Sprintf("at most the capacity %v of resource %s", r.Capacity, r.ID), trace.Warning}, number, l)
+		return p.report(problem{"etf.capacity-exceeded", found,
+			fmt.Sprintf("at most the capacity %v of resource %s", r.Capacity, r.ID), trace.Warning}, number, l)
 	}
 	return nil
 }
 
-// str makes a string of bytes without copying: values live as long as their
-// block.
-func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// stringOf returns a string that shares the memory of b. Values are valid as long as their block.
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// missingResource makes a stand-in for a resource that no R line defines, so
-// that its claims are not lost.
+// missingResource creates a stand-in for a resource without an R line, so that its claims are not
+// lost.
 func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, error) {
-	if err := p.report(problem{"etf.unknown-resource", fmt.Sprintf("resource id %d", rec.Resource), "the id of an R line", trace.Error}, number, l); err != nil {
+	if err := p.report(problem{"etf.unknown-resource", fmt.Sprintf("resource id %d", rec.Resource), "the id of an R line",
+		trace.Error}, number, l); err != nil {
 		return 0, err
 	}
 	d := p.d
 	return linetrace.Define(&d.Text, p.place, d.missing, rec.Resource, func() (uint32, error) {
 		id := strconv.FormatInt(rec.Resource, 10)
 		return d.Model.Resources.Add(trace.Resource{ID: id, Name: "undefined resource " + id, Undefined: true,
-			Location: d.Model.Locations.Add(trace.Location{ID: id, Name: "undefined resource " + id, Kind: trace.ResourceLocation, Group: trace.NoRef})}), nil
+			Location: d.Model.Locations.Add(trace.Location{ID: id, Name: "undefined resource " + id,
+				Kind: trace.ResourceLocation, Group: trace.NoRef})}), nil
 	})
 }
 
-// signal finds the metric of a fragment's signal.
+// signal returns the metric of a fragment's signal.
 func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
 	m, err := p.metric(seriesKey{id, -1}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
 	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
-		err = p.report(problem{"etf.late-definition", "signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10), "signals before their fragments", trace.Warning}, number, l)
+		err = p.report(problem{"etf.late-definition",
+			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10),
+			"signals before their fragments", trace.Warning}, number, l)
 	}
 	return m, err
 }
@@ -429,24 +441,28 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 		if k.series >= 0 {
 			what = "the ids of a TSS line"
 		}
-		if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err != nil {
+		if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err !=
+			nil {
 			return 0, err
 		}
-		return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64, Undefined: true}, k, trace.NoRef), nil
+		return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind,
+			Type: trace.Float64, Undefined: true}, k, trace.NoRef), nil
 	})
 }
 
-// samples makes items of the values of a TSP or TSR line.
+// samples creates items for the values of a TSP or TSR line.
 func (p *parsed) samples(number int64, l []byte) error {
 	rec := &p.rec
-	m, err := p.metric(seriesKey{rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number, l)
+	m, err := p.metric(seriesKey{rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number,
+		l)
 	if err != nil {
 		return err
 	}
 	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(m).Location}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if rec.Keyword == TSR {
-		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented", trace.Note}, number, l); err != nil {
+		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented",
+			trace.Note}, number, l); err != nil {
 			return err
 		}
 		if it.t0, err = p.ticks(rec.Start, number, l); err != nil {
@@ -456,7 +472,8 @@ func (p *parsed) samples(number int64, l []byte) error {
 			return err
 		}
 		if it.t1 < it.t0 {
-			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the samples", trace.Error}, number, l)
+			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(),
+				"start ≤ end; the trace is read without the samples", trace.Error}, number, l)
 		}
 		p.add(&it)
 		return nil
@@ -477,14 +494,16 @@ func (p *parsed) samples(number int64, l []byte) error {
 func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
-		return p.skip(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the trace is read without the dependency", trace.Error}, number, l)
+		return p.skip(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type),
+			"0 to 8; the trace is read without the dependency", trace.Error}, number, l)
 	}
 	if rec.Src == rec.Dst && dependencyEnds[rec.Type][0] == dependencyEnds[rec.Type][1] {
-		if err := p.report(problem{"etf.self-dependency", fmt.Sprintf("source and destination %d", rec.Src), "two different ends", trace.Warning}, number, l); err != nil {
+		if err := p.report(problem{"etf.self-dependency", fmt.Sprintf("source and destination %d", rec.Src),
+			"two different ends", trace.Warning}, number, l); err != nil {
 			return err
 		}
 	}
-	// The attributes are read for their faults; the linker reads them again.
+	// The attributes are parsed to report their defects; the linker parses them again.
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	_, err := p.attributes(attrs, trace.NoRef, D, number, l)
 	if p.links {
@@ -493,20 +512,20 @@ func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 	return err
 }
 
-// attributes adds a line's attributes and finds the region that they name.
+// attributes adds a line's attributes and returns the region that they name.
 func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
 	recent := &p.recent[recentOf(kind)]
 	named := kind == C || kind == E
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)
 	for n := 0; ; n++ {
-		key, value, rest, odd, more := attrlist.Next(list)
+		key, value, rest, defect, more := attrlist.Next(list)
 		if !more {
 			return ref, nil
 		}
 		list = rest
-		if odd != attrlist.NoProblem {
-			if err := p.report(oddAttr(odd, key, value), number, l); err != nil {
+		if defect != attrlist.NoProblem {
+			if err := p.report(attributeProblem(defect, key, value), number, l); err != nil {
 				return ref, err
 			}
 		}
@@ -527,7 +546,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 		dup := false
 		for i := from; i < len(p.keys); i++ {
 			if p.keys[i] == k {
-				if err := p.report(twice(key), number, l); err != nil {
+				if err := p.report(repeatedKey(key), number, l); err != nil {
 					return ref, err
 				}
 				p.vals[i] = v
@@ -545,7 +564,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 	}
 }
 
-// key finds or makes the attribute of a key.
+// key returns the attribute with a key, and adds it if it is new.
 func (p *parsed) key(name string) (uint32, int8) {
 	act := int8(0)
 	for i, a := range p.d.activity {
@@ -565,7 +584,7 @@ func (p *parsed) key(name string) (uint32, int8) {
 	return k, act
 }
 
-// region finds or makes the region of an activity.
+// region returns the region of an activity, and adds it if it is new.
 func (p *parsed) region(name string) uint32 {
 	slot := &p.last[0]
 	if n := len(name); n > 0 {
@@ -575,7 +594,7 @@ func (p *parsed) region(name string) uint32 {
 		return slot.ref
 	}
 	if r, ok := p.regions[name]; ok {
-		// The remembered name must not alias a block.
+		// The cached name must not alias a block.
 		*slot = recentRegion{strings.Clone(name), r}
 		return r
 	}
@@ -584,7 +603,7 @@ func (p *parsed) region(name string) uint32 {
 	r, _ := linetrace.Define(&d.Text, p.place, d.regions, name, func() (uint32, error) {
 		return d.Model.Regions.Add(trace.Region{Name: trace.Text(name)}), nil
 	})
-	// Activities may be as many as claims: do not remember all in every parser.
+	// There may be as many activities as claims: limit the cache of each parser.
 	if len(p.regions) > 1<<14 {
 		clear(p.regions)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// integer reads a number without a point, and the blank behind it.
+// integer reads a number without a decimal point, and the blank after it.
 func integer(data []byte, i int) (v int64, next int) {
 	if i+1 < len(data) && data[i+1] == ' ' { // resources and types are small
 		if d := data[i] - '0'; d <= 9 {
@@ -31,9 +31,8 @@ func integer(data []byte, i int) (v int64, next int) {
 	return v, i
 }
 
-// pass passes over an integer field of less than eight digits, or a longer one
-// that integer reads.
-func pass(data []byte, i int) (next int) {
+// skipInteger skips an integer of less than eight digits, or a longer one that integer reads.
+func skipInteger(data []byte, i int) (next int) {
 	if len(data)-i >= 8 {
 		if n := digits.Count(binary.LittleEndian.Uint64(data[i:])); n < 8 {
 			if n == 0 || data[i+n] != ' ' {
@@ -46,7 +45,7 @@ func pass(data []byte, i int) (next int) {
 	return i
 }
 
-// semicolon passes over ";" and a blank before it.
+// semicolon skips ";" and a blank before it.
 func semicolon(data []byte, i int) (next int) {
 	if data[i] == ' ' {
 		i++
@@ -57,7 +56,7 @@ func semicolon(data []byte, i int) (next int) {
 	return i + 1
 }
 
-// real makes a float64 of a number if that is exact.
+// real converts a number to a float64 if that is exact.
 func real(v int64, scale int32) (float64, bool) {
 	if v > 1<<53 || v < -1<<53 {
 		return 0, false
@@ -65,21 +64,21 @@ func real(v int64, scale int32) (float64, bool) {
 	return trace.Decimal{Coef: v, Scale: scale}.Float(), true
 }
 
-// amounts remembers the numbers that texts of less than eight bytes are. Amounts
-// and offsets are few, and of many lengths, which is hard on the processor.
+// amounts caches the values of numbers with a text of less than eight bytes. There are few
+// different amounts and offsets, and their varying lengths cause branch mispredictions.
 type amounts [256]struct {
-	text  uint64 // with the blank behind it
+	text  uint64 // with the blank after it
 	value float64
 }
 
-// amount reads a number that is exact as a float64, and the blank behind it.
+// amount reads a number that is exact as a float64, and the blank after it.
 func (p *parsed) amount(data []byte, i int) (v float64, next int) {
 	if len(data)-i < 8 {
 		return 0, 0
 	}
 	x := binary.LittleEndian.Uint64(data[i:])
 	y := x ^ 0x2020202020202020
-	blank := (y - 0x0101010101010101) &^ y & 0x8080808080808080 // the lowest bit is right
+	blank := (y - 0x0101010101010101) &^ y & 0x8080808080808080 // the lowest set bit is correct
 	x &= blank ^ (blank - 1)
 	known := &p.amounts[x*0x9e3779b97f4a7c15>>56]
 	if known.text == x && blank != 0 {
@@ -96,10 +95,9 @@ func (p *parsed) amount(data []byte, i int) (v float64, next int) {
 	return v, next
 }
 
-// quickClaim adds the claim that rest begins with. It returns the length of the
-// line with its end, or 0 if the line is digits.Anything but a usual and faultless
-// claim: no exponents, single blanks, the same attributes as the claim before.
-// Nearly all lines of large files are such lines.
+// quickClaim adds the claim at the start of rest. It returns the length of the line with its end,
+// or 0 if the line is not a common and faultless claim: no exponents, single blanks, the same
+// attributes as the claim before. Nearly all lines of large files are common.
 func (p *parsed) quickClaim(rest []byte, line int64) int {
 	d := p.d
 	id, i := integer(rest, 2)
@@ -132,7 +130,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if i = semicolon(rest, next); i == 0 || x < 0 || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
-	at, to := alike(t0, scale0, d.Digits), alike(t1, scale1, d.Digits)
+	at, to := sameScale(t0, scale0, d.Digits), sameScale(t1, scale1, d.Digits)
 	if at.Scale != d.Digits || to.Scale != d.Digits {
 		var ok0, ok1 bool
 		at.Coef, ok0 = exactTicks(at, d.Digits)
@@ -155,7 +153,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	return end
 }
 
-// quickEvent adds the event that rest begins with, as quickClaim does a claim.
+// quickEvent adds the event at the start of rest, like quickClaim.
 func (p *parsed) quickEvent(rest []byte, line int64) int {
 	id, i := integer(rest, 2)
 	t, scale, i := digits.Decimal(rest, i, digits.Anything)
@@ -179,8 +177,7 @@ func (p *parsed) quickEvent(rest []byte, line int64) int {
 	return end
 }
 
-// quickDependency takes the dependency that rest begins with, as quickClaim
-// does a claim.
+// quickDependency takes the dependency at the start of rest, like quickClaim.
 func (p *parsed) quickDependency(rest []byte, line int64) int {
 	_, i := integer(rest, 2)
 	typ, i := integer(rest, i)
@@ -192,7 +189,7 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 	if i = semicolon(rest, i); i == 0 {
 		return 0
 	}
-	n := &p.nobody
+	n := &p.discarded
 	n.columns.attrs = 0
 	n.room(0, 0, len(p.recent[2].list))
 	_, end := p.quickAttributes(rest, i, &n.columns, &p.recent[2])
@@ -202,8 +199,7 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 	return end
 }
 
-// quickFragment adds the fragment that rest begins with, as quickClaim does a
-// claim.
+// quickFragment adds the fragment at the start of rest, like quickClaim.
 func (p *parsed) quickFragment(rest []byte, line int64) int {
 	d := p.d
 	id, i := integer(rest, 2)
@@ -241,21 +237,21 @@ func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
 	return v, exact && ok
 }
 
-// recentKeys are the keys of the last line of a kind.
+// recentKeys has the keys of the last line of a kind.
 type recentKeys struct {
-	list []recentKey
-	odd  bool // one of them is there twice, empty, or spelled with escapes
+	list      []recentKey
+	irregular bool // a key is repeated, empty, or written with escapes
 }
 
-// recentKey is the key that the last line had at the same place of its list.
+// recentKey is the key of the last line at the same place of its list.
 type recentKey struct {
 	name       string
-	word, mask uint64 // name= as eight bytes, if it fits
+	word, mask uint64 // "name=" as eight bytes, if it fits
 	key        uint32
 	activity   int8 // position in the list of keys that name the activity, from 1
 }
 
-// put makes k the key at place n.
+// put sets the key at place n.
 func (r *recentKeys) put(n int, k recentKey) {
 	if len(k.name) < 8 {
 		var b [8]byte
@@ -267,24 +263,24 @@ func (r *recentKeys) put(n int, k recentKey) {
 		r.list = append(r.list, k)
 	}
 	r.list[n] = k
-	r.odd = false
+	r.irregular = false
 	for i := range r.list {
-		// A key with an escape is not spelled as it is called.
+		// The text of a key with an escape differs from its name.
 		name := r.list[i].name
-		r.odd = r.odd || name == "" || strings.ContainsAny(name, `,=\`) || strings.Trim(name, " \t\r") != name
+		r.irregular = r.irregular || name == "" || strings.ContainsAny(name, `,=\`) || strings.Trim(name, " \t\r") != name
 		for j := range i {
-			r.odd = r.odd || r.list[i].key == r.list[j].key
+			r.irregular = r.irregular || r.list[i].key == r.list[j].key
 		}
 	}
 }
 
-// valueEnd says which bytes end a value, or keep it from being usual.
+// valueEnd has the bytes that end a value, or that need the slow path.
 var valueEnd = [256]bool{',': true, '\n': true, '\\': true, '\r': true, '=': true}
 
-// quickAttributes reads attributes with the same keys as those of the line
-// before, without escapes, and gives them to the next row. There must be room
-// for as many. It returns the region that they name and where the next line
-// begins; that is 0, and nothing is added, if the list is of another kind.
+// quickAttributes reads attributes with the same keys as in the previous line, without escapes, and
+// adds them to the next row, which must have room for them. It returns the region that they name
+// and where the next line begins. It returns 0 for the latter, and adds nothing, if the list is
+// different.
 func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentKeys) (ref uint32, end int) {
 	ref = trace.NoRef
 	rank := int8(math.MaxInt8)
@@ -296,7 +292,7 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 			c.attrs += n
 			return ref, i + 1
 		}
-		if n >= len(recent.list) || recent.odd || len(data)-i < 8 {
+		if n >= len(recent.list) || recent.irregular || len(data)-i < 8 {
 			break
 		}
 		r := &recent.list[n]
@@ -326,7 +322,7 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 		if start < stop && data[start] == '\t' {
 			break
 		}
-		value := str(data[start:stop])
+		value := stringOf(data[start:stop])
 		c.attribute(n, r.key, value)
 		if r.activity > 0 && r.activity <= rank {
 			rank = r.activity
@@ -339,5 +335,5 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 	return trace.NoRef, 0
 }
 
-// skipLine is the length of the line that data begins with, its end included.
+// skipLine returns the length of the first line of data, including its end.
 func skipLine(data []byte) int { return bytes.IndexByte(data, '\n') + 1 }

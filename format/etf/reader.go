@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reader reads the records of a TRACE file one by one, in the order of the
-// file. It holds one chunk of text.
+// Reader reads the records of a TRACE file one by one, in the order of the file. It holds one chunk
+// of text.
 type Reader struct {
 	opt   *format.ReadOptions
 	name  string
@@ -21,8 +21,8 @@ type Reader struct {
 	text  []byte // of the last line that was copied
 }
 
-// NewReader opens a trace for reading record by record. Files of the dialect
-// V0.1 are converted on the way. Defects go to opt, which may be nil.
+// NewReader opens a trace for reading record by record. Files of the dialect V0.1 are converted.
+// Defects are reported to opt, which may be nil.
 func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) (*Reader, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}
@@ -39,12 +39,12 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 	return r, nil
 }
 
-// Close frees the file.
+// Close closes the file.
 func (r *Reader) Close() error { return r.close() }
 
-// Read reads the next record into rec, whose attributes and slices are valid
-// until the next call. It returns io.EOF after the last record. Comments are
-// skipped; lines that cannot be read are skipped and reported.
+// Read reads the next record into rec, whose attributes and slices are valid until the next call.
+// It returns io.EOF after the last record. It skips comments, and skips and reports lines that
+// cannot be read.
 func (r *Reader) Read(rec *Record) error {
 	for {
 		if more, err := r.lines.More(); err != nil {
@@ -60,8 +60,8 @@ func (r *Reader) Read(rec *Record) error {
 	}
 }
 
-// canonical is the next line in canonical spelling, without line end, or as it stands
-// if it holds no record or has a defect. It is valid until the next call.
+// canonical returns the next line in canonical spelling, without line end. A line without a record
+// or with a defect is returned unchanged. The result is valid until the next call.
 func (r *Reader) canonical(rec *Record) ([]byte, error) {
 	if more, err := r.lines.More(); err != nil {
 		return nil, err
@@ -69,12 +69,12 @@ func (r *Reader) canonical(rec *Record) ([]byte, error) {
 		return nil, io.EOF
 	}
 	l, number, _ := r.lines.Next()
-	odd := false
+	defective := false
 	usable, err := rec.read(l, number, func(p problem) error {
-		odd = true
+		defective = true
 		return r.opt.Defect(p.defect(r.name, number, l))
 	})
-	if r.text = r.text[:0]; usable && !odd {
+	if r.text = r.text[:0]; usable && !defective {
 		r.text = rec.Append(r.text)
 	} else {
 		r.text = append(r.text, bytes.TrimSuffix(l, []byte{'\r'})...)
@@ -82,7 +82,7 @@ func (r *Reader) canonical(rec *Record) ([]byte, error) {
 	return r.text, err
 }
 
-// read reads a whole line; usable is false when it holds no record.
+// read reads a whole line; usable is false if it holds no record.
 func (r *Record) read(l []byte, number int64, report func(problem) error) (usable bool, err error) {
 	k, i, isBlank := keyword(l)
 	if isBlank {
@@ -109,7 +109,8 @@ func (r *Record) read(l []byte, number int64, report func(problem) error) (usabl
 	})
 	if k == TU {
 		if _, _, ok := unitOf(r.Unit); !ok {
-			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)), "NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count", trace.Error})
+			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)),
+				"NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count", trace.Error})
 		}
 	}
 	return err == nil, err
@@ -121,7 +122,8 @@ func unknownKeyword(l []byte) problem {
 	if len(t) == 0 {
 		t = append(w[:0], ';')
 	}
-	return problem{"etf.keyword", "keyword " + quote(t), "TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the trace is read without the line", trace.Warning}
+	return problem{"etf.keyword", "keyword " + quote(t),
+		"TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the trace is read without the line", trace.Warning}
 }
 
 // openText opens the lines of a trace.

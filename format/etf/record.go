@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Keyword says what a line is.
+// Keyword is the kind of a line.
 type Keyword uint8
 
 // The keywords of TRACE files.
@@ -35,8 +35,8 @@ const (
 	keywordCount
 )
 
-// lineSpec is one row of the table of lines: the keyword, its fields for
-// messages and documents, and whether attributes follow behind a ";".
+// lineSpec is a row of the table of lines: the keyword, its fields for messages and documents, and
+// whether attributes follow after a ";".
 type lineSpec struct {
 	word   string
 	fields string
@@ -60,49 +60,47 @@ var lineTable = [keywordCount]lineSpec{
 	TSR: {"TSR", "GROUP SERIES START END VALUE*", false, "samples at equal distances over a range"},
 }
 
-// String is the keyword as it stands in files.
+// String returns the keyword as written in files.
 func (k Keyword) String() string { return lineTable[k%keywordCount].word }
 
 // Attr is an attribute: a key with a text value.
 type Attr struct{ Key, Value string }
 
-// Record is one line of a TRACE file. Which fields have a meaning depends on
-// the keyword (docs/formats/etf.md).
+// Record is one line of a TRACE file. The keyword determines which fields are used
+// (docs/formats/etf.md).
 type Record struct {
 	Keyword Keyword
-	// ID is the id of an event, resource, claim, dependency, signal or group
-	// of series; for F, TSS, TSP and TSR that of the signal or group they
-	// belong to. For O it is the offset in milliseconds.
+	// ID is the id of an event, resource, claim, dependency, signal or group of series. For F, TSS,
+	// TSP and TSR it is that of their signal or group, and for O the offset in milliseconds.
 	ID int64
 	// Series is the second id of TSS, TSP and TSR.
 	Series int64
-	// Start and End are the times of C, F and TSR; Start that of E.
+	// Start and End are the times of C, F and TSR; E uses Start.
 	Start, End trace.Decimal
-	// Resource, Amount, Offset: a claim. HasOffset tells whether the line has
-	// an offset.
+	// Resource, Amount and Offset belong to claims. HasOffset reports whether the line has an offset.
 	Resource       int64
 	Amount, Offset float64
 	HasOffset      bool
-	// Capacity and UsesOffset: a resource.
+	// Capacity and UsesOffset belong to resources.
 	Capacity   float64
 	UsesOffset bool
-	// Type, Src and Dst: a dependency.
+	// Type, Src and Dst belong to dependencies.
 	Type     int64
 	Src, Dst int64
-	// C, B, A: coefficients of a fragment.
+	// C, B and A are the coefficients of a fragment.
 	C, B, A float64
 	// Unit is the time unit of TU.
 	Unit string
-	// Times and Values are the samples of TSP; TSR has Values only.
+	// Times and Values are the samples of TSP. TSR has only Values.
 	Times  []trace.Decimal
 	Values []float64
 	Attrs  []Attr
 	// Line is the number of the line, from 1.
 	Line int64
-	line string // as it stands in a file, if it is to be written so
+	line string // the original line, if it is to be written unchanged
 }
 
-// problem says what is wrong with a line.
+// problem describes a defect of a line.
 type problem struct {
 	rule, found, expected string
 	severity              trace.Severity
@@ -119,8 +117,8 @@ func (p *problem) defect(file string, line int64, text []byte) *trace.Defect {
 
 func quote(b []byte) string { return lines.Quote(b, 60) }
 
-// keyword reads the first word of a line and returns where it ends. blank
-// tells that the line has no item (it is empty or a comment).
+// keyword reads the first word of a line and returns where it ends. isBlank is set if the line has
+// no item, because it is empty or a comment.
 func keyword(l []byte) (k Keyword, i int, isBlank bool) {
 	for i < len(l) && isSpace(l[i]) {
 		i++
@@ -154,8 +152,7 @@ func keyword(l []byte) (k Keyword, i int, isBlank bool) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// scanner reads the fields of a line one after another; the first problem
-// sticks.
+// scanner reads the fields of a line one after another. It keeps the first problem.
 type scanner struct {
 	l    []byte
 	i    int
@@ -255,7 +252,7 @@ func (s *scanner) decimal(name string) trace.Decimal {
 	return trace.Decimal{Coef: v, Scale: int32(max(0, j-point-1))}
 }
 
-// real reads a number that is no time stamp.
+// real reads a number that is not a time stamp.
 func (s *scanner) real(name string) float64 {
 	if s.bad.rule != "" {
 		return 0
@@ -264,7 +261,7 @@ func (s *scanner) real(name string) float64 {
 	s.lost = nil
 	d := s.decimal(name)
 	inexact := s.lost != nil
-	s.lost = lost // reals are no times
+	s.lost = lost // reals are not times
 	if inexact || d.Scale > 22 || d.Coef > 1<<53 || d.Coef < -1<<53 {
 		f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64)
 		if err == nil {
@@ -273,7 +270,8 @@ func (s *scanner) real(name string) float64 {
 	}
 	if s.bad.rule == "etf.number" {
 		// Numbers too small or large for a Decimal.
-		if f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+		if f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64); err == nil && !math.IsNaN(f) &&
+			!math.IsInf(f, 0) {
 			s.bad = problem{}
 			return f
 		}
@@ -281,8 +279,8 @@ func (s *scanner) real(name string) float64 {
 	return d.Float()
 }
 
-// parse reads the fields of a line up to its attributes and returns those. The
-// record is usable if the problem's severity is below Error.
+// parse reads the fields of a line up to its attributes and returns those. The record is usable if
+// the problem's severity is below Error.
 func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 	s := scanner{l: l, i: i}
 	r.Keyword = k
@@ -350,7 +348,8 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 		p = problem{"etf.time-rounded", "time " + string(s.lost), "digits that fit 64 bits", trace.Warning}
 	}
 	if !s.end() {
-		return nil, problem{"etf.field-count", "a further field " + quote(s.token()), lineTable[k].word + " " + lineTable[k].fields, trace.Error}
+		return nil, problem{"etf.field-count", "a further field " + quote(s.token()),
+			lineTable[k].word + " " + lineTable[k].fields, trace.Error}
 	}
 	if s.i < len(l) { // at the ";"
 		if !lineTable[k].attrs {
@@ -381,10 +380,11 @@ func (r *Record) offset(t []byte) problem {
 	} else if len(bytes.Trim(t, "+-0123456789")) == 0 {
 		return problem{}
 	}
-	return problem{"etf.offset-fraction", "offset " + quote(t), fmt.Sprintf("an integer; it counts as %d", r.ID), trace.Warning}
+	return problem{"etf.offset-fraction", "offset " + quote(t), fmt.Sprintf("an integer; it counts as %d", r.ID),
+		trace.Warning}
 }
 
-// samples reads the numbers of TSP and TSR, ignoring how they are punctuated.
+// samples reads the numbers of TSP and TSR, and ignores their punctuation.
 func (r *Record) samples(s *scanner) {
 	r.ID = s.integer("time series id")
 	r.Series = s.integer("series id")
@@ -416,25 +416,29 @@ func (r *Record) samples(s *scanner) {
 	s.bad, s.lost, s.i = t.bad, t.lost, len(s.l)
 }
 
-// oddAttr says what is odd about an attribute.
-func oddAttr(p attrlist.Problem, key, value string) problem {
+// attributeProblem describes a problem of an attribute.
+func attributeProblem(p attrlist.Problem, key, value string) problem {
 	switch p {
 	case attrlist.EmptyKey:
 		return problem{"etf.attribute", "an empty key", "key=value", trace.Error}
 	case attrlist.SecondEquals:
-		return problem{"etf.escape", fmt.Sprintf("a second \"=\": key %q and value %q", key, value), `"\=" for a "=" inside a key or value`, trace.Warning}
+		return problem{"etf.escape", fmt.Sprintf("a second \"=\": key %q and value %q", key, value),
+			`"\=" for a "=" inside a key or value`, trace.Warning}
 	case attrlist.LostBackslash:
-		return problem{"etf.escape", fmt.Sprintf("a \"\\\" that escapes nothing: key %q and value %q", key, value), `"\\" for a "\" inside a key or value`, trace.Warning}
+		return problem{"etf.escape", fmt.Sprintf("a \"\\\" that escapes nothing: key %q and value %q", key, value),
+			`"\\" for a "\" inside a key or value`, trace.Warning}
 	}
-	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
+	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value",
+		trace.Error}
 }
 
-func twice(key string) problem {
-	return problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning}
+func repeatedKey(key string) problem {
+	return problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts",
+		trace.Warning}
 }
 
-// parseAttrs reads an attribute list; odd reports what is odd about it.
-func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
+// parseAttrs reads an attribute list, and calls report with its problems.
+func parseAttrs(list []byte, attrs []Attr, report func(problem)) []Attr {
 	from := len(attrs)
 	for {
 		key, value, rest, p, more := attrlist.Next(list)
@@ -442,12 +446,12 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 			return attrs
 		}
 		if p != attrlist.NoProblem {
-			odd(oddAttr(p, key, value))
+			report(attributeProblem(p, key, value))
 		}
 		dup := false
 		for i := from; i < len(attrs); i++ {
 			if attrs[i].Key == key {
-				odd(twice(key))
+				report(repeatedKey(key))
 				attrs[i].Value = value
 				dup = true
 			}
@@ -459,8 +463,8 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 	}
 }
 
-// Append writes the record as one canonical line, without line end
-// (docs/formats/etf.md, "Canonical form").
+// Append appends the record as one canonical line, without line end (docs/formats/etf.md,
+// "Canonical form").
 func (r *Record) Append(b []byte) []byte {
 	if r.line != "" {
 		return append(b, r.line...)
@@ -542,8 +546,8 @@ func appendTime(b []byte, t trace.Decimal) []byte { return t.AppendTrim(append(b
 
 func appendReal(b []byte, f float64) []byte { return digits.AppendReal(append(b, ' '), f) }
 
-// appendShort appends s, and is fast for texts of at most 32 bytes with as much
-// memory on both sides.
+// appendShort appends s. It is fast for texts of at most 32 bytes with as much memory on both
+// sides.
 func appendShort(b, s []byte) []byte {
 	n := len(b)
 	if len(s) > 32 || cap(s) < 32 || cap(b)-n < 32 {
@@ -553,8 +557,7 @@ func appendShort(b, s []byte) []byte {
 	return b[:n+len(s)]
 }
 
-// copy32 copies 32 bytes. Assigning arrays would call a function that asks
-// whether they overlap.
+// copy32 copies 32 bytes. Assigning arrays would call a function that checks for overlap.
 func copy32(to, from []byte) {
 	_, _ = to[31], from[31]
 	w0, w1 := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
@@ -575,7 +578,7 @@ func appendAttrs(b []byte, attrs []Attr) []byte {
 	return b
 }
 
-// units are the time units with their length in seconds, num/den.
+// units has the time units with their length in seconds, num/den.
 var units = []struct {
 	name     string
 	num, den int64
@@ -593,8 +596,7 @@ func unitOf(name string) (num, den int64, ok bool) {
 	return 1, 1, false
 }
 
-// The ends of the nine types of dependencies (docs/formats/etf.md,
-// "Dependencies").
+// The ends of the nine types of dependencies (docs/formats/etf.md, "Dependencies").
 var dependencyEnds = [9][2]trace.EndKind{
 	{trace.AtClaimStart, trace.AtClaimStart}, {trace.AtClaimStart, trace.AtClaimEnd},
 	{trace.AtClaimEnd, trace.AtClaimStart}, {trace.AtClaimEnd, trace.AtClaimEnd},

@@ -16,14 +16,15 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// TestRecordedClaims: the claims that a simulator records are claims to TRACE's tools, and weft
-// restores them with all that belongs to them.
+// TestRecordedClaims checks that the claims that a simulator records are claims for TRACE's tools,
+// and that weft restores them completely.
 func TestRecordedClaims(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, memory := r.Resource("CPU", 4, "cores"), r.Resource("memory", 100, "")
 	job := r.Region("job")
 	a := r.Claim(cpu, 10, job, 2)
-	b := r.Claim(cpu, 12, trace.NoRef, 1.5, trace.Attr{Key: "who", Value: trace.StringValue("x")}, trace.Attr{Key: "n", Value: trace.IntValue(3)})
+	b := r.Claim(cpu, 12, trace.NoRef, 1.5, trace.Attr{Key: "who", Value: trace.StringValue("x")},
+		trace.Attr{Key: "n", Value: trace.IntValue(3)})
 	c := r.Claim(memory, 12, job, 50)
 	r.Release(b, 15)
 	r.Release(a, 15)
@@ -31,12 +32,14 @@ func TestRecordedClaims(t *testing.T) {
 	r.Release(c, 15)
 	r.Release(d, 20)
 	r.Claim(memory, 20, job, 7) // never ends
-	// one with an offset: 5 units from the second on
-	place := r.Defs().Locations.Add(trace.Location{ID: "2", Name: "buffer", Kind: trace.ResourceLocation, Group: trace.NoRef})
-	buffer := r.Defs().Resources.Add(trace.Resource{ID: "2", Name: "buffer", Capacity: 10, UsesOffset: true, Location: place})
+	// with an offset: 5 units from the second on
+	place := r.Defs().Locations.Add(trace.Location{ID: "2", Name: "buffer", Kind: trace.ResourceLocation,
+		Group: trace.NoRef})
+	buffer := r.Defs().Resources.Add(trace.Resource{ID: "2", Name: "buffer", Capacity: 10, UsesOffset: true,
+		Location: place})
 	r.Event(place, 30, trace.ClaimBegin, job, []uint64{70, uint64(buffer), math.Float64bits(5), math.Float64bits(2)})
 	r.Event(place, 40, trace.ClaimEnd, job, []uint64{70, uint64(buffer)})
-	// what shares its location with something else is no claim to TRACE
+	// a claim that shares its location with other events is not a claim for TRACE
 	thread := r.Location("thread")
 	shared := r.Defs().Resources.Add(trace.Resource{ID: "shared", Name: "shared", Capacity: 1, Location: thread})
 	r.Enter(thread, 1, job)
@@ -73,7 +76,8 @@ func TestRecordedClaims(t *testing.T) {
 		t.Errorf("lines of TRACE:\n%s\n%s", diff, text)
 	}
 	back := tracetest.Open(t, etf.Format{}, format.FileSource(path), nil)
-	if diff := cmp.Diff(tracetest.Dump(t, format.Recorded(r), trace.Everything()), tracetest.Dump(t, back, trace.Everything())); diff != "" {
+	if diff := cmp.Diff(tracetest.Dump(t, format.Recorded(r), trace.Everything()),
+		tracetest.Dump(t, back, trace.Everything())); diff != "" {
 		t.Errorf("what is restored:\n%s", diff)
 	}
 }

@@ -12,24 +12,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the file that a trace was read from, while the trace is written as TRACE again: lines
-// that nobody has changed are written as they stand (docs/formats/etf.md, "Rewriting a trace").
+// original is the file that a trace was read from. It is used when the trace is written as TRACE
+// again, so that unchanged lines keep their spelling (docs/formats/etf.md, "Rewriting a trace").
 type original struct{ d *decoder }
 
-// Renamable says that the encoder gives texts other names.
+// Renamable implements the interface of originals for encoders that rename texts.
 func (o *original) Renamable() {}
 
-// rewriter finds lines as they stand in the file.
+// rewriter finds the original lines of a file.
 type rewriter struct {
 	d       *decoder
 	lines   *linetrace.Lines
 	renamed bool // comments are left out
-	sound   bool // lines with a defect are written anew
+	sound   bool // lines with a defect are rewritten
 	rec     Record
 	text    []byte
 	err     error
-	// defs are definitions as they stand, by their canonical form; trace are the lines with attributes
-	// of the trace, and those attributes.
+	// defs has the original definitions by their canonical form. trace has the lines with attributes
+	// of the trace, and these attributes.
 	defs  map[string]definition
 	trace []Record
 	props []Attr
@@ -44,18 +44,19 @@ type definition struct {
 	number int64
 }
 
-// note is a comment, or another line that does not count.
+// note is a comment or another line without effect.
 type note struct {
 	text   string
 	line   int64
-	before int64 // the line of the record that follows, 0 if none does
+	before int64 // the line of the next record, 0 for none
 	placed bool  // it is written before that line
 }
 
-// rewrite has the encoder write the lines of a file that have not been changed since.
+// rewrite makes the encoder write unchanged lines of a file as they are.
 func (e *encoder) rewrite(o *original) {
 	renamed := e.Defs.Rename != nil
-	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended || renamed, defs: map[string]definition{}, before: map[int64][]note{}}
+	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended ||
+		renamed, defs: map[string]definition{}, before: map[int64][]note{}}
 	for _, number := range o.d.lines {
 		l, canonical := w.read(number)
 		if canonical == nil {
@@ -73,14 +74,14 @@ func (e *encoder) rewrite(o *original) {
 	e.from, e.w.from = w, w
 }
 
-// count counts what of comments is not as it stands.
+// count counts the comments that do not keep their form or place.
 func (w *rewriter) count(loss *format.Loss) {
 	if w == nil {
 		return
 	}
 	how := format.Lost
 	if w.sound && !w.renamed {
-		how = format.Degraded // leaving it out is what mending does
+		how = format.Degraded // mending leaves it out on purpose
 	}
 	loss.Add("line", "", how, "cannot be read", w.d.unread())
 	if !w.renamed {
@@ -93,7 +94,7 @@ func (w *rewriter) count(loss *format.Loss) {
 	}
 }
 
-// findNotes finds the records that comments stand before. Those before the first record stay there.
+// findNotes finds the record after each comment. Comments before the first record stay there.
 func (w *rewriter) findNotes(defs *trace.Definitions) {
 	for _, o := range defs.Opaque.All() {
 		if o.Format == "etf" {
@@ -102,7 +103,7 @@ func (w *rewriter) findNotes(defs *trace.Definitions) {
 	}
 	at := w.d.opaqueAt
 	if len(w.notes) != len(at) {
-		at = nil // somebody has changed them
+		at = nil // the comments have been changed
 	}
 	for i := len(at) - 1; i >= 0; i-- {
 		x := &w.notes[i]
@@ -126,8 +127,8 @@ func (w *rewriter) findNotes(defs *trace.Definitions) {
 	}
 }
 
-// recordBehind is the first line behind number that holds a record, 0 if there is none, and -1 if a note, of
-// which more are the lines, comes ahead of it.
+// recordBehind returns the first line after number that holds a record. It returns 0 if there is
+// none, and -1 if a note, at one of the lines more, comes first.
 func (w *rewriter) recordBehind(number int64, more []int64) int64 {
 	last := int64(0)
 	if n := len(w.d.Chunks); n > 0 {
@@ -144,14 +145,14 @@ func (w *rewriter) recordBehind(number int64, more []int64) int64 {
 		if l == nil && (err != nil || number >= last) {
 			return 0
 		}
-		if k, i, _ := keyword(l); k != NoKeyword && w.rec.possible(k, l, i) {
+		if k, i, _ := keyword(l); k != NoKeyword && w.rec.valid(k, l, i) {
 			return number
 		}
 	}
 }
 
-// noteText is a comment, or another line that does not count, as it is written. A line that would be
-// another one as the first of a file becomes a comment.
+// noteText returns the text of a comment or another line without effect. A line that would have a
+// meaning as the first line of a file becomes a comment.
 func noteText(s string) string {
 	if strings.HasPrefix(s, lines.ByteOrderMark) || isLegacy([]byte(s)) {
 		s = "# " + s
@@ -159,7 +160,7 @@ func noteText(s string) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// note appends the notes that stand before a line, each with a line end.
+// note appends the notes before a line, each with a line end.
 func (w *rewriter) note(b []byte, number int64) []byte {
 	list := w.before[number]
 	for i := range list {
@@ -169,7 +170,8 @@ func (w *rewriter) note(b []byte, number int64) []byte {
 	return b
 }
 
-// read is a line as it stands and its canonical form, nil if it holds no record that can be written so.
+// read returns an original line and its canonical form, which is nil if the line holds no record
+// that can be written in this form.
 func (w *rewriter) read(number int64) (l, canonical []byte) {
 	l, err := w.lines.At(number)
 	if err != nil {
@@ -178,20 +180,20 @@ func (w *rewriter) read(number int64) (l, canonical []byte) {
 	if len(l) == 0 || err != nil {
 		return nil, nil
 	}
-	odd := false
+	defective := false
 	usable, err := w.rec.read(l, number, func(problem) error {
-		odd = true
+		defective = true
 		return nil
 	})
-	if !usable || err != nil || odd && w.sound {
+	if !usable || err != nil || defective && w.sound {
 		return l, nil
 	}
 	w.text = w.rec.Append(w.text[:0])
 	return l, w.text
 }
 
-// line has the line that b ends in, from n on, be as it stands in the file, if nothing but its
-// spelling differs; number is that of the line. It records errors.
+// line replaces the line at the end of b, from n on, by the original line with the given number if
+// they differ only in spelling. It records errors.
 func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if w == nil || number <= 0 {
 		return b
@@ -199,7 +201,7 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if len(w.before) > 0 && w.before[number] != nil {
 		text := string(b[n:])
 		b = w.note(b[:n], number)
-		delete(w.before, number) // other lines may come from that one, too
+		delete(w.before, number) // further lines may come from that one
 		n = len(b)
 		b = append(b, text...)
 	}
@@ -220,7 +222,7 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	return b
 }
 
-// samples is how many samples stand in a TSP line.
+// samples returns the number of samples in a TSP line.
 func (w *rewriter) samples(number int64) int {
 	if number <= 0 {
 		return 1 // there is no such line
@@ -236,25 +238,25 @@ func (w *rewriter) samples(number int64) int {
 			fields++
 		}
 	}
-	return max(1, (fields-3)/2) // TSP and two ids ahead
+	return max(1, (fields-3)/2) // TSP and two ids come first
 }
 
-// sampled are lines of samples that are written again.
-type sampled struct {
-	lines []sampleLine // from first on those that wait for their samples, in the order of the first ones
+// pendingSamples are lines of samples that are rewritten.
+type pendingSamples struct {
+	lines []sampleLine // from index first on, those that wait for their samples, in the order of their first samples
 	first int
-	older map[int64]int64 // those of lines but the last one, by number: the values of begun
+	older map[int64]int64 // by line, except for the last one: the value of begun
 	held  int             // samples in lines
 	begun int64           // lines so far
 	// Time and line of the last sample.
 	time, last int64
 }
 
-// waiting are the lines that have not been written.
-func (a *sampled) waiting() []sampleLine { return a.lines[a.first:] }
+// waiting returns the lines that have not been written.
+func (a *pendingSamples) waiting() []sampleLine { return a.lines[a.first:] }
 
-// find is the waiting line that continues a line of the file, nil if there is none.
-func (a *sampled) find(number int64) *sampleLine {
+// find returns the waiting line that continues a line of the file, or nil.
+func (a *pendingSamples) find(number int64) *sampleLine {
 	list := a.waiting()
 	if n := len(list); n > 0 && list[n-1].number == number {
 		return &list[n-1]
@@ -267,7 +269,7 @@ func (a *sampled) find(number int64) *sampleLine {
 }
 
 // begin adds a line that begins with r.
-func (a *sampled) begin(number int64, r *Record) *sampleLine {
+func (a *pendingSamples) begin(number int64, r *Record) *sampleLine {
 	n := len(a.lines)
 	a.lines = slices.Grow(a.lines, 1)[:n+1]
 	x := &a.lines[n]
@@ -277,8 +279,8 @@ func (a *sampled) begin(number int64, r *Record) *sampleLine {
 	return x
 }
 
-// forget takes out the lines that have been written. Their memory is used again.
-func (a *sampled) forget() {
+// forget removes the lines that have been written. Their memory is reused.
+func (a *pendingSamples) forget() {
 	list := a.waiting()
 	if a.first == 0 || a.first < len(list) {
 		return
@@ -294,17 +296,17 @@ type sampleLine struct {
 	Record
 	number  int64 // in the file, 0 for none
 	begun   int64 // among those of the series
-	samples int   // how many the file has in it, 0 if that has not been looked up
+	samples int   // number of samples in the original line, 0 if unknown yet
 }
 
-// mostSamples is how many samples of a series wait for others of their lines.
-const mostSamples = 1 << 16
+// maxPendingSamples limits the samples of a series that wait for others of their lines.
+const maxPendingSamples = 1 << 16
 
-// sampleAgain adds a sample or a range of samples at time t to the line that it has in the file. What
-// stands in one line stays there, though samples of others may lie between: a line waits until it has all
-// samples that the file has in it, and lines begun later wait for it. changed tells that the sample
+// rewriteSample adds a sample or a range of samples at time t to its line in the file. Samples of
+// one line stay together, even if samples of other lines are in between: a line waits until it has
+// all samples of the original line, and lines begun later wait for it. changed is set if the sample
 // changes places with a simultaneous one.
-func (w *Writer) sampleAgain(c *curve, number, t int64, r *Record) (changed bool, err error) {
+func (w *Writer) rewriteSample(c *curve, number, t int64, r *Record) (changed bool, err error) {
 	a := &c.again
 	x := a.find(number)
 	if x == nil || r.Keyword == TSR || x.Keyword == TSR || number <= 0 {
@@ -317,10 +319,10 @@ func (w *Writer) sampleAgain(c *curve, number, t int64, r *Record) (changed bool
 	changed = t == a.time && x.begun < a.last
 	a.time, a.last = t, x.begun
 	a.held += len(r.Values)
-	return changed, w.samplesAgain(c, a.held > mostSamples)
+	return changed, w.writeSamples(c, a.held > maxPendingSamples)
 }
 
-// older is called before another line begins: the last one so far is written, or waits.
+// older is called before another line begins: the last line is written, or waits.
 func (w *Writer) older(c *curve) error {
 	a := &c.again
 	list := a.waiting()
@@ -332,7 +334,7 @@ func (w *Writer) older(c *curve) error {
 		last.samples = w.from.samples(last.number)
 	}
 	number, begun := last.number, last.begun
-	err := w.samplesAgain(c, false)
+	err := w.writeSamples(c, false)
 	if len(a.waiting()) > 0 {
 		if a.older == nil {
 			a.older = map[int64]int64{}
@@ -342,8 +344,8 @@ func (w *Writer) older(c *curve) error {
 	return err
 }
 
-// samplesAgain writes the lines that are complete and wait for no other, or all.
-func (w *Writer) samplesAgain(c *curve, all bool) error {
+// writeSamples writes the lines that are complete and wait for no other line, or all lines.
+func (w *Writer) writeSamples(c *curve, all bool) error {
 	a := &c.again
 	for ; a.first < len(a.lines); a.first++ {
 		x := &a.lines[a.first]
@@ -363,8 +365,8 @@ func (w *Writer) samplesAgain(c *curve, all bool) error {
 	return nil
 }
 
-// asRead is the canonical form of the line that was read last with its samples in the order of time and,
-// unless lines with a defect are written anew, its times rounded, as events have them.
+// asRead returns the canonical form of the last line that was read, with its samples in the order
+// of time. Its times are rounded like those of events unless lines with a defect are rewritten.
 func (w *rewriter) asRead() []byte {
 	r := &w.rec
 	round := func(t *trace.Decimal) {
@@ -396,7 +398,7 @@ func (r byTime) Swap(i, j int) {
 	r.Values[i], r.Values[j] = r.Values[j], r.Values[i]
 }
 
-// definition has a record be written as its line stands in the file.
+// definition makes a record be written like its original line.
 func (w *rewriter) definition(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
@@ -406,7 +408,8 @@ func (w *rewriter) definition(r *Record) {
 	}
 }
 
-// properties are the lines of the trace's attributes as they stand; ok is false if these are others.
+// properties returns the original lines with the trace's attributes. ok is false if the attributes
+// differ.
 func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
 	if w == nil || !slices.Equal(attrs, w.props) {
 		return nil, false

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lane is the lineup of a location.
-func (p *parsed) lane(loc uint32) *lineup {
+// lane returns the events of a location in the block.
+func (p *parsed) lane(loc uint32) *blockEvents {
 	slot := int(loc)
 	if p.mixed {
 		if p.used > 0 {
@@ -26,7 +26,7 @@ func (p *parsed) lane(loc uint32) *lineup {
 		p.slots = append(p.slots, make([]int32, slot+1-len(p.slots))...)
 	}
 	if p.used == len(p.lanes) {
-		l := &lineup{}
+		l := &blockEvents{}
 		if p.used < 16 {
 			l.prepare()
 		}
@@ -45,18 +45,19 @@ func (p *parsed) lane(loc uint32) *lineup {
 	return l
 }
 
-// prepare makes room for what a block usually has for one of a few locations;
-// growing would leave twice as much behind.
-func (l *lineup) prepare() {
+// prepare reserves the memory that a block usually needs for one of a few locations. Growing would
+// allocate twice as much.
+func (l *blockEvents) prepare() {
 	const n = 256
-	l.batch = trace.Batch{Time: make([]int64, 0, n), Kind: make([]trace.Kind, 0, n), Ref: make([]uint32, 0, n), Pos: make([]int64, 0, n),
+	l.batch = trace.Batch{Time: make([]int64, 0, n), Kind: make([]trace.Kind, 0, n), Ref: make([]uint32, 0, n),
+		Pos:   make([]int64, 0, n),
 		OpRow: make([]uint32, 0, n), OpEnd: make([]uint32, 0, n), Op: make([]uint64, 0, 4*n),
 		AttrRow: make([]uint32, 0, n), AttrKey: make([]uint32, 0, n), AttrVal: make([]trace.Value, 0, n)}
 }
 
-// room makes room for a line with so many rows, operands and attributes, and for
-// all that may be pending before it.
-func (l *lineup) room(rows, ops, attrs int) {
+// room reserves memory for a line with the given numbers of rows, operands and attributes, and for
+// all pending events before it.
+func (l *blockEvents) room(rows, ops, attrs int) {
 	rows += len(l.ends)
 	ops += 2 * len(l.ends)
 	if l.columns.full(rows, ops, attrs) {
@@ -64,8 +65,8 @@ func (l *lineup) room(rows, ops, attrs int) {
 	}
 }
 
-// release adds the pending events before (t, order), for which there is room.
-func (l *lineup) release(t, order int64) {
+// release adds the pending events before (t, order), for which there must be room.
+func (l *blockEvents) release(t, order int64) {
 	c := &l.columns
 	for len(l.ends) > 0 {
 		e := &l.ends[0]
@@ -82,25 +83,27 @@ func (l *lineup) release(t, order int64) {
 	}
 }
 
-// claim adds the events of a claim; y is not a number where there is no offset.
-func (p *parsed) claim(l *lineup, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
+// claim adds the events of a claim; y is NaN if there is no offset.
+func (p *parsed) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
 	c := &l.columns
-	*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(id), uint64(res), math.Float64bits(x), math.Float64bits(y)
+	*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(id), uint64(res), math.Float64bits(x),
+		math.Float64bits(y)
 	n := 3
 	if y == y {
 		n = 4
 	}
 	c.row(loc, t0, trace.ClaimBegin, ref, line, n)
 	e := l.ends.slot()
-	e.time, e.order, e.value, e.ref, e.loc, e.res, e.kind, e.extra = t1, line, uint64(id), ref, loc, res, trace.ClaimEnd, nil
+	e.time, e.order, e.value, e.ref, e.loc, e.res, e.kind, e.extra = t1, line, uint64(id), ref, loc, res, trace.ClaimEnd,
+		nil
 	l.ends.up()
 	if p.links {
 		p.places = append(p.places, idPlace{claimIDs, id, t0, t1, loc})
 	}
 }
 
-// event does for an event what claim does for a claim.
-func (p *parsed) event(l *lineup, ref uint32, line, t, id int64) {
+// event adds an event.
+func (p *parsed) event(l *blockEvents, ref uint32, line, t, id int64) {
 	*l.columns.operand(0) = uint64(id)
 	l.columns.row(p.d.events, t, trace.Mark, ref, line, 1)
 	if p.links {
@@ -108,7 +111,7 @@ func (p *parsed) event(l *lineup, ref uint32, line, t, id int64) {
 	}
 }
 
-// add adds the events of an item with the attributes of the line in hand.
+// add adds the events of an item with the attributes of the current line.
 func (p *parsed) add(it *item) {
 	l := p.lane(it.loc)
 	l.room(1, max(4, 1+len(p.rec.Values)), len(p.keys))
@@ -124,7 +127,8 @@ func (p *parsed) add(it *item) {
 	case E:
 		p.event(l, it.ref, it.pos, it.t0, it.id)
 	case F:
-		*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(it.t1), math.Float64bits(it.x), math.Float64bits(it.y), math.Float64bits(it.z)
+		*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(it.t1), math.Float64bits(it.x),
+			math.Float64bits(it.y), math.Float64bits(it.z)
 		c.row(it.loc, it.t0, trace.Fragment, it.ref, it.pos, 4)
 	case TSR:
 		*c.operand(0) = uint64(it.t1)
@@ -135,9 +139,8 @@ func (p *parsed) add(it *item) {
 	}
 }
 
-// points adds the samples of a TSP line, m is their metric. When locations are
-// mixed, samples may belong behind the events of later lines; all of these are
-// later than the line's first sample.
+// points adds the samples of a TSP line for metric m. If locations are mixed, samples may belong
+// after the events of later lines, all of which are later than the line's first sample.
 func (p *parsed) points(m uint32, times []int64, line int64) {
 	loc := p.d.Model.Metrics.At(m).Location
 	l := p.lane(loc)
@@ -162,8 +165,8 @@ func (p *parsed) badCarrier(found string, number int64) error {
 	return p.skip(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
 }
 
-// restored turns a line of a carried trace back into events (encode.go says how
-// they were written).
+// restored converts a line of a carried trace back to events; encode.go describes how they are
+// written.
 func (p *parsed) restored(it *item, r rank) error {
 	d := p.d
 	bad := func(found string) error { return p.badCarrier(found, it.pos) }
@@ -209,7 +212,7 @@ func (p *parsed) restored(it *item, r rank) error {
 		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
-		if it.kind == C { // a claim, whose end has these, too
+		if it.kind == C { // a claim, whose end has these attributes, too
 			end = trace.ClaimEnd
 			for _, x := range p.pairs {
 				if x.Key == "claim" || x.Key == "resource" {

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// Each rule once: a text, the line of the defect and how many events can be
-// read all the same.
+// ruleTests has a test for each rule: a text, the line of the defect and the number of readable
+// events.
 var ruleTests = []tracetest.RuleTest{
 	{"etf.number", "R 0 1 false ;\nC 0 x 1 0 1 ;\nC 1 1 2 0 1 ;\n", 2, 2},
 	{"etf.field-count", "R 0 1 false ;\nC 0 0 1 0 1 2 3 ;\nC 1 1 2 0 1 ;\nE 0 ;\n", 2, 2},
@@ -64,7 +64,9 @@ var ruleTests = []tracetest.RuleTest{
 	{"etf.time-rounded", "E 0 10000000000 ;\nE 1 0.0000000000001 ;\n", 2, 2},
 	{"etf.configuration", "TraceVersion\tV0.1\nConfigurationID\tnone.txt\nR\t1\t2\tB\t0\t1\tx\n", 3, 0},
 	{"etf.carrier", "T weft.definitions.0 = {}\nE 0 1 ;\n", 0, 1},
-	{"etf.carrier", "TU SECONDS\nT weft.definitions.0=" + twoRanks() + "\nR 0 2 false ; name=rank 0\nR 1 2 false ; name=rank 1\nE 5 0.1 ; weft=0:7, kind=send, receiver=\nE 6 0.2 ; weft=0:8, kind=send, receiver=1\n", 5, 1},
+	{"etf.carrier", "TU SECONDS\nT weft.definitions.0=" + twoRanks() +
+		"\nR 0 2 false ; name=rank 0\nR 1 2 false ; name=rank 1\nE 5 0.1 ; weft=0:7, kind=send, receiver=\nE 6 0.2 ; " +
+		"weft=0:8, kind=send, receiver=1\n", 5, 1},
 	{"etf.tsr", "TS 0 ;\nTSS 0 0 ;\nTSR 0 0 0 1 5 6\n", 3, 1},
 }
 
@@ -72,7 +74,8 @@ func TestRules(t *testing.T) {
 	tracetest.Rules(t, Format{}, ruleTests, map[string]string{"etf.max-line": "1000"})
 }
 
-// The configuration of a V0.1 trace names its attributes.
+// TestLegacyConfiguration checks that the configuration of a V0.1 trace gives names to its
+// attributes.
 func TestLegacyConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"legacy-v0.1-tabs.etf", "legacy-v0.1-configuration.txt"} {
@@ -109,7 +112,7 @@ func TestLegacyConfiguration(t *testing.T) {
 	}
 }
 
-// twoRanks are the definitions that a trace of two processes carries.
+// twoRanks returns the carried definitions of a trace of two processes.
 func twoRanks() string {
 	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
 	d.Locations.Add(trace.Location{ID: "0", Name: "rank 0", Kind: trace.ProcessLocation, Group: trace.NoRef})

@@ -10,22 +10,21 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Writer writes the records of a TRACE file in the canonical order: TU, O, T,
-// R, C, E, D, then each signal with its fragments and each group with its
-// series. Records may be given in any order; what must wait is kept in temporary
-// files, and least must if the definitions come first.
+// Writer writes the records of a TRACE file in the canonical order: TU, O, T, R, C, E, D, then each
+// signal with its fragments and each group with its series. Records may come in any order. Records
+// that must wait are kept in temporary files; fewest must wait if the definitions come first.
 type Writer struct {
 	w       io.Writer
 	unit    string
 	off     int64
 	offSeen bool
-	notes   []byte // comments and lines of no known keyword
+	notes   []byte // comments and lines with an unknown keyword
 	head    []byte // T lines
 	res     []byte
 	first   *format.Draft  // C
 	begun   bool           // first has a line
 	rest    [2]spool.Spool // E, D
-	joined  bool           // first has E and D too, behind claimsEnd and eventsEnd
+	joined  bool           // first has E and D too, after claimsEnd and eventsEnd
 
 	claimsEnd, eventsEnd int64
 	// Signals and series with their lines, in the order of their definition.
@@ -40,11 +39,11 @@ type curve struct {
 	place int // among those of the writer, in the order of their definition
 	def   []byte
 	lines spool.Spool
-	open  Record // samples waiting to be written in one TSP line
-	again sampled
+	open  Record // samples to be written in one TSP line
+	again pendingSamples
 }
 
-// rank is 0 for signals, 1 for time series.
+// rank returns 0 for signals and 1 for time series.
 func (c *curve) rank() int {
 	if c.key.series == -1 {
 		return 0
@@ -52,12 +51,12 @@ func (c *curve) rank() int {
 	return 1
 }
 
-// compare tells which of two curves is written first.
+// compare orders curves as they are written.
 func (c *curve) compare(o *curve) int {
 	return cmp.Or(cmp.Compare(c.rank(), o.rank()), c.inGroup(o), cmp.Compare(c.place, o.place))
 }
 
-// inGroup compares two time series by group, the group's own line first.
+// inGroup compares two time series by group; the group's own line comes first.
 func (c *curve) inGroup(o *curve) int {
 	if c.rank() == 0 {
 		return 0
@@ -65,15 +64,15 @@ func (c *curve) inGroup(o *curve) int {
 	return cmp.Or(cmp.Compare(c.key.group, o.key.group), cmp.Compare(c.key.series, o.key.series))
 }
 
-// samplesPerLine is how many samples one TSP line gets at most.
+// samplesPerLine is the largest number of samples in a TSP line.
 const samplesPerLine = 64
 
-// NewWriter makes a writer that writes to w when it is closed.
+// NewWriter returns a writer that writes to w when it is closed.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
 }
 
-// Write adds a record; nothing of it is kept.
+// Write adds a record. It does not retain r.
 func (w *Writer) Write(r *Record) error {
 	switch r.Keyword {
 	case TU:
@@ -126,10 +125,10 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a line that is no record ([noteText]) to those before all records.
+// comment adds a line without a record ([noteText]) before all records.
 func (w *Writer) comment(text string) { w.notes = append(append(w.notes, text...), '\n') }
 
-// section adds to the claims, events or dependencies what line appends.
+// section adds the text that line appends to the claims, events or dependencies.
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
 	s := w.events()
 	switch k {
@@ -142,7 +141,7 @@ func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
 	return s.Done(line(s.Line()))
 }
 
-// claim adds what line appends to the claims.
+// claim adds the text that line appends to the claims.
 func (w *Writer) claim(line func([]byte) []byte) error {
 	if w.joined {
 		w.buf = line(w.buf[:0])
@@ -154,7 +153,7 @@ func (w *Writer) claim(line func([]byte) []byte) error {
 	return w.first.Done(line(w.first.Line()))
 }
 
-// events and dependencies are where their lines go.
+// events and dependencies return the spools of their lines.
 func (w *Writer) events() *spool.Spool { return &w.rest[0] }
 
 func (w *Writer) dependencies() *spool.Spool {
@@ -164,7 +163,7 @@ func (w *Writer) dependencies() *spool.Spool {
 	return &w.rest[1]
 }
 
-// begin guesses the definitions before the first line.
+// begin writes provisional definitions before the first line.
 func (w *Writer) begin() error {
 	if w.begun {
 		return nil
@@ -173,9 +172,9 @@ func (w *Writer) begin() error {
 	return w.first.Guess(w.definitions())
 }
 
-// join puts the events behind the claims, and lets dependencies follow without
-// waiting. It is for writers that expect no more claims and events; others still
-// come to their place, for more work.
+// join writes events directly after the claims, and dependencies after them, without temporary
+// files. It is for encoders that expect no more claims and events; later ones still come to their
+// place, at a higher cost.
 func (w *Writer) join() error {
 	if w.joined {
 		return nil
@@ -196,8 +195,7 @@ func (w *Writer) join() error {
 	return nil
 }
 
-// claimsSize is how much text of claims there is, for writers that insert some
-// there later on.
+// claimsSize returns the size of the claims' text, for encoders that insert claims later.
 func (w *Writer) claimsSize() int64 {
 	if w.joined {
 		return w.claimsEnd
@@ -205,7 +203,7 @@ func (w *Writer) claimsSize() int64 {
 	return w.first.Size()
 }
 
-// definitions is the head of the file.
+// definitions returns the head of the file.
 func (w *Writer) definitions() []byte {
 	unit := w.unit
 	if unit == "" {
@@ -222,7 +220,7 @@ func (w *Writer) definitions() []byte {
 	return append(append(b, w.head...), w.res...)
 }
 
-// forget makes room for other definitions than those written so far.
+// forget removes the definitions, so that others can be written.
 func (w *Writer) forget() {
 	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
 }
@@ -254,7 +252,7 @@ func (w *Writer) samples(c *curve, r *Record) error {
 
 func (w *Writer) endSamples(c *curve) error {
 	if len(c.again.waiting()) > 0 {
-		return w.samplesAgain(c, true)
+		return w.writeSamples(c, true)
 	}
 	if len(c.open.Times) == 0 {
 		return nil
@@ -269,7 +267,7 @@ func (w *Writer) endSamples(c *curve) error {
 func (w *Writer) Close() error {
 	defer w.Discard()
 	if w.joined {
-		// Events that came late.
+		// Late events.
 		if err := w.rest[0].CopyTo(inserter{&w.first.Spool, w.eventsEnd}); err != nil {
 			return err
 		}
@@ -283,7 +281,7 @@ func (w *Writer) Close() error {
 			return err
 		}
 	}
-	out := bufio.NewWriterSize(w.w, 64<<10) // passes large pieces of files through
+	out := bufio.NewWriterSize(w.w, 64<<10) // copies large parts of files directly
 	// Signals before time series, and each group before its series.
 	slices.SortFunc(w.curves, (*curve).compare)
 	for _, c := range w.curves {
@@ -297,7 +295,7 @@ func (w *Writer) Close() error {
 	}
 	if w.from != nil {
 		for _, x := range w.from.notes {
-			if x.placed && x.before == 0 { // no record stands behind it
+			if x.placed && x.before == 0 { // no record comes after it
 				out.WriteString(x.text + "\n")
 			}
 		}
@@ -305,7 +303,7 @@ func (w *Writer) Close() error {
 	return out.Flush()
 }
 
-// inserter inserts what is written to it at a place of a spool.
+// inserter inserts the written text at a place of a spool.
 type inserter struct {
 	spool *spool.Spool
 	at    int64
@@ -318,7 +316,7 @@ func (x inserter) Write(p []byte) (int, error) {
 	return len(p), x.spool.Insert(x.at, p)
 }
 
-// Discard frees what the writer holds.
+// Discard frees the writer's temporary files.
 func (w *Writer) Discard() {
 	w.first.Close()
 	for i := range w.rest {

@@ -136,6 +136,15 @@ func (f fileClock) model(v uint64) int64 {
 	return t
 }
 
+// from is the first time of the model that is not before a file's.
+func (f fileClock) from(v uint64) int64 {
+	t := f.model(v)
+	if x, ok := f.file(t); ok && x < v {
+		t++
+	}
+	return t
+}
+
 // mul multiplies; ok is false if the product does not fit.
 func mul(t int64, by uint64) (ok bool, v uint64) {
 	if by > math.MaxInt64 {

@@ -52,6 +52,7 @@ func TestPrintOptions_2(t *testing.T) {
 		{"--fullkeyvalue --nomarker", PrintOptions{Omit: omit(Markers)}},
 		{"--nokeyvalue --nodef --nostat", PrintOptions{Omit: omit(Definitions, Statistics), Pairs: NoPairs}},
 		{"--num 1 1", PrintOptions{First: 1, Last: 1, Pairs: ShortPairs}},
+		{"--nosnap --num 0 6", PrintOptions{Omit: omit(Snapshots), Last: 6, Pairs: ShortPairs}},
 		{"--num 3 7", PrintOptions{First: 3, Last: 7, Pairs: ShortPairs}},
 		{"--num 5 40", PrintOptions{First: 5, Last: 40, Pairs: ShortPairs}},
 		{"--num 60 64", PrintOptions{First: 60, Last: 64, Pairs: ShortPairs}},

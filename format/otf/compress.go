@@ -30,10 +30,16 @@ type File struct {
 // Files lists the files of the trace that are read, stream by stream, that of the
 // global definitions and markers first. Where a file is there both plain and
 // compressed, the plain one is read.
-func (r *Reader) Files() ([]File, error) {
+func (r *Reader) Files() ([]File, error) { return r.files(false) }
+
+// NeededFiles is Files, and reports those that are not there but must be, as reading does.
+func (r *Reader) NeededFiles() ([]File, error) { return r.files(true) }
+
+func (r *Reader) files(tell bool) ([]File, error) {
 	var out []File
 	for _, id := range append([]uint32{0}, r.master.Streams()...) {
 		for part := range numParts {
+			before := len(out)
 			for _, z := range []string{"", ".z"} {
 				name := fileName(r.stub, id, part) + z
 				st, err := fs.Stat(r.src.FS, name)
@@ -45,6 +51,11 @@ func (r *Reader) Files() ([]File, error) {
 				}
 				out = append(out, File{Path: r.path(name), Stream: id, Part: part, Compressed: z != "", Size: st.Size()})
 				break
+			}
+			if tell && len(out) == before {
+				if err := r.needed(id, part); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

@@ -225,8 +225,11 @@ func (c *copier) keep(ro *format.ReadOptions) error {
 
 func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 	s, err := c.r.open(id, part)
-	if err != nil || s == nil {
+	if err != nil {
 		return err
+	}
+	if s == nil {
+		return c.r.needed(id, part)
 	}
 	defer func() { s.t.Close() }()
 	w := c.writer(id)

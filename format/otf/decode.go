@@ -120,6 +120,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return d.Prepare(ctx)
 	}
 	sel, sink = format.Exactly(d.defs, sel, sink)
+	if sel.Few && order == format.GlobalOrder {
+		if ok, err := d.few(ctx, sel, sink); ok || err != nil {
+			return err
+		}
+	}
 	files, ok, err := d.surveySelected(ctx, sel)
 	if err != nil {
 		return err
@@ -165,6 +170,64 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return err
 	}
 	return d.deliverLinks(ctx, sel, sink)
+}
+
+// few delivers the events in the order of time, window by window, so that whoever stops has read no
+// more than a few times what he got. Each window trusts the files beyond it, as those of
+// [decoder.surveySelected] do. ok is false, and nothing has been delivered, if the trace must be
+// surveyed first.
+func (d *decoder) few(ctx context.Context, sel trace.Selection, sink format.Sink) (ok bool, err error) {
+	const bytes = 64 << 10 // of each stream in the first window
+	ends, err := d.surveyEnds(ctx)
+	if err != nil || d.indexed || !ends.trusted || !ends.any {
+		return false, err
+	}
+	if d.carried && sel.Links != trace.NoLinks {
+		if linked, err := d.linksBehind(); linked || err != nil {
+			return false, err
+		}
+	}
+	first, last := max(sel.From, d.clock.model(ends.first)), d.clock.model(ends.last)
+	part := bytes * float64(d.r.master.Len()) / float64(max(ends.size, 1))
+	length := max(1, int64(float64(last-first)*min(1, part)))
+	r := d.r
+	defer func() { d.r = r.quiet() }() // what is wrong has been reported
+	for w := sel; ; length *= 4 {
+		if w.To = sel.To; last-first > length {
+			w.To = min(sel.To, first+length)
+		}
+		files, known, err := d.surveySelected(ctx, w)
+		if err == nil && !known {
+			if w.From == sel.From {
+				return false, nil
+			}
+			if err = d.survey(ctx); err == nil {
+				w.To, files = sel.To, d.files
+			}
+		}
+		if err == nil {
+			err = d.ordered(ctx, files, w, sink)
+		}
+		if err != nil || w.To == sel.To {
+			return true, err
+		}
+		d.r, w.From, first = r, w.To, w.To
+	}
+}
+
+// linksBehind tells whether a stream has links behind its events.
+func (d *decoder) linksBehind() (linked bool, err error) {
+	for _, id := range d.r.master.Streams() {
+		s, err := d.r.open(id, Events)
+		if err != nil {
+			return false, err
+		}
+		if s != nil {
+			linked = linked || s.t.zip != nil || s.t.linksBehind()
+			s.t.Close()
+		}
+	}
+	return linked, nil
 }
 
 // ordered delivers the events of files in the order of time.
@@ -723,6 +786,9 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 				return err
 			}
 			if s == nil {
+				if err := r.needed(id, part); err != nil {
+					return err
+				}
 				continue
 			}
 			for {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -202,5 +204,31 @@ func TestAsyncTimes(t *testing.T) {
 				t.Errorf("%s, ordered %t: %s, %v; want %s", option, ordered, got, err, want)
 			}
 		}
+	}
+}
+
+// Of sample points, of which a trace may have millions, no more than their text is kept.
+func TestManySamplePoints(t *testing.T) {
+	const n = 100_000
+	var defs strings.Builder
+	defs.WriteString("DTR3e8\nDP1NM\"p\"\n")
+	for i := range n {
+		fmt.Fprintf(&defs, "DAUX%xY1\n", i)
+	}
+	files := fstest.MapFS{"x.otf": {Data: []byte("1:1\n")}, "x.0.def": {Data: []byte(defs.String())},
+		"x.1.events": {Data: []byte("1\n*1\nN\n1\n*1\n")}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := Format{}.Open(t.Context(), format.Source{FS: files, Name: "x.otf", Path: "x.otf"}, &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / n; each > 400 {
+		t.Errorf("found %d bytes allocated a sample point, expected 400 at most", each)
+	}
+	if got := d.Defs().Opaque.Len(); got != n || d.Defs().Opaque.At(n-1).Data != "DAUX1869fY1" {
+		t.Errorf("found %d opaque definitions, the last one %q", got, d.Defs().Opaque.At(uint32(got-1)).Data)
 	}
 }

@@ -139,10 +139,14 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			return nil, err
 		}
 		for c.Next() {
-			if x := c.Record(); x.Type != Marker {
-				list = append(list, x.Clone())
-			} else {
+			switch x := c.Record(); {
+			case x.Type == Marker:
 				m.marked = true
+			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
+				// There may be many, which nothing refers to: no more than their text is kept.
+				m.opaque(x)
+			default:
+				list = append(list, x.Clone())
 			}
 		}
 		c.Close()
@@ -294,7 +298,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			})
 		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL, DefCollectiveOperation:
 		default:
-			d.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
+			m.opaque(r)
 		}
 	}
 	m.processes(list, r.master)
@@ -306,6 +310,11 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	m.settle()
 	return m, nil
+}
+
+// opaque adds a definition that the model has no other place for.
+func (m *model) opaque(r *Record) {
+	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
 }
 
 // Attributes for what the model has no other place for.

@@ -17,30 +17,33 @@ import (
 // location. It reads the usual lines itself, many at a time, and leaves all others
 // to [stream.next].
 type bulk struct {
-	d         *decoder
-	f         *fileStream
-	sink      format.Sink
-	resume    *uint64 // where to begin, with the regions that are open there; nil for the beginning
-	lanes     []*lane // all there are
-	oldest    int     // the lane to be given to another process next, when there may be no more
-	free      []*lane
-	text      []byte  // between files: where text is read to
-	near      []*lane // by process, the small ones
-	far       map[uint64]*lane
-	form      timeForm
-	base, to  uint64 // of the times that are wanted
-	crowded   bool   // there were more processes than lanes
-	waiting   int    // lanes that wait for a record behind the wanted times
-	processes [1 << processBits]processText
-	visits    [1 << visitBits]visitText
-	peers     [1 << peerBits]peerText
-	tails     [1 << peerBits]tailText
-	counter   uint64 // the latest one, and what it is
-	metric    uint32
-	any       bool
-	first     uint64 // time of the first row
-	last      uint64 // time of the last row
-	strange   bool   // a row was before it, or is of a process that is not the stream's
+	d      *decoder
+	f      *fileStream
+	sink   format.Sink
+	states states
+	// withStates: streams have snapshots or statistics, which are wanted.
+	withStates bool
+	resume     *uint64 // where to begin, with the regions that are open there; nil for the beginning
+	lanes      []*lane // all there are
+	oldest     int     // the lane to be given to another process next, when there may be no more
+	free       []*lane
+	text       []byte  // between files: where text is read to
+	near       []*lane // by process, the small ones
+	far        map[uint64]*lane
+	form       timeForm
+	base, to   uint64 // of the times that are wanted
+	crowded    bool   // there were more processes than lanes
+	waiting    int    // lanes that wait for a record behind the wanted times
+	processes  [1 << processBits]processText
+	visits     [1 << visitBits]visitText
+	peers      [1 << peerBits]peerText
+	tails      [1 << peerBits]tailText
+	counter    uint64 // the latest one, and what it is
+	metric     uint32
+	any        bool
+	first      uint64 // time of the first row
+	last       uint64 // time of the last row
+	strange    bool   // a row was before it, or is of a process that is not the stream's
 }
 
 func newBulk(d *decoder, sink format.Sink) *bulk {
@@ -121,15 +124,26 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 	if f.enough > 0 {
 		f.to = min(to, f.enough)
 	}
+	f.to = min(f.to, x.states.time())
 	for patience := 1 << 12; ; {
 		if x.waiting > 0 && patience > 0 {
 			patience--
+		} else if f.held {
+			// It comes before the lines that hot would take.
 		} else if err := x.hot(ctx); err != nil || x.odd() {
 			return err
 		}
 		r, err := x.f.next(ctx)
 		if err != nil {
 			return err
+		}
+		if r == nil && x.states.time() < to {
+			// They come before the events of their time.
+			if err := x.addStates(ctx); err != nil || x.odd() {
+				return err
+			}
+			f.to = min(to, x.states.time())
+			continue
 		}
 		if r == nil && f.held && f.to < to {
 			// One record of each process tells that it goes on. Those that have ended have none:

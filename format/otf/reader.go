@@ -369,14 +369,12 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			c.all = append(c.all, s)
 			continue
 		}
-		if part == Events || part == Definitions && id == 0 {
-			if err := r.missing(id, part); err != nil {
-				c.Close()
-				return nil, err
-			}
-			if r.opt.AsLibrary && part == Events {
-				c.stopped = true
-			}
+		if err := r.needed(id, part); err != nil {
+			c.Close()
+			return nil, err
+		}
+		if r.opt.AsLibrary && part == Events {
+			c.stopped = true
 		}
 	}
 	if c.stopped {
@@ -403,14 +401,29 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	return c, nil
 }
 
-// missing reports that a file is not there that every trace has, or that the master file asks for.
-func (r *Reader) missing(id uint32, part Part) error {
+// needed reports that a file is not there, if it is one that every trace has, or that the master file asks for.
+func (r *Reader) needed(id uint32, part Part) error {
 	expected := "the events of a stream that the master file names"
-	if part == Definitions {
+	switch {
+	case part == Definitions && id == 0:
 		expected = "the definitions of the trace; without them times are in ticks of an unknown length"
+	case part != Events || id == 0:
+		return nil
 	}
 	return r.opt.Read.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error,
 		Position: trace.Position{File: r.path(fileName(r.stub, id, part))}, Found: "no such file, nor one with .z", Expected: expected})
+}
+
+// there reports that a file is not there that must be.
+func (r *Reader) there(id uint32, part Part) error {
+	s, err := r.open(id, part)
+	if s == nil && err == nil {
+		return r.needed(id, part)
+	}
+	if s != nil {
+		s.t.Close()
+	}
+	return err
 }
 
 func (r *Reader) anyWanted(id uint32) bool {

@@ -12,10 +12,11 @@ import (
 // snapshots that are not after sel.From, as enters at the times of those, and the
 // events from there on. The definitions must list the time of the
 // snapshots (DefAuxSamplePoint): so all processes have one then, and one that has no
-// record there has nothing open.
+// record there has nothing open. Of a trace of another format that counts where OTF's own records
+// say all of what is open.
 func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	from, ok := d.clock.file(sel.From)
-	if !ok || sel.From < 0 || d.marked || d.carried || len(d.async) > 0 {
+	if !ok || sel.From < 0 || d.marked || d.carriesOpen() || len(d.async) > 0 {
 		return false, nil
 	}
 	at, ok, err := d.snapshotsAt(ctx, from)
@@ -24,12 +25,18 @@ func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int
 	}
 	// What is open at the snapshots comes from these: the events before them are not read.
 	ask := sel
-	ask.From, ask.Stacks, ask.Links = math.MinInt64, false, trace.SelectedLinks
-	behind := trace.Selection{From: d.clock.model(at), To: math.MaxInt64, Links: trace.AllLinks}
+	ask.From, ask.Stacks = math.MinInt64, false
+	behind := trace.Selection{From: d.clock.from(at), To: math.MaxInt64, Links: trace.AllLinks}
 	return d.attempt(ctx, ask, func(w int) format.Sink {
 		s := sink(w)
 		return &resumed{Sink: format.Trim(d.defs, behind, s), whole: s}
 	}, &at)
+}
+
+// carriesOpen tells whether what is open depends on what weft added to a trace of another format: on
+// claims, or on enters and leaves that OTF's own records do not say.
+func (d *decoder) carriesOpen() bool {
+	return d.carried && d.restorer.Packs(trace.Enter, trace.Leave, trace.ClaimBegin, trace.ClaimEnd)
 }
 
 // snapshotsAt is the latest time of snapshots that is not after t.

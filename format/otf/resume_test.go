@@ -155,3 +155,128 @@ func TestResumeBareLeaves(t *testing.T) {
 		}
 	}
 }
+
+// What is open at a time follows from snapshots in traces of other formats, too, also where ticks of the file are
+// parts of those of the trace; but not where OTF's own records do not say what is open.
+func TestResumeCarried(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		clock trace.Clock
+		add   func(r *trace.Recorder, loc, region uint32)
+		whole bool // all that is before is needed
+	}{
+		{"plain", trace.Seconds(1000), func(*trace.Recorder, uint32, uint32) {}, false},
+		{"parts of ticks", trace.Clock{Num: 1000, Den: 7}, func(*trace.Recorder, uint32, uint32) {}, false},
+		{"other events", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) {
+			r.Mark(loc, 5000, region)
+		}, false},
+		{"claim", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) {
+			r.Claim(r.Resource("cpu", 2, ""), 5000, region, 1)
+		}, true},
+		{"leave of no region", trace.Seconds(1000), func(r *trace.Recorder, loc, _ uint32) {
+			r.Event(loc, 5000, trace.Leave, trace.NoRef, nil)
+		}, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(7, 7))
+			r := trace.NewRecorder(x.clock)
+			locs := []uint32{r.Location("a"), r.Location("b")}
+			var regions []uint32
+			for i := range 9 {
+				regions = append(regions, r.Region(fmt.Sprint("f", i)))
+			}
+			stacks := make([][]uint32, len(locs))
+			for i := range int64(5000) {
+				if i == 2500 {
+					x.add(r, locs[0], regions[0])
+				}
+				p := rng.IntN(len(locs))
+				s := &stacks[p]
+				if n := len(*s) - 1; n > 0 && rng.IntN(2) == 0 {
+					r.Leave(locs[p], 2*i, (*s)[n])
+					*s = (*s)[:n]
+					continue
+				}
+				f := regions[rng.IntN(len(regions))]
+				r.Enter(locs[p], 2*i, f)
+				*s = append(*s, f)
+			}
+			m := filepath.Join(t.TempDir(), "x.otf")
+			out, err := format.CreateFile(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			enc, err := Format{}.Create(out, &format.WriteOptions{})
+			if err == nil {
+				err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
+			}
+			if err == nil {
+				err = out.Commit()
+			}
+			if err == nil {
+				err = Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Regular(10)})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, from := range []int64{1000, 5001, 7777, 9990} {
+				d, err := (Format{}).Open(t.Context(), format.FileSource(m), &format.ReadOptions{Workers: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sel := trace.Events()
+				sel.From, sel.Stacks, sel.NoStates = from, true, true
+				open, later := map[uint32][]uint32{}, 0
+				err = d.ScanParallel(t.Context(), sel, func() func(int) format.Sink {
+					return func(int) format.Sink {
+						return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+							for c := b.Cursor(); c.Next(); {
+								s := open[b.Loc]
+								switch {
+								case c.Time() >= from:
+									later++
+								case c.Kind() == trace.Enter:
+									open[b.Loc] = append(s, c.Ref())
+								case c.Kind() == trace.Leave && c.Ref() != trace.NoRef:
+									open[b.Loc] = s[:len(s)-1]
+								}
+							}
+							return nil
+						}}
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				resumed, err := d.(*decoder).resume(t.Context(), sel, func(int) format.Sink { return format.SinkFuncs{} })
+				if err != nil || resumed == x.whole {
+					t.Errorf("from %d: begun at snapshots: %t, %v; expected %t", from, resumed, err, !x.whole)
+				}
+				want, wantLater := map[uint32][]uint32{}, 0
+				for _, l := range locs {
+					for _, b := range r.Batches(l) {
+						for c := b.Cursor(); c.Next(); {
+							s := want[l]
+							switch {
+							case c.Time() >= from:
+								wantLater++
+							case c.Kind() == trace.Enter:
+								want[l] = append(s, c.Ref())
+							case c.Kind() == trace.Leave && c.Ref() != trace.NoRef:
+								want[l] = s[:len(s)-1]
+							}
+						}
+					}
+				}
+				for _, l := range locs {
+					if !slices.Equal(open[l], want[l]) {
+						t.Errorf("from %d: found open %v, expected %v", from, open[l], want[l])
+					}
+				}
+				if claims := x.name == "claim" && from < 5000; later != wantLater && !claims {
+					t.Errorf("from %d: found %d events, expected %d", from, later, wantLater)
+				}
+			}
+		})
+	}
+}

@@ -89,6 +89,11 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 				s.master.Assign(p, id)
 			}
 		}
+		if len(s.master.Processes(id)) == 0 { // else the copy reports it
+			if err := r.there(id, Events); err != nil {
+				return err
+			}
+		}
 	}
 	if s.master.Len() == 0 {
 		return fmt.Errorf("%s: found none of the chosen processes, expected one at least", src.Path)

@@ -82,13 +82,10 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		return surveyWhole(ctx, s)
 	}, func(x surveyed) error {
-		switch {
-		case x.s != nil:
-			return d.take(x.found, x.s)
-		case x.part == Events:
-			return d.r.missing(x.id, x.part)
+		if x.s == nil {
+			return d.r.needed(x.id, x.part)
 		}
-		return nil
+		return d.take(x.found, x.s)
 	})
 	if err != nil {
 		return err
@@ -428,6 +425,8 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 				return f, err
 			}
 			at = s.t.base
+		} else if bounded {
+			s.t.few = 4 * window
 		}
 		s.t.keep(room)
 		f, err = surveyFile(ctx, s, to)

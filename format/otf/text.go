@@ -37,7 +37,7 @@ type text struct {
 	// chunk is how much is read at once, the constant if it is 0.
 	chunk int
 	// few is how much is read next of a file of which little may be wanted, 0 for chunk; it
-	// doubles each time.
+	// grows by a quarter each time.
 	few  int
 	kept *kept // bytes that have been read before
 	long int64 // bytes of lines that were left out because they were longer
@@ -98,7 +98,7 @@ func (t *text) fill() error {
 	}
 	few := t.few > 0 && t.few < most
 	if few {
-		most, t.few = t.few, 2*t.few
+		most, t.few = t.few, t.few+t.few/4
 	} else {
 		t.few = 0
 	}

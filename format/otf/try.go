@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -36,9 +37,10 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	total := int64(0)
 	unlinked := sel.Links == trace.NoLinks
 	parts := []Part{Snapshots, Statistics, Events}
-	if sel.NoStates {
+	if sel.NoStates || resume != nil {
 		parts = []Part{Events}
 	}
+	states := false
 	for _, id := range streams {
 		for _, part := range parts {
 			s, err := quiet.open(id, part)
@@ -54,9 +56,10 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 			if linked {
 				return false, nil
 			}
-			if (s != nil) != (part == Events) && (part == Events || resume == nil) {
+			if s == nil && part == Events {
 				return false, nil
 			}
+			states = states || s != nil && part != Events
 		}
 	}
 	quiet.progress = newProgress(d.opt, total)
@@ -66,7 +69,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 		m := *d.model
 		m.frozen = true
 		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked, bare: d.metBare}, nil)
-		readers[w].resume = resume
+		readers[w].resume, readers[w].withStates = resume, states
 	}
 	defer func() {
 		for _, x := range readers {
@@ -74,7 +77,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 		}
 	}()
 	// What a bare leave leaves depends on the pieces before.
-	if workers > 1 && len(streams) < workers && resume == nil && !d.metBare {
+	if workers > 1 && len(streams) < workers && resume == nil && !states && !d.metBare {
 		ok, err = tryPieces(ctx, readers, streams, sel, sink(0))
 		return ok && len(report.Rules()) == 0, err
 	}
@@ -116,6 +119,7 @@ type piece struct {
 	time     uint64 // at which it begins, 0 for the beginning of the file
 	skip     int
 	tail     []byte
+	behind   bool // it may not be needed: the pieces before it tell
 }
 
 // pieceSize is about how long pieces are. What each becomes is held until it is
@@ -144,27 +148,21 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 			return false, err
 		}
 		x, err := s.pieces()
+		if enough, ok := readers[0].d.clock.file(sel.Enough); err == nil && ok && sel.Enough != 0 {
+			x, err = s.upTo(x, enough)
+		}
 		s.t.Close()
 		if err != nil {
 			return false, err
 		}
 		list = append(list, readers[0].d.selected(x, sel)...)
 	}
-	next := 0
+	next, end := 0, 0
 	var before decoded
 	beyond := newGoingOn(sel)
 	// Batches that have been delivered are used again: new memory costs more than copies.
 	var delivered sync.Pool
-	err := pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
-		for next < len(list) && beyond.all(list[next].stream) {
-			next++
-		}
-		if next == len(list) {
-			return piece{}, false, nil
-		}
-		next++
-		return list[next-1], true, nil
-	}, func(w int, p piece) (decoded, error) {
+	decode := func(w int, p piece) (decoded, error) {
 		x := decoded{stream: p.stream}
 		readers[w].sink = format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			c, ok := delivered.Get().(*trace.Batch)
@@ -179,7 +177,8 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 		x.good, err = readers[w].piece(ctx, p, sel)
 		x.any, x.first, x.last = readers[w].any, readers[w].first, readers[w].last
 		return x, err
-	}, func(x decoded) error {
+	}
+	take := func(x decoded) error {
 		if x.stream != before.stream {
 			before = decoded{stream: x.stream}
 		}
@@ -195,7 +194,30 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 			delivered.Put(b)
 		}
 		return nil
-	})
+	}
+	run := func() error {
+		return pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
+			for next < end && beyond.all(list[next].stream) {
+				next++
+			}
+			if next == end {
+				return piece{}, false, nil
+			}
+			next++
+			return list[next-1], true, nil
+		}, decode, take)
+	}
+	var err error
+	for more := 1; next < len(list) && err == nil; {
+		// What is behind the wanted times is read when it is known that it must be, first a piece.
+		if more *= 2; !list[next].behind {
+			more = 1
+		}
+		for end = next + 1; end < len(list) && (!list[end].behind || end < next+more/2); {
+			end++
+		}
+		err = run()
+	}
 	if errors.Is(err, errOdd) {
 		return false, nil
 	}
@@ -277,6 +299,33 @@ func (s *stream) pieces() (list []piece, err error) {
 	return append(list, next), nil
 }
 
+// upTo cuts the pieces of a file that is not compressed a little behind the first record of a time,
+// which may be enough of it.
+func (s *stream) upTo(list []piece, enough uint64) ([]piece, error) {
+	if s.t.zip != nil {
+		return list, nil
+	}
+	if err := s.t.search(enough); err != nil {
+		return nil, err
+	}
+	at, time, err := s.t.timeAfter(s.t.base+nearWindow, s.t.h.Size, make([]byte, window))
+	if at < 0 || err != nil {
+		return list, err
+	}
+	for i := range list {
+		if p := &list[i]; p.from < at && at < p.to {
+			rest := piece{stream: p.stream, from: at, to: p.to, time: time}
+			p.to = at
+			list = slices.Insert(list, i+1, rest)
+			break
+		}
+	}
+	for i := range list {
+		list[i].behind = list[i].from >= at
+	}
+	return list, nil
+}
+
 // selected are the pieces of a stream, which are in the order of time, that have selected times.
 func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 	if from, ok := d.clock.file(sel.From); ok {
@@ -302,7 +351,7 @@ func (x *bulk) piece(ctx context.Context, p piece, sel trace.Selection) (good bo
 		if found, err := x.open(ctx, p.stream, *x.resume); !found || err != nil {
 			return false, err
 		}
-		sel.From = x.d.clock.model(*x.resume)
+		sel.From = x.d.clock.from(*x.resume)
 	}
 	f, err := x.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
 	if f == nil || err != nil {
@@ -313,6 +362,12 @@ func (x *bulk) piece(ctx context.Context, p piece, sel trace.Selection) (good bo
 		if err := t.part(p); err != nil {
 			return false, err
 		}
+	}
+	if x.withStates {
+		if good, err := x.openStates(ctx, p.stream, sel); !good || err != nil {
+			return false, err
+		}
+		defer x.states.close()
 	}
 	if err := x.run(ctx, f); err != nil {
 		return false, err

@@ -2,32 +2,34 @@ package otf2
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"regexp"
 
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// FileError is something in a file that is not what the format says.
+// FileError reports content of a file that violates the format.
 type FileError = archive.FileError
 
-// missing is a file that cannot be opened.
+// missing reports a file that cannot be opened.
 type missing = archive.Missing
 
-// Property is one of an archive: a name that is unique, and a text.
+// Property is a property of an archive: a unique name and a text.
 type Property struct{ Name, Value string }
 
-// Anchor is what an anchor file says (docs/formats/otf2.md, "Anchor file").
+// Anchor holds the contents of an anchor file (docs/formats/otf2.md, "Anchor file").
 type Anchor struct {
-	FileVersion, TraceVersion     uint8 // of the anchor file and of the others
+	FileVersion, TraceVersion     uint8 // versions of the anchor file and of the other files
 	Version                       [3]uint8
-	EventChunk, DefinitionChunk   uint64 // sizes in bytes
+	EventChunk, DefinitionChunk   uint64 // chunk sizes in bytes
 	Substrate, Compression        uint8
-	Locations, Definitions        uint64 // how many there are
+	Locations, Definitions        uint64 // number of locations and of global definitions
 	Machine, Creator, Description string
 	Properties                    []Property
 	TraceID                       uint64
-	Snapshots, Thumbnails         uint32 // how many there are
+	Snapshots, Thumbnails         uint32 // number of snapshots and of thumbnails
 }
 
 const (
@@ -38,21 +40,22 @@ const (
 
 	minChunk  = 256 << 10
 	maxChunk  = 16 << 20
-	maxAnchor = 64 << 20 // its properties may be long
+	maxAnchor = 64 << 20 // large, because properties may be long
 )
 
-// parseAnchor reads an anchor file. Archives that this package cannot read are refused.
+// parseAnchor parses an anchor file. It returns no anchor if this package cannot read the archive,
+// and both an anchor and an error if the file is damaged but readable.
 func parseAnchor(path string, b []byte) (*Anchor, error) {
 	bad := func(at int, expected, found string, args ...any) error {
 		return archive.Damaged(path, int64(at), fmt.Sprintf(found, args...), expected)
 	}
 	c := &cursor{b: b}
 	if c.byte() != chunkHeader || c.bad {
-		return nil, bad(0, "3, which an anchor file begins with", "%s", show1(b, 0))
+		return nil, bad(0, "3, which an anchor file begins with", "%s", formatByte(b, 0))
 	}
 	switch order := c.byte(); {
 	case c.bad, order != littleEndian && order != bigEndian:
-		return nil, bad(1, "0x42 or 0x23, the byte order", "%s", show1(b, 1))
+		return nil, bad(1, "0x42 or 0x23, the byte order", "%s", formatByte(b, 1))
 	case order == bigEndian:
 		c.big = true
 	}
@@ -74,9 +77,11 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	case c.bad && len(b) < sub:
 		return nil, bad(len(b), "an anchor file", "the end of the file")
 	case a.Substrate != 1:
-		return nil, bad(sub, "1, plain files: other substrates cannot be read", "substrate %d%s", a.Substrate, map[uint8]string{2: " (SIONlib)"}[a.Substrate])
+		return nil, bad(sub, "1, plain files: other substrates cannot be read", "substrate %d%s", a.Substrate,
+			map[uint8]string{2: " (SIONlib)"}[a.Substrate])
 	case a.Compression > 1:
-		return nil, bad(sub+1, "1, none: compressed archives of old versions cannot be read", "compression %d%s", a.Compression, map[uint8]string{2: " (zlib)"}[a.Compression])
+		return nil, bad(sub+1, "1, none: compressed archives of old versions cannot be read", "compression %d%s",
+			a.Compression, map[uint8]string{2: " (zlib)"}[a.Compression])
 	case a.EventChunk < minChunk || a.EventChunk > maxChunk:
 		return nil, bad(at, "a chunk size of 256 KiB to 16 MiB", "%d bytes", a.EventChunk)
 	case a.DefinitionChunk != 0 && (a.DefinitionChunk < minChunk || a.DefinitionChunk > maxChunk):
@@ -84,28 +89,63 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	case c.bad:
 		return a, bad(len(b), "the rest of the anchor file", "the end of the file")
 	}
-	if wrong := a.additions(c); wrong != nil {
+	additions := c.at
+	wrong := cmp.Or(a.parseAdditions(c), a.libraryDefect(at, sub, additions))
+	if wrong != nil {
 		return a, bad(wrong.at, wrong.expected, "%s", wrong.found)
 	}
 	return a, nil
 }
 
-// anchorEnd ends an anchor file.
+// libraryDefect returns the first defect for which OTF2's library rejects an archive that weft can
+// read. The arguments are the offsets of the chunk sizes, of the substrate and of the fields that
+// versions 2 and 3 added.
+func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
+	const traceVersion = 8
+	switch {
+	case a.TraceVersion > 2:
+		return &anchorDefect{traceVersion, fmt.Sprintf("a trace of version %d", a.TraceVersion),
+			"2, the last one that there is"}
+	case a.DefinitionChunk == 0:
+		return &anchorDefect{sizes + 8, "0 bytes", "a chunk size of 256 KiB to 16 MiB"}
+	case a.Compression == 0:
+		return &anchorDefect{substrate + 1, "compression 0", "1, none"}
+	}
+	at := additions + 4
+	seen := map[string]bool{}
+	for _, p := range a.Properties {
+		switch {
+		case !propertyName.MatchString(p.Name):
+			return &anchorDefect{at, fmt.Sprintf("a property with the name %.60q", p.Name),
+				"words of letters, digits and _ with :: between them, two at least"}
+		case seen[p.Name]:
+			return &anchorDefect{at, fmt.Sprintf("a second property with the name %.60q", p.Name), "another name"}
+		}
+		seen[p.Name] = true
+		at += len(p.Name) + len(p.Value) + 2
+	}
+	return nil
+}
+
+// propertyName matches the property names that OTF2's library accepts.
+var propertyName = regexp.MustCompile(`^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)+$`)
+
+// anchorEnd is the sequence of bytes that ends an anchor file.
 var anchorEnd = []byte{endOfFile, endOfBuffer, endOfChunk}
 
-// wrongBytes is what is wrong at a place of an anchor file.
-type wrongBytes struct {
+// anchorDefect describes a defect at an offset of an anchor file.
+type anchorDefect struct {
 	at              int
 	found, expected string
 }
 
-// additions reads what versions 2 and 3 have put behind the description, and the end of the file.
-// A number of properties that does not fit what follows is replaced by the one that does. If none
-// does, there are no properties, snapshots and thumbnails.
-func (a *Anchor) additions(c *cursor) *wrongBytes {
+// parseAdditions reads the fields that versions 2 and 3 added after the description, and the end of
+// the file. If the announced number of properties does not fit the bytes that follow, it uses the
+// number that does. If no number fits, the added fields are empty.
+func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 	at := c.at
 	announced := (&cursor{b: c.b, at: at, big: c.big}).fixed(4)
-	a.addition(c, func() (l []Property) {
+	a.readAdditions(c, func() (l []Property) {
 		c.at = min(at+4, len(c.b))
 		for range min(announced, uint64(len(c.b)-c.at)/2) {
 			x := Property{c.text(), c.text()}
@@ -124,26 +164,30 @@ func (a *Anchor) additions(c *cursor) *wrongBytes {
 	switch {
 	case !c.bad && ends && len(after) == 0:
 		return nil
-	case a.FileVersion > 3 && !c.bad && whole: // later versions have more
+	case a.FileVersion > 3 && !c.bad && whole: // later versions may have more fields
 		return nil
-	case whole && a.fitting(c, at):
-		return &wrongBytes{at, fmt.Sprintf("%d properties announced", announced), fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
+	case whole && a.parseFittingProperties(c, at):
+		return &anchorDefect{at, fmt.Sprintf("%d properties announced", announced),
+			fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
 	case c.bad && !whole:
-		return &wrongBytes{len(c.b), "the end of the file", "the rest of the anchor file"}
+		return &anchorDefect{len(c.b), "the end of the file", "the rest of the anchor file"}
 	case c.bad:
 	case ends:
-		return &wrongBytes{c.at + len(anchorEnd), fmt.Sprintf("%d bytes behind 02 01 00", len(after)), "the end of the file"}
+		return &anchorDefect{c.at + len(anchorEnd), fmt.Sprintf("%d bytes behind 02 01 00", len(after)),
+			"the end of the file"}
 	case len(rest) == 0:
-		return &wrongBytes{c.at, "the end of the file", expected}
+		return &anchorDefect{c.at, "the end of the file", expected}
 	case len(rest) <= len(anchorEnd) || a.FileVersion < 2 || a.FileVersion > 3:
-		return &wrongBytes{c.at, fmt.Sprintf("% x", rest[:min(len(rest), len(anchorEnd))]), expected}
+		return &anchorDefect{c.at, fmt.Sprintf("% x", rest[:min(len(rest), len(anchorEnd))]), expected}
 	}
 	a.Properties, a.TraceID, a.Snapshots, a.Thumbnails = nil, 0, 0, 0
-	return &wrongBytes{at, fmt.Sprintf("%d properties announced, behind which the file does not end", announced), "properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
+	return &anchorDefect{at, fmt.Sprintf("%d properties announced, behind which the file does not end", announced),
+		"properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
 }
 
-// addition reads what versions 2 and 3 have added. properties reads the properties.
-func (a *Anchor) addition(c *cursor, properties func() []Property) {
+// readAdditions reads the fields that versions 2 and 3 added. It calls properties to read the
+// properties.
+func (a *Anchor) readAdditions(c *cursor, properties func() []Property) {
 	if a.FileVersion >= 2 {
 		a.Properties, a.TraceID = properties(), c.fixed(8)
 	}
@@ -152,18 +196,20 @@ func (a *Anchor) addition(c *cursor, properties func() []Property) {
 	}
 }
 
-// fitting reads the additions at a place, of a file with its end, with as many properties as stand
-// between their number and what follows them. It reports whether what stands there are properties.
-func (a *Anchor) fitting(c *cursor, at int) bool {
+// parseFittingProperties reads the added fields at an offset of a complete file. It ignores the
+// announced number of properties and reads as many as the bytes between that number and the fields
+// after the properties hold. It reports whether these bytes are properties, and changes a only
+// then.
+func (a *Anchor) parseFittingProperties(c *cursor, at int) bool {
 	b := c.b[:len(c.b)-len(anchorEnd)]
-	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion] // bytes of the numbers there
+	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion] // size in bytes of the fields after the properties
 	end := len(b) - behind
 	if behind == 0 || end < at+4 {
 		return false
 	}
 	x := cursor{b: b, at: at + 4, big: c.big}
 	y := *a
-	y.addition(&x, func() (l []Property) {
+	y.readAdditions(&x, func() (l []Property) {
 		for x.at < end && !x.bad {
 			l = append(l, Property{x.text(), x.text()})
 		}
@@ -176,15 +222,15 @@ func (a *Anchor) fitting(c *cursor, at int) bool {
 	return !x.bad
 }
 
-// show1 is a byte for a message.
-func show1(b []byte, at int) string {
+// formatByte formats the byte at an offset for a message.
+func formatByte(b []byte, at int) string {
 	if at < len(b) {
 		return fmt.Sprintf("0x%02x", b[at])
 	}
 	return "the end of the file"
 }
 
-// append appends the anchor file.
+// append appends the encoded anchor file to b.
 func (a *Anchor) append(b []byte) []byte {
 	u64 := binary.LittleEndian.AppendUint64
 	u32 := binary.LittleEndian.AppendUint32

@@ -16,25 +16,26 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Archive is an opened archive. Its methods may be called by several goroutines at once.
+// Archive is an open archive. Its methods may be called by several goroutines at once.
 type Archive struct {
 	Anchor
 	src format.Source
-	// files bounds how many files are open at once, whatever the number of locations.
+	// files limits the number of files that are open at once, whatever the number of locations.
 	files *archive.FileManager
-	name  string // of the anchor file without its ending: what the other names begin with
-	path  string // the same as the user wrote it
+	name  string // name of the anchor file without its extension; the other names begin with it
+	path  string // the same, as the user wrote it
 }
 
-// mostOpen is how many files of an archive are open at once.
-const mostOpen = 128
+// maxOpenFiles limits the number of files of an archive that are open at once.
+const maxOpenFiles = 128
 
-// Open opens an archive by its anchor file. The error is a [FileError] if that is damaged,
-// or says that such archives cannot be read.
+// Open opens an archive by its anchor file. The error is a [FileError] if the anchor file is
+// damaged or if this package cannot read the archive. A damaged but readable archive is returned
+// together with the error.
 func Open(src format.Source) (*Archive, error) {
 	b, err := archive.Load(src, src.Name, src.Path, maxAnchor)
 	if m := (*missing)(nil); errors.As(err, &m) {
-		err = m.Err // which names the file
+		err = m.Err // this error names the file already
 	}
 	if err != nil {
 		return nil, err
@@ -43,10 +44,11 @@ func Open(src format.Source) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(mostOpen)), strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
+	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(maxOpenFiles)), strings.TrimSuffix(src.Name, ".otf2"),
+		strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 
-// properties are the names and values of those that the anchor file has.
+// properties iterates over the names and values of the properties in the anchor file.
 func (a *Archive) properties() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for _, p := range a.Properties {
@@ -57,16 +59,17 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 	}
 }
 
-// Definitions calls use with each global definition, in the order of the file, and the
-// place of the record in it. Values are those that the file says: no later meaning of an
-// old field is put in. The record is valid during the call. Unknown definitions come
-// without values. What is damaged is left out; the first such error is returned at the
-// end, an error of use at once.
+// Definitions calls use for each global definition, in file order, with the record and its offset
+// in the file. Values are those in the file: they are not adapted to the meaning that a later
+// version gives a field. The record is valid only during the call. Unknown definitions have no
+// values. Definitions skips damaged records and returns the first such error at the end. It returns
+// an error of use at once.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
 	return a.records(".def", a.definitionChunk(), definitionTypes[:], use)
 }
 
-// Markers does the same with the archive's markers, if it has any.
+// Markers calls use for each record of the archive's marker file, like [Archive.Definitions]. An
+// archive without such a file has no markers.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 	if err := a.records(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
 		return err
@@ -74,14 +77,15 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 	return nil
 }
 
-// Thumbnail does the same with the records of thumbnail k, of which the archive has
-// [Anchor].Thumbnails: its header, and its samples (docs/formats/otf2.md, "Thumbnails").
+// Thumbnail calls use for each record of thumbnail k, like [Archive.Definitions]: its header and
+// its samples (docs/formats/otf2.md, "Thumbnails"). [Anchor].Thumbnails is the number of
+// thumbnails.
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
 	return a.records(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
 }
 
-// thumbnailFiles are the endings of the names of the thumbnails that there are. How many
-// the anchor file says may be a wrong bit.
+// thumbnailFiles returns the name endings of the thumbnail files that exist. It does not rely on
+// the number in the anchor file, which may be damaged.
 func (a *Archive) thumbnailFiles() (endings []string, err error) {
 	if a.Thumbnails == 0 {
 		return nil, nil
@@ -99,40 +103,43 @@ func (a *Archive) thumbnailFiles() (endings []string, err error) {
 	return endings, nil
 }
 
-// thumbnailChunk is the size of a chunk of thumbnails, whatever the anchor file says.
+// thumbnailChunk is the chunk size of thumbnail files, regardless of the anchor file.
 const thumbnailChunk = 1 << 20
 
-// definitionChunk is the size of a chunk of definitions and of markers.
+// definitionChunk returns the chunk size of definition and marker files.
 func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, maxChunk) }
 
-// records reads a file of records of these types.
+// records reads a file whose records have the given types and calls use for each record.
 func (a *Archive) records(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
 	var r Record
-	return a.scan(name, chunk, func(c *chunkReader, h head) (bool, error) {
+	return a.scan(name, chunk, func(c *chunkReader, h recordHead) (whole bool, err error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
-		if t := known(types, h.id); t != nil {
+		whole = true
+		if t := typeByID(types, h.id); t != nil {
 			cur := cursor{b: h.body, big: c.big}
 			if cur.record(t, &r); cur.bad {
 				return false, nil
 			}
+			// an incomplete record is passed to use all the same
+			whole = cur.missing == 0 || a.Version[0] < 3 && cur.missing <= t.added
 		}
-		return true, use(h.at, &r)
+		return whole, use(h.at, &r)
 	})
 }
 
-// scan goes through a file of records that all have a length. use tells whether the
-// record was as it should be. The first thing that is wrong is returned at the end; an
-// error of use at once.
-func (a *Archive) scan(name string, chunk uint64, use func(c *chunkReader, h head) (ok bool, err error)) (first error) {
+// scan reads a file in which every record has a length, and calls use for each. use reports whether
+// the record is complete. scan returns the first defect at the end and an error of use at once.
+func (a *Archive) scan(name string, chunk uint64,
+	use func(c *chunkReader, h recordHead) (ok bool, err error)) (first error) {
 	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, chunk)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	for k := int64(0); ; k = c.number() + 1 {
+	for k := int64(0); ; k = c.chunkNumber() + 1 {
 		err := c.begin(k)
 		for err == nil {
-			var h head
+			var h recordHead
 			if h, err = c.next(); err != nil || h.id == endOfFile {
 				break
 			}
@@ -141,7 +148,7 @@ func (a *Archive) scan(name string, chunk uint64, use func(c *chunkReader, h hea
 				return e
 			}
 			if !ok && first == nil {
-				first = c.bad(h.at, "one with all its fields", "record %d of %d bytes", h.id, len(h.body))
+				first = c.errorAt(h.at, "one with all its fields", "record %d of %d bytes", h.id, len(h.body))
 			}
 		}
 		var bad *FileError
@@ -149,7 +156,7 @@ func (a *Archive) scan(name string, chunk uint64, use func(c *chunkReader, h hea
 		case err == nil:
 			return first
 		case err == io.EOF:
-			err = c.lacking()
+			err = c.missingEnd()
 		case !errors.As(err, &bad):
 			return err
 		}
@@ -159,7 +166,7 @@ func (a *Archive) scan(name string, chunk uint64, use func(c *chunkReader, h hea
 	}
 }
 
-// idMap says what the ids of a location are in the archive. Others are the same.
+// idMap maps the ids of a location to those of the archive. An id without an entry stays the same.
 type idMap struct {
 	dense  []uint64
 	sparse map[uint64]uint64
@@ -178,35 +185,56 @@ func (m *idMap) global(id uint64) uint64 {
 	return id
 }
 
-// ClockOffset is what is to be added to a location's clock at a time.
+// ClockOffset is the value to add to a location's clock at a time.
 type ClockOffset struct {
-	Time      uint64 // of the location's clock
+	Time      uint64 // time of the location's clock
 	Offset    int64
 	Deviation float64
 }
 
-// local are a location's own definitions.
-type local struct {
+// localDefinitions holds the definitions in a location's own file.
+type localDefinitions struct {
 	maps   [mappedTables]*idMap
 	clocks []ClockOffset
 }
 
-// local reads the own definitions of a location; it may have none. What is damaged is
-// left out, and the error says so.
-func (a *Archive) local(location uint64) (*local, error) {
-	l := &local{}
-	var twice error
-	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(c *chunkReader, h head) (bool, error) {
+// localDefinitions reads the definitions in a location's own file, which may be missing. It skips
+// damaged records and reports the first one as error.
+func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
+	l := &localDefinitions{}
+	var first error
+	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(c *chunkReader, h recordHead) (bool, error) {
 		cur := cursor{b: h.body, big: c.big}
+		wrong := func(expected, found string, args ...any) {
+			first = cmp.Or[error](first, c.errorAt(h.at, expected, found, args...))
+		}
 		switch h.id {
 		case localMapping:
-			l.table(&cur)
+			switch mode, n := l.readMapHeader(&cur); {
+			case cur.bad:
+			case mode > 1:
+				wrong("0, a dense one, or 1, one of pairs; it is left out", "a mapping table of mode %d", mode)
+			case n == 0:
+				wrong("one of an id at least", "a mapping table of no ids")
+			}
 		case localClock:
 			x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
-			if n := len(l.clocks); n > 0 && l.clocks[n-1].Time == x.Time && !cur.bad {
-				twice = cmp.Or[error](twice, c.bad(h.at, "one at another time; the first one counts", "a second clock offset at %d", x.Time))
-			} else if !cur.bad {
+			if cur.bad {
+				break
+			}
+			n := len(l.clocks)
+			switch {
+			case n > 0 && l.clocks[n-1].Time == x.Time:
+				wrong("one at another time; the first one counts", "a second clock offset at %d", x.Time)
+			case n > 0 && l.clocks[n-1].Time > x.Time:
+				wrong("one at a later time; it is left out", "a clock offset at %d behind one at %d", x.Time, l.clocks[n-1].Time)
+			default:
 				l.clocks = append(l.clocks, x)
+			}
+		default: // no reader uses this definition
+			if t := typeByID(definitionTypes[:], h.id); t != nil {
+				cur.record(t, &Record{})
+				return !cur.bad && (cur.missing == 0 || a.Version[0] < 3), nil
 			}
 		}
 		return !cur.bad, nil
@@ -214,19 +242,22 @@ func (a *Archive) local(location uint64) (*local, error) {
 	if archive.IsMissing(err) {
 		err = nil
 	}
-	return l, cmp.Or(twice, err)
+	return l, cmp.Or(first, err)
 }
 
-// table reads a mapping table.
-func (l *local) table(c *cursor) {
+// readMapHeader reads the mode and the length of a mapping table. The only valid modes are 0 and 1.
+func (l *localDefinitions) readMapHeader(c *cursor) (mode, n uint64) {
 	kind, n, mode := c.byte(), c.compressed(8), c.byte()
+	if mode > 1 {
+		return mode, n
+	}
 	m := &idMap{}
 	if mode == 1 {
 		m.sparse = map[uint64]uint64{}
 	}
 	if n > uint64(len(c.b)-c.at) {
 		c.fail()
-		return
+		return mode, n
 	}
 	for range n {
 		if mode == 1 {
@@ -239,14 +270,15 @@ func (l *local) table(c *cursor) {
 	if kind < uint64(len(l.maps)) && !c.bad {
 		l.maps[kind] = m
 	}
+	return mode, n
 }
 
 // clock corrects times of a location, which must not decrease from call to call
 // (docs/formats/otf2.md, "Clock correction").
 type clock struct {
 	offsets []ClockOffset
-	at      int // the interval in hand
-	sloped  int // 1 and the interval that slope is of, 0 for none
+	at      int // index of the current interval
+	sloped  int // 1 plus the index of the interval that slope belongs to; 0 for none
 	slope   float64
 }
 
@@ -257,19 +289,19 @@ func newClock(l []ClockOffset) *clock {
 	return &clock{offsets: l}
 }
 
-// moveOn goes to the interval of a time, if that is not before the one in hand.
-func (c *clock) moveOn(t uint64) {
+// advance moves to the interval that contains a time. It never moves backwards.
+func (c *clock) advance(t uint64) {
 	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
 		c.at++
 	}
 }
 
-// correct is the corrected time.
+// correct returns the corrected time.
 func (c *clock) correct(t uint64) uint64 {
 	if c == nil {
 		return t
 	}
-	c.moveOn(t)
+	c.advance(t)
 	if c.sloped != c.at+1 {
 		x, y := &c.offsets[c.at], &c.offsets[c.at+1]
 		c.sloped, c.slope = c.at+1, x.slope(y)
@@ -277,18 +309,18 @@ func (c *clock) correct(t uint64) uint64 {
 	return c.offsets[c.at].apply(c.slope, t)
 }
 
-// within is the time corrected as in an interval of offsets.
-func (c *clock) within(i int, t uint64) uint64 {
+// correctIn returns the time corrected by the offsets of interval i.
+func (c *clock) correctIn(i int, t uint64) uint64 {
 	x := &c.offsets[i]
 	return x.apply(x.slope(&c.offsets[i+1]), t)
 }
 
-// slope is how the offset grows with time up to another one.
+// slope returns the change of the offset per tick between two clock offsets.
 func (x *ClockOffset) slope(y *ClockOffset) float64 {
 	return float64(y.Offset-x.Offset) / float64(y.Time-x.Time)
 }
 
-// apply is a time corrected by an offset that grows.
+// apply returns a time corrected by an offset that changes with the given slope.
 func (x *ClockOffset) apply(slope float64, t uint64) uint64 {
 	diff := float64(t - x.Time)
 	if t < x.Time {
@@ -297,7 +329,7 @@ func (x *ClockOffset) apply(slope float64, t uint64) uint64 {
 	return t + uint64(x.Offset) + uint64(int64(math.RoundToEven(slope*diff)))
 }
 
-// LocationIDs are those of all locations that are defined, in the order of the file.
+// LocationIDs returns the ids of all defined locations, in file order.
 func (a *Archive) LocationIDs() ([]uint64, error) {
 	var ids []uint64
 	seen := map[uint64]bool{}
@@ -309,4 +341,30 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 		return nil
 	})
 	return slices.Clip(ids), err
+}
+
+// fail reports an error as a defect if it is caused by the trace. It returns other errors.
+func fail(opt *format.ReadOptions, err error) error {
+	return archive.Fail(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
+}
+
+// openArchive opens an archive and reports the damage of a readable one.
+func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
+	a, err := Open(src)
+	if a == nil {
+		return nil, err
+	}
+	return a, fail(opt, err)
+}
+
+// openEvents opens the events of a location. It returns nil if the file is missing.
+func (a *Archive) openEvents(id uint64, opt *format.ReadOptions) (*EventReader, error) {
+	r, err := a.Events(id, EventOptions{RawClocks: opt.Value("otf2.raw-clocks", "false") == "true"})
+	if err := fail(opt, err); err != nil {
+		if r != nil {
+			r.Close()
+		}
+		return nil, err
+	}
+	return r, nil
 }

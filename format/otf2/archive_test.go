@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Of clock offsets at one time the first counts, a defect names the time, and all events stay
-// (docs/formats/otf2.md, "Clock correction").
+// TestClockOffsetsAtOneTime checks that the first of several clock offsets at one time counts, that
+// a defect names the time, and that all events are kept (docs/formats/otf2.md, "Clock correction").
 func TestClockOffsetsAtOneTime(t *testing.T) {
 	for _, x := range []struct {
 		offsets []ClockOffset
@@ -21,9 +21,14 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 		defects []string
 	}{
 		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}}, []int64{100, 155, 210}, nil},
-		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 100, Offset: 90}, {Time: 200, Offset: 10}}, []int64{100, 155, 210}, []string{"a second clock offset at 100"}},
-		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}, {Time: 200, Offset: 90}}, []int64{100, 155, 210}, []string{"a second clock offset at 200"}},
-		{[]ClockOffset{{Time: 100, Offset: 5}, {Time: 100, Offset: 5}}, []int64{100, 150, 200}, []string{"a second clock offset at 100"}},
+		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 100, Offset: 90}, {Time: 200, Offset: 10}}, []int64{100, 155, 210},
+			[]string{"a second clock offset at 100"}},
+		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}, {Time: 200, Offset: 90}}, []int64{100, 155, 210},
+			[]string{"a second clock offset at 200"}},
+		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 90, Offset: 90}, {Time: 200, Offset: 10}}, []int64{100, 155, 210},
+			[]string{"a clock offset at 90 behind one at 100"}},
+		{[]ClockOffset{{Time: 100, Offset: 5}, {Time: 100, Offset: 5}}, []int64{100, 150, 200},
+			[]string{"a second clock offset at 100"}},
 	} {
 		path := filepath.Join(t.TempDir(), "c.otf2")
 		dst, err := format.CreateFile(path)
@@ -45,7 +50,8 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, 3, undefined32}}), w.Close(), dst.Commit()); err != nil {
+		if err := errors.Join(w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, 3, undefined32}}),
+			w.Close(), dst.Commit()); err != nil {
 			t.Fatal(err)
 		}
 		report := format.NewReport()
@@ -54,10 +60,11 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		var times []int64
-		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			times = append(times, b.Time...)
-			return nil
-		}}); err != nil {
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				times = append(times, b.Time...)
+				return nil
+			}}); err != nil {
 			t.Fatal(err)
 		}
 		var found []string
@@ -69,7 +76,8 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 		if !slices.Equal(times, x.want) || !slices.Equal(found, x.defects) {
 			t.Errorf("%v: found times %v, defects %q, expected %v, %q", x.offsets, times, found, x.want, x.defects)
 		}
-		if rules := checked(t, format.FileSource(path)); rules != fmt.Sprintf("otf2.damaged %d ", len(x.defects)) && (rules != "" || x.defects != nil) {
+		if rules := checked(t, format.FileSource(path)); rules != fmt.Sprintf("otf2.damaged %d ", len(x.defects)) &&
+			(rules != "" || x.defects != nil) {
 			t.Errorf("%v: check finds %q", x.offsets, rules)
 		}
 	}

@@ -11,56 +11,57 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// checker holds what the files of an archive say of each other against what is there.
+// checker compares what the files of an archive state about each other with their contents.
 type checker struct {
-	format.SinkFuncs // it needs neither events nor links
+	format.SinkFuncs // the checker needs neither events nor links
 
 	names *names
 	a     *Archive
 	opt   *format.ReadOptions
-	look  func(t Table, id uint64) uint32 // what the model calls a definition
-	types map[uint64]uint64               // of attributes, by their ids
+	look  func(t Table, id uint64) uint32 // returns the model's index of a definition
+	types map[uint64]uint64               // types of attributes, by id
 }
 
-// NewChecker makes the checker of the archive's files.
+// NewChecker returns a checker for the files of the archive.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{names: d.ranks, a: d.a, opt: d.opt, look: d.look, types: map[uint64]uint64{}}
+	return &checker{names: d.ranks, a: d.a, opt: d.opt, look: d.lookup, types: map[uint64]uint64{}}
 }
 
-// at is the checker for what belongs to a location.
-func (c *checker) at(id uint64) *checker {
+// forLocation returns a checker that reports defects as those of a location.
+func (c *checker) forLocation(id uint64) *checker {
 	l := *c
 	l.opt = c.opt.At(c.look(Locations, id))
 	return &l
 }
 
-// report says what is wrong at an offset of a file.
+// report reports a defect at an offset of a file.
 func (c *checker) report(rule string, severity trace.Severity, path string, at int64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: path, Offset: at, Binary: true}, Found: found, Expected: expected})
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: path, Offset: at, Binary: true}, Found: found, Expected: expected})
 }
 
-// location is what a definition says of a location.
-type location struct {
+// locationDefinition holds the fields of a location's definition that are checked.
+type locationDefinition struct {
 	id, events uint64
 	at         int64
 }
 
-// Finish checks numbers and local definitions.
+// Finish checks the numbers that the files state, and the definitions of each location.
 func (c *checker) Finish(ctx context.Context) error {
 	a := c.a
-	var locations []location
+	var locations []locationDefinition
 	definitions, named := uint64(0), uint64(0)
 	seen := map[uint64]bool{}
-	var stated extent
+	var stated statedExtent
 	var stop error
-	a.Definitions(func(at int64, r *Record) error { // what is wrong has been reported
+	a.Definitions(func(at int64, r *Record) error { // the decoder has reported damaged records
 		definitions++
-		if stop = c.definition(at, r); stop != nil {
+		if stop = c.checkDefinition(at, r); stop != nil {
 			return stop
 		}
 		switch r.ID {
 		case defClock:
-			stated = extent{r.Values[1], r.Values[2]}
+			stated = statedExtent{r.Values[1], r.Values[2]}
 		case defAttribute:
 			c.types[r.Values[0]] = r.Values[2]
 		}
@@ -70,7 +71,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		named++
 		if id := r.Values[0]; !seen[id] {
 			seen[id] = true
-			locations = append(locations, location{id, r.Values[3], at})
+			locations = append(locations, locationDefinition{id, r.Values[3], at})
 		}
 		return ctx.Err()
 	})
@@ -78,32 +79,34 @@ func (c *checker) Finish(ctx context.Context) error {
 		return stop
 	}
 	if definitions != a.Anchor.Definitions {
-		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d global definitions announced", a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
+		if err := c.report("otf2.counts", trace.Error, a.src.Path, 0, fmt.Sprintf("%d global definitions announced",
+			a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
 			return err
 		}
 	}
 	if named != a.Anchor.Locations {
-		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d locations announced", a.Anchor.Locations), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
+		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d locations announced",
+			a.Anchor.Locations), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
 			return err
 		}
 	}
-	var with, without []uint64 // definitions of their own
+	var with, without []uint64 // locations with a definition file, and those without
 	cores := c.opt.Cores()
 	if c.opt.Strict {
-		cores = 1 // so that the defect that it stops at is always the same
+		cores = 1 // makes the first defect, at which strict reading stops, always the same
 	}
 	rest := locations
-	err := pipeline.Run(ctx, cores, func() (l location, ok bool, err error) {
+	err := pipeline.Run(ctx, cores, func() (l locationDefinition, ok bool, err error) {
 		if ok = len(rest) > 0; ok {
 			l, rest = rest[0], rest[1:]
 		}
 		return l, ok, nil
-	}, func(_ int, l location) (definitions bool, err error) {
-		c := c.at(l.id)
-		if err := c.events(ctx, l, stated); err != nil {
+	}, func(_ int, l locationDefinition) (definitions bool, err error) {
+		c := c.forLocation(l.id)
+		if err := c.checkEvents(ctx, l, stated); err != nil {
 			return false, err
 		}
-		if err := c.snapshots(ctx, l.id); err != nil {
+		if err := c.checkSnapshots(ctx, l.id); err != nil {
 			return false, err
 		}
 		f, _, err := a.src.OpenName(fmt.Sprintf("%s/%d.def", a.name, l.id))
@@ -126,14 +129,15 @@ func (c *checker) Finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.thumbnails(ctx); err != nil {
+	if err := c.checkThumbnails(ctx); err != nil {
 		return err
 	}
 	if len(with) == 0 {
-		return nil // it does without
+		return nil // the archive has no definition files of locations
 	}
 	for _, id := range without {
-		err := c.at(id).report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0, "no such file",
+		err := c.forLocation(id).report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0,
+			"no such file",
 			"one, as other locations have; references and times may be wrong without")
 		if err != nil {
 			return err
@@ -142,12 +146,13 @@ func (c *checker) Finish(ctx context.Context) error {
 	return nil
 }
 
-// definition looks at a global definition: its id, and what it refers to.
-func (c *checker) definition(at int64, r *Record) error {
+// checkDefinition checks the id and the references of a global definition.
+func (c *checker) checkDefinition(at int64, r *Record) error {
 	path := c.a.path + ".def"
-	t := known(definitionTypes[:], r.ID)
+	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
-		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID), "one that OTF2 3.0 has; it is left out")
+		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID),
+			"one that OTF2 3.0 has; it is left out")
 	}
 	for i, v := range r.Values {
 		f := t.field(i, len(r.Values))
@@ -161,48 +166,53 @@ func (c *checker) definition(at int64, r *Record) error {
 		if table == noTable || f.enc == encByte && v == undefined8 || c.defined(table, v) {
 			continue
 		}
-		if err := c.report("otf2.undefined", trace.Warning, path, at, fmt.Sprintf("%s with %s %d, which nothing defines", t.name, f.name, v), "a defined one"); err != nil {
+		if err := c.report("otf2.undefined", trace.Warning, path, at,
+			fmt.Sprintf("%s with %s %d, which nothing defines", t.name, f.name, v), "a defined one"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// numbers counts the events of a file, or the records of snapshots.
-type numbers struct {
+// recordCounter counts the events of a file or the records of a snapshot file.
+type recordCounter struct {
 	n       uint64
-	begin   int64 // the chunk in hand
-	damaged bool  // numbers say nothing from here on
+	begin   int64 // number of the current chunk
+	damaged bool  // the count is unreliable from here on
 }
 
-// number holds the number of an event against the header of its chunk.
-func (c *checker) number(k *chunkReader, x *numbers, e *Event) error {
-	if at := k.number(); at != x.begin {
+// checkNumber compares the number of an event with the header of its chunk.
+func (c *checker) checkNumber(k *chunkReader, x *recordCounter, e *Event) error {
+	if at := k.chunkNumber(); at != x.begin {
 		x.begin = at
 		if k.first != x.n && !x.damaged {
-			if err := c.report("otf2.chunk-numbers", trace.Error, k.path, at*k.chunk+2, fmt.Sprintf("a chunk that begins with event %d", k.first), fmt.Sprintf("event %d, by those before", x.n)); err != nil {
+			if err := c.report("otf2.chunk-numbers", trace.Error, k.path, at*k.chunk+2,
+				fmt.Sprintf("a chunk that begins with event %d", k.first),
+				fmt.Sprintf("event %d, by those before", x.n)); err != nil {
 				return err
 			}
-			x.damaged = true // once is enough
+			x.damaged = true // report this defect only once
 		}
 	}
 	if e.Number > k.last && !x.damaged {
 		x.damaged = true
-		return c.report("otf2.chunk-numbers", trace.Error, k.path, e.Offset, fmt.Sprintf("event %d", e.Number), fmt.Sprintf("none behind %d, which is the last one by the chunk's header", k.last))
+		return c.report("otf2.chunk-numbers", trace.Error, k.path, e.Offset, fmt.Sprintf("event %d", e.Number),
+			fmt.Sprintf("none behind %d, which is the last one by the chunk's header", k.last))
 	}
 	return nil
 }
 
-// last holds how many there were against the header of the last chunk.
-func (c *checker) last(k *chunkReader, x *numbers) error {
+// checkLastNumber compares the number of records with the header of the last chunk.
+func (c *checker) checkLastNumber(k *chunkReader, x *recordCounter) error {
 	if x.damaged || x.n >= k.last {
 		return nil
 	}
-	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, fmt.Sprintf("%d events", x.n), fmt.Sprintf("%d, by the last chunk's header", k.last))
+	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, fmt.Sprintf("%d events", x.n),
+		fmt.Sprintf("%d, by the last chunk's header", k.last))
 }
 
-// snapshots reads those of a location, which nothing has read so far.
-func (c *checker) snapshots(ctx context.Context, location uint64) error {
+// checkSnapshots reads and checks the snapshots of a location. No earlier step reads them.
+func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 	if c.a.Anchor.Snapshots == 0 {
 		return nil
 	}
@@ -211,11 +221,11 @@ func (c *checker) snapshots(ctx context.Context, location uint64) error {
 		return fail(c.opt, err)
 	}
 	defer s.Close()
-	x := numbers{begin: -1}
+	x := recordCounter{begin: -1}
 	for {
 		e, err := s.Next()
 		if err == io.EOF {
-			return c.last(s.r.c, &x)
+			return c.checkLastNumber(s.r.c, &x)
 		}
 		if err != nil {
 			x.damaged = true
@@ -227,19 +237,21 @@ func (c *checker) snapshots(ctx context.Context, location uint64) error {
 		if x.n++; x.n&0xfff == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if known(snapshotTypes[:], e.ID) == nil {
-			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID), "one that snapshots of OTF2 3.0 have"); err != nil {
+		if typeByID(snapshotTypes[:], e.ID) == nil {
+			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID),
+				"one that snapshots of OTF2 3.0 have"); err != nil {
 				return err
 			}
 		}
-		if err := c.number(s.r.c, &x, e); err != nil {
+		if err := c.checkNumber(s.r.c, &x, e); err != nil {
 			return err
 		}
 	}
 }
 
-// thumbnails reads those that the anchor file announces, up to the first that is missing.
-func (c *checker) thumbnails(ctx context.Context) error {
+// checkThumbnails checks the thumbnails that the anchor file announces, up to the first missing
+// file.
+func (c *checker) checkThumbnails(ctx context.Context) error {
 	for k := range int(c.a.Anchor.Thumbnails) {
 		samples, announced := uint64(0), uint64(0)
 		err := c.a.Thumbnail(k, func(at int64, r *Record) error {
@@ -255,7 +267,9 @@ func (c *checker) thumbnails(ctx context.Context) error {
 			return reported
 		}
 		if err == nil && samples != announced {
-			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0, fmt.Sprintf("%d samples announced", announced), fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
+			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0,
+				fmt.Sprintf("%d samples announced", announced),
+				fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
 				return err
 			}
 		}

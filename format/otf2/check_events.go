@@ -10,20 +10,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// extent is when a trace begins and how long it is, as the clock properties say.
-type extent struct{ begin, length uint64 }
+// statedExtent is the begin and the length of a trace as stated in the clock properties.
+type statedExtent struct{ begin, length uint64 }
 
-// outside counts events by whether they are in the time that the clock properties state.
-type outside struct {
-	extent
+// outsideCounter counts events inside and outside of the extent that the clock properties state.
+type outsideCounter struct {
+	statedExtent
 	n, out uint64
-	far    uint64 // that are more than the stated length away from it
-	at     int64  // of the first of these
+	far    uint64 // number of events farther outside than the stated length
+	at     int64  // offset of the first of these
 	time   uint64
 }
 
-// add counts an event at a time, whose record is at an offset.
-func (x *outside) add(t uint64, at int64) {
+// add counts an event by its time. at is the offset of its record.
+func (x *outsideCounter) add(t uint64, at int64) {
 	x.n++
 	after := t - x.begin
 	if t >= x.begin && after <= x.length {
@@ -38,21 +38,22 @@ func (x *outside) add(t uint64, at int64) {
 	}
 }
 
-// odd reports whether few events are far outside. EZTrace states lengths that are too
-// short, so that many are outside, and not far.
-func (x *outside) odd() bool { return x.length > 0 && x.far > 0 && x.out*10 <= x.n }
+// fewFarOutside reports whether at most a tenth of the events are outside and at least one of them
+// is far outside. EZTrace states lengths that are too short: many events are outside then, but none
+// is far outside.
+func (x *outsideCounter) fewFarOutside() bool { return x.length > 0 && x.far > 0 && x.out*10 <= x.n }
 
-// events counts those of a location, holds the numbers in its chunks against them, and
-// looks at the bytes and values of each.
-func (c *checker) events(ctx context.Context, l location, stated extent) error {
+// checkEvents counts the events of a location, compares the numbers in its chunks with the count,
+// and checks the bytes and values of each event.
+func (c *checker) checkEvents(ctx context.Context, l locationDefinition, stated statedExtent) error {
 	r, _ := c.a.Events(l.id, EventOptions{})
 	if r == nil {
-		return nil // which has been reported, as what is wrong with its definitions
+		return nil // the decoder has reported this, and defects of the location's definitions
 	}
 	defer r.Close()
-	x := numbers{begin: -1}
-	times := outside{extent: stated}
-	q := quick{c: c, r: r, location: l.id, comm: undefined64, metric: undefined64}
+	x := recordCounter{begin: -1}
+	times := outsideCounter{statedExtent: stated}
+	q := fastChecker{c: c, r: r, location: l.id, comm: undefined64, metric: undefined64}
 	for steps := 0; ; steps++ {
 		q.read(&x, &times)
 		if steps&0xff == 0 && ctx.Err() != nil {
@@ -67,49 +68,52 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 			return err
 		}
 		if err != nil {
-			x.damaged = true // and has been reported
+			x.damaged = true // the decoder has reported this
 			continue
 		}
 		x.n++
 		times.add(e.Time, e.Offset)
-		if err := c.event(r, l.id, e); err != nil {
+		if err := c.checkEvent(r, l.id, e); err != nil {
 			return err
 		}
-		if err := c.number(r.c, &x, e); err != nil {
-			return err
-		}
-	}
-	if times.odd() {
-		if err := c.report("otf2.trace-length", trace.Warning, r.c.path, times.at, fmt.Sprintf("an event at %d", times.time), fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", stated.begin, stated.begin+stated.length)); err != nil {
+		if err := c.checkNumber(r.c, &x, e); err != nil {
 			return err
 		}
 	}
-	if err := c.last(r.c, &x); err != nil {
+	if times.fewFarOutside() {
+		if err := c.report("otf2.trace-length", trace.Warning, r.c.path, times.at, fmt.Sprintf("an event at %d", times.time),
+			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", stated.begin,
+				stated.begin+stated.length)); err != nil {
+			return err
+		}
+	}
+	if err := c.checkLastNumber(r.c, &x); err != nil {
 		return err
 	}
 	if x.n != l.events && !x.damaged {
-		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at, fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.n))
+		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at,
+			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.n))
 	}
 	return nil
 }
 
-// quick reads events that have nothing wrong about them and that many traces consist of, without
-// making them: visits, messages, collective operations and metrics. It stops before the first event that is not such a one, or
-// that is near the end of what the reader has in memory.
-type quick struct {
+// fastChecker checks events of frequent kinds without decoding them into an [Event]: visits,
+// messages, collective operations and metrics. It stops before the first event that has another
+// kind, that may be defective, or that is near the end of the buffered part of the file.
+type fastChecker struct {
 	c        *checker
 	r        *EventReader
 	location uint64
-	comm     uint64 // the communicator that was looked up last, as the location calls it
+	comm     uint64 // the communicator looked up last, by the location's id
 	ranks    *printComm
-	known    bool // that it is defined
+	known    bool // whether the communicator is defined
 	metric   uint64
-	types    []uint8 // of its members, none if events of it are to be looked at in full
+	types    []uint8 // types of the metric's members; empty if its events need the full check
 }
 
-// quickEvents tells which these events are, beside metrics: their fields are numbers that can have any
-// value, words, communicators, and ranks in these.
-var quickEvents = func() (l [len(eventTypes)]bool) {
+// fastCheckEvents selects the events, besides metrics, that fastChecker can check. Their fields are
+// numbers that may have any value, enumerations, communicators, and ranks in these.
+var fastCheckEvents = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		l[id] = plainEvents[id]
 		for i, f := range eventTypes[id].fields {
@@ -119,26 +123,30 @@ var quickEvents = func() (l [len(eventTypes)]bool) {
 	return l
 }()
 
-// read reads events and counts them. A chunk must have been begun and looked at.
-func (q *quick) read(x *numbers, times *outside) {
+// read checks events and counts them. The first event of the chunk must have been checked already.
+func (q *fastChecker) read(x *recordCounter, times *outsideCounter) {
 	r, k := q.r, q.r.c
-	if k.end == 0 || k.big || x.damaged || x.begin != k.number() || r.ended || k.last < r.number {
+	if k.end == 0 || k.big || x.damaged || x.begin != k.chunkNumber() || r.ended || k.last < r.number {
 		return
 	}
 	b, at := k.part, k.at
 	t, v := r.time, plainValues{}
 	n, most := uint64(0), k.last-r.number
-	const timed, least = 9, 4 // bytes of a time, and those that are looked at behind it
+	const timed, least = timeSize, 4 // size of a time record, and the number of bytes after it that must be buffered
 	for n < most && at+timed+least <= len(b) {
-		k.at, r.time = at, t // where to stop
+		k.at, r.time = at, t // the position at which reading stops
 		if b[at] == timestampRecord {
-			t = binary.LittleEndian.Uint64(b[at+1:])
+			next := binary.LittleEndian.Uint64(b[at+1:])
+			if unusualTime(next, t) {
+				break
+			}
+			t = next
 			at += timed
 		}
 		id, next := b[at], 0
 		if id == metricEvent {
-			next = q.values(b, at)
-		} else if next = plainRecord(b, at, &v); next > 0 && !(quickEvents[id] && q.right(&eventTypes[id], &v)) {
+			next = q.checkMetricValues(b, at)
+		} else if next = plainRecord(b, at, &v); next > 0 && !(fastCheckEvents[id] && q.valuesValid(&eventTypes[id], &v)) {
 			next = 0
 		}
 		if next == 0 {
@@ -153,9 +161,10 @@ func (q *quick) read(x *numbers, times *outside) {
 	r.number += n
 }
 
-// right reports whether nothing about the values of an event is to be looked at in full.
-func (q *quick) right(t *recordType, v *plainValues) bool {
-	if t.bare {
+// valuesValid reports whether the values of an event are valid, so that the full check can be
+// skipped.
+func (q *fastChecker) valuesValid(t *recordType, v *plainValues) bool {
+	if t.noLength {
 		return true
 	}
 	for i := range t.fields {
@@ -164,14 +173,14 @@ func (q *quick) right(t *recordType, v *plainValues) bool {
 		case f.show == showEnum && (v[i] >= uint64(len(f.words)) || f.words[v[i]] == ""):
 			return false
 		case f.table == Comms:
-			if q.look(v[i]); !q.known {
+			if q.lookupComm(v[i]); !q.known {
 				return false
 			}
 		case f.show == showRank || f.show == showRoot:
-			if v[i] >= noRank {
+			if v[i] >= firstNonRank {
 				continue
 			}
-			if q.look(v[f.other]); q.ranks == nil {
+			if q.lookupComm(v[f.other]); q.ranks == nil {
 				continue
 			}
 			if _, ok := q.ranks.location(q.location, v[i]); !ok {
@@ -182,9 +191,9 @@ func (q *quick) right(t *recordType, v *plainValues) bool {
 	return true
 }
 
-// values looks at the metric event at a place and returns where the next record is; 0 if the event
-// is to be looked at in full.
-func (q *quick) values(b []byte, at int) (next int) {
+// checkMetricValues checks the metric event at an offset and returns the offset of the next record,
+// or 0 if the event needs the full check.
+func (q *fastChecker) checkMetricValues(b []byte, at int) (next int) {
 	id, count, at, end := plainMetric(b, at)
 	if at == 0 {
 		return 0
@@ -207,8 +216,8 @@ func (q *quick) values(b []byte, at int) (next int) {
 	return end
 }
 
-// look looks up a communicator.
-func (q *quick) look(comm uint64) {
+// lookupComm looks up a communicator by the location's id.
+func (q *fastChecker) lookupComm(comm uint64) {
 	if comm == q.comm {
 		return
 	}
@@ -216,11 +225,11 @@ func (q *quick) look(comm uint64) {
 	q.comm, q.known, q.ranks = comm, q.c.defined(Comms, global), q.c.names.comm(global)
 }
 
-// event looks at what an event is made of.
-func (c *checker) event(r *EventReader, location uint64, e *Event) error {
+// checkEvent checks the bytes, attributes and values of an event.
+func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 	wrong := func(rule, found, expected string) error {
 		what := fmt.Sprintf("event %d", e.ID)
-		if t := known(eventTypes[:], e.ID); t != nil {
+		if t := typeByID(eventTypes[:], e.ID); t != nil {
 			what = t.name
 		}
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
@@ -231,7 +240,8 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 		}
 	}
 	if r.loose {
-		if err := wrong("otf2.record-bytes", "a number whose first byte is 0", "a number of as many bytes as it needs"); err != nil {
+		if err := wrong("otf2.record-bytes", "a number whose first byte is 0",
+			"a number of as many bytes as it needs"); err != nil {
 			return err
 		}
 	}
@@ -247,17 +257,20 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 		case !ok:
 			err = wrong("otf2.undefined", fmt.Sprintf("attribute %d, which nothing defines", a.ID), "a defined one")
 		case typ != uint64(a.Type) && typ != 0 && (tableOf(typ) == noTable || a.Type > typeUint64):
-			// weft writes numbers for what a reference in another format's trace does not name.
-			err = wrong("otf2.value", fmt.Sprintf("a value of type %d for attribute %d", a.Type, a.ID), fmt.Sprintf("type %d, as it is defined", typ))
+			// Weft itself writes numbers for references that have no target in a trace of another
+			// format.
+			err = wrong("otf2.value", fmt.Sprintf("a value of type %d for attribute %d", a.Type, a.ID),
+				fmt.Sprintf("type %d, as it is defined", typ))
 		case t != noTable && !c.defined(t, a.Value):
-			err = wrong("otf2.undefined", fmt.Sprintf("%s %d as attribute, which nothing defines", tableNames[t], a.Value), "a defined one")
+			err = wrong("otf2.undefined", fmt.Sprintf("%s %d as attribute, which nothing defines", tableNames[t], a.Value),
+				"a defined one")
 		}
 		if err != nil {
 			return err
 		}
 	}
-	t := known(eventTypes[:], e.ID)
-	if t == nil || t.bare {
+	t := typeByID(eventTypes[:], e.ID)
+	if t == nil || t.noLength {
 		return nil
 	}
 	for i, v := range e.Values {
@@ -275,7 +288,7 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 			err = wrong("otf2.value", fmt.Sprintf("%s 0x%x", f.name, v), "flags that OTF2 3.0 has")
 		case f.table != noTable && i != eventKinds[e.ID].ref && !c.defined(f.table, v):
 			err = wrong("otf2.undefined", fmt.Sprintf("%s %d, which nothing defines", f.name, v), "a defined one")
-		case (f.show == showRank || f.show == showRoot) && v < noRank && c.names.comms[e.Values[f.other]] != nil:
+		case (f.show == showRank || f.show == showRoot) && v < firstNonRank && c.names.comms[e.Values[f.other]] != nil:
 			if _, ok := c.names.location(location, e.Values[f.other], v); !ok {
 				err = wrong("otf2.undefined", fmt.Sprintf("%s %d", f.name, v), "a rank of its communicator")
 			}
@@ -287,28 +300,30 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 	if e.ID != metricEvent {
 		return nil
 	}
-	return c.metric(e, wrong)
+	return c.checkMetric(e, wrong)
 }
 
-// metric looks at the number and the types of values.
-func (c *checker) metric(e *Event, wrong func(rule, found, expected string) error) error {
+// checkMetric checks the number and the types of the values of a metric event.
+func (c *checker) checkMetric(e *Event, wrong func(rule, found, expected string) error) error {
 	members := c.names.members[e.Values[0]]
 	if n := int(e.Values[1]); n < len(members) {
-		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, e.Values[0]), fmt.Sprintf("%d, as it is defined", len(members)))
+		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, e.Values[0]),
+			fmt.Sprintf("%d, as it is defined", len(members)))
 	}
 	for i := range min(int(e.Values[1]), len(members)) {
 		if m := c.names.metrics[members[i]]; m != nil && m[5] != e.Values[2+2*i] {
-			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", e.Values[2+2*i], e.Values[0]), fmt.Sprintf("type %d, as it is defined", m[5]))
+			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", e.Values[2+2*i], e.Values[0]),
+				fmt.Sprintf("type %d, as it is defined", m[5]))
 		}
 	}
 	return nil
 }
 
-// noRank is the first of the numbers that are no ranks: MPI has negative ones for nobody
-// and for anybody, OTF2 for roots of both sides.
-const noRank = 1<<32 - 16
+// firstNonRank is the first number that is not a rank. MPI uses negative numbers for the null
+// process and the wildcard, OTF2 for roots of both sides.
+const firstNonRank = 1<<32 - 16
 
-// defined reports whether something defines what a reference names, or it names nothing.
+// defined reports whether a reference is undefined or names an existing definition.
 func (c *checker) defined(t Table, v uint64) bool {
 	return v == undefined32 && t != Locations || v == undefined64 || c.names.get(t, v) != nil
 }

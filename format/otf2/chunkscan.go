@@ -17,11 +17,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// large divides locations into those that all cores read together, largest first, and the
-// others, of which each core reads one at a time. Together pays where one core would still
-// be reading a location when the other cores have read the rest; but then the sink's work
-// is done by one core at a time, so that it takes half a core's share more than that.
-func (d *decoder) large(ids []uint64, cores int) (large, others []uint64) {
+// splitLarge divides locations into large ones, largest first, and others. All cores together read
+// a large location; a single core reads each of the others. Reading together pays off if one core
+// would still be reading a location when the other cores have finished. It has a cost: one core at
+// a time does the sink's work then, so that a location must be 1.5 times as large as a core's
+// share.
+func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 	if cores < 2 {
 		return nil, ids
 	}
@@ -33,7 +34,7 @@ func (d *decoder) large(ids []uint64, cores int) (large, others []uint64) {
 	left := int64(0)
 	for i, id := range ids {
 		list[i].id = id
-		// What is not there has no size; opening it will say so.
+		// A missing file has no size; opening it later returns the error.
 		if st, err := fs.Stat(d.a.src.FS, fmt.Sprintf("%s/%d.evt", d.a.name, id)); err == nil {
 			list[i].size = st.Size()
 		}
@@ -53,51 +54,52 @@ func (d *decoder) large(ids []uint64, cores int) (large, others []uint64) {
 	return large, slices.DeleteFunc(slices.Clone(ids), func(id uint64) bool { return slices.Contains(large, id) })
 }
 
-// errBefore is that a chunk needs what stands before it.
-var errBefore = errors.New("otf2: a chunk needs what stands before it")
+// errNeedsEarlier is returned if a chunk depends on the contents of earlier chunks.
+var errNeedsEarlier = errors.New("otf2: a chunk needs what stands before it")
 
-// chunkScan delivers the chunks of one location, which several workers read at a time, in
-// their order to one sink. Each is read as if it were the first one: that is as good if it
-// begins with a time, and when its turn comes it shows whether the chunks before have left
-// a later time, another interval of clock offsets, or attributes.
+// chunkScan reads the chunks of one location with several workers and delivers them in order to one
+// sink. Each worker reads its chunk as if it were the first of the file. The result is correct if
+// the chunk begins with a time and the earlier chunks leave no later time, no other interval of
+// clock offsets and no attributes. This is checked when the chunk's turn comes.
 //
-// Batches that wait for their turn take chunkRoom bytes a worker at most. A worker that
-// has no room waits until it is its chunk's turn, and from then on delivers each batch at
-// once. With the part of the file, and the batch in hand, that is 4.2 MiB a worker for
-// events without operands. Texts are not counted: nearly all are those of definitions.
+// Waiting batches take at most chunkRoom bytes per worker. A worker without room waits for its
+// chunk's turn and delivers each batch at once from then on. With the buffered part of the file and
+// the current batch, this amounts to 4.2 MiB per worker for events without operands. Texts are not
+// counted, because nearly all of them belong to definitions.
 type chunkScan struct {
 	sink    format.Sink
-	readers []*locationReader // a worker's own
+	readers []*locationReader // one reader per worker
 
 	mu   sync.Mutex
-	room int64 // left for batches that wait
+	room int64 // bytes left for waiting batches
 	free []*trace.Batch
 
-	// These belong to the chunk whose turn it is, but all may look at over.
-	last  int64  // time so far
-	clock *clock // of the location, as what came before leaves it
+	// The following fields belong to the chunk whose turn it is. Only over may be read by all
+	// workers.
+	last  int64  // time of the last delivered event
+	clock *clock // clock of the location after the delivered chunks
 	over  atomic.Bool
 }
 
 const chunkRoom = 4 << 20
 
-// chunkJob is a chunk, and what has been read of it.
+// chunkJob is a chunk and the result of reading it.
 type chunkJob struct {
 	number      int64
-	stop        int64         // of its reader
-	turn, after chan struct{} // closed when all before it has been delivered, and it itself
-	begun       bool          // delivering
+	stop        int64         // chunk number at which its reader stops
+	turn, after chan struct{} // closed when all earlier chunks, and this chunk, have been delivered
+	begun       bool          // delivery of this chunk has begun
 	batches     []*trace.Batch
 
-	any         bool   // events
-	time        uint64 // of the first one, of the location's clock
-	first, last int64  // in the model
-	interval    int    // of clock offsets behind the last one
-	end         bool   // of what is wanted
+	any         bool   // the chunk has events
+	time        uint64 // time of the first event, by the location's clock
+	first, last int64  // times of the first and the last event, in the model
+	interval    int    // interval of clock offsets after the last event
+	end         bool   // end of the selection
 	err         error
 }
 
-// scanChunks delivers all like scan, on several cores.
+// scanChunks delivers all events like scan, but reads chunks on several cores.
 func (x *locationReader) scanChunks(ctx context.Context, workers int, sink format.Sink) error {
 	c := x.r.c
 	next, chunks := x.r.start, (c.size+c.chunk-1)/c.chunk
@@ -110,9 +112,10 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 		s.clock = &clock{offsets: k.offsets}
 	}
 	for range workers {
-		s.readers = append(s.readers, x.another())
+		s.readers = append(s.readers, x.clone())
 	}
-	// What ends the scan ends waiting too, and must not take the place of its reason.
+	// Cancelling this context also ends the waiting of other workers. It is separate from ctx so
+	// that the original error is the one returned.
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	after := make(chan struct{})
@@ -131,11 +134,11 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 		returned := false
 		defer func() {
 			if !returned {
-				cancel() // others may wait for this one
+				cancel() // other workers may wait for this one
 			}
 		}()
-		// The error counts when it is the chunk's turn: the end may come before.
-		j.err = s.read(waiting, s.readers[w], j)
+		// The error takes effect when it is the chunk's turn, because the scan may end before.
+		j.err = s.readChunk(waiting, s.readers[w], j)
 		returned = true
 		return j, nil
 	}, func(j *chunkJob) error {
@@ -153,8 +156,8 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 	})
 }
 
-// another is a reader of the same file.
-func (x *locationReader) another() *locationReader {
+// clone returns another reader of the same file.
+func (x *locationReader) clone() *locationReader {
 	y, r, c := *x, *x.r, *x.r.c
 	y.r, r.c = &r, &c
 	if r.clock != nil {
@@ -163,22 +166,23 @@ func (x *locationReader) another() *locationReader {
 	return &y
 }
 
-// enter goes to a chunk as if nothing stood before it, and reads its first event; nil if
-// it has none.
-func (x *locationReader) enter(j *chunkJob) (*Event, error) {
+// enterChunk moves to a chunk as if it were the first, and reads its first event. It returns nil if
+// the chunk has no events.
+func (x *locationReader) enterChunk(j *chunkJob) (*Event, error) {
 	r := x.r
 	r.time, r.number, r.stop, r.ended = 0, 0, j.stop, false
 	if r.clock != nil {
 		r.clock.at = 0
 	}
-	x.last, x.end, x.goesOn = math.MinInt64, false, false
+	x.last, x.end, x.sufficient = math.MinInt64, false, false
 	err := r.chunk(j.number)
 	var b []byte
 	if err == nil {
 		b, err = r.c.peek(1)
 	}
-	if err == nil && len(b) > 0 && b[0] != timestampRecord && b[0] != endOfFile && b[0] != endOfChunk && b[0] != endOfBuffer {
-		return nil, errBefore
+	if err == nil && len(b) > 0 && b[0] != timestampRecord && b[0] != endOfFile && b[0] != endOfChunk &&
+		b[0] != endOfBuffer {
+		return nil, errNeedsEarlier
 	}
 	var e *Event
 	if err == nil {
@@ -188,14 +192,14 @@ func (x *locationReader) enter(j *chunkJob) (*Event, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cmp.Or(fail(x.d.opt, err), errBefore)
+		return nil, cmp.Or(fail(x.d.opt, err), errNeedsEarlier)
 	}
 	return e, nil
 }
 
-// read reads a chunk.
-func (s *chunkScan) read(ctx context.Context, x *locationReader, j *chunkJob) error {
-	e, err := x.enter(j)
+// readChunk reads the events of a chunk.
+func (s *chunkScan) readChunk(ctx context.Context, x *locationReader, j *chunkJob) error {
+	e, err := x.enterChunk(j)
 	if err != nil {
 		return err
 	}
@@ -210,7 +214,7 @@ func (s *chunkScan) read(ctx context.Context, x *locationReader, j *chunkJob) er
 			if err != nil {
 				return err
 			}
-			if err := s.batch(ctx, x, j); err != nil {
+			if err := s.takeBatch(ctx, x, j); err != nil {
 				return err
 			}
 		}
@@ -219,20 +223,20 @@ func (s *chunkScan) read(ctx context.Context, x *locationReader, j *chunkJob) er
 			j.interval = x.r.clock.at
 		}
 	}
-	j.end = x.r.ended || j.any && (x.behind() || x.goesOn)
+	j.end = x.r.ended || j.any && (x.pastSelection() || x.sufficient)
 	if !j.end && len(x.r.event.Attributes) > 0 {
-		return errBefore // the next chunk does, for its first event
+		return errNeedsEarlier // the attributes belong to the first event of the next chunk
 	}
 	return nil
 }
 
-// batch takes the batch that x has made.
-func (s *chunkScan) batch(ctx context.Context, x *locationReader, j *chunkJob) error {
+// takeBatch delivers the current batch of x, or keeps it until it is the chunk's turn.
+func (s *chunkScan) takeBatch(ctx context.Context, x *locationReader, j *chunkJob) error {
 	if !j.begun {
 		select {
 		case <-j.turn:
 		default:
-			if s.keep(x, j) {
+			if s.holdBatch(x, j) {
 				return nil
 			}
 			select {
@@ -241,16 +245,16 @@ func (s *chunkScan) batch(ctx context.Context, x *locationReader, j *chunkJob) e
 				return ctx.Err()
 			}
 		}
-		if err := s.begin(j); err != nil {
+		if err := s.beginDelivery(j); err != nil {
 			return err
 		}
 	}
 	return s.sink.Batch(&x.b)
 }
 
-// keep puts a batch by until it is the chunk's turn; false if there is no room. The reader
-// gets another one.
-func (s *chunkScan) keep(x *locationReader, j *chunkJob) bool {
+// holdBatch keeps a batch until it is the chunk's turn and gives the reader another one. It returns
+// false if there is no room.
+func (s *chunkScan) holdBatch(x *locationReader, j *chunkJob) bool {
 	n := batchBytes(&x.b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,21 +273,22 @@ func (s *chunkScan) keep(x *locationReader, j *chunkJob) bool {
 	return true
 }
 
-// batchBytes is the memory of a batch's columns.
+// batchBytes returns the memory of a batch's columns in bytes.
 func batchBytes(b *trace.Batch) int64 {
-	const value = 32 // bytes of a trace.Value
-	return int64(8*(cap(b.Time)+cap(b.Op)) + 4*(cap(b.Ref)+cap(b.OpRow)+cap(b.OpEnd)+cap(b.AttrRow)+cap(b.AttrKey)) + 2*cap(b.Kind) + value*cap(b.AttrVal))
+	const value = 32 // size of a trace.Value in bytes
+	return int64(8*(cap(b.Time)+cap(b.Op)) + 4*(cap(b.Ref)+cap(b.OpRow)+cap(b.OpEnd)+cap(b.AttrRow)+cap(b.AttrKey)) +
+		2*cap(b.Kind) + value*cap(b.AttrVal))
 }
 
-// begin delivers what has been put by, since it is the chunk's turn; io.EOF if nothing more
-// is wanted.
-func (s *chunkScan) begin(j *chunkJob) error {
+// beginDelivery delivers the waiting batches of the chunk whose turn it is. It returns io.EOF if
+// the selection has ended.
+func (s *chunkScan) beginDelivery(j *chunkJob) error {
 	j.begun = true
 	if s.over.Load() {
 		return io.EOF
 	}
 	if j.any && (j.first < s.last || !s.sameInterval(j.time)) {
-		return errBefore
+		return errNeedsEarlier
 	}
 	for _, b := range j.batches {
 		if err := s.sink.Batch(b); err != nil {
@@ -297,26 +302,26 @@ func (s *chunkScan) begin(j *chunkJob) error {
 	return nil
 }
 
-// sameInterval tells whether the first time of a chunk has the same interval of clock
-// offsets as if nothing stood before it: from there on all is the same. A buffer flush
-// may have moved the clock farther.
+// sameInterval reports whether the first time of a chunk is in the same interval of clock offsets
+// as it would be if nothing preceded the chunk. If so, all later times are corrected equally. A
+// buffer flush in an earlier chunk may have advanced the clock farther.
 func (s *chunkScan) sameInterval(first uint64) bool {
 	if s.clock == nil {
 		return true
 	}
 	alone := clock{offsets: s.clock.offsets}
-	alone.moveOn(first)
-	s.clock.moveOn(first)
+	alone.advance(first)
+	s.clock.advance(first)
 	return s.clock.at == alone.at
 }
 
-// finish delivers what is left of a chunk, in its turn.
+// finish delivers the rest of a chunk when it is the chunk's turn.
 func (s *chunkScan) finish(j *chunkJob) error {
 	if s.over.Load() {
 		return nil
 	}
 	if j.err == nil && !j.begun {
-		j.err = s.begin(j)
+		j.err = s.beginDelivery(j)
 	}
 	if j.err != nil {
 		return j.err

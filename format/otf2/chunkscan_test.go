@@ -21,9 +21,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// longArchive writes an archive with one location of many chunks, and one of few events:
-// calls, messages, metrics, attributes and buffer flushes, whose ends are before the next
-// event but for the one with number far.
+// longArchive writes an archive with one location of many chunks and one of few events. It has
+// calls, messages, metrics, attributes and buffer flushes. Each flush ends before the next event,
+// except the one with the number far.
 func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "long.otf2")
@@ -37,7 +37,8 @@ func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) strin
 	}
 	const none = undefined32
 	for i := range uint64(10) {
-		err = errors.Join(err, w.Define(&Record{ID: defRegion, Values: []uint64{i, none, none, 0, none, 0, 0, none, 1, 2, 0}}))
+		err = errors.Join(err,
+			w.Define(&Record{ID: defRegion, Values: []uint64{i, none, none, 0, none, 0, 0, none, 1, 2, 0}}))
 	}
 	for _, v := range [][]uint64{
 		{defAttribute, 0, none, typeUint8, none}, {defAttribute, 1, none, typeString, none},
@@ -86,7 +87,7 @@ func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) strin
 	return path
 }
 
-// manyOffsets are clock offsets with intervals that end inside of chunks.
+// manyOffsets returns clock offsets with intervals that end inside of chunks.
 func manyOffsets() (l []ClockOffset) {
 	for i := range uint64(9) {
 		l = append(l, ClockOffset{100 + i*100_000, int64(1000 + i*i*31), 0})
@@ -94,7 +95,7 @@ func manyOffsets() (l []ClockOffset) {
 	return l
 }
 
-// bigEndianChunks is a file of events in the other byte order.
+// bigEndianChunks returns a file of events in big-endian byte order.
 func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []byte {
 	t.Helper()
 	a, err := Open(format.FileSource(path))
@@ -130,7 +131,7 @@ func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []by
 			b = append(append(b, attributeRecord).length(len(list)), list...)
 		}
 		b = b.record(&eventTypes[e.ID], &e.Record)
-		if headerSize+len(part)+len(b)+atEnd > chunk {
+		if headerSize+len(part)+len(b)+endMarkSize > chunk {
 			part = append(part, make([]byte, chunk-headerSize-len(part))...)
 			end()
 		}
@@ -141,8 +142,8 @@ func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []by
 	return file
 }
 
-// rowsSink collects the rows of each location, and looks whether a sink has one location
-// at a time and a location one sink.
+// rowsSink collects the rows of each location. It checks that a sink gets one location at a time
+// and that a location has one sink.
 type rowsSink struct {
 	mu   sync.Mutex
 	rows map[uint32]*trace.Batch
@@ -171,15 +172,15 @@ func (s *rowsSink) sink(w int) format.Sink {
 	}}
 }
 
-// readings are what a scan delivers and reports.
+// readings holds what a scan delivers and reports.
 type readings struct {
 	rows       map[uint32]*trace.Batch
 	rules      []format.RuleCount
 	attributes int
 }
 
-// rowsOf scans with a number of workers, anew if that is needed; serially for 0. tried
-// tells whether the first try succeeded.
+// rowsOf scans with a number of workers, and a second time if that is needed. It scans serially if
+// workers is 0. tried reports whether the first attempt succeeded.
 func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (x readings, tried bool) {
 	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport(), Workers: workers}
@@ -205,7 +206,7 @@ func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (
 	return readings{s.rows, opt.Report.Rules(), d.Defs().Attributes.Len()}, passes == 1
 }
 
-// same compares scans with several workers with the serial one.
+// same compares scans by several workers with a serial scan.
 func same(t *testing.T, src format.Source, sel trace.Selection, try bool, workers ...int) readings {
 	t.Helper()
 	want, _ := rowsOf(t, src, sel, 0)
@@ -215,7 +216,9 @@ func same(t *testing.T, src format.Source, sel trace.Selection, try bool, worker
 			t.Errorf("%d workers: the first try succeeded: %t", n, tried)
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%d workers read other events or defects than a serial scan: %d locations, %d defects, %d attributes; want %d, %d, %d", n, len(got.rows), len(got.rules), got.attributes, len(want.rows), len(want.rules), want.attributes)
+			t.Errorf("%d workers read other events or defects than a serial scan: %d locations, %d defects, %d attributes; "+
+				"want %d, %d, %d", n, len(got.rows), len(got.rules), got.attributes, len(want.rows), len(want.rules),
+				want.attributes)
 		}
 	}
 	return want
@@ -223,8 +226,8 @@ func same(t *testing.T, src format.Source, sel trace.Selection, try bool, worker
 
 const longEvents = 90_000
 
-// Several workers read a long location as one does: with and without clock offsets, in
-// both byte orders, whole and in windows.
+// TestChunks checks that several workers read a long location as one does: with and without clock
+// offsets, in both byte orders, in full and in windows.
 func TestChunks(t *testing.T) {
 	clocks, workers := [][]ClockOffset{nil, manyOffsets()[:2], manyOffsets()}, []int{1, 2, 3, 4, 5, 6, 7, 8}
 	if effort.Race {
@@ -245,18 +248,19 @@ func TestChunks(t *testing.T) {
 		if n := x.rows[0].Len(); n < longEvents {
 			t.Errorf("%d rows", n)
 		}
-		for _, sel := range []trace.Selection{{From: 1000, To: 1100}, {From: 500_000, To: 700_000}, {From: 800_000, To: math.MaxInt64}, {From: math.MinInt64, To: 300_000}, {From: -5, To: 0}} {
+		for _, sel := range []trace.Selection{{From: 1000, To: 1100}, {From: 500_000, To: 700_000},
+			{From: 800_000, To: math.MaxInt64}, {From: math.MinInt64, To: 300_000}, {From: -5, To: 0}} {
 			same(t, format.FileSource(path), sel, true, 2, 8)
 		}
 	}
 }
 
-// What a chunk needs of those before it is there: the time, the interval of clock offsets
-// after a flush far into the future, attributes.
+// TestChunksNeedOthers checks chunks that depend on earlier ones: for the time, for the interval of
+// clock offsets after a flush far into the future, or for attributes.
 func TestChunksNeedOthers(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
-		// Two enters take the place of a time.
+		// Two enters replace a time.
 		copy(b[3*minChunk+headerSize:], []byte{enter, 4, 3, 0, 0, 0, enter, 1, 4})
 		return b
 	}), trace.Everything(), false, 2, 3, 8)
@@ -272,7 +276,7 @@ func TestChunksNeedOthers(t *testing.T) {
 		t.Fatal("no chunk has room for attributes")
 		return nil
 	}), trace.Everything(), false, 2, 3, 8)
-	// In the third chunk, behind which the clock would stay in the first interval for a
+	// The flush is in the third chunk. Without it, the clock would stay in the first interval for a
 	// while, where times are less by a tick.
 	bent := []ClockOffset{{100, 1000, 0}, {600_000, 1000, 0}, {1_000_000, 998, 0}}
 	x := same(t, format.FileSource(longArchive(t, longEvents, bent, longEvents/3)), trace.Everything(), false, 2, 3, 8)
@@ -280,11 +284,12 @@ func TestChunksNeedOthers(t *testing.T) {
 		t.Errorf("times go back: %v", x.rules)
 	}
 	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets(), longEvents/3)), trace.Everything(), false, 2, 3, 8)
-	// With two offsets there is but one interval.
-	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3, 8)
+	// Two offsets make a single interval.
+	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3,
+		8)
 }
 
-// Damage in the middle is reported as by a serial scan.
+// TestChunksDamaged checks that damage in the middle is reported as by a serial scan.
 func TestChunksDamaged(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	const middle = 3 * minChunk
@@ -304,13 +309,17 @@ func TestChunksDamaged(t *testing.T) {
 			return b
 		}},
 		{"an unknown event", "otf2.unknown-record", func(b []byte) []byte {
-			copy(b[middle+headerSize+9:], []byte{200, 0, 0})
+			copy(b[middle+headerSize+9:], []byte{200, 1, 0})
 			return b
 		}},
 		{"an unknown region", "otf2.undefined", func(b []byte) []byte {
-			copy(b[middle+headerSize+9:], []byte{enter, 1, 99, 0})
+			copy(b[middle+headerSize+9:], []byte{enter, 1, 99})
 			return b
 		}},
+		{"the mark of a chunk's end, and no end", "otf2.damaged",
+			func(b []byte) []byte { b[middle+headerSize] = endOfChunk; return b }},
+		{"the mark of the file's end, and no end", "otf2.damaged",
+			func(b []byte) []byte { b[middle+headerSize] = endOfFile; return b }},
 		{"a time before", "otf2.time-order", func(b []byte) []byte {
 			binary.LittleEndian.PutUint64(b[middle+headerSize+1:], 5)
 			return b
@@ -329,17 +338,22 @@ func TestChunksDamaged(t *testing.T) {
 			}
 		})
 	}
-	// The mark of the end ends it wherever it stands, and a chunk may be empty.
-	for _, mark := range []byte{endOfFile, endOfChunk} {
+	// A chunk may be empty, and it may end the file.
+	for what, change := range map[string]func(b []byte) []byte{
+		"an empty chunk": func(b []byte) []byte { clear(b[middle+headerSize : middle+minChunk]); return b },
+		"an empty chunk at the end": func(b []byte) []byte {
+			return append(b[:middle+headerSize:middle+headerSize], endOfFile, endOfBuffer)
+		},
+	} {
 		whole := same(t, format.FileSource(path), trace.Everything(), true, 2)
-		got := same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte { b[middle+headerSize] = mark; return b }), trace.Everything(), true, 2, 3, 8)
+		got := same(t, mapped(t, path, "long/0.evt", change), trace.Everything(), true, 2, 3, 8)
 		if len(got.rules) > 0 || got.rows[0].Len() >= whole.rows[0].Len() {
-			t.Errorf("mark %d: %d rows, %v", mark, got.rows[0].Len(), got.rules)
+			t.Errorf("%s: %d rows, %v", what, got.rows[0].Len(), got.rules)
 		}
 	}
 }
 
-// denseArchive writes an archive whose events take far more memory than bytes of the file.
+// denseArchive writes an archive whose events need far more memory than bytes in the file.
 func denseArchive(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dense.otf2")
@@ -355,7 +369,8 @@ func denseArchive(t testing.TB) string {
 	class := []uint64{0, values}
 	v := []uint64{0, values}
 	for i := range uint64(values) {
-		err = errors.Join(err, w.Define(&Record{ID: defMetricMember, Values: []uint64{i, undefined32, undefined32, 0, 0, 4, 0, 0, undefined32}}))
+		err = errors.Join(err,
+			w.Define(&Record{ID: defMetricMember, Values: []uint64{i, undefined32, undefined32, 0, 0, 4, 0, 0, undefined32}}))
 		class, v = append(class, i), append(v, 4, 0)
 	}
 	l := w.Location(0)
@@ -363,19 +378,21 @@ func denseArchive(t testing.TB) string {
 		v[3] = i
 		err = errors.Join(err, l.Write(&Event{Time: i, Record: Record{ID: metricEvent, Values: v}}))
 	}
-	err = errors.Join(err, w.Define(&Record{ID: defMetricClass, Values: append(class, 0, 1)}), w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, l.Count, undefined32}}))
+	err = errors.Join(err, w.Define(&Record{ID: defMetricClass, Values: append(class, 0, 1)}),
+		w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, l.Count, undefined32}}))
 	if err := errors.Join(err, w.Close(), dst.Commit()); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// Chunks whose batches take more memory than there may be wait for their turn.
+// TestChunksDense checks chunks that wait for their turn because their batches exceed the memory
+// limit.
 func TestChunksDense(t *testing.T) {
 	same(t, format.FileSource(denseArchive(t)), trace.Everything(), true, 2, 3)
 }
 
-// Whatever a sink does, the scan ends, also where chunks wait for their turn.
+// TestChunksEnd checks that a scan ends whatever the sink does, also if chunks wait for their turn.
 func TestChunksEnd(t *testing.T) {
 	stop := errors.New("stop")
 	for _, path := range []string{longArchive(t, longEvents, nil, -1), denseArchive(t)} {
@@ -387,10 +404,10 @@ func TestChunksEnd(t *testing.T) {
 				}
 				scan := func(ctx context.Context, do func() error) error {
 					n := 0
-					_, err := d.(*decoder).try(ctx, trace.Everything(), func(int) format.Sink {
+					_, err := d.(*decoder).tryParallel(ctx, trace.Everything(), func(int) format.Sink {
 						return format.SinkFuncs{OnBatch: func(*trace.Batch) error {
 							if n++; n == at {
-								time.Sleep(10 * time.Millisecond) // others have to wait by then
+								time.Sleep(10 * time.Millisecond) // the other workers are waiting by then
 								return do()
 							}
 							return nil
@@ -418,7 +435,8 @@ func TestChunksEnd(t *testing.T) {
 	}
 }
 
-// Locations are read together where one core would be the last to end.
+// TestLarge checks that all cores together read those locations at which one core would finish
+// last.
 func TestLarge(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
@@ -429,8 +447,9 @@ func TestLarge(t *testing.T) {
 		ids   []uint64
 		cores int
 		want  string
-	}{{[]uint64{0, 1}, 1, "[] [0 1]"}, {[]uint64{1, 0}, 2, "[0] [1]"}, {[]uint64{1}, 8, "[] [1]"}, {[]uint64{0, 0, 0}, 2, "[] [0 0 0]"}, {[]uint64{0, 7}, 4, "[0] [7]"}} {
-		large, others := d.(*decoder).large(x.ids, x.cores)
+	}{{[]uint64{0, 1}, 1, "[] [0 1]"}, {[]uint64{1, 0}, 2, "[0] [1]"}, {[]uint64{1}, 8, "[] [1]"},
+		{[]uint64{0, 0, 0}, 2, "[] [0 0 0]"}, {[]uint64{0, 7}, 4, "[0] [7]"}} {
+		large, others := d.(*decoder).splitLarge(x.ids, x.cores)
 		if got := fmt.Sprint(large, others); got != x.want {
 			t.Errorf("%v, %d cores: %s, want %s", x.ids, x.cores, got, x.want)
 		}

@@ -2,13 +2,14 @@ package otf2
 
 import "github.com/weft-trace/weft/trace"
 
-// rankOf is the rank of a process in a communicator, undefined if it is no member.
+// rankOf returns the rank of a process in a communicator. It returns trace.Undefined if the process
+// is not a member.
 func (e *encoder) rankOf(process, communicator uint64) uint64 {
 	if communicator >= uint64(e.defs.Communicator.Len()) {
 		return trace.Undefined
 	}
 	m := e.members(uint32(communicator))
-	loc, ok := e.number(int64(process))
+	loc, ok := e.locationByNumber(int64(process))
 	if !ok || m.all {
 		return trace.Undefined
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// commMembers are the members of a communicator that is being written, by rank. It may
-// grow: who exchanges messages in it belongs to it.
+// commMembers holds the members of a communicator that is written, by rank. Locations that exchange
+// messages in the communicator are added as members.
 type commMembers struct {
 	locations []uint32
 	ranks     map[uint32]uint64
-	all       bool // every location, by its index
+	all       bool // the members are all locations; each rank is the location's index
 }
 
-// rank is that of a location, which becomes a member if it is none.
+// rank returns the rank of a location. A location that is not a member becomes one.
 func (c *commMembers) rank(loc uint32) uint64 {
 	if c.all {
 		return uint64(loc)
@@ -35,7 +35,7 @@ func (c *commMembers) add(loc uint32) {
 	c.locations = append(c.locations, loc)
 }
 
-// members are those of communicator i, found when they are first asked for.
+// members returns the members of communicator i. They are determined at the first call.
 func (e *encoder) members(i uint32) *commMembers {
 	for n := uint32(len(e.comms)); n <= i; n++ {
 		e.comms = append(e.comms, e.resolve(e.defs.Communicator.At(n)))
@@ -43,8 +43,9 @@ func (e *encoder) members(i uint32) *commMembers {
 	return e.comms[i]
 }
 
-// resolve finds the locations of a communicator: of a set of locations' ids, or of ranks
-// among the locations that communicate. What cannot be found out is all locations.
+// resolve determines the locations of a communicator. Its set holds either ids of locations, or
+// ranks among the communicating locations. If the members cannot be determined, they are all
+// locations.
 func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	d := e.defs
 	all := &commMembers{all: true}
@@ -57,9 +58,9 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	case "locations", "processes", "communicating locations":
 	case "ranks":
 		if slices.ContainsFunc(set.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
-			return all // their ranks are those among all that communicate
+			return all // the ranks are those among all communicating locations
 		}
-		if l := e.communicating(set); l != nil {
+		if l := e.communicatingMembers(set); l != nil {
 			members = nil
 			for _, r := range set.Members {
 				if r < 0 || r >= int64(len(l)) {
@@ -73,7 +74,7 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	}
 	x := &commMembers{ranks: map[uint32]uint64{}}
 	for _, n := range members {
-		loc, ok := e.number(n)
+		loc, ok := e.locationByNumber(n)
 		if !ok {
 			return all
 		}
@@ -82,11 +83,12 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	return x
 }
 
-// locationsOf are the ids of the locations of a set, none if its members are not all locations.
+// locationsOf returns the ids of the locations of a set. It returns none unless all members are
+// locations.
 func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
 	members := s.Members
 	if s.Kind == "ranks" {
-		all := e.communicating(s)
+		all := e.communicatingMembers(s)
 		members = nil
 		for _, r := range s.Members {
 			if r < 0 || r >= int64(len(all)) {
@@ -96,7 +98,7 @@ func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
 		}
 	}
 	for _, m := range members {
-		loc, ok := e.number(m)
+		loc, ok := e.locationByNumber(m)
 		if !ok {
 			return nil
 		}
@@ -105,8 +107,8 @@ func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
 	return ids
 }
 
-// number is the location with an id that is a number.
-func (e *encoder) number(n int64) (uint32, bool) {
+// locationByNumber returns the location whose id is the number n.
+func (e *encoder) locationByNumber(n int64) (uint32, bool) {
 	if e.numbers == nil {
 		e.numbers = map[int64]uint32{}
 		for i, l := range e.defs.Locations.All() {
@@ -119,9 +121,9 @@ func (e *encoder) number(n int64) (uint32, bool) {
 	return loc, ok
 }
 
-// communicating are the members of the set that a set's ranks are among: that of the same
-// paradigm, nil if there is none.
-func (e *encoder) communicating(ranks *trace.Set) []int64 {
+// communicatingMembers returns the members of the set of communicating locations with the same
+// paradigm, in which the ranks of a set count. It returns nil if there is no such set.
+func (e *encoder) communicatingMembers(ranks *trace.Set) []int64 {
 	paradigm := func(s *trace.Set) string {
 		for _, a := range s.Attrs {
 			if a.Key == "paradigm" {

@@ -7,5 +7,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	tracetest.Run(t, Format{}, tracetest.Options{Files: []string{"testdata/ok/ring/eztrace_log.otf2", "testdata/ok/heat2d-mt/traces.otf2", "testdata/ok/propvals/traces.otf2", "testdata/ok/snapshots/all.otf2"}, EditStep: 997})
+	tracetest.Run(t, Format{},
+		tracetest.Options{Files: []string{"testdata/ok/ring/eztrace_log.otf2", "testdata/ok/heat2d-mt/traces.otf2",
+			"testdata/ok/propvals/traces.otf2", "testdata/ok/snapshots/all.otf2"}, EditStep: 997})
 }

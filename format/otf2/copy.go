@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Copy copies all files of an archive as they are: nothing in them depends on its
-// name.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+// Copy copies all files of an archive unchanged, because their contents do not depend on its name.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}

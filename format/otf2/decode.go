@@ -2,12 +2,9 @@ package otf2
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
-	"math/bits"
 	"slices"
 	"sync"
 
@@ -17,12 +14,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// decoder reads an archive through the common model.
+// decoder reads an archive into the common model.
 type decoder struct {
 	format.EventsAlone
 	*model
 	opt *format.ReadOptions
-	// unordered are the locations that are sorted; nil if none are to be.
+	// unordered holds the locations whose events are sorted; nil if sorting was not requested.
 	unordered map[uint64]bool
 	preparing sync.Mutex
 }
@@ -43,46 +40,48 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return &decoder{model: m, opt: opt}, ctx.Err()
 }
 
-// Defs are the definitions. Stand-ins for what nothing defines grow during scans.
+// Defs returns the definitions. Scans add stand-ins for undefined ids.
 func (d *decoder) Defs() *trace.Definitions { return d.defs }
 
-// Close has nothing to free: files are closed when they have been read.
+// Close does nothing: each file is closed after it has been read.
 func (d *decoder) Close() error { return nil }
 
-// ScanParallel delivers several locations at a time, and those that are far larger than others by
-// several chunks at a time (see [chunkScan] for the memory). It begins again, in one goroutine,
-// where something needs a stand-in, which must not depend on who comes first, where a chunk needs
-// what stands before it, or where anything is wrong.
+// ScanParallel delivers several locations at a time. It reads locations that are far larger than
+// the others by several chunks at a time (see [chunkScan] for the memory). It starts again, with
+// one goroutine, in three cases: an id needs a stand-in, the order of which must not depend on
+// timing; a chunk depends on earlier ones; or the trace has a defect.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
-	if !d.sortsAny(sel) { // one sorter at a time has all the memory
-		if ok, err := d.try(ctx, sel, begin()); ok || err != nil {
+	if !d.sortsAny(sel) { // one sorter at a time uses all the memory
+		if ok, err := d.tryParallel(ctx, sel, begin()); ok || err != nil {
 			return err
 		}
 	}
 	return d.Scan(ctx, sel, format.PerLocation, begin()(0))
 }
 
-// try scans in parallel; ok is false if that cannot be done.
-func (d *decoder) try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+// tryParallel scans in parallel. It returns false if the scan must be done serially.
+func (d *decoder) tryParallel(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
+	err error) {
 	quiet := *d.opt
-	quiet.Report, quiet.Strict = format.NewReport(), true // the first defect ends it
-	err = d.with(&quiet).scan(ctx, sel, sink, true)
+	quiet.Report, quiet.Strict = format.NewReport(), true // the scan ends at the first defect
+	err = d.withOptions(&quiet).scan(ctx, sel, sink, true)
 	var defect *trace.Defect
-	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) || err == nil && len(quiet.Report.Rules()) > 0 {
+	if errors.Is(err, errStandIn) || errors.Is(err, errNeedsEarlier) || errors.As(err, &defect) ||
+		err == nil && len(quiet.Report.Rules()) > 0 {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// with is the decoder with other options.
-func (d *decoder) with(opt *format.ReadOptions) *decoder {
+// withOptions returns a decoder of the same archive with other options.
+func (d *decoder) withOptions(opt *format.ReadOptions) *decoder {
 	return &decoder{model: d.model, opt: opt, unordered: d.unordered}
 }
 
-// Prepare finds the locations whose times go back, if they are to be sorted.
+// Prepare finds the locations whose times go back, if sorting was requested.
 func (d *decoder) Prepare(ctx context.Context) error {
 	if d.opt.Value(orderOption, "raise") != "sort" {
 		return nil
@@ -118,18 +117,18 @@ func (d *decoder) Prepare(ctx context.Context) error {
 	return err
 }
 
-// sortsAny reports whether a location that is selected is to be sorted.
+// sortsAny reports whether any selected location must be sorted.
 func (d *decoder) sortsAny(sel trace.Selection) bool {
 	for id := range d.unordered {
-		if sel.Location == nil || sel.Location(d.look(Locations, id)) {
+		if sel.Location == nil || sel.Location(d.lookup(Locations, id)) {
 			return true
 		}
 	}
 	return false
 }
 
-// goesBack reports whether the times of a location do. What is wrong with its file is told
-// by the scan.
+// goesBack reports whether the times of a location go back. It ignores defects, which the scan
+// reports.
 func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
@@ -159,8 +158,8 @@ func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
 	}
 }
 
-// Scan delivers location by location, or merges the locations: simultaneous events come in the
-// order of the locations' ids then, and it holds 64 KiB and a batch of each.
+// Scan delivers one location after the other, or merges the locations. Merging delivers
+// simultaneous events in the order of the locations' ids and holds 64 KiB and a batch per location.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if err := d.Prepare(ctx); err != nil {
 		return err
@@ -189,7 +188,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	}
 	var wanted []uint64
 	for _, id := range d.locations {
-		if sel.Location == nil || sel.Location(d.look(Locations, id)) {
+		if sel.Location == nil || sel.Location(d.lookup(Locations, id)) {
 			wanted = append(wanted, id)
 		}
 	}
@@ -197,7 +196,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	if try {
 		cores = d.opt.Cores()
 	}
-	large, others := d.large(wanted, cores)
+	large, others := d.splitLarge(wanted, cores)
 	workers := max(1, min(cores, len(others)))
 	sinks := make([]format.Sink, workers)
 	asked := sel
@@ -222,7 +221,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		progress()
 	}
-	ended := make([]*locationReader, workers) // that each worker had
+	ended := make([]*locationReader, workers) // the last finished reader of each worker
 	markers := d.markerStream(sel)
 	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
 		if ok = len(others) > 0; ok {
@@ -264,8 +263,8 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	return d.deliverLinks(sel, sinks[0])
 }
 
-// Streams are the locations in the order of their ids, and the markers. Those whose times go
-// back are sorted by one sorter.
+// Streams returns the locations in the order of their ids, and the markers. One sorter sorts all
+// locations whose times go back.
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
 	var open []*EventReader
 	sorter := rowsort.NewByLocation(d.opt.SortMemory())
@@ -280,9 +279,9 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	}
 	d.opt.Pass()
 	most := max(64, min(trace.BatchRows, 1<<20/max(1, len(d.locations))))
-	places := map[uint32]int{} // in the list, of locations that are sorted
+	places := map[uint32]int{} // positions in list of the sorted locations
 	for _, id := range slices.Sorted(slices.Values(d.locations)) {
-		if sel.Location != nil && !sel.Location(d.look(Locations, id)) {
+		if sel.Location != nil && !sel.Location(d.lookup(Locations, id)) {
 			continue
 		}
 		x, err := d.location(id, sel, false, nil)
@@ -292,7 +291,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		if x == nil {
 			continue
 		}
-		if x.sorts {
+		if x.mustSort {
 			places[x.loc] = len(list)
 			list = append(list, nil)
 			if err := x.addTo(ctx, sorter); err != nil {
@@ -311,22 +310,22 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	for loc, rows := range sorted {
 		list[places[loc]] = rows
 	}
-	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // has no event that can be read
+	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // these have no readable event
 	if x := d.markerStream(sel); x != nil {
 		list = append(list, x)
 	}
 	return list, closeAll, nil
 }
 
-// Extent reads the first and the last chunk of each location. What cannot be read has no
-// times; a scan will tell of it.
+// Extent reads the first and the last chunk of each location. It ignores unreadable files, which a
+// scan reports.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	if err := d.Prepare(ctx); err != nil {
 		return 0, 0, false, err
 	}
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := d.with(&quiet)
+	q := d.withOptions(&quiet)
 	first, last = math.MaxInt64, math.MinInt64
 	for _, id := range q.locations {
 		if err := ctx.Err(); err != nil {
@@ -348,7 +347,7 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 	return first, last, ok, nil
 }
 
-// extent is when the first and the last event of a location are.
+// extent returns the times of the first and the last event of a location.
 func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 	each := func(end bool, f func(t int64) (more bool)) {
 		r, err := d.a.openEvents(id, d.opt)
@@ -375,7 +374,7 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 			}
 		}
 	}
-	sorted := d.unordered[id] // the first is not the earliest
+	sorted := d.unordered[id] // the first event is not the earliest
 	first, last = math.MaxInt64, math.MinInt64
 	each(false, func(t int64) bool {
 		first, last, ok = min(first, t), max(last, t), true
@@ -396,519 +395,4 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 		})
 	}
 	return first, last, true
-}
-
-// locationReader delivers the events of a location as batches.
-type locationReader struct {
-	d      *decoder
-	r      *EventReader
-	id     uint64
-	loc    uint32
-	sel    trace.Selection
-	try    bool
-	rows   int // of a batch at most
-	last   int64
-	end    bool
-	goesOn bool // an event tells that the location does, which suffices
-	b      trace.Batch
-	sorts  bool // its times go back, and that is asked for
-	// sorter sorts them, as long as the reading lasts.
-	sorter *rowsort.Sorter
-	sorted *rowsort.Rows
-	// recent are the regions of ids that have been looked up, by their low bits.
-	recent       [256]struct{ id, region uint32 }
-	recentComm   recentComm
-	recentMetric recentMetric
-	recentRanks  [1 << rankBits]recentRank
-}
-
-// errStandIn is that something needs a stand-in.
-var errStandIn = errors.New("otf2: a stand-in is needed")
-
-// location opens the events of a location; nil if they are missing. The memory of a reader
-// that has ended, if there is one, is used again: there may be many short files.
-func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *locationReader) (*locationReader, error) {
-	r, err := d.a.openEvents(id, d.opt.At(d.look(Locations, id)))
-	if r == nil || err != nil {
-		return nil, err
-	}
-	x := ended
-	if x == nil {
-		x = &locationReader{}
-	} else {
-		r.c.room = x.r.c.room
-	}
-	x.d, x.r, x.id, x.loc, x.sel, x.try = d, r, id, d.look(Locations, id), sel, try
-	x.rows, x.last, x.end, x.goesOn, x.sorter, x.sorted = trace.BatchRows, math.MinInt64, false, false, nil, nil
-	if x.sorts = d.unordered[id]; x.sorts {
-		x.sel = trace.Everything()
-	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
-		r.Seek(uint64(sel.From) + d.base)
-	}
-	for i := range x.recent {
-		x.recent[i].id = ^uint32(i) // which is not the place of that id
-	}
-	x.recentComm, x.recentRanks, x.recentMetric = recentComm{}, [len(x.recentRanks)]recentRank{}, recentMetric{}
-	return x, nil
-}
-
-// addTo reads all into a sorter, and closes the file.
-func (x *locationReader) addTo(ctx context.Context, sorter *rowsort.Sorter) error {
-	defer x.r.Close()
-	for {
-		x.b.Reset(x.loc)
-		b, err := x.fill(ctx)
-		if b == nil || err != nil {
-			return err
-		}
-		if err := sorter.Add(b); err != nil {
-			return err
-		}
-	}
-}
-
-// scan delivers all, and closes the file.
-func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
-	defer x.r.Close()
-	if x.sorts {
-		x.sorter = rowsort.New(x.d.opt.SortMemory())
-		defer x.sorter.Close()
-	}
-	for {
-		b, err := x.Next(ctx)
-		if b == nil || err != nil {
-			return err
-		}
-		if err := sink.Batch(b); err != nil {
-			return err
-		}
-	}
-}
-
-// Next makes the next batch; nil at the end.
-func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
-	if x.sorter == nil {
-		x.b.Reset(x.loc)
-		return x.fill(ctx)
-	}
-	if x.sorted == nil {
-		if err := x.addTo(ctx, x.sorter); err != nil {
-			return nil, err
-		}
-		var err error
-		if x.sorted, err = x.sorter.Sort(ctx, x.loc); err != nil {
-			return nil, err
-		}
-	}
-	return x.sorted.Next(ctx)
-}
-
-// behind reports whether the wanted times end before the last event so far.
-func (x *locationReader) behind() bool { return x.last >= x.sel.To && x.sel.To != math.MaxInt64 }
-
-// fill is Next with what the batch in hand has already.
-func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for x.b.Len() < x.rows && !x.end {
-		if x.goesOn = x.goesOn || x.sel.Suffices(&x.b); x.goesOn || x.behind() {
-			x.end = true // what follows is not wanted
-			break
-		}
-		if err := x.usual(); err != nil {
-			return nil, err
-		}
-		if x.b.Len() >= x.rows {
-			break
-		}
-		e, err := x.r.Next()
-		if err == io.EOF {
-			if x.end = true; int(x.loc) < len(x.d.events) {
-				x.d.events[x.loc].Store(x.r.number)
-			}
-			break
-		}
-		if err != nil {
-			if err := fail(x.opt(), err); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := x.add(e); err != nil {
-			return nil, err
-		}
-	}
-	if x.b.Len() == 0 {
-		return nil, nil
-	}
-	return &x.b, nil
-}
-
-// usual reads the times, enters, leaves, messages and metrics that follow, as long as they are in
-// the part of the file that is in memory and nothing about them is odd. The rest is left to the
-// reader of events.
-func (x *locationReader) usual() error {
-	r, c := x.r, x.r.c
-	if c.big || len(r.event.Attributes) > 0 {
-		return nil
-	}
-	const most = 16 // bytes of a record, and what may be read of the one behind it
-	part, at := c.part, c.at
-	b := &x.b
-	time, number := r.time, r.number
-	now, odd := x.tick(r.clock.correct(time))
-	var v plainValues
-	for !odd && at+most <= len(part) && b.Len() < x.rows {
-		p := part[at : at+most]
-		id := p[0]
-		if id == timestampRecord {
-			t := binary.LittleEndian.Uint64(p[1:])
-			if now, odd = x.tick(r.clock.correct(t)); odd {
-				break
-			}
-			time = t
-			at += 9
-			continue
-		}
-		n := uint(p[1])
-		if id == metricEvent {
-			next := x.values(part, at, now)
-			if next == 0 {
-				break
-			}
-			at, x.last = next, now
-			number++
-			continue
-		}
-		if id != enter && id != leave {
-			next := 0
-			if int(id) < len(plainKinds) && plainKinds[id] {
-				next = plainRecord(part, at, &v)
-			}
-			if next == 0 || !x.plain(id, &v, now) {
-				break
-			}
-			at, x.last = next, now
-			number++
-			continue
-		}
-		if n > 4 {
-			break
-		}
-		ref := binary.LittleEndian.Uint32(p[2:]) & uint32(1<<(8*n)-1)
-		k := &x.recent[uint8(ref)]
-		if k.id != ref {
-			region, ok := x.region(ref)
-			if !ok {
-				break
-			}
-			k.id, k.region = ref, region
-		}
-		at += 2 + int(n)
-		number++
-		x.last = now
-		b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, trace.Enter+trace.Kind(id-enter)), append(b.Ref, k.region)
-	}
-	c.at, r.time, r.number = at, time, number
-	return nil
-}
-
-// tick is a time in the model; odd if it has none, or is before the last one.
-func (x *locationReader) tick(t uint64) (now int64, odd bool) {
-	now = int64(t - x.d.base)
-	return now, t > math.MaxInt64 || now < x.last
-}
-
-// region is that of a location's own reference, if something defines it.
-func (x *locationReader) region(ref uint32) (uint32, bool) {
-	i := x.d.look(Regions, x.r.mapped(Regions, uint64(ref)))
-	return i, i != trace.NoRef
-}
-
-// add adds an event.
-func (x *locationReader) add(e *Event) error {
-	d := x.d
-	if e.Time > math.MaxInt64 {
-		return x.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e), Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
-	}
-	now := int64(e.Time - d.base)
-	if now < x.last {
-		expected := "times that do not decrease; the later one is taken"
-		if x.sorts {
-			expected = "times that do not decrease; the events are sorted"
-		}
-		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
-			return err
-		}
-		if !x.sorts {
-			now = x.last
-		}
-	}
-	x.last = max(x.last, now)
-	if ok, err := x.restored(e, now); ok || err != nil {
-		return err
-	}
-	if int(e.ID) >= len(eventKinds) || eventKinds[e.ID].kind == trace.NoKind {
-		return x.unknown(e, now)
-	}
-	k := &eventKinds[e.ID]
-	v := e.Values
-	if e.ID == metricEvent {
-		return x.metric(e, now)
-	}
-	ref := trace.NoRef
-	if k.ref >= 0 {
-		var err error
-		if ref, err = x.ref(e, k.table, v[k.ref]); err != nil {
-			return err
-		}
-	}
-	if e.ID >= ompFork && e.ID <= ompTaskComplete {
-		d.oldOpenMP[e.ID-ompFork].Store(true)
-	}
-	x.b.Add(x.loc, now, k.kind, ref)
-	var arguments []uint64
-	if e.ID == programBegin {
-		arguments = v[len(eventTypes[programBegin].fields):]
-	}
-	if len(k.ops) > 0 || len(arguments) > 0 {
-		b := &x.b
-		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
-		for _, o := range k.ops {
-			b.Op = append(b.Op, x.operand(o, v))
-		}
-		if e.ID == bufferFlush {
-			b.Op[len(b.Op)-1] -= d.base
-		}
-		for _, text := range arguments {
-			b.Op = append(b.Op, x.index(Strings, text))
-		}
-		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
-	}
-	for _, o := range k.ops {
-		if o.how != peer && o.how != target || x.operand(o, v) != trace.Undefined || v[o.field] == undefined32 {
-			continue
-		}
-		if err := x.attribute(rankName, trace.Value{Type: trace.Uint32, Num: v[o.field]}); err != nil {
-			return err
-		}
-	}
-	if k.kind == trace.Parameter {
-		if err := x.parameter(e); err != nil {
-			return err
-		}
-	}
-	return x.attributes(e)
-}
-
-// attribute adds an attribute that the model gives to an event.
-func (x *locationReader) attribute(name string, v trace.Value) error {
-	if _, ok := x.d.model.attributes[attributeKey{name, v.Type}]; !ok && x.try {
-		return errStandIn
-	}
-	x.b.AddAttr(x.d.attribute(name, v.Type), v)
-	return nil
-}
-
-// opt are the options for reporting what is wrong with the location.
-func (x *locationReader) opt() *format.ReadOptions { return x.d.opt.At(x.loc) }
-
-// position is where an event stands.
-func (x *locationReader) position(e *Event) trace.Position {
-	return trace.Position{File: x.r.c.path, Offset: e.Offset, Binary: true}
-}
-
-// ref is the index of a reference; a stand-in if nothing defines it.
-func (x *locationReader) ref(e *Event, t Table, v uint64) (uint32, error) {
-	d := x.d
-	if i := d.look(t, v); i != trace.NoRef || v == undefined32 && t != Regions {
-		return i, nil
-	}
-	if x.try {
-		return 0, errStandIn
-	}
-	what := tableNames[t]
-	if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v), Expected: "a defined one; a stand-in takes its place"}); err != nil {
-		return 0, err
-	}
-	name := fmt.Sprintf("undefined %s %d", what, v)
-	named := trace.Named{ID: id(v), Name: name}
-	var i uint32
-	switch t {
-	case Regions:
-		i = d.defs.Regions.Add(trace.Region{ID: id(v), Name: name})
-	case Comms:
-		i = d.defs.Communicator.Add(trace.Communicator{ID: id(v), Name: name, Set: trace.NoRef, Parent: trace.NoRef})
-	case Parameters:
-		i = d.defs.Parameters.Add(named)
-	case Windows:
-		i = d.defs.Windows.Add(named)
-	case CallingContexts:
-		i = d.defs.Contexts.Add(named)
-	case IOHandles:
-		i = d.defs.Handles.Add(named)
-	case IOFiles:
-		i = d.defs.Files.Add(named)
-	default:
-		return trace.NoRef, nil
-	}
-	d.index[t][v], d.standIns[standIn{t, v}] = i, true
-	return i, nil
-}
-
-// index is the operand for a reference.
-func (x *locationReader) index(t Table, v uint64) uint64 {
-	if i := x.d.defined(t, v); i != trace.NoRef {
-		return uint64(i)
-	}
-	if v != undefined32 && t != Locations {
-		x.d.odd.Add(1)
-	}
-	return trace.Undefined
-}
-
-// operand is one of an event.
-func (x *locationReader) operand(o operand, v []uint64) uint64 {
-	switch o.how {
-	case constant:
-		return o.value
-	case reference:
-		return x.index(o.table, v[o.field])
-	case peer:
-		return x.peer(v[o.field], x.d.ranks.comm(v[o.other]))
-	case target:
-		return x.peer(v[o.field], x.d.ranks.communicators[Windows][v[o.other]])
-	case tag, root, optional:
-		if v[o.field] == undefined32 {
-			return trace.Undefined // −1, as a tag
-		}
-	}
-	return v[o.field]
-}
-
-// peer is the location of a rank.
-func (x *locationReader) peer(rank uint64, comm *printComm) uint64 {
-	if l, ok := comm.location(x.id, rank); ok {
-		return x.index(Locations, l)
-	}
-	return trace.Undefined
-}
-
-// metric adds a row for each value.
-func (x *locationReader) metric(e *Event, now int64) error {
-	v := e.Values
-	metrics := x.d.metrics[v[0]]
-	if n := int(v[1]); n > len(metrics) {
-		if x.try {
-			return errStandIn
-		}
-		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)), Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
-			return err
-		}
-		for i := len(metrics); i < n; i++ {
-			typ := trace.Type(min(v[2+2*i], typeLocationGroup))
-			metrics = append(metrics, x.d.defs.Metrics.Add(trace.MetricDef{ID: fmt.Sprintf("%d/%d", v[0], i), Name: fmt.Sprintf("undefined metric %d/%d", v[0], i), Kind: trace.CounterMetric, Type: typ, Location: trace.NoRef, Undefined: true}))
-		}
-		x.d.metrics[v[0]] = metrics
-	}
-	for i := range int(v[1]) {
-		x.b.Add(x.loc, now, trace.Metric, metrics[i])
-		if typ := v[2+2*i]; typ != metricType(x.d.defs.Metrics.At(metrics[i]).Type) {
-			x.d.odd.Add(1)
-		}
-		x.b.AddOps(v[3+2*i], uint64(i))
-		if i > 0 {
-			continue
-		}
-		if err := x.attributes(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// parameter adds the value of a parameter.
-func (x *locationReader) parameter(e *Event) error {
-	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
-	switch e.ID {
-	case parameterString:
-		s, ok := x.d.ranks.text(e.Values[1])
-		if !ok {
-			x.d.odd.Add(1)
-		}
-		value = trace.StringValue(s)
-	case parameterUnsigned:
-		value.Type = trace.Uint64
-	}
-	return x.attribute(valueName, value)
-}
-
-// unknown adds an event of a later version.
-func (x *locationReader) unknown(e *Event, now int64) error {
-	d := x.d
-	if x.try {
-		return errStandIn
-	}
-	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
-	if e.ID < firstEvent {
-		defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version has such events
-	}
-	if err := x.opt().Defect(&defect); err != nil {
-		return err
-	}
-	k, ok := d.kinds[e.ID]
-	if !ok {
-		k = trace.Declared + trace.Kind(d.defs.Kinds.Add(trace.KindDef{Format: "otf2", KindSpec: trace.KindSpec{Name: fmt.Sprintf("otf2-event-%d", e.ID), Doc: "an event of a later version of OTF2"}}))
-		d.kinds[e.ID] = k
-	}
-	x.b.Add(x.loc, now, k, trace.NoRef)
-	return x.attributes(e)
-}
-
-// attributes adds those of an event to its row.
-func (x *locationReader) attributes(e *Event) error {
-	d := x.d
-	for _, a := range e.Attributes {
-		key := d.look(Attributes, uint64(a.ID))
-		typ := trace.Type(min(a.Type, typeLocationGroup))
-		if key == trace.NoRef && x.try {
-			return errStandIn
-		} else if key == trace.NoRef {
-			key = d.attribute(fmt.Sprintf("undefined attribute %d", a.ID), typ)
-			d.defs.Attributes.At(key).ID = id(uint64(a.ID))
-		}
-		value := trace.Value{Type: typ, Num: a.Value}
-		t := tableOf(uint64(a.Type))
-		switch t {
-		case noTable:
-		case Strings:
-			s, ok := d.ranks.text(a.Value)
-			if !ok {
-				d.odd.Add(1)
-			}
-			value = trace.StringValue(s)
-		default:
-			if i := d.defined(t, a.Value); i != trace.NoRef {
-				value.Num = uint64(i)
-			} else {
-				value.Type = trace.Uint64
-				if d.defs.Attributes.At(key).Type != typ {
-					d.odd.Add(1)
-				}
-			}
-		}
-		x.b.AddAttr(key, value)
-	}
-	return nil
-}
-
-// nanoseconds is a time of a clock in nanoseconds.
-func nanoseconds(ticks, perSecond uint64) (uint64, bool) {
-	hi, lo := bits.Mul64(ticks, 1e9)
-	if hi >= perSecond {
-		return 0, false
-	}
-	q, _ := bits.Div64(hi, lo, perSecond)
-	return q, true
 }

@@ -1,9 +1,9 @@
-// Package otf2 reads OTF2 archives: what Score-P, EZTrace and TAU write
-// (docs/formats/otf2.md has the format to the byte).
+// Package otf2 reads and writes OTF2 archives, as Score-P, EZTrace and TAU write them.
+// docs/formats/otf2.md describes the format to the byte.
 //
-// [Open] opens an archive by its anchor file. Its face are records: definitions by
-// [Archive.Definitions], events of a location by [Archive.Events], and its snapshots by
-// [Archive.Snapshots]; markers and thumbnails by [Archive.Markers] and
-// [Archive.Thumbnail]. A record is what its row of the table of records says: numbers in
-// the order of its fields. [Format] is the archive through the common model.
+// [Open] opens an archive by its anchor file. [Archive.Definitions] reads definitions,
+// [Archive.Events] the events of a location, [Archive.Snapshots] its snapshots, [Archive.Markers]
+// markers and [Archive.Thumbnail] thumbnails. All return records: a record holds numbers in the
+// order of the fields that its row in the table of records lists. [Format] gives access to an
+// archive through the common model.
 package otf2

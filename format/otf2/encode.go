@@ -1,9 +1,7 @@
 package otf2
 
 import (
-	"cmp"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -15,46 +13,46 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What an archive that weft converted carries beside OTF2's own records
-// (docs/formats/otf2.md, "Archives of other formats"). Ids are the indexes of the common
-// model, but for some tables, the first ids of which the archive itself needs.
+// Names and ids of what an archive carries beside OTF2's own records if weft converted it
+// (docs/formats/otf2.md, "Archives of other formats"). An id is the index in the common model,
+// except in tables whose first ids the archive itself uses.
 const (
-	definitionKey = "WEFT::DEFINITIONS::" // properties: all definitions, in numbered pieces
-	baseKey       = "base"                // among them: the time of tick 0
+	definitionKey = "WEFT::DEFINITIONS::" // properties with all definitions, in numbered pieces
+	baseKey       = "base"                // key of the time of tick 0 among the definitions
 
-	shortRow      = 0 // attribute of an event: all that it is, in up to 8 bytes
-	longRow       = 1 // the same in more, as text
-	kindParameter = 0 // the events of kinds that OTF2 does not have give it the kind's name
-	allComm       = 0 // of all locations
-	allLocations  = 0 // a group: the communicating locations
-	allRanks      = 1 // a group: the same, as ranks
+	shortRow      = 0 // attribute of an event: the packed row, if it fits in 8 bytes
+	longRow       = 1 // the same as text, for longer rows
+	kindParameter = 0 // parameter with the name of a kind that OTF2 does not have
+	allComm       = 0 // communicator of all locations
+	allLocations  = 0 // group of the communicating locations
+	allRanks      = 1 // group of the same locations, as ranks
 )
 
-// firstID is the id of index 0 of a table.
+// firstID holds the id of index 0 of each table.
 var firstID = [tables]uint64{Attributes: 2, Parameters: 1, Comms: 1, Groups: 2}
 
-// firstID is the id of index 0 of a table in the archive that is written.
+// firstID returns the id of index 0 of a table in the written archive.
 func (e *encoder) firstID(t Table) uint64 {
 	if e.plain && t == Attributes {
-		return 0 // those that weft adds are not there
+		return 0 // the written archive has none of weft's own entries
 	}
 	return firstID[t]
 }
 
 const (
-	// pooled is the id of the first string that the model has not, linkText that of the
-	// first one that is a link, to which nothing refers.
-	pooled   = 1 << 30
-	linkText = 1 << 31
-	// mostTexts is how many strings are known by their texts; one that comes again later
-	// gets another id.
-	mostTexts = 1 << 16
+	// firstPooled is the id of the first string that is not in the model. firstLink is the id of
+	// the first string that holds links; no record refers to such strings.
+	firstPooled = 1 << 30
+	firstLink   = 1 << 31
+	// maxTexts limits the number of strings that are found by their text. A string beyond this
+	// limit gets a new id each time.
+	maxTexts = 1 << 16
 )
 
-// longestText is how long a text may be: a chunk of definitions has room for it.
-const longestText = 250_000
+// maxText limits the length of a text, so that it fits in a chunk of definitions.
+const maxText = 250_000
 
-// encoder writes any trace as OTF2.
+// encoder writes a trace of any format as OTF2.
 type encoder struct {
 	w           *Writer
 	defs        *trace.Definitions
@@ -64,29 +62,29 @@ type encoder struct {
 	plain       bool
 	rows        carrier.Rows
 	packed      []byte
-	events      []*EventWriter // by location
+	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
-	texts       uint64 // strings beside those of the model
+	texts       uint64 // number of strings beside those of the model
 	links       uint64
-	err         error // of writing strings
+	err         error // first error of writing a string
 	event       Event
 	last        int64
 	loc         uint32
-	first       uint64 // times in the file
+	first       uint64 // first and final are the smallest and the largest time in the file
 	final       uint64
-	ids         [trace.Declared]uint8 // of events, by kind
+	ids         [trace.Declared]uint8 // record ids of events, by kind
 	comms       []*commMembers
-	numbers     map[int64]uint32      // locations by the file's own number
-	windows     []uint32              // communicators whose members' memory needs one
-	windowComms map[uint64]uint32     // the communicators of all windows, by id
-	memory      uint32                // the communicator of the transfer in hand, if it has no window
-	types       map[uint32]trace.Type // that attributes have which are defined without one
-	marked      map[uint32]bool       // markers' definitions that are written
-	calls       *collective.Calls     // what ends of collective operations are to say
-	from        *original             // nil if the trace was not read from an archive of others
+	numbers     map[int64]uint32      // locations by the number that is their id
+	windows     []uint32              // communicators whose members' memory needs a window
+	windowComms map[uint64]uint32     // communicators of all windows, by id
+	memory      uint32                // communicator of the current transfer, if it has no window
+	types       map[uint32]trace.Type // types of attributes that are defined without one
+	marked      map[uint32]bool       // definitions of markers that have been written
+	calls       *collective.Calls     // operands for the ends of collective operations
+	original    *original             // the archive that the trace was read from; nil for other formats
 }
 
-// Create makes an encoder.
+// Create returns an encoder.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -95,9 +93,11 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
+	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{},
+		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
-		// Of the kinds that several records are, old OpenMP's are not used.
+		// Several records may have the same kind. The records of old versions for OpenMP are not
+		// used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
 			e.ids[k] = uint8(id)
 		}
@@ -105,19 +105,20 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	return e, nil
 }
 
-// Order is that of time, so that simultaneous events that change places are counted; of an
-// archive that is written again none do.
+// Order returns the order in which the encoder takes events. It is global order, so that
+// simultaneous events that change places are counted. Rewriting an archive changes no places and
+// needs no order across locations.
 func (e *encoder) Order() format.Order {
-	if e.from != nil {
+	if e.original != nil {
 		return format.PerLocation
 	}
 	return format.GlobalOrder
 }
 
-// Loss is what could not be kept so far.
+// Loss returns the loss so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
-// Abort removes what was written.
+// Abort removes the written files.
 func (e *encoder) Abort() { e.w.Abort() }
 
 // Begin takes the definitions.
@@ -128,14 +129,15 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	e.calls = collective.Follow(d, e.rankOf)
 	if d.Clock.Den != 1 {
-		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
+		e.loss.Add("trace", "clock", format.Degraded,
+			"ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
 	}
 	return nil
 }
 
-// Links writes links, as strings.
+// Links writes links as strings.
 func (e *encoder) Links(l []trace.Link) error {
-	if e.from != nil {
+	if e.original != nil {
 		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
 		return nil
 	}
@@ -144,7 +146,7 @@ func (e *encoder) Links(l []trace.Link) error {
 		return nil
 	}
 	e.loss.Add("link", "", format.WeftOnly, "OTF2 has no links", int64(len(l)))
-	e.define(linkText+e.links, carrier.Text(carrier.PackLinks(l)))
+	e.define(firstLink+e.links, carrier.Text(carrier.PackLinks(l)))
 	e.links++
 	return e.err
 }
@@ -152,27 +154,28 @@ func (e *encoder) Links(l []trace.Link) error {
 // define writes a string.
 func (e *encoder) define(id uint64, s string) {
 	if e.err == nil {
-		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0}, Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
+		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0},
+			Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
 	}
 }
 
 // Batch writes rows.
 func (e *encoder) Batch(b *trace.Batch) error {
-	if b.Len() > 0 && !e.begun && e.from == nil {
+	if b.Len() > 0 && !e.begun && e.original == nil {
 		e.begun = true
 		if t := b.Time[0]; t < 0 {
-			e.base = uint64(-t) // there are no times before 0
+			e.base = uint64(-t) // times in the file must not be negative
 		}
 	}
 	for c := b.Cursor(); c.Next(); {
-		if err := e.row(&c); err != nil {
+		if err := e.writeRow(&c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// location is the writer of a location's events.
+// location returns the writer of a location's events.
 func (e *encoder) location(loc uint32) *EventWriter {
 	for uint32(len(e.events)) <= loc {
 		e.events = append(e.events, nil)
@@ -183,21 +186,21 @@ func (e *encoder) location(loc uint32) *EventWriter {
 	return e.events[loc]
 }
 
-// string is the id of a text.
+// string returns the id of a text.
 func (e *encoder) string(s string) uint64 {
-	if e.from != nil {
-		if id, ok := e.from.strings[s]; ok {
+	if e.original != nil {
+		if id, ok := e.original.strings[s]; ok {
 			return id
 		}
 	}
 	id, ok := e.strings[s]
 	if !ok {
-		id = pooled + e.texts
-		if e.from != nil {
-			id = e.from.next[Strings] + e.texts
+		id = firstPooled + e.texts
+		if e.original != nil {
+			id = e.original.next[Strings] + e.texts
 		}
 		e.texts++
-		if len(e.strings) >= mostTexts {
+		if len(e.strings) >= maxTexts {
 			clear(e.strings)
 		}
 		e.strings[s] = id
@@ -206,29 +209,31 @@ func (e *encoder) string(s string) uint64 {
 	return id
 }
 
-// row writes a row: as a record of OTF2 where that says all, else with a text beside it.
-func (e *encoder) row(c *trace.Cursor) error {
-	if c.Time() == e.last && c.Location() < e.loc && e.from == nil {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
+// writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed
+// row is written as well.
+func (e *encoder) writeRow(c *trace.Cursor) error {
+	if c.Time() == e.last && c.Location() < e.loc && e.original == nil {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
+			"changes places with a simultaneous event of another location", 1)
 	}
 	e.last, e.loc = c.Time(), c.Location()
 	x := &e.event
 	x.Time = uint64(c.Time()) + e.base
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
-	if e.from == nil && c.Kind() == trace.Marker {
+	if e.original == nil && c.Kind() == trace.Marker {
 		if err := e.addMarker(c); err != nil || e.plain {
 			return err
 		}
 	}
-	if e.from != nil {
+	if e.original != nil {
 		if c.Time() < 0 {
 			x.Time = 0
 			e.loss.Add("event", "time", format.Degraded, "OTF2 has no times before 0", 1)
 		}
-		return e.again(c)
+		return e.rewriteRow(c)
 	}
-	all := e.native(c)
+	all := e.nativeRecord(c)
 	switch {
 	case all, c.Kind() == trace.Marker:
 	case x.ID == parameterString:
@@ -256,7 +261,7 @@ func (e *encoder) row(c *trace.Cursor) error {
 			a.Value = binary.LittleEndian.Uint64(v[:])
 		} else {
 			text := carrier.Text(e.packed)
-			if len(text) > longestText {
+			if len(text) > maxText {
 				e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "its texts are longer than OTF2 allows", 1)
 				return e.location(c.Location()).Write(x)
 			}
@@ -270,9 +275,9 @@ func (e *encoder) row(c *trace.Cursor) error {
 	return e.location(c.Location()).Write(x)
 }
 
-// native makes the record of a row; the result tells whether it says everything but the
-// attributes.
-func (e *encoder) native(c *trace.Cursor) (all bool) {
+// nativeRecord makes the OTF2 record of a row. It reports whether the record holds all of the row
+// but the attributes.
+func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	x := &e.event
 	ops := c.Ops()
 	if c.Kind() == trace.Metric && c.Ref() != trace.NoRef {
@@ -297,8 +302,8 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 	id := e.record(kind)
 	ok := id != 0
 	if ok {
-		ok, all = e.fill(id, c, said)
-		all = all && slices.Equal(said, ops) // else it says more than the row
+		ok, all = e.fillRecord(id, c, said)
+		all = all && slices.Equal(said, ops) // otherwise the record contains more than the row
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
@@ -307,9 +312,10 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 	return all
 }
 
-// transfer is what OTF2 has for a transfer to or from remote memory, or its end, that is in a
-// communicator, as in OTF: a window of that communicator, which it notes, and as number that both
-// have in common their tag. Of all else it is the kind and no operands.
+// transfer returns the OTF2 kind and operands of a transfer to or from remote memory, or of its
+// end, that belongs to a communicator, as in OTF. It uses a window of that communicator, which it
+// records, and the tag as the number that both have in common. For other rows it returns the kind
+// and no operands.
 func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	kind, e.memory = c.Kind(), trace.NoRef
 	comm := uint64(trace.Undefined)
@@ -327,8 +333,8 @@ func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	return kind, ops
 }
 
-// window is the id of a window that stands for the memory of a communicator's members. The windows
-// of the trace itself come first; in one that has such transfers there are none.
+// window returns the id of a window for the memory of a communicator's members. These windows
+// follow those of the trace; a trace with such transfers has none.
 func (e *encoder) window(comm uint32) uint64 {
 	n := slices.Index(e.windows, comm)
 	if n < 0 {
@@ -338,7 +344,7 @@ func (e *encoder) window(comm uint32) uint64 {
 	return uint64(e.defs.Windows.Len()) + uint64(n)
 }
 
-// windowComm is the id of a window's communicator.
+// windowComm returns the id of a window's communicator.
 func (e *encoder) windowComm(window uint64) uint64 {
 	comm, known := e.windowComms[window]
 	if !known {
@@ -355,7 +361,7 @@ func (e *encoder) windowComm(window uint64) uint64 {
 	return uint64(comm) + firstID[Comms]
 }
 
-// record is the record that events of a kind are, 0 if there is none.
+// record returns the record id for events of a kind, or 0 if there is none.
 func (e *encoder) record(k trace.Kind) uint8 {
 	if k >= trace.Declared {
 		return 0
@@ -363,9 +369,9 @@ func (e *encoder) record(k trace.Kind) uint8 {
 	return e.ids[k]
 }
 
-// fill makes the record of an event; ok is false if it cannot be made, all if it does not
-// say everything.
-func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
+// fillRecord fills in the record of an event. It returns ok false if the record cannot be made, and
+// all false if the record does not hold all of the event.
+func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 	ref := c.Ref()
 	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]
 	x.ID, x.Values = id, append(x.Values[:0], make([]uint64, len(t.fields))...)
@@ -377,7 +383,7 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 			v[k.ref] = e.id(k.table, ref)
 		case k.table == Windows && e.memory != trace.NoRef:
 			v[k.ref] = e.window(e.memory)
-		case e.from != nil:
+		case e.original != nil:
 			v[k.ref] = undefined32
 		default:
 			return false, false
@@ -388,7 +394,7 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 		if i < len(ops) {
 			op = ops[i]
 		}
-		if o.how == constant {
+		if o.source == constant {
 			all = all && op == o.value
 			continue
 		}
@@ -401,28 +407,29 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 			most = undefined32
 		}
 		switch {
-		case o.how == reference && op != trace.Undefined:
+		case o.source == reference && op != trace.Undefined:
 			op = e.id(o.table, uint32(op))
-		case o.how == reference && k.ops[0].how == peer && e.from == nil:
-			op = allComm // ranks need one
+		case o.source == reference && k.ops[0].source == peer && e.original == nil:
+			op = allComm // ranks need a communicator
 		}
-		if o.how != plain {
-			most-- // which is undefined
+		undefined := o.source != plain && o.source != tag // the field can hold an undefined value
+		if undefined {
+			most--
 		}
 		if op > most {
-			all = all && op == trace.Undefined && o.how != plain
+			all = all && op == trace.Undefined && undefined
 			op = undefined32
-			if o.how == plain {
+			if o.source == plain {
 				op = 0
 			}
 		}
 		v[o.field] = op
 	}
-	if e.from != nil {
-		e.ranksAgain(c, k, ops)
+	if e.original != nil {
+		e.restoreRanks(c, k, ops)
 	} else if len(k.ops) > 1 && v[k.ops[0].field] != undefined32 {
 		comm := uint64(allComm)
-		switch k.ops[0].how {
+		switch k.ops[0].source {
 		case peer:
 			comm = v[k.ops[1].field]
 		case target:
@@ -440,7 +447,7 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 		for _, op := range ops {
 			if op == trace.Undefined {
 				all = false
-			} else if e.from != nil {
+			} else if e.original != nil {
 				op = e.id(Strings, uint32(op))
 			}
 			v = append(v, op)
@@ -450,14 +457,16 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 	return true, all
 }
 
-// attributes makes those of a row that OTF2 can have; false if there are others.
+// attributes converts the attributes of a row that OTF2 can hold. It reports whether there are no
+// others.
 func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	all = true
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		v := values[i]
 		t := tableOf(uint64(v.Type))
-		if v.Type == trace.None || v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) || v.Type != e.typeOf(k, v.Type) ||
+		if v.Type == trace.None || v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) ||
+			v.Type != e.typeOf(k, v.Type) ||
 			t != Strings && t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations) {
 			all = false
 			continue
@@ -474,8 +483,8 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	return all
 }
 
-// typeOf is the type that an attribute is defined with, which all of its values must have; it is
-// asked for a value of type t.
+// typeOf returns the type with which an attribute is defined. All values of the attribute must have
+// it. t is the type of the value to write.
 func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
 	if defined := e.defs.Attributes.At(attribute).Type; defined != trace.None && defined <= trace.LocationGroupRef {
 		return defined
@@ -488,8 +497,8 @@ func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
 
 // Close writes the definitions and ends the archive.
 func (e *encoder) Close() error {
-	if e.from != nil {
-		return e.closeAgain()
+	if e.original != nil {
+		return e.closeRewritten()
 	}
 	for i := range e.defs.Markers.Len() {
 		if err := e.defineMarker(uint32(i)); err != nil {
@@ -508,248 +517,4 @@ func (e *encoder) Close() error {
 		}
 	}
 	return e.w.Close()
-}
-
-// defineAll writes the definitions for OTF2's own tools.
-func (e *encoder) defineAll() error {
-	d := e.defs
-	put := func(id uint8, v ...uint64) {
-		if e.err == nil {
-			e.err = e.w.Define(&Record{ID: id, Values: v})
-		}
-	}
-	name := e.string
-	for i, s := range d.Strings.All() {
-		e.define(uint64(i), s)
-	}
-	length := uint64(0)
-	if e.first <= e.final {
-		length = e.final - e.first + 1
-	}
-	realtime := uint64(undefined64)
-	resolution := uint64(max(1, d.Clock.Num/max(1, d.Clock.Den)))
-	start := min(e.first, e.final)
-	if after, ok := nanoseconds(start-min(start, e.base), resolution); ok && d.Clock.HasEpoch && d.Clock.Epoch >= 0 {
-		realtime = uint64(d.Clock.Epoch) + after
-	}
-	put(defClock, resolution, start, length, realtime)
-	const mpi = 4
-	put(defParadigm, mpi, name("MPI"), 0)
-	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
-	if !e.plain {
-		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
-		put(defAttribute, longRow, name("weft.row-text"), typeString, name("what the event is in the trace that it comes from"))
-	}
-	for i, a := range d.Attributes.All() {
-		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)), name(a.Doc))
-	}
-	e.tree(put, name)
-	for i, r := range d.Regions.All() {
-		role, paradigm := uint64(1), uint64(1) // a function of the user
-		if at := slices.Index(regionRoles, r.Role); at > 0 {
-			role = uint64(at)
-		}
-		if at := slices.Index(paradigms, r.Group); at > 0 {
-			paradigm = uint64(at)
-		}
-		file := uint64(undefined32)
-		if r.File != "" {
-			file = name(r.File)
-		}
-		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)), name(r.Name), role, paradigm, 0)
-	}
-	for i, m := range d.Metrics.All() {
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0, name(m.Unit))
-		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
-	}
-	group := []uint64{allLocations, name(""), communicatingLocations, uint64(d.Locations.Len())}
-	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(d.Locations.Len())}
-	for i := range d.Locations.Len() {
-		group, ranks = append(group, uint64(i)), append(ranks, uint64(i))
-	}
-	put(defGroup, append(group, communicatingLocations, mpi, 0)...)
-	put(defGroup, append(ranks, commGroup, mpi, globalMembers)...)
-	for i, s := range d.Sets.All() {
-		members := e.locationsOf(&s)
-		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
-		put(defGroup, append(v, locationsGroup, 0, 0)...)
-	}
-	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
-	for i := range of {
-		of[i] = allRanks
-		if m := e.members(uint32(i)); !m.all {
-			of[i] = next
-			next++
-			v := []uint64{of[i], name(""), commGroup, uint64(len(m.locations))}
-			for _, l := range m.locations {
-				v = append(v, uint64(l))
-			}
-			put(defGroup, append(v, commGroup, mpi, 0)...)
-		}
-	}
-	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
-	for i, c := range d.Communicator.All() {
-		put(defComm, uint64(i)+firstID[Comms], name(c.Name), of[i], undefined32, 0)
-	}
-	put(defParameter, kindParameter, name("weft.kind"), 0)
-	for i, p := range d.Parameters.All() {
-		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), 0)
-	}
-	for i, x := range d.Windows.All() {
-		put(defWindow, uint64(i), name(x.Name), e.windowComm(uint64(i)), 0)
-	}
-	for _, comm := range e.windows {
-		put(defWindow, e.window(comm), name("memory of "+d.Communicator.At(comm).Name), uint64(comm)+firstID[Comms], 0)
-	}
-	for i, x := range d.Contexts.All() {
-		region := uint64(d.Regions.Len() + i)
-		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
-		put(defContext, uint64(i), region, undefined32, undefined32)
-	}
-	for i, x := range d.Files.All() {
-		put(defIOFile, uint64(i), name(x.Name), undefined32)
-	}
-	for i, x := range d.Handles.All() {
-		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
-	}
-	return e.err
-}
-
-// metricMode is the number of a mode.
-func metricMode(word string) uint64 {
-	return uint64(max(0, slices.Index(metricModes, word)))
-}
-
-// tree writes the groups of locations: those with locations as location groups, those
-// with groups as nodes.
-func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64) {
-	d := e.defs
-	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
-	var node func(g uint32) uint64
-	node = func(g uint32) uint64 {
-		if n, ok := nodes[g]; ok {
-			return n
-		}
-		text, class, parent := "trace", "node", uint64(undefined32)
-		if g != trace.NoRef {
-			x := d.Groups.At(g)
-			text, class = x.Name, cmp.Or(x.Kind, class)
-			parent = node(x.Parent)
-		}
-		n := uint64(len(nodes))
-		nodes[g] = n
-		put(defTreeNode, n, name(text), name(class), parent)
-		return n
-	}
-	node(trace.NoRef)
-	if d.Locations.Len() == 0 { // OTF2's own tools do not take an archive without any
-		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
-		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
-	}
-	for i, l := range d.Locations.All() {
-		g, ok := groups[l.Group]
-		if !ok {
-			text, parent := "locations", uint64(0)
-			if l.Group != trace.NoRef {
-				x := d.Groups.At(l.Group)
-				text, parent = x.Name, node(x.Parent)
-			}
-			g = uint64(len(groups))
-			groups[l.Group] = g
-			put(defLocationGroup, g, name(text), 1, parent, undefined32)
-		}
-		kind := uint64(1)
-		if l.Kind == trace.StreamLocation {
-			kind = 2
-		}
-		n := e.location(uint32(i)).Count
-		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
-	}
-}
-
-// restore makes the model of the definitions that the properties carry; false if they
-// carry none.
-func (m *model) restore() (bool, error) {
-	pairs, err := carrier.UnpackTexts(m.a.properties(), definitionKey)
-	if len(pairs) == 0 || err != nil {
-		return false, err
-	}
-	for _, p := range pairs {
-		if p.Key != baseKey {
-			continue
-		}
-		if m.base, err = strconv.ParseUint(p.Value, 10, 64); err != nil || m.base > 1<<63 {
-			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
-		}
-	}
-	d := &trace.Definitions{Format: "otf2"}
-	r, err := carrier.NewRestorer(d, pairs)
-	if err != nil {
-		return false, err
-	}
-	d.Clock = r.Clock
-	m.defs, m.restorer = d, r
-	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(), Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(), Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(), Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
-		for i := range n {
-			m.index[t][uint64(i)+firstID[t]] = uint32(i)
-		}
-	}
-	for i := range d.Metrics.Len() {
-		m.metrics[uint64(i)] = []uint32{uint32(i)}
-	}
-	for i := range d.Locations.Len() {
-		m.locations = append(m.locations, uint64(i))
-	}
-	return true, nil
-}
-
-// restored adds the row that an event carries; ok is false if it carries none.
-func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
-	r := x.d.restorer
-	last := len(e.Attributes) - 1
-	if r == nil || last < 0 || e.Attributes[last].ID > longRow {
-		return false, nil
-	}
-	a := &e.Attributes[last]
-	var data [8]byte
-	packed := data[:]
-	if a.ID == shortRow {
-		binary.LittleEndian.PutUint64(packed, a.Value)
-	} else {
-		text, _ := x.d.ranks.text(a.Value)
-		packed, err = carrier.FromText(text)
-	}
-	if err == nil {
-		err = r.AddWhole(&x.b, x.loc, now, packed)
-	}
-	if err == nil {
-		return true, nil
-	}
-	e.Attributes = e.Attributes[:last]
-	return false, x.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
-}
-
-// deliverLinks hands on the links that the strings carry, as they are read.
-func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
-	if d.restorer == nil || sel.Links == trace.NoLinks {
-		return nil
-	}
-	var failed error
-	d.a.Definitions(func(_ int64, r *Record) error { // what is wrong with the file has been told
-		if r.ID != defString || r.Values[0] < linkText || len(r.Texts) == 0 {
-			return nil
-		}
-		data, err := carrier.FromText(r.Texts[0])
-		var links []trace.Link
-		if err == nil {
-			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
-		}
-		if err != nil {
-			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
-			return failed
-		}
-		failed = sink.Links(links)
-		return failed
-	})
-	return failed
 }

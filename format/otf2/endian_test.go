@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// big writes records in the other byte order, which this package only reads.
+// big writes records in big-endian byte order, which this package only reads.
 type big []byte
 
 func (b big) compressed(v uint64, size int) big {
@@ -72,7 +72,7 @@ func (b big) fields(l []field, v []uint64, texts []string) big {
 
 func (b big) record(t *recordType, r *Record) big {
 	b = append(b, r.ID)
-	if t.bare {
+	if t.noLength {
 		return b.fields(t.fields, r.Values, nil)
 	}
 	v := r.Values
@@ -93,14 +93,14 @@ func (b big) length(n int) big {
 	return binary.BigEndian.AppendUint64(append(b, 0xff), uint64(n))
 }
 
-// file is one of one chunk.
+// file returns a file of one chunk.
 func (b big) file(events uint64) []byte {
 	head := binary.BigEndian.AppendUint64([]byte{chunkHeader, bigEndian}, 1)
 	return append(append(binary.BigEndian.AppendUint64(head, events), b...), endOfFile, endOfBuffer)
 }
 
-// otherEnd is a file with what a source has, which it closes.
-func otherEnd(t *testing.T, r source, types []recordType) []byte {
+// otherEnd returns a big-endian file with the records of a source, and closes the source.
+func otherEnd(t *testing.T, r eventSource, types []recordType) []byte {
 	defer r.Close()
 	var b big
 	for n := uint64(0); ; n++ {
@@ -123,8 +123,8 @@ func otherEnd(t *testing.T, r source, types []recordType) []byte {
 	}
 }
 
-// Archives in the other byte order print as otf2-print prints them, and as the same in
-// this one.
+// TestBigEndian checks that big-endian archives print as otf2-print prints them, and like the same
+// archives in little-endian order.
 func TestBigEndian(t *testing.T) {
 	small := random(t, 5, 300)
 	a, err := Open(format.FileSource(small))

@@ -6,56 +6,69 @@ import (
 	"sort"
 )
 
-// Attribute is one that an event bears.
+// Attribute is an attribute of an event.
 type Attribute struct {
-	ID    uint32 // of its definition
+	ID    uint32 // id of its definition
 	Type  uint8
-	Value uint64 // as those of records
+	Value uint64 // encoded like the values of a record
 }
 
-// Event is an event of a location. Its references are those of the archive, and its time
-// is corrected, in ticks.
+// Event is an event of a location. Its references are those of the archive. Its time is corrected
+// and in ticks.
 type Event struct {
 	Record
 	Time       uint64
 	Attributes []Attribute
-	Number     uint64 // among those of the location, from 1 on
-	Offset     int64  // where its record begins
+	Number     uint64 // position among the events of the location, from 1 on
+	Offset     int64  // offset of its record
 }
 
-// EventOptions are the settings of an [EventReader].
+// EventOptions holds the settings of an [EventReader].
 type EventOptions struct {
-	RawClocks bool // times are those of the location's own clock
-	RawIDs    bool // references are the location's own
+	RawClocks bool // do not correct times
+	RawIDs    bool // do not map references to those of the archive
 }
 
-// EventReader reads the events of a location (docs/formats/otf2.md, "Event stream
-// grammar"). It holds 64 KiB of the file, or a record if one is longer.
+// EventReader reads the events of a location (docs/formats/otf2.md, "Event stream grammar"). It
+// holds 64 KiB of the file, or a record if one is longer.
 type EventReader struct {
 	c      *chunkReader
-	local  *local
+	local  *localDefinitions
 	clock  *clock
-	time   uint64 // of the location's clock
-	start  int64  // the first chunk
-	stop   int64  // the chunk before which to stop; 0 for the end of the file
+	time   uint64 // time of the location's clock
+	start  int64  // the first chunk to read
+	stop   int64  // the chunk before which reading stops; 0 for the end of the file
 	number uint64
 	event  Event
 	ended  bool
-	types  []recordType // of its records: events or those of snapshots
-	what   string       // that they are
-	// What no writer makes: bytes behind the fields of the event in hand or of its
-	// attributes, numbers with more bytes than they need, and fields that are not there.
+	types  []recordType // types of the records: events or those of snapshots
+	what   string       // what the records are, for messages
+	// Properties of the current event that no writer produces: bytes after the fields of the event
+	// or of its attributes, numbers with more bytes than needed, and missing fields.
 	spare        int
 	loose, short bool
+	// State for resuming after damage.
+	later   bool   // the archive has a later version of OTF2, with possibly unknown or longer records
+	fresh   bool   // no time has been read in the current chunk
+	began   uint64 // first time of the current chunk
+	trusted int64  // records before this offset have been found valid
+	budget  int64  // number of bytes that may still be examined
+	scratch Record
 }
 
-// Events opens the events of a location. A [FileError] is one of the location's
-// definitions: the reader is good all the same.
+// eventReader returns a reader of records of the given types.
+func (a *Archive) eventReader(c *chunkReader, l *localDefinitions, types []recordType, what string) *EventReader {
+	later := a.Version[0] > 3 || a.Version[0] == 3 && a.Version[1] > 1
+	return &EventReader{c: c, local: l, types: types, what: what, later: later, budget: resyncBudget*c.size + partSize}
+}
+
+// Events opens the events of a location. If the error is a [FileError], the location's definitions
+// are damaged and the reader is usable all the same.
 func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error) {
-	l := &local{}
+	l := &localDefinitions{}
 	var bad error
 	if !opt.RawClocks || !opt.RawIDs {
-		if l, bad = a.local(location); opt.RawIDs {
+		if l, bad = a.localDefinitions(location); opt.RawIDs {
 			l.maps = [mappedTables]*idMap{}
 		}
 	}
@@ -64,19 +77,19 @@ func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error
 	if err != nil {
 		return nil, err
 	}
-	r := &EventReader{c: c, local: l, types: eventTypes[:], what: "an event"}
+	r := a.eventReader(c, l, eventTypes[:], "an event")
 	if !opt.RawClocks {
 		r.clock = newClock(l.clocks)
 	}
 	return r, bad
 }
 
-// Close frees the file.
+// Close closes the file.
 func (r *EventReader) Close() { r.c.close() }
 
-// Next is the next event, valid until the next call; io.EOF behind the last one. After
-// a [FileError] reading goes on behind what is damaged: that is with the next chunk, if
-// there is one.
+// Next returns the next event, which is valid until the next call, or io.EOF after the last one.
+// After a [FileError], the next call resumes after the damage: where valid records follow, or at
+// the next chunk if there is no such offset.
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
@@ -95,38 +108,50 @@ func (r *EventReader) Next() (*Event, error) {
 			return nil, r.skip(err)
 		}
 		if len(b) == 0 {
-			if err := r.chunk(c.number() + 1); err != nil {
+			if err := r.chunk(c.chunkNumber() + 1); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		at := c.offset()
 		switch id := b[0]; {
+		case id <= endOfFile && !r.atEnd(at, b):
+			if err := r.recoverFrom(at, 0, c.errorAt(at, r.what, "record %d", id)); err != nil {
+				return nil, err
+			}
 		case id == endOfFile:
 			r.ended = true
 			return nil, io.EOF
 		case id == endOfChunk || id == endOfBuffer:
-			if err := r.chunk(c.number() + 1); err != nil {
+			if err := r.chunk(c.chunkNumber() + 1); err != nil {
 				return nil, err
 			}
 		case id == timestampRecord:
 			cur := cursor{b: b, at: 1, big: c.big}
 			t := cur.fixed(8)
 			if cur.bad {
-				return nil, r.skip(c.bad(at, "a time of 8 bytes", "the end of the chunk"))
+				return nil, r.skip(c.errorAt(at, "a time of 8 bytes", "the end of the chunk"))
+			}
+			if !r.fresh && unusualTime(t, r.time) {
+				if to := r.misreadTime(at); to.at > 0 {
+					r.resumeAt(to)
+					return nil, resumeError(c.errorAt(at, fmt.Sprintf("a time near %d", r.time), "%d", t), to)
+				}
+				c.seek(at)
 			}
 			c.at += cur.at
-			r.time = t
+			r.setTime(t)
 		case id == attributeRecord:
 			c.at++
 			body, err := c.body()
 			if err != nil {
-				return nil, r.skip(err)
+				return nil, r.recoverList(at, 0, err)
 			}
 			cur := cursor{b: body, big: c.big}
 			if r.attributes(&cur); cur.bad {
 				e.Attributes = e.Attributes[:0]
-				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
+				return nil, r.recoverList(at, c.offset(),
+					c.errorAt(at, "a list of attributes", "one that does not end in its %d bytes", len(body)))
 			}
 			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
 		default:
@@ -135,17 +160,16 @@ func (r *EventReader) Next() (*Event, error) {
 	}
 }
 
-// Seek goes to the last chunk that begins before a time, so that the events that follow
-// have all that are not before it. It looks at the beginnings of some chunks; where these
-// are damaged, or corrected times may go back, it stays at the beginning. It must be called
-// before Next.
+// Seek moves to the last chunk that begins before a time, so that no event at or after the time is
+// missed. It reads the beginnings of some chunks. It stays at the beginning of the file if these
+// are damaged or if corrected times may go back. Seek must be called before Next.
 func (r *EventReader) Seek(from uint64) {
 	if !r.ordered() {
 		return
 	}
 	ok := true
 	k := sort.Search(int(r.chunks()), func(k int) bool {
-		t, good := r.begins(int64(k))
+		t, good := r.chunkTime(int64(k))
 		ok = ok && good
 		return !good || t >= from
 	}) - 1
@@ -154,16 +178,16 @@ func (r *EventReader) Seek(from uint64) {
 	}
 }
 
-// until ends reading behind the last chunk that begins before a time. It looks at the beginnings of
-// the chunks behind that one; where these are damaged, or corrected times may go back, it changes
-// nothing. It must be called before Next.
-func (r *EventReader) until(to uint64) {
+// stopBefore makes reading end after the last chunk that begins before a time. It reads the
+// beginnings of the chunks after that one. It has no effect if these are damaged or if corrected
+// times may go back. It must be called before Next.
+func (r *EventReader) stopBefore(to uint64) {
 	if !r.ordered() {
 		return
 	}
 	k := r.chunks()
 	for k > 1 {
-		t, ok := r.begins(k - 1)
+		t, ok := r.chunkTime(k - 1)
 		if !ok {
 			return
 		}
@@ -175,17 +199,18 @@ func (r *EventReader) until(to uint64) {
 	r.stop = k
 }
 
-// ordered reports whether later times of the location's clock are corrected to later ones, whatever
-// stands between them.
+// ordered reports whether increasing times of the location's clock always have increasing corrected
+// times, also across skipped records.
 func (r *EventReader) ordered() bool {
 	return r.clock == nil || len(r.clock.offsets) == 2 && increasing(r.clock.offsets)
 }
 
-// chunks is how many chunks the file has.
+// chunks returns the number of chunks in the file.
 func (r *EventReader) chunks() int64 { return (r.c.size + r.c.chunk - 1) / r.c.chunk }
 
-// begins is the corrected time that a chunk begins with; ok is false if it cannot be read.
-func (r *EventReader) begins(k int64) (t uint64, ok bool) {
+// chunkTime returns the corrected time at the beginning of a chunk. ok is false if it cannot be
+// read.
+func (r *EventReader) chunkTime(k int64) (t uint64, ok bool) {
 	var b [headerSize + 9]byte
 	if _, err := r.c.f.ReadAt(b[:], k*r.c.chunk); err != nil || b[0] != chunkHeader || b[headerSize] != timestampRecord {
 		return 0, false
@@ -194,7 +219,8 @@ func (r *EventReader) begins(k int64) (t uint64, ok bool) {
 	return r.clock.correct(cur.fixed(8)), true
 }
 
-// chunk goes to a chunk; io.EOF for the one before which to stop.
+// chunk moves to a chunk. It returns io.EOF at the end of the file and for the chunk before which
+// reading stops.
 func (r *EventReader) chunk(k int64) error {
 	if r.stop > 0 && k >= r.stop {
 		return io.EOF
@@ -203,79 +229,78 @@ func (r *EventReader) chunk(k int64) error {
 	switch {
 	case err == io.EOF:
 		r.ended = true
-		return r.c.lacking()
+		return r.c.missingEnd()
 	case err != nil:
 		return r.skip(err)
 	}
 	if r.c.first > 0 {
 		r.number = r.c.first - 1
 	}
+	r.fresh, r.began = true, 0
 	return nil
 }
 
-// skip leaves the chunk in hand, in which something is damaged.
+// skip leaves the current chunk, which is damaged.
 func (r *EventReader) skip(err error) error {
 	if r.c.end >= r.c.size {
 		r.ended = true
 		return err
 	}
-	// Whatever is read next is behind its end.
+	// The next read begins after its end.
 	r.c.base, r.c.at, r.c.part = r.c.end, 0, r.c.part[:0]
 	return err
 }
 
-// read reads an event.
+// read reads the event with the given id at an offset.
 func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	c, e := r.c, &r.event
-	r.number++
-	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number, at
-	t := known(r.types, id)
+	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number+1, at
+	t := typeByID(r.types, id)
 	c.at++
-	if t != nil && t.bare {
+	if t != nil && t.noLength {
 		b, err := c.peek(9)
 		if err != nil {
 			return nil, r.skip(err)
 		}
 		cur := cursor{b: b, big: c.big}
 		f := &t.fields[0]
-		size := 8
-		if f.enc == enc32 {
-			size = 4
-		}
+		size := t.size()
 		v := cur.compressed(size)
 		if cur.bad {
-			return nil, r.skip(c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
+			return nil, r.recoverFrom(at, 0,
+				c.errorAt(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, formatByte(b, 0)))
 		}
 		c.at += cur.at
 		r.loose = r.loose || cur.loose
 		e.Values, e.Texts = append(e.Values[:0], r.mapped(f.table, v)), nil
-		return e, nil
+		return r.deliver(t)
 	}
 	body, err := c.body()
 	if err != nil && id < firstEvent {
-		err = c.bad(at, r.what, "record %d", id)
+		err = c.errorAt(at, r.what, "record %d", id)
 	}
 	if err != nil {
-		return nil, r.skip(err)
+		return nil, r.recoverFrom(at, 0, err)
 	}
 	if t == nil {
 		e.Values = e.Values[:0]
-		return e, nil
+		return r.deliver(nil)
 	}
 	cur := cursor{b: body, big: c.big}
 	if cur.record(t, &e.Record); cur.bad {
-		return nil, c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body))
+		return nil, r.recoverFrom(at, c.offset(),
+			c.errorAt(at, "one with all its fields", "%s of %d bytes", t.name, len(body)))
 	}
-	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.short
+	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.missing > 0
 	r.globalize(t)
 	if id == bufferFlush {
-		// It may move the clock on, as in OTF2's own library.
+		// The correction may advance the clock, as in OTF2's own library.
 		e.Values[0] = r.clock.correct(e.Values[0])
 	}
-	return e, nil
+	return r.deliver(t)
 }
 
-// mapped is the archive's reference for the location's own.
+// mapped returns the archive's reference for a reference of the location.
 func (r *EventReader) mapped(t Table, v uint64) uint64 {
 	if t >= mappedTables || r.local.maps[t] == nil {
 		return v
@@ -286,7 +311,7 @@ func (r *EventReader) mapped(t Table, v uint64) uint64 {
 	return r.local.maps[t].global(v)
 }
 
-// globalize maps the references of the event in hand.
+// globalize maps the references of the current event to those of the archive.
 func (r *EventReader) globalize(t *recordType) {
 	v := r.event.Values
 	for i := range t.fields {
@@ -297,7 +322,7 @@ func (r *EventReader) globalize(t *recordType) {
 	}
 }
 
-// attributes reads a list.
+// attributes reads a list of attributes.
 func (r *EventReader) attributes(c *cursor) {
 	n := c.compressed(4)
 	if n > uint64(len(c.b)-c.at)/2 {
@@ -307,6 +332,7 @@ func (r *EventReader) attributes(c *cursor) {
 	for range n {
 		id, typ := c.compressed(4), c.byte()
 		v := c.typed(typ)
-		r.event.Attributes = append(r.event.Attributes, Attribute{uint32(r.mapped(Attributes, id)), uint8(typ), r.mapped(tableOf(typ), v)})
+		r.event.Attributes = append(r.event.Attributes,
+			Attribute{uint32(r.mapped(Attributes, id)), uint8(typ), r.mapped(tableOf(typ), v)})
 	}
 }

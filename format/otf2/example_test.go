@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/format/otf2"
 )
 
-// A program writes an archive, and reads it again.
+// Example writes an archive and reads it again.
 func Example() {
 	dir, err := os.MkdirTemp("", "otf2-example-")
 	if err != nil {
@@ -27,7 +27,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The records are those of docs/formats/otf2.md.
+	// The records are described in docs/formats/otf2.md.
 	const clock, text, node, group, location, region, enter, leave = 5, 10, 12, 13, 14, 15, 12, 13
 	const none = 1<<32 - 1
 	define := func(id uint8, values ...uint64) {
@@ -46,7 +46,8 @@ func Example() {
 	define(region, 0, 3, none, 0, none, 0, 0, 3, 1, 1, 0)
 	events := w.Location(0)
 	for i, id := range []uint8{enter, leave} {
-		if err := events.Write(&otf2.Event{Time: uint64(10 + 50*i), Record: otf2.Record{ID: id, Values: []uint64{0}}}); err != nil {
+		if err := events.Write(&otf2.Event{Time: uint64(10 + 50*i),
+			Record: otf2.Record{ID: id, Values: []uint64{0}}}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -82,8 +83,8 @@ func Example() {
 	// 60 13 [0]
 }
 
-// Reading an archive of another tool: what happens at each location. otf2-print shows 20 sends and
-// 20 receives at each.
+// ExampleOpen reads an archive of another tool and counts the events of each location. otf2-print
+// shows 20 sends and 20 receives at each.
 func ExampleOpen() {
 	a, err := otf2.Open(format.FileSource("testdata/ok/ring/eztrace_log.otf2"))
 	if err != nil {

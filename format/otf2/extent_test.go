@@ -15,7 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The extent is that of the events that a scan delivers, whatever is damaged.
+// TestExtentOfDamaged checks that the extent is that of the events that a scan delivers, whatever
+// is damaged.
 func TestExtentOfDamaged(t *testing.T) {
 	effort.Sequential(t)
 	m, anchor := archiveFiles(t, "heat2d-mt")
@@ -34,14 +35,15 @@ func TestExtentOfDamaged(t *testing.T) {
 		whole := file.Data
 		for _, other := range names {
 			if other != name {
-				m[other] = &fstest.MapFile{} // no event of theirs is the first or the last
+				m[other] = &fstest.MapFile{} // none of their events is the first or the last
 			}
 		}
 		for at := range whole {
 			b := slices.Clone(whole)
 			b[at] ^= 0x55
 			file.Data = b
-			d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor}, &format.ReadOptions{Report: format.NewReport()})
+			d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor},
+				&format.ReadOptions{Report: format.NewReport()})
 			if err != nil {
 				continue
 			}
@@ -50,16 +52,18 @@ func TestExtentOfDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := int64(math.MaxInt64), int64(math.MinInt64)
-			err = d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
-				return nil
-			}})
+			err = d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+				format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+					from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
+					return nil
+				}})
 			d.Close()
 			if err != nil {
 				continue
 			}
 			if compared++; ok != (from <= to) || ok && (first != from || last != to) {
-				t.Errorf("%s with another byte at 0x%x: found %d to %d, %t, but events from %d to %d", name, at, first, last, ok, from, to)
+				t.Errorf("%s with another byte at 0x%x: found %d to %d, %t, but events from %d to %d", name, at, first, last, ok,
+					from, to)
 			}
 		}
 		file.Data = whole
@@ -70,7 +74,7 @@ func TestExtentOfDamaged(t *testing.T) {
 	}
 }
 
-// The extent reaches from the first event of all locations to the last one of all, whichever have them.
+// TestExtent checks that the extent reaches from the first to the last event of all locations.
 func TestExtent(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
 	for i, w := range [][2]int64{{50, 100}, {10, 300}, {20, 500}, {70, 400}} {

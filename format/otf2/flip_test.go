@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// archiveFiles are the files of an archive of testdata.
+// archiveFiles returns the files of an archive in testdata.
 func archiveFiles(t *testing.T, name string) (m fstest.MapFS, anchor string) {
 	t.Helper()
 	m = fstest.MapFS{}
@@ -42,7 +42,7 @@ func archiveFiles(t *testing.T, name string) (m fstest.MapFS, anchor string) {
 	return m, anchor
 }
 
-// findings checks an archive as weft check does: how often each rule is broken.
+// findings checks an archive as weft check does and returns the number of defects by rule.
 func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	t.Helper()
 	ctx := context.Background()
@@ -54,7 +54,8 @@ func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	}
 	defer d.Close()
 	checkers := []format.Checker{check.New(d.Defs(), anchor, opt), d.NewChecker()}
-	err = d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return checkers[0].Batch(b) }})
+	err = d.Scan(ctx, trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return checkers[0].Batch(b) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	return out
 }
 
-// parts says what each byte of an event file of one chunk is.
+// parts returns the meaning of each byte of an event file of one chunk.
 func parts(t *testing.T, b []byte) []string {
 	t.Helper()
 	out := make([]string, len(b))
@@ -94,14 +95,14 @@ func parts(t *testing.T, b []byte) []string {
 			at += 9
 			continue
 		}
-		task := "" // nothing is held against what is said of tasks
+		task := "" // statements about tasks are not checked
 		if id != attributeRecord && strings.HasPrefix(eventTypes[id].name, "ThreadTask") {
 			task = eventTypes[id].name + " "
 		}
 		mark(at, at+1, task+"record id")
 		c := cursor{b: b, at: at + 1}
 		var body int
-		if id != attributeRecord && eventTypes[id].bare {
+		if id != attributeRecord && eventTypes[id].noLength {
 			body = c.at
 			c.compressed(8)
 		} else {
@@ -163,13 +164,14 @@ func parts(t *testing.T, b []byte) []string {
 	return out
 }
 
-// silent are the parts in which a flipped bit may go unnoticed, as docs/formats/otf2.md
-// says: values that nothing repeats, and times that stay in order.
-var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value", "ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
+// silent lists the parts in which a flipped bit may remain unnoticed according to
+// docs/formats/otf2.md: values that nothing repeats, and times that stay in order.
+var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value",
+	"ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
 
-// Flipped bits inside events are found, but for those in the parts that the document
-// names. Every 307th bit is flipped; in a long run every bit, and with -v the figures of the
-// document are printed.
+// TestFlips checks that flipped bits inside of events are found, except in the parts that the
+// document names. It flips every 307th bit, and in a long run every bit. With -v it prints the
+// figures of the document.
 func TestFlips(t *testing.T) {
 	effort.Sequential(t)
 	step := 307
@@ -178,8 +180,8 @@ func TestFlips(t *testing.T) {
 	}
 	for _, x := range []struct {
 		archive, file string
-		least         float64  // percentage that is found
-		more          []string // parts of which few bits are silent too
+		least         float64  // minimum percentage that is found
+		more          []string // parts in which few bits are silent, too
 	}{
 		{"heat2d-mt", "traces/0.evt", 91, nil},
 		{"ring", "eztrace_log/0.evt", 84, []string{"record id"}},
@@ -241,7 +243,7 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// Each rule that looks at the bytes and values of events once.
+// TestEventRules breaks each rule about the bytes and values of events once.
 func TestEventRules(t *testing.T) {
 	m, anchor := archiveFiles(t, "heat2d-mt")
 	const name = "traces/0.evt"

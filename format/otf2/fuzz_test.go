@@ -26,11 +26,12 @@ func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 		src := mapped(t, anchor, name, func([]byte) []byte { return bytes.Clone(b) })
 		tracetest.ReadSource(Format{}, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 		checkSource(src)
-		(Format{}).Compat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: trace.Everything()}, io.Discard)
+		(Format{}).Compat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()},
+			format.Printing{Selection: trace.Everything()}, io.Discard)
 	})
 }
 
-// checkSource checks what can be opened.
+// checkSource checks an archive if it can be opened.
 func checkSource(src format.Source) {
 	opt := &format.ReadOptions{Report: format.NewReport()}
 	if d, err := (Format{}).Open(context.Background(), src, opt); err == nil {

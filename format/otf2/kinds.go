@@ -2,48 +2,50 @@ package otf2
 
 import "github.com/weft-trace/weft/trace"
 
-// how says how an operand comes from a record.
-type how uint8
+// operandSource is the way in which an operand is derived from a record.
+type operandSource uint8
 
 const (
-	plain     how = iota
-	constant      // it is always the same
-	reference     // the index of what a field refers to
-	peer          // the location that a rank is in the communicator of another field
-	target        // the same in the communicator of a window
-	tag           // all ones are −1
-	root          // all ones are none
-	optional      // all ones are undefined
+	plain     operandSource = iota // the value of a field
+	constant                       // a fixed value
+	reference                      // the index of the definition that a field refers to
+	peer                           // the location of a rank in the communicator of another field
+	target                         // the location of a rank in the communicator of a window
+	tag                            // a number; an unknown one is written as all ones, which is a valid tag as well
+	root                           // a rank; all ones mean none
+	optional                       // a number; all ones mean undefined
 )
 
-// operand says where one of an event comes from.
+// operand describes how an operand of an event is derived.
 type operand struct {
-	how          how
-	field, other int
+	source       operandSource
+	field, other int // fields of the record; other has the communicator or the window
 	table        Table
 	value        uint64
 }
 
-// eventKind says what an event is in the common model.
+// eventKind describes how a record becomes an event of the common model.
 type eventKind struct {
 	kind  trace.Kind
-	ref   int // which field the reference is; -1 for none
+	ref   int // index of the field with the event's reference; -1 for none
 	table Table
 	ops   []operand
 }
 
-func at(field int) operand          { return operand{field: field} }
-func is(v uint64) operand           { return operand{how: constant, value: v} }
-func to(field int, t Table) operand { return operand{how: reference, field: field, table: t} }
-func by(h how, field int) operand   { return operand{how: h, field: field} }
+func fieldOperand(field int) operand   { return operand{field: field} }
+func constantOperand(v uint64) operand { return operand{source: constant, value: v} }
+func refOperand(field int, t Table) operand {
+	return operand{source: reference, field: field, table: t}
+}
+func sourceOperand(h operandSource, field int) operand { return operand{source: h, field: field} }
 
-// on is a kind whose reference is the field with this number.
-func on(k trace.Kind, t Table, ref int, ops ...operand) eventKind {
+// kindWithRef returns the eventKind for a kind whose reference is the field with the number ref.
+func kindWithRef(k trace.Kind, t Table, ref int, ops ...operand) eventKind {
 	return eventKind{k, ref, t, ops}
 }
 
-// alone is a kind that refers to nothing.
-func alone(k trace.Kind, ops ...operand) eventKind { return eventKind{k, -1, noTable, ops} }
+// kindWithoutRef returns the eventKind for a kind without a reference.
+func kindWithoutRef(k trace.Kind, ops ...operand) eventKind { return eventKind{k, -1, noTable, ops} }
 
 const (
 	openMP = 3
@@ -53,88 +55,107 @@ const (
 	parameterUnsigned = 34
 )
 
-// eventKinds are the events of the model, by the ids of OTF2.
+// eventKinds maps record ids of OTF2 to events of the model.
 var eventKinds = [len(eventTypes)]eventKind{
-	10: alone(trace.BufferFlush, at(0)),
-	11: alone(trace.MeasurementOnOff, at(0)),
-	12: on(trace.Enter, Regions, 0),
-	13: on(trace.Leave, Regions, 0),
-	14: alone(trace.Send, operand{how: peer, field: 0, other: 1}, to(1, Comms), by(tag, 2), at(3)),
-	15: alone(trace.SendBegin, operand{how: peer, field: 0, other: 1}, to(1, Comms), by(tag, 2), at(3), at(4)),
-	16: alone(trace.SendComplete, at(0)),
-	17: alone(trace.RecvBegin, at(0)),
-	18: alone(trace.Recv, operand{how: peer, field: 0, other: 1}, to(1, Comms), by(tag, 2), at(3)),
-	19: alone(trace.RecvComplete, operand{how: peer, field: 0, other: 1}, to(1, Comms), by(tag, 2), at(3), at(4)),
-	20: alone(trace.RequestTest, at(0)),
-	21: alone(trace.RequestCancelled, at(0)),
-	22: alone(trace.CollectiveBegin),
-	23: alone(trace.CollectiveEnd, at(0), to(1, Comms), by(root, 2), at(3), at(4)),
-	24: alone(trace.ThreadFork, at(0), is(openMP)),
-	25: alone(trace.ThreadJoin, is(openMP)),
-	26: alone(trace.LockAcquire, at(0), at(1), is(openMP)),
-	27: alone(trace.LockRelease, at(0), at(1), is(openMP)),
-	28: alone(trace.TaskCreate, is(trace.Undefined), is(trace.Undefined), at(0)),
-	29: alone(trace.TaskSwitch, is(trace.Undefined), is(trace.Undefined), at(0)),
-	30: alone(trace.TaskComplete, is(trace.Undefined), is(trace.Undefined), at(0)),
-	31: on(trace.Metric, Metrics, 0),
-	32: on(trace.Parameter, Parameters, 0),
-	33: on(trace.Parameter, Parameters, 0),
-	34: on(trace.Parameter, Parameters, 0),
-	35: on(trace.WindowCreate, Windows, 0),
-	36: on(trace.WindowDestroy, Windows, 0),
-	37: alone(trace.RMACollectiveBegin),
-	38: on(trace.RMACollectiveEnd, Windows, 2, at(0), at(1), by(root, 3), at(4), at(5)),
-	39: on(trace.RMAGroupSync, Windows, 1, at(0), to(2, Groups)),
-	40: on(trace.RMALockRequest, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
-	41: on(trace.RMALockAcquire, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
-	42: on(trace.RMALockTry, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
-	43: on(trace.RMALockRelease, Windows, 0, operand{how: target, field: 1, other: 0}, at(2)),
-	44: on(trace.RMASync, Windows, 0, operand{how: target, field: 1, other: 0}, at(2)),
-	45: on(trace.RMAWaitChange, Windows, 0),
-	46: on(trace.RMAPut, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
-	47: on(trace.RMAGet, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
-	48: on(trace.RMAAtomic, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3), at(4), at(5)),
-	49: on(trace.RMACompleteBlocking, Windows, 0, at(1)),
-	50: on(trace.RMACompleteNonBlocking, Windows, 0, at(1)),
-	51: on(trace.RMATest, Windows, 0, at(1)),
-	52: on(trace.RMACompleteRemote, Windows, 0, at(1)),
-	53: alone(trace.ThreadFork, at(1), at(0)),
-	54: alone(trace.ThreadJoin, at(0)),
-	55: alone(trace.ThreadTeamBegin, to(0, Comms)),
-	56: alone(trace.ThreadTeamEnd, to(0, Comms)),
-	57: alone(trace.LockAcquire, at(1), at(2), at(0)),
-	58: alone(trace.LockRelease, at(1), at(2), at(0)),
-	59: alone(trace.TaskCreate, to(0, Comms), at(1), at(2)),
-	60: alone(trace.TaskSwitch, to(0, Comms), at(1), at(2)),
-	61: alone(trace.TaskComplete, to(0, Comms), at(1), at(2)),
-	62: alone(trace.ThreadCreate, to(0, Comms), at(1)),
-	63: alone(trace.ThreadBegin, to(0, Comms), at(1)),
-	64: alone(trace.ThreadWait, to(0, Comms), at(1)),
-	65: alone(trace.ThreadEnd, to(0, Comms), at(1)),
-	66: on(trace.ContextEnter, CallingContexts, 0, by(optional, 1)),
-	67: on(trace.ContextLeave, CallingContexts, 0),
-	68: on(trace.ContextSample, CallingContexts, 0, by(optional, 1), by(optional, 2)),
-	69: on(trace.IOHandleCreate, IOHandles, 0, at(1), at(2), at(3)),
-	70: on(trace.IOHandleDestroy, IOHandles, 0),
-	71: on(trace.IOHandleDuplicate, IOHandles, 0, to(1, IOHandles), at(2)),
-	72: on(trace.IOSeek, IOHandles, 0, at(1), at(2), at(3)),
-	73: on(trace.IOStatusFlags, IOHandles, 0, at(1)),
-	74: on(trace.IOFileDelete, IOFiles, 1, at(0)),
-	75: on(trace.IOBegin, IOHandles, 0, at(1), at(2), at(3), at(4)),
-	76: on(trace.IOTest, IOHandles, 0, at(1)),
-	77: on(trace.IOIssued, IOHandles, 0, at(1)),
-	78: on(trace.IOComplete, IOHandles, 0, at(1), at(2)),
-	79: on(trace.IOCancelled, IOHandles, 0, at(1)),
-	80: on(trace.IOLockAcquire, IOHandles, 0, at(1)),
-	81: on(trace.IOLockRelease, IOHandles, 0, at(1)),
-	82: on(trace.IOLockTry, IOHandles, 0, at(1)),
-	83: on(trace.ProgramBegin, Strings, 0),
-	84: alone(trace.ProgramEnd, at(0)),
-	85: alone(trace.CollectiveRequest, at(0)),
-	86: alone(trace.CollectiveComplete, at(0), to(1, Comms), by(root, 2), at(3), at(4), at(5)),
-	87: on(trace.CommCreate, Comms, 0),
-	88: on(trace.CommDestroy, Comms, 0),
+	10: kindWithoutRef(trace.BufferFlush, fieldOperand(0)),
+	11: kindWithoutRef(trace.MeasurementOnOff, fieldOperand(0)),
+	12: kindWithRef(trace.Enter, Regions, 0),
+	13: kindWithRef(trace.Leave, Regions, 0),
+	14: kindWithoutRef(trace.Send, operand{source: peer, field: 0, other: 1}, refOperand(1, Comms), sourceOperand(tag, 2),
+		fieldOperand(3)),
+	15: kindWithoutRef(trace.SendBegin, operand{source: peer, field: 0, other: 1}, refOperand(1, Comms),
+		sourceOperand(tag, 2), fieldOperand(3), fieldOperand(4)),
+	16: kindWithoutRef(trace.SendComplete, fieldOperand(0)),
+	17: kindWithoutRef(trace.RecvBegin, fieldOperand(0)),
+	18: kindWithoutRef(trace.Recv, operand{source: peer, field: 0, other: 1}, refOperand(1, Comms), sourceOperand(tag, 2),
+		fieldOperand(3)),
+	19: kindWithoutRef(trace.RecvComplete, operand{source: peer, field: 0, other: 1}, refOperand(1, Comms),
+		sourceOperand(tag, 2), fieldOperand(3), fieldOperand(4)),
+	20: kindWithoutRef(trace.RequestTest, fieldOperand(0)),
+	21: kindWithoutRef(trace.RequestCancelled, fieldOperand(0)),
+	22: kindWithoutRef(trace.CollectiveBegin),
+	23: kindWithoutRef(trace.CollectiveEnd, fieldOperand(0), refOperand(1, Comms), sourceOperand(root, 2), fieldOperand(3),
+		fieldOperand(4)),
+	24: kindWithoutRef(trace.ThreadFork, fieldOperand(0), constantOperand(openMP)),
+	25: kindWithoutRef(trace.ThreadJoin, constantOperand(openMP)),
+	26: kindWithoutRef(trace.LockAcquire, fieldOperand(0), fieldOperand(1), constantOperand(openMP)),
+	27: kindWithoutRef(trace.LockRelease, fieldOperand(0), fieldOperand(1), constantOperand(openMP)),
+	28: kindWithoutRef(trace.TaskCreate, constantOperand(trace.Undefined), constantOperand(trace.Undefined),
+		fieldOperand(0)),
+	29: kindWithoutRef(trace.TaskSwitch, constantOperand(trace.Undefined), constantOperand(trace.Undefined),
+		fieldOperand(0)),
+	30: kindWithoutRef(trace.TaskComplete, constantOperand(trace.Undefined), constantOperand(trace.Undefined),
+		fieldOperand(0)),
+	31: kindWithRef(trace.Metric, Metrics, 0),
+	32: kindWithRef(trace.Parameter, Parameters, 0),
+	33: kindWithRef(trace.Parameter, Parameters, 0),
+	34: kindWithRef(trace.Parameter, Parameters, 0),
+	35: kindWithRef(trace.WindowCreate, Windows, 0),
+	36: kindWithRef(trace.WindowDestroy, Windows, 0),
+	37: kindWithoutRef(trace.RMACollectiveBegin),
+	38: kindWithRef(trace.RMACollectiveEnd, Windows, 2, fieldOperand(0), fieldOperand(1), sourceOperand(root, 3),
+		fieldOperand(4), fieldOperand(5)),
+	39: kindWithRef(trace.RMAGroupSync, Windows, 1, fieldOperand(0), refOperand(2, Groups)),
+	40: kindWithRef(trace.RMALockRequest, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2),
+		fieldOperand(3)),
+	41: kindWithRef(trace.RMALockAcquire, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2),
+		fieldOperand(3)),
+	42: kindWithRef(trace.RMALockTry, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2),
+		fieldOperand(3)),
+	43: kindWithRef(trace.RMALockRelease, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2)),
+	44: kindWithRef(trace.RMASync, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2)),
+	45: kindWithRef(trace.RMAWaitChange, Windows, 0),
+	46: kindWithRef(trace.RMAPut, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2),
+		fieldOperand(3)),
+	47: kindWithRef(trace.RMAGet, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2),
+		fieldOperand(3)),
+	48: kindWithRef(trace.RMAAtomic, Windows, 0, operand{source: target, field: 1, other: 0}, fieldOperand(2),
+		fieldOperand(3), fieldOperand(4), fieldOperand(5)),
+	49: kindWithRef(trace.RMACompleteBlocking, Windows, 0, fieldOperand(1)),
+	50: kindWithRef(trace.RMACompleteNonBlocking, Windows, 0, fieldOperand(1)),
+	51: kindWithRef(trace.RMATest, Windows, 0, fieldOperand(1)),
+	52: kindWithRef(trace.RMACompleteRemote, Windows, 0, fieldOperand(1)),
+	53: kindWithoutRef(trace.ThreadFork, fieldOperand(1), fieldOperand(0)),
+	54: kindWithoutRef(trace.ThreadJoin, fieldOperand(0)),
+	55: kindWithoutRef(trace.ThreadTeamBegin, refOperand(0, Comms)),
+	56: kindWithoutRef(trace.ThreadTeamEnd, refOperand(0, Comms)),
+	57: kindWithoutRef(trace.LockAcquire, fieldOperand(1), fieldOperand(2), fieldOperand(0)),
+	58: kindWithoutRef(trace.LockRelease, fieldOperand(1), fieldOperand(2), fieldOperand(0)),
+	59: kindWithoutRef(trace.TaskCreate, refOperand(0, Comms), fieldOperand(1), fieldOperand(2)),
+	60: kindWithoutRef(trace.TaskSwitch, refOperand(0, Comms), fieldOperand(1), fieldOperand(2)),
+	61: kindWithoutRef(trace.TaskComplete, refOperand(0, Comms), fieldOperand(1), fieldOperand(2)),
+	62: kindWithoutRef(trace.ThreadCreate, refOperand(0, Comms), fieldOperand(1)),
+	63: kindWithoutRef(trace.ThreadBegin, refOperand(0, Comms), fieldOperand(1)),
+	64: kindWithoutRef(trace.ThreadWait, refOperand(0, Comms), fieldOperand(1)),
+	65: kindWithoutRef(trace.ThreadEnd, refOperand(0, Comms), fieldOperand(1)),
+	66: kindWithRef(trace.ContextEnter, CallingContexts, 0, sourceOperand(optional, 1)),
+	67: kindWithRef(trace.ContextLeave, CallingContexts, 0),
+	68: kindWithRef(trace.ContextSample, CallingContexts, 0, sourceOperand(optional, 1), sourceOperand(optional, 2)),
+	69: kindWithRef(trace.IOHandleCreate, IOHandles, 0, fieldOperand(1), fieldOperand(2), fieldOperand(3)),
+	70: kindWithRef(trace.IOHandleDestroy, IOHandles, 0),
+	71: kindWithRef(trace.IOHandleDuplicate, IOHandles, 0, refOperand(1, IOHandles), fieldOperand(2)),
+	72: kindWithRef(trace.IOSeek, IOHandles, 0, fieldOperand(1), fieldOperand(2), fieldOperand(3)),
+	73: kindWithRef(trace.IOStatusFlags, IOHandles, 0, fieldOperand(1)),
+	74: kindWithRef(trace.IOFileDelete, IOFiles, 1, fieldOperand(0)),
+	75: kindWithRef(trace.IOBegin, IOHandles, 0, fieldOperand(1), fieldOperand(2), fieldOperand(3), fieldOperand(4)),
+	76: kindWithRef(trace.IOTest, IOHandles, 0, fieldOperand(1)),
+	77: kindWithRef(trace.IOIssued, IOHandles, 0, fieldOperand(1)),
+	78: kindWithRef(trace.IOComplete, IOHandles, 0, fieldOperand(1), fieldOperand(2)),
+	79: kindWithRef(trace.IOCancelled, IOHandles, 0, fieldOperand(1)),
+	80: kindWithRef(trace.IOLockAcquire, IOHandles, 0, fieldOperand(1)),
+	81: kindWithRef(trace.IOLockRelease, IOHandles, 0, fieldOperand(1)),
+	82: kindWithRef(trace.IOLockTry, IOHandles, 0, fieldOperand(1)),
+	83: kindWithRef(trace.ProgramBegin, Strings, 0),
+	84: kindWithoutRef(trace.ProgramEnd, fieldOperand(0)),
+	85: kindWithoutRef(trace.CollectiveRequest, fieldOperand(0)),
+	86: kindWithoutRef(trace.CollectiveComplete, fieldOperand(0), refOperand(1, Comms), sourceOperand(root, 2),
+		fieldOperand(3), fieldOperand(4), fieldOperand(5)),
+	87: kindWithRef(trace.CommCreate, Comms, 0),
+	88: kindWithRef(trace.CommDestroy, Comms, 0),
 }
 
-// tableNames are what tables are called in messages.
-var tableNames = [tables]string{"string", "attribute", "location", "region", "group", "metric", "communicator", "parameter", "window", "source code location", "calling context", "interrupt generator", "file", "handle", "location group", "system tree node", "paradigm", "I/O paradigm", "callsite", "callpath", "metric member", "dimension", "topology"}
+// tableNames holds the names of tables for messages.
+var tableNames = [tables]string{"string", "attribute", "location", "region", "group", "metric", "communicator",
+	"parameter", "window", "source code location", "calling context", "interrupt generator", "file", "handle",
+	"location group", "system tree node", "paradigm", "I/O paradigm", "callsite", "callpath", "metric member", "dimension",
+	"topology"}

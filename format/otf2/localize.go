@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// localizer turns the events of an archive that is written again into those of the location's own
-// file: its references and its clock's times, as the location's definitions say (docs/formats/otf2.md,
-// "Rewriting an archive").
+// localizer converts events of a rewritten archive to the form in the location's own file: it maps
+// references back and undoes the clock correction, as the location's definitions require
+// (docs/formats/otf2.md, "Rewriting an archive").
 type localizer struct {
-	local *local
-	// ids are the location's references for the archive's, where there is a mapping table. They
-	// grow with what the table does not have.
+	local *localDefinitions
+	// ids maps the archive's references to the location's, for each table with a mapping table. It
+	// grows by references that the mapping table does not contain.
 	ids   [mappedTables]map[uint64]uint64
-	clock *clock // nil if the times of the file are those of the archive
+	clock *clock // nil if the times in the file are those of the archive
 	event Event
-	last  uint64 // time of the location's clock
-	// off counts times that the clock cannot show exactly.
+	last  uint64 // last time of the location's clock
+	// off counts times that the clock cannot represent exactly.
 	off int64
 }
 
-// localizer returns that of a location, nil if it has no definitions of its own that matter.
+// localizer returns the localizer of a location, or nil if the location has no definitions that
+// require one.
 func (o *original) localizer(id uint64, retimed bool) *localizer {
 	if x, ok := o.locals[id]; ok {
 		return x
 	}
 	var x *localizer
-	l, _ := o.m.a.local(id) // what is damaged has been reported, and is left out
+	l, _ := o.m.a.localDefinitions(id) // the decoder has reported damaged records and ignores them
 	if retimed || !increasing(l.clocks) {
 		o.clocks += int64(len(l.clocks))
 		l.clocks = nil
@@ -43,7 +44,7 @@ func (o *original) localizer(id uint64, retimed bool) *localizer {
 	return x
 }
 
-// increasing reports whether later times of a clock with these offsets are corrected to later times.
+// increasing reports whether a clock with these offsets corrects later times to later times.
 func increasing(l []ClockOffset) bool {
 	for i := 1; i < len(l); i++ {
 		if x, y := l[i-1], l[i]; y.Time <= x.Time || int64(y.Time-x.Time)+(y.Offset-x.Offset) <= 0 {
@@ -53,7 +54,8 @@ func increasing(l []ClockOffset) bool {
 	return true
 }
 
-// inverse is the ids of a location by those of the archive; of several the least.
+// inverse returns the location's ids by the ids of the archive. If several ids have the same
+// target, it returns the smallest one.
 func (m *idMap) inverse() map[uint64]uint64 {
 	ids := map[uint64]uint64{}
 	add := func(local, global uint64) {
@@ -70,7 +72,8 @@ func (m *idMap) inverse() map[uint64]uint64 {
 	return ids
 }
 
-// localize returns an event as the location's file has it, valid until the next call.
+// localize returns an event as it is in the location's file. The result is valid until the next
+// call.
 func (x *localizer) localize(e *Event) *Event {
 	own := &x.event
 	own.ID, own.Time, own.Texts = e.ID, x.raw(e.Time), e.Texts
@@ -93,7 +96,8 @@ func (x *localizer) localize(e *Event) *Event {
 	return own
 }
 
-// id is the location's reference for the archive's. A mapping table that has none gets one more.
+// id returns the location's reference for a reference of the archive. It adds an entry to a mapping
+// table that has none.
 func (x *localizer) id(t Table, v uint64) uint64 {
 	if t >= mappedTables || x.ids[t] == nil || t != Locations && v == undefined32 || v == undefined64 {
 		return v
@@ -104,7 +108,7 @@ func (x *localizer) id(t Table, v uint64) uint64 {
 	}
 	m := x.local.maps[t]
 	if m.global(v) == v {
-		return v // the table has no such id, which means itself
+		return v // an id without an entry maps to itself
 	}
 	if m.sparse == nil {
 		own = uint64(len(m.dense))
@@ -121,7 +125,7 @@ func (x *localizer) id(t Table, v uint64) uint64 {
 	return own
 }
 
-// raw is the time of the location's clock that is corrected to t.
+// raw returns the time of the location's clock whose corrected time is t.
 func (x *localizer) raw(t uint64) uint64 {
 	c := x.clock
 	if c == nil {
@@ -134,7 +138,7 @@ func (x *localizer) raw(t uint64) uint64 {
 			continue
 		}
 		if i > c.at && own <= c.offsets[i].Time {
-			own = c.offsets[i].Time + 1 // readers are in this interval only behind that
+			own = c.offsets[i].Time + 1 // a reader enters this interval only after this time
 		}
 		x.last = max(x.last, own)
 		if c.correct(x.last) != t {
@@ -144,17 +148,18 @@ func (x *localizer) raw(t uint64) uint64 {
 	}
 }
 
-// inverse is the least time that is not corrected to one before t in an interval of offsets.
+// inverse returns the smallest time that interval i of clock offsets does not correct to a time
+// before t.
 func (c *clock) inverse(i int, t uint64) uint64 {
 	x, y := &c.offsets[i], &c.offsets[i+1]
 	slope := float64(y.Offset-x.Offset) / float64(y.Time-x.Time)
-	after := int64(t - uint64(x.Offset) - x.Time) // of the clock if it ran at the right speed
+	after := int64(t - uint64(x.Offset) - x.Time) // time since the offset, by the corrected clock
 	own := t - uint64(x.Offset) - uint64(int64(slope*float64(after)/(1+slope)))
-	// The division is wrong by some ticks where numbers are large.
-	for n := 0; n < 1<<12 && int64(c.within(i, own)-t) < 0; n++ {
+	// The division is inexact by some ticks for large numbers.
+	for n := 0; n < 1<<12 && int64(c.correctIn(i, own)-t) < 0; n++ {
 		own++
 	}
-	for n := 0; n < 1<<12 && own > 0 && int64(c.within(i, own-1)-t) >= 0; n++ {
+	for n := 0; n < 1<<12 && own > 0 && int64(c.correctIn(i, own-1)-t) >= 0; n++ {
 		own--
 	}
 	return own

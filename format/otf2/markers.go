@@ -11,36 +11,37 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// marker is one of an archive's, which belong to no location: they have one of their own
-// in the model.
+// marker is a marker of an archive. Markers belong to no location; in the model they have a
+// location of their own.
 type marker struct {
 	time            uint64
 	duration, scope uint64
-	of              uint64 // what the scope names, by its id
+	scopeID         uint64 // id of the definition that the scope refers to
 	ref             uint32
 	text            string
 }
 
 const markersID = "markers"
 
-// The records of a file of markers.
+// Ids of the records in a marker file.
 const (
 	defMarker   = 5
 	markerEvent = 6
 )
 
-// readMarkers adds the markers of the archive; it holds them, since they stand in no
-// order.
+// readMarkers adds the markers of the archive. It keeps them in memory because the file has no
+// particular order.
 func (m *model) readMarkers(opt *format.ReadOptions) error {
 	kinds := map[uint64]uint32{}
-	var places []uint64 // ids of the markers' definitions, which may come later
+	var places []uint64 // ids of the markers' definitions, which may follow their markers
 	err := m.a.Markers(func(_ int64, r *Record) error {
 		v := r.Values
 		switch r.ID {
 		case defMarker:
-			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.Text(r.Texts[1]), Attrs: slices.Concat(attr("group", trace.Text(r.Texts[0])), attr("severity", word(severities, v[3])))})
+			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.Text(r.Texts[1]),
+				Attrs: slices.Concat(attr("group", trace.Text(r.Texts[0])), attr("severity", enumWord(severities, v[3])))})
 		case markerEvent:
-			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], of: v[4], text: r.Texts[0]})
+			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], scopeID: v[4], text: r.Texts[0]})
 			places = append(places, v[2])
 		}
 		return nil
@@ -64,7 +65,7 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 	return nil
 }
 
-const textName = "text" // of a marker
+const textName = "text" // attribute with the text of a marker
 
 // markerStream delivers the markers.
 type markerStream struct {
@@ -73,7 +74,7 @@ type markerStream struct {
 	b  trace.Batch
 }
 
-// markerStream is nil if there are none that are wanted.
+// markerStream returns a stream of the markers, or nil if none are selected.
 func (d *decoder) markerStream(sel trace.Selection) *markerStream {
 	if len(d.markers) == 0 || sel.Location != nil && !sel.Location(d.marked) {
 		return nil
@@ -81,17 +82,17 @@ func (d *decoder) markerStream(sel trace.Selection) *markerStream {
 	return &markerStream{d: d}
 }
 
-// Next makes the next batch; nil at the end.
+// Next returns the next batch, or nil at the end.
 func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 	s.b.Reset(s.d.marked)
 	for s.at < len(s.d.markers) && s.b.Len() < trace.BatchRows {
 		x := &s.d.markers[s.at]
 		s.at++
 		if x.time > math.MaxInt64 {
-			break // and so are all that follow
+			break // all following markers are outside as well
 		}
 		s.b.Add(s.d.marked, int64(x.time), trace.Marker, x.ref)
-		s.b.AddOps(x.duration, x.scope, x.of)
+		s.b.AddOps(x.duration, x.scope, x.scopeID)
 		s.b.AddAttr(s.d.attribute(textName, trace.String), trace.StringValue(x.text))
 	}
 	if s.b.Len() == 0 {
@@ -100,12 +101,12 @@ func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &s.b, ctx.Err()
 }
 
-// addMarker writes the marker of a row of another format. Its scope is what the row says, if that
-// is a location or all of the trace, else the row's location: other scopes speak of definitions
-// that the archive has under other ids.
+// addMarker writes the marker for a row of another format. Its scope is that of the row if the row
+// names a location or the whole trace. Otherwise the scope is the row's location, because other
+// scopes refer to definitions that have other ids in the archive.
 //
-// The row itself is an event beside it, unless the archive is plain: a marker cannot say where the
-// row stands among others, nor bear attributes. Who reads the event leaves the marker out.
+// Unless the archive is plain, the row is also written as an event: a marker can neither keep the
+// row's place among others nor hold attributes. A reader of that event ignores the marker.
 func (e *encoder) addMarker(c *trace.Cursor) error {
 	if err := e.defineMarker(c.Ref()); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		case global:
 			scope, of = global, 0
 		case location:
-			at, ok := e.number(int64(ops[2]))
+			at, ok := e.locationByNumber(int64(ops[2]))
 			if ok {
 				of = e.id(Locations, at)
 			}
@@ -141,16 +142,18 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 			rest = true
 		}
 	}
-	if len(text) > longestText {
-		text, rest = text[:longestText], true
+	if len(text) > maxText {
+		text, rest = text[:maxText], true
 	}
 	if rest {
 		e.rows.NoteField(c, "attributes")
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}})
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0},
+		Texts: []string{text}})
 }
 
-// defineMarker writes the definition of a marker, once. NoRef stands for markers that have none.
+// defineMarker writes the definition of a marker once. NoRef stands for markers without a
+// definition.
 func (e *encoder) defineMarker(ref uint32) error {
 	if e.marked[ref] {
 		return nil
@@ -174,7 +177,7 @@ func (e *encoder) defineMarker(ref uint32) error {
 	return e.w.Mark(&Record{ID: defMarker, Values: []uint64{place, 0, 1, severity}, Texts: []string{group, x.Name}})
 }
 
-// severityOf is the number of a severity, by OTF2's word or OTF's.
+// severityOf returns the number of a severity from its name in OTF2 or OTF.
 func severityOf(word string) uint64 {
 	switch word {
 	case "error":

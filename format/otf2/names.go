@@ -5,44 +5,44 @@ import (
 	"strconv"
 )
 
-// names are what otf2-print calls the definitions that it has met so far. Later ones of
-// the same id take the place of earlier ones.
+// names holds the names by which otf2-print calls the definitions read so far. A later definition
+// replaces an earlier one with the same id.
 type names struct {
 	tables [tables]nameTable
-	// members are the metric members of metrics, by id.
+	// members holds the metric members of metrics, by id.
 	members map[uint64][]uint64
-	metrics map[uint64][]uint64 // what the definitions of metric members say, by id
+	metrics map[uint64][]uint64 // values of the definitions of metric members, by id
 	groups  map[uint64]*printGroup
 	comms   map[uint64]*printComm
-	// communicators are those of windows and of topologies; nil if nothing before them
-	// defines one.
+	// communicators holds the communicators of windows and topologies. An entry is nil if the
+	// communicator was not defined before it.
 	communicators map[Table]map[uint64]*printComm
-	communicating map[uint64]*printGroup // the communicating locations, by paradigm
+	communicating map[uint64]*printGroup // groups of communicating locations, by paradigm
 	pool          pool
-	carries       bool // weft wrote the archive: some strings are links
+	carries       bool // weft wrote the archive, so that some strings hold links
 }
 
-// nameTable are the names of a table, by id: small ids in a list.
+// nameTable holds the names of a table by id. Small ids are in a slice.
 type nameTable struct {
 	low  []*named
 	high map[uint64]*named
 }
 
-// named is a definition's name.
+// named is the name of a definition.
 type named struct {
 	name  string
-	has   bool   // it has a name
-	shown string // with its id
+	has   bool   // the definition has a name
+	shown string // the name with the id
 }
 
-// printGroup is a group.
+// printGroup is a group of locations.
 type printGroup struct {
 	typ, flags uint64
 	members    []uint64
-	locations  *printGroup // that its members count in
+	locations  *printGroup // the group in which the members are ranks
 }
 
-// printComm is a communicator, or one between groups if it has two.
+// printComm is a communicator, or an inter-communicator if it has two groups.
 type printComm struct{ a, b *printGroup }
 
 const lowIDs = 1 << 16
@@ -69,11 +69,13 @@ func (t *nameTable) put(id uint64, n *named) {
 }
 
 func newNames() *names {
-	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{}, comms: map[uint64]*printComm{},
-		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
+	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{},
+		comms:         map[uint64]*printComm{},
+		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}},
+		communicating: map[uint64]*printGroup{}}
 }
 
-// add gives a definition a name, if has is true.
+// add records the name of a definition. has is false for a definition without a name.
 func (n *names) add(t Table, id uint64, name string, has bool) {
 	if id == undefined64 || id == undefined32 && t != Locations {
 		return
@@ -85,7 +87,7 @@ func (n *names) add(t Table, id uint64, name string, has bool) {
 	n.tables[t].put(id, x)
 }
 
-// get is what a definition is called, nil if there is none.
+// get returns the name of a definition, or nil if it is unknown.
 func (n *names) get(t Table, id uint64) *named {
 	if x := n.tables[t].get(id); x != nil || t != Strings {
 		return x
@@ -96,8 +98,8 @@ func (n *names) get(t Table, id uint64) *named {
 	return nil
 }
 
-// pool is the strings whose ids begin at [pooled] and follow each other, of which there
-// may be as many as events: their bytes, and where each is.
+// pool holds the strings with consecutive ids from [firstPooled] on. There may be as many as
+// events; the pool stores their bytes and the position of each.
 type pool struct {
 	slabs [][]byte
 	texts []slice
@@ -120,15 +122,15 @@ func (p *pool) add(s string) {
 }
 
 func (p *pool) get(id uint64) (string, bool) {
-	i := id - pooled
-	if id < pooled || i >= uint64(len(p.texts)) {
+	i := id - firstPooled
+	if id < firstPooled || i >= uint64(len(p.texts)) {
 		return "", false
 	}
 	x := p.texts[i]
 	return string(p.slabs[x.slab][x.from:x.to]), true
 }
 
-// text is a string, if there is one.
+// text returns the string with an id, if it exists.
 func (n *names) text(id uint64) (string, bool) {
 	if id == undefined32 {
 		return "", false
@@ -139,8 +141,8 @@ func (n *names) text(id uint64) (string, bool) {
 	return n.pool.get(id)
 }
 
-// raw is the name of a definition; "UNDEFINED" for a reference to nothing.
-func (n *names) raw(t Table, id uint64) (string, bool) {
+// rawName returns the name of a definition, and "UNDEFINED" for an undefined reference.
+func (n *names) rawName(t Table, id uint64) (string, bool) {
 	if id == undefined32 && t != Locations || id == undefined64 {
 		return "UNDEFINED", true
 	}
@@ -150,7 +152,7 @@ func (n *names) raw(t Table, id uint64) (string, bool) {
 	return "", false
 }
 
-// shown is a reference as it is printed.
+// shown returns a reference as otf2-print shows it.
 func (n *names) shown(t Table, id uint64) string {
 	if id == undefined64 || id == undefined32 && t != Locations {
 		return "UNDEFINED"
@@ -161,18 +163,21 @@ func (n *names) shown(t Table, id uint64) string {
 	return "INVALID <" + strconv.FormatUint(id, 10) + ">"
 }
 
-// nameFields are the definitions whose name is what a field says.
+// nameFields holds the field with the name, for definitions that have such a field.
 var nameFields = map[uint8]struct {
 	table Table
 	field int
 }{
-	defParadigm: {Paradigms, 1}, defIOParadigm: {IOParadigms, 2}, defAttribute: {Attributes, 1}, defLocationGroup: {LocationGroups, 1},
-	defLocation: {Locations, 1}, defRegion: {Regions, 1}, defGroup: {Groups, 1}, defMetricMember: {MetricMembers, 1}, defComm: {Comms, 1},
-	defInterComm: {Comms, 1}, defParameter: {Parameters, 1}, defWindow: {Windows, 1}, defCartDimension: {CartDimensions, 1},
-	defCartTopology: {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
+	defParadigm: {Paradigms, 1}, defIOParadigm: {IOParadigms, 2}, defAttribute: {Attributes, 1},
+	defLocationGroup: {LocationGroups, 1},
+	defLocation:      {Locations, 1}, defRegion: {Regions, 1}, defGroup: {Groups, 1}, defMetricMember: {MetricMembers, 1},
+	defComm:      {Comms, 1},
+	defInterComm: {Comms, 1}, defParameter: {Parameters, 1}, defWindow: {Windows, 1},
+	defCartDimension: {CartDimensions, 1},
+	defCartTopology:  {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
 }
 
-// define takes a definition into account.
+// define records a definition.
 func (n *names) define(r *Record) {
 	v := r.Values
 	if x, ok := nameFields[r.ID]; ok {
@@ -182,8 +187,8 @@ func (n *names) define(r *Record) {
 	switch r.ID {
 	case defString:
 		switch {
-		case v[0] >= linkText && n.carries: // a link that weft wrote
-		case v[0] == pooled+uint64(len(n.pool.texts)):
+		case v[0] >= firstLink && n.carries: // links that weft wrote
+		case v[0] == firstPooled+uint64(len(n.pool.texts)):
 			n.pool.add(r.Texts[0])
 		default:
 			n.add(Strings, v[0], r.Texts[0], true)
@@ -217,14 +222,14 @@ func (n *names) define(r *Record) {
 	case defSourceLoc:
 		file, _ := n.text(v[1])
 		line := strconv.Itoa(int(int32(v[2])))
-		n.add(SourceLocations, v[0], file+":"+line[:min(len(line), 10)], true) // otf2-print has no room for more
+		n.add(SourceLocations, v[0], file+":"+line[:min(len(line), 10)], true) // otf2-print truncates it to this width
 	case defContext:
 		region := "UNDEFINED"
 		if x := n.tables[Regions].get(v[1]); x != nil && v[1] != undefined32 {
 			region = x.name
 		}
 		if v[2] != undefined32 {
-			if source, ok := n.raw(SourceLocations, v[2]); ok {
+			if source, ok := n.rawName(SourceLocations, v[2]); ok {
 				region += "@" + path.Base(source)
 			}
 		}
@@ -238,8 +243,8 @@ func (n *names) define(r *Record) {
 	case defIOHandle:
 		name, ok := n.text(v[1])
 		if v[1] == undefined32 || ok && name == "" {
-			paradigm, _ := n.raw(IOParadigms, v[3])
-			file, _ := n.raw(IOFiles, v[2])
+			paradigm, _ := n.rawName(IOParadigms, v[3])
+			file, _ := n.rawName(IOFiles, v[2])
 			name, ok = "["+paradigm+"]"+file, true
 		}
 		n.add(IOHandles, v[0], name, ok)
@@ -253,10 +258,10 @@ const (
 	commGroup              = 5
 	commSelf               = 6
 
-	globalMembers = 1 // a flag
+	globalMembers = 1 // a flag of a group
 )
 
-// groupOf is what the record of a group says.
+// groupOf returns the contents of a group's record.
 func groupOf(v []uint64) (id uint64, paradigm uint64, g *printGroup) {
 	n := v[3]
 	after := v[4+n:]
@@ -272,7 +277,7 @@ func (n *names) group(id, paradigm uint64, g *printGroup) {
 	}
 }
 
-// ranks is a group that a communicator may have; nil if it is none.
+// ranks returns a group that a communicator may have, or nil if there is no such group.
 func (n *names) ranks(id uint64) *printGroup {
 	if g := n.groups[id]; g != nil && id != undefined32 && (g.typ == commGroup || g.typ == commSelf) {
 		return g
@@ -280,8 +285,8 @@ func (n *names) ranks(id uint64) *printGroup {
 	return nil
 }
 
-// putComm takes a communicator into account. Windows and topologies that named one of this
-// id before have the later one too.
+// putComm records a communicator. It also replaces an earlier one with this id in the windows and
+// topologies that refer to it.
 func (n *names) putComm(id uint64, c printComm) {
 	if old := n.comms[id]; old != nil {
 		*old = c
@@ -290,7 +295,7 @@ func (n *names) putComm(id uint64, c printComm) {
 	n.comms[id] = &c
 }
 
-// comm is a communicator that is known; nil if it is none.
+// comm returns a communicator, or nil if it is unknown.
 func (n *names) comm(id uint64) *printComm {
 	if id == undefined32 {
 		return nil
@@ -298,7 +303,8 @@ func (n *names) comm(id uint64) *printComm {
 	return n.comms[id]
 }
 
-// location is the location that a rank of a communicator is, seen from a location.
+// location returns the location of a rank of a communicator. from is the location whose event has
+// the rank.
 func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
 	return n.comm(comm).location(from, rank)
 }
@@ -309,7 +315,7 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	}
 	g := c.a
 	if c.b != nil && g.has(from) {
-		g = c.b // the other side
+		g = c.b // the other group
 	}
 	switch l := g.locations; {
 	case g.typ == commSelf:
@@ -325,8 +331,8 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	return 0, false
 }
 
-// appendRank appends a rank of a communicator with the location that it is, seen from a
-// location.
+// appendRank appends a rank of a communicator and its location. from is the location whose event
+// has the rank.
 func (n *names) appendRank(b []byte, from uint64, comm *printComm, rank uint64) []byte {
 	if rank == undefined32 {
 		return append(b, "UNDEFINED"...)
@@ -339,7 +345,7 @@ func (n *names) appendRank(b []byte, from uint64, comm *printComm, rank uint64) 
 	return append(append(append(b, " ("...), name...), ')')
 }
 
-// has tells whether a location is in a group.
+// has reports whether a location is in a group.
 func (g *printGroup) has(location uint64) bool {
 	if g.locations == nil {
 		return false

@@ -8,8 +8,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Overview lists the anchor file and all others of the archive that are there, and counts the
-// global definitions by type.
+// Overview lists the files of the archive that exist and counts the global definitions by type.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	files, err := d.files()
 	if err != nil {

@@ -16,16 +16,16 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// made is an archive of random records.
-type made struct {
+// randomArchive is an archive of random records.
+type randomArchive struct {
 	rng *rand.Rand
 	w   *Writer
 	t   testing.TB
-	ids [tables][]uint64 // that are defined
+	ids [tables][]uint64 // defined ids
 }
 
-// pick is a reference to something of a table, to nothing, or to something undefined.
-func (m *made) pick(t Table, width uint64) uint64 {
+// pick returns a reference to a definition of a table, to nothing, or to an undefined id.
+func (m *randomArchive) pick(t Table, width uint64) uint64 {
 	switch l := m.ids[t]; {
 	case len(l) > 0 && m.rng.IntN(8) > 0:
 		return l[m.rng.IntN(len(l))]
@@ -35,8 +35,8 @@ func (m *made) pick(t Table, width uint64) uint64 {
 	return width
 }
 
-// edge is a number, often one at the edge of something.
-func (m *made) edge(width uint64) uint64 {
+// edge returns a number, often one at the limit of a range.
+func (m *randomArchive) edge(width uint64) uint64 {
 	switch m.rng.IntN(6) {
 	case 0:
 		return 0
@@ -50,8 +50,8 @@ func (m *made) edge(width uint64) uint64 {
 	return m.rng.Uint64() & (1<<m.rng.IntN(64) - 1) & width
 }
 
-// value is one of a type.
-func (m *made) value(typ uint64) uint64 {
+// value returns a value of a type.
+func (m *randomArchive) value(typ uint64) uint64 {
 	v := m.edge(undefined64)
 	switch typ {
 	case typeUint8:
@@ -80,7 +80,7 @@ func (m *made) value(typ uint64) uint64 {
 }
 
 // fields makes values for some fields.
-func (m *made) fields(v []uint64, l []field) []uint64 {
+func (m *randomArchive) fields(v []uint64, l []field) []uint64 {
 	first := len(v)
 	for i, f := range l {
 		x := uint64(0)
@@ -100,7 +100,8 @@ func (m *made) fields(v []uint64, l []field) []uint64 {
 			}
 		case f.show == showFlags:
 			x = m.rng.Uint64N(2 << len(f.words))
-		case f.show == showRank || f.show == showWinRank || f.show == showRoot || f.show == showWinRoot || f.show == showTopoRank:
+		case f.show == showRank || f.show == showWinRank || f.show == showRoot || f.show == showWinRoot ||
+			f.show == showTopoRank:
 			if x = m.rng.Uint64N(6); x == 5 {
 				x = undefined32 - m.rng.Uint64N(4)
 			}
@@ -116,8 +117,8 @@ func (m *made) fields(v []uint64, l []field) []uint64 {
 	return v
 }
 
-// define makes a definition; change alters what would not do.
-func (m *made) define(id uint8, change func(v []uint64)) {
+// define makes a definition. change modifies values that would be invalid.
+func (m *randomArchive) define(id uint8, change func(v []uint64)) {
 	t := &definitionTypes[id]
 	r := Record{ID: id, Values: m.fields(nil, t.fields)}
 	if t.each != nil {
@@ -134,7 +135,13 @@ func (m *made) define(id uint8, change func(v []uint64)) {
 			r.Texts[0] = ""
 		}
 	}
-	tables := map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings, defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations, defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers, defMetricClass: Metrics, defMetricInst: Metrics, defComm: Comms, defInterComm: Comms, defParameter: Parameters, defWindow: Windows, defCartDimension: CartDimensions, defCartTopology: CartTopologies, defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles, defIODirectory: IOFiles, defIOHandle: IOHandles}
+	tables := map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings,
+		defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations,
+		defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers,
+		defMetricClass: Metrics, defMetricInst: Metrics, defComm: Comms, defInterComm: Comms, defParameter: Parameters,
+		defWindow: Windows, defCartDimension: CartDimensions, defCartTopology: CartTopologies, defSourceLoc: SourceLocations,
+		defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles, defIODirectory: IOFiles,
+		defIOHandle: IOHandles}
 	table, ok := tables[id]
 	if ok {
 		r.Values[0] = uint64(len(m.ids[table]))
@@ -153,8 +160,8 @@ func (m *made) define(id uint8, change func(v []uint64)) {
 	}
 }
 
-// property gives a property a type that fits: of others otf2-print shows memory.
-func (m *made) property(v []uint64, names uint64) {
+// property gives a property a valid type. otf2-print shows uninitialized memory for other types.
+func (m *randomArchive) property(v []uint64, names uint64) {
 	switch {
 	case v[0] < names:
 		v[1] = typeString
@@ -166,11 +173,11 @@ func (m *made) property(v []uint64, names uint64) {
 	v[2] = m.value(v[1])
 }
 
-// text is one of the strings.
-func (m *made) text() uint64 { return m.ids[Strings][m.rng.IntN(len(m.ids[Strings]))] }
+// text returns the id of one of the strings.
+func (m *randomArchive) text() uint64 { return m.ids[Strings][m.rng.IntN(len(m.ids[Strings]))] }
 
-// definitions makes some of each kind.
-func (m *made) definitions() {
+// definitions makes some definitions of each kind.
+func (m *randomArchive) definitions() {
 	m.define(defClock, func(v []uint64) {
 		v[0] = 1 + m.rng.Uint64N(1e10)
 		v[3] = []uint64{undefined64, 1700000000123456789}[m.rng.IntN(2)]
@@ -249,8 +256,8 @@ func (m *made) definitions() {
 	}
 }
 
-// members makes the members of a group ones that make sense for its type.
-func (m *made) members(v []uint64, typ uint64, of Table) {
+// members gives a group members that are valid for its type.
+func (m *randomArchive) members(v []uint64, typ uint64, of Table) {
 	n := int(v[3])
 	after := v[4+n:]
 	after[0], after[1], after[2] = typ, 4, m.rng.Uint64N(2)
@@ -259,7 +266,7 @@ func (m *made) members(v []uint64, typ uint64, of Table) {
 		case of != noTable:
 			v[4+i] = m.ids[of][m.rng.IntN(len(m.ids[of]))]
 		case typ == commGroup && n > 0:
-			v[4+i] = 0 // there is one at least
+			v[4+i] = 0 // at least one exists
 		default:
 			v[4+i] = m.rng.Uint64N(8)
 		}
@@ -267,7 +274,7 @@ func (m *made) members(v []uint64, typ uint64, of Table) {
 }
 
 // events makes events of all kinds at a location.
-func (m *made) events(location uint64, n int) {
+func (m *randomArchive) events(location uint64, n int) {
 	e := m.w.Location(location)
 	time := m.rng.Uint64N(1000)
 	for i := range n {
@@ -286,8 +293,8 @@ func (m *made) events(location uint64, n int) {
 	}
 }
 
-// values makes those of an event, or of a record of a snapshot.
-func (m *made) values(t *recordType) []uint64 {
+// values makes the values of an event or of a snapshot record.
+func (m *randomArchive) values(t *recordType) []uint64 {
 	v := m.fields(nil, t.fields)
 	if t.each != nil {
 		k := m.rng.Uint64N(4)
@@ -302,8 +309,8 @@ func (m *made) values(t *recordType) []uint64 {
 	return v
 }
 
-// attributes makes a list, mostly none.
-func (m *made) attributes() (l []Attribute) {
+// attributes makes a list of attributes, which is usually empty.
+func (m *randomArchive) attributes() (l []Attribute) {
 	if m.rng.IntN(3) > 0 {
 		return nil
 	}
@@ -320,8 +327,8 @@ func (m *made) attributes() (l []Attribute) {
 	return l
 }
 
-// snapshots makes some of a location, with records of all kinds.
-func (m *made) snapshots(location uint64) {
+// snapshots makes some snapshots of a location, with records of all kinds.
+func (m *randomArchive) snapshots(location uint64) {
 	s := m.w.Snapshots(location)
 	time := uint64(0)
 	for range m.rng.IntN(3) {
@@ -341,10 +348,11 @@ func (m *made) snapshots(location uint64) {
 	}
 }
 
-// thumbnail makes one.
-func (m *made) thumbnail(k int) {
+// thumbnail makes a thumbnail.
+func (m *randomArchive) thumbnail(k int) {
 	metrics, samples := m.rng.Uint64N(5), m.rng.Uint64N(5)
-	header := Record{ID: thumbnailHeader, Values: []uint64{0, 1, m.rng.Uint64N(3), samples, metrics}, Texts: []string{fmt.Sprint("thumbnail ", k), ""}}
+	header := Record{ID: thumbnailHeader, Values: []uint64{0, 1, m.rng.Uint64N(3), samples, metrics},
+		Texts: []string{fmt.Sprint("thumbnail ", k), ""}}
 	for range metrics {
 		header.Values = append(header.Values, m.edge(undefined64))
 	}
@@ -362,10 +370,10 @@ func (m *made) thumbnail(k int) {
 }
 
 // maps makes mapping tables and clock offsets of a location.
-func (m *made) maps(location uint64) {
+func (m *randomArchive) maps(location uint64) {
 	e := m.w.Location(location)
 	for t := Table(0); t < mappedTables; t++ {
-		if t == Attributes { // two of an event must not become one
+		if t == Attributes { // two attributes of an event must not become one
 			l := slices.Clone(m.ids[t])
 			slices.Reverse(l)
 			if err := e.Map(t, l); err != nil {
@@ -408,18 +416,19 @@ func random(t testing.TB, seed uint64, events int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWriter(dst, Anchor{Machine: "machine", Creator: "a test", TraceID: seed, Properties: []Property{{"TEST::A", "x"}}})
+	w, err := NewWriter(dst,
+		Anchor{Machine: "machine", Creator: "a test", TraceID: seed, Properties: []Property{{"TEST::A", "x"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &made{rng: rand.New(rand.NewPCG(seed, 2)), w: w, t: t}
+	m := &randomArchive{rng: rand.New(rand.NewPCG(seed, 2)), w: w, t: t}
 	m.definitions()
 	for i, id := range m.ids[Locations] {
 		if i%2 == 1 {
 			m.maps(id)
 		}
 		m.events(id, events)
-		if seed%4 > 0 && i < 3 { // the others get files without records
+		if seed%4 > 0 && i < 3 { // the other locations get files without records
 			m.snapshots(id)
 		}
 	}
@@ -435,8 +444,8 @@ func random(t testing.TB, seed uint64, events int) string {
 	return path
 }
 
-// What the writer writes is what otf2-print reads, and what it prints is what is printed
-// here: every kind of record, with values at the edges of all.
+// TestPeerPrint checks that otf2-print reads the archives that the writer writes, and that weft
+// prints what otf2-print prints: every kind of record, with values at the limits of all ranges.
 func TestPeerPrint(t *testing.T) {
 	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")
@@ -458,11 +467,12 @@ func TestPeerPrint(t *testing.T) {
 
 func lastLines(b []byte) []byte { return b[max(0, len(b)-400):] }
 
-// traced builds a program and runs it under EZTrace; it skips where one of the tools is
-// missing. The result is the anchor file.
+// traced builds a program, runs it under EZTrace and returns the anchor file. It skips the test if
+// one of the tools is missing.
 func traced(t *testing.T, name, compiler, module string, launch ...string) string {
 	t.Helper()
-	for tool, pkg := range map[string]string{compiler: "libopenmpi-dev, gcc", "eztrace": "eztrace", "otf2-print": "otf2-tools", launch[0]: "openmpi-bin"} {
+	for tool, pkg := range map[string]string{compiler: "libopenmpi-dev, gcc", "eztrace": "eztrace",
+		"otf2-print": "otf2-tools", launch[0]: "openmpi-bin"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed (Debian packages %s)", tool, pkg)
 		}
@@ -485,8 +495,8 @@ func traced(t *testing.T, name, compiler, module string, launch ...string) strin
 	return anchorOf(t, dir)
 }
 
-// Real programs under EZTrace: otf2-print says the same of the archives, and the model has
-// what the programs did.
+// TestEZTrace runs real programs under EZTrace and checks that weft prints the archives as
+// otf2-print does and that the model has what the programs did.
 func TestEZTrace(t *testing.T) {
 	effort.Long(t)
 	for _, x := range []struct {
@@ -494,10 +504,11 @@ func TestEZTrace(t *testing.T) {
 		launch                 []string
 		want                   map[string]int
 	}{
-		// 3 ranks send 10 messages without waiting and 5 with, and there are three
-		// collective operations; EZTrace does not say when the former are received.
-		{"exchange", "mpicc", "openmpi", []string{"mpirun", "--oversubscribe", "-np", "3"}, map[string]int{"send": 45, "recv": 15, "recv-begin": 30, "collective-end": 9}},
-		// 3 threads and the main one.
+		// 3 ranks send 10 messages with non-blocking and 5 with blocking calls, and take part in
+		// three collective operations. EZTrace does not record when the former are received.
+		{"exchange", "mpicc", "openmpi", []string{"mpirun", "--oversubscribe", "-np", "3"},
+			map[string]int{"send": 45, "recv": 15, "recv-begin": 30, "collective-end": 9}},
+		// 3 threads and the main thread.
 		{"workers", "gcc", "pthread", []string{"env"}, map[string]int{"thread-begin": 4, "thread-end": 4}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -523,14 +534,14 @@ func TestEZTrace(t *testing.T) {
 	}
 }
 
-// reordered writes an archive again with some definitions at other places, and some twice
-// with other values. Location's files are the same.
+// reordered rewrites an archive with some definitions at other positions and some twice with other
+// values. The files of locations are unchanged.
 func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 	a, err := Open(format.FileSource(anchor))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var texts, rest []Record // those without which otf2-print ends at once come first
+	var texts, rest []Record // these come first: otf2-print ends at once without them
 	if err := a.Definitions(func(_ int64, r *Record) error {
 		l := &rest
 		if r.ID == defString || r.ID == defClock {
@@ -553,7 +564,7 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 		if definitionTypes[twice.ID].fields[0].name == "self" {
 			twice.Values = append([]uint64{other.Values[0]}, twice.Values[1:]...)
 		}
-		if twice.ID != defLocation { // of which otf2-print reads the files twice
+		if twice.ID != defLocation { // otf2-print reads the files of a repeated location twice
 			rest = append(rest, twice)
 		}
 	}
@@ -567,14 +578,15 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 		err = errors.Join(err, w.Define(&r))
 	}
 	name := func(anchor string) string { return anchor[:len(anchor)-len(".otf2")] }
-	if err := errors.Join(err, w.Close(), dst.Commit(), os.Remove(name(path)), os.CopyFS(name(path), os.DirFS(name(anchor)))); err != nil {
+	if err := errors.Join(err, w.Close(), dst.Commit(), os.Remove(name(path)),
+		os.CopyFS(name(path), os.DirFS(name(anchor)))); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// Definitions may come in any order, and more than once: then names are those of
-// otf2-print, unless it crashes of them, as it often does.
+// TestPeerOrder checks that definitions may come in any order and more than once, and that names
+// are those of otf2-print then, unless it crashes, as it often does.
 func TestPeerOrder(t *testing.T) {
 	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")

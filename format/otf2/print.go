@@ -2,41 +2,36 @@ package otf2
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/internal/archive"
-	"github.com/weft-trace/weft/trace"
 )
 
-// printer writes what otf2-print does.
+// printer writes the output of otf2-print.
 type printer struct {
 	*names
 	w    *bufio.Writer
 	line []byte
-	// The texts of events and definitions, cut into pieces, and the first columns of events.
+	// Texts of events and definitions, split into parts, and the first columns of events.
 	events, definitions [][]part
 	words               [len(eventTypes)]string
 }
 
-// part is a piece of a text: words, and a field behind them; -1 for none.
+// part is a part of a text: literal words and the field that follows; -1 for no field.
 type part struct {
 	words string
 	field int
 }
 
-// cut cuts the texts of a table.
-func cut(types []recordType) [][]part {
+// splitTexts splits the texts of a table into parts.
+func splitTexts(types []recordType) [][]part {
 	l := make([][]part, len(types))
 	for i, t := range types {
 		rest := t.text
@@ -56,22 +51,23 @@ func cut(types []recordType) [][]part {
 }
 
 func newPrinter(w io.Writer) *printer {
-	p := &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: cut(eventTypes[:]), definitions: cut(definitionTypes[:])}
+	p := &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: splitTexts(eventTypes[:]),
+		definitions: splitTexts(definitionTypes[:])}
 	for i, t := range eventTypes {
 		p.words[i] = string(append(pad([]byte(t.word), 0, eventColumn), ' '))
 	}
 	return p
 }
 
-// word is one of an enumeration.
-func word(words []string, v uint64) string {
+// enumWord returns the word of an enumeration's value.
+func enumWord(words []string, v uint64) string {
 	if v < uint64(len(words)) && words[v] != "" {
 		return words[v]
 	}
 	return "INVALID <" + strconv.FormatUint(v, 10) + ">"
 }
 
-// flagWords are those of flags.
+// flagWords returns the words of the flags in v.
 func flagWords(words []string, v uint64) string {
 	if v == 0 {
 		return "NONE"
@@ -89,7 +85,7 @@ func flagWords(words []string, v uint64) string {
 	return "{" + strings.Join(l, ", ") + "}"
 }
 
-// appendFloat writes a number as printf does with %g.
+// appendFloat appends a number formatted as with %g in C's printf.
 func appendFloat(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -106,7 +102,7 @@ func appendFloat(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'g', 6, 64)
 }
 
-// appendTyped writes a value of a type.
+// appendTyped appends a value of a type.
 func (n *names) appendTyped(b []byte, typ, v uint64) []byte {
 	switch typ {
 	case typeInt8, typeInt16, typeInt32, typeInt64:
@@ -122,18 +118,17 @@ func (n *names) appendTyped(b []byte, typ, v uint64) []byte {
 	return strconv.AppendUint(b, v, 10)
 }
 
-// value is a value of a type in words: the name of what a reference names.
+// value returns the text of a value of a type: for a reference, the name of the definition.
 func (n *names) value(typ, v uint64) string {
 	if t := tableOf(typ); t != noTable {
-		if name, ok := n.raw(t, v); ok {
+		if name, ok := n.rawName(t, v); ok {
 			return name
 		}
 	}
 	return string(n.appendTyped(nil, typ, v))
 }
 
-// appendField writes field i of a list, the values of which are v; location is that of
-// an event.
+// appendField appends field i of the values v. location is the location of the event.
 func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location uint64) []byte {
 	x := v[i]
 	switch f.show {
@@ -142,14 +137,15 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 	case showSigned:
 		return strconv.AppendInt(b, int64(x), 10)
 	case showID, showSignedID, showTime:
-		if f.enc == enc32 && x == undefined32 || x == undefined64 && f.show != showSignedID || f.show == showSignedID && int64(x) == math.MinInt64 {
+		if f.enc == enc32 && x == undefined32 || x == undefined64 && f.show != showSignedID ||
+			f.show == showSignedID && int64(x) == math.MinInt64 {
 			return append(b, "UNDEFINED"...)
 		}
 		if f.show == showSignedID {
 			return strconv.AppendInt(b, int64(x), 10)
 		}
 	case showEnum:
-		return append(b, word(f.words, x)...)
+		return append(b, enumWord(f.words, x)...)
 	case showFlags:
 		return append(b, flagWords(f.words, x)...)
 	case showRoot, showWinRoot:
@@ -164,13 +160,13 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 		if f.show == showRoot {
 			return p.appendRank(b, location, p.comm(v[f.other]), x)
 		}
-		return p.appendRank(b, location, p.of(Windows, v[f.other]), x)
+		return p.appendRank(b, location, p.commOf(Windows, v[f.other]), x)
 	case showRank:
 		return p.appendRank(b, location, p.comm(v[f.other]), x)
 	case showWinRank:
-		return p.appendRank(b, location, p.of(Windows, v[f.other]), x)
+		return p.appendRank(b, location, p.commOf(Windows, v[f.other]), x)
 	case showTopoRank:
-		return p.appendRank(b, undefined64, p.of(CartTopologies, v[f.other]), x)
+		return p.appendRank(b, undefined64, p.commOf(CartTopologies, v[f.other]), x)
 	case showParadigm:
 		return append(b, p.paradigm(x)...)
 	case showTyped:
@@ -179,7 +175,7 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 		if x == typeUint64 || x == typeInt64 || x == typeDouble {
 			return append(b, typeNames[x]...)
 		}
-		return append(b, word(nil, x)...)
+		return append(b, enumWord(nil, x)...)
 	case showScope:
 		if of := v[f.other]; of < 4 {
 			return append(b, p.shown64([...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[of], x)...)
@@ -191,20 +187,20 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 	return strconv.AppendUint(b, x, 10)
 }
 
-// of is the communicator of a window or a topology.
-func (p *printer) of(t Table, id uint64) *printComm {
+// commOf returns the communicator of a window or a topology.
+func (p *printer) commOf(t Table, id uint64) *printComm {
 	if id == undefined32 {
 		return nil
 	}
 	return p.communicators[t][id]
 }
 
-// paradigm is the name of a paradigm, or its word.
+// paradigm returns the name of a paradigm, or its word if it has no name.
 func (p *printer) paradigm(v uint64) string {
 	if x := p.tables[Paradigms].get(v); x != nil {
 		return x.shown
 	}
-	return word(paradigms, v)
+	return enumWord(paradigms, v)
 }
 
 // pad fills up to a column.
@@ -215,7 +211,7 @@ func pad(b []byte, from, width int) []byte {
 	return b
 }
 
-// appendRight writes a number in a column of that width.
+// appendRight appends a number, right-aligned in a column of the given width.
 func appendRight(b []byte, v uint64, width int) []byte {
 	const blanks = "                    "
 	room := [20]byte([]byte(blanks))
@@ -238,9 +234,9 @@ const (
 	timeColumn       = 20
 )
 
-// event writes an event of a location, whose number is in its column already.
+// event writes an event of a location. column holds the number of the location.
 func (p *printer) event(location uint64, column string, e *Event) error {
-	t := known(eventTypes[:], e.ID)
+	t := typeByID(eventTypes[:], e.ID)
 	if t == nil {
 		return p.unknown(column, e)
 	}
@@ -264,10 +260,10 @@ func (p *printer) event(location uint64, column string, e *Event) error {
 			}
 		}
 	}
-	return p.attributed(b, e.Attributes)
+	return p.writeEvent(b, e.Attributes)
 }
 
-// unknown writes an event of a kind that later versions have.
+// unknown writes an event of a kind that a later version defines.
 func (p *printer) unknown(column string, e *Event) error {
 	b := append(append(pad(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
 	p.line = append(appendRight(append(b, ' '), e.Time, timeColumn), '\n')
@@ -275,7 +271,7 @@ func (p *printer) unknown(column string, e *Event) error {
 	return err
 }
 
-// appendTime writes the column of a time, and what stands between it and what follows.
+// appendTime appends the column of a time and the gap after it.
 func appendTime(b []byte, time uint64) []byte {
 	b = append(b, ' ')
 	if time == undefined64 {
@@ -286,8 +282,8 @@ func appendTime(b []byte, time uint64) []byte {
 	return append(b, ' ', ' ')
 }
 
-// attributed writes the line of an event, and its attributes on one of their own.
-func (p *printer) attributed(b []byte, attributes []Attribute) error {
+// writeEvent writes the line of an event, and its attributes on a line of their own.
+func (p *printer) writeEvent(b []byte, attributes []Attribute) error {
 	b = append(b, '\n')
 	if len(attributes) > 0 {
 		b = pad(b, len(b), eventColumn+38)
@@ -297,7 +293,7 @@ func (p *printer) attributed(b []byte, attributes []Attribute) error {
 				b = append(b, ", "...)
 			}
 			b = append(append(b, '('), p.shown(Attributes, uint64(a.ID))...)
-			b = append(append(b, "; "...), word(typeNames, uint64(a.Type))...)
+			b = append(append(b, "; "...), enumWord(typeNames, uint64(a.Type))...)
 			b = append(p.appendTyped(append(b, "; "...), uint64(a.Type), a.Value), ')')
 		}
 		b = append(b, '\n')
@@ -309,7 +305,7 @@ func (p *printer) attributed(b []byte, attributes []Attribute) error {
 
 // snapshot writes a record of a snapshot.
 func (p *printer) snapshot(location uint64, column string, e *Event) error {
-	t := known(snapshotTypes[:], e.ID)
+	t := typeByID(snapshotTypes[:], e.ID)
 	if t == nil {
 		return p.unknown(column, e)
 	}
@@ -320,7 +316,7 @@ func (p *printer) snapshot(location uint64, column string, e *Event) error {
 	}
 	b := append(append(pad(append(p.line[:0], t.word...), 0, eventColumn), ' '), column...)
 	words, _, _ := strings.Cut(t.text, "%")
-	return p.attributed(strconv.AppendUint(append(appendTime(b, e.Time), words...), e.Values[0], 10), e.Attributes)
+	return p.writeEvent(strconv.AppendUint(append(appendTime(b, e.Time), words...), e.Values[0], 10), e.Attributes)
 }
 
 func appendPlural(b []byte, n uint64) []byte {
@@ -330,7 +326,7 @@ func appendPlural(b []byte, n uint64) []byte {
 	return b
 }
 
-// appendRefs writes a list of references behind what it begins with.
+// appendRefs appends a list of references after the text before.
 func (p *printer) appendRefs(b []byte, before string, t Table, l []uint64) []byte {
 	for _, x := range l {
 		b = append(append(b, before...), p.shown(t, x)...)
@@ -362,16 +358,16 @@ func (p *printer) appendMetric(b []byte, v []uint64) []byte {
 		case typeDouble:
 			b = appendFloat(append(b, "DOUBLE; "...), math.Float64frombits(v[i+1]))
 		default:
-			b = fmt.Appendf(b, "%s; %08x", word(nil, v[i]), v[i+1])
+			b = fmt.Appendf(b, "%s; %08x", enumWord(nil, v[i]), v[i+1])
 		}
 		b = append(b, ')')
 	}
 	return b
 }
 
-// definition writes a definition, and knows it from then on.
+// definition writes a definition and records its name.
 func (p *printer) definition(r *Record) error {
-	t := known(definitionTypes[:], r.ID)
+	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
 		_, err := p.w.WriteString("UNKNOWN                    \n")
 		return err
@@ -390,16 +386,19 @@ func (p *printer) definition(r *Record) error {
 	case defClock:
 		b = fmt.Appendf(b, "Ticks per Seconds: %d, Global Offset: %d, Length: %d, Date: %s", v[0], v[1], v[2], date(v[3]))
 	case defParadigm:
-		b = fmt.Appendf(b, "%s, Name: %s, Class: %s", word(paradigms, v[0]), p.shown(Strings, v[1]), word(paradigmClasses, v[2]))
+		b = fmt.Appendf(b, "%s, Name: %s, Class: %s", enumWord(paradigms, v[0]), p.shown(Strings, v[1]),
+			enumWord(paradigmClasses, v[2]))
 	case defParadigmProp:
 		typ, value := p.property(v[1], v[2], v[3])
-		b = fmt.Appendf(b, "Paradigm: %s, Property: %s, Type: %s, Value: %s", p.paradigm(v[0]), word(paradigmProps, v[1]), typ, value)
+		b = fmt.Appendf(b, "Paradigm: %s, Property: %s, Type: %s, Value: %s", p.paradigm(v[0]), enumWord(paradigmProps, v[1]),
+			typ, value)
 	case defIOParadigm:
 		plural := "ies"
 		if v[5] == 1 {
 			plural = "y"
 		}
-		b = fmt.Appendf(b, "Identification: %s, Name: %s, Class: %s, Flags: %s, %d Propert%s", p.shown(Strings, v[1]), p.shown(Strings, v[2]), word(ioClasses, v[3]), flagWords(ioFlags, v[4]), v[5], plural)
+		b = fmt.Appendf(b, "Identification: %s, Name: %s, Class: %s, Flags: %s, %d Propert%s", p.shown(Strings, v[1]),
+			p.shown(Strings, v[2]), enumWord(ioClasses, v[3]), flagWords(ioFlags, v[4]), v[5], plural)
 		sep := ": "
 		for l := v[6:]; len(l) >= 3; l = l[3:] {
 			value := fmt.Sprintf("UNKNOWN I/O PROPERTY <%d>", l[2])
@@ -408,7 +407,7 @@ func (p *printer) definition(r *Record) error {
 			} else if l[0] == 0 {
 				value = p.shown(Strings, l[2])
 			}
-			b = fmt.Appendf(b, "%s(%s; %s; %s)", sep, word(ioProps, l[0]), word(typeNames, l[1]), value)
+			b = fmt.Appendf(b, "%s(%s; %s; %s)", sep, enumWord(ioProps, l[0]), enumWord(typeNames, l[1]), value)
 			sep = ", "
 		}
 	case defString:
@@ -417,7 +416,9 @@ func (p *printer) definition(r *Record) error {
 		b = p.appendGroup(b, v)
 	case defMetricClass:
 		after := v[2+v[1]:]
-		b = fmt.Appendf(b, "Occurrence: %s, Kind: %s, %d Member", word(occurrences, after[0]), word(recorderKinds, after[1]), v[1])
+		b = fmt.Appendf(b, "Occurrence: %s, Kind: %s, %d Member", enumWord(occurrences, after[0]),
+			enumWord(recorderKinds, after[1]),
+			v[1])
 		b = p.appendRefs(appendPlural(b, v[1]), ": ", MetricMembers, v[2:2+v[1]])
 	case defCartTopology:
 		b = fmt.Appendf(b, "Name: %s, Communicator: %s, %d Dimension", p.shown(Strings, v[1]), p.shown(Comms, v[2]), v[3])
@@ -446,24 +447,25 @@ func (p *printer) definition(r *Record) error {
 	return err
 }
 
-// property is the type and value of a paradigm's property.
+// property returns the type and the value of a paradigm's property as texts.
 func (p *printer) property(property, typ, v uint64) (string, string) {
 	const names, rmaOnly = 2, 2
 	switch {
 	case property < names && typ == typeString:
-		return word(typeNames, typ), p.shown(Strings, v)
+		return enumWord(typeNames, typ), p.shown(Strings, v)
 	case property == rmaOnly && typ == typeUint8:
-		return "BOOLEAN", word(booleans, v)
+		return "BOOLEAN", enumWord(booleans, v)
 	case property <= rmaOnly:
-		return word(typeNames, typ), fmt.Sprintf("TYPE MISMATCH <%d>", v)
+		return enumWord(typeNames, typ), fmt.Sprintf("TYPE MISMATCH <%d>", v)
 	}
-	return word(typeNames, typ), fmt.Sprintf("UNKNOWN PROPERTY <%d>", v)
+	return enumWord(typeNames, typ), fmt.Sprintf("UNKNOWN PROPERTY <%d>", v)
 }
 
 func (p *printer) appendGroup(b []byte, v []uint64) []byte {
 	_, paradigm, g := groupOf(v)
 	after := v[4+v[3]:]
-	b = fmt.Appendf(b, "Name: %s, Type: %s, Paradigm: %s, Flags: %s, %d Member", p.shown(Strings, v[1]), word(groupTypes, after[0]), p.paradigm(paradigm), flagWords(groupFlags, after[2]), v[3])
+	b = fmt.Appendf(b, "Name: %s, Type: %s, Paradigm: %s, Flags: %s, %d Member", p.shown(Strings, v[1]),
+		enumWord(groupTypes, after[0]), p.paradigm(paradigm), flagWords(groupFlags, after[2]), v[3])
 	b = appendPlural(b, v[3])
 	before := ": "
 	for _, m := range g.members {
@@ -497,7 +499,7 @@ func (p *printer) appendGroup(b []byte, v []uint64) []byte {
 	return b
 }
 
-// shown64 is a reference of 64 bits, of which only all ones are undefined.
+// shown64 returns a reference of 64 bits as otf2-print shows it. Only all ones are undefined.
 func (n *names) shown64(t Table, id uint64) string {
 	if id == undefined32 && t != Locations {
 		return fmt.Sprintf("INVALID <%d>", id)
@@ -505,7 +507,7 @@ func (n *names) shown64(t Table, id uint64) string {
 	return n.shown(t, id)
 }
 
-// date is a time in nanoseconds since the epoch, as the clock on the wall shows it here.
+// date formats nanoseconds since the epoch in the local time zone.
 func date(ns uint64) string {
 	if ns == undefined64 {
 		return "UNDEFINED"
@@ -513,7 +515,7 @@ func date(ns uint64) string {
 	return time.Unix(int64(ns/1e9), int64(ns%1e9)).Format("2006-01-02 15:04:05.000000000 -0700")
 }
 
-// anchor writes what the anchor file says.
+// anchor writes the contents of the anchor file.
 func (p *printer) anchor(a *Anchor) {
 	say := func(what string, value any) { fmt.Fprintf(p.w, "%-30s %v\n", what, value) }
 	p.w.WriteString("\n=== OTF2-PRINT ===\n\nContent of OTF2 anchor file:\n")
@@ -521,7 +523,7 @@ func (p *printer) anchor(a *Anchor) {
 	say("Chunk size events", a.EventChunk)
 	say("Chunk size definitions", a.DefinitionChunk)
 	say("File substrate", "POSIX")
-	say("Compression", word([]string{1: "NONE"}, uint64(a.Compression)))
+	say("Compression", enumWord([]string{1: "NONE"}, uint64(a.Compression)))
 	say("Number of locations", a.Locations)
 	say("Number of global definitions", a.Definitions)
 	say("Machine name", a.Machine)
@@ -537,10 +539,11 @@ func (p *printer) anchor(a *Anchor) {
 	say("Number of thumbnails", a.Thumbnails)
 }
 
-// Compat writes what otf2-print -A prints, of the wanted locations, times and kinds of
-// events: the indexes of locations are those of the common model. Snapshots have no kind,
-// and are left out where kinds are chosen.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, what format.Printing, w io.Writer) error {
+// Compat writes the output of otf2-print -A for the selected locations, times and kinds of events.
+// Locations are selected by their index in the common model. Snapshots have no kind and are omitted
+// if kinds are selected.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, what format.Printing,
+	w io.Writer) error {
 	if what.Tool != nil {
 		return format.ErrUnsupported
 	}
@@ -552,7 +555,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	p := newPrinter(w)
 	p.anchor(&a.Anchor)
 	if a.Anchor.Thumbnails > 0 {
-		p.w.WriteString("\nThumbnail headers:\n") // which the tool cannot read
+		p.w.WriteString("\nThumbnail headers:\n") // otf2-print cannot read these
 	}
 	p.w.WriteString("\n=== Global Definitions =========================================================\n\n")
 	fmt.Fprintf(p.w, "%-27s %12s  Attributes\n", "Definition", "ID")
@@ -588,7 +591,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 			return p.event(location, column, e)
 		}
 	}
-	err = p.merged(ctx, locations, opt, sel, write, func(id uint64) (source, error) {
+	err = p.writeMerged(ctx, locations, opt, sel, write, func(id uint64) (eventSource, error) {
 		r, err := a.openEvents(id, opt)
 		if r == nil || err != nil {
 			return nil, err
@@ -597,7 +600,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 			r.Seek(uint64(sel.From))
 		}
 		if sel.To > 0 && sel.To != math.MaxInt64 {
-			r.until(uint64(sel.To))
+			r.stopBefore(uint64(sel.To))
 		}
 		return r, nil
 	})
@@ -611,7 +614,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		p.w.WriteString("=== Snapshots ==================================================================\n")
 		fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Snapshot", "Location", "Timestamp")
 		p.w.WriteString(rule)
-		err = p.merged(ctx, locations, opt, sel, p.snapshot, func(id uint64) (source, error) {
+		err = p.writeMerged(ctx, locations, opt, sel, p.snapshot, func(id uint64) (eventSource, error) {
 			s, err := a.Snapshots(id)
 			if err := fail(opt, err); s == nil || err != nil {
 				return nil, err
@@ -623,185 +626,4 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		}
 	}
 	return p.w.Flush()
-}
-
-// errLimit ends printing behind the last event that is wanted.
-var errLimit = errors.New("otf2: no more events are to be printed")
-
-// kindOf is the kind of an event in the common model, [trace.NoKind] of one that is not known.
-func kindOf(id uint8) trace.Kind {
-	if int(id) < len(eventKinds) {
-		return eventKinds[id].kind
-	}
-	return trace.NoKind
-}
-
-// source is where the events of a location come from, or its snapshots.
-type source interface {
-	Next() (*Event, error)
-	Close()
-}
-
-// merged writes what the sources of the wanted locations have, in the order of times.
-func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.ReadOptions, sel trace.Selection, write func(location uint64, column string, e *Event) error, open func(location uint64) (source, error)) error {
-	m := merge{}
-	if sel.To <= 0 {
-		return nil
-	}
-	for i, id := range sortedIDs(locations) {
-		if sel.Location != nil && !sel.Location(i) {
-			continue
-		}
-		r, err := open(id)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			continue
-		}
-		defer r.Close()
-		if err := m.add(id, r, opt); err != nil {
-			return err
-		}
-	}
-	for i := len(m.list)/2 - 1; i >= 0; i-- {
-		m.down(i)
-	}
-	for n := 0; len(m.list) > 0; n++ {
-		if n&1023 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		// What follows may be before what is in hand: corrected times may go back.
-		x := m.list[0]
-		if t := x.event.Time; (sel.From <= 0 || t >= uint64(sel.From)) && (sel.To == math.MaxInt64 || t < uint64(sel.To)) {
-			if err := write(x.location, x.column, x.event); err != nil {
-				return err
-			}
-		}
-		if err := m.advance(opt); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sortedIDs goes through ids in their order, with their places.
-func sortedIDs(ids []uint64) iter.Seq2[uint32, uint64] {
-	places := make([]uint32, len(ids))
-	for i := range places {
-		places[i] = uint32(i)
-	}
-	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(ids[a], ids[b]) })
-	return func(yield func(uint32, uint64) bool) {
-		for _, i := range places {
-			if !yield(i, ids[i]) {
-				return
-			}
-		}
-	}
-}
-
-// merge is a heap of locations, by the time of their next event and by their ids.
-type merge struct{ list []*merged }
-
-type merged struct {
-	location uint64
-	column   string // with its number
-	r        source
-	event    *Event
-}
-
-// read reads the next event; nil at the end.
-func (x *merged) read(opt *format.ReadOptions) (err error) {
-	for {
-		x.event, err = x.r.Next()
-		if err == nil {
-			return nil
-		}
-		if x.event = nil; err == io.EOF {
-			return nil
-		}
-		if err := fail(opt, err); err != nil {
-			return err
-		}
-	}
-}
-
-// add adds a location, unless it has no events.
-func (m *merge) add(id uint64, r source, opt *format.ReadOptions) error {
-	x := &merged{location: id, column: string(appendRight(nil, id, locationColumn)), r: r}
-	if err := x.read(opt); err != nil {
-		return err
-	}
-	if x.event != nil {
-		m.list = append(m.list, x)
-	}
-	return nil
-}
-
-// advance goes on in the location that is first.
-func (m *merge) advance(opt *format.ReadOptions) error {
-	if err := m.list[0].read(opt); err != nil {
-		return err
-	}
-	if last := len(m.list) - 1; m.list[0].event == nil {
-		m.list[0] = m.list[last]
-		m.list = m.list[:last]
-	}
-	m.down(0)
-	return nil
-}
-
-func (m *merge) less(i, k int) bool {
-	x, y := m.list[i], m.list[k]
-	if x.event.Time != y.event.Time {
-		return x.event.Time < y.event.Time
-	}
-	return x.location < y.location
-}
-
-// down puts location i of the heap where it belongs.
-func (m *merge) down(i int) {
-	for {
-		k := 2*i + 1
-		if k >= len(m.list) {
-			return
-		}
-		if k+1 < len(m.list) && m.less(k+1, k) {
-			k++
-		}
-		if !m.less(k, i) {
-			return
-		}
-		m.list[i], m.list[k] = m.list[k], m.list[i]
-		i = k
-	}
-}
-
-// fail reports an error as a defect, if it is one of the trace: others are returned.
-func fail(opt *format.ReadOptions, err error) error {
-	return archive.Fail(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
-}
-
-// openArchive opens an archive; what is damaged but can be read is reported.
-func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
-	a, err := Open(src)
-	if a == nil {
-		return nil, err
-	}
-	return a, fail(opt, err)
-}
-
-// openEvents opens the events of a location; nil if they are missing.
-func (a *Archive) openEvents(id uint64, opt *format.ReadOptions) (*EventReader, error) {
-	r, err := a.Events(id, EventOptions{RawClocks: opt.Value("otf2.raw-clocks", "false") == "true"})
-	if err := fail(opt, err); err != nil {
-		if r != nil {
-			r.Close()
-		}
-		return nil, err
-	}
-	return r, nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// anchorOf is the anchor file below a folder.
+// anchorOf returns the anchor file below a folder.
 func anchorOf(t testing.TB, dir string) string {
 	t.Helper()
 	found := ""
@@ -35,18 +35,19 @@ func anchorOf(t testing.TB, dir string) string {
 	return found
 }
 
-// compat is what the archive prints.
+// compat returns what weft prints for an archive.
 func compat(t testing.TB, anchor string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	opt := &format.ReadOptions{Report: format.NewReport()}
-	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt, format.Printing{Selection: trace.Everything()}, &out); err != nil {
+	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt,
+		format.Printing{Selection: trace.Everything()}, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
 }
 
-// The archives that were handed out print as otf2-print did.
+// TestPrint checks that the archives in testdata print as otf2-print printed them.
 func TestPrint(t *testing.T) {
 	wants := tracetest.Glob(t, "testdata/ok/*/print.txt.gz")
 	shared, _ := filepath.Glob("../../../shared/traces/otf2/*.print.txt.gz")
@@ -77,8 +78,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// A window of a print has the events that the whole has there, as otf2-print --time does, also
-// where clock offsets let corrected times go back.
+// TestPrintWindow checks that printing a window shows the events that the whole has there, as
+// otf2-print --time does, also if clock offsets let corrected times go back.
 func TestPrintWindow(t *testing.T) {
 	for _, offsets := range [][]ClockOffset{
 		nil,
@@ -118,7 +119,8 @@ func TestPrintWindow(t *testing.T) {
 			var out bytes.Buffer
 			sel := trace.Everything()
 			sel.From, sel.To = from, to
-			if err := (Format{}).Compat(context.Background(), format.FileSource(path), &format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: sel}, &out); err != nil {
+			if err := (Format{}).Compat(context.Background(), format.FileSource(path),
+				&format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: sel}, &out); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range strings.Split(out.String(), "\n") {
@@ -138,7 +140,8 @@ func TestPrintWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, x := range [][2]int64{{0, 1000}, {150_000, 160_000}, {500_000, 500_400}, {499_000, math.MaxInt64}, {0, 899_000}, {7, 7}, {-5, 0}} {
+		for _, x := range [][2]int64{{0, 1000}, {150_000, 160_000}, {500_000, 500_400}, {499_000, math.MaxInt64},
+			{0, 899_000}, {7, 7}, {-5, 0}} {
 			var want []string
 			for i, l := range all {
 				if times[i] >= x[0] && times[i] < x[1] {
@@ -152,7 +155,7 @@ func TestPrintWindow(t *testing.T) {
 	}
 }
 
-// sameLines shows the first lines that differ.
+// sameLines reports the first lines that differ.
 func sameLines(t *testing.T, got, want []byte) {
 	t.Helper()
 	if bytes.Equal(got, want) {

@@ -11,49 +11,50 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the archive that a trace was read from, while the trace is written as OTF2 again:
-// what is not changed is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an
-// archive"). An entry of the model's tables bears the id that it had in the archive.
+// original is the archive from which a trace was read and which is written as OTF2 again.
+// Everything unchanged is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an
+// archive"). An entry of the model's tables has the id that it has in the archive.
 type original struct {
-	m       *model
-	ids     [tables][]uint64      // of entries that have been referred to, by index
-	added   [tables][]uint32      // entries that the archive does not define
-	next    [tables]uint64        // the id of the next one that has none
-	strings map[string]uint64     // ids, by text
-	words   map[uint64]bool       // strings that are words, if texts get other names
-	types   map[uint64]uint64     // of attributes, by id
-	ranks   map[seenFrom]rankings // of communicators
-	locals  map[uint64]*localizer // by the id of the location
-	clocks  int64                 // clock offsets that are left out
-	seen    seenFrom              // the one that was used last, and its ranks
-	seeing  rankings
-	members [][2]uint64 // class or instance, and number of the member, by index of the metric
-	marked  uint32      // the location of markers, NoRef if there is none
-	odd     int64       // what model.odd was when writing began
+	m            *model
+	ids          [tables][]uint64      // ids of entries that have been referred to, by index
+	added        [tables][]uint32      // entries that the archive does not define
+	next         [tables]uint64        // next free ids
+	strings      map[string]uint64     // ids by text
+	words        map[uint64]bool       // strings that stay as they are if texts are renamed
+	types        map[uint64]uint64     // types of attributes, by id
+	ranks        map[seenFrom]rankings // ranks in communicators
+	locals       map[uint64]*localizer // by the id of the location
+	clocks       int64                 // number of clock offsets that are left out
+	seen         seenFrom              // the communicator used last, and its ranks
+	seeing       rankings
+	members      [][2]uint64 // class or instance, and number of the member, by index of the metric
+	marked       uint32      // the location of markers; NoRef if there is none
+	unkeptBefore int64       // model.unkept when writing began
 
-	// metric is the event whose values come as rows of their own; of is the location that it
-	// is for, if there is one in hand.
+	// metric is the event that collects values, which come as separate rows. of is its location, if
+	// an event has been begun.
 	metric  Event
 	of      uint32
 	pending bool
 }
 
-// seenFrom is a communicator as the members of one of its sides see it.
+// seenFrom is a communicator as seen by the members of one of its groups.
 type seenFrom struct {
 	comm  *printComm
 	other bool
 }
 
-// rankings are the ranks of locations.
+// rankings maps locations to ranks.
 type rankings map[uint64]uint64
 
-// unknownID is the id of an entry that has not been referred to.
+// unknownID marks an entry that has not been referred to.
 const unknownID = undefined64 - 1
 
-// rewrite has the encoder write what a model was made of, with what has been changed since.
+// rewrite makes the encoder write the archive of a model, with the changes made since it was read.
 func (e *encoder) rewrite(m *model) error {
-	o := &original{m: m, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, odd: m.odd.Load()}
-	e.from = o
+	o := &original{m: m, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
+		ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, unkeptBefore: m.unkept.Load()}
+	e.original = o
 	a := m.a.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
 	if rename := e.defs.Rename; rename != nil {
@@ -73,7 +74,7 @@ func (e *encoder) rewrite(m *model) error {
 	}
 	a.Substrate, a.Compression, a.DefinitionChunk = e.w.Anchor.Substrate, e.w.Anchor.Compression, m.a.definitionChunk()
 	e.w.setAnchor(a)
-	// What is damaged has been reported by the decoder, which leaves it out, too.
+	// The decoder has reported damaged records and ignores them, too.
 	m.a.Definitions(func(_ int64, r *Record) error {
 		t, ok := nameFields[r.ID]
 		switch {
@@ -105,12 +106,13 @@ func (e *encoder) rewrite(m *model) error {
 	})
 }
 
-// wordFields are the fields of definitions that are words: names of attributes and properties, and
-// units.
+// wordFields holds the fields of definitions that are not renamed: names of attributes and
+// properties, and units.
 var wordFields = map[uint8]int{defAttribute: 1, defMetricMember: 8,
 	defNodeProperty: 1, defGroupProperty: 1, defLocationProperty: 1, defContextProperty: 1, defIOFileProperty: 1}
 
-// renameDefinition takes from a definition what tells where a trace comes from, if that is wanted.
+// renameDefinition removes from a definition what identifies the origin of a trace, if renaming was
+// requested.
 func (e *encoder) renameDefinition(r *Record) {
 	rename, v := e.defs.Rename, r.Values
 	if rename == nil {
@@ -118,7 +120,7 @@ func (e *encoder) renameDefinition(r *Record) {
 	}
 	switch r.ID {
 	case defString:
-		r.Texts[0] = rename(r.Texts[0], e.from.words[v[0]])
+		r.Texts[0] = rename(r.Texts[0], e.original.words[v[0]])
 	case defClock:
 		v[3] = undefined64
 	case defRegion:
@@ -128,7 +130,7 @@ func (e *encoder) renameDefinition(r *Record) {
 	}
 }
 
-// renameTexts does so with the texts of a marker or a thumbnail.
+// renameTexts does the same for the texts of a marker or a thumbnail.
 func (e *encoder) renameTexts(r *Record) {
 	if rename := e.defs.Rename; rename != nil {
 		for i := range r.Texts {
@@ -137,9 +139,9 @@ func (e *encoder) renameTexts(r *Record) {
 	}
 }
 
-// entry is the id that an entry of a table has in the model, as a text; ok is false if there is no
-// such entry.
-func (e *encoder) entry(t Table, i uint32) (id string, ok bool) {
+// entryID returns the id of an entry of the model's tables as text. ok is false if there is no such
+// entry.
+func (e *encoder) entryID(t Table, i uint32) (id string, ok bool) {
 	d := e.defs
 	named := func(x *trace.Named) string { return x.ID }
 	switch t {
@@ -169,7 +171,7 @@ func (e *encoder) entry(t Table, i uint32) (id string, ok bool) {
 	return "", false
 }
 
-// idOf is the id of an entry of a table, if there is one.
+// idOf returns the id of an entry of a table, if it exists.
 func idOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (string, bool) {
 	if !t.Has(i) {
 		return "", false
@@ -177,16 +179,16 @@ func idOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (string, bool)
 	return id(t.At(i)), true
 }
 
-// id is the id of an entry of a table in the archive that is written.
+// id returns the id of a table's entry in the written archive.
 func (e *encoder) id(t Table, i uint32) uint64 {
-	o := e.from
+	o := e.original
 	if o == nil {
 		return uint64(i) + e.firstID(t)
 	}
 	if t == Strings && e.defs.Strings.Has(i) {
 		return e.string(*e.defs.Strings.At(i))
 	}
-	text, ok := e.entry(t, i)
+	text, ok := e.entryID(t, i)
 	if !ok {
 		return undefined32
 	}
@@ -199,7 +201,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 			n = o.next[t]
 			o.next[t]++
 		}
-		// What nothing defines is left so, but in definitions that are not the archive's own.
+		// An undefined id stays undefined, except in definitions that are not those of the archive.
 		if err != nil || e.defs != o.m.defs && n != undefined32 && o.m.standIns[standIn{t, n}] {
 			o.added[t] = append(o.added[t], i)
 		}
@@ -208,8 +210,8 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	return o.ids[t][i]
 }
 
-// rank is the rank of a location in a communicator, for an event of another location; both by
-// their ids.
+// rank returns the rank of a location in a communicator, for an event of the location from. Both
+// are ids.
 func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
@@ -244,22 +246,22 @@ func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	return r, ok
 }
 
-// ranksAgain puts ranks for the locations that take part in an event's message.
-func (e *encoder) ranksAgain(c *trace.Cursor, k *eventKind, ops []uint64) {
+// restoreRanks replaces the locations in an event's operands by ranks.
+func (e *encoder) restoreRanks(c *trace.Cursor, k *eventKind, ops []uint64) {
 	v := e.event.Values
 	for i, o := range k.ops {
 		var comm *printComm
-		switch o.how {
+		switch o.source {
 		case peer:
-			comm = e.from.m.ranks.comm(v[o.other])
+			comm = e.original.m.ranks.comm(v[o.other])
 		case target:
-			comm = e.from.m.ranks.communicators[Windows][v[o.other]]
+			comm = e.original.m.ranks.communicators[Windows][v[o.other]]
 		default:
 			continue
 		}
 		v[o.field] = undefined32
 		if i < len(ops) && ops[i] != trace.Undefined {
-			if r, ok := e.from.rank(e.id(Locations, c.Location()), comm, e.id(Locations, uint32(ops[i]))); ok {
+			if r, ok := e.original.rank(e.id(Locations, c.Location()), comm, e.id(Locations, uint32(ops[i]))); ok {
 				v[o.field] = r
 			}
 			continue
@@ -273,30 +275,30 @@ func (e *encoder) ranksAgain(c *trace.Cursor, k *eventKind, ops []uint64) {
 	}
 }
 
-// again writes a row as the record that it was read from.
-func (e *encoder) again(c *trace.Cursor) error {
-	o := e.from
+// rewriteRow writes a row as the record from which it was read.
+func (e *encoder) rewriteRow(c *trace.Cursor) error {
+	o := e.original
 	if c.Kind() == trace.Metric && c.Ref() != trace.NoRef {
-		return e.value(c)
+		return e.addMetricValue(c)
 	}
-	if err := e.flush(); err != nil {
+	if err := e.flushMetric(); err != nil {
 		return err
 	}
 	if c.Kind() == trace.Marker && c.Location() == o.marked {
-		return e.mark(c)
+		return e.rewriteMarker(c)
 	}
 	x := &e.event
 	if keys, _ := c.Attrs(); c.Kind() <= trace.Leave && c.Ref() != trace.NoRef && len(keys) == 0 {
-		// Most events are like this.
+		// This is the most frequent case.
 		x.ID, x.Values = enter+uint8(c.Kind()-trace.Enter), append(x.Values[:0], e.id(Regions, c.Ref()))
-		return e.put(c.Location(), x)
+		return e.putEvent(c.Location(), x)
 	}
 	id := e.record(c.Kind())
 	ok, all := id != 0, true
 	if c.Kind() == trace.Parameter {
 		ok = e.parameter(c)
 	} else if ok {
-		ok, all = e.fill(o.older(c.Kind(), c.Ops(), id), c, c.Ops())
+		ok, all = e.fillRecord(o.oldRecord(c.Kind(), c.Ops(), id), c, c.Ops())
 	}
 	if !ok {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF2 has no record for it", 1)
@@ -305,12 +307,12 @@ func (e *encoder) again(c *trace.Cursor) error {
 	if !all {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "operand", format.Degraded, "the record of OTF2 has no room for it", 1)
 	}
-	e.bear(c, x)
-	return e.put(c.Location(), x)
+	e.setAttributes(c, x)
+	return e.putEvent(c.Location(), x)
 }
 
-// older is the record that events of a kind were read from, if old versions have another one.
-func (o *original) older(k trace.Kind, ops []uint64, id uint8) uint8 {
+// oldRecord returns the record of an old version from which an event was read, if there is one.
+func (o *original) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
 	if id < threadFork || id > taskComplete {
 		return id
 	}
@@ -320,7 +322,7 @@ func (o *original) older(k trace.Kind, ops []uint64, id uint8) uint8 {
 		}
 		same := len(ops) == len(eventKinds[old].ops)
 		for i, x := range eventKinds[old].ops {
-			same = same && (x.how != constant || ops[i] == x.value)
+			same = same && (x.source != constant || ops[i] == x.value)
 		}
 		if same {
 			return old
@@ -329,16 +331,16 @@ func (o *original) older(k trace.Kind, ops []uint64, id uint8) uint8 {
 	return id
 }
 
-// bear gives an event the attributes of a row.
-func (e *encoder) bear(c *trace.Cursor, x *Event) {
+// setAttributes gives an event the attributes of a row.
+func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		def, v := e.defs.Attributes.At(k), &values[i]
 		if def.ID == "" && (def.Name == rankName || def.Name == valueName || def.Name == textName) {
-			continue // it is a field of the record
+			continue // a field of the record
 		}
 		a := Attribute{uint32(e.id(Attributes, k)), uint8(v.Type), v.Num}
-		defined, known := e.from.types[uint64(a.ID)]
+		defined, known := e.original.types[uint64(a.ID)]
 		switch {
 		case v.Type > trace.LocationGroupRef:
 			e.loss.Add("attribute", "value", format.Degraded, "OTF2 has no values of its type", 1)
@@ -350,13 +352,13 @@ func (e *encoder) bear(c *trace.Cursor, x *Event) {
 				a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
 			}
 		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
-			a.Type = uint8(defined) // a reference to what nothing defines
+			a.Type = uint8(defined) // a reference to an undefined id
 		}
 		x.Attributes = append(x.Attributes, a)
 	}
 }
 
-// parameter makes the record of a parameter, whose value is an attribute.
+// parameter makes the record of a parameter, whose value is an attribute of the row.
 func (e *encoder) parameter(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	i := slices.IndexFunc(keys, func(k uint32) bool {
@@ -381,8 +383,8 @@ func (e *encoder) parameter(c *trace.Cursor) bool {
 	return true
 }
 
-// mark writes a marker.
-func (e *encoder) mark(c *trace.Cursor) error {
+// rewriteMarker writes a marker.
+func (e *encoder) rewriteMarker(c *trace.Cursor) error {
 	ops := c.Ops()
 	if c.Ref() == trace.NoRef || len(ops) != 3 {
 		e.loss.Add("marker", "", format.Lost, "nothing defines it", 1)
@@ -402,12 +404,14 @@ func (e *encoder) mark(c *trace.Cursor) error {
 			e.loss.Add("marker", "attribute", format.Degraded, "markers of OTF2 have none", 1)
 		}
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], ops[2], 0}, Texts: []string{text}})
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], ops[2], 0},
+		Texts: []string{text}})
 }
 
-// value takes the value of one member of a metric: those of one event come one after another.
-func (e *encoder) value(c *trace.Cursor) error {
-	o, ops := e.from, c.Ops()
+// addMetricValue takes the value of one member of a metric. The values of an event come one after
+// another.
+func (e *encoder) addMetricValue(c *trace.Cursor) error {
+	o, ops := e.original, c.Ops()
 	for uint32(len(o.members)) <= c.Ref() {
 		var x [2]uint64
 		class, member, ok := strings.Cut(e.defs.Metrics.At(uint32(len(o.members))).ID, "/")
@@ -419,8 +423,9 @@ func (e *encoder) value(c *trace.Cursor) error {
 	}
 	class, member := o.members[c.Ref()][0], o.members[c.Ref()][1]
 	x := &o.metric
-	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same || member != x.Values[1] {
-		if err := e.flush(); err != nil {
+	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same ||
+		member != x.Values[1] {
+		if err := e.flushMetric(); err != nil {
 			return err
 		}
 		if member != 0 || class == unknownID || len(ops) == 0 {
@@ -429,44 +434,45 @@ func (e *encoder) value(c *trace.Cursor) error {
 		}
 		x.ID, x.Time, x.Values, x.Attributes = metricEvent, e.event.Time, append(x.Values[:0], class, 0), x.Attributes[:0]
 		o.of, o.pending = c.Location(), true
-		e.bear(c, x)
+		e.setAttributes(c, x)
 	}
 	x.Values[1]++
 	x.Values = append(x.Values, metricType(e.defs.Metrics.At(c.Ref()).Type), ops[0])
 	return nil
 }
 
-// flush writes the event of a metric that is in hand.
-func (e *encoder) flush() error {
-	o := e.from
+// flushMetric writes the metric event that has been begun.
+func (e *encoder) flushMetric() error {
+	o := e.original
 	if !o.pending {
 		return nil
 	}
 	o.pending = false
-	return e.put(o.of, &o.metric)
+	return e.putEvent(o.of, &o.metric)
 }
 
-// put writes an event of a location.
-func (e *encoder) put(loc uint32, x *Event) error {
+// putEvent writes an event of a location.
+func (e *encoder) putEvent(loc uint32, x *Event) error {
 	if e.err != nil {
 		return e.err
 	}
 	w := e.location(loc)
-	if own := e.from.localizer(e.id(Locations, loc), e.defs.Retimed); own != nil {
+	if own := e.original.localizer(e.id(Locations, loc), e.defs.Retimed); own != nil {
 		x = own.localize(x)
 	}
 	return w.Write(x)
 }
 
-// writeSnapshotsAndThumbnails writes what an archive keeps beside its events, which says something about them: the
-// snapshots of locations that have all of their events, and thumbnails if all locations have.
+// writeSnapshotsAndThumbnails writes the parts of an archive that depend on its events: the
+// snapshots of locations with all of their events, and the thumbnails if all locations have all
+// events.
 func (e *encoder) writeSnapshotsAndThumbnails() error {
-	o, all := e.from, true
+	o, all := e.original, true
 	shifted := e.defs.Retimed || o.clocks > 0
 	dropped := int64(0)
 	for _, id := range o.m.locations {
 		w, there := e.w.locations[id]
-		if whole := !shifted && there && w.Count == o.m.read(id) || !there && o.m.read(id) == 0; !whole {
+		if whole := !shifted && there && w.Count == o.m.eventCount(id) || !there && o.m.eventCount(id) == 0; !whole {
 			all, dropped = false, dropped+int64(o.m.a.Anchor.Snapshots)
 			continue
 		}
@@ -484,7 +490,7 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 			continue
 		}
 		var failed error
-		o.m.a.Thumbnail(k, func(_ int64, r *Record) error { // what is damaged is left out
+		o.m.a.Thumbnail(k, func(_ int64, r *Record) error { // damaged records are left out
 			e.renameTexts(r)
 			failed = e.w.Thumbnail(k, r)
 			return failed
@@ -496,11 +502,11 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 	return nil
 }
 
-// writeSnapshots writes the snapshots of a location, but for what is damaged.
+// writeSnapshots writes the snapshots of a location except for damaged records.
 func (e *encoder) writeSnapshots(id uint64) error {
-	s, err := e.from.m.a.Snapshots(id)
+	s, err := e.original.m.a.Snapshots(id)
 	if err != nil {
-		return nil // there is none
+		return nil // the location has none
 	}
 	defer s.Close()
 	for {
@@ -516,11 +522,11 @@ func (e *encoder) writeSnapshots(id uint64) error {
 	}
 }
 
-// closeAgain writes the definitions of the archive that was read, and those that were added, and
-// ends the archive.
-func (e *encoder) closeAgain() error {
-	o, d := e.from, e.defs
-	if err := e.flush(); err != nil {
+// closeRewritten writes the definitions of the source archive and the added ones, and ends the
+// archive.
+func (e *encoder) closeRewritten() error {
+	o, d := e.original, e.defs
+	if err := e.flushMetric(); err != nil {
 		return err
 	}
 	define := func(id uint8, v ...uint64) {
@@ -544,8 +550,9 @@ func (e *encoder) closeAgain() error {
 			e.loss.Add("definition", "", format.Lost, "a record of a later version of OTF2", 1)
 			return nil
 		case r.ID == defLocation:
-			// A number that is not that of the events stays, if all of them do.
-			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.m.read(r.Values[0]) {
+			// A number that differs from the number of events is kept if all events of the location
+			// are.
+			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.m.eventCount(r.Values[0]) {
 				r.Values[3] = n
 			}
 		}
@@ -555,10 +562,13 @@ func (e *encoder) closeAgain() error {
 		}
 		return nil
 	})
-	e.loss.Add("event", "reference", format.Degraded, "to what nothing defines, or of a type that is not the one defined: the model does not have it", o.m.odd.Load()-o.odd)
+	e.loss.Add("event", "reference", format.Degraded,
+		"to what nothing defines, or of a type that is not the one defined: the model does not have it",
+		o.m.unkept.Load()-o.unkeptBefore)
 	for _, i := range o.added[Attributes] {
 		a := d.Attributes.At(i)
-		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)), e.string(a.Doc))
+		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),
+			e.string(a.Doc))
 	}
 	for _, i := range o.added[Regions] {
 		name := e.string(d.Regions.At(i).Name)

@@ -6,40 +6,38 @@ import (
 	"path/filepath"
 )
 
-// SnapshotReader reads the snapshots of a location: what was going on there at some
-// times (docs/formats/otf2.md, "Snapshots"). It holds 64 KiB of the file, or a record if
-// one is longer.
+// SnapshotReader reads the snapshots of a location, which describe its state at some times
+// (docs/formats/otf2.md, "Snapshots"). It holds 64 KiB of the file, or a record if one is longer.
 type SnapshotReader struct{ r EventReader }
 
-// Snapshots opens the snapshots of a location. An archive has them if [Anchor].Snapshots
-// is not 0. Their references and times are those of the archive: they are neither mapped
-// nor corrected.
+// Snapshots opens the snapshots of a location. An archive has snapshots if [Anchor].Snapshots is
+// not 0. References and times are returned as they are in the file, without mapping or correction.
 func (a *Archive) Snapshots(location uint64) (*SnapshotReader, error) {
 	name := fmt.Sprintf("/%d.snap", location)
 	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, a.EventChunk)
 	if err != nil {
 		return nil, err
 	}
-	return &SnapshotReader{EventReader{c: c, local: &local{}, types: snapshotTypes[:], what: "a record of a snapshot"}}, nil
+	return &SnapshotReader{*a.eventReader(c, &localDefinitions{}, snapshotTypes[:], "a record of a snapshot")}, nil
 }
 
-// Close frees the file.
+// Close closes the file.
 func (s *SnapshotReader) Close() { s.r.Close() }
 
-// Next is the next record, valid until the next call; io.EOF behind the last one. Its time
-// is that of the snapshot; when something happened is its first value. Unknown records
-// have no values. After a [FileError] reading goes on behind what is damaged.
+// Next returns the next record, which is valid until the next call, or io.EOF after the last one.
+// The time of a record is that of its snapshot; its first value is the time at which the event
+// occurred. Unknown records have no values. After a [FileError], the next call resumes after the
+// damage.
 func (s *SnapshotReader) Next() (*Event, error) { return s.r.Next() }
 
-// SnapshotWriter writes the snapshots of a location. It must be used by one goroutine at a
-// time.
+// SnapshotWriter writes the snapshots of a location. It must be used by one goroutine at a time.
 type SnapshotWriter struct {
-	// Count is how many snapshots have been begun.
+	// Count is the number of snapshots that have been begun.
 	Count uint32
 	e     EventWriter
 }
 
-// Snapshots is the writer of a location's snapshots.
+// Snapshots returns the writer of a location's snapshots.
 func (w *Writer) Snapshots(location uint64) *SnapshotWriter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,9 +50,9 @@ func (w *Writer) Snapshots(location uint64) *SnapshotWriter {
 	return s
 }
 
-// Write writes a record, the time of which is that of its snapshot and must not be less
-// than that of the one before: else the error is an [OrderError]. Of x it looks at the
-// record, time and attributes.
+// Write writes a record of a snapshot. x.Time is the time of the snapshot. Write returns an
+// [OrderError] if it is less than that of the record before. Write uses only the record, time and
+// attributes of x.
 func (s *SnapshotWriter) Write(x *Event) error {
 	if s.e.any && x.Time < s.e.time {
 		return &OrderError{s.e.time, x.Time}
@@ -65,8 +63,8 @@ func (s *SnapshotWriter) Write(x *Event) error {
 	return s.e.write(&snapshotTypes[x.ID], x)
 }
 
-// closeSnapshots ends the files of snapshots, if there are any: then all locations have
-// one, as OTF2's own library wants it.
+// closeSnapshots closes the snapshot files. If any location has one, it creates files for all
+// locations, because OTF2's own library requires them.
 func (w *Writer) closeSnapshots() (err error) {
 	if w.Anchor.Snapshots = 0; len(w.snapshots) == 0 {
 		return nil

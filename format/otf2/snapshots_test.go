@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// records are those of a location's snapshots, one a line, and what was wrong.
+// records returns the records of a location's snapshots as lines, and the number of errors.
 func records(t *testing.T, a *Archive, location uint64) (l []string, errs int) {
 	t.Helper()
 	s, err := a.Snapshots(location)
@@ -33,8 +33,8 @@ func records(t *testing.T, a *Archive, location uint64) (l []string, errs int) {
 	}
 }
 
-// What is written is what is read. Locations without snapshots get a file without records,
-// which OTF2's own library wants.
+// TestSnapshotWriter checks that the written snapshots are read again. Locations without snapshots
+// get a file without records, which OTF2's own library requires.
 func TestSnapshotWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.otf2")
 	dst, err := format.CreateFile(path)
@@ -89,10 +89,11 @@ func TestSnapshotWriter(t *testing.T) {
 	}
 }
 
-// What is wrong with snapshots and thumbnails has a name, and the rest is read.
+// TestSnapshotDamage checks that damage in snapshots and thumbnails has a rule and that the rest is
+// read.
 func TestSnapshotDamage(t *testing.T) {
 	end := func(b []byte, more ...byte) []byte { return append(append(bytes.Clone(b[:len(b)-2]), more...), 2, 1) }
-	// Of the events and definitions, whose values are random.
+	// Defects of events and definitions, whose values are random.
 	of := strings.NewReplacer("otf2.time-order 154 ", "", "otf2.undefined 66 ", "", "otf2.value 319 ", "")
 	whole, _ := records(t, must(t, format.FileSource(snapshots)), 1)
 	for _, x := range []struct {
@@ -105,11 +106,16 @@ func TestSnapshotDamage(t *testing.T) {
 		{"no end", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, len(whole)},
 		{"a file cut in its header", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:10] }, 0},
 		{"a file cut in its first time", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:25] }, 0},
-		{"an unknown record", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 200, 1, 7) }, len(whole) + 1},
-		{"a record that ends too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 13, 3, 1, 1, 1) }, len(whole)},
-		{"attributes that end too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 6, 2, 1, 9) }, len(whole)},
-		{"record 4", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 4, 1, 7) }, len(whole) + 1},
-		{"record 3 without a length", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) }, len(whole)},
+		{"an unknown record", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ",
+			func(b []byte) []byte { return end(b, 200, 1, 7) }, len(whole) + 1},
+		{"a record that ends too early", "all/1.snap", "otf2.damaged 1 ",
+			func(b []byte) []byte { return end(b, 13, 3, 1, 1, 1) }, len(whole)},
+		{"attributes that end too early", "all/1.snap", "otf2.damaged 1 ",
+			func(b []byte) []byte { return end(b, 6, 2, 1, 9) }, len(whole)},
+		{"record 4", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ",
+			func(b []byte) []byte { return end(b, 4, 1, 7) }, len(whole) + 1},
+		{"record 3 without a length", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) },
+			len(whole)},
 		{"another number in the header", "all/1.snap", "otf2.chunk-numbers 1 ", func(b []byte) []byte {
 			b = bytes.Clone(b)
 			b[10]++

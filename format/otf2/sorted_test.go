@@ -17,8 +17,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// descending is the ring with so many earlier and earlier events behind all others of each
-// location: more than the least memory of a sorter.
+// descending returns the ring trace with n events in descending order of time after all others of
+// each location. They need more than the least memory of a sorter.
 func descending(t *testing.T, n int) format.Source {
 	t.Helper()
 	src := mapped(t, "testdata/ok/ring/eztrace_log.otf2", "", nil)
@@ -37,7 +37,7 @@ func descending(t *testing.T, n int) format.Source {
 	return src
 }
 
-// sortFiles is how many temporary files of sorters are open.
+// sortFiles returns the number of open temporary files of sorters.
 func sortFiles(t *testing.T) (n int) {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -45,7 +45,8 @@ func sortFiles(t *testing.T) (n int) {
 		t.Skip("open files cannot be counted here: ", err)
 	}
 	for _, e := range list {
-		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.Contains(filepath.Base(to), "weft-sort-") {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil &&
+			strings.Contains(filepath.Base(to), "weft-sort-") {
 			n++
 		}
 	}
@@ -54,15 +55,17 @@ func sortFiles(t *testing.T) (n int) {
 
 var errStop = errors.New("enough")
 
-// A sorted reading holds the memory of one sorter for all locations together, which shows in
-// its files, and leaves no file open, whether it comes to its end or not.
+// TestSortedFiles checks that a sorted scan uses the memory of one sorter for all locations
+// together, which the number of its files shows. It leaves no file open, whether it is completed or
+// not.
 func TestSortedFiles(t *testing.T) {
 	src := descending(t, 40_000)
 	for _, order := range []format.Order{format.PerLocation, format.GlobalOrder} {
 		for _, stop := range []int{0, 1, 5, 1 << 30} {
 			t.Run(fmt.Sprintf("order %v, %d batches", order, stop), func(t *testing.T) {
 				before := sortFiles(t)
-				d, err := Format{}.Open(t.Context(), src, &format.ReadOptions{Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
+				d, err := Format{}.Open(t.Context(), src,
+					&format.ReadOptions{Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,7 +86,7 @@ func TestSortedFiles(t *testing.T) {
 				if n := sortFiles(t) - before; n != 0 {
 					t.Errorf("%d files of sorters are open behind it", n)
 				}
-				// A location has runs of 1 MiB; all in the order of time are one file.
+				// A location has runs of 1 MiB. All in order of time are one file.
 				if limit := map[format.Order]int{format.PerLocation: 4, format.GlobalOrder: 1}[order]; most == 0 || most > limit {
 					t.Errorf("%d files of sorters are open at a time, expected 1 to %d", most, limit)
 				}
@@ -92,14 +95,15 @@ func TestSortedFiles(t *testing.T) {
 	}
 }
 
-// A scan sorts also if nobody has called Prepare, and in the order of time equal times come
-// in the order of the locations.
+// TestSortedUnprepared checks that a scan sorts without a call of Prepare, and that in order of
+// time equal times come in the order of the locations.
 func TestSortedUnprepared(t *testing.T) {
 	src := descending(t, 10_000)
 	read := func(scan func(d format.File, sink format.Sink) error) string {
 		var out bytes.Buffer
 		report := format.NewReport()
-		d, err := Format{}.Open(t.Context(), src, &format.ReadOptions{Report: report, Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
+		d, err := Format{}.Open(t.Context(), src,
+			&format.ReadOptions{Report: report, Memory: 1 << 20, Values: map[string]string{"otf2.order": "sort"}})
 		if err != nil {
 			t.Fatal(err)
 		}

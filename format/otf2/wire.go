@@ -6,26 +6,26 @@ import (
 	"math/bits"
 )
 
-// Record is a definition, an event or a marker: an id, and the values of its fields as
-// docs/formats/otf2.md lists them, repeated ones where they stand. References are as wide
-// as there, so that all ones are undefined; signed numbers have their bits in two's
-// complement, floating-point ones as IEEE has them, and texts their place in Texts.
+// Record is a definition, an event or a marker. It holds an id and the values of the fields, in the
+// order of docs/formats/otf2.md, with repeated fields in place. References have the width listed
+// there, so that all ones are undefined. Signed numbers are in two's complement, floating-point
+// numbers in IEEE 754 encoding. The value of a text is its index in Texts.
 type Record struct {
 	ID     uint8
 	Values []uint64
 	Texts  []string
 }
 
-// cursor goes through bytes. What is read behind the end, or what is malformed, is 0, and
-// bad says so from then on.
+// cursor decodes bytes. A read after the end or of malformed bytes returns 0 and sets bad.
 type cursor struct {
 	b   []byte
 	at  int
-	big bool // the byte order
+	big bool // byte order
 	bad bool
-	// loose is that a number has more bytes than it needs, short that a record ends
-	// before its last fields.
-	loose, short bool
+	// loose reports a number with more bytes than needed. missing is the number of last fields that
+	// a record does not contain.
+	loose   bool
+	missing int
 }
 
 func (c *cursor) fail() uint64 {
@@ -60,7 +60,7 @@ func (c *cursor) fixed(n int) (v uint64) {
 	return v
 }
 
-// compressed reads a number of up to size bytes.
+// compressed reads a compressed number of up to size bytes.
 func (c *cursor) compressed(size int) uint64 {
 	n := int(c.byte())
 	switch {
@@ -90,7 +90,7 @@ func (c *cursor) text() string {
 	return ""
 }
 
-// length reads that of a record.
+// length reads the length of a record.
 func (c *cursor) length() uint64 {
 	if n := c.byte(); n < 0xff {
 		return n
@@ -98,7 +98,7 @@ func (c *cursor) length() uint64 {
 	return c.fixed(8)
 }
 
-// The types of values (docs/formats/otf2.md, "Enumerations").
+// Types of values (docs/formats/otf2.md, "Enumerations").
 const (
 	typeUint8 = 1 + iota
 	typeUint16
@@ -116,13 +116,15 @@ const (
 	typeLocationGroup = 25
 )
 
-// tableOf is the table of a reference of a type; noTable if it is none.
+// tableOf returns the table that references of a type refer to, or noTable if the type is not a
+// reference.
 func tableOf(typ uint64) Table {
 	switch {
 	case typ == typeString:
 		return Strings
 	case typ >= typeAttribute && typ < typeLocationGroup:
-		return [...]Table{Attributes, Locations, Regions, Groups, Metrics, Comms, Parameters, Windows, SourceLocations, CallingContexts, InterruptGenerators, IOFiles, IOHandles}[typ-typeAttribute]
+		return [...]Table{Attributes, Locations, Regions, Groups, Metrics, Comms, Parameters, Windows, SourceLocations,
+			CallingContexts, InterruptGenerators, IOFiles, IOHandles}[typ-typeAttribute]
 	case typ == typeLocationGroup:
 		return LocationGroups
 	}
@@ -157,8 +159,21 @@ func (c *cursor) typed(typ uint64) uint64 {
 	return c.compressed(8)
 }
 
-// record reads the values of a record of a type into r, whose memory is used again. What
-// an old file ends before has the value that its field says.
+// attributes skips a list of attributes.
+func (c *cursor) attributes() {
+	n := c.compressed(4)
+	if n > uint64(len(c.b)-c.at)/2 {
+		c.fail()
+		return
+	}
+	for range n {
+		c.compressed(4)
+		c.typed(c.byte())
+	}
+}
+
+// record reads the values of a record of type t into r and reuses its memory. A field that an old
+// file does not contain gets the default value of the field.
 func (c *cursor) record(t *recordType, r *Record) {
 	r.Values, r.Texts = r.Values[:0], r.Texts[:0]
 	c.fields(t.fields, r)
@@ -166,7 +181,7 @@ func (c *cursor) record(t *recordType, r *Record) {
 		return
 	}
 	n := r.Values[len(r.Values)-1]
-	if n > uint64(len(c.b)-c.at) { // each is a byte at least
+	if n > uint64(len(c.b)-c.at) { // each has at least one byte
 		c.fail()
 		return
 	}
@@ -180,10 +195,10 @@ func (c *cursor) fields(l []field, r *Record) {
 	first := len(r.Values)
 	for i := range l {
 		f := &l[i]
-		if c.at == len(c.b) && i > 0 && f.enc != encText && !c.bad {
-			// Later versions have put fields at the end.
+		if c.at == len(c.b) && len(r.Values) > 0 && f.enc != encText && !c.bad {
+			// Later versions have added fields at the end.
 			r.Values = append(r.Values, f.none)
-			c.short = true
+			c.missing++
 			continue
 		}
 		v := uint64(0)
@@ -210,13 +225,13 @@ func (c *cursor) fields(l []field, r *Record) {
 	}
 }
 
-// The bytes that stand for byte orders.
+// Bytes that mark the byte order.
 const (
 	littleEndian = 0x42
 	bigEndian    = 0x23
 )
 
-// appendCompressed appends a number that has size bytes at most.
+// appendCompressed appends a number of at most size bytes in compressed form.
 func appendCompressed(b []byte, v uint64, size int) []byte {
 	switch {
 	case v == 0:
@@ -251,11 +266,11 @@ func appendTyped(b []byte, typ, v uint64) []byte {
 	return appendCompressed(b, v, 8)
 }
 
-// appendRecord appends a record of a type: its id, its length unless it has none, and its
-// fields, the values of which must be as many as it has.
+// appendRecord appends a record of type t: its id, its length unless the type has none, and its
+// fields. r must have a value for each field.
 func appendRecord(b []byte, t *recordType, r *Record) []byte {
 	b = append(b, r.ID)
-	if t.bare {
+	if t.noLength {
 		return appendFields(b, t.fields, r.Values, r.Texts)
 	}
 	at := len(b)
@@ -271,8 +286,8 @@ func appendRecord(b []byte, t *recordType, r *Record) []byte {
 	return withLength(b, at)
 }
 
-// withLength puts the length of what stands behind the byte at a place into it. Long
-// records have it in nine bytes.
+// withLength inserts the length of the bytes after offset at into the byte there. The length of a
+// long record takes nine bytes.
 func withLength(b []byte, at int) []byte {
 	n := len(b) - at - 1
 	if n < 0xff {

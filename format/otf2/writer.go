@@ -16,15 +16,15 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Writer writes an archive. Definitions may be written at any time before Close, those
-// of locations best after their events, which they count.
+// Writer writes an archive. Definitions may be written at any time before Close. Definitions of
+// locations should follow their events, because they contain the number of events.
 type Writer struct {
-	// Anchor is what the anchor file is to say; Close counts locations, definitions,
-	// snapshots and thumbnails.
+	// Anchor holds the contents of the anchor file. Close sets the numbers of locations,
+	// definitions, snapshots and thumbnails.
 	Anchor Anchor
 
 	dst         *format.Output
-	folder      string // of the files until they get their names
+	folder      string // folder of the files until they get their final names
 	definitions chunkWriter
 	markers     chunkWriter
 	mu          sync.Mutex
@@ -33,9 +33,9 @@ type Writer struct {
 	thumbnails  []*chunkWriter
 }
 
-// NewWriter begins an archive whose anchor file is dst: the other files appear beside it
-// when dst is committed. An archive of the same name is replaced. Chunk sizes that a has
-// not are 256 KiB; versions are those of OTF2 3.0.
+// NewWriter begins an archive whose anchor file is dst. The other files appear beside it when dst
+// is committed. They replace an archive of the same name. The default chunk size is 256 KiB and the
+// default versions are those of OTF2 3.0.
 func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if dst.Path == "-" {
 		return nil, errors.New("OTF2 has several files, expected the name of a file to write to")
@@ -43,14 +43,15 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	a.FileVersion, a.TraceVersion, a.Version, a.Substrate, a.Compression = 3, 2, [3]uint8{3, 0, 2}, 1, 1
 	a.EventChunk, a.DefinitionChunk = cmp.Or(a.EventChunk, minChunk), cmp.Or(a.DefinitionChunk, minChunk)
 	name := strings.TrimSuffix(dst.Path, ".otf2")
-	if err := replaceable(name); err != nil {
+	if err := checkReplaceable(name); err != nil {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{}, snapshots: map[uint64]*SnapshotWriter{}}
+	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{},
+		snapshots: map[uint64]*SnapshotWriter{}}
 	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	dst.BeforeCommit(func() error { return w.name(name) })
@@ -58,24 +59,24 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	return w, os.Mkdir(filepath.Join(folder, "locations"), 0o777)
 }
 
-// setAnchor says what the anchor file is to say, before anything is written.
+// setAnchor sets the contents of the anchor file before anything is written.
 func (w *Writer) setAnchor(a Anchor) {
 	w.Anchor = a
 	w.definitions.chunk, w.markers.chunk = int64(a.DefinitionChunk), int64(a.DefinitionChunk)
 }
 
-// Abort removes what has been written.
+// Abort removes the files written so far.
 func (w *Writer) Abort() { os.RemoveAll(w.folder) }
 
-// thumbnailFile is what the name of a thumbnail's file has behind that of the archive.
+// thumbnailFile matches the end of a thumbnail file's name after the name of the archive.
 var thumbnailFile = regexp.MustCompile(`^\.[0-9]+\.thumb$`)
 
-// locationFile is a name that an archive's folder has.
+// locationFile matches the names of files in an archive's folder.
 var locationFile = regexp.MustCompile(`^[0-9]+\.(evt|def|snap)$`)
 
-// replaceable tells whether the folder of locations may be replaced: it has nothing else,
-// or is not there.
-func replaceable(name string) error {
+// checkReplaceable returns an error unless the folder of locations is missing or contains only
+// files of an archive.
+func checkReplaceable(name string) error {
 	entries, err := os.ReadDir(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -88,9 +89,9 @@ func replaceable(name string) error {
 	return nil
 }
 
-// name says the names of the files.
+// name gives the files their final names.
 func (w *Writer) name(name string) error {
-	if err := replaceable(name); err != nil {
+	if err := checkReplaceable(name); err != nil {
 		return err
 	}
 	w.dst.Rename(filepath.Join(w.folder, "locations"), name)
@@ -98,7 +99,7 @@ func (w *Writer) name(name string) error {
 	if _, err := os.Lstat(w.markers.path); err == nil {
 		w.dst.Rename(w.markers.path, name+".marker")
 	} else {
-		w.dst.Remove(name + ".marker") // of an archive that was here before
+		w.dst.Remove(name + ".marker") // from an archive that was replaced
 	}
 	made := map[string]bool{}
 	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
@@ -107,7 +108,7 @@ func (w *Writer) name(name string) error {
 		made[to] = true
 		w.dst.Rename(path, to)
 	}
-	// Thumbnails of an archive that was here before would be taken for those of this one.
+	// Thumbnails of a replaced archive would be taken for those of this one.
 	old, _ := filepath.Glob(name + ".*.thumb")
 	for _, path := range old {
 		if thumbnailFile.MatchString(path[len(name):]) && !made[path] {
@@ -117,8 +118,7 @@ func (w *Writer) name(name string) error {
 	return nil
 }
 
-// Define writes a definition. Its values must be those that docs/formats/otf2.md lists
-// for its id.
+// Define writes a definition. Its values must be those that docs/formats/otf2.md lists for its id.
 func (w *Writer) Define(r *Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,15 +129,15 @@ func (w *Writer) Define(r *Record) error {
 	return w.definitions.record(definitionTypes[:], r)
 }
 
-// Mark writes a marker or its definition.
+// Mark writes a marker or the definition of a marker.
 func (w *Writer) Mark(r *Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.markers.record(markerTypes[:], r)
 }
 
-// Thumbnail writes a record of thumbnail k: its header first, then its samples. Thumbnails
-// are numbered from 0 on without gaps.
+// Thumbnail writes a record of thumbnail k: first its header, then its samples. Thumbnails are
+// numbered from 0 on without gaps.
 func (w *Writer) Thumbnail(k int, r *Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,10 +148,9 @@ func (w *Writer) Thumbnail(k int, r *Record) error {
 	return w.thumbnails[k].record(thumbnailTypes[:], r)
 }
 
-// EventWriter writes the events of a location. It must be used by one goroutine at a
-// time.
+// EventWriter writes the events of a location. It must be used by one goroutine at a time.
 type EventWriter struct {
-	// Count is how many events have been written.
+	// Count is the number of events written.
 	Count uint64
 	time  uint64
 	any   bool
@@ -160,40 +159,42 @@ type EventWriter struct {
 	buf   []byte
 }
 
-// Location is the writer of a location's events.
+// Location returns the writer of a location's events.
 func (w *Writer) Location(id uint64) *EventWriter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := w.locations[id]
 	if e == nil {
 		file := filepath.Join(w.folder, "locations", fmt.Sprint(id))
-		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), most: 16 << 10}, local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), most: 4 << 10}}
+		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), most: 16 << 10},
+			local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), most: 4 << 10}}
 		w.locations[id] = e
 	}
 	return e
 }
 
-// stampSize is how many bytes a time has.
+// stampSize is the size of a time record.
 const stampSize = 9
 
-// OrderError is an event before the one that was written before it.
+// OrderError reports an event with an earlier time than the event written before it.
 type OrderError struct{ Before, Time uint64 }
 
-// Error says both times.
+// Error returns a message with both times.
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("found an event at %d, expected none before %d", e.Time, e.Before)
 }
 
-// Write writes an event, the time of which must not be less than that of the one before:
-// else the error is an [OrderError]. Of e it looks at the record, time and attributes.
+// Write writes an event. It returns an [OrderError] if the time of the event is less than that of
+// the event before. Write uses only the record, time and attributes of x.
 func (e *EventWriter) Write(x *Event) error {
 	if e.any && x.Time < e.time {
 		return &OrderError{e.time, x.Time}
 	}
 	t := &eventTypes[x.ID]
-	const bare = 10 // bytes of an event without length at most
-	if c := &e.c; t.bare && len(x.Attributes) == 0 && e.any && c.base+int64(len(c.buf))+stampSize+bare+atEnd <= c.start+c.chunk {
-		// Most events are like this.
+	const bare = 10 // maximum size of an event without a length
+	if c := &e.c; t.noLength && len(x.Attributes) == 0 && e.any &&
+		c.base+int64(len(c.buf))+stampSize+bare+endMarkSize <= c.start+c.chunk {
+		// This is the most frequent case.
 		b := c.buf
 		if x.Time != e.time {
 			b = binary.LittleEndian.AppendUint64(append(b, timestampRecord), x.Time)
@@ -206,12 +207,12 @@ func (e *EventWriter) Write(x *Event) error {
 			b = appendCompressed(b, v, 8)
 		}
 		c.buf = b
-		return e.written()
+		return e.countEvent()
 	}
 	return e.write(t, x)
 }
 
-// write writes a record with its attributes, and its time if that is another one.
+// write writes a record with its attributes, and its time if that has changed.
 func (e *EventWriter) write(t *recordType, x *Event) error {
 	b := e.buf[:0]
 	if len(x.Attributes) > 0 {
@@ -234,19 +235,19 @@ func (e *EventWriter) write(t *recordType, x *Event) error {
 		e.any, e.time = true, x.Time
 	}
 	e.c.buf = append(e.c.buf, b...)
-	return e.written()
+	return e.countEvent()
 }
 
-// written counts an event.
-func (e *EventWriter) written() error {
+// countEvent counts an event.
+func (e *EventWriter) countEvent() error {
 	e.Count++
 	if e.c.last = e.Count; e.c.first == 0 {
 		e.c.first = e.Count
 	}
-	return e.c.added()
+	return e.c.flushFull()
 }
 
-// Map says what local ids of a table are in the archive: local id i is global[i].
+// Map writes a mapping table: the local id i stands for global[i] in the archive.
 func (e *EventWriter) Map(t Table, global []uint64) error {
 	b := appendCompressed([]byte{localMapping, 0, byte(t)}, uint64(len(global)), 8)
 	b = append(b, 0)
@@ -256,7 +257,8 @@ func (e *EventWriter) Map(t Table, global []uint64) error {
 	return e.local.append(withLength(b, 1))
 }
 
-// MapSome does the same with pairs of a local and a global id, local ones ascending.
+// MapSome writes a mapping table of pairs of a local and a global id, in ascending order of local
+// ids.
 func (e *EventWriter) MapSome(t Table, pairs [][2]uint64) error {
 	b := appendCompressed([]byte{localMapping, 0, byte(t)}, uint64(len(pairs)), 8)
 	b = append(b, 1)
@@ -266,7 +268,7 @@ func (e *EventWriter) MapSome(t Table, pairs [][2]uint64) error {
 	return e.local.append(withLength(b, 1))
 }
 
-// Clock says what is to be added to the location's clock at a time; times ascend.
+// Clock writes a clock offset. Times must ascend.
 func (e *EventWriter) Clock(c ClockOffset) error {
 	b := binary.LittleEndian.AppendUint64([]byte{localClock, 0}, c.Time)
 	b = appendCompressed(b, uint64(c.Offset), 8)
@@ -295,34 +297,35 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// chunkWriter writes a file of chunks (docs/formats/otf2.md, "Chunked files"). It keeps
-// some of it in memory.
+// chunkWriter writes a file of chunks (docs/formats/otf2.md, "Chunked files"). It buffers a part of
+// the file.
 type chunkWriter struct {
 	path        string
 	chunk       int64 // size of a chunk
-	most        int   // bytes in buf
+	most        int   // maximum number of bytes in buf
 	buf         []byte
-	base        int64 // of buf in the file
-	start       int64 // of the chunk in hand
+	base        int64 // offset of buf in the file
+	start       int64 // offset of the current chunk
 	first, last uint64
 	begun       bool
 }
 
-// atEnd is how many bytes a chunk must have left: for the mark of its end, or of the
-// file's.
-const atEnd = 2
+// endMarkSize is the number of bytes that must remain in a chunk for the end mark of the chunk or
+// of the file.
+const endMarkSize = 2
 
-// begin makes room for n bytes in a chunk, and tells whether one begins.
+// begin makes room for n bytes in a chunk and reports whether a new chunk begins.
 func (c *chunkWriter) begin(n int) (begun bool, err error) {
 	at := c.base + int64(len(c.buf))
-	if c.begun && at+int64(n)+atEnd <= c.start+c.chunk {
+	if c.begun && at+int64(n)+endMarkSize <= c.start+c.chunk {
 		return false, nil
 	}
-	if int64(n)+headerSize+atEnd > c.chunk {
-		return false, fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
+	if int64(n)+headerSize+endMarkSize > c.chunk {
+		return false,
+			fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
 	}
 	if c.begun {
-		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...) // zeros end a chunk
+		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...) // zero bytes fill the rest of a chunk
 		if err := c.number(); err != nil {
 			return false, err
 		}
@@ -331,10 +334,10 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 	c.begun, c.first, c.last = true, 0, 0
 	c.buf = append(c.buf, chunkHeader, littleEndian)
 	c.buf = append(c.buf, make([]byte, headerSize-2)...)
-	return true, c.added()
+	return true, c.flushFull()
 }
 
-// number puts the numbers of the events of a chunk into its header.
+// number writes the numbers of a chunk's events into its header.
 func (c *chunkWriter) number() error {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], max(c.first, 1))
@@ -347,22 +350,22 @@ func (c *chunkWriter) number() error {
 	return c.writeAt(b[:], at)
 }
 
-// append writes a record to a file that has no events.
+// append writes a record to a file without events.
 func (c *chunkWriter) append(b []byte) error {
 	if _, err := c.begin(len(b)); err != nil {
 		return err
 	}
 	c.buf = append(c.buf, b...)
-	return c.added()
+	return c.flushFull()
 }
 
-// record writes a record of one of these types.
+// record writes a record of one of the given types.
 func (c *chunkWriter) record(types []recordType, r *Record) error {
 	return c.append(appendRecord(nil, &types[r.ID], r))
 }
 
-// added writes what has been collected, if it is enough.
-func (c *chunkWriter) added() error {
+// flushFull writes the buffer to the file if it is full.
+func (c *chunkWriter) flushFull() error {
 	if len(c.buf) < c.most {
 		return nil
 	}
@@ -376,7 +379,7 @@ func (c *chunkWriter) flush() error {
 	return err
 }
 
-// writeAt writes to the file, which is not kept open: there may be many.
+// writeAt writes to the file. The file is not kept open, because there may be many.
 func (c *chunkWriter) writeAt(b []byte, at int64) error {
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {

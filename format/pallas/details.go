@@ -1,6 +1,7 @@
 package pallas
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,31 +11,40 @@ import (
 )
 
 // Details lists threads, events, sequences and loops, as pallas_info does. It reads no
-// times. Times and durations are in nanoseconds.
-func (d *decoder) Details(ctx context.Context) ([]format.Table, error) {
-	tables := []format.Table{
+// times. Times and durations are in nanoseconds. One thread is in memory at a time.
+func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
+	tables = []*format.Table{
 		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events", "distinctEvents", "sequences", "loops"}},
 		{Key: "events", Title: "Events", Columns: []string{"thread", "archive", "event", "name", "count"}},
 		{Key: "sequences", Title: "Sequences (totals are counts times means, and too small by less than 1 ns a visit)", Columns: []string{"thread", "archive", "sequence", "name", "count", "min", "max", "mean", "total", "exclusive", "tokens", "contention"}},
 		{Key: "loops", Title: "Loops", Columns: []string{"thread", "archive", "loop", "sequence", "name", "iterations", "count"}},
 	}
+	defer func() {
+		tables = slices.DeleteFunc(tables, func(x *format.Table) bool {
+			if none := x.Len() == 0 || err != nil; none {
+				x.Close()
+				return true
+			}
+			return false
+		})
+	}()
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false // reading reports what is wrong
 	q := d.with(&quiet)
 	for _, id := range d.threads {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return tables, err
 		}
 		t, err := q.thread(id, threadSums)
 		if err != nil {
-			return nil, err
+			return tables, err
 		}
 		if t == nil {
 			continue
 		}
 		t.Close()
 		row := func(i int, values ...any) {
-			tables[i].Rows = append(tables[i].Rows, append([]any{int64(id.id), int64(id.archive)}, values...))
+			err = cmp.Or(err, tables[i].Add(append([]any{int64(id.id), int64(id.archive)}, values...)...))
 		}
 		loops := 0
 		for i, k := range t.LoopTokens() {
@@ -57,8 +67,11 @@ func (d *decoder) Details(ctx context.Context) ([]format.Table, error) {
 			row(2, k.String(), t.sequenceName(k), int64(s.Durations.Size), int64(s.Durations.Min), int64(s.Durations.Max), int64(s.Durations.Mean), int64(s.Durations.Total()), int64(s.Exclusive.Total()),
 				int64(len(s.Tokens)), trace.Real(t.Contention(s)))
 		}
+		if err != nil {
+			return tables, err
+		}
 	}
-	return slices.DeleteFunc(tables, func(x format.Table) bool { return len(x.Rows) == 0 }), nil
+	return tables, nil
 }
 
 // last is the time of the last event.

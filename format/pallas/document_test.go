@@ -916,7 +916,7 @@ func TestDocument_CustomVectors(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list := fmt.Sprint(must(d.Details(t.Context()))(t), first, last, ok)
+				list := fmt.Sprint(must(detailsOf(d))(t), first, last, ok)
 				if s != nil {
 					list += fmt.Sprintf("%+v", *s)
 				}

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
 
 // Summary adds up what stands beside the grammars. It reads no times, and costs as
-// much as the grammars are long. There is no summary if a region is visited inside of
-// itself, calls do not nest, events have attributes, a sum has more than 63 bits, or something
-// is wrong.
+// much as the grammars are long. There is no summary if the same calls are once
+// inside of a visit of their region and once not, calls do not nest, events have attributes (but for messages and
+// collective operations that weft wrote so), a sum has more than 63 bits, or something is wrong.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
 		return nil, nil
@@ -63,7 +64,7 @@ const mostGrammar = 512 << 20
 func (d *decoder) summing() *summing {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
-	return &summing{d: d.with(&quiet), regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
+	return &summing{d: d.with(&quiet), regions: map[uint32]*sums{}}
 }
 
 // all adds all threads. It reports false if something is wrong, or says too little: as soon as
@@ -85,10 +86,6 @@ func (x *summing) all(ctx context.Context) (bool, error) {
 		if !ok || err != nil {
 			return false, err
 		}
-		if x.grown && !x.loose && circular(x.inner) {
-			return false, nil
-		}
-		x.grown = false
 	}
 	return len(x.d.opt.Report.Rules()) == 0, nil
 }
@@ -99,10 +96,10 @@ type summing struct {
 	kinds     []int64
 	locations []format.LocationSummary
 	regions   map[uint32]*sums
-	inner     map[uint32][]uint32 // regions that are visited inside of a region, directly
-	grown     bool                // by the latest thread
 	info      []eventInfo
 	loose     bool // a preview
+	rowsOf    *Archive
+	rows      map[Ref]trace.Kind // of events that texts of rowsOf carry
 	begun     []format.LocationSums
 }
 
@@ -110,6 +107,7 @@ type summing struct {
 type sums struct {
 	count                uint64
 	inclusive, exclusive sum64
+	recursive            sum64 // of visits inside of visits of the same region
 	min, max             uint64
 }
 
@@ -173,7 +171,7 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 	for i := range t.Events {
 		e := &t.Events[i]
 		in, err := x.d.event(s, e, t)
-		if err != nil || !x.loose && (e.HasAttributes() || in.payload != nil || in.rank != uint64(NoRef)) {
+		if err != nil || !x.loose && (in.payload != nil || in.rank != uint64(NoRef)) {
 			return false, err
 		}
 		x.info = append(x.info, in)
@@ -183,10 +181,10 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 		}
 		first, last = min(first, v.Blocks[0].First), max(last, v.Blocks[len(v.Blocks)-1].Last)
 		events += v.Size
-		if n := int(in.kind) + 1; n > len(x.kinds) {
-			x.kinds = append(x.kinds, make([]int64, n-len(x.kinds))...)
+		x.count(in.kind, int64(v.Size))
+		if !x.loose && e.HasAttributes() && !x.carried(t, e, in.kind) {
+			return false, nil
 		}
-		x.kinds[in.kind] += int64(v.Size)
 		switch in.kind {
 		case trace.Enter:
 			begun.Count += int64(v.Size)
@@ -208,12 +206,80 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 	return x.sequences(t, g, last-first), nil
 }
 
+// count counts events of a kind, or takes some away again.
+func (x *summing) count(k trace.Kind, n int64) {
+	if n := int(k) + 1; n > len(x.kinds) {
+		x.kinds = append(x.kinds, make([]int64, n-len(x.kinds))...)
+	}
+	x.kinds[k] += n
+}
+
+// carried counts the occurrences of an event, which are counted as of one kind, as of the kinds that their
+// attributes carry, where weft wrote the trace. It reports false if there are other attributes, or an event is one
+// of which more is known than that it is there.
+func (x *summing) carried(t *Thread, e *Event, kind trace.Kind) bool {
+	if x.d.restorer == nil {
+		return false
+	}
+	if x.rowsOf != t.Archive {
+		x.rowsOf, x.rows = t.Archive, map[Ref]trace.Kind{}
+	}
+	before := int64(-1)
+	for rest := e.attributes; len(rest) > 0; {
+		var l attributeList
+		var ok bool
+		if l, rest, ok = nextList(rest); !ok || l.occurrence <= before || uint64(l.occurrence) >= e.Timestamps.Size {
+			return false
+		}
+		before = l.occurrence
+		values, err := l.values(nil)
+		if err != nil || len(values) != 1 || values[0].Attribute != rowAttribute {
+			return false
+		}
+		row := Ref(values[0].Uint())
+		k, known := x.rows[row]
+		if !known {
+			k = x.rowKind(t, row)
+			x.rows[row] = k
+		}
+		if k == trace.NoKind {
+			return false
+		}
+		x.count(kind, -1)
+		x.count(k, 1)
+	}
+	return true
+}
+
+// rowKind is the kind of an event that a text carries; NoKind if the text is damaged, or the event is one that is
+// more than one of its kind for somebody who counts: it opens or closes something, has values or attributes.
+func (x *summing) rowKind(t *Thread, row Ref) trace.Kind {
+	text, ok := t.Archive.Definitions.Text(row)
+	packed, err := carrier.FromText(text)
+	var b trace.Batch
+	if !ok || err != nil || x.d.restorer.AddWhole(&b, 0, 0, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
+		return trace.NoKind
+	}
+	switch k := b.Kind[0]; k {
+	case trace.SendComplete, trace.RecvBegin, trace.RequestTest, trace.RequestCancelled, trace.CollectiveBegin,
+		trace.CollectiveEnd:
+		return k
+	default:
+		if k.IsSend() || k.IsRecv() {
+			return k
+		}
+	}
+	return trace.NoKind
+}
+
 // sequences adds the blocks of a thread; the result is whether they are all calls that
 // nest, and no sum is too large. Of a preview those that do not nest are left out.
 func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 	within := make([][]uint32, len(t.Sequences)) // regions that are visited directly, of sequences that are none themselves
 	region := make([]uint32, len(t.Sequences))
-	for _, at := range g.order { // those that are inside come first
+	direct := map[uint32][]uint32{} // regions that are visited inside of a region, directly
+	var blocks []int                // places of calls
+	for _, at := range g.order {    // those that are inside come first
 		s := &t.Sequences[at]
 		region[at] = trace.NoRef
 		var inner []uint32
@@ -258,23 +324,90 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 		if s.Durations.Size == 0 {
 			continue
 		}
-		known := len(x.inner[r])
 		for _, i := range inner {
-			x.inner[r] = insert(x.inner[r], i)
+			direct[r] = insert(direct[r], i)
 		}
-		x.grown = x.grown || len(x.inner[r]) > known
+		blocks = append(blocks, at)
+	}
+	var inside []bool
+	if !x.loose && circular(direct) {
+		if inside = recursive(t, g, region); inside == nil {
+			return false
+		}
+	}
+	for _, at := range blocks {
+		s, r := &t.Sequences[at], region[at]
 		y := x.regions[r]
 		if y == nil {
 			y = &sums{min: math.MaxUint64}
 			x.regions[r] = y
 		}
 		y.count += s.Durations.Size
-		if !y.inclusive.add(&s.Durations, whole) || !y.exclusive.add(&s.Exclusive, whole) {
+		inclusive := &y.inclusive
+		if inside != nil && inside[at] {
+			inclusive = &y.recursive
+		}
+		if !inclusive.add(&s.Durations, whole) || !y.exclusive.add(&s.Exclusive, whole) ||
+			y.inclusive.n+y.inclusive.short > math.MaxInt64-y.recursive.n-y.recursive.short {
 			return false
 		}
 		y.min, y.max = min(y.min, s.Durations.Min), max(y.max, s.Durations.Max)
 	}
 	return true
+}
+
+// mostAround is how many words recursive takes for the regions around sequences.
+const mostAround = 4 << 20
+
+// recursive tells of each sequence that is a visit of a region whether it is one inside of another visit of that
+// region. It is nil if a sequence is both, at different places, or there are too many.
+func recursive(t *Thread, g *outline, region []uint32) []bool {
+	bit := map[uint32]int{}
+	for _, r := range region {
+		if _, ok := bit[r]; !ok && r != trace.NoRef {
+			bit[r] = len(bit)
+		}
+	}
+	words := (len(bit) + 63) / 64
+	if 2*words*len(region) > mostAround {
+		return nil
+	}
+	// Of each sequence, the regions that are open around all and around any of its occurrences.
+	all, some := make([]uint64, words*len(region)), make([]uint64, words*len(region))
+	met, inside := make([]bool, len(region)), make([]bool, len(region))
+	for i := len(g.order) - 1; i >= 0; i-- { // those that are outside come first
+		at := g.order[i]
+		if g.sequences[at] == 0 {
+			continue
+		}
+		always, ever := all[at*words:(at+1)*words], some[at*words:(at+1)*words]
+		if r := region[at]; r != trace.NoRef {
+			word, mask := bit[r]/64, uint64(1)<<(bit[r]%64)
+			inside[at] = always[word]&mask != 0
+			if !inside[at] && ever[word]&mask != 0 {
+				return nil
+			}
+			always[word] |= mask // of what is in it
+			ever[word] |= mask
+		}
+		for _, k := range t.Sequences[at].Tokens {
+			st, _ := t.step(k)
+			if st.event >= 0 || st.times == 0 {
+				continue
+			}
+			to := st.sequence * words
+			for w := range words {
+				if !met[st.sequence] {
+					all[to+w] = always[w]
+				} else {
+					all[to+w] &= always[w]
+				}
+				some[to+w] |= ever[w]
+			}
+			met[st.sequence] = true
+		}
+	}
+	return inside
 }
 
 // insert adds a number to a sorted list that does not have it.
@@ -339,10 +472,11 @@ func (x *summing) summary() *format.Summary {
 			return int64(low), int64(high - min(low, high))
 		}
 		z := format.RegionSummary{Region: r, Count: int64(y.count), Min: int64(y.min / scale), Max: int64(y.max / scale)}
-		var a, b int64
+		var a, b, c int64
 		z.Inclusive, a = ticks(y.inclusive)
 		z.Exclusive, b = ticks(y.exclusive)
-		z.Missing = max(a, b)
+		z.Sum, c = ticks(sum64{y.inclusive.n + y.recursive.n, y.inclusive.short + y.recursive.short})
+		z.Missing = max(a, b, c)
 		s.Regions = append(s.Regions, z)
 	}
 	slices.SortFunc(s.Regions, func(a, b format.RegionSummary) int { return int(a.Region) - int(b.Region) })

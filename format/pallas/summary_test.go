@@ -2,20 +2,46 @@ package pallas
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
+
+// details is a table of [format.File.Details] in memory.
+type details struct {
+	Key, Title string
+	Columns    []string
+	rows       [][]any
+}
+
+func detailsOf(d format.File) (list []details, err error) {
+	tables, err := d.Details(context.Background())
+	for _, x := range tables {
+		y := details{Key: x.Key, Title: x.Title, Columns: x.Columns}
+		for r, err := range x.Rows() {
+			if err != nil {
+				return nil, err
+			}
+			y.rows = append(y.rows, slices.Clone(r))
+		}
+		x.Close()
+		list = append(list, y)
+	}
+	return list, err
+}
 
 // Details are what pallas_info says of sequences and loops.
 func TestDetails(t *testing.T) {
@@ -55,13 +81,13 @@ func TestDetails(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			tables, err := d.Details(t.Context())
+			tables, err := detailsOf(d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			seconds := func(v any) string { return fmt.Sprintf("%.6g", float64(v.(int64))/1e9) }
 			for _, x := range tables {
-				for _, r := range x.Rows {
+				for _, r := range x.rows {
 					var line string
 					switch x.Key {
 					case "sequences":
@@ -102,7 +128,7 @@ func TestDetailsBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		tables, err := d.Details(t.Context())
+		tables, err := detailsOf(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +140,7 @@ func TestDetailsBounds(t *testing.T) {
 			if !strings.Contains(x.Title, "too small by less than 1 ns a visit") {
 				t.Errorf("%s: the title %q tells no bound", name, x.Title)
 			}
-			for _, r := range x.Rows {
+			for _, r := range x.rows {
 				rows[fmt.Sprint(r[:3]...)] = r
 			}
 		}
@@ -151,7 +177,7 @@ func TestDetailsBounds(t *testing.T) {
 }
 
 // visits are those of a region, as reading the events finds them.
-type visits struct{ count, inclusive, exclusive, min, max int64 }
+type visits struct{ count, inclusive, exclusive, outermost, min, max int64 }
 
 // scanned reads a trace whose calls nest: how many events it has of each kind, the visits of
 // each region that end, and whether any is visited inside of itself.
@@ -188,6 +214,9 @@ func scanned(t *testing.T, d format.Events) (kinds map[trace.Kind]int64, regions
 				}
 				r.count++
 				r.inclusive += long
+				if !slices.ContainsFunc(stack, func(o call) bool { return o.region == c.region }) {
+					r.outermost += long
+				}
 				r.exclusive += long - c.inner
 				r.min, r.max = min(r.min, long), max(r.max, long)
 			}
@@ -202,7 +231,7 @@ func scanned(t *testing.T, d format.Events) (kinds map[trace.Kind]int64, regions
 
 // A summary is what reading all events comes to.
 func TestSummarize(t *testing.T) {
-	summed := 0
+	summed, within := 0, 0
 	for seed := range uint64(60) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 21))}
 		for range 1 + seed%3 {
@@ -235,6 +264,9 @@ func TestSummarize(t *testing.T) {
 			continue
 		}
 		summed++
+		if recursive {
+			within++
+		}
 		for _, k := range s.Kinds {
 			if kinds[k.Kind] != k.Events {
 				t.Errorf("seed %d: %d of kind %d, want %d", seed, k.Events, k.Kind, kinds[k.Kind])
@@ -247,14 +279,14 @@ func TestSummarize(t *testing.T) {
 		}
 		for _, x := range s.Regions {
 			r := regions[x.Region]
-			short, excl := r.inclusive-x.Inclusive, r.exclusive-x.Exclusive
-			if x.Count != r.count || x.Min != r.min || x.Max != r.max || short < 0 || short > x.Missing || excl < 0 || excl > x.Missing || x.Missing >= max(1, x.Count) {
+			short, excl, sum := r.outermost-x.Inclusive, r.exclusive-x.Exclusive, r.inclusive-x.Sum
+			if sum < 0 || sum > x.Missing || x.Count != r.count || x.Min != r.min || x.Max != r.max || short < 0 || short > x.Missing || excl < 0 || excl > x.Missing || x.Missing >= max(1, x.Count) {
 				t.Errorf("seed %d: %+v, want %+v", seed, x, *r)
 			}
 		}
 	}
-	if summed < 10 {
-		t.Errorf("%d summaries", summed)
+	if summed < 10 || within < 5 {
+		t.Errorf("%d summaries, %d of calls inside of calls of the same region", summed, within)
 	}
 }
 
@@ -273,7 +305,8 @@ func (o openings) Open(name string) (fs.File, error) {
 // Stat opens nothing.
 func (o openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
 
-// No more threads are read for a summary behind one that shows that there is none.
+// No more threads are read for a summary behind one that shows that there is none: the same calls are inside of
+// a visit of their region, and alone.
 func TestSummaryGivenUp(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -282,7 +315,8 @@ func TestSummaryGivenUp(t *testing.T) {
 	}{
 		{"no recursion", [3][2]Ref{{1, 2}, {2, 3}, {1, 3}}, 3},
 		{"in the first thread", [3][2]Ref{{1, 1}, {2, 3}, {1, 3}}, 1},
-		{"by two threads", [3][2]Ref{{1, 2}, {2, 1}, {1, 3}}, 2},
+		{"in the second thread", [3][2]Ref{{1, 2}, {2, 2}, {1, 3}}, 2},
+		{"no recursion in any thread", [3][2]Ref{{1, 2}, {2, 1}, {1, 3}}, 3},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
@@ -295,7 +329,8 @@ func TestSummaryGivenUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := errors.Join(r.Enter(1, v[0]), r.Enter(2, v[1]), r.Leave(3, v[1]), r.Leave(4, v[0])); err != nil {
+				if err := errors.Join(r.Enter(1, v[0]), r.Enter(2, v[1]), r.Leave(3, v[1]), r.Leave(4, v[0]),
+					r.Enter(5, v[1]), r.Leave(6, v[1])); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -314,7 +349,7 @@ func TestSummaryGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := d.Summary(t.Context())
-			if err != nil || (s != nil) != (x.name == "no recursion") {
+			if err != nil || (s != nil) != strings.HasPrefix(x.name, "no recursion") {
 				t.Errorf("found the summary %v, %v", s, err)
 			}
 			read := 0
@@ -437,5 +472,61 @@ func TestPreview(t *testing.T) {
 	}
 	if recursions < 10 || without < 20 {
 		t.Errorf("%d traces with recursion, %d without a summary", recursions, without)
+	}
+}
+
+// What weft writes of an MPI program has a summary, though events carry what Pallas has no place for; one with
+// values of counters has none, since those are in the events alone.
+func TestSummaryOfCarriedEvents(t *testing.T) {
+	for workload, want := range map[string]bool{"stencil": true, "loops": false} {
+		events, err := generate.New(generate.Options{Workload: workload, Locations: 3, Events: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "main.pallas")
+		out, err := format.CreateFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Abort()
+		e, err := (Format{}).Create(out, &format.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := format.Convert(t.Context(), events, trace.Everything(), e); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		files := openings{os.DirFS(filepath.Dir(path)), map[string]int{}}
+		src := format.Source{FS: files, Name: filepath.Base(path), Path: path}
+		d, err := (Format{}).Open(t.Context(), src, &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		s, err := d.Summary(t.Context())
+		if err != nil || (s != nil) != want {
+			t.Fatalf("%s: found the summary %v, %v", workload, s, err)
+		}
+		for name := range files.n {
+			if strings.HasSuffix(name, ".dat") {
+				t.Errorf("%s: %s is read", workload, name)
+			}
+		}
+		if s == nil {
+			continue
+		}
+		kinds, _, _ := scanned(t, d)
+		for _, k := range s.Kinds {
+			if kinds[k.Kind] != k.Events {
+				t.Errorf("%d of %v, want %d", k.Events, k.Kind, kinds[k.Kind])
+			}
+			delete(kinds, k.Kind)
+		}
+		if len(kinds) > 0 {
+			t.Errorf("kinds that are missing: %v", kinds)
+		}
 	}
 }

@@ -4,36 +4,38 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/trace"
 )
 
-// directive is one part of a scanf control string: white space, a byte that must stand there, or
-// a conversion.
+// directive is one part of a scanf control string: white space, a literal byte or a conversion.
 type directive struct {
-	verb    byte       // ' ' white space, 0 the byte literal, else d i o x f s c [
-	typ     trace.Type // of the value: Int32, Int64, Float32, Float64 or String
+	verb    byte       // ' ' for white space, 0 for a literal byte, else one of d i o x f s c [
+	typ     trace.Type // type of the value: Int32, Int64, Float32, Float64 or String
 	literal byte
-	skip    bool      // %*: reads, but gives no value
-	width   int       // 0 none
-	set     [256]bool // of %[
+	skip    bool      // %*: the value is read and discarded
+	width   int       // 0 for none
+	set     [256]bool // bytes of %[
 }
 
 // control is a parsed scanf control string.
 type control struct {
 	text       string
 	directives []directive
-	// convs is the number of values of one reading.
+	// convs is the number of values per repetition. It is 0 if all conversions discard their
+	// values.
 	convs int64
-	// characters: the control string is "%c", whose fields are one text together.
+	// characters reports that the control string is "%c", so that all fields together are one text.
 	characters bool
-	// simple are the types of a control string whose values blanks separate, nil for others.
-	simple []trace.Type
+	// simple holds the types of the values if these are separated by blanks; nil for other control
+	// strings.
+	simpleTypes []trace.Type
 }
 
-// closingQuote is where the quoted string that b begins with ends, -1 if it does not. A
-// backslash takes a quote's meaning away.
+// closingQuote returns the index of the quote that ends the quoted string at the beginning of b, or
+// -1 if there is none. A backslash escapes a quote.
 func closingQuote(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -46,7 +48,7 @@ func closingQuote(b []byte) int {
 	return -1
 }
 
-// unescape reads the escapes of C's strings.
+// unescape replaces the escape sequences of C strings.
 func unescape(s string) []byte {
 	var b []byte
 	for i := 0; i < len(s); i++ {
@@ -67,13 +69,13 @@ func unescape(s string) []byte {
 	return b
 }
 
-// parseControl reads a scanf control string.
+// parseControl parses a scanf control string.
 func parseControl(text string) (*control, error) {
 	c := &control{text: text}
 	s := unescape(text)
 	for len(s) > 0 {
 		switch {
-		case space(s[0]):
+		case isSpace(s[0]):
 			c.directives = append(c.directives, directive{verb: ' '})
 			s = s[1:]
 		case s[0] != '%':
@@ -91,16 +93,16 @@ func parseControl(text string) (*control, error) {
 			}
 		}
 	}
-	if c.convs == 0 {
+	if !slices.ContainsFunc(c.directives, func(d directive) bool { return d.verb != 0 && d.verb != ' ' }) {
 		return nil, fmt.Errorf("control string %q has no conversion", text)
 	}
 	c.characters = len(c.directives) == 1 && c.directives[0].verb == 'c' && c.directives[0].width == 0
-	c.simple = simpleTypes(c.directives)
+	c.simpleTypes = simpleTypes(c.directives)
 	return c, nil
 }
 
-// parseConversion reads what follows the % of a conversion and returns its length, or what is
-// wrong.
+// parseConversion parses what follows the % of a conversion. It returns the length, or a message if
+// the conversion is invalid.
 func parseConversion(s []byte) (d directive, n int, bad string) {
 	if len(s) > 0 && s[0] == '*' {
 		d.skip = true
@@ -148,7 +150,8 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 	return d, n, ""
 }
 
-// parseSet reads the bytes of a %[ conversion and returns where it ends, -1 if it does not.
+// parseSet parses the bytes of a %[ conversion and returns the index of its end, or -1 if it has
+// none.
 func (d *directive) parseSet(s []byte) int {
 	i, not := 0, false
 	if len(s) > 0 && s[0] == '^' {
@@ -175,7 +178,7 @@ func (d *directive) parseSet(s []byte) int {
 	}
 }
 
-// simpleTypes are the types of the values if blanks separate them whatever they are; nil if not.
+// simpleTypes returns the types of the values if blanks separate them in all cases, else nil.
 func simpleTypes(all []directive) (types []trace.Type) {
 	var last byte
 	for i := range all {
@@ -185,7 +188,7 @@ func simpleTypes(all []directive) (types []trace.Type) {
 		case d.skip || d.width > 0 || d.verb != 'd' && d.verb != 'f' && d.verb != 's':
 			return nil
 		case d.verb == 's' && last != 0 && last != 's':
-			return nil // the word may follow the number directly
+			return nil // the word may follow the number without a blank
 		default:
 			types = append(types, d.typ)
 		}
@@ -194,15 +197,14 @@ func simpleTypes(all []directive) (types []trace.Type) {
 	return types
 }
 
-// scan decodes n repetitions of the control string from l as scanf would. A value that does
-// not fit its conversion is kept as a word, and a byte that is missing between values passed
-// over.
+// scan decodes n repetitions of the control string from l like scanf. A value that does not fit its
+// conversion is kept as a word. A missing literal between values is skipped.
 func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	var problem dataProblem
-	l = bytes.TrimSuffix(l, []byte("\r")) // of the line's end
+	l = bytes.TrimSuffix(l, []byte("\r")) // part of the line's end
 	got, i := int64(0), 0
 	if v := c.directives[0].verb; len(l) > 0 && blank(l[0]) && (v == 'c' || v == '[') {
-		i++ // what separates data and descriptor
+		i++ // separator of descriptor and data
 	}
 	for rep := int64(0); rep < n; rep++ {
 		from := i
@@ -227,12 +229,12 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 			if i >= len(l) {
 				break
 			}
-			v, length, ok := d.read(l[i:], c.touches(k))
+			v, length, ok := d.read(l[i:], c.mayTouchNext(k))
 			if !ok {
 				for i < len(l) && blank(l[i]) {
 					i++
 				}
-				v, length = word(l[i:])
+				v, length = readWord(l[i:])
 				if problem.rule == "" {
 					problem = c.mismatch(l[i : i+length])
 				}
@@ -252,13 +254,14 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 		if n <= int64(len(l)) {
 			want = n * c.convs
 		}
-		problem = complete(l[i:], got, n, c.convs, want)
+		problem = countProblem(l[i:], got, n, c.convs, want)
 	}
 	return vals, problem
 }
 
-// touches reports whether what directive k reads may end before a byte that is no blank.
-func (c *control) touches(k int) bool {
+// mayTouchNext reports whether the text of directive k may be followed by a byte other than a
+// blank.
+func (c *control) mayTouchNext(k int) bool {
 	if k+1 == len(c.directives) {
 		return false
 	}
@@ -269,8 +272,8 @@ func (c *control) touches(k int) bool {
 	return false
 }
 
-// word is the text up to the next blank.
-func word(l []byte) (trace.Value, int) {
+// readWord returns the text up to the next blank.
+func readWord(l []byte) (trace.Value, int) {
 	n := 0
 	for n < len(l) && !blank(l[n]) {
 		n++
@@ -278,8 +281,8 @@ func word(l []byte) (trace.Value, int) {
 	return trace.StringValue(alias(l[:n])), n
 }
 
-// read reads one value from the beginning of l; ok is false if there is none. If touches is
-// false, a blank, the end of the line or the width ends a number.
+// read reads one value from the beginning of l. ok is false if there is none. If touches is false,
+// a number must end at a blank, at the end of the line or at the width.
 func (d *directive) read(l []byte, touches bool) (v trace.Value, n int, ok bool) {
 	limit := len(l)
 	if d.width > 0 {
@@ -309,7 +312,7 @@ func (d *directive) read(l []byte, touches bool) (v trace.Value, n int, ok bool)
 	return trace.StringValue(alias(l[:n])), n, n > 0
 }
 
-// number is the length of the number that l begins with.
+// number returns the length of the number at the beginning of l.
 func (d *directive) number(l []byte) int {
 	i := 0
 	if i < len(l) && (l[i] == '-' || l[i] == '+') {
@@ -335,7 +338,7 @@ func (d *directive) number(l []byte) int {
 	return i
 }
 
-// base is that of an integer that l begins with, without its sign.
+// base returns the base of the integer at the beginning of l, which has no sign.
 func (d *directive) base(l []byte) int {
 	switch {
 	case d.verb == 'o':
@@ -348,7 +351,7 @@ func (d *directive) base(l []byte) int {
 	return 10
 }
 
-// digit is the value of a digit of base 16, 99 for other bytes.
+// digit returns the value of a hexadecimal digit, or 99 for other bytes.
 func digit(b byte) int {
 	switch {
 	case b-'0' <= 9:
@@ -359,7 +362,7 @@ func digit(b byte) int {
 	return 99
 }
 
-// realLength is the length of the real number without sign that l begins with.
+// realLength returns the length of the real number at the beginning of l, which has no sign.
 func realLength(l []byte) int {
 	for _, w := range []string{"infinity", "inf", "nan"} {
 		if len(l) >= len(w) && bytes.EqualFold(l[:len(w)], []byte(w)) {
@@ -393,7 +396,7 @@ func realLength(l []byte) int {
 	return i
 }
 
-// parseNumber gives the value of a number; ok is false if it does not fit 64 bits.
+// parseNumber parses a number. ok is false if it does not fit 64 bits.
 func (d *directive) parseNumber(s []byte) (trace.Value, bool) {
 	if d.verb == 'd' || d.verb == 'f' {
 		return parseValue(d.typ, s)
@@ -418,5 +421,5 @@ func (d *directive) parseNumber(s []byte) (trace.Value, bool) {
 	return trace.Value{Num: uint64(v), Type: typ}, true
 }
 
-// space reports whether b is white space in a control string.
-func space(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
+// isSpace reports whether b is white space in a control string.
+func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }

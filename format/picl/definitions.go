@@ -6,16 +6,17 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
 
-// definitions are what records of the types -5, -6 and -201 … -203 say, with
-// the scope in which they hold (specification section 4).
+// definitions holds the contents of records of the types -5, -6 and -201 … -203, and their scopes
+// (specification section 4).
 type definitions struct {
 	labels      []label
-	byEvent     map[int64][]int32 // labels by exact event type
-	wide        []int32           // labels of subsets and of all events
+	byEvent     map[int64][]int32 // labels by event type
+	bySubset    []int32           // labels of subsets of event types
 	names       []label           // labels of processors and processes
 	descriptors []redefinition
 	sets        map[setKey][]int64
@@ -43,30 +44,29 @@ func newDefinitions() *definitions {
 	return &definitions{byEvent: map[int64][]int32{}, sets: map[setKey][]int64{}}
 }
 
-// add takes a definition record; ok is false when its data say nothing.
+// add adds a definition record. It returns a problem if its data are invalid.
 func (d *definitions) add(r *Record) (problem dataProblem) {
 	sc := scope{r.Event, r.Processor, r.Process, r.Line}
 	switch r.Type {
 	case TypeLabel:
-		l := label{sc, trace.Text(joined(r.Values))}
+		l := label{sc, trace.Text(joinValues(r.Values))}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
 			return
 		}
 		i := int32(len(d.labels))
 		d.labels = append(d.labels, l)
-		if r.Event < -1 {
-			if _, ok := d.inEventSubset(r.Event, 0); ok {
-				d.wide = append(d.wide, i)
-				return
-			}
+		if d.isSubset(r.Event) {
+			d.bySubset = append(d.bySubset, i)
+			return
 		}
 		d.byEvent[r.Event] = append(d.byEvent[r.Event], i)
 	case TypeDescriptor:
 		if len(r.Values) < 2 || r.Values[0].Type == trace.String {
-			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string", trace.Warning}
+			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
+				trace.Warning}
 		}
-		text := joined(r.Values[1:])
+		text := joinValues(r.Values[1:])
 		if n := closingQuote([]byte(text)); n == len(text)-1 {
 			text = text[1:n]
 		}
@@ -81,7 +81,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		}
 		for _, v := range r.Values {
 			if v.Type == trace.Float32 || v.Type == trace.Float64 {
-				return dataProblem{"picl.subset", "the floating-point number " + v.String(), "integers, such as those of the descriptor \"%d\"", trace.Warning}
+				return dataProblem{"picl.subset", "the floating-point number " + v.String(),
+					"integers, such as those of the descriptor \"%d\"", trace.Warning}
 			}
 			if v.Type == trace.String {
 				expected := "a number"
@@ -91,20 +92,30 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 				return dataProblem{"picl.subset", "the text " + strconv.Quote(v.Str), expected, trace.Warning}
 			}
 		}
+		if r.Values[0].Int() == -1 {
+			return dataProblem{"picl.subset", "subset id -1, which is all", "an id of its own; the record does not count",
+				trace.Warning}
+		}
 		if id := r.Values[0].Int(); r.Type == TypeEventSet && id < -1 && (subset(id) != nil || specIndex(id) != 0) {
-			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id), "an id of its own; the record counts", trace.Warning}
+			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id),
+				"an id of its own; the record counts", trace.Warning}
 		}
 		var m []int64
 		for _, v := range r.Values[1:] {
 			m = append(m, v.Int())
 		}
-		d.sets[setKey{r.Type, r.Values[0].Int()}] = m
+		id := r.Values[0].Int()
+		d.sets[setKey{r.Type, id}] = m
+		if r.Type == TypeEventSet { // earlier labels of this number are labels of the subset
+			d.bySubset = append(d.bySubset, d.byEvent[id]...)
+			delete(d.byEvent, id)
+		}
 	}
 	return
 }
 
-// joined is the text of all values, with blanks between them.
-func joined(vals []trace.Value) string {
+// joinValues returns the texts of all values, separated by blanks.
+func joinValues(vals []trace.Value) string {
 	var b []byte
 	for i, v := range vals {
 		if i > 0 {
@@ -115,8 +126,9 @@ func joined(vals []trace.Value) string {
 	return string(b)
 }
 
-// scopeRank says how specific a scope is for a record, 0 when it does not
-// apply: exact before subset before all, compared on event, processor, process.
+// scopeRank returns how specific a scope is for a record, or 0 if the scope does not apply. Exact
+// is more specific than a subset, and a subset more than all. Event types are compared first, then
+// processors, then processes.
 func (d *definitions) scopeRank(s *scope, event, processor, process, line int64) int {
 	if s.line > line {
 		return 0
@@ -129,7 +141,7 @@ func (d *definitions) scopeRank(s *scope, event, processor, process, line int64)
 	return e*16 + p
 }
 
-// placeRank compares the processor and process of a scope alone.
+// placeRank ranks only the processor and the process of a scope.
 func (d *definitions) placeRank(s *scope, processor, process int64) int {
 	p := rank(s.processor, processor, d.inSet(TypeProcessorSet, s.processor, processor))
 	q := rank(s.process, process, d.inSet(TypeProcessSet, s.process, process))
@@ -143,7 +155,7 @@ func rank(have, want int64, member bool) int {
 	switch {
 	case have == want:
 		return 3
-	case have < -1 && member:
+	case have != -1 && member:
 		return 2
 	case have == -1:
 		return 1
@@ -151,8 +163,8 @@ func rank(have, want int64, member bool) int {
 	return 0
 }
 
-// has reports whether a record defines a subset.
-func (d *definitions) has(k setKey) bool {
+// hasSubset reports whether a record defines a subset.
+func (d *definitions) hasSubset(k setKey) bool {
 	_, ok := d.sets[k]
 	return ok
 }
@@ -161,10 +173,10 @@ func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }
 
-// labelOf finds the label of an event type for a record.
+// labelOf returns the label of an event type for a record.
 func (d *definitions) labelOf(event, processor, process, line int64) (string, bool) {
 	best, text := 0, ""
-	for _, list := range [2][]int32{d.byEvent[event], d.wide} {
+	for _, list := range [2][]int32{d.byEvent[event], d.bySubset} {
 		for _, i := range list {
 			l := &d.labels[i]
 			if r := d.scopeRank(&l.scope, event, processor, process, line); r > 0 && r >= best {
@@ -175,8 +187,8 @@ func (d *definitions) labelOf(event, processor, process, line int64) (string, bo
 	return text, best > 0
 }
 
-// nameOf finds the label of a processor or process: event type -1 and an exact
-// processor or process.
+// nameOf returns the label of a processor or process: its record has event type -1 and a processor
+// or process other than -1.
 func (d *definitions) nameOf(processor, process int64) string {
 	best, text := 0, ""
 	for i := range d.names {
@@ -191,7 +203,7 @@ func (d *definitions) nameOf(processor, process int64) string {
 	return text
 }
 
-// controlOf finds what an integer descriptor stands for.
+// controlOf returns the control string of an integer descriptor.
 func (d *definitions) controlOf(n int64, event, processor, process, line int64) *control {
 	best := 0
 	var c *control
@@ -210,10 +222,11 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 	return c
 }
 
-// explicit has a record written with a control string where a record has given the number that
-// would be its descriptor another meaning.
-func (d *definitions) explicit(r *Record) {
-	if len(d.descriptors) == 0 || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
+// setExplicitText sets the Text of a record to use a control string if a record has redefined the
+// integer descriptor that would be written.
+func (d *definitions) setExplicitText(r *Record) {
+	if len(d.descriptors) == 0 || r.Text != "" || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes &&
+		len(r.Values)%2 == 0 {
 		return
 	}
 	b := appendData(nil, r.Values)
@@ -227,13 +240,33 @@ func (d *definitions) explicit(r *Record) {
 	}
 }
 
-// scoped resolves descriptors for one goroutine.
-type scoped struct {
+// explicitText returns the Text of a record with a control string in place of a redefined integer
+// descriptor.
+func (d *definitions) explicitText(r *Record) string {
+	fields, data, _ := strings.Cut(r.Text, " ")
+	number, data, _ := strings.Cut(data, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if len(d.descriptors) == 0 || err != nil {
+		return r.Text
+	}
+	c := d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64)
+	if c == nil || n >= 0 && n < int64(len(predefined)) && c == predefined[n] {
+		return r.Text
+	}
+	quoted := `"` + c.text + `"`
+	if closingQuote([]byte(quoted)) != len(quoted)-1 {
+		return ""
+	}
+	return fields + " " + quoted + " " + data
+}
+
+// descriptorResolver resolves descriptors for one goroutine.
+type descriptorResolver struct {
 	defs   *definitions
 	inputs map[string]*control
 }
 
-func (s *scoped) control(n int64, h *head, line int64) *control {
+func (s *descriptorResolver) control(n int64, h *head, line int64) *control {
 	if len(s.defs.descriptors) == 0 {
 		if n >= 0 && n < int64(len(predefined)) {
 			return predefined[n]
@@ -243,7 +276,7 @@ func (s *scoped) control(n int64, h *head, line int64) *control {
 	return s.defs.controlOf(n, h.f[1], h.f[3], h.f[4], line)
 }
 
-func (s *scoped) inline(text string) (*control, error) {
+func (s *descriptorResolver) inline(text string) (*control, error) {
 	if c := s.inputs[text]; c != nil {
 		return c, nil
 	}
@@ -251,7 +284,7 @@ func (s *scoped) inline(text string) (*control, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A file with more control strings than this does not repeat them.
+	// A file with more control strings than this is unlikely to repeat them.
 	if s.inputs == nil || len(s.inputs) > 1000 {
 		s.inputs = map[string]*control{}
 	}

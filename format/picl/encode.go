@@ -15,12 +15,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// encoder writes the common model as PICL. A trace whose ids are PICL's gets
-// its own records back. Any other is written so that PICL tools see its regions
-// as user events, its messages as sends and receives and its names as labels,
-// and that this package restores it exactly: definitions travel in event
-// messages before the first event, attributes as character data, events that
-// PICL has no record for as user records of type 900.
+// encoder writes the common model as PICL. If the trace came from PICL, the encoder writes its own
+// records again. Otherwise, PICL tools see regions as user events, messages as sends and receives,
+// and names as labels, and this package restores the trace exactly: event messages before the first
+// event carry the definitions, character data carries the attributes, and user records of type 900
+// carry events for which PICL has no record.
 type encoder struct {
 	linetrace.Encoder
 	w                    *Writer
@@ -29,17 +28,17 @@ type encoder struct {
 	keys                 []procKey // by location
 	events               []int64   // by region
 	labels               map[procEvent]uint32
-	multi                map[int64]bool
+	severalNames         map[int64]bool
 	rec                  Record
 	pairs                []carrier.Pair
 	text                 []byte
 	kept                 []keptRecord // definition records of the original trace
 	keptLabels, keptSets bool
-	rows                 int64  // event records written
+	rows                 int64  // number of written event records
 	recProc              uint32 // the attribute "recorded process", or NoRef
-	spelled              bool   // times stay as the file that the trace was read from spells them
-	from                 *rewriter
-	described            *definitions // those that have been written
+	spelled              bool   // times keep the spelling of the file from which the trace was read
+	rewriter             *rewriter
+	described            *definitions // written definitions: those of the writer, and labels
 }
 
 type procEvent struct {
@@ -53,7 +52,8 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 		return nil, err
 	}
 	_, digits := opt.Values["picl.digits"]
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo), spelled: !digits}, nil
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo),
+		spelled: !digits}, nil
 }
 
 func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
@@ -68,13 +68,14 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 	}
 	n, err := strconv.Atoi(opt.Value("picl.digits", "6"))
 	if err != nil || n < 1 || n > 18 {
-		return wo, &format.OptionError{Option: "picl.digits", Value: opt.Value("picl.digits", "6"), Expected: "a number from 1 to 18"}
+		return wo, &format.OptionError{Option: "picl.digits", Value: opt.Value("picl.digits", "6"),
+			Expected: "a number from 1 to 18"}
 	}
 	wo.Digits = n
 	return wo, nil
 }
 
-// Abort frees what the encoder holds.
+// Abort frees the resources of the encoder.
 func (e *encoder) Abort() { e.w.Discard() }
 
 // Begin takes the definitions.
@@ -82,8 +83,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
-	e.recProc, e.described = trace.NoRef, newDefinitions()
+	e.labels, e.severalNames = map[procEvent]uint32{}, map[int64]bool{}
+	e.recProc, e.described = trace.NoRef, e.w.defs
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
@@ -96,19 +97,18 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			}
 		}
 	}
-	// The header is made again when all is known; most will be this one.
+	// Close makes the header again from all definitions; it is usually the same.
 	e.w.header = e.header(&format.Loss{})
 	return nil
 }
 
-// keptRecord is a definition record of a trace together with its place: the
-// number of event records before it.
+// keptRecord is a definition record of a trace and the number of event records before it.
 type keptRecord struct {
 	before int64
 	rec    Record
 }
 
-// keepRecord writes a definition record for trace.Definitions.Opaque.
+// keepRecord encodes a definition record for trace.Definitions.Opaque.
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
@@ -129,27 +129,24 @@ func parseKept(s string) (k keptRecord) {
 	if skip {
 		return k
 	}
-	k.rec.set(&h, 0)
-	k.rec.data([]byte(line)[i:], &h, &scoped{defs: &definitions{}})
+	k.rec.setHead(&h, 0)
+	k.rec.decodeData([]byte(line)[i:], &h, &descriptorResolver{defs: &definitions{}})
 	return k
 }
 
-// definitions writes the kept records whose place is reached.
-func (e *encoder) definitions(rows int64) error {
+// writeDefinitions writes the kept records that precede the event record with this number.
+func (e *encoder) writeDefinitions(rows int64) error {
 	for len(e.kept) > 0 && e.kept[0].before <= rows {
 		r := &e.kept[0].rec
 		if err := e.w.Write(r); err != nil {
 			return err
-		}
-		if r.Type == TypeDescriptor {
-			e.described.add(r)
 		}
 		e.kept = e.kept[1:]
 	}
 	return nil
 }
 
-// processorOf numbers locations as processors, clear of the host's number.
+// processorOf returns the processor number of a location. It skips the number of the host.
 func processorOf(loc uint32) int64 {
 	if loc >= Host {
 		return int64(loc) + 1
@@ -178,8 +175,8 @@ func (e *encoder) key(loc uint32) procKey {
 	return e.keys[loc]
 }
 
-// event is the event type of a region.
-func (e *encoder) event(ref uint32) int64 {
+// eventOf returns the event type of a region.
+func (e *encoder) eventOf(ref uint32) int64 {
 	if ref == trace.NoRef {
 		return -1
 	}
@@ -196,19 +193,19 @@ func (e *encoder) event(ref uint32) int64 {
 	return e.events[ref]
 }
 
-// label writes a label before the first record of an event type that bears
-// another name than the record before it at the same location.
-func (e *encoder) label(loc, ref uint32, r *Record) error {
+// writeLabel writes a label before a record whose event type has another name than in the
+// location's record before it.
+func (e *encoder) writeLabel(loc, ref uint32, r *Record) error {
 	if ref == trace.NoRef || e.keptLabels {
 		return nil
 	}
 	ev := e.events[ref]
-	if !e.multi[ev] {
+	if !e.severalNames[ev] {
 		return nil
 	}
 	k := procEvent{loc, ev}
 	p, name := procKey{r.Processor, r.Process}, e.Defs.Regions.At(ref).Name
-	if e.from != nil {
+	if e.rewriter != nil {
 		have, ok := e.described.labelOf(ev, p.processor, p.process, math.MaxInt64)
 		if have == name || !ok && name == eventName(ev) {
 			return nil
@@ -226,11 +223,12 @@ func (e *encoder) label(loc, ref uint32, r *Record) error {
 			return nil
 		}
 	}
-	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
+	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process,
+		Values: []trace.Value{trace.StringValue(name)}})
 }
 
-// prepare finds the event types that have several names, once per batch: the
-// tables may have grown.
+// prepare finds the event types with several names. It is called once per batch, because the tables
+// may have grown.
 func (e *encoder) prepare() {
 	if !e.native {
 		return
@@ -240,13 +238,13 @@ func (e *encoder) prepare() {
 	if from == n {
 		return
 	}
-	e.event(uint32(n - 1))
+	e.eventOf(uint32(n - 1))
 	seen := map[int64]bool{}
 	for i, ev := range e.events {
 		if seen[ev] {
-			e.multi[ev] = true
+			e.severalNames[ev] = true
 		}
-		if i < from || !e.multi[ev] {
+		if i < from || !e.severalNames[ev] {
 			seen[ev] = true
 		}
 	}
@@ -261,7 +259,7 @@ func (e *encoder) prepare() {
 func (e *encoder) Batch(b *trace.Batch) error {
 	e.Times.Add(b)
 	e.prepare()
-	c := b.Cursor() // outside the loop, which would copy it each time
+	c := b.Cursor() // declared outside of the loop, which would copy it each time
 	for c.Next() {
 		var err error
 		if e.native {
@@ -276,24 +274,25 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// nativeRow writes a row that came from PICL.
+// nativeRow writes a row of a PICL trace.
 func (e *encoder) nativeRow(c *trace.Cursor) error {
 	if c.Derived() {
 		return nil
 	}
 	k := e.key(c.Location())
-	if err := e.definitions(e.rows); err != nil {
+	if err := e.writeDefinitions(e.rows); err != nil {
 		return err
 	}
-	if e.from != nil {
-		if err := e.from.definitions(c.Pos(), k.processor, e.w); err != nil {
+	if e.rewriter != nil {
+		if err := e.rewriter.writeDefinitions(c.Pos(), k.processor, e.w); err != nil {
 			return err
 		}
 	}
 	e.rows++
 	r := &e.rec
 	ref := c.Ref()
-	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
+	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0],
+		Event: e.eventOf(ref)}
 	e.last = r.Time
 	switch kind := c.Kind(); kind {
 	case trace.Enter:
@@ -313,7 +312,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 				continue
 			}
 			name := e.Defs.Attributes.At(a).Name
-			event := trace.StringValue(name) // a word that the record had in its place
+			event := trace.StringValue(name) // the record has a word instead of an event type
 			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 				event = trace.Value{Num: uint64(n), Type: trace.Int32}
 			}
@@ -321,7 +320,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 				r.Values = append(r.Values, vals[i])
 			}
 		}
-		return e.put(c, r)
+		return e.writeRecord(c, r)
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		return e.nativeMessage(c)
 	default:
@@ -338,56 +337,56 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			r.Process = v.Int()
 			continue
 		}
-		r.Values = append(r.Values, e.data(keys[i], v))
+		r.Values = append(r.Values, e.dataField(keys[i], v))
 	}
-	return e.put(c, r)
+	return e.writeRecord(c, r)
 }
 
-// put writes the record of a row: as the line that it was read from, if it has not been changed since.
-func (e *encoder) put(c *trace.Cursor, r *Record) error {
+// writeRecord writes the record of a row. If the row is unchanged, it writes the line from which
+// the row was read.
+func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 	var l []byte
-	if e.from != nil {
+	if e.rewriter != nil {
 		var err error
-		if l, err = e.from.line(r, c.Pos()); err != nil {
+		if l, err = e.rewriter.originalLine(r, c.Pos()); err != nil {
 			return err
 		}
 	}
-	if l == nil || c.Kind() != trace.Leave || e.from.moved { // the name of an entry is that of its exit
-		if err := e.label(c.Location(), c.Ref(), r); err != nil {
+	if l == nil || c.Kind() != trace.Leave || e.rewriter.moved { // an exit has the name of its entry
+		if err := e.writeLabel(c.Location(), c.Ref(), r); err != nil {
 			return err
 		}
 	}
 	if l != nil {
-		return e.w.line(r, l)
+		return e.w.writeLine(r, l)
 	}
 	if r.Text == "" {
 		for _, v := range r.Values {
 			if v.Type == trace.String {
-				if how := changed(v.Str, len(r.Values)); how != "" {
+				if how := textChange(v.Str, len(r.Values)); how != "" {
 					e.Lost.Add("text", e.Defs.Spec(c.Kind()).Name, format.Degraded, how, 1)
 				}
 			}
 		}
-		e.described.explicit(r)
 	}
 	return e.w.Write(r)
 }
 
-// addedPrefix begins a data field that PICL has no name for: the attribute follows as
+// addedPrefix begins a data field with an attribute that PICL does not define, in the form
 // key=value. Events get such attributes when a trace is changed.
 const addedPrefix = "weft:"
 
-// data is the data field of an attribute.
-func (e *encoder) data(key uint32, v trace.Value) trace.Value {
+// dataField returns the data field for an attribute.
+func (e *encoder) dataField(key uint32, v trace.Value) trace.Value {
 	a := e.Defs.Attributes.At(key)
-	if a.Doc == "" || v.Type != trace.String { // those of PICL itself say nothing of themselves
+	if a.Doc == "" || v.Type != trace.String { // attributes of PICL itself have no description
 		return v
 	}
 	return trace.StringValue(addedPrefix + a.Name + "=" + v.Str)
 }
 
-// nativeMessage writes a send or receive that is no part of another record: a visit of
-// the region of that event type that takes no time.
+// nativeMessage writes a send or receive that does not belong to another record as an entry and an
+// exit of its event type at the same time.
 func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	r := &e.rec
 	peer := procKey{-1, -1}
@@ -400,9 +399,8 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	for i, fields := range [2]string{m.entry, m.exit} {
 		r.Type, r.Values = int64(TypeEntry-i), m.append(r.Values[:0], strings.ReplaceAll(fields, "-", "q"), c, peer)
 		for i, v := range attrs {
-			r.Values = append(r.Values, e.data(keys[i], v))
+			r.Values = append(r.Values, e.dataField(keys[i], v))
 		}
-		e.described.explicit(r)
 		if err := e.w.Write(r); err != nil {
 			return err
 		}
@@ -410,7 +408,7 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	return nil
 }
 
-// append appends fields of a message to or from peer.
+// append appends the fields of a message to or from peer.
 func (m *messageSpec) append(vals []trace.Value, fields string, c *trace.Cursor, peer procKey) []trace.Value {
 	for _, f := range fields {
 		v := int64(-1)
@@ -436,12 +434,13 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()
-	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 && e.w.plain() {
+	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 &&
+		e.w.writesUnchanged() {
 		typ := int64(TypeEntry)
 		if kind == trace.Leave {
 			typ = TypeExit
 		}
-		return e.w.short(typ, int64(ref), e.last, processorOf(c.Location()))
+		return e.w.writeIntegers(typ, int64(ref), e.last, processorOf(c.Location()))
 	}
 	r := &e.rec
 	*r = Record{Time: e.last, Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
@@ -458,7 +457,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		if ref != trace.NoRef {
 			r.Event = int64(ref)
 		}
-	case len(keys) == 0 && e.message(c):
+	case len(keys) == 0 && e.foreignMessage(c):
 		return e.w.Write(r)
 	default:
 		r.Type = rowType
@@ -479,15 +478,16 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		return e.w.Write(r)
 	}
 	e.pairs = e.AppendRow(e.pairs, c)
-	e.carry()
+	e.setCharacterData()
 	return e.w.Write(r)
 }
 
-// message makes a mark of a send, a receive or a phase of one; it returns false
-// when the event is another or its operands do not fit.
-func (e *encoder) message(c *trace.Cursor) bool {
+// foreignMessage makes a mark for a send, a receive or a phase of one. It returns false if the
+// event is not a message or its operands do not fit.
+func (e *encoder) foreignMessage(c *trace.Cursor) bool {
 	ops, m := c.Ops(), messageOf(c.Kind(), 0)
-	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) || m.ops > 1 && int64(ops[3]) < 0 {
+	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) ||
+		m.ops > 1 && int64(ops[3]) < 0 {
 		return false
 	}
 	peer := procKey{-1, 0}
@@ -503,8 +503,8 @@ func (e *encoder) message(c *trace.Cursor) bool {
 	return true
 }
 
-// carry makes the pairs the record's character data.
-func (e *encoder) carry() {
+// setCharacterData sets the record's character data to the pairs.
+func (e *encoder) setCharacterData() {
 	if len(e.pairs) == 0 {
 		return
 	}
@@ -518,16 +518,14 @@ func (e *encoder) carry() {
 			e.Lost.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
 		}
 	}
-	// A backslash at the end of the line, even before a blank, would join it to
-	// the next one.
+	// A backslash at the end of the line, even before a blank, would join the next line.
 	if c := e.text[len(e.text)-1]; c == '\\' || c == ' ' || c == '\t' {
 		e.text = append(e.text, ',')
 	}
 	e.rec.Values = append(e.rec.Values[:0], trace.StringValue(string(e.text)))
 }
 
-// Links writes the stored links as records about all processors, at the time
-// of the last event.
+// Links writes links as records about all processors at the time of the last event.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.Plain && !e.native {
 		e.Lost.Add("link", "", format.Lost, "PICL has no links", int64(len(links)))
@@ -536,18 +534,18 @@ func (e *encoder) Links(links []trace.Link) error {
 	e.Lost.Add("link", "", format.WeftOnly, "PICL has no links", int64(len(links)))
 	e.pairs = append(e.pairs[:0], carrier.Pair{Key: "links", Value: carrier.Text(carrier.PackLinks(links))})
 	e.rec = Record{Type: rowType, Event: -1, Time: e.last, Processor: -1, Process: -1, Values: e.rec.Values[:0]}
-	e.carry()
+	e.setCharacterData()
 	return e.w.Write(&e.rec)
 }
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
-	if err := e.definitions(math.MaxInt64); err != nil {
+	if err := e.writeDefinitions(math.MaxInt64); err != nil {
 		return err
 	}
-	if e.from != nil {
-		if err := e.from.rest(e.w); err != nil {
+	if e.rewriter != nil {
+		if err := e.rewriter.writeRest(e.w); err != nil {
 			return err
 		}
 	}
@@ -555,46 +553,50 @@ func (e *encoder) Close() error {
 	if err := e.w.Close(); err != nil {
 		return err
 	}
-	e.w.count(&e.Lost)
+	e.w.addLeft(&e.Lost)
 	return nil
 }
 
-// count counts the records that were left out.
-func (w *Writer) count(loss *format.Loss) {
+// addLeft adds the omitted records to the loss.
+func (w *Writer) addLeft(loss *format.Loss) {
 	for reason, n := range w.Left {
 		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}
 }
 
-// header makes the records that come first.
+// header makes the records that precede all others.
 func (e *encoder) header(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
-		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
+		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process,
+			Values: []trace.Value{trace.StringValue(text)}})
 	}
 	if e.native {
 		e.prepare()
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
-			ev := e.event(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.multi[ev] && name != eventName(ev) && (e.from == nil || !e.from.labelled(ev, name)) {
+			ev := e.eventOf(uint32(i))
+			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && name != eventName(ev) &&
+				(e.rewriter == nil || !e.rewriter.hasLabel(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
 		}
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
-			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
+			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation &&
+				(e.rewriter == nil || !e.rewriter.hasName(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
 			s := d.Sets.At(uint32(i))
-			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
+			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
+				"event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
 			if typ == 0 || err != nil {
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
 				continue
 			}
-			if e.from != nil && e.from.d.defs.has(setKey{typ, id}) {
+			if e.rewriter != nil && e.rewriter.d.defs.hasSubset(setKey{typ, id}) {
 				continue
 			}
 			vals := []trace.Value{intValue(id)}
@@ -618,9 +620,10 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 	return records
 }
 
-// copyTrace writes a PICL trace as PICL, record by record: the order of the
-// file and every value are kept, the spelling becomes canonical.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, opt *format.WriteOptions) (*format.Loss, error) {
+// copyTrace writes a PICL trace as PICL record by record. It keeps the order of the file and every
+// value and uses the canonical spelling.
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	opt *format.WriteOptions) (*format.Loss, error) {
 	wo, err := writerOptions(opt)
 	if err != nil {
 		return nil, err
@@ -632,12 +635,13 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	defer r.Close()
 	w, loss := NewWriter(out, wo), &format.Loss{}
 	err = linetrace.Copy(ctx, r, w)
-	w.count(loss)
+	w.addLeft(loss)
 	loss.Add("record", "", format.Lost, "cannot be read", r.skipped)
+	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
 	return loss, err
 }
 
-// rawTrace prints the lines of the file as they are.
+// rawTrace prints the lines of the file unchanged.
 func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
 	return format.CopyText(ctx, src, w)
 }

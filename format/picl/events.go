@@ -7,18 +7,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// eventSpec is one row of the table of event types: the name of the PICL or MPI
-// call, what the event is, and the data fields of its entry and exit. The mark
-// form has the entry fields followed by the exit fields (specification
-// section 2.3.3). Decoder, encoder, statistics, documents and the raw dump use
-// this table.
+// eventSpec is a row of the table of event types: the name of the PICL or MPI call, a description,
+// and the data fields of its entry and exit. A mark has the fields of the entry, followed by those
+// of the exit (specification section 2.3.3). Decoder, encoder, statistics, documents and the raw
+// dump use this table.
 type eventSpec struct {
 	event int64
 	name  string
 	doc   string
 	entry []string
 	exit  []string
-	text  bool // the entry's data is text
+	text  bool // the data of the entry are text
 	send  role
 }
 
@@ -26,14 +25,14 @@ type role uint8
 
 const (
 	noRole      role = iota
-	sendBlock        // message leaves at the entry
-	sendPost         // message leaves at the entry, request id at the exit
-	sendDone         // completes a posted send
-	recvBlock        // message has arrived at the exit
-	recvPost         // receive is posted
-	recvDone         // completes a posted receive at the exit
-	probeRole        // found a message, which stays
-	requestNone      // a request was found not to be complete
+	sendBlock        // the message leaves at the entry
+	sendPost         // the message leaves at the entry; the exit has the request id
+	sendDone         // a posted send is complete
+	recvBlock        // the message has arrived at the exit
+	recvPost         // a receive is posted
+	recvDone         // a posted receive is complete at the exit
+	probeRole        // a message has been found and is not received
+	requestNone      // a request has been found incomplete
 )
 
 var (
@@ -45,8 +44,8 @@ var (
 	bytesFields = []string{"length", "descriptor"}
 )
 
-// eventTable lists the event types that have a meaning of their own
-// (docs/formats/picl.md, "Event types").
+// eventTable lists the event types with a meaning of their own (docs/formats/picl.md, "Event
+// types").
 var eventTable = [...]eventSpec{
 	{-1, "all", "all events; its entry and exit may bracket a process", nil, nil, false, noRole},
 	{-11, "open0", "enabling interprocess communication", nil, nil, false, noRole},
@@ -110,9 +109,11 @@ var eventTable = [...]eventSpec{
 	{-756, "MPI_Pack", "pack (MPICL)", nil, nil, false, noRole},
 	{-773, "MPI_Unpack", "unpack (MPICL)", nil, nil, false, noRole},
 	{-780, "MPI_Allgather", "all-gather (MPICL)", nil, nil, false, noRole},
-	{-782, "MPI_Allreduce", "all-reduce (MPICL)", []string{"length", "processSubset"}, []string{"processSubset"}, false, noRole},
+	{-782, "MPI_Allreduce", "all-reduce (MPICL)", []string{"length", "processSubset"}, []string{"processSubset"}, false,
+		noRole},
 	{-783, "MPI_Alltoall", "all-to-all (MPICL)", nil, nil, false, noRole},
-	{-785, "MPI_Bcast", "broadcast (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false, noRole},
+	{-785, "MPI_Bcast", "broadcast (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false,
+		noRole},
 	{-786, "MPI_Gather", "gather (MPICL)", nil, nil, false, noRole},
 	{-790, "MPI_Reduce", "reduce (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false, noRole},
 	{-791, "MPI_Reduce_scatter", "reduce and scatter (MPICL)", nil, nil, false, noRole},
@@ -138,14 +139,13 @@ var eventTable = [...]eventSpec{
 	{-914, "buffer full (overwriting)", "buffer full, records overwritten", nil, nil, false, noRole},
 }
 
-// messageSpec says how a message, or a phase of one, that is no part of another
-// record is written: as a mark in another format's trace, or else as an entry and an exit.
+// messageSpec describes how a message, or a phase of one, that does not belong to another record is
+// written: as a mark in the trace of another format, otherwise as an entry and an exit.
 type messageSpec struct {
 	kind  trace.Kind
 	event int64
-	ops   int // operands that the kind must have; the request is the last one
-	// entry and exit are their fields: l length, t tag, p processor, q process,
-	// r request, - nothing.
+	ops   int // number of operands of the kind; the request is the last one
+	// entry and exit list the fields: l length, t tag, p processor, q process, r request, - none.
 	entry, exit string
 }
 
@@ -158,7 +158,7 @@ var messageTable = [...]messageSpec{
 	{trace.RecvComplete, -60, 5, "r", "ltpq"},
 }
 
-// messageOf finds the row of a kind, or else of an event type; nil if there is none.
+// messageOf returns the row for a kind or an event type, or nil if there is none.
 func messageOf(k trace.Kind, event int64) *messageSpec {
 	for i := range messageTable {
 		if m := &messageTable[i]; m.kind == k || m.event == event {
@@ -168,8 +168,8 @@ func messageOf(k trace.Kind, event int64) *messageSpec {
 	return nil
 }
 
-// tableLow is the smallest event type in the table; events from it to -1 are
-// found by indexing.
+// tableLow is the smallest event type in the table. Event types from it to -1 are looked up by
+// index.
 const tableLow = -914
 
 var eventIndex = func() (x [-tableLow + 1]uint8) {
@@ -179,12 +179,13 @@ var eventIndex = func() (x [-tableLow + 1]uint8) {
 	return
 }()
 
-var userEvent = eventSpec{entry: []string{"locationType", "parameterType"}, exit: []string{"locationType", "parameterType"}}
+var userEvent = eventSpec{entry: []string{"locationType", "parameterType"},
+	exit: []string{"locationType", "parameterType"}}
 
 var unknownEvent eventSpec
 
-// specIndex numbers the table rows: 0 for unknown system events, 1 for user
-// events, from 2 on those of eventTable.
+// specIndex returns the number of an event type's row: 0 for unknown system events, 1 for user
+// events, and from 2 on the rows of eventTable.
 func specIndex(event int64) int {
 	if event >= 0 {
 		return 1
@@ -197,8 +198,8 @@ func specIndex(event int64) int {
 	return 0
 }
 
-// specOf is the table row of an event type; user events share one, unknown
-// system events have an empty one.
+// specOf returns the row of an event type. User events share a row; unknown system events have an
+// empty one.
 func specOf(event int64) *eventSpec {
 	switch i := specIndex(event); i {
 	case 0:
@@ -211,14 +212,14 @@ func specOf(event int64) *eventSpec {
 }
 
 func knownEvent(event int64) bool {
-	return event >= 0 || event >= tableLow && eventIndex[-event] > 0 || inSubsets(event)
+	return event >= 0 || event >= tableLow && eventIndex[-event] > 0 || isSubsetEvent(event)
 }
 
-func inSubsets(event int64) bool {
+func isSubsetEvent(event int64) bool {
 	return subset(event) != nil || event < -1000
 }
 
-// eventName is what an event type without a label is called.
+// eventName returns the name of an event type without a label.
 func eventName(event int64) string {
 	if s := specOf(event); s.name != "" {
 		return s.name
@@ -236,7 +237,7 @@ type eventSubset struct {
 	name     string
 }
 
-// subset finds a predefined subset; nil if there is none.
+// subset returns a predefined subset, or nil if there is none.
 func subset(id int64) *eventSubset {
 	i := slices.IndexFunc(eventSubsets, func(s eventSubset) bool { return s.id == id })
 	if i < 0 {
@@ -245,8 +246,8 @@ func subset(id int64) *eventSubset {
 	return &eventSubsets[i]
 }
 
-// eventSubsets are the predefined subsets of event types (docs/formats/picl.md,
-// "Predefined event subsets").
+// eventSubsets lists the predefined subsets of event types (docs/formats/picl.md, "Predefined event
+// subsets").
 var eventSubsets = []eventSubset{
 	{-1001, 0, 1 << 62, nil, "user events"},
 	{-1002, -1000, -2, nil, "system events"},
@@ -262,8 +263,13 @@ var eventSubsets = []eventSubset{
 	{-1902, 0, 0, []int64{-911, -912}, "trace flushing"},
 }
 
-// inEventSubset reports whether event belongs to the subset; ok is false when
-// the subset is not defined.
+// isSubset reports whether a number is the id of a subset of event types.
+func (d *definitions) isSubset(id int64) bool {
+	return id != -1 && (subset(id) != nil || d.hasSubset(setKey{TypeEventSet, id}))
+}
+
+// inEventSubset reports whether an event type belongs to a subset. ok is false if the subset is
+// undefined.
 func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {
 	if id == -1 {
 		return true, true

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reading record by record: how many bytes each processor sends, which stands in the entries of
-// event type -21.
+// ExampleReader reads record by record and prints how many bytes each processor sends. The entries
+// of event type -21 have this number.
 func ExampleReader() {
 	r, err := picl.NewReader(context.Background(), format.FileSource("testdata/ok/conceptual-pingpong2.trf"), nil)
 	if err != nil {
@@ -38,8 +38,8 @@ func ExampleReader() {
 	// line 8: processor 1 sends 256 bytes
 }
 
-// Writing record by record: a label, which names an event type and stands before all events, and a
-// visit of 3 ms.
+// ExampleWriter writes record by record: a label, which names an event type and precedes all
+// events, and a visit of 3 ms.
 func ExampleWriter() {
 	var b bytes.Buffer
 	w := picl.NewWriter(&b, picl.WriterOptions{})

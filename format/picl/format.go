@@ -15,13 +15,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Format is the PICL trace file format.
+// Format implements [format.Format] for PICL traces.
 type Format struct{ format.Unsupported }
 
-// About describes the format.
+// About returns the description of the format.
 func (Format) About() format.About { return about }
 
-// Probe tells how sure it is that a file is one of the format.
+// Probe returns the confidence that a file has the format.
 func (Format) Probe(name string, head []byte) int {
 	return probe(name, head)
 }
@@ -34,7 +34,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return open(ctx, src, opt)
 }
 
-// Create makes an encoder.
+// Create returns an encoder.
 func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -43,7 +43,8 @@ func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encod
 }
 
 // Copy writes a trace record by record.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
@@ -66,16 +67,20 @@ var about = format.About{
 	Seeks:      "time windows by chunk",
 	Options: []format.Option{
 		{Name: "picl.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"}, Doc: "Whether marks of sends and receives count as messages too."},
-		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Append statistics records (-101 to -103) computed from the events."},
-		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
-		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"}, Doc: "Write marks as entry and exit, or entries and exits as marks."},
+		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"},
+			Doc: "Whether marks of sends and receives count as messages too."},
+		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"},
+			Doc: "Append statistics records (-101 to -103) computed from the events."},
+		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"},
+			Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
+		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"},
+			Doc: "Write marks as entry and exit, or entries and exits as marks."},
 		{Name: "picl.digits", Default: "6", Write: true, Doc: "Least number of digits after the point of a time stamp."},
 	},
 	Rules: rules,
 }
 
-// probe recognises both formats by their first lines.
+// probe recognizes the new and the old format by the first lines.
 func probe(name string, text []byte) int {
 	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
 		return 50 // a trace without events has no lines
@@ -87,7 +92,7 @@ func probe(name string, text []byte) int {
 	decimal := false
 	for l := range bytes.Lines(text) {
 		if good+bad == 20 || good+bad > 0 && l[len(l)-1] != '\n' {
-			break // the head may cut off the last line
+			break // the last line may be incomplete
 		}
 		l = bytes.TrimSuffix(l, []byte{'\n'})
 		if len(bytes.TrimSpace(l)) == 0 {
@@ -113,38 +118,39 @@ func probe(name string, text []byte) int {
 	return 0
 }
 
-// checker holds the events against -901, and the statistics records against the events, in a
-// pass of its own over the records, if there are any.
+// checker checks that events are inside of -901 and, if the file has statistics records, compares
+// these with the events in a separate pass over the records.
 type checker struct {
 	d       *decoder
-	tracing map[uint32]bool // the regions of -901
-	outside map[uint32]*outside
-	fields  []int64          // what subsets an attribute names, a record type, 0 none
-	missing map[setKey]int64 // subsets that data fields name and no record defines, with their first lines
+	tracing map[uint32]bool // regions of -901 and -1
+	outside map[uint32]*outsideTracing
+	fields  []int64          // record type that defines the subsets in an attribute; 0 for none
+	missing map[setKey]int64 // undefined subsets in data fields, with the first line of each
 }
 
-// outside counts events of a location before its first -901 entry, or behind its last exit.
-type outside struct {
+// outsideTracing counts events of a location before its first entry of -901 or -1, or after its
+// last exit.
+type outsideTracing struct {
 	entered bool
-	off     bool // before the entry or behind an exit
+	off     bool // before the first entry, or after an exit
 	events  int64
-	line    int64 // of the first of them
+	line    int64 // line of the first of them
 }
 
-// NewChecker makes the checker of tracing and statistics.
+// NewChecker returns a checker of tracing and statistics.
 func (d *decoder) NewChecker() format.Checker {
-	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outside{}, missing: map[setKey]int64{}}
+	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outsideTracing{}, missing: map[setKey]int64{}}
 	for k, r := range d.regions {
-		if k.event == -901 {
+		if k.event == -901 || k.event == -1 {
 			c.tracing[r] = true
 		}
 	}
 	return c
 }
 
-// Batch looks for events outside of -901, and for subsets that data fields name.
+// Batch looks for events outside of -901 and for undefined subsets in data fields.
 func (c *checker) Batch(b *trace.Batch) error {
-	c.subsets(b)
+	c.checkSubsets(b)
 	if len(c.tracing) == 0 {
 		return nil
 	}
@@ -155,7 +161,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		}
 		o := c.outside[row.Location()]
 		if o == nil {
-			o = &outside{off: true}
+			o = &outsideTracing{off: true}
 			c.outside[row.Location()] = o
 		}
 		switch isTracing := c.tracing[row.Ref()]; {
@@ -165,9 +171,9 @@ func (c *checker) Batch(b *trace.Batch) error {
 					return err
 				}
 			}
-			*o = outside{entered: true}
+			*o = outsideTracing{entered: true}
 		case isTracing && k == trace.Leave:
-			*o = outside{entered: true, off: true}
+			*o = outsideTracing{entered: true, off: true}
 		case o.off:
 			if o.events++; o.events == 1 {
 				o.line = row.Pos()
@@ -177,14 +183,17 @@ func (c *checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// subsetFields are the data fields that may name a subset, by the record type that defines it.
+// subsetFields holds the data fields that may contain a subset, and the record type that defines
+// it.
 var subsetFields = map[string]int64{
-	"destination": TypeProcessorSet, "source": TypeProcessorSet, "requestedProcessor": TypeProcessorSet, "processorSubset": TypeProcessorSet,
-	"destinationProcess": TypeProcessSet, "sourceProcess": TypeProcessSet, "requestedProcess": TypeProcessSet, "processSubset": TypeProcessSet,
+	"destination": TypeProcessorSet, "source": TypeProcessorSet, "requestedProcessor": TypeProcessorSet,
+	"processorSubset":    TypeProcessorSet,
+	"destinationProcess": TypeProcessSet, "sourceProcess": TypeProcessSet, "requestedProcess": TypeProcessSet,
+	"processSubset": TypeProcessSet,
 }
 
-// subsets looks for subsets that data fields name and no record defines.
-func (c *checker) subsets(b *trace.Batch) {
+// checkSubsets looks for undefined subsets in data fields.
+func (c *checker) checkSubsets(b *trace.Batch) {
 	attributes := &c.d.Model.Attributes
 	if c.d.Restore != nil {
 		return
@@ -207,25 +216,26 @@ func (c *checker) subsets(b *trace.Batch) {
 			k.id = v.Int()
 		}
 		if _, known := c.d.missing[k]; !known && len(b.Pos) > 0 {
-			c.d.needs(c.missing, k, b.Pos[row])
+			c.d.noteSubset(c.missing, k, b.Pos[row])
 		}
 	}
 }
 
-// reportOutside reports the events that stand outside of -901.
-func (c *checker) reportOutside(o *outside, where, record string) error {
+// reportOutside reports the events outside of -901.
+func (c *checker) reportOutside(o *outsideTracing, where, record string) error {
 	if o.events == 0 {
 		return nil
 	}
 	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
 		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
-		Found: "an event " + where + " the process's -901 " + record, Expected: "all events of a process between its first -901 entry and its last exit"})
+		Found:    "an event " + where + " the process's tracing " + record,
+		Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
 }
 
-// Links has nothing to do.
+// Links does nothing.
 func (c *checker) Links([]trace.Link) error { return nil }
 
-// Finish compares.
+// Finish reports the defects and compares the statistics.
 func (c *checker) Finish(ctx context.Context) error {
 	if err := c.d.reportMissing(c.missing); err != nil {
 		return err
@@ -246,15 +256,28 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	defer r.Close()
 	s := NewStatistics()
+	s.setDefinitions(c.d.defs, func(yield func(int64) bool) {
+		for k := range c.d.regions {
+			if !yield(k.event) {
+				return
+			}
+		}
+	})
 	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
-	return linetrace.Records(ctx, r, func(rec *Record) error {
-		s.Add(rec)
-		for _, d := range s.Compare(rec, tick) {
+	report := func(defects []*trace.Defect) error {
+		for _, d := range defects {
 			d.Position.File = c.d.src.Path
 			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	if err := linetrace.Records(ctx, r, func(rec *Record) error {
+		s.Add(rec)
+		return report(s.Compare(rec, tick))
+	}); err != nil {
+		return err
+	}
+	return report(s.Rest())
 }

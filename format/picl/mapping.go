@@ -2,37 +2,39 @@ package picl
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table. Events that
-// own does not name are written as a user record.
+// mapping describes what becomes of a subject in a conversion; docs/mapping.md lists it as a table.
+// Events without an entry in mappings are written as user records.
 func mapping(s format.Subject) format.Mapped {
-	if m, ok := own[s]; ok || len(s.Kinds()) == 0 {
+	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
 		return m
 	}
 	return format.Mapped{How: format.WeftOnly, As: "user record"}
 }
 
-var own = map[format.Subject]format.Mapped{
-	format.ClockTicks:              {How: format.Exact, As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
-	format.ClockStart:              {How: format.WeftOnly, As: "event message before the first event"},
-	format.TraceProperties:         {How: format.WeftOnly, As: "event message"},
-	format.LocationDefinitions:     {How: format.Exact, As: "(processor, process) with a label; groups weft only"},
-	format.RegionDefinitions:       {How: format.Exact, As: "event type ≥ 0 with a label; the rest weft only"},
-	format.ResourceDefinitions:     {How: format.WeftOnly, As: "event message"},
-	format.MetricDefinitions:       {How: format.WeftOnly, As: "event message"},
-	format.CommunicatorDefinitions: {How: format.Exact, As: "subset records for PICL's own; others weft only: event messages"},
-	format.OtherDefinitions:        {How: format.WeftOnly, As: "event message"},
-	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "event message, up to 4 KiB"},
-	format.EventAttributes:         {How: format.Exact, As: "data field; others weft only: character data"},
-	format.Visits:                  {How: format.Exact, As: "-3 and -4"},
-	format.UnnestedLeaves:          {How: format.Exact, As: "-3 and -4"},
-	format.Marks:                   {How: format.Exact, As: "-2"},
-	format.Comments:                {How: format.Exact, As: "-7 of PICL's own; others weft only: user records"},
-	format.Claims:                  {How: format.WeftOnly, As: "-3 and -4 with character data under a label"},
-	format.Messages:                {How: format.Exact, As: "-21 … -61; marks for other formats' messages"},
-	format.MessagePhases:           {How: format.WeftOnly, As: "marks -30 and -57; the others as user records"},
-	format.CollectiveOperations:    {How: format.WeftOnly, As: "user record; PICL's own event types -78x as they are"},
-	format.Interruptions:           {How: format.WeftOnly, As: "user record; PICL's own -912 … -914 as they are"},
-	format.Summaries:               {How: format.Exact, As: "-101 … -105 of PICL's own; others weft only: user records"},
-	format.GenericEvents:           {How: format.Exact, As: "user records of PICL's own; others weft only: user records"},
-	format.Links:                   {How: format.WeftOnly, As: "user record after the last event"},
+var mappings = map[format.Subject]format.Mapped{
+	format.ClockTicks: {How: format.Exact,
+		As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
+	format.ClockStart:          {How: format.WeftOnly, As: "event message before the first event"},
+	format.TraceProperties:     {How: format.WeftOnly, As: "event message"},
+	format.LocationDefinitions: {How: format.Exact, As: "(processor, process) with a label; groups weft only"},
+	format.RegionDefinitions:   {How: format.Exact, As: "event type ≥ 0 with a label; the rest weft only"},
+	format.ResourceDefinitions: {How: format.WeftOnly, As: "event message"},
+	format.MetricDefinitions:   {How: format.WeftOnly, As: "event message"},
+	format.CommunicatorDefinitions: {How: format.Exact,
+		As: "subset records for PICL's own; others weft only: event messages"},
+	format.OtherDefinitions:     {How: format.WeftOnly, As: "event message"},
+	format.OpaqueDefinitions:    {How: format.WeftOnly, As: "event message, up to 4 KiB"},
+	format.EventAttributes:      {How: format.Exact, As: "data field; others weft only: character data"},
+	format.Visits:               {How: format.Exact, As: "-3 and -4"},
+	format.UnnestedLeaves:       {How: format.Exact, As: "-3 and -4"},
+	format.Marks:                {How: format.Exact, As: "-2"},
+	format.Comments:             {How: format.Exact, As: "-7 of PICL's own; others weft only: user records"},
+	format.Claims:               {How: format.WeftOnly, As: "-3 and -4 with character data under a label"},
+	format.Messages:             {How: format.Exact, As: "-21 … -61; marks for other formats' messages"},
+	format.MessagePhases:        {How: format.WeftOnly, As: "marks -30 and -57; the others as user records"},
+	format.CollectiveOperations: {How: format.WeftOnly, As: "user record; PICL's own event types -78x as they are"},
+	format.Interruptions:        {How: format.WeftOnly, As: "user record; PICL's own -912 … -914 as they are"},
+	format.Summaries:            {How: format.Exact, As: "-101 … -105 of PICL's own; others weft only: user records"},
+	format.GenericEvents:        {How: format.Exact, As: "user records of PICL's own; others weft only: user records"},
+	format.Links:                {How: format.WeftOnly, As: "user record after the last event"},
 }

@@ -26,7 +26,7 @@ func write(t *testing.T, text string) format.Source {
 	return format.FileSource(name)
 }
 
-// Data fields in all the ways of writing them (specification section 2).
+// TestData checks data fields in all spellings (specification section 2).
 func TestData(t *testing.T) {
 	i32 := func(v ...int64) (out []trace.Value) {
 		for _, x := range v {
@@ -36,7 +36,8 @@ func TestData(t *testing.T) {
 	}
 	str := trace.StringValue
 	d := newDefinitions()
-	d.descriptors = append(d.descriptors, redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")}, redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
+	d.descriptors = append(d.descriptors, redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")},
+		redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
 	for _, x := range []struct {
 		n    int64
 		data string
@@ -59,58 +60,65 @@ func TestData(t *testing.T) {
 		{0, ``, nil},
 	} {
 		var h head
-		got, p := parseData([]byte(x.data), x.n, &h, 5, &scoped{defs: d}, nil)
+		got, p := parseData([]byte(x.data), x.n, &h, 5, &descriptorResolver{defs: d}, nil)
 		if p.rule != "" {
 			t.Errorf("%q: %+v", x.data, p)
 		}
 		if diff := cmp.Diff(x.want, got); diff != "" {
 			t.Errorf("%q: %s", x.data, diff)
 		}
-		// What is written reads back.
+		// The written form reads back.
 		r := Record{Values: got}
 		line := r.Append(nil, 6)
 		i, _ := h.parse(line, 6)
-		back, _ := parseData(line[i:], h.f[5], &h, 5, &scoped{defs: newDefinitions()}, nil)
+		back, _ := parseData(line[i:], h.f[5], &h, 5, &descriptorResolver{defs: newDefinitions()}, nil)
 		if diff := cmp.Diff(got, back); diff != "" {
 			t.Errorf("%q written as %q: %s", x.data, line, diff)
 		}
 	}
-	// A descriptor that is redefined for one event type.
+	// This descriptor is redefined for one event type.
 	h := head{f: [6]int64{-3, 7, 0, 0, 0, 1}}
-	if got, _ := parseData([]byte(" 2 x"), 1, &h, 5, &scoped{defs: d}, nil); len(got) != 1 || got[0].Str != "x" {
+	if got, _ := parseData([]byte(" 2 x"), 1, &h, 5, &descriptorResolver{defs: d}, nil); len(got) != 1 ||
+		got[0].Str != "x" {
 		t.Errorf("redefined descriptor: %v", got)
 	}
 }
 
-// The quick way through a line agrees with the thorough one, or declines.
+// TestQuickHead checks that the fast parser of a line's head agrees with the full parser or
+// declines.
 func TestQuickHead(t *testing.T) {
 	for _, l := range []string{
-		"-3 -21 0.001665 6 0 3 2 8 1 7", "-4 0 12 3 -1 0", "-3 -901          0 0 -1 0 ", "-3 -1 -0.5 0 0 0", "17 1 1e-5 1 0 0",
-		"-3 0 99999999999999999999.5 0 0 0", "-3 0 .5 0 0 0", "-3 0 5. 0 0 0", "", "-", "-3", "-3 0 0.1 0 0", "-3 0 0.1 0 0 x", "- 3 0.1 0 0 0",
-		"-3 12 3.5 10 99 0", "-3 1\t3.5 10 0 0", "-3 123 13.5 100 0 12 2 1", "-30 1 .5 1 0 0", "-3 1 x.5 1 0 0", "-3 1 5.x 1 0 0", "-3 1 -.5 1 0 0", "-0 1 1.5 1 0 0", "-4 5 7.272071814 15 0 0",
+		"-3 -21 0.001665 6 0 3 2 8 1 7", "-4 0 12 3 -1 0", "-3 -901          0 0 -1 0 ", "-3 -1 -0.5 0 0 0",
+		"17 1 1e-5 1 0 0",
+		"-3 0 99999999999999999999.5 0 0 0", "-3 0 .5 0 0 0", "-3 0 5. 0 0 0", "", "-", "-3", "-3 0 0.1 0 0",
+		"-3 0 0.1 0 0 x", "- 3 0.1 0 0 0",
+		"-3 12 3.5 10 99 0", "-3 1\t3.5 10 0 0", "-3 123 13.5 100 0 12 2 1", "-30 1 .5 1 0 0", "-3 1 x.5 1 0 0",
+		"-3 1 5.x 1 0 0", "-3 1 -.5 1 0 0", "-0 1 1.5 1 0 0", "-4 5 7.272071814 15 0 0",
 	} {
 		var a, b head
 		data := []byte(l + "\n")
-		i := a.quick(data)
+		i := a.parseFast(data)
 		j, bad := b.parse([]byte(l), 6)
 		if i >= 0 && (bad >= 0 || i != j || a.f != b.f || a.scale != b.scale) {
-			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j, bad)
+			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j,
+				bad)
 		}
 	}
 }
 
-// The short way through a list of integers agrees with the long one, or
-// declines. What follows the list makes no difference.
+// TestShortList checks that the fast parser of a list of integers agrees with the full parser or
+// declines, whatever follows the list.
 func TestShortList(t *testing.T) {
-	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2", " 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
+	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2",
+		" 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
 		fields := strings.Fields(l)
 		for _, after := range []string{"\n", "\n-3 0 0.5 1 0 0\n-3 0 0.5 1 0 0\n"} {
 			out := make([]int64, len(fields))
-			i := shortList([]byte(l+after), 0, out)
+			i := parseIntegerList([]byte(l+after), 0, out)
 			if i < 0 || i != len(l) {
 				continue
 			}
-			want, ok := integers([]byte(l), int64(len(fields)), nil)
+			want, ok := parseIntegers([]byte(l), int64(len(fields)), nil)
 			if !ok {
 				t.Errorf("%q: %v, which is no list", l, out)
 			}
@@ -122,12 +130,13 @@ func TestShortList(t *testing.T) {
 		}
 	}
 	out := make([]int64, 6)
-	if l := " 2 352104 8192 -1 14 0\n"; shortList([]byte(l), 0, out) != len(l)-1 || !slices.Equal(out, []int64{2, 352104, 8192, -1, 14, 0}) {
+	if l := " 2 352104 8192 -1 14 0\n"; parseIntegerList([]byte(l), 0, out) != len(l)-1 ||
+		!slices.Equal(out, []int64{2, 352104, 8192, -1, 14, 0}) {
 		t.Errorf("%q: %v", l, out)
 	}
 }
 
-// Labels: the most specific scope counts, then the later one, from its place on.
+// TestLabels checks that the most specific label applies, then the later one, from its line on.
 func TestLabels(t *testing.T) {
 	d := tracetest.Open(t, Format{}, write(t, `-5 -1001 -1 -1 -1 4 0 user
 -5 3 -1 -1 -1 5 0 three
@@ -148,15 +157,34 @@ func TestLabels(t *testing.T) {
 		f := strings.Fields(l)
 		got = append(got, f[1]+" "+f[3])
 	}
-	want := []string{`0/0 "three"(3)`, `1/0 "three-1"(3)`, `2/0 "3-set"(3)`, `0/0 "user"(4)`, `0/0 "later"(3)`, `1/0 "three-1"(3)`, `0/0 "send0"(-21)`}
+	want := []string{`0/0 "three"(3)`, `1/0 "three-1"(3)`, `2/0 "3-set"(3)`, `0/0 "user"(4)`, `0/0 "later"(3)`,
+		`1/0 "three-1"(3)`, `0/0 "send0"(-21)`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Process -1 is the only process of its processor, where there is just one.
+// TestLabelsOfSubsets checks that a label of a subset names the event types in it, whatever the
+// number of the subset and the order of the records.
+func TestLabelsOfSubsets(t *testing.T) {
+	const set, label = "-203 -1 -1 -1 -1 3 2 100 7 8\n", "-5 100 -1 -1 -1 4 0 pair\n"
+	for _, text := range []string{set + label, label + set} {
+		d := tracetest.Open(t, Format{}, write(t, text+"-2 7 0.1 0 0 0\n-2 9 0.2 0 0 0\n-2 100 0.3 0 0 0\n"), nil)
+		var got []string
+		for _, l := range tracetest.Dump(t, d, everything) {
+			got = append(got, strings.Fields(l)[3])
+		}
+		if diff := cmp.Diff([]string{`"pair"(7)`, `"event`, `"pair"(100)`}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestProcessMinusOne checks that process -1 is the only process of its processor if there is just
+// one.
 func TestProcessMinusOne(t *testing.T) {
-	d := tracetest.Open(t, Format{}, write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
+	d := tracetest.Open(t, Format{},
+		write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
 	var ids []string
 	for _, l := range d.Defs().Locations.All() {
 		ids = append(ids, l.ID)
@@ -166,8 +194,8 @@ func TestProcessMinusOne(t *testing.T) {
 	}
 }
 
-// The records of Table 20 agree with its statistics but for the bytes of trace
-// data; the paper's continuation lines make no difference.
+// TestWorley checks that the records of Table 20 agree with its statistics, except for the bytes of
+// trace data, and that the continuation lines of the paper make no difference.
 func TestWorley(t *testing.T) {
 	for _, file := range []string{"worley-table20.trf", "worley-table20-wrapped.trf"} {
 		src := format.FileSource("testdata/ok/" + file)
@@ -189,8 +217,8 @@ func TestWorley(t *testing.T) {
 	}
 }
 
-// The statistics that the writer computes are those of Table 20, to the
-// microsecond, but for the volume of -901.
+// TestStatisticsWritten checks that the computed statistics are those of Table 20 to the
+// microsecond, except for the volume of -901.
 func TestStatisticsWritten(t *testing.T) {
 	text, err := os.ReadFile("testdata/ok/worley-table20.trf")
 	if err != nil {
@@ -206,8 +234,9 @@ func TestStatisticsWritten(t *testing.T) {
 	}
 	got := copyText(t, strings.Join(events, ""), map[string]string{"picl.statistics": "true"})
 	for _, s := range stats {
-		// Times may differ by the last digit: the recording clock was finer.
-		s = strings.NewReplacer("0.001212", "0.001213", "0.008083", "0.008084", "0.705632", "0.705633", "0.000387", "0.000388", " -901 428", "", "3 \"%d%d\" -21 8 -52 16", "2 \"%d%d\" -21 8 -52 16").Replace(s)
+		// Times may differ in the last digit because the clock was finer.
+		s = strings.NewReplacer("0.001212", "0.001213", "0.008083", "0.008084", "0.705632", "0.705633", "0.000387",
+			"0.000388", " -901 428", "", "3 \"%d%d\" -21 8 -52 16", "2 \"%d%d\" -21 8 -52 16").Replace(s)
 		if !strings.Contains(got, s+"\n") {
 			t.Errorf("no %s in\n%s", s, got)
 		}
@@ -218,7 +247,8 @@ func copyText(t *testing.T, text string, options map[string]string) string {
 	t.Helper()
 	var b bytes.Buffer
 	out := format.StreamOutput(&b)
-	if _, err := copyTrace(context.Background(), write(t, text), &format.ReadOptions{}, out, &format.WriteOptions{Values: options}); err != nil {
+	if _, err := copyTrace(context.Background(), write(t, text), &format.ReadOptions{}, out,
+		&format.WriteOptions{Values: options}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Commit(); err != nil {
@@ -227,8 +257,8 @@ func copyText(t *testing.T, text string, options map[string]string) string {
 	return b.String()
 }
 
-// Marks become entries and exits and back, with their fields where the
-// specification wants them (section 2.3.3).
+// TestBrackets checks that marks become entries and exits and marks again, with the fields at the
+// positions that the specification requires (section 2.3.3).
 func TestBrackets(t *testing.T) {
 	const marks = "-2 -21 0.000600 0 0 4 2 64 9 1 -1\n"
 	const pair = "-3 -21 0.000600 0 0 4 2 64 9 1 -1\n-4 -21 0.000600 0 0 0\n"
@@ -236,13 +266,14 @@ func TestBrackets(t *testing.T) {
 		t.Errorf("entry and exit:\n%s", got)
 	}
 	const wait = "-3 -52 0.000100 0 0 3 2 1 0 0\n-4 -52 0.000200 0 0 4 2 256 1 1 0\n"
-	if got, want := copyText(t, wait, map[string]string{"picl.brackets": "mark"}), "-2 -52 0.000200 0 0 7 2 1 0 0 256 1 1 0\n"; got != want {
+	if got, want := copyText(t, wait, map[string]string{"picl.brackets": "mark"}),
+		"-2 -52 0.000200 0 0 7 2 1 0 0 256 1 1 0\n"; got != want {
 		t.Errorf("mark:\n%s", got)
 	}
 }
 
-// ParaGraph wants processors 0 … P-1 with one process each inside -901, and no
-// host.
+// TestParaGraph checks that processors are 0 … P-1 with one process each inside -901, and that
+// there is no host.
 func TestParaGraph(t *testing.T) {
 	got := copyText(t, `-5 0 -1 -1 -1 1 0 x
 -3 0 0.1 6 3 0
@@ -267,8 +298,8 @@ func TestParaGraph(t *testing.T) {
 	}
 }
 
-// Old-format traces, compact and verbose, say the same; the mapping is that of
-// docs/formats/picl.md.
+// TestOldFormat checks that the compact and the verbose spelling of an old-format trace give the
+// same events, as docs/formats/picl.md describes them.
 func TestOldFormat(t *testing.T) {
 	dump := func(name string) []string {
 		return tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource("testdata/ok/"+name), nil), everything)
@@ -291,7 +322,7 @@ func TestOldFormat(t *testing.T) {
 	}
 }
 
-// A file flushed per processor, and one in no order at all, give the events of
+// TestAnyOrder checks that a file flushed per processor, and an unordered one, give the events of
 // the sorted file.
 func TestAnyOrder(t *testing.T) {
 	var sorted, flushed, shuffled []string
@@ -311,7 +342,8 @@ func TestAnyOrder(t *testing.T) {
 		}
 	}
 	dump := func(l []string) []string {
-		return tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+		return tracetest.Dump(t,
+			tracetest.Open(t, Format{}, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
 	}
 	a := dump(sorted)
 	if diff := cmp.Diff(a, dump(flushed)); diff != "" || len(a) != n {
@@ -322,7 +354,7 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
-// The reader gives every record, with its data, in the order of the file.
+// TestReader checks that the reader returns every record with its data in file order.
 func TestReader(t *testing.T) {
 	r, err := NewReader(context.Background(), format.FileSource("testdata/ok/feature-coverage.trf"), nil)
 	if err != nil {
@@ -334,14 +366,14 @@ func TestReader(t *testing.T) {
 	for r.Read(&rec) == nil {
 		types[rec.Type]++
 	}
-	// From the independent count beside the trace.
+	// The numbers come from the independent count beside the trace.
 	want := map[int64]int{-203: 1, -202: 1, -201: 1, -101: 1, -7: 1, -6: 1, -5: 3, -4: 16, -3: 16, -2: 3, 3: 1, 17: 2}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// The tick is as fine as the times need, whichever of them needs it.
+// TestTick checks that the tick is as fine as the times require.
 func TestTick(t *testing.T) {
 	for _, x := range []struct {
 		times []string
@@ -361,10 +393,11 @@ func TestTick(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int64
-		err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			got = append(got, b.Time...)
-			return nil
-		}})
+		err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
+			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				got = append(got, b.Time...)
+				return nil
+			}})
 		if err != nil || !slices.Equal(got, x.want) {
 			t.Errorf("%v: %v, want %v, error %v", x.times, got, x.want, err)
 		}
@@ -372,8 +405,8 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// Texts keep their bytes in a file of several sorted pieces, which are merged
-// while their blocks go.
+// TestPieces checks that texts keep their bytes in a file of several sorted pieces, which are
+// merged while their blocks are reused.
 func TestPieces(t *testing.T) {
 	var text strings.Builder
 	for piece := 3; piece >= 0; piece-- {
@@ -387,15 +420,17 @@ func TestPieces(t *testing.T) {
 	}
 	defer d.Close()
 	n := int64(0)
-	err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); n++ {
-			_, vals := c.Attrs()
-			if want := fmt.Sprintf("hello %05d", n%6000); len(vals) != 1 || vals[0].Str != want || c.Time() != 10000*(n/6000)+n%6000 {
-				return fmt.Errorf("row %d at %d: %v, want %s", n, c.Time(), vals, want)
+	err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); n++ {
+				_, vals := c.Attrs()
+				if want := fmt.Sprintf("hello %05d", n%6000); len(vals) != 1 || vals[0].Str != want ||
+					c.Time() != 10000*(n/6000)+n%6000 {
+					return fmt.Errorf("row %d at %d: %v, want %s", n, c.Time(), vals, want)
+				}
 			}
-		}
-		return nil
-	}})
+			return nil
+		}})
 	if err != nil || n != 24000 {
 		t.Errorf("%d rows, error %v", n, err)
 	}

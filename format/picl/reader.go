@@ -12,23 +12,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reader reads the records of a PICL trace one by one, in the order of the
-// file. It holds one chunk of text, and the labels, descriptors and subsets.
+// Reader reads the records of a PICL trace one by one, in file order. It holds one chunk of text
+// and the labels, descriptors and subsets.
 type Reader struct {
 	opt   *format.ReadOptions
 	name  string
 	lines *lines.Reader
 	defs  *definitions
-	res   scoped
+	res   descriptorResolver
 	close func() error
 	head  head
-	// described: a record has defined a descriptor, maybe anew.
+	// described reports that a record has defined a descriptor, possibly a redefined one.
 	described bool
-	skipped   int64 // records that cannot be read
+	skipped   int64 // number of unreadable records
+	rounded   int64 // number of rounded times
 }
 
-// NewReader opens a trace for reading record by record. Old-format traces are
-// converted on the way. Defects go to opt, which may be nil.
+// NewReader opens a trace for reading record by record. It converts old-format traces. Defects are
+// reported to opt, which may be nil.
 func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) (*Reader, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}
@@ -46,12 +47,11 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 	return r, nil
 }
 
-// Close frees the file.
+// Close closes the file.
 func (r *Reader) Close() error { return r.close() }
 
-// Read reads the next record into rec, whose Values are valid until the next
-// call. It returns io.EOF after the last record. Lines that are no records are
-// skipped and reported.
+// Read reads the next record into rec. Its Values are valid until the next call. Read returns
+// io.EOF after the last record. It skips and reports malformed lines.
 func (r *Reader) Read(rec *Record) error {
 	for {
 		if more, err := r.lines.More(); err != nil {
@@ -59,7 +59,7 @@ func (r *Reader) Read(rec *Record) error {
 		} else if !more {
 			return io.EOF
 		}
-		if ok, err := r.quick(rec); ok || err != nil {
+		if ok, err := r.readFast(rec); ok || err != nil {
 			return err
 		}
 		l, number, _ := r.lines.Next()
@@ -77,9 +77,12 @@ func (r *Reader) Read(rec *Record) error {
 				continue
 			}
 		}
-		rec.set(&h, number)
+		if !h.exact {
+			r.rounded++
+		}
+		rec.setHead(&h, number)
 		r.described = r.described || rec.Type == TypeDescriptor
-		problem = rec.data(l[i:], &h, &r.res)
+		problem = rec.decodeData(l[i:], &h, &r.res)
 		if problem.rule != "" {
 			if err := r.defect(problem, number, l); err != nil {
 				return err
@@ -96,29 +99,29 @@ func (r *Reader) Read(rec *Record) error {
 	}
 }
 
-// quick reads the next record if its head is spelled in the usual way.
-func (r *Reader) quick(rec *Record) (ok bool, err error) {
+// readFast reads the next record if its head has the usual spelling.
+func (r *Reader) readFast(rec *Record) (ok bool, err error) {
 	if !r.lines.Plain() {
 		return false, nil
 	}
 	rest := r.lines.Rest()
 	h := &r.head
-	i, end := h.usual(rest)
+	i, end := h.parseFastLine(rest)
 	if end == 0 {
 		return false, nil
 	}
 	l, number := rest[:end], r.lines.Skip(end+1)
-	rec.set(h, number)
+	rec.setHead(h, number)
 	rec.Values = rec.Values[:0]
 	if h.f[5] == 0 && i == len(l) {
 		return true, nil
 	}
 	if !r.described && i+2 < len(l) && l[i+1] == '2' && h.f[5] < 64 {
-		if rec.Values, ok = integers(l[i+2:], h.f[5], rec.Values); ok {
+		if rec.Values, ok = parseIntegers(l[i+2:], h.f[5], rec.Values); ok {
 			return true, nil
 		}
 	}
-	if problem := rec.data(l[i:], h, &r.res); problem.rule != "" {
+	if problem := rec.decodeData(l[i:], h, &r.res); problem.rule != "" {
 		err = r.defect(problem, number, l)
 	}
 	return true, err
@@ -137,39 +140,45 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 		Record: record, Found: p.found, Expected: p.expected}
 }
 
-// set copies the head of a record.
-func (r *Record) set(h *head, line int64) {
-	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5], line
-	r.Text = ""
+// setHead sets the fields of the record's head.
+func (r *Record) setHead(h *head, line int64) {
+	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5],
+		line
+	r.Text, r.hasDefect = "", false
 }
 
-// data decodes what follows the head of a record, l, which the record's Text and Values alias.
-func (r *Record) data(l []byte, h *head, res *scoped) (problem dataProblem) {
+// decodeData decodes l, which follows the head of a record. The record's Text and Values alias l.
+func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem dataProblem) {
 	if r.Type == TypeDescriptor {
 		r.Values, problem = parseDescriptor(l, r.Values[:0])
 	} else {
 		r.Values, problem = parseData(l, r.Fields, h, r.Line, res, r.Values[:0])
 	}
+	r.hasDefect = problem.rule != ""
 	rest := bytes.Trim(l, " \t\r")
-	if n := len(rest); n > 0 && (problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
+	if len(rest) == 0 && r.Fields != 0 {
+		r.Text = strconv.FormatInt(r.Fields, 10)
+	} else if n := len(rest); n > 0 &&
+		(problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
 		r.Text = strconv.FormatInt(r.Fields, 10) + " " + string(bytes.TrimLeft(bytes.TrimRight(l, "\r"), " \t"))
 	}
 	return problem
 }
 
-// usualDescriptor reports whether data begins with a descriptor of one digit that
-// [Record.Append] would choose itself.
+// usualDescriptor reports whether data begins with one of the descriptors of one digit that
+// [Record.Append] writes.
 func usualDescriptor(data []byte) bool {
 	return data[0] >= '0' && data[0] <= '5' && (len(data) == 1 || blank(data[1]))
 }
 
-// parseLine reads the head of a line. skip is set for lines that hold no
-// record: blank ones (without a problem) and malformed ones.
+// parseLine parses the head of a line. skip is true for lines without a record: blank lines, which
+// have no problem, and malformed ones.
 func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	i, bad := h.parse(l, 6)
 	if bad < 0 {
 		if !h.exact {
-			problem = dataProblem{"picl.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits", trace.Warning}
+			problem = dataProblem{"picl.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits",
+				trace.Warning}
 		}
 		return i, problem, false
 	}
@@ -182,7 +191,7 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 		found = quote(f[0])
 	}
 	if bad == 5 && found == "the end of the line" {
-		// Some writers leave the count out when it is 0.
+		// Some writers omit the count if it is 0.
 		h.f[5] = 0
 		return len(l), dataProblem{"picl.count-missing", found, "the number of data fields; taken as 0", trace.Warning}, false
 	}
@@ -193,8 +202,8 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	return 0, dataProblem{"picl.malformed-record", found, kind + " as " + fieldNames[bad], trace.Error}, true
 }
 
-// parseDescriptor decodes the data of a record of type -6: an integer and a
-// quoted control string, which may contain blanks.
+// parseDescriptor decodes the data of a record of type -6: an integer and a quoted control string,
+// which may contain blanks.
 func parseDescriptor(l []byte, vals []trace.Value) ([]trace.Value, dataProblem) {
 	bad := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`, trace.Warning}
 	l = bytes.TrimSpace(l)
@@ -218,10 +227,12 @@ func parseDescriptor(l []byte, vals []trace.Value) ([]trace.Value, dataProblem) 
 	if err != nil {
 		return vals, bad
 	}
-	return append(vals, trace.Value{Num: uint64(n), Type: trace.Int32}, trace.StringValue(string(bytes.TrimSpace(l[j:])))), dataProblem{}
+	return append(vals, trace.Value{Num: uint64(n), Type: trace.Int32}, trace.StringValue(string(bytes.TrimSpace(l[j:])))),
+		dataProblem{}
 }
 
 // openText opens the lines of a trace.
 func openText(ctx context.Context, src format.Source, opt *format.ReadOptions) (*lines.File, func() error, error) {
-	return linetrace.Open(ctx, src, opt, "picl", true, linetrace.Dialect{Is: func(head []byte) bool { return probeOld(head) > 0 }, Begin: beginOld})
+	return linetrace.Open(ctx, src, opt, "picl", true,
+		linetrace.Dialect{Is: func(head []byte) bool { return probeOld(head) > 0 }, Begin: beginOld})
 }

@@ -10,15 +10,16 @@ import (
 
 var everything = trace.Everything()
 
-// Each rule once: a text, the line of the defect and how many events can be
-// read all the same.
+// ruleTests has a test for each rule: a text, the line of the defect and the number of events that
+// can still be read.
 var ruleTests = []tracetest.RuleTest{
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-3 x 0.2 0 0 0\n-4 0 0.3 0 0 0\n", 2, 2},
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3x 0 0 0\n", 2, 1},
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3\n", 2, 1},
 	{"picl.malformed-record", "-3 0 0.1 0 0 1 \"%d 5\n-4 0 0.2 0 0 0\n", 1, 2},
 	{"picl.malformed-record", "-3 0 0.1 0 0 -1\n", 1, 1},
-	{"picl.line-too-long", "-3 0 0.1 0 0 0\n-7 0 0.2 0 0 2000 0 " + strings.Repeat("x", 2000) + "\n-4 0 0.3 0 0 0\n", 2, 2},
+	{"picl.line-too-long", "-3 0 0.1 0 0 0\n-7 0 0.2 0 0 2000 0 " + strings.Repeat("x", 2000) + "\n-4 0 0.3 0 0 0\n", 2,
+		2},
 	{"picl.count-missing", "-3 0 0.1 0 0\n-4 0 0.2 0 0 0\n", 1, 2},
 	{"picl.data-missing", "-3 0 0.1 0 0 2 2 5\n", 1, 1},
 	{"picl.data-missing", "-3 0 0.1 0 0 1000000000 2 5\n", 1, 1},
@@ -42,6 +43,10 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.time-rounded", "-3 0 10000000000.0 0 0 0\n-4 0 10000000000.0000000000001 0 0 0\n", 2, 2},
 	{"picl.old-record", "1 0 0 0 4 4 4\n9 0 5 0\n19 0 9 0 1\n", 2, 4},
 	{"picl.old-record", "8 0 5 1 0 7 4\n", 1, 3},
+	{"picl.subset", "-201 -1 0.0 -1 -1 3 2 -1 0 1\n-3 0 0.1 0 0 0\n", 1, 1},
+	{"picl.outside-tracing", "-2 4 0.1 0 0 0\n-3 -1 0.2 0 0 0\n-2 4 0.3 0 0 0\n-4 -1 0.4 0 0 0\n", 1, 4},
+	{"picl.outside-tracing",
+		"-3 -901 0.0 0 0 0\n-3 -1 0.2 0 0 0\n-4 -1 0.3 0 0 0\n-2 4 0.4 0 0 0\n-4 -901 0.5 0 0 0\n-2 4 0.6 0 0 0\n", 6, 6},
 	{"picl.statistics", "-3 0 0.1 0 0 0\n-4 0 0.3 0 0 0\n-101 -1 0.3 0 0 1 \"%d%lf\" 0 0.5\n", 3, 3},
 	{"picl.statistics", "-3 0 0.1 0 0 0\n-4 0 0.3 0 0 0\n-102 -1 0.3 0 0 1 \"%d%d\" 0 2\n", 3, 3},
 	{"picl.statistics", "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n-103 -1 0.3 0 0 1 \"%d%d\" -21 9\n", 3, 4},

@@ -3,6 +3,7 @@ package picl
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -10,35 +11,51 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Statistics computes what PICL's statistics records (types -101 … -105) say
-// from the events: for each process and each event type, the time spent in, the
-// occurrences of and the volume moved by the events inside it
-// (docs/formats/picl.md, "Statistics records"). Its size is that of the event
-// types that occur in each process, and of the entries that are open.
+// Statistics computes the contents of PICL's statistics records (types -101 … -105) from the
+// events: for each process and each event type, the time, count and volume of the events inside it
+// (docs/formats/picl.md, "Statistics records"). Its size is proportional to the number of event
+// types that occur in each process and of open entries.
 type Statistics struct {
-	process map[procKey]*processStatistics
-	order   []procKey
-	defs    *definitions
-	silent  map[silentKey]float64 // figures of event types that leave no records
+	process    map[procKey]*processStatistics
+	order      []procKey
+	defs       *definitions
+	silent     map[silentKey]map[int64]float64 // figures of event types without event records
+	pending    map[int64][]pendingSum          // by processor; -1 for records about several
+	late       []*trace.Defect                 // defects of sums that were pending
+	ownSubsets []int64                         // subsets that statistics records have as event type
 }
 
-// silentKey is what a record says figures about, -101, -102 or -103.
+// silentKey identifies the figures of a record of type -101, -102 or -103.
 type silentKey struct{ typ, inside, processor, process int64 }
 
+// pendingSum is a figure for all events that differs from those of the records before it. Later
+// records may have figures of event types without event records, which explain the difference.
+type pendingSum struct {
+	about  silentKey
+	events figures // without the event types that have no event records
+	said   trace.Value
+	tick   trace.Decimal
+	defect *trace.Defect
+}
+
 type processStatistics struct {
-	// stopped says that events were not recorded for a while: those of PICL, and those of the user.
+	// stopped reports that events were not recorded for a while: PICL's events, and user events.
 	stopped [2]bool
 	open    map[int64][]entryTime
 	active  []int64 // event types with open entries, in order of entry
-	// tables by the event type inside which they hold; -1 is the whole run.
-	inside map[int64]map[int64]*figures
+	// inside holds tables by the event type inside of which the events are; -1 is the whole run.
+	inside   map[int64]map[int64]*figures
+	recorded map[figureKey]bool // figures in statistics records after the events so far
 }
+
+// figureKey identifies a figure: record type, surrounding event type and event type.
+type figureKey struct{ typ, inside, event int64 }
 
 type entryTime struct {
 	time   trace.Decimal
 	volume int64
 	inside []int64
-	waited figures // of the waiting inside it
+	waited figures // figures of the waiting inside of it
 }
 
 type figures struct {
@@ -46,7 +63,7 @@ type figures struct {
 	timed  bool
 	count  int64
 	volume int64
-	// waited is how much of it is also in the figures of the waiting (waitOf).
+	// waited is the part that the figures of the waiting also include (waitOf).
 	waited *figures
 }
 
@@ -57,8 +74,12 @@ func (f *figures) add(g *figures) {
 	f.volume += g.volume
 }
 
-// addSilent adds a figure of event types that leave no records, in the terms of a type of records.
-func (f *figures) addSilent(typ int64, x float64) {
+// addSilent adds the figures of event types without event records to the figure of a record type.
+func (f *figures) addSilent(typ int64, of map[int64]float64) {
+	x := 0.0
+	for _, e := range slices.Sorted(maps.Keys(of)) {
+		x += of[e]
+	}
 	switch typ {
 	case TypeTimes:
 		f.time = add(f.time, trace.NewDecimal(int64(math.Round(x*1e6)), 6))
@@ -69,37 +90,61 @@ func (f *figures) addSilent(typ int64, x float64) {
 	}
 }
 
-// NewStatistics starts with nothing counted.
+// NewStatistics returns empty statistics.
 func NewStatistics() *Statistics {
-	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(), silent: map[silentKey]float64{}}
+	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
+		silent:  map[silentKey]map[int64]float64{},
+		pending: map[int64][]pendingSum{}}
 }
 
-// Add counts a record; records that are no events are ignored.
+// setDefinitions sets the subsets of a whole file. Figures are kept for the subsets among the event
+// types.
+func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
+	s.defs.sets = maps.Clone(d.sets)
+	for e := range events {
+		if s.defs.isSubset(e) && !slices.Contains(s.ownSubsets, e) {
+			s.ownSubsets = append(s.ownSubsets, e)
+		}
+	}
+	slices.Sort(s.ownSubsets)
+}
+
+// Add counts a record. It also records which figures a statistics record has. It ignores other
+// records.
 func (s *Statistics) Add(r *Record) {
+	k := procKey{r.Processor, r.Process}
+	p := s.process[k]
 	if r.Type > TypeMark || r.Type < TypeExit || r.Processor < 0 {
 		if isDefinition(r.Type) {
 			s.defs.add(r)
+		} else if p != nil {
+			p.noteRecorded(r)
 		}
 		return
 	}
-	k := procKey{r.Processor, r.Process}
-	p := s.process[k]
-	if p == nil {
+	if len(s.pending) > 0 {
+		s.settle(-1)
+		s.settle(r.Processor)
+	}
+	if p != nil {
+		clear(p.recorded)
+	} else {
 		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
 	}
-	p.stop(r)
+	p.noteStopped(r)
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeMark:
-		for _, in := range inside(p.active) {
+		for _, in := range s.enclosing(p.active) {
 			f := p.figure(in, r.Event)
 			f.count++
 			f.volume += volume(spec, r.Values, true, true)
 		}
 	case TypeEntry:
-		p.open[r.Event] = append(p.open[r.Event], entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: slices.Clone(p.active)})
+		p.open[r.Event] = append(p.open[r.Event],
+			entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: slices.Clone(p.active)})
 		if !slices.Contains(p.active, r.Event) {
 			p.active = append(p.active, r.Event)
 		}
@@ -115,12 +160,13 @@ func (s *Statistics) Add(r *Record) {
 			i := slices.Index(p.active, r.Event)
 			p.active = slices.Delete(p.active, i, i+1)
 		}
-		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: e.volume + volume(spec, r.Values, false, true)}
+		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1,
+			volume: e.volume + volume(spec, r.Values, false, true)}
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
 		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)
-		for _, in := range inside(e.inside) {
+		for _, in := range s.enclosing(e.inside) {
 			f := p.figure(in, r.Event)
 			f.add(&own)
 			if e.waited.count > 0 {
@@ -133,16 +179,43 @@ func (s *Statistics) Add(r *Record) {
 	}
 }
 
-// inside are the event types that an event counts for: -1, the whole run, and those that are
-// open, each once.
-func inside(open []int64) []int64 {
-	return append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
+// noteRecorded records the figures of a statistics record.
+func (p *processStatistics) noteRecorded(r *Record) {
+	if r.Type > TypeTimes || r.Type < TypeVolumes {
+		return
+	}
+	if p.recorded == nil {
+		p.recorded = map[figureKey]bool{}
+	}
+	for i := 0; i+1 < len(r.Values); i += 2 {
+		if v := r.Values[i]; v.Type != trace.String {
+			p.recorded[figureKey{r.Type, r.Event, v.Int()}] = true
+		}
+	}
 }
 
-// stop notes a full buffer (-913), or a level of tracing (-904) at which events leave no records.
-func (p *processStatistics) stop(r *Record) {
+// enclosing returns the event types in whose tables an event counts: -1 for the whole run, those
+// with open entries, and the subsets that contain one of these. Each occurs once.
+func (s *Statistics) enclosing(open []int64) []int64 {
+	list := append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
+	for _, own := range s.ownSubsets {
+		in := func(e int64) bool {
+			in, _ := s.defs.inEventSubset(own, e)
+			return in && e != -1
+		}
+		if !slices.Contains(open, own) && slices.ContainsFunc(open, in) {
+			list = append(list, own)
+		}
+	}
+	return list
+}
+
+// noteStopped records a full buffer (-913), overwritten records (-914), or a tracing level (-904)
+// at which events are not recorded.
+func (p *processStatistics) noteStopped(r *Record) {
 	for i := range p.stopped {
-		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -904 && i < len(r.Values) && r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
+		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) &&
+			r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
 			r.Event == -904 && len(r.Values) > 2 && r.Values[2].Type != trace.String && r.Values[2].Int() == 0 && i == 0
 	}
 }
@@ -161,8 +234,8 @@ func (p *processStatistics) figure(inside, event int64) *figures {
 	return f
 }
 
-// volume is what a record adds to its event's volume: bytes, except for load0,
-// which counts processes.
+// volume returns what a record adds to the volume of its event. The unit is bytes, except for
+// load0, which counts processes.
 func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 	names, at := spec.entry, 0
 	if !entry {
@@ -194,9 +267,10 @@ func add(a, b trace.Decimal) trace.Decimal {
 	return trace.Decimal{Coef: x + y, Scale: s}
 }
 
-// Records are the statistics records for all processes, with time stamp t: for
-// the whole run those of system events and those of user events apart, as PICL
-// writes them, then for each user event.
+// Records returns the statistics records for all processes, with the time stamp t. It omits figures
+// that records after the last event of a process already have. Like PICL, it writes separate
+// records for system events and user events of the whole run, followed by records for each user
+// event.
 func (s *Statistics) Records(t trace.Decimal) []Record {
 	var out []Record
 	for _, k := range s.order {
@@ -213,19 +287,20 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 			for _, e := range events {
 				f := p.inside[inside][e]
 				id := trace.Value{Num: uint64(e), Type: trace.Int32}
-				if f.time.Coef > 0 {
+				if f.time.Coef > 0 && !p.recorded[figureKey{TypeTimes, inside, e}] {
 					times = append(times, id, trace.FloatValue(f.time.Float()))
 				}
-				if f.count > 0 {
+				if f.count > 0 && !p.recorded[figureKey{TypeCounts, inside, e}] {
 					counts = append(counts, id, intValue(f.count))
 				}
-				if f.volume > 0 {
+				if f.volume > 0 && !p.recorded[figureKey{TypeVolumes, inside, e}] {
 					volumes = append(volumes, id, intValue(f.volume))
 				}
 			}
 			for i, v := range [3][]trace.Value{times, counts, volumes} {
 				if len(v) > 0 {
-					out = append(out, Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
+					out = append(out,
+						Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
 				}
 			}
 		}
@@ -247,14 +322,16 @@ func intValue(n int64) trace.Value {
 	return trace.IntValue(n)
 }
 
-// Compare holds a statistics record against what was counted up to its place
-// in the file. It returns one defect for each figure that disagrees; times may
-// differ by a microsecond or one tick of the file, since the recording clock was
-// often finer than the printed digits. The volume of -901 (bytes of trace data)
-// cannot be known from the events: it gets a note.
+// Compare compares a statistics record with the counts up to its position in the file. It returns a
+// defect for each figure that differs. Times may differ by a microsecond or by a tick of the file,
+// because the clock was often finer than the written digits. The volume of -901 (bytes of trace
+// data) cannot be computed from events and gets a note. Defects of sums over all events are
+// returned by a later call or by Rest, because the statistics records that follow may explain them.
 func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
+	late := s.late
+	s.late = nil
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
-		return nil
+		return late
 	}
 	var of []*processStatistics
 	for _, k := range s.order {
@@ -262,87 +339,138 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			of = append(of, s.process[k])
 		}
 	}
-	var out []*trace.Defect
+	out := late
 	if n := len(r.Values); n%2 == 1 {
-		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
-			Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
-			Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
+		out = append(out,
+			&trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
+				Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
+				Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
 	}
 	about := silentKey{r.Type, r.Event, r.Processor, r.Process}
+	if r.Event == -901 {
+		about.inside = -1 // the whole run as well
+	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		v := r.Values[i]
-		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) && r.Values[i+1].Float() > 0 {
-			s.silent[about] += r.Values[i+1].Float()
+		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
+			r.Values[i+1].Float() > 0 {
+			if s.silent[about] == nil {
+				s.silent[about] = map[int64]float64{}
+			}
+			s.silent[about][v.Int()] = r.Values[i+1].Float()
 		}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		if r.Values[i].Type == trace.String {
-			continue // no event type
+			continue // not an event type
 		}
 		event := r.Values[i].Int()
 		var f figures
-		least := s.unrecorded(event) // the events may be more than the records tell
+		least := s.unrecorded(event) // there may be more events than records
 		for _, p := range of {
 			least = least || p.stopped[0] && event < 0 || p.stopped[1] && (event >= 0 || event < -1000 || event == -1)
-			for _, inside := range s.insides(p, r.Event) {
+			for _, inside := range s.tablesOf(p, r.Event) {
 				g := s.sum(p, inside, event)
 				f.add(&g)
 			}
 		}
+		sum := pendingSum{about: about, events: f, said: r.Values[i+1], tick: tick}
 		if event == -1 {
 			f.addSilent(r.Type, s.silent[about])
 		}
 		said := r.Values[i+1]
-		var want string
 		switch r.Type {
-		case TypeTimes:
-			d := said.Float() - f.time.Float()
-			if said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick) {
-				continue
-			}
-			want = f.time.String() + " s"
-		case TypeCounts:
-			if said.Int() == -1 || said.Int() == f.count || least && said.Int() > f.count {
-				continue
-			}
-			want = fmt.Sprint(f.count)
+		case TypeTimes, TypeCounts:
 		case TypeVolumes:
 			if event == -901 {
-				out = append(out, &trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
-					Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
-					Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
+				out = append(out,
+					&trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
+						Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
+						Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
 				continue
 			}
-			if said.Int() == -1 || said.Int() == f.volume || least && said.Int() > f.volume {
-				continue
-			}
-			want = fmt.Sprint(f.volume)
 		default:
 			continue
 		}
+		if f.agrees(r.Type, said, tick, least) {
+			continue
+		}
 		what := [3]string{"time", "count", "volume"}[TypeTimes-r.Type]
-		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
+		defect := &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
 			Record: fmt.Sprintf("%s of event type %d inside %d on processor %d", what, event, r.Event, r.Processor),
-			Found:  said.String(), Expected: want + " from the events"})
+			Found:  said.String(), Expected: f.text(r.Type) + " from the events"}
+		if event == -1 {
+			sum.defect = defect
+			of := max(r.Processor, -1)
+			s.pending[of] = append(s.pending[of], sum)
+		} else {
+			out = append(out, defect)
+		}
 	}
 	return out
 }
 
-// covers reports whether a statistics record is about a process: its processor
-// and process may be exact, -1 for all, or a subset.
+// Rest returns the remaining defects, which no later record explains.
+func (s *Statistics) Rest() []*trace.Defect {
+	for _, of := range slices.Sorted(maps.Keys(s.pending)) {
+		s.settle(of)
+	}
+	late := s.late
+	s.late = nil
+	return late
+}
+
+// settle compares the pending sums of a processor again.
+func (s *Statistics) settle(of int64) {
+	for _, p := range s.pending[of] {
+		p.events.addSilent(p.about.typ, s.silent[p.about])
+		if !p.events.agrees(p.about.typ, p.said, p.tick, false) {
+			s.late = append(s.late, p.defect)
+		}
+	}
+	delete(s.pending, of)
+}
+
+// agrees reports whether a figure of a record type equals the count. If least is true, a larger
+// figure agrees as well.
+func (f *figures) agrees(typ int64, said trace.Value, tick trace.Decimal, least bool) bool {
+	switch typ {
+	case TypeTimes:
+		d := said.Float() - f.time.Float()
+		return said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick)
+	case TypeCounts:
+		return said.Int() == -1 || said.Int() == f.count || least && said.Int() > f.count
+	}
+	return said.Int() == -1 || said.Int() == f.volume || least && said.Int() > f.volume
+}
+
+// text returns the figure of a record type as text.
+func (f *figures) text(typ int64) string {
+	switch typ {
+	case TypeTimes:
+		return f.time.String() + " s"
+	case TypeCounts:
+		return fmt.Sprint(f.count)
+	}
+	return fmt.Sprint(f.volume)
+}
+
+// covers reports whether a statistics record includes a process. Its processor and process may be
+// exact, -1 for all, or a subset.
 func (s *Statistics) covers(r *Record, k procKey) bool {
-	processor := r.Processor == k.processor || r.Processor == -1 || s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
+	processor := r.Processor == k.processor || r.Processor == -1 ||
+		s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
 	process := r.Process == k.process || r.Process == -1 || s.defs.inSet(TypeProcessSet, r.Process, k.process)
 	return processor && process
 }
 
-// insides are the event types that the own type of a statistics record stands
-// for: the whole run for -1 and -901, several for a subset.
-func (s *Statistics) insides(p *processStatistics, own int64) []int64 {
+// tablesOf returns the event types whose tables the event type of a statistics record stands for:
+// the whole run for -1 and -901, and several for a subset.
+func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 	if own == -1 || own == -901 {
 		return []int64{-1}
 	}
-	if _, exact := p.inside[own]; exact || own >= -1000 {
+	if _, exact := p.inside[own]; exact || !s.defs.isSubset(own) {
 		return []int64{own}
 	}
 	var out []int64
@@ -354,21 +482,21 @@ func (s *Statistics) insides(p *processStatistics, own int64) []int64 {
 	return out
 }
 
-// sum adds the figures of all event types that belong to a subset.
+// sum adds the figures of all event types in a subset.
 func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
 	t := p.inside[inside]
 	if f := t[event]; f != nil && event != -1 {
 		return *f
 	}
 	var sum figures
-	if event >= -1000 && event != -1 {
+	if event != -1 && !s.defs.isSubset(event) {
 		return sum
 	}
 	for _, e := range slices.SortedFunc(maps.Keys(t), func(a, b int64) int { return cmp.Compare(a, b) }) {
 		if in, _ := s.defs.inEventSubset(event, e); in && e != -1 {
 			f := t[e]
 			sum.add(f)
-			if f.waited != nil { // the waiting is in the subset, too
+			if f.waited != nil { // the subset contains the waiting as well
 				sum.time = subtract(sum.time, f.waited.time)
 				sum.count -= f.waited.count
 				sum.volume -= f.waited.volume
@@ -378,11 +506,11 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
 	return sum
 }
 
-// noEvents are the event types that have statistics and no records of events.
+// noEvents lists the event types that have statistics but no event records.
 var noEvents = []int64{-13, -14, -29, -53, -54, -55, -59, -905}
 
-// unrecorded reports whether an event type, or one of a subset, has no records of events. Of all
-// events, those that have none are known by their own figures.
+// unrecorded reports whether an event type, or a member of a subset, has no event records. It
+// returns false for -1, because the figures of such types are added to the sum of all events.
 func (s *Statistics) unrecorded(event int64) bool {
 	return event != -1 && slices.ContainsFunc(noEvents, func(e int64) bool {
 		in, _ := s.defs.inEventSubset(event, e)

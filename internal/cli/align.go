@@ -118,10 +118,17 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" || len(args) > 1 && args[1] == "-" {
 		w = a.err
 	}
+	correction := func() error { return nil }
 	if o.writeTo != "" {
-		if err := a.writeFile(o.writeTo, x.Correction.Write); err != nil {
+		out, err := a.createOutput(o.writeTo)
+		if err != nil {
 			return err
 		}
+		defer out.Abort()
+		if err := x.Correction.Write(out); err != nil {
+			return err
+		}
+		correction = out.Commit
 	}
 	if len(args) > 1 {
 		if d, err = transform.Correct(d, x.Correction, 0); err != nil {
@@ -135,8 +142,11 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 			if !o.json {
 				printClocks(w, x, o.top)
 			}
-			return aligned{x, res}, nil
+			return aligned{x, res}, correction()
 		})
+	}
+	if err := correction(); err != nil {
+		return err
 	}
 	in.bar.done()
 	if o.json {

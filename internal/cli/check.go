@@ -98,6 +98,7 @@ there is none. --strict stops at the first.`,
 				}
 				a.printCheck(res)
 			}
+			a.reports = nil // the lists have it, and say what the exit code is
 			if bad {
 				return &exitError{code: exitDefects}
 			}
@@ -273,6 +274,9 @@ func (p *checkPlace) short(first *trace.Defect) string {
 	where := p.defect.Position.String()
 	if p.seconds != "" {
 		where = "at " + p.seconds + " s"
+		if p.defect.Record == "" && p.Found != first.Found && strings.HasSuffix(p.Found, " "+where) {
+			where = p.Found // which says of what
+		}
 	} else if p.Line > 0 && p.File == first.Position.File {
 		where = fmt.Sprintf("in line %d", p.Line)
 	} else if rest, ok := strings.CutPrefix(where, first.Position.File+":"); ok {

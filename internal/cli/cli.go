@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,13 @@ type app struct {
 	garbage    *garbage
 	workers    int
 	progress   bool
-	incomplete bool          // a file of a trace is missing
-	force      bool          // files that weft did not write may be replaced
-	read       []os.FileInfo // the traces that the command reads
-	written    *written.List // the files that weft wrote
+	incomplete bool            // a file of a trace is missing
+	reports    []reported      // what reading found
+	told       map[string]bool // lines about defects that standard error has
+	force      bool            // files that weft did not write may be replaced
+	read       []readFile      // what the command reads
+	outputs    []string        // the names of what it writes
+	written    *written.List   // the files that weft wrote
 }
 
 // exitError ends the program with a code. An empty message prints nothing.
@@ -86,6 +90,9 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetOut(buffered)
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
+	if err == nil || err.Error() == "" {
+		a.tellMissingFiles()
+	}
 	if e := buffered.Flush(); err == nil && e != nil {
 		err = &exitError{exitIO, e}
 	}
@@ -149,7 +156,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		a.readsFlags(c.Flags())
 		if a.workers < 1 {
 			return usageError("--jobs %d: expected at least 1", a.workers)
 		}
@@ -162,12 +170,21 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		if c, _, err := root.Find([]string{"completion"}); err == nil {
 			c.Example = "  weft completion bash > weft.bash && source weft.bash\n  weft completion zsh > _weft"
 			c.Args = func(_ *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return usageError("completion %q: expected bash, zsh, fish or powershell", args[0])
+				if len(args) == 0 {
+					return nil
 				}
-				return nil
+				var shells []string
+				for _, s := range c.Commands() {
+					shells = append(shells, s.Name())
+				}
+				return usageError("completion %q: expected bash, zsh, fish or powershell%s", args[0], nearest(args[0], shells))
 			}
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+		root.InitDefaultHelpCmd()
+		if c, _, err := root.Find([]string{"help"}); err == nil {
+			c.Run = nil
+			c.RunE = help
 		}
 	}()
 	for _, g := range []struct {
@@ -190,6 +207,16 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	}
 	root.AddCommand(a.versionCommand())
 	return root
+}
+
+// help shows the help of the command that args name.
+func help(c *cobra.Command, args []string) error {
+	c, rest, err := c.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return unknownCommand(c, cmp.Or(append(rest, args...)...))
+	}
+	c.InitDefaultHelpFlag()
+	return c.Help()
 }
 
 // completeFlags gives the flags of all commands their values for the shell's

@@ -62,7 +62,8 @@ func (c *compatFlags) tool() (any, error) {
 		if o.First, errs[0] = strconv.ParseInt(first, 10, 64); last != "" {
 			o.Last, errs[1] = strconv.ParseInt(last, 10, 64)
 		}
-		if errs[0] != nil || errs[1] != nil || o.First < 1 || last != "" && o.Last < o.First {
+		// otfprint takes 0 to begin with.
+		if errs[0] != nil || errs[1] != nil || o.First < 0 || last != "" && o.Last < max(1, o.First) {
 			return nil, usageError("--num %s: expected two numbers from 1 on, such as 10..20, or one", c.num)
 		}
 	}

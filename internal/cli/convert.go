@@ -16,9 +16,9 @@ import (
 )
 
 func (a *app) convertCommand() *cobra.Command {
-	var r reading
-	var to string
-	var asJSON, allowLoss, plain bool
+	x := changing{asFlag: "--to"}
+	var s selecting
+	r := &x.reading
 	c := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert a trace to another format, saying what is lost",
@@ -31,20 +31,35 @@ code is 1, unless --allow-loss is given.
 --plain writes only what the target has records for. What only weft would restore
 is lost then, and listed as that.
 
+--window cuts a piece out first, as weft cut does; --location, --group and --region leave
+away what they do not choose, as weft filter does. Here --to is a format, so that there is
+no --from; cut and filter have more choices, and write any format, too.
+
 The same format on both sides loses nothing: records are rewritten one by one.
 --to null decodes everything and writes nothing, for timing.`,
-		Example: "  weft convert trace.trf trace.etf\n  weft convert --plain trace.otf2 for-vampir.otf\n  weft convert --option picl.statistics=true old.trf new.trf\n  cat trace.etf | weft convert --to picl - - > trace.trf",
-		Args:    exactArgs(2, "IN and OUT"),
+		Example: "  weft convert trace.trf trace.etf\n  weft convert --plain trace.otf2 for-vampir.otf\n" +
+			"  weft convert --option picl.statistics=true old.trf new.trf\n" +
+			"  weft convert --window 20%..30% --location 'rank 0' trace.otf2 piece.etf\n" +
+			"  cat trace.etf | weft convert --to picl - - > trace.trf",
+		Args: exactArgs(2, "IN and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.convert(c, args[0], args[1], to, &r, asJSON, allowLoss, plain)
+			x.piece = piece{window: s.window, borders: borders[0]}
+			x.filter = s.filtering()
+			if x.changes() {
+				return a.convertPart(c, args, &x)
+			}
+			return a.convert(c, args[0], args[1], &x)
 		},
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	c.Flags().StringVar(&to, "to", "", "format of OUT, if its name does not tell")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the loss table as JSON")
-	c.Flags().BoolVar(&allowLoss, "allow-loss", false, "write OUT even if something is lost")
-	plainFlag(c.Flags(), &plain)
+	s.windowFlag(c.Flags())
+	s.placeFlags(c.Flags())
+	s.regionFlag(c.Flags())
+	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not tell")
+	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
+	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
+	plainFlag(c.Flags(), &x.plain)
 	a.forceFlag(c)
 	return c
 }
@@ -54,8 +69,39 @@ func plainFlag(f *pflag.FlagSet, plain *bool) {
 	f.BoolVar(plain, "plain", false, "write only what the format of OUT has records for, and nothing that only weft reads")
 }
 
-func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON, allowLoss, plain bool) error {
+// convertPart converts a piece of a trace, or a part of its locations and regions.
+func (a *app) convertPart(c *cobra.Command, args []string, x *changing) error {
+	if x.as != "null" {
+		return a.changeOne(c, args, x, nil, func(res *changed) (any, error) { return res.Loss, nil })
+	}
 	ctx := c.Context()
+	in, err := a.open(ctx, args[0], x.source())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	d, err := x.change(ctx, in.Events)
+	if err == nil {
+		err = d.Prepare(ctx)
+	}
+	if err == nil {
+		err = decodeAll(ctx, d)
+	}
+	in.bar.done()
+	in.named = x.filter.named()
+	a.tell(in, x.quiet)
+	return err
+}
+
+// decodeAll reads all events, for timing.
+func decodeAll(ctx context.Context, d format.Events) error {
+	return d.ScanParallel(ctx, trace.Events(), func() func(int) format.Sink {
+		return func(int) format.Sink { return format.SinkFuncs{} }
+	})
+}
+
+func (a *app) convert(c *cobra.Command, from, dst string, x *changing) error {
+	ctx, r, to := c.Context(), &x.reading, x.as
 	in, err := a.source(ctx, from, r)
 	if err != nil {
 		return err
@@ -66,23 +112,21 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 			return err
 		}
 		// Finding the ends of links is work that decoding does not need.
-		err = in.Events.ScanParallel(ctx, trace.Events(), func() func(int) format.Sink {
-			return func(int) format.Sink { return format.SinkFuncs{} }
-		})
+		err = decodeAll(ctx, in.Events)
 		in.bar.done()
 		a.tell(in, r.quiet)
 		return err
 	}
-	w, err := a.writer(in.opt.Values, dst, to, "--to")
+	w, err := a.writer(in.opt.Values, dst, to, x.asFlag)
 	if err != nil {
 		return err
 	}
 	defer w.out.Abort()
-	w.opt.Plain = plain
+	w.opt.Plain = x.plain
 	// Copies are of the file as it is: with other times, in another order, or without what weft has
 	// added, it is not.
 	loss, err := (*format.Loss)(nil), format.ErrUnsupported
-	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted && !plain {
+	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted && !x.plain {
 		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
 	}
 	if errors.Is(err, format.ErrUnsupported) {
@@ -96,11 +140,11 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		return err
 	}
 	a.tell(in, r.quiet)
-	refused, err := w.commit(loss, allowLoss || plain)
+	refused, err := w.commit(loss, x.allowLoss || x.plain)
 	if err != nil {
 		return err
 	}
-	if err := a.printLoss(loss, asJSON, dst == "-"); err != nil {
+	if err := a.printLoss(loss, x.json, dst == "-"); err != nil {
 		return err
 	}
 	return refused

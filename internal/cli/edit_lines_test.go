@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -268,6 +272,23 @@ func TestPICLThroughOthers(t *testing.T) {
 			t.Errorf("%s: the incomplete pair is gone:\n%s", ext, strings.Join(got, "\n"))
 		}
 	}
+	// What records with defects say beside their values is there, too.
+	damaged := textFile(t, "damaged.trf", "-6 -1 -1.0 -1 -1 1 \"%d%s\" 6\n-7 3 0.1 0 0 1 \"%3d\" 12345\n-2 6 0.2 0 0 1 9 5 and text\n-2 6 x 0 0 0\n5 1 0.3 0 0 1\n-2 6 0.4 0 0 1 2 5\n")
+	for want, args := range map[string][]string{
+		`"count": 5`: {"convert", "--json", damaged, filepath.Join(t.TempDir(), "x.etf")},
+		`"count": 1`: {"convert", "--json", "--allow-loss", "--option", "picl.brackets=mark",
+			textFile(t, "pair.trf", "-3 6 0.2 0 0 1 2 5 6\n-4 6 0.2 0 0 0\n"), filepath.Join(t.TempDir(), "x.trf")},
+	} {
+		_, loss, errs := runWeft(t, args...)
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(loss), &rows); err != nil {
+			t.Fatal(err, errs)
+		}
+		rows = slices.DeleteFunc(rows, func(r format.LossRow) bool { return !strings.Contains(r.Reason, "beside their values") })
+		if len(rows) != 1 || !strings.Contains(loss, want) {
+			t.Errorf("%q: expected one row with %s: %s", args, want, loss)
+		}
+	}
 	// A copy and a verb keep all, and lose nothing.
 	for _, args := range [][]string{{"convert"}, {"filter", "--not-region", "no such region"}} {
 		out := filepath.Join(t.TempDir(), "out.trf")
@@ -367,6 +388,119 @@ func TestSortedPICLKeepsNames(t *testing.T) {
 		_, want, _ := runWeft(t, "print", "-q", "--json", in)
 		if _, got, _ := runWeft(t, "print", "-q", "--json", out); got != want {
 			t.Errorf("%s: found\n%s\nexpected\n%s", text, got, want)
+		}
+	}
+}
+
+// In merged PICL traces, and pruned ones, all that names a processor, an event type or a subset by its
+// number names the same as before.
+func TestNumbersPICL(t *testing.T) {
+	const (
+		ring = "-201 -1 -1 -1 -1 3 2 -7 0 1\n-3 -21 0.1 0 0 4 2 8 1 1 0\n-4 -51 0.4 1 0 4 2 8 1 0 0\n-3 -402 0.5 0 0 2 2 -7 -1\n"
+		// The second trace's processors are 2 and 3, its subset another one.
+		rings = "-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-201 -1 -2.000000 -1 -1 3 2 -2001 2 3\n-3 -21 0.100000 0 0 4 2 8 1 1 0\n" +
+			"-3 -21 0.100000 2 0 4 2 8 1 3 0\n-4 -51 0.400000 1 0 4 2 8 1 0 0\n-4 -51 0.400000 3 0 4 2 8 1 2 0\n" +
+			"-3 -402 0.500000 0 0 2 2 -7 -1\n-3 -402 0.500000 2 0 2 2 -2001 -1\n"
+		first  = "-5 4 -1 -1 -1 1 0 A\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 -1 1 0 0 2 \"%d%d\" 4 1 5 1\n"
+		second = "-5 4 -1 -1 -1 1 0 B\n-5 5 -1 -1 -1 1 0 C\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 4 1 0 0 2 \"%d%d\" 4 1 5 1\n"
+	)
+	host := "-3 -503 0.1 32767 0 3 0 a.x\n-4 -503 0.2 32767 0 2 2 1 100\n-2 4 0.3 1 100 0\n"
+	for _, x := range []struct {
+		name         string
+		verb, traces []string
+		want         string
+	}{
+		{"clash", []string{"merge"}, []string{ring, ring}, rings},
+		{"parts of one run", []string{"merge"}, []string{"-3 -21 0.1 0 0 4 2 8 1 1 0\n-3 -21 0.3 0 0 3 2 8 1 -1\n", "-4 -51 0.2 1 0 4 2 8 1 0 0\n-2 4 0.3 -1 -1 0\n"},
+			"-3 -21 0.100000 0 0 4 2 8 1 1 0\n-4 -51 0.200000 1 0 4 2 8 1 0 0\n-3 -21 0.300000 0 0 3 2 8 1 -1\n-2 4 0.300000 -1 -1 0\n"},
+		{"unify", []string{"merge", "--unify"}, []string{"-3 4 0.1 0 0 0\n", "-4 4 0.2 0 0 0\n"}, "-3 4 0.100000 0 0 0\n-4 4 0.200000 0 0 0\n"},
+		{"all and broadcasts", []string{"merge"}, []string{"-3 -21 0.1 0 0 3 2 8 1 -1\n-2 4 0.2 -1 -1 0\n", "-3 -21 0.1 0 0 3 2 8 1 -1\n-2 4 0.2 1 0 0\n"},
+			"-201 -1 -1.000000 -1 -1 2 2 -2001 0\n-201 -1 -1.000000 -1 -1 3 2 -2002 1 2\n-3 -21 0.100000 0 0 3 2 8 1 -2001\n-3 -21 0.100000 2 0 3 2 8 1 -2002\n" +
+				"-2 4 0.200000 -2001 -1 0\n-2 4 0.200000 1 0 0\n"},
+		{"other side without records", []string{"merge"}, []string{"-3 -21 0.1 0 0 3 2 8 1 7\n", "-3 -21 0.2 0 0 3 2 8 1 7\n-4 -51 0.3 0 0 4 2 8 1 -1 -1\n"},
+			"-3 -21 0.100000 0 0 3 2 8 1 7\n-3 -21 0.200000 1 0 3 2 8 1 8\n-4 -51 0.300000 1 0 4 2 8 1 -1 -1\n"},
+		{"event types", []string{"merge"}, []string{first, second},
+			"-5 4 -1.000000 -1 -1 1 0 A\n-5 6 -1.000000 -1 -1 1 0 B\n-5 7 -1.000000 -1 -1 1 0 C\n-2 4 0.100000 0 0 0\n-2 6 0.100000 1 0 0\n" +
+				"-2 5 0.200000 0 0 0\n-2 7 0.200000 1 0 0\n-102 -1 1.000000 0 0 2 \"%d%d\" 4 1 5 1\n-102 6 1.000000 1 0 2 \"%d%d\" 6 1 7 1\n"},
+		{"one label, two numbers", []string{"merge"}, []string{"-5 4 -1 -1 -1 1 0 A\n-2 4 0.1 0 0 0\n", "-5 9 -1 -1 -1 1 0 A\n-2 9 0.1 0 0 0\n"},
+			"-5 4 -1.000000 -1 -1 1 0 A\n-2 4 0.100000 0 0 0\n-2 4 0.100000 1 0 0\n"},
+		{"subsets of event types", []string{"merge"}, []string{"-203 -1 -1 -1 -1 3 2 -2001 4 5\n-2 4 0.1 0 0 0\n-102 -1 0.2 0 0 1 \"%d%d\" -2001 1\n",
+			"-5 4 -1 -1 -1 1 0 B\n-203 -1 -1 -1 -1 2 2 -2001 4\n-2 4 0.1 0 0 0\n-102 -1 0.2 0 0 1 \"%d%d\" -2001 1\n"},
+			"-5 6 -1.000000 -1 -1 1 0 B\n-203 -1 -1.000000 -1 -1 3 2 -2001 4 5\n-203 -1 -1.000000 -1 -1 2 2 -2002 6\n" +
+				"-2 4 0.100000 0 0 0\n-2 6 0.100000 1 0 0\n-102 -1 0.200000 0 0 1 \"%d%d\" -2001 1\n-102 -1 0.200000 1 0 1 \"%d%d\" -2002 1\n"},
+		{"spawned, and the host of the second", []string{"merge"}, []string{host, host},
+			"-5 -1 -1.000000 3 0 4 0 host\n-3 -503 0.100000 32767 0 3 0 a.x\n-3 -503 0.100000 3 0 3 0 a.x\n-4 -503 0.200000 32767 0 2 2 1 100\n" +
+				"-4 -503 0.200000 3 0 2 2 2 100\n-2 4 0.300000 1 100 0\n-2 4 0.300000 2 100 0\n"},
+		{"labels of one processor", []string{"filter", "--prune"}, []string{"-5 4 -1 0 -1 1 0 A\n-5 4 -1 1 -1 1 0 B\n-2 4 0.1 0 0 0\n-2 4 0.15 1 0 0\n-2 5 0.2 1 0 0\n"},
+			"-5 4 0.100000 0 0 1 0 A\n-2 4 0.100000 0 0 0\n-5 4 0.150000 1 0 1 0 B\n-2 4 0.150000 1 0 0\n-2 5 0.200000 1 0 0\n"},
+		{"a label that is not needed, later labels", []string{"filter", "--prune", "--not-region", "two"},
+			[]string{"-5 9 -1 -1 -1 1 0 X\n-5 4 -1 -1 -1 3 0 one\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-5 4 0.3 -1 -1 3 0 two\n-2 4 0.3 0 0 0\n-5 4 0.4 -1 -1 3 0 one\n-2 4 0.5 0 0 0\n"},
+			"-5 4 -1.000000 -1 -1 3 0 one\n-2 4 0.100000 0 0 0\n-2 5 0.200000 0 0 0\n-2 4 0.500000 0 0 0\n"},
+		{"subsets that data name", []string{"filter", "--prune"}, []string{ring},
+			"-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 1 0\n-4 -51 0.400000 1 0 4 2 8 1 0 0\n-3 -402 0.500000 0 0 2 2 -7 -1\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			args := append(slices.Clone(x.verb), "-q")
+			for i, text := range x.traces {
+				args = append(args, textFile(t, strconv.Itoa(i)+".trf", text))
+			}
+			out := filepath.Join(t.TempDir(), "out.trf")
+			weft(t, 0, append(args, out)...)
+			got, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The header's records are before all others, at the time that leaves room for them.
+			headerTime := regexp.MustCompile(`(?m)^(-5|-20\d) (\S+) -\d\.0+ `)
+			same := func(s string) string { return headerTime.ReplaceAllString(s, "$1 $2 HEADER ") }
+			if diff := cmp.Diff(same(x.want), same(string(got))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Data that nobody knows the meaning of stay when numbers change; the loss table says so.
+func TestUnknownNumbersPICL(t *testing.T) {
+	const text = "17 4 0.1 0 0 2 2 0 1\n-3 5 0.2 0 0 3 2 0 1 0\n-4 5 0.3 0 0 0\n"
+	for _, x := range []struct {
+		other, want string
+	}{
+		{text, "data of unknown meaning may name what has another number"},
+		{strings.ReplaceAll(text, " 0 0 ", " 1 0 "), ""},
+	} {
+		out := filepath.Join(t.TempDir(), "out.trf")
+		shown := weft(t, 0, "merge", "--json", textFile(t, "a.trf", text), textFile(t, "b.trf", x.other), out)
+		if got := strings.Contains(shown, "data of unknown meaning"); got != (x.want != "") || got && !strings.Contains(shown, `"count": 2`) {
+			t.Errorf("want %q: %s", x.want, shown)
+		}
+	}
+}
+
+// A time of more digits than fit is rounded. That is said once, and the loss table counts it.
+func TestRoundedPICL(t *testing.T) {
+	for _, x := range []struct {
+		time, last string // more digits fit beside a smaller greatest time
+		copy       int    // times that a copy rounds, whose times have digits of their own
+	}{
+		{"1.0000000000000000012", "1000", 1},
+		{"1.0000000000000000012", "2", 1},
+		{"1.0000000000000001", "100000", 0},
+	} {
+		text := "-3 -901 0 0 0 0\n-2 4 " + x.time + " 0 0 0\n-4 -901 " + x.last + " 0 0 0\n"
+		for ext, want := range map[string]int{".trf": x.copy, ".etf": 1} {
+			loss := weft(t, 0, "convert", "--json", textFile(t, "in.trf", text), filepath.Join(t.TempDir(), "out"+ext))
+			var rows []format.LossRow
+			if err := json.Unmarshal([]byte(loss), &rows); err != nil {
+				t.Fatal(err)
+			}
+			rows = slices.DeleteFunc(rows, func(r format.LossRow) bool { return r.Kind != "time" })
+			if len(rows) != want || want > 0 && (rows[0].How != format.Degraded || rows[0].Count != 1) {
+				t.Errorf("%s beside %s to %s: %+v, expected one row for %d times", x.time, x.last, ext, rows, want)
+			}
+		}
+		if _, out, _ := runWeft(t, "check", textFile(t, "in.trf", text)); strings.Count(out, "in.trf:2: warning: picl.time-rounded") != 1 {
+			t.Errorf("beside %s: expected one warning: %s", x.last, out)
 		}
 	}
 }

@@ -188,8 +188,8 @@ func (f *sameFigures) profile() (regions, activities []regionFigures) {
 	return sortFigures(regions), sortFigures(activities)
 }
 
-// viewed is the viewer's profile of visits or claims; the page makes one row of a name, as here.
-func (f *sameFigures) viewed(kind string) []regionFigures {
+// viewed returns the rows of the viewer's profile for visits or claims.
+func (f *sameFigures) viewed(kind string) (out []regionFigures) {
 	var x struct {
 		Rows []struct {
 			Kind, Name                string
@@ -198,28 +198,14 @@ func (f *sameFigures) viewed(kind string) []regionFigures {
 		}
 	}
 	f.ask(&x, "profile?limit=1000")
-	type sums struct {
-		count                int64
-		exclusive, inclusive trace.Ticks
-	}
-	byName := map[string]sums{}
 	for _, r := range x.Rows {
-		if (r.Kind == "claim") != (kind == "claim") {
-			continue
+		switch {
+		case (r.Kind == "claim") != (kind == "claim"):
+		case kind == "claim":
+			out = append(out, regionFigures{r.Name, r.Count, "", string(r.Sum)})
+		default:
+			out = append(out, regionFigures{r.Name, r.Count, string(r.Exclusive), string(r.Inclusive)})
 		}
-		if kind == "claim" {
-			r.Exclusive, r.Inclusive = "0", r.Sum
-		}
-		y := byName[r.Name]
-		byName[r.Name] = sums{y.count + r.Count, y.exclusive.Plus(f.ticks(r.Exclusive)), y.inclusive.Plus(f.ticks(r.Inclusive))}
-	}
-	var out []regionFigures
-	for name, y := range byName {
-		r := regionFigures{name, y.count, y.exclusive.String(), y.inclusive.String()}
-		if kind == "claim" {
-			r.Exclusive = ""
-		}
-		out = append(out, r)
 	}
 	return sortFigures(out)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/serve"
+	"github.com/weft-trace/weft/serve/cache"
 )
 
 // indexResult is what weft index --json prints (docs/json.md).
@@ -67,6 +68,7 @@ there is read to the end to know.`,
 				if m.Damage != nil {
 					r.Damage = m.Damage.Error()
 				}
+				a.tellMade(in.src.Path, cache.Found{Missing: m.Missing}, v.quiet)
 				return a.writeJSON(a.out, r)
 			}
 			how := "made"
@@ -77,9 +79,7 @@ there is read to the end to know.`,
 				how = "was there"
 			}
 			printf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
-			if m.Defects > 0 && !v.quiet {
-				printf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, m.Defects)
-			}
+			a.tellMade(in.src.Path, m.Found, v.quiet)
 			return nil
 		},
 	}

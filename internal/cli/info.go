@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/counts"
@@ -43,8 +47,10 @@ definition keeps them apart.
 the trace alone, as weft cut and weft filter would write it.
 
 Where a format keeps sums beside the events, as Pallas does, those are shown and
-the events are not read. Sums of times may be too small then, by 1 ns a visit;
---exact reads all events.`,
+the events are not read, unless something is shown that the sums do not tell: values and
+attributes of events, calls that do not nest, and the same calls once inside of a call of
+their region and once outside. The line "Sums" tells that they were taken: sums of times
+may be too small then, by 1 ns a visit; --exact reads all events.`,
 		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n" +
 			"  weft info --plot overview.svg trace.etf",
 		Args: exactArgs(1, "one trace"),
@@ -75,12 +81,16 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 					x.Definitions[tables[i].key] = tables[i].objects()
 				}
 			}
-			var details []format.Table
+			var details []*format.Table
 			if o.details {
 				if details, err = in.file.Details(ctx); err != nil {
 					return err
 				}
-				x.Details = detailObjects(details)
+				defer func() {
+					for _, t := range details {
+						t.Close()
+					}
+				}()
 			}
 			if picture != "" {
 				p := plotting{drawing: drawing{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64, links: true,
@@ -91,11 +101,13 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			}
 			in.bar.done()
 			if asJSON {
-				return a.writeJSON(a.out, x)
+				return a.infoJSON(x, details)
 			}
 			a.printInfo(x, in, o.by, top)
 			a.printDefinitions(tables)
-			a.printDetails(details)
+			if err := a.printDetails(details); err != nil {
+				return err
+			}
 			if picture != "" && picture != "-" {
 				printf(a.out, "\nTime line drawn to %s\n", picture)
 			}
@@ -125,40 +137,91 @@ func (in *input) info(by string, part *info.Part) *info.Trace {
 	}
 }
 
-// detailObjects are tables for JSON; nil if there are none.
-func detailObjects(tables []format.Table) map[string][]map[string]any {
-	out := map[string][]map[string]any{}
-	for _, t := range tables {
-		l := make([]map[string]any, len(t.Rows))
-		for i, r := range t.Rows {
-			l[i] = map[string]any{}
-			for k, v := range r {
-				l[i][t.Columns[k]] = v
-			}
-		}
-		out[t.Key] = l
+// infoJSON prints info as JSON, with details, which may be longer than what fits into memory.
+func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
+	var b bytes.Buffer
+	if err := a.writeJSON(&b, x); err != nil {
+		return err
 	}
-	return out
+	if len(details) == 0 {
+		_, err := a.out.Write(b.Bytes())
+		return err
+	}
+	w := bufio.NewWriter(a.out)
+	w.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n}\n")))
+	w.WriteString(",\n  \"details\": {")
+	slices.SortFunc(details, func(a, b *format.Table) int { return cmp.Compare(a.Key, b.Key) })
+	e := json.NewEncoder(&b)
+	e.SetIndent("      ", "  ")
+	e.SetEscapeHTML(false)
+	separator := ""
+	for _, t := range details {
+		fmt.Fprintf(w, "%s\n    %q: [", separator, t.Key)
+		separator = ""
+		object := map[string]any{}
+		for row, err := range t.Rows() {
+			if err != nil {
+				return err
+			}
+			for k, v := range row {
+				object[t.Columns[k]] = v
+			}
+			b.Reset()
+			if err := e.Encode(object); err != nil {
+				return err
+			}
+			w.WriteString(separator + "\n      ")
+			w.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+			separator = ","
+		}
+		w.WriteString("\n    ]")
+		separator = ","
+	}
+	w.WriteString("\n  }\n}\n")
+	return w.Flush()
 }
 
-// printDetails lists what only the format has.
-func (a *app) printDetails(tables []format.Table) {
+// printDetails lists what only the format has, as [printTable] would.
+func (a *app) printDetails(tables []*format.Table) error {
+	w := bufio.NewWriter(a.out)
 	for _, t := range tables {
-		printf(a.out, "\n%s (%d)\n", t.Title, len(t.Rows))
-		header := table.Row{}
-		for _, c := range t.Columns {
-			header = append(header, c)
+		printf(w, "\n%s (%d)\n", t.Title, t.Len())
+		wide := make([]int, len(t.Columns))
+		for k, c := range t.Columns {
+			wide[k] = text.StringWidthWithoutEscSequences(c)
 		}
-		printTable(a.out, header, len(t.Rows), 0, func(i int) (row table.Row) {
-			for _, v := range t.Rows[i] {
-				if f, ok := v.(trace.Real); ok {
-					v = fmt.Sprintf("%.6g", float64(f))
+		each := func(f func(k int, cell string)) error {
+			for row, err := range t.Rows() {
+				if err != nil {
+					return err
 				}
-				row = append(row, figure(v))
+				for k, v := range row {
+					if x, ok := v.(trace.Real); ok {
+						v = fmt.Sprintf("%.6g", float64(x))
+					}
+					f(k, plain(figure(v)))
+				}
 			}
-			return row
-		})
+			return nil
+		}
+		err := each(func(k int, cell string) { wide[k] = max(wide[k], text.StringWidthWithoutEscSequences(cell)) })
+		if err != nil {
+			return err
+		}
+		put := func(k int, cell string) {
+			w.WriteString(text.AlignLeft.Apply(cell, wide[k]) + "  ")
+			if k == len(wide)-1 {
+				w.WriteByte('\n')
+			}
+		}
+		for k, c := range t.Columns {
+			put(k, strings.ToUpper(c))
+		}
+		if err := each(put); err != nil {
+			return err
+		}
 	}
+	return w.Flush()
 }
 
 func (a *app) printInfo(x *info.Info, in *input, by string, top int) {

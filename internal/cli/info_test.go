@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"os/exec"
 	"regexp"
@@ -154,4 +155,36 @@ func average(t *testing.T, otfprint, path string) float64 {
 		value, time = value+x.value-first[p].value, time+x.time-first[p].time
 	}
 	return value / time * 1e9
+}
+
+// Details are at the end of the JSON of info, a list of objects for each table, and a table of text. What is in the
+// trace pallas_info says: 19 events, 13 sequences, of which S10 occurs twice in a row.
+func TestInfoDetails(t *testing.T) {
+	const path = "../../format/pallas/testdata/ok/nested/trace/main.pallas"
+	code, out, errs := runWeft(t, "info", "--json", "--details", path)
+	var x struct {
+		Format  string
+		Details map[string][]map[string]any
+	}
+	if err := json.Unmarshal([]byte(out), &x); code != 0 || err != nil {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, out, errs)
+	}
+	n := map[string]int{}
+	for key, rows := range x.Details {
+		n[key] = len(rows)
+	}
+	if want := map[string]int{"threads": 1, "events": 19, "sequences": 13, "loops": 1}; x.Format != "pallas" || !maps.Equal(n, want) {
+		t.Errorf("found %v of %s, expected %v", n, x.Format, want)
+	}
+	want := map[string]any{"thread": 0.0, "archive": 0.0, "loop": "L0", "sequence": "S10", "name": "f0", "iterations": 2.0, "count": 1.0}
+	if l := x.Details["loops"]; len(l) != 1 || !maps.Equal(l[0], want) {
+		t.Errorf("found %v, expected %v", l, want)
+	}
+	_, out, _ = runWeft(t, "info", "--details", path)
+	if want := "\nLoops (1)\nTHREAD  ARCHIVE  LOOP  SEQUENCE  NAME  ITERATIONS  COUNT  \n0       0        L0    S10       f0    2           1      \n"; !strings.HasSuffix(out, want) {
+		t.Errorf("found %q at the end, expected %q", out[max(0, len(out)-200):], want)
+	}
+	if _, out, _ = runWeft(t, "info", "--json", "--details", realTraces["otf"]); strings.Contains(out, `"details"`) || !json.Valid([]byte(out)) {
+		t.Errorf("found %.300s, expected no details of OTF", out)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -36,12 +38,14 @@ type reading struct {
 // clockFlag is for commands that look at times.
 func (r *reading) clockFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+	readsFile(f, "clock-correction")
 }
 
 // rolesFlag is for commands that look at what regions do.
 func (r *reading) rolesFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.roles, "roles", "",
 		"what regions do, where names do not tell: a file of lines ROLE PATTERN (see docs/commands.md)")
+	readsFile(f, "roles")
 }
 
 // correct puts the clocks of a trace right if that is asked for.
@@ -97,6 +101,7 @@ func (in *input) Close() error {
 	var err error
 	if in.file != nil {
 		err = in.file.Close()
+		in.file = nil
 	}
 	for _, c := range in.close {
 		c()
@@ -222,7 +227,7 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 	if err != nil {
 		return nil, err
 	}
-	in := &input{report: format.NewReport()}
+	in := &input{report: a.newReport(r)}
 	if err := a.locate(ctx, in, arg); err != nil {
 		return nil, err
 	}
@@ -241,9 +246,7 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 		return usageError("found an empty name, expected that of a trace")
 	}
 	in.src = format.FileSource(arg)
-	if st, err := os.Stat(arg); err == nil {
-		a.read = append(a.read, st)
-	}
+	a.reads(ctx, arg, in)
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
 	if arg != "-" {
 		open = nil
@@ -355,14 +358,11 @@ func (i singleInfo) Sys() any           { return nil }
 
 // tell mentions the defects that reading found, in one line on standard error.
 func (a *app) tell(in *input, quiet bool) {
-	rules := in.report.Rules()
-	for _, r := range rules {
-		a.misses(r.Rule)
-	}
 	if quiet {
 		return
 	}
 	a.tellNamed(in)
+	rules := in.report.Rules()
 	var n [3]int64
 	for _, r := range rules {
 		n[r.Severity] += r.Count
@@ -371,17 +371,73 @@ func (a *app) tell(in *input, quiet bool) {
 		return
 	}
 	for _, r := range rules {
-		if r.Severity == trace.Error {
+		switch {
+		case format.IsMissing(r.Rule):
+			a.tellFiles(r.First)
+		case r.Severity == trace.Error:
 			fmt.Fprintln(a.err, plain(r.First[0].Error()))
 		}
 	}
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
 }
 
-// misses notes whether a rule that was broken is that a file of the trace is missing: the exit code
-// says so, whatever else was read.
-func (a *app) misses(rule string) {
-	a.incomplete = a.incomplete || strings.HasSuffix(rule, ".missing-file")
+// reported is what reading a trace found.
+type reported struct {
+	report *format.Report
+	quiet  bool // standard error is to have none of it
+}
+
+// newReport makes a report whose missing files the exit code tells of.
+func (a *app) newReport(r *reading) *format.Report {
+	x := reported{format.NewReport(), r.quiet}
+	a.reports = append(a.reports, x)
+	return x.report
+}
+
+// tellMissingFiles names the files that any reading missed, whatever else it read and however a command shows that:
+// the exit code says so, too.
+func (a *app) tellMissingFiles() {
+	for _, x := range a.reports {
+		for _, r := range x.report.Rules() {
+			if !format.IsMissing(r.Rule) {
+				continue
+			}
+			if a.incomplete = true; !x.quiet {
+				a.tellFiles(r.First)
+			}
+		}
+	}
+}
+
+// tellFiles names files that are missing, each once.
+func (a *app) tellFiles(list []*trace.Defect) {
+	for _, d := range list {
+		a.tellFile(d.Error())
+	}
+}
+
+// tellMade says what making an index has found, now or some time ago, in files of the trace.
+func (a *app) tellMade(path string, f cache.Found, quiet bool) {
+	a.incomplete = a.incomplete || len(f.Missing) > 0
+	if quiet {
+		return
+	}
+	for _, line := range f.Missing {
+		a.tellFile(line)
+	}
+	if f.Defects > 0 {
+		printf(a.err, "%s: %d defects; weft check lists them\n", path, f.Defects)
+	}
+}
+
+func (a *app) tellFile(line string) {
+	if a.told == nil {
+		a.told = map[string]bool{}
+	}
+	if line = plain(line); !a.told[line] {
+		a.told[line] = true
+		fmt.Fprintln(a.err, line)
+	}
 }
 
 // tellNamed says what flags name that the trace does not have.
@@ -411,6 +467,11 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
 	s.placeFlags(f)
+	s.regionFlag(f)
+}
+
+// regionFlag is the one that chooses regions.
+func (s *selecting) regionFlag(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.regions, "region", nil,
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
@@ -510,6 +571,11 @@ func (s *selecting) timeFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
 		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	s.windowFlag(f)
+}
+
+// windowFlag is the one that chooses both ends of times.
+func (s *selecting) windowFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 }
 
@@ -694,17 +760,33 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 			return nil, err
 		}
 	}
+	path, err := filepath.Abs(arg)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(a.outputs, path) {
+		return nil, usageError("%s: found the name of two outputs, expected a name for each", arg)
+	}
 	out, err := format.CreateFile(arg)
 	if err != nil {
 		return nil, err
 	}
+	a.outputs = append(a.outputs, path)
 	out.Guard(a.replaceable)
-	out.AtEnd(func() { a.written.Add(out.Names()) })
+	out.AtEnd(func() {
+		if out.Names() == nil { // another may take the name
+			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == path })
+		}
+		a.written.Add(out.Names())
+		for _, name := range out.Names() {
+			a.read = append(a.read, readFile{path: name, what: "a file of another output"})
+		}
+	})
 	return out, nil
 }
 
-// replaceable refuses to replace or remove a file or folder that is a trace which the command reads,
-// or which weft did not write.
+// replaceable refuses to replace or remove a file or folder that the command reads or has written, or which weft
+// did not write.
 func (a *app) replaceable(path string) error {
 	if a.force {
 		return nil
@@ -713,20 +795,19 @@ func (a *app) replaceable(path string) error {
 	if err != nil {
 		return nil // a link to nothing
 	}
-	if slices.ContainsFunc(a.read, func(x os.FileInfo) bool { return os.SameFile(st, x) }) {
-		return &exitError{exitIO,
-			fmt.Errorf("%s: found the trace that is read, expected another name; --force replaces it", path)}
+	found := a.readAs(st)
+	if found == "" && !a.written.Has(path) {
+		found = "a file that weft did not write"
 	}
-	if !a.written.Has(path) {
-		return &exitError{exitIO,
-			fmt.Errorf("%s: found a file that weft did not write, expected another name; --force replaces it", path)}
+	if found == "" {
+		return nil
 	}
-	return nil
+	return &exitError{exitIO, fmt.Errorf("%s: found %s, expected another name; --force replaces it", path, found)}
 }
 
 // forceFlag gives a command that writes files the flag that lets it replace any.
 func (a *app) forceFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and the trace itself")
+	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and those that are read, too")
 }
 
 // target finds the format that an output is to have, of which a flag gives the name.

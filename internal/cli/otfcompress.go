@@ -59,7 +59,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 		}
 		var files []string
 		for _, arg := range args {
-			l, err := otfFiles(c.Context(), arg, inflate)
+			l, err := a.otfFiles(c.Context(), arg, inflate)
 			if err != nil {
 				return err
 			}
@@ -84,18 +84,19 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 
 // otfFiles lists the files that an argument names and that are, or are not,
 // compressed: one by its own name, or all of a trace by that of the master file.
-func otfFiles(ctx context.Context, arg string, compressed bool) ([]string, error) {
+func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]string, error) {
 	if ok, z := otf.IsPartName(arg); ok {
 		if z != compressed {
 			return nil, usageError("%s: found %s file, expected %s one", arg, map[bool]string{true: "a compressed", false: "a plain"}[z], map[bool]string{true: "a compressed", false: "a plain"}[compressed])
 		}
 		return []string{arg}, nil
 	}
-	r, err := otf.Open(ctx, format.FileSource(strings.TrimSuffix(arg, ".otf")+".otf"), nil)
+	r, err := otf.Open(ctx, format.FileSource(strings.TrimSuffix(arg, ".otf")+".otf"),
+		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&reading{})}})
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.Files()
+	all, err := r.NeededFiles()
 	if err != nil {
 		return nil, err
 	}

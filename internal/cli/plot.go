@@ -36,6 +36,7 @@ type plotting struct {
 	rows, color     string
 	maxRows         int
 	links, messages bool
+	spans           draw.Spans
 }
 
 // The rows and colours that are no attributes.
@@ -133,6 +134,7 @@ has written.`,
 	f.IntVar(&p.scale, "scale", 1, "pixels drawn for one in a PNG, for high resolution")
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = inCache
+	readsFile(f, "index")
 	a.forceFlag(c)
 	return c
 }
@@ -157,7 +159,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 				return err
 			}
 		}
-		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+		return a.drawIndex(ctx, x, x, filepath.Base(path), out, s, p)
 	}
 	if from == inCache {
 		in := &input{}
@@ -203,22 +205,23 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 	if err != nil {
 		return err
 	}
-	e := in.Events
+	e, part := in.Events, false
 	w := transform.Wanted{Kind: sel.Kind, Region: sel.Region}
 	if !p.messages {
 		w.NotKind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 	}
 	if w.Kind != nil || w.NotKind != nil || w.Region != nil {
-		e = transform.Filter(e, w)
+		e, part = transform.Filter(e, w), true
 	}
 	if !p.links {
 		e = withoutLinks{e}
 	}
+	moved := &visitsAndClaims{Events: e}
 	switch {
 	case p.rows == rowsByResource:
-		e = transform.ByResource(e)
+		e, part = transform.ByResource(e), true
 	case p.byAttribute():
-		e = transform.ByAttribute(e, p.rows)
+		e, part = transform.ByAttribute(moved, p.rows), true
 	}
 	opt := index.Options{Workers: a.workers}
 	if p.color != colorByRegion {
@@ -233,8 +236,25 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 		if err := checkRows(x, in.Defs(), p.rows); err != nil {
 			return err
 		}
+		p.spans = moved.kind()
 	}
-	return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p)
+	colors := x
+	if part && !fewNames(x, p) {
+		if colors, err = index.Temporary(ctx, in.Events, opt); err != nil {
+			return err
+		}
+		defer colors.Close()
+	}
+	return a.drawIndex(ctx, x, colors, filepath.Base(in.src.Path), out, s, p)
+}
+
+// fewNames reports whether each name of a trace has a colour of its own, which does not depend on the events then.
+func fewNames(x *index.Index, p *plotting) bool {
+	names := map[string]bool{}
+	for _, r := range x.Regions() {
+		names[r.Name] = true
+	}
+	return p.color == colorByRegion && len(names) <= len(draw.Palette(false))
 }
 
 // checkRows refuses an attribute that no event has.
@@ -242,7 +262,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	moved := 0 // tracks of values, and of events without
 	for _, t := range x.Tracks() {
 		switch {
-		case t.Kind == index.CounterTrack:
+		case t.Sort != string(trace.ValueLocation): // what has counters stays
 		case !transform.SharedRow(t.Name):
 			return nil
 		default:
@@ -283,13 +303,42 @@ func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, beg
 	return e.Events.ScanParallel(ctx, sel, begin)
 }
 
-// drawIndex draws what the flags choose of an index.
-func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s *selecting, p *plotting) error {
+// visitsAndClaims are events of which it is noted whether there are visits and claims among them, when they are
+// scanned in the order of time.
+type visitsAndClaims struct {
+	format.Events
+	visits, claims bool
+}
+
+// Scan notes what there is.
+func (e *visitsAndClaims) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return e.Events.Scan(ctx, sel, order, format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			e.visits = e.visits || slices.Contains(b.Kind, trace.Enter)
+			e.claims = e.claims || slices.Contains(b.Kind, trace.ClaimBegin)
+			return sink.Batch(b)
+		},
+		OnLinks: sink.Links,
+	})
+}
+
+func (e *visitsAndClaims) kind() draw.Spans {
+	switch {
+	case !e.visits:
+		return draw.OfClaims
+	case e.claims:
+		return draw.OfBoth
+	}
+	return draw.OfVisits
+}
+
+// drawIndex draws what the flags choose of an index, in the colours of that of the whole trace.
+func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out string, s *selecting, p *plotting) error {
 	kind, err := p.kind(out)
 	if err != nil {
 		return err
 	}
-	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths,
+	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, MaxRows: p.maxRows, MaxDepth: mostDepths,
 		Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
@@ -349,8 +398,8 @@ func (a *app) indexOf(ctx context.Context, in *input, r *reading, anew bool) (*i
 	}
 	b.done()
 	x, err := index.Open(made.Path)
-	if err == nil && made.Defects > 0 && !r.quiet {
-		printf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, made.Defects)
+	if err == nil {
+		a.tellMade(in.src.Path, made.Found, r.quiet)
 	}
 	return x, err
 }

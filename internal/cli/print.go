@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
@@ -41,9 +44,21 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
 				filtered := s.any() || limit > 0 || tool.any()
-				if asJSON || raw && filtered || len(s.regions) > 0 || raw && compat || r.correction != "" {
-					return usageError("%s prints records as they are; it takes %s", flag,
-						map[bool]string{true: "no filters", false: "no --region"}[raw])
+				takes := ""
+				switch {
+				case raw && compat:
+					takes = "no --compat"
+				case asJSON:
+					takes = "no --json"
+				case r.correction != "":
+					takes = "no --clock-correction"
+				case raw && filtered:
+					takes = "no filters"
+				case len(s.regions) > 0:
+					takes = "no --region"
+				}
+				if takes != "" {
+					return usageError("%s prints records as they are; it takes %s", flag, takes)
 				}
 				own, err := tool.tool()
 				if err != nil {
@@ -57,7 +72,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 				if raw {
 					err = in.format.Raw(ctx, in.src, in.opt, a.out)
 				} else {
-					err = a.printCompat(ctx, in, &s, format.Printing{Limit: limit, Tool: own})
+					err = a.printCompat(ctx, in, &s, format.Printing{Limit: limit, Tool: own}, r.quiet || tool.omit[otf.Events])
 				}
 				if errors.Is(err, format.ErrUnsupported) && own != nil {
 					return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
@@ -85,7 +100,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			p.location, _ = locationNames(p.defs)
 			p.factor, p.scale, p.finite = p.defs.Clock.Decimal()
 			if limit > 0 {
-				p.left = limit
+				p.left, sel.Few = limit, true
 			}
 			err = in.Scan(ctx, sel, format.GlobalOrder, p)
 			if errors.Is(err, errEnough) {
@@ -94,7 +109,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			in.bar.done()
 			a.tell(in, r.quiet)
 			if err == nil && !p.found && !r.quiet {
-				printf(a.err, "%s: found no event to print\n", in.src.Path)
+				a.tellNoEvent(in)
 			}
 			return err
 		},
@@ -110,8 +125,12 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 	return c
 }
 
-// printCompat prints the text of the format's own tool, of which p says more than s.
-func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format.Printing) error {
+// tellNoEvent says that no event was found.
+func (a *app) tellNoEvent(in *input) { printf(a.err, "%s: found no event to print\n", in.src.Path) }
+
+// printCompat prints the text of the format's own tool, of which p says more than s; and unless quiet, whether it has
+// no event.
+func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format.Printing, quiet bool) error {
 	p.Selection = trace.Everything()
 	if s.any() {
 		// What is wrong with the trace is reported by the printing.
@@ -124,7 +143,54 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 		}
 		p.File = in.file
 	}
-	return in.format.Compat(ctx, in.src, in.opt, p, a.out)
+	out := &recordWriter{w: a.out}
+	if err := in.format.Compat(ctx, in.src, in.opt, p, out); err != nil || quiet {
+		return err
+	}
+	if !s.any() {
+		if p.Tool != nil && !out.found {
+			printf(a.err, "%s: found no record to print\n", in.src.Path)
+		}
+		return nil
+	}
+	err := in.Prepare(ctx)
+	if err != nil {
+		return err
+	}
+	err = in.Scan(ctx, p.Selection, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if b.Len() > 0 {
+			return errEnough
+		}
+		return nil
+	}, OnLinks: func(l []trace.Link) error {
+		if len(l) > 0 {
+			return errEnough
+		}
+		return nil
+	}})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	if err == nil {
+		a.tellNoEvent(in)
+	}
+	return err
+}
+
+// recordWriter notes whether a text of otfprint has a record, which begins with its number.
+type recordWriter struct {
+	w     io.Writer
+	found bool
+	last  byte // that was written
+}
+
+// Write writes a part of the text.
+func (r *recordWriter) Write(text []byte) (int, error) {
+	if len(text) > 0 && !r.found {
+		r.found = bytes.Contains(text, []byte("(#")) || r.last == '(' && text[0] == '#'
+		r.last = text[len(text)-1]
+	}
+	return r.w.Write(text)
 }
 
 var errEnough = errors.New("enough")

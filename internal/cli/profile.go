@@ -63,20 +63,14 @@ func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 	return trace.NewRows(d)
 }
 
-// regionNames gives regions the names that people see: by definition with the id, where another region has the name.
+// regionNames gives regions the names that people see: with what tells them apart where others have the same.
 func regionNames(d *trace.Definitions, by string) func(ref uint32, name string) string {
-	if by != byDefinition {
-		return func(_ uint32, name string) string { return name }
-	}
-	count := map[string]int{}
-	for _, r := range d.Regions.All() {
-		count[r.Name]++
-	}
+	names := d.RegionNames(rowsBy(d, by))
 	return func(ref uint32, name string) string {
-		if count[name] < 2 || !d.Regions.Has(ref) {
+		if int64(ref) >= int64(len(names)) || names[ref] == "" {
 			return name
 		}
-		return name + " (" + d.Regions.At(ref).ID + ")"
+		return names[ref]
 	}
 }
 
@@ -331,6 +325,10 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	if x.by == byDefinition {
 		header = append(header, "id")
 	}
+	name := func(_ uint32, name string) string { return name } // the id tells it
+	if x.by != byDefinition {
+		name = regionNames(d, x.by)
+	}
 	by := x.Locations != nil || x.Groups != nil
 	line := func(location []string, f ...string) error {
 		if by {
@@ -350,7 +348,7 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	regions := func(location []string, l []profile.Region) error {
 		for i := range l {
 			r := &l[i]
-			row := []string{"region", r.Name, r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum),
+			row := []string{"region", name(r.Region, r.Name), r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum),
 				s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
 			if x.by == byDefinition {
 				row = append(row, r.ID)
@@ -372,7 +370,7 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 		}
 	}
 	for _, y := range x.Activities {
-		row := []string{"activity", y.Name, "", n(y.Count), "", "", sums(y.Time),
+		row := []string{"activity", name(y.Region, y.Name), "", n(y.Count), "", "", sums(y.Time),
 			s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
 		if x.by == byDefinition {
 			row = append(row, idOf(d, y.Region))
@@ -389,6 +387,7 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 	c := d.Clock
 	f := c.FormatDuration
 	middle := c.FormatMean
+	name := regionNames(d, x.by)
 	regions := func(l []profile.Region, covered trace.Ticks) {
 		header := table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}
 		if x.by == byDefinition {
@@ -400,8 +399,9 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 				fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
 				c.FormatSum(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
 			if x.by == byDefinition {
-				row = append(table.Row{r.ID}, row...)
+				return append(table.Row{r.ID}, row...)
 			}
+			row[0] = name(r.Region, r.Name)
 			return row
 		})
 	}
@@ -428,7 +428,6 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 		if len(x.Regions) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		name := regionNames(d, x.by)
 		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0,
 			func(i int) table.Row {
 				y := &x.Activities[i]

@@ -86,7 +86,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		}
 	}
 	with := func(f func(in *input) error) error {
-		in := a.again(base)
+		in := a.again(base, r)
 		defer in.Close()
 		if err := in.decode(ctx, r); err != nil {
 			return err
@@ -129,17 +129,18 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		f := &x.Info.Files[i]
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
-	draw := func(i *index.Index) error {
+	draw := func(i, all *index.Index) error {
 		tracks, err := s.tracksOf(i)
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, from, to, tracks)
+		return x.Draw(ctx, i, all, from, to, tracks)
 	}
-	if len(s.regions) == 0 {
-		err = a.withIndex(ctx, base, r, draw)
-	} else { // the index that is kept has all regions together
-		err = with(func(in *input) error {
+	err = a.withIndex(ctx, base, r, func(all *index.Index) error {
+		if len(s.regions) == 0 {
+			return draw(all, all)
+		}
+		return with(func(in *input) error { // the index that is kept has all regions together
 			e, err := s.ofRegions(ctx, in)
 			if err != nil {
 				return err
@@ -149,9 +150,9 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 				return err
 			}
 			defer i.Close()
-			return draw(i)
+			return draw(i, all)
 		})
-	}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	if err != nil {
 		return nil, err
 	}
-	in := a.again(base)
+	in := a.again(base, r)
 	defer in.Close()
 	found, err := a.checkInput(ctx, in, r, s, 1, nil)
 	if err != nil {
@@ -167,7 +168,6 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	}
 	x.Errors, x.Warnings, x.Notes = found.Errors, found.Warnings, found.Notes
 	for _, f := range found.Rules {
-		a.misses(f.Rule)
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
 		if len(f.Places) > 0 {
 			p := f.Places[0]
@@ -182,8 +182,8 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 }
 
 // again is the same trace once more, not yet opened.
-func (a *app) again(base *input) *input {
-	in := &input{src: base.src, format: base.format, report: format.NewReport()}
+func (a *app) again(base *input, r *reading) *input {
+	in := &input{src: base.src, format: base.format, report: a.newReport(r)}
 	opt := *base.opt
 	in.bar = a.newBar("reading " + in.src.Path)
 	opt.Report, opt.Progress = in.report, in.bar.set

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
@@ -85,26 +87,124 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
+// writeRecorded writes what was recorded as an archive of OTF2.
+func writeRecorded(t *testing.T, r *trace.Recorder, path string) {
+	t.Helper()
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := otf2.Format{}.Create(out, &format.WriteOptions{})
+	if err == nil {
+		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Three functions are called work: their places tell them apart wherever they are listed.
+func TestPlacesApart(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	rank := r.Location("rank")
+	for i, line := range []int64{0, 3, 9, 3} {
+		work := r.Region("work")
+		if i > 0 {
+			work = r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "work", File: "a.c", Line: line})
+		}
+		r.Enter(rank, int64(10*i), work)
+		r.Leave(rank, int64(10*i+5), work)
+	}
+	path := filepath.Join(t.TempDir(), "work.otf2")
+	writeRecorded(t, r, path)
+	for _, args := range [][]string{{"profile"}, {"profile", "--csv"}, {"profile", "--by", "location"},
+		{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"}, {"info"}, {"report", "-o", "-"},
+		{"structure"}} {
+		_, text, errs := runWeft(t, append(args, path)...)
+		for _, want := range []string{"work (no place)", "work (a.c:3)", "work (a.c:9)"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: found no %q in %s%s", args, want, text, errs)
+			}
+		}
+	}
+}
+
+// The calls of MPI_Send are one in the figures of weft structure, as in those of weft profile, whose mean has the same
+// digits; Working is what it does: one process begins with a send, three with a receive.
+func TestStructureByName(t *testing.T) {
+	_, text, _ := runWeft(t, "structure", realTraces["ring"])
+	_, table, _ := runWeft(t, "profile", realTraces["ring"])
+	find := func(text, name string) []string {
+		for line := range strings.Lines(text) {
+			if f := strings.Fields(line); len(f) > 0 && f[0] == name {
+				return f
+			}
+		}
+		t.Fatalf("found no %s in %s", name, text)
+		return nil
+	}
+	// NAME COUNT MEAN, and NAME GROUP COUNT EXCLUSIVE % INCLUSIVE MIN MEAN
+	send, row := find(text, "MPI_Send"), find(table, "MPI_Send")
+	if send[1] != "80" || row[2] != "80" || send[2] != row[10] {
+		t.Errorf("found %v, expected 80 calls and the mean of %v", send, row)
+	}
+	for _, want := range []string{"\nWorking    ", "P#1T#0, P#2T#0, P#3T#0: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in %s", want, text)
+		}
+	}
+	_, text, _ = runWeft(t, "structure", "--by", "definition", realTraces["ring"])
+	if send := find(text, "MPI_Send"); send[1] != "(2)" || send[2] != "20" {
+		t.Errorf("--by definition: found %v, expected MPI_Send (2) of 20 calls", send)
+	}
+	if code, _, _ := runWeft(t, "structure", "--by", "location", realTraces["ring"]); code != exitUsage {
+		t.Errorf("--by location: found exit code %d, expected %d", code, exitUsage)
+	}
+}
+
 // The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a
 // barrier is a span of all of its processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
-	for name, want := range map[string][]string{
-		realTraces["ring"]: {">251.962 ms exclusive<", ">484.692 ms of operations<"},
-		realTraces["etf"]:  {" of claims<"},
+	// One claim and one visit of x, with 5 and 7 ms, and one visit of y without length.
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, x, y, cpu := r.Location("a"), r.Region("x"), r.Region("y"), uint64(r.Resource("cpu", 1, ""))
+	r.Event(loc, 0, trace.ClaimBegin, x, []uint64{1, cpu, 0, 0})
+	r.Event(loc, 5, trace.ClaimEnd, x, []uint64{1, cpu})
+	r.Enter(loc, 10, x, trace.Attr{Key: "length", Value: trace.IntValue(1)})
+	r.Leave(loc, 17, x)
+	r.Enter(loc, 18, y)
+	r.Leave(loc, 18, y)
+	both := filepath.Join(t.TempDir(), "both.otf2")
+	writeRecorded(t, r, both)
+	ring8 := "../../format/picl/testdata/ok/conceptual-ring8.trf"
+	for _, c := range []struct {
+		name, rows string
+		want, not  []string
+	}{
+		{realTraces["ring"], "location", []string{">251.962 ms exclusive<", ">484.692 ms of operations<"}, nil},
+		{realTraces["etf"], "location", []string{" of claims<"}, nil},
 		// Of Z there is one claim, of no length.
-		"../../format/etf/testdata/ok/feature-coverage.etf": {">6 ms of claims<", ">1 claim<"},
+		{"../../format/etf/testdata/ok/feature-coverage.etf", "location", []string{">6 ms of claims<", ">1 claim<"}, nil},
+		{"../../format/etf/testdata/ok/feature-coverage.etf", "name", []string{" of claims<"}, []string{"visit", "inclusive"}},
+		// weft profile has 8 visits of "tracing" with 2.44 ms, and 32 of send0 without any.
+		{ring8, "length", []string{">2.44 ms inclusive<", ">32 visits<"}, []string{"claim"}},
+		{both, "length", []string{">12 ms inclusive, or of claims<", ">1 visit or claim<"}, nil},
 	} {
-		out := filepath.Join(t.TempDir(), "x.svg")
-		if code, _, errs := runWeft(t, "plot", "-o", out, name); code != 0 {
-			t.Fatal(errs)
+		code, out, errs := runWeft(t, "plot", "--rows", c.rows, "-o", "-", c.name)
+		if code != 0 {
+			t.Error(errs)
 		}
-		b, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
+		for _, w := range c.want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%s by %s: found no %q in the picture", c.name, c.rows, w)
+			}
 		}
-		for _, w := range want {
-			if !strings.Contains(string(b), w) {
-				t.Errorf("%s: found no %q in the picture", name, w)
+		for _, w := range c.not {
+			if strings.Contains(out, w) {
+				t.Errorf("%s by %s: found %q in the picture", c.name, c.rows, w)
 			}
 		}
 	}
@@ -150,5 +250,58 @@ func TestRowsOfIndex(t *testing.T) {
 	}
 	if code, _, errs := runWeft(t, "plot", "--index="+path, "-o", "-", "x.etf"); code != 0 {
 		t.Error(errs)
+	}
+}
+
+// A name has the same colour in all pictures of a trace of more names than there are colours, whatever is drawn of it.
+func TestColorsOfParts(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	at := int64(0)
+	for n, rank := range []string{"a", "b"} {
+		loc := r.Location(rank)
+		for i := range 24 {
+			length := 10 + int64((i*7+n*5)%24)
+			x := r.Region(fmt.Sprint("f", i))
+			r.Enter(loc, at, x)
+			r.Leave(loc, at+length, x)
+			at += length
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.otf2")
+	writeRecorded(t, r, path)
+	entry := regexp.MustCompile(`<rect [^>]*height="12" fill="(#\w+)"/>\n<text [^>]*>(f\d+)<`)
+	legends := map[string]map[string]string{} // of commands
+	for _, c := range []string{"plot", "plot --index", "plot --region f?", "plot --region f1?,f20", "plot --kind enter,leave",
+		"plot --location a", "plot --window 20%..60%", "plot --rows resource", "report", "report --region f1?,f5,f6,f7", "report --region f?"} {
+		args := append(strings.Fields(c), "-o", "-", path)
+		code, out, errs := runWeft(t, args...)
+		if code != 0 {
+			t.Fatal(c, errs)
+		}
+		legends[c] = map[string]string{}
+		for _, m := range entry.FindAllStringSubmatch(out, -1) {
+			if _, ok := legends[c][m[2]]; !ok { // the report has a second picture, for dark paper
+				legends[c][m[2]] = m[1]
+			}
+		}
+		if len(legends[c]) < 8 {
+			t.Errorf("%s: found %d names in the legend", c, len(legends[c]))
+		}
+	}
+	whole := legends["plot"]
+	for c, legend := range legends {
+		same := 0
+		for name, color := range legend {
+			if w, ok := whole[name]; ok {
+				same++
+				if w != color {
+					t.Errorf("%s: found %s in %s, expected %s", c, name, color, w)
+				}
+			}
+		}
+		if same == 0 {
+			t.Errorf("%s: found none of the names of the whole picture", c)
+		}
 	}
 }

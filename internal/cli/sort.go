@@ -95,7 +95,7 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 		}
 	}
 	if to != "" {
-		if err := a.writeSorted(ctx, in, to); err != nil {
+		if err := a.writeSorted(ctx, in, to, r); err != nil {
 			return nil, err
 		}
 		in.bar.done()
@@ -106,7 +106,7 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 
 // writeSorted writes a trace through the format's encoder, which writes in the
 // order of time; OTF has a way of its own, which changes nothing else.
-func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
+func (a *app) writeSorted(ctx context.Context, in *input, to string, r *reading) error {
 	out, err := a.createOutput(to)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
 	defer out.Abort()
 	wo := &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}
 	if in.format == (otf.Format{}) {
-		in.report = format.NewReport() // all is read again
+		in.report = a.newReport(r) // all is read again
 		in.opt.Report = in.report
 		if err := otf.Sort(ctx, in.src, in.opt, out, wo); err != nil {
 			return err

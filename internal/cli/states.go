@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -48,7 +49,8 @@ the concurrency profile of all.`,
 				*x.to = states.Busy + states.State(n)
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			var none error // of a trace without processors
+			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				sel, err := s.selection(c.Context(), in)
 				if err != nil {
 					return nil, nil, err
@@ -67,9 +69,12 @@ the concurrency profile of all.`,
 					})
 				}
 				name, _ := locationNames(in.Defs())
+				if len(x.Processors) == 0 {
+					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+				}
 				return x, func() error {
-					if len(x.Processors) == 0 {
-						return &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+					if none != nil {
+						return nil
 					}
 					head := table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}
 					gaps := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Gap > 0 })
@@ -97,6 +102,7 @@ the concurrency profile of all.`,
 					return nil
 				}, nil
 			})
+			return cmp.Or(err, none)
 		},
 	}
 	r.flags(c.Flags())

@@ -21,6 +21,7 @@ func (a *app) structureCommand() *cobra.Command {
 	var r reading
 	var s selecting
 	var asJSON bool
+	var by string
 	depth := 0
 	c := &cobra.Command{
 		Use:   "structure TRACE",
@@ -30,7 +31,8 @@ and how long: × says how often it is repeated there; count, mean, min, max and 
 are those of all its occurrences in the trace. Locations that do the same are one
 tree, and what is the same at several locations or places is one in the figures.
 
-Events are the same if their kind and region are; snapshots, summaries, markers and
+Events are the same if their kind and region are; regions with the same name, file and line
+are one, unless --by definition keeps them apart. Snapshots, summaries, markers and
 links are left out. What comes twice in a row or more, up to 100 steps of it, is a loop.
 WAIT is the share of the time of all locations that would be saved if each occurrence
 took no longer than the shortest one (in Pallas: contention score). It is worked
@@ -45,9 +47,12 @@ of the trace, as weft cut and weft filter would write it.`,
 			if depth < 1 {
 				return usageError("--depth %d: expected 1 or more", depth)
 			}
+			if _, err := oneOf("--by", by, byRegion, byDefinition); err != nil {
+				return err
+			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
 			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				x, err := a.structure(c.Context(), in, &s)
+				x, err := a.structure(c.Context(), in, &s, by)
 				return structureResult{in.heading(), x}, func() error {
 					plainNames(x)
 					_, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth))
@@ -59,6 +64,7 @@ of the trace, as weft cut and weft filter would write it.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
+	byFlag(c, &by)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&depth, "depth", 8, "how deep the tree is shown; --json has all of it")
 	return c
@@ -86,14 +92,15 @@ func plainNames(x *structure.Result) {
 }
 
 // structure scans a trace: each worker fills a part of its own.
-func (a *app) structure(ctx context.Context, in *input, s *selecting) (*structure.Result, error) {
+func (a *app) structure(ctx context.Context, in *input, s *selecting, by string) (*structure.Result, error) {
 	if _, err := s.narrow(ctx, in); err != nil {
 		return nil, err
 	}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	d := in.Defs()
-	sum, err := analysis.Run(ctx, in.Events, sel, func() *structure.Part { return structure.New(d) })
+	rows := rowsBy(d, by)
+	sum, err := analysis.Run(ctx, in.Events, sel, func() *structure.Part { return structure.NewRows(d, rows) })
 	if err != nil {
 		return nil, err
 	}

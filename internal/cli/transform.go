@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -23,6 +23,7 @@ import (
 type changing struct {
 	reading
 	as        string
+	asFlag    string // what gives it
 	json      bool
 	allowLoss bool
 	plain     bool
@@ -31,6 +32,7 @@ type changing struct {
 	filter    filtering
 	// named are the definitions whose entries the filter names.
 	named *trace.Definitions
+	lost  func() *format.Loss // what is lost ahead of the encoder; may be nil
 }
 
 // piece says what is cut out.
@@ -330,11 +332,19 @@ func (x *changing) source() *reading {
 // change puts what the flags ask for around a trace: first the clocks, then the piece,
 // then the filter.
 func (x *changing) change(ctx context.Context, d format.Events) (format.Events, error) {
-	d, err := x.correct(d)
+	if err := d.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	d, err := x.correct(d) // which looks for the correction's locations
 	if err != nil {
 		return nil, err
 	}
 	if err := d.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	x.named = d.Defs()
+	wanted, filters, err := x.filter.wanted(x.named)
+	if err != nil {
 		return nil, err
 	}
 	if x.piece.cuts() || x.piece.margin != "" {
@@ -342,20 +352,16 @@ func (x *changing) change(ctx context.Context, d format.Events) (format.Events, 
 		if err != nil {
 			return nil, err
 		}
-		make := []func(format.Events, trace.Window) format.Events{transform.Cut, transform.Bare}
+		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, wanted.Location) }
+		make := []func(format.Events, trace.Window) format.Events{cut, transform.Bare}
 		how, err := oneOf("--borders", x.piece.borders, borders...)
 		if err != nil {
 			return nil, err
 		}
 		d = make[how](d, w)
 	}
-	x.named = d.Defs()
-	w, ok, err := x.filter.wanted(x.named)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		d = transform.Filter(d, w)
+	if filters {
+		d = transform.Filter(d, wanted)
 	}
 	return d, nil
 }
@@ -376,7 +382,7 @@ type changed struct {
 // finish, if there is one, may print more, and gives what is printed as JSON.
 func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing,
 	finish func(*changed) (any, error)) error {
-	w, err := a.writer(ins[0].opt.Values, dst, x.as, "--as")
+	w, err := a.writer(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))
 	if err != nil {
 		return err
 	}
@@ -400,6 +406,11 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	}
 	n := &counting{Events: d}
 	loss, err := w.encode(ctx, a, n, from...)
+	if x.lost != nil && err == nil {
+		for _, r := range x.lost().Rows() {
+			loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
+		}
+	}
 	res := &changed{Output: dst, Format: w.format.About().Name, Events: n.events, Links: n.links}
 	for _, in := range ins {
 		in.bar.done()
@@ -463,9 +474,10 @@ func (c *counting) Scan(ctx context.Context, sel trace.Selection, order format.O
 	})
 }
 
-// changeOne runs a command that changes one trace.
+// changeOne runs a command that changes one trace. More changes it further, and finish is that of writeChanged; both may
+// be nil.
 func (a *app) changeOne(c *cobra.Command, args []string, x *changing,
-	more func(ctx context.Context, d format.Events) (format.Events, error)) error {
+	more func(ctx context.Context, d format.Events) (format.Events, error), finish func(*changed) (any, error)) error {
 	ctx := c.Context()
 	in, err := a.open(ctx, args[0], x.source())
 	if err != nil {
@@ -479,7 +491,7 @@ func (a *app) changeOne(c *cobra.Command, args []string, x *changing,
 	if err != nil {
 		return err
 	}
-	return a.writeChanged(ctx, []*input{in}, d, args[1], x, nil)
+	return a.writeChanged(ctx, []*input{in}, d, args[1], x, finish)
 }
 
 func (a *app) cutCommand() *cobra.Command {
@@ -507,7 +519,7 @@ filtered in one pass.`,
 				return usageError("found no time, expected --window, --from, --to, --percent, --around, --event or "+
 					"--occurrence; see %s --help", c.CommandPath())
 			}
-			return a.changeOne(c, args, &x, nil)
+			return a.changeOne(c, args, &x, nil, nil)
 		},
 	}
 	x.flags(c.Flags())
@@ -532,7 +544,7 @@ All flags of weft cut can be given, too.`,
 			"  weft filter --location 0,1 --kind enter,leave trace.otf first.etf",
 		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.changeOne(c, args, &x, nil)
+			return a.changeOne(c, args, &x, nil, nil)
 		},
 	}
 	x.flags(c.Flags())
@@ -608,6 +620,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	if err != nil {
 		return err
 	}
+	x.lost = m.Lost
 	d, err := x.change(ctx, m)
 	if err != nil {
 		return err
@@ -695,15 +708,25 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 			if names != "" {
 				how.Replaced = func(name, by string) { table = append(table, []string{by, name}) }
 			}
-			err = a.changeOne(c, args, &x, func(ctx context.Context, d format.Events) (format.Events, error) {
-				return transform.Anonymize(d, how), nil
-			})
-			if err != nil || names == "" {
+			var out *format.Output
+			err = a.changeOne(c, args, &x, func(_ context.Context, d format.Events) (format.Events, error) {
+				var err error
+				if names != "" {
+					out, err = a.createOutput(names) // before the trace appears, if that must not be
+				}
+				return transform.Anonymize(d, how), err
+			}, nil)
+			if out == nil {
 				return err
 			}
-			return a.writeFile(names, func(w io.Writer) error {
-				return csv.NewWriter(w).WriteAll(append([][]string{{"written", "name"}}, table...))
-			})
+			defer out.Abort()
+			if err == nil {
+				err = csv.NewWriter(out).WriteAll(append([][]string{{"written", "name"}}, table...))
+			}
+			if err != nil {
+				return err
+			}
+			return out.Commit()
 		},
 	}
 	x.flags(c.Flags())

@@ -928,9 +928,17 @@ func TestPythonReads(t *testing.T) {
 	}
 }
 
-// hostile writes a trace of 4n events, all of one process, whose regions do not nest.
+// hostile writes a trace of 4n events: of one process, whose regions do not nest, or what else takes much time
+// where it is done badly.
 func hostile(t testing.TB, dir, shape string, n int) string {
 	t.Helper()
+	if text, ok := hostileClaims(shape, n); ok {
+		path := filepath.Join(dir, "x.etf")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	var defs, events strings.Builder
 	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\nDFG1NM\"g\"\n")
 	events.WriteString("1\n*1\n")
@@ -968,6 +976,16 @@ func hostile(t testing.TB, dir, shape string, n int) string {
 	case "chain": // one region is always left after the next one is entered
 		event("E", 1)
 		each(func(i int) { event("E", 2*i+2); event("L", 2*i+1); event("E", 2*i+3); event("L", 2*i+2) })
+	case "collectives backwards": // those that begin last end first
+		defs.WriteString("DPG2M1,NM\"all\"\nDCO1NM\"barrier\"T1\n")
+		for i := range 2 * n {
+			time++
+			fmt.Fprintf(&events, "%x\nCOPB1H%xC2RT0S8R8\n", time, i)
+		}
+		for i := range 2 * n {
+			time++
+			fmt.Fprintf(&events, "%x\nCOPE%x\n", time, 2*n-1-i)
+		}
 	case "recursive": // each region comes again inside of all others
 		each(func(i int) { event("E", i+1) })
 		each(func(i int) { event("E", i+1) })
@@ -985,10 +1003,50 @@ func hostile(t testing.TB, dir, shape string, n int) string {
 	return filepath.Join(dir, "x.otf")
 }
 
-var hostileShapes = []string{"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive"}
+// hostileClaims is a trace of Eclipse TRACE4CPS with 2n claims, or 4n fragments.
+func hostileClaims(shape string, n int) (text string, ok bool) {
+	var b strings.Builder
+	b.WriteString("TU NANOSECONDS\nO 0\nR 0 1000 true ; name=r\n")
+	switch shape {
+	case "claims of one place":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i, i+2*n)
+		}
+	case "claims at once":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 %d 1 ; name=c\n", i, i, i+2*n, i)
+		}
+	case "claims that end backwards":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 %d 2 ; name=c\n", i, i, 4*n-i, i)
+		}
+	case "claims of an instant":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d 5 %d 0 %d 1 ; name=c\n", i, 5+i%2, i)
+		}
+	case "two claims for one that ends": // which leaves the lowest place
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i/2, (i/2+1)*(1-i%2)+i%2*(i+4*n))
+		}
+	case "fragments that overlap":
+		b.WriteString("S 0 ; name=s\nC 0 0 1 0 0 1 ; name=c\n")
+		for i := range 4 * n {
+			fmt.Fprintf(&b, "F 0 %d %d 1 0 0\n", i, i+4*n)
+		}
+	default:
+		return "", false
+	}
+	return b.String(), true
+}
+
+var hostileShapes = []string{
+	"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive", "collectives backwards",
+	"claims of one place", "claims at once", "claims that end backwards", "claims of an instant", "two claims for one that ends",
+	"fragments that overlap",
+}
 
 // hostileCommands are those that follow what is open.
-var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"structure"}, {"states"}, {"info"}, {"comm"}, {"messages"},
+var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"usage"}, {"structure"}, {"states"}, {"info"}, {"comm"}, {"messages"},
 	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"},
 	{"plot"}, {"plot", "--index"}, {"index"}, {"report"}, {"align", "--always"}, {"convert", "--to", "etf"}, {"convert", "--to", "picl"}, {"convert", "--to", "otf"},
 	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}}
@@ -998,7 +1056,7 @@ func hostileArgs(command []string, path, dir string) []string {
 	args := append(slices.Clone(command), "-q", path)
 	switch command[0] {
 	case "filter", "cut", "repair", "merge", "align":
-		return append(args, "--force", filepath.Join(dir, command[0]+".otf"))
+		return append(args, "--force", "--allow-loss", filepath.Join(dir, command[0]+".otf"))
 	case "convert":
 		return append(args, "--force", "--allow-loss", filepath.Join(dir, "x-"+command[2]+"."+command[2]))
 	case "plot", "index", "report":
@@ -1017,7 +1075,7 @@ func TestHostileShapes(t *testing.T) {
 		path := hostile(t, dir, shape, 20_000)
 		for _, command := range hostileCommands {
 			args := hostileArgs(command, path, dir)
-			if code, out, errs := runWeft(t, args...); code > 1 || code == 1 && command[0] != "check" {
+			if code, out, errs := runWeft(t, args...); code > 1 || code == 1 && command[0] != "check" && !strings.Contains(errs, "no processors") {
 				t.Errorf("%s: %q: exit code %d: %.200s%.200s", shape, args, code, out, errs)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/usage"
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -39,8 +39,10 @@ window.`,
 				if _, opt.Window = s.bounds(sel); !asJSON {
 					opt.Levels = usageLevels
 				}
-				p := usage.New(in.Defs(), opt)
-				if err := in.Scan(c.Context(), trace.Events(), format.PerLocation, p); err != nil {
+				ask := trace.Events()
+				ask.NoStates = true
+				p, err := analysis.Run(c.Context(), in.Events, ask, func() *usage.Part { return usage.New(in.Defs(), opt) })
+				if err != nil {
 					return nil, nil, err
 				}
 				x := p.Result()

@@ -1,20 +1,19 @@
-// Package cache keeps the indexes of traces in a folder, so that a trace that was indexed
-// once is there at once the next time.
+// Package cache keeps the indexes of traces in a folder, so that a trace needs to be indexed only
+// once.
 //
-// An index is KEY.weftidx; KEY is a SHA-256 hash of the settings that it was made with and
-// of what tells the trace's files from others ([Key]). Which files those are is known once
-// the trace has been read: the build records every name that the decoder asked for. The
-// list is kept in MAIN.files, where MAIN is the hash of the settings and of the main file
-// alone. So finding an index takes two steps, neither of which reads more than 64 MiB, or
-// looks into the trace.
+// The file of an index is KEY.weftidx. KEY is a SHA-256 hash of the settings and of the identity of
+// the trace's files ([Key]). Which files a trace has is known only after it has been read: Build
+// records every name that the decoder opens. The list of names is kept in MAIN.files, where MAIN is
+// the hash of the settings and of the main file alone. Find thus takes two steps. Each step reads
+// at most 64 MiB, and none decodes the trace.
 //
-// Notes that people write on a trace are MAIN.notes.json, where MAIN is the hash of the main
-// file alone, whatever the settings and the version of indexes. They are not removed, and
-// not counted when the cache is kept small.
+// The file of the notes on a trace is MAIN.notes.json, where MAIN is the hash of the main file
+// alone, independent of the settings and of the version of indexes. Notes are never removed, and do
+// not count towards the size of the cache.
 //
-// Files appear whole or not at all. Two builds of the same trace, in one program or two,
-// do the work twice, and the later one's file takes the place of the other's. What a build
-// that was killed has left is removed by the next program that opens the cache ([Room]).
+// All files are written atomically. If two builds of the same trace run concurrently, in one
+// program or two, both do the work and the later one's file replaces the other's. Files of a build
+// that was killed are removed when a program opens the cache the next time ([StagingDir]).
 package cache
 
 import (
@@ -36,17 +35,17 @@ import (
 
 // Names of the files in the folder.
 const (
-	suffix     = ".weftidx"
-	listSuffix = ".files"
-	noteSuffix = ".notes.json"
-	unfinished = "." // begins the names of files that are being written
+	suffix           = ".weftidx"
+	listSuffix       = ".files"
+	noteSuffix       = ".notes.json"
+	unfinishedPrefix = "." // prefix of files that are being written
 )
 
-// old is the age of unfinished files that nobody can be writing to any more, whatever locks
-// say.
-const old = 24 * time.Hour
+// staleAge is the age of unfinished files that no program can be writing to any more, even if they
+// are locked.
+const staleAge = 24 * time.Hour
 
-// DefaultSize is how many bytes a cache may have when nobody says otherwise.
+// DefaultSize is the default limit of a cache's size in bytes.
 const DefaultSize = 20 << 30
 
 // Cache is a folder of indexes.
@@ -57,8 +56,8 @@ type Cache struct {
 	now  func() time.Time
 }
 
-// Open opens the cache in a folder, which is made if it is not there, and removes what killed
-// builds have left in it. size bounds it; 0 is [DefaultSize].
+// Open opens the cache in a folder, which it creates if necessary, and removes the files of killed
+// builds. size is the limit in bytes; 0 stands for [DefaultSize].
 func Open(dir string, size int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot keep indexes: %w", err)
@@ -68,9 +67,9 @@ func Open(dir string, size int64) (*Cache, error) {
 	return c, nil
 }
 
-// Default opens the cache of the user: the folder that WEFT_CACHE names, or weft in the
-// user's cache folder. Where that can be neither made nor written to it is a folder that
-// Close removes. That which WEFT_CACHE names is taken as it is: indexes that are in it can be
+// Default opens the user's cache: the folder in the environment variable WEFT_CACHE, or weft in the
+// user's cache folder. If the latter cannot be created or written to, Default uses a temporary
+// folder that Close removes. The folder in WEFT_CACHE may be read-only: existing indexes can be
 // used without writing.
 func Default(size int64) (*Cache, error) {
 	dir := os.Getenv("WEFT_CACHE")
@@ -92,9 +91,9 @@ func Default(size int64) (*Cache, error) {
 	return &Cache{dir: dir, size: cmp.Or(size, DefaultSize), temp: true, now: time.Now}, nil
 }
 
-// writable reports whether files can be made in the folder.
+// writable reports whether files can be created in the folder.
 func (c *Cache) writable() bool {
-	f, err := os.CreateTemp(c.dir, unfinished+"weft-try-*")
+	f, err := os.CreateTemp(c.dir, unfinishedPrefix+"weft-try-*")
 	if err != nil {
 		return false
 	}
@@ -102,8 +101,8 @@ func (c *Cache) writable() bool {
 	return os.Remove(f.Name()) == nil
 }
 
-// Secret is the file for the secret of a server on a port, by which addresses outlive it; ""
-// where nothing outlives it.
+// Secret returns the path of the file that keeps the secret of a server on a port, so that
+// addresses stay valid after a restart. It returns "" for a temporary cache.
 func (c *Cache) Secret(port string) string {
 	if c.temp {
 		return ""
@@ -111,10 +110,10 @@ func (c *Cache) Secret(port string) string {
 	return filepath.Join(c.dir, "secret-"+port)
 }
 
-// Lasts reports whether the cache outlasts the program: Close removes one that does not.
+// Lasts reports whether the cache outlasts the program. Close removes a cache that does not.
 func (c *Cache) Lasts() bool { return !c.temp }
 
-// Close removes the cache if it was made for the time being.
+// Close removes a temporary cache.
 func (c *Cache) Close() error {
 	if c.temp {
 		return os.RemoveAll(c.dir)
@@ -122,22 +121,26 @@ func (c *Cache) Close() error {
 	return nil
 }
 
+// Found is what reading a trace reported.
+type Found struct {
+	Defects int64    `json:"defects"`           // how many there were
+	Missing []string `json:"missing,omitempty"` // those that are missing files, in words
+}
+
 // Entry is an index in the cache.
 type Entry struct {
 	Key  string
 	Path string
 	Size int64
-	// Defects is how many defects reading the trace reported, TraceSize the bytes of all
-	// files of the trace.
-	Defects, TraceSize int64
+	Found
+	TraceSize int64 // bytes of all files of the trace
 
 	files []string // of the trace
-	stamp string   // what the machine said of them, "" if nothing
+	stamp string   // metadata hash of the files, "" if unknown
 }
 
-// Changed reports whether the machine says that files of the trace have changed since its
-// index e was found. Where it does not tell, and of what has changed in the last seconds, it
-// is false.
+// Changed reports whether the metadata of the trace's files has changed since index e was found. It
+// returns false if the metadata is unknown or has changed within the last seconds.
 func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	if len(e.files) == 0 {
 		return false
@@ -146,20 +149,21 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	return stamp != "" && stamp != e.stamp
 }
 
-// list is what is in a file of names.
+// list is the content of a .files file.
 type list struct {
-	Files   []string `json:"files"`
-	Defects int64    `json:"defects"`
-	Size    int64    `json:"size"` // of all files, in bytes
+	Files []string `json:"files"`
+	Found
+	Size int64 `json:"size"` // of all files, in bytes
 	// Stamp is what the machine said of the files when their key was Key, "" if nothing.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
 
-// maxList bounds what is read of a list; it is beyond the traces of any machine.
+// maxList limits the bytes to read of a list. It is larger than the list of any real trace.
 const maxList = 256 << 20
 
-// Find finds the index of a trace; ok is false if there is none. Finding counts as use.
+// Find finds the index of a trace. It returns ok false if there is none. Finding an index counts as
+// use.
 func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err error) {
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
@@ -168,7 +172,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	listPath := filepath.Join(c.dir, main+listSuffix)
 	l, err := readList(listPath)
 	if err != nil {
-		return e, false, nil // not there, or damaged: built anew
+		return e, false, nil // missing or damaged: rebuild
 	}
 	stamp := stampOf(src, l.Files, c.now())
 	known := stamp != "" && stamp == l.Stamp && l.Key != ""
@@ -177,22 +181,22 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 			return e, false, nil
 		}
 	}
-	e.Path, e.Defects, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Defects, l.Size
+	e.Path, e.Found, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Found, l.Size
 	st, err := os.Stat(e.Path)
 	if err != nil {
 		return e, false, nil
 	}
 	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
 	now := c.now()
-	// Where times cannot be set the oldest build goes first.
+	// If times cannot be set, the oldest build is evicted first.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
 	if !known && stamp != "" {
-		// Next time they need not be read.
+		// The next Find need not read the files.
 		l.Stamp, l.Key = stamp, e.Key
-		if room, err := NewRoom(c.dir); err == nil {
-			c.writeList(room, main, l)
-			room.Close()
+		if staging, err := NewStagingDir(c.dir); err == nil {
+			c.writeList(staging, main, l)
+			staging.Close()
 		}
 	}
 	return e, true, nil
@@ -218,48 +222,50 @@ func readList(path string) (*list, error) {
 
 // Build makes the index of a trace. build writes it to a path, reading the trace from the
 // source that it is given.
-func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build func(ctx context.Context, src format.Source, path string) (defects int64, err error)) (e Entry, err error) {
+func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
+	build func(ctx context.Context, src format.Source, path string) (Found, error)) (e Entry, err error) {
 	c.sweep()
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
 		return e, err
 	}
-	room, err := NewRoom(c.dir)
+	staging, err := NewStagingDir(c.dir)
 	if err != nil {
 		return e, fmt.Errorf("cannot keep indexes: %w", err)
 	}
-	defer room.Close()
-	made := room.Path("index")
+	defer staging.Close()
+	temporary := staging.Path("index")
 	recorded, files := Record(src)
-	if e.Defects, err = build(ctx, recorded, made); err != nil {
+	if e.Found, err = build(ctx, recorded, temporary); err != nil {
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
-	stamp := stampOf(src, names, c.now()) // before they are read for the key
+	stamp := stampOf(src, names, c.now()) // computed before the files are read for the key
 	if e.Key, err = Key(src, names, s); err != nil {
 		return e, err
 	}
 	if name := files.Changed(); name != "" {
-		return e, fmt.Errorf("%s: %s changed while the trace was being indexed; expected a trace that is complete", src.Path, name)
+		return e, fmt.Errorf("%s: %s changed while the trace was being indexed; expected a trace that is complete", src.Path,
+			name)
 	}
-	st, err := os.Stat(made)
+	st, err := os.Stat(temporary)
 	if err != nil {
 		return e, err
 	}
 	e.files, e.stamp = names, stamp
 	e.Path, e.Size, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), st.Size(), files.Size()
-	if err := replace(made, e.Path); err != nil {
+	if err := replace(temporary, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize, stamp, e.Key}); err != nil {
+	if err := c.writeList(staging, main, &list{names, e.Found, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)
 	return e, nil
 }
 
-// replace gives a file its name. Where a file that is open cannot be replaced, as on
-// Windows, the one that is there is as good.
+// replace renames a file. If an open file cannot be replaced, as on Windows, replace keeps the
+// existing file, which has the same content.
 func replace(from, to string) error {
 	err := os.Rename(from, to)
 	if err != nil {
@@ -270,20 +276,20 @@ func replace(from, to string) error {
 	return err
 }
 
-func (c *Cache) writeList(room *Room, main string, l *list) error {
+func (c *Cache) writeList(staging *StagingDir, main string, l *list) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	made := room.Path("list")
-	if err := os.WriteFile(made, text, 0o600); err != nil {
+	temporary := staging.Path("list")
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
 		return err
 	}
-	return replace(made, filepath.Join(c.dir, main+listSuffix))
+	return replace(temporary, filepath.Join(c.dir, main+listSuffix))
 }
 
-// Notes is the file of the notes on a trace, which need not be there; "" if the cache will
-// not outlast the program. An error wraps [fs.ErrNotExist] if the trace is not there.
+// Notes returns the path of the file with the notes on a trace. The file need not exist. Notes
+// returns "" for a temporary cache. The error wraps [fs.ErrNotExist] if the trace does not exist.
 func (c *Cache) Notes(src format.Source) (string, error) {
 	if c.temp {
 		return "", nil
@@ -292,7 +298,7 @@ func (c *Cache) Notes(src format.Source) (string, error) {
 	return filepath.Join(c.dir, key+noteSuffix), err
 }
 
-// Remove takes an index out of the cache: it was found to be damaged.
+// Remove removes a damaged index from the cache.
 func (c *Cache) Remove(e Entry) error {
 	err := os.Remove(e.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -301,8 +307,7 @@ func (c *Cache) Remove(e Entry) error {
 	return err
 }
 
-// sweep removes what killed builds have left, and old files of other sorts that were not
-// finished.
+// sweep removes the files of killed builds, and other unfinished files that are old.
 func (c *Cache) sweep() {
 	Sweep(c.dir)
 	entries, err := os.ReadDir(c.dir)
@@ -310,17 +315,17 @@ func (c *Cache) sweep() {
 		return
 	}
 	for _, x := range entries {
-		if !strings.HasPrefix(x.Name(), unfinished+"weft-") {
+		if !strings.HasPrefix(x.Name(), unfinishedPrefix+"weft-") {
 			continue
 		}
-		if st, err := x.Info(); err == nil && st.Mode().IsRegular() && time.Since(st.ModTime()) > old {
+		if st, err := x.Info(); err == nil && st.Mode().IsRegular() && time.Since(st.ModTime()) > staleAge {
 			os.Remove(filepath.Join(c.dir, x.Name()))
 		}
 	}
 }
 
-// limit removes what was not used for longest while the cache is too large. What was
-// just built stays.
+// limit removes the least recently used files while the cache is too large, except those with the
+// keys in keep.
 func (c *Cache) limit(keep ...string) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -330,7 +335,8 @@ func (c *Cache) limit(keep ...string) {
 	sum := int64(0)
 	for _, x := range entries {
 		st, err := x.Info()
-		if err != nil || !st.Mode().IsRegular() || !strings.HasSuffix(x.Name(), suffix) && !strings.HasSuffix(x.Name(), listSuffix) {
+		if err != nil || !st.Mode().IsRegular() ||
+			!strings.HasSuffix(x.Name(), suffix) && !strings.HasSuffix(x.Name(), listSuffix) {
 			continue
 		}
 		sum += st.Size()
@@ -344,7 +350,8 @@ func (c *Cache) limit(keep ...string) {
 		if sum <= c.size {
 			return
 		}
-		// Who has it open can go on reading; where that keeps it, it stays.
+		// Programs that have the file open can continue to read it. Where the system prevents the
+		// removal, the file stays.
 		if os.Remove(filepath.Join(c.dir, st.Name())) == nil {
 			sum -= st.Size()
 		}

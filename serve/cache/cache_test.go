@@ -19,8 +19,8 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// settings of most tests
-var plain = Settings{Version: 1, Format: "x"}
+// the settings of most tests
+var testSettings = Settings{Version: 1, Format: "x"}
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
@@ -37,16 +37,16 @@ func write(t *testing.T, path, text string) {
 }
 
 // reads makes a build that reads some files of the trace, and writes a text.
-func reads(text string, names ...string) func(context.Context, format.Source, string) (int64, error) {
-	return func(_ context.Context, src format.Source, path string) (int64, error) {
+func reads(text string, names ...string) func(context.Context, format.Source, string) (Found, error) {
+	return func(_ context.Context, src format.Source, path string) (Found, error) {
 		for _, n := range names {
 			if _, err := fs.ReadFile(src.FS, n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				if _, err := fs.ReadDir(src.FS, n); err != nil {
-					return 0, err
+					return Found{}, err
 				}
 			}
 		}
-		return 3, os.WriteFile(path, []byte(text), 0o644)
+		return Found{Defects: 3}, os.WriteFile(path, []byte(text), 0o644)
 	}
 }
 
@@ -72,18 +72,18 @@ func names(t *testing.T, c *Cache) []string {
 	return out
 }
 
-// TestFind: an index is found as long as nothing that the trace consists of has changed, be
-// that just now or a while ago.
+// TestFind checks that an index is found as long as no part of the trace has changed, whether it
+// changed just now or earlier.
 func TestFind(t *testing.T) {
 	t.Run("now", func(t *testing.T) { find(t, 0) })
-	t.Run("settled", func(t *testing.T) { find(t, 2*settled) })
+	t.Run("settled", func(t *testing.T) { find(t, 2*settleTime) })
 }
 
-// after makes a cache take the time for later than it is.
+// after shifts the clock of a cache.
 func after(c *Cache, d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }
 
-// tick waits until a file that is written now has another time of change than one that was
-// written before the call: the clock of a file system may be coarse.
+// tick waits until a newly written file has a later modification time than one written before the
+// call. The clock of a file system may be coarse.
 func tick(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clock")
@@ -103,9 +103,9 @@ func tick(t *testing.T) {
 	await.Until(t, "the clock of the file system goes on", func() bool { return change().After(first) })
 }
 
-// find looks for indexes of traces that change; age is how long ago each change seems to be.
+// find looks for indexes of traces that change. age is the apparent time since each change.
 func find(t *testing.T, age time.Duration) {
-	long := strings.Repeat("0123456789abcdef", whole/16+100_000)
+	long := strings.Repeat("0123456789abcdef", wholeSize/16+100_000)
 	tests := []struct {
 		name   string
 		change func(t *testing.T, dir string)
@@ -119,16 +119,18 @@ func find(t *testing.T, age time.Duration) {
 		{"part is gone", func(t *testing.T, dir string) { os.Remove(dir + "/parts/1") }, false},
 		{"part that was missing", func(t *testing.T, dir string) { write(t, dir+"/missing", "") }, false},
 		{"new part in a folder that is listed", func(t *testing.T, dir string) { write(t, dir+"/parts/2", "") }, false},
-		{"time of a part", func(t *testing.T, dir string) { os.Chtimes(dir+"/parts/1", time.Time{}, time.Unix(1_700_000_000, 6)) }, false},
+		{"time of a part", func(t *testing.T, dir string) {
+			os.Chtimes(dir+"/parts/1", time.Time{}, time.Unix(1_700_000_000, 6))
+		}, false},
 		{"head of a long file", func(t *testing.T, dir string) { write(t, dir+"/long", "X"+long[1:]) }, false},
 		{"tail of a long file", func(t *testing.T, dir string) { write(t, dir+"/long", long[:len(long)-1]+"X") }, false},
 		{"a block in a long file", func(t *testing.T, dir string) {
-			at := (len(long) - block) / (between + 1) * 3
+			at := (len(long) - blockSize) / (innerBlocks + 1) * 3
 			write(t, dir+"/long", long[:at+9]+"X"+long[at+10:])
 		}, false},
 		{"a long file between the blocks, its time set back", func(t *testing.T, dir string) {
-			write(t, dir+"/long", long[:block+100]+"X"+long[block+101:])
-		}, true}, // what the documentation says is not noticed
+			write(t, dir+"/long", long[:blockSize+100]+"X"+long[blockSize+101:])
+		}, true}, // documented as not noticed
 	}
 	folders, made := make([]string, len(tests)), make([]Entry, len(tests))
 	caches := make([]*Cache, len(tests))
@@ -142,11 +144,12 @@ func find(t *testing.T, age time.Duration) {
 	tick(t)
 	for i, x := range tests {
 		src := format.FileSource(folders[i] + "/main")
-		if _, ok, err := caches[i].Find(src, &plain); ok || err != nil {
+		if _, ok, err := caches[i].Find(src, &testSettings); ok || err != nil {
 			t.Fatalf("in an empty cache: found %t, %v", ok, err)
 		}
 		var err error
-		if made[i], err = caches[i].Build(context.Background(), src, &plain, reads("index", "main", "parts/1", "missing", "parts", "long", ".")); err != nil {
+		if made[i], err = caches[i].Build(context.Background(), src, &testSettings,
+			reads("index", "main", "parts/1", "missing", "parts", "long", ".")); err != nil {
 			t.Fatal(err)
 		}
 		if m := made[i]; m.Size != 5 || m.Defects != 3 || m.TraceSize != int64(4+3+len(long)) {
@@ -155,7 +158,7 @@ func find(t *testing.T, age time.Duration) {
 		x.change(t, folders[i])
 	}
 	for i, x := range tests {
-		e, ok, err := caches[i].Find(format.FileSource(folders[i]+"/main"), &plain)
+		e, ok, err := caches[i].Find(format.FileSource(folders[i]+"/main"), &testSettings)
 		if ok != x.found || err != nil {
 			t.Errorf("%s: found is %t, want %t, %v", x.name, ok, x.found, err)
 		}
@@ -166,7 +169,7 @@ func find(t *testing.T, age time.Duration) {
 	}
 }
 
-// opens counts which files are opened.
+// opens counts how often each file is opened.
 type opens struct {
 	fs.FS
 	names []string
@@ -179,8 +182,8 @@ func (o *opens) Open(name string) (fs.File, error) {
 	return o.FS.Open(name)
 }
 
-// TestStamp: of a trace that has not changed only the main file is read to find its index, if
-// the machine tells so much; after a copy, whose files are others, that of the first time.
+// TestStamp checks that only the main file is read to find the index of an unchanged trace, if the
+// system provides enough metadata. After the trace was copied, all files are read once.
 func TestStamp(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the machine does not tell when files were changed")
@@ -189,14 +192,14 @@ func TestStamp(t *testing.T) {
 	write(t, dir+"/main", "main")
 	write(t, dir+"/parts/1", "one")
 	c := open(t, 0)
-	after(c, 2*settled)
+	after(c, 2*settleTime)
 	src := format.FileSource(dir + "/main")
-	if _, err := c.Build(context.Background(), src, &plain, reads("index", "main", "parts/1")); err != nil {
+	if _, err := c.Build(context.Background(), src, &testSettings, reads("index", "main", "parts/1")); err != nil {
 		t.Fatal(err)
 	}
 	opened := func() []string {
 		o := &opens{FS: os.DirFS(dir)}
-		if _, ok, err := c.Find(format.Source{FS: o, Name: "main", Path: "main"}, &plain); !ok || err != nil {
+		if _, ok, err := c.Find(format.Source{FS: o, Name: "main", Path: "main"}, &testSettings); !ok || err != nil {
 			t.Fatalf("found is %t, %v", ok, err)
 		}
 		return o.names
@@ -204,7 +207,7 @@ func TestStamp(t *testing.T) {
 	if got := opened(); !slices.Equal(got, []string{"main"}) {
 		t.Errorf("files %q were opened to find the index", got)
 	}
-	e, _, _ := c.Find(src, &plain)
+	e, _, _ := c.Find(src, &testSettings)
 	if c.Changed(&e, src) {
 		t.Error("a trace has changed that nobody touched")
 	}
@@ -214,12 +217,12 @@ func TestStamp(t *testing.T) {
 	if !c.Changed(&e, src) {
 		t.Error("a trace with another file has not changed")
 	}
-	// Of a file that has changed just now nothing is known: it may change again unnoticed.
+	// After a very recent change the metadata is unreliable, as the file may change again unnoticed.
 	after(c, 0)
 	if c.Changed(&e, src) {
 		t.Error("what has changed just now is taken for known")
 	}
-	after(c, 2*settled)
+	after(c, 2*settleTime)
 	if got := opened(); !slices.Contains(got, "parts/1") {
 		t.Errorf("of a trace with another file only %q were opened", got)
 	}
@@ -228,16 +231,18 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// TestSettings: an index that was made with other settings is another one.
+// TestSettings checks that other settings mean another index.
 func TestSettings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
 	c := open(t, 0)
 	src := format.FileSource(dir + "/main")
-	if _, err := c.Build(context.Background(), src, &plain, reads("index", "main")); err != nil {
+	if _, err := c.Build(context.Background(), src, &testSettings, reads("index", "main")); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Settings{{Version: 2, Format: "x"}, {Version: 1, Format: "y"}, {Version: 1, Format: "x", Strict: true}, {Version: 1, Format: "x", Values: map[string]string{"a": "b"}}, {Version: 1, Format: "x", Correction: []byte("c")}, {Version: 1, Format: "x", Color: "id"}} {
+	for _, s := range []Settings{{Version: 2, Format: "x"}, {Version: 1, Format: "y"},
+		{Version: 1, Format: "x", Strict: true}, {Version: 1, Format: "x", Values: map[string]string{"a": "b"}},
+		{Version: 1, Format: "x", Correction: []byte("c")}, {Version: 1, Format: "x", Color: "id"}} {
 		if _, ok, _ := c.Find(src, &s); ok {
 			t.Errorf("%+v: found an index", s)
 		}
@@ -245,52 +250,55 @@ func TestSettings(t *testing.T) {
 	// The same files in another folder are the same trace.
 	other := t.TempDir()
 	write(t, other+"/main", "main")
-	if _, ok, err := c.Find(format.FileSource(other+"/main"), &plain); !ok || err != nil {
+	if _, ok, err := c.Find(format.FileSource(other+"/main"), &testSettings); !ok || err != nil {
 		t.Errorf("in another folder: found %t, %v", ok, err)
 	}
-	// A damaged list is as good as none.
+	// A damaged list is treated as a missing one.
 	for _, n := range names(t, c) {
 		if strings.HasSuffix(n, listSuffix) {
 			write(t, filepath.Join(c.dir, n), `{"files":["../../etc/passwd"]}`)
 		}
 	}
-	if _, ok, err := c.Find(src, &plain); ok || err != nil {
+	if _, ok, err := c.Find(src, &testSettings); ok || err != nil {
 		t.Errorf("with a damaged list: found %t, %v", ok, err)
 	}
 }
 
-// TestUnfinished: a build that fails, or that the trace changes under, leaves nothing, and
-// what a killed one has left goes when it is old.
+// TestUnfinished checks that a build which fails, or whose trace changes meanwhile, leaves no
+// files, and that the files of a killed build are removed when they are old.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
 	src := format.FileSource(dir + "/main")
 	c := open(t, 0)
 	broken := errors.New("broken")
-	_, err := c.Build(context.Background(), src, &plain, func(_ context.Context, _ format.Source, path string) (int64, error) {
+	_, err := c.Build(context.Background(), src, &testSettings, func(_ context.Context, _ format.Source, path string) (Found, error) {
 		os.WriteFile(path, []byte("half"), 0o644)
-		return 0, broken
+		return Found{}, broken
 	})
 	if !errors.Is(err, broken) || len(names(t, c)) > 0 {
 		t.Errorf("found %v and %q", err, names(t, c))
 	}
-	_, err = c.Build(context.Background(), src, &plain, func(ctx context.Context, src format.Source, path string) (int64, error) {
+	_, err = c.Build(context.Background(), src, &testSettings, func(ctx context.Context, src format.Source, path string) (Found, error) {
 		defer os.WriteFile(dir+"/main", []byte("main and more"), 0o644)
 		return reads("index", "main")(ctx, src, path)
 	})
 	if err == nil || !strings.Contains(err.Error(), "main changed") || len(names(t, c)) > 0 {
 		t.Errorf("found %v and %q", err, names(t, c))
 	}
-	for name, age := range map[string]time.Duration{".weft-build-1": 25 * time.Hour, ".weft-index-2": 48 * time.Hour, ".weft-build-3": time.Hour, ".other": 48 * time.Hour, "mine": 48 * time.Hour} {
+	for name, age := range map[string]time.Duration{".weft-build-1": 25 * time.Hour, ".weft-index-2": 48 * time.Hour,
+		".weft-build-3": time.Hour, ".other": 48 * time.Hour, "mine": 48 * time.Hour} {
 		write(t, filepath.Join(c.dir, name), "half")
 		at := time.Now().Add(-age)
 		os.Chtimes(filepath.Join(c.dir, name), at, at)
 	}
-	e, err := c.Build(context.Background(), src, &plain, reads("index", "main"))
+	e, err := c.Build(context.Background(), src, &testSettings, reads("index", "main"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := slices.DeleteFunc(names(t, c), func(n string) bool { return strings.HasSuffix(n, suffix) || strings.HasSuffix(n, listSuffix) })
+	left := slices.DeleteFunc(names(t, c), func(n string) bool {
+		return strings.HasSuffix(n, suffix) || strings.HasSuffix(n, listSuffix)
+	})
 	if !slices.Equal(left, []string{".other", ".weft-build-3", "mine"}) {
 		t.Errorf("found %q", left)
 	}
@@ -300,12 +308,12 @@ func TestUnfinished(t *testing.T) {
 	if err := c.Remove(e); err != nil {
 		t.Errorf("removed twice: %v", err)
 	}
-	if _, ok, _ := c.Find(src, &plain); ok {
+	if _, ok, _ := c.Find(src, &testSettings); ok {
 		t.Error("found what was removed")
 	}
 }
 
-// TestTogether: builds of the same trace side by side do not harm each other.
+// TestTogether checks concurrent builds of the same trace.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
@@ -314,7 +322,7 @@ func TestTogether(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			e, err := c.Build(context.Background(), src, &plain, reads(strings.Repeat("index", 1000), "main"))
+			e, err := c.Build(context.Background(), src, &testSettings, reads(strings.Repeat("index", 1000), "main"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -330,25 +338,26 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSize: what was not used for longest goes when the cache is too large.
+// TestSize checks that the least recently used index is removed when the cache is too large.
 func TestSize(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, 5000)
 	src := make([]format.Source, 6)
 	later := time.Now().Add(time.Hour)
 	for i := range src {
-		// Each step is a minute after the one before: the times of files may be coarse.
+		// Each step is a minute after the one before, as the times of files may be coarse.
 		now := later.Add(time.Duration(i) * time.Minute)
 		c.now = func() time.Time { return now }
 		write(t, fmt.Sprint(dir, "/", i), fmt.Sprint("trace ", i))
 		src[i] = format.FileSource(fmt.Sprint(dir, "/", i))
 		if i == 4 {
-			// The first one is used again.
-			if _, ok, _ := c.Find(src[0], &plain); !ok {
+			// Use the first one again.
+			if _, ok, _ := c.Find(src[0], &testSettings); !ok {
 				t.Fatal("the first index is not there")
 			}
 		}
-		if _, err := c.Build(context.Background(), src[i], &plain, reads(strings.Repeat("x", 1000), fmt.Sprint(i))); err != nil {
+		if _, err := c.Build(context.Background(), src[i], &testSettings,
+			reads(strings.Repeat("x", 1000), fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range names(t, c) {
@@ -360,23 +369,23 @@ func TestSize(t *testing.T) {
 	}
 	var there []int
 	for i := range src {
-		if _, ok, _ := c.Find(src[i], &plain); ok {
+		if _, ok, _ := c.Find(src[i], &testSettings); ok {
 			there = append(there, i)
 		}
 	}
 	if !slices.Contains(there, 0) || !slices.Contains(there, 5) || slices.Contains(there, 1) {
 		t.Errorf("found %v, expected the first, which was used, and the last ones", there)
 	}
-	// One that is larger than the cache stays as long as it is the newest.
-	if _, err := c.Build(context.Background(), src[1], &plain, reads(strings.Repeat("x", 9000), "1")); err != nil {
+	// An index larger than the cache stays while it is the newest.
+	if _, err := c.Build(context.Background(), src[1], &testSettings, reads(strings.Repeat("x", 9000), "1")); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := c.Find(src[1], &plain); !ok {
+	if _, ok, _ := c.Find(src[1], &testSettings); !ok {
 		t.Error("what was just built is gone")
 	}
 }
 
-// TestDefault: the cache is where WEFT_CACHE says, or a folder for the time being.
+// TestDefault checks that the cache is in the folder of WEFT_CACHE, or in a temporary folder.
 func TestDefault(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	t.Setenv("WEFT_CACHE", dir)
@@ -397,7 +406,7 @@ func TestDefault(t *testing.T) {
 		t.Error("a folder that cannot be made is no error")
 	}
 	if runtime.GOOS != "linux" {
-		return // other systems do not let a variable say where the user's cache is
+		return // on other systems no environment variable determines the user's cache folder
 	}
 	t.Setenv("WEFT_CACHE", "")
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(file, "x"))
@@ -412,15 +421,16 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestNotes: notes are found by the main file alone, and stay when the cache is made small.
+// TestNotes checks that notes are found by the main file alone, and stay when the cache shrinks.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
-	write(t, dir+"/long", strings.Repeat("0123456789abcdef", whole/16+100_000))
+	write(t, dir+"/long", strings.Repeat("0123456789abcdef", wholeSize/16+100_000))
 	c := open(t, 10)
-	// The hashes were made with another program: the line "weft notes", name, length and time,
-	// the content, of a long file 16 blocks of it. Another one would lose people's notes.
-	for name, want := range map[string]string{"main": "1e743c5d54bfc1b007845252a932b6be0f876d3494b5a1d2f0406bef41b36e7b", "long": "43a963c5464c360776c5902e72df84088170d077127610ff257d80c4d900496a"} {
+	// Another program computed the hashes: of the line "weft notes", of name, length and time, and of
+	// the content, or 16 blocks of a long file. If these hashes change, people lose their notes.
+	for name, want := range map[string]string{"main": "1e743c5d54bfc1b007845252a932b6be0f876d3494b5a1d2f0406bef41b36e7b",
+		"long": "43a963c5464c360776c5902e72df84088170d077127610ff257d80c4d900496a"} {
 		path, err := c.Notes(format.FileSource(dir + "/" + name))
 		if want = filepath.Join(c.dir, want+".notes.json"); err != nil || path != want {
 			t.Errorf("%s: found %s, %v, want %s", name, path, err, want)
@@ -437,7 +447,7 @@ func TestNotes(t *testing.T) {
 	}
 	for i := range 3 {
 		write(t, dir+"/main", fmt.Sprint("other ", i))
-		if _, err := c.Build(context.Background(), src, &plain, reads("index", "main")); err != nil {
+		if _, err := c.Build(context.Background(), src, &testSettings, reads("index", "main")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -462,10 +472,10 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A folder that is there, but cannot be written to, is as good as none, unless it was named.
+// An existing folder that is not writable is not used, unless WEFT_CACHE names it.
 func TestUnwritable(t *testing.T) {
 	base := t.TempDir()
-	// In this one not even root can make files.
+	// Not even root can create files in this folder.
 	if err := os.Symlink("/proc/self", filepath.Join(base, "weft")); err != nil {
 		t.Skip(err)
 	}

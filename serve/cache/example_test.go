@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// The index of a trace is made once, and found the next time.
+// This example builds the index of a trace, and finds it the second time.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -27,13 +27,13 @@ func Example() {
 	ctx := context.Background()
 	src := format.FileSource("../../examples/ring.trf")
 	settings := &cache.Settings{Version: index.Version, Format: "picl"}
-	build := func(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+	build := func(ctx context.Context, src format.Source, path string) (cache.Found, error) {
 		f, err := picl.Format{}.Open(ctx, src, &format.ReadOptions{})
 		if err != nil {
-			return 0, err
+			return cache.Found{}, err
 		}
 		defer f.Close()
-		return 0, index.Build(ctx, f, path, index.Options{})
+		return cache.Found{}, index.Build(ctx, f, path, index.Options{})
 	}
 	for range 2 {
 		e, ok, err := c.Find(src, settings)

@@ -17,14 +17,14 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Settings are what makes an index what it is beside the trace itself.
+// Settings are the inputs of an index beside the trace itself.
 type Settings struct {
-	Version    int    // of the layout of indexes
+	Version    int    // version of the index layout
 	Format     string // name of the trace's format
 	Strict     bool
 	Values     map[string]string // options of formats
-	Correction []byte            // content of the file of a clock correction, nil without one
-	Color      string            // attribute that spans are named by, "" for none
+	Correction []byte            // content of the file of a clock correction; nil for none
+	Color      string            // attribute by which spans are named; "" for none
 }
 
 func (s *Settings) write(h hash.Hash) {
@@ -35,24 +35,23 @@ func (s *Settings) write(h hash.Hash) {
 	fmt.Fprintf(h, "%x\n%q\n", sha256.Sum256(s.Correction), s.Color)
 }
 
-// How much of a file is looked at. A file up to whole bytes is hashed as it is, of a
-// longer one the first and the last block, and some between at equal distances. Of all
-// files together no more than budget bytes are read; of further files name, length and
-// time must do.
+// How much of a file is hashed. A file of up to wholeSize bytes is hashed completely. Of a larger
+// file, the first and the last block are hashed and innerBlocks blocks in between, at equal
+// distances. At most readBudget bytes are read of all files together; of the remaining files only
+// name, length and time are hashed.
 const (
-	whole   = 4 << 20
-	block   = 64 << 10
-	between = 14
-	budget  = 64 << 20
+	wholeSize   = 4 << 20
+	blockSize   = 64 << 10
+	innerBlocks = 14
+	readBudget  = 64 << 20
 )
 
-// identity hashes what tells the files of a trace from other ones: for each its name,
-// length and time of change, and a part of its content. So it sees every change that
-// changes the length or the time, and of those that set the time back (restored
-// copies, "touch") all in files up to 4 MiB, and in longer ones those in the blocks that
-// it reads. A file that is missing, or a folder, is hashed as that: a file that comes
-// later makes another identity, and so does a change in the list of a folder that was
-// asked for.
+// identity computes a hash that identifies the files of a trace. For each file it covers the name,
+// the length, the modification time, and a part of the content. It thus detects every change of
+// length or time. If the time is set back (restored copies, "touch"), it detects any change in
+// files of up to 4 MiB, and changes in the hashed blocks of larger files. Missing files and folders
+// are covered as such, so that a file which appears later, or a change in the list of a folder,
+// gives another hash.
 type identity struct {
 	src  format.Source
 	h    hash.Hash
@@ -61,18 +60,18 @@ type identity struct {
 }
 
 func newIdentity(src format.Source, s *Settings) *identity {
-	x := &identity{src: src, h: sha256.New(), left: budget, buf: make([]byte, block)}
+	x := &identity{src: src, h: sha256.New(), left: readBudget, buf: make([]byte, blockSize)}
 	s.write(x.h)
 	return x
 }
 
-// notesKey is the identity of the main file, whatever the settings. It must stay what it is:
-// notes are found by it.
+// notesKey returns the hash of the main file, independent of the settings. Its definition must not
+// change, because notes are found by it.
 func notesKey(src format.Source) (string, error) {
 	if _, err := fs.Stat(src.FS, src.Name); err != nil {
 		return "", err
 	}
-	x := &identity{src: src, h: sha256.New(), left: budget, buf: make([]byte, block)}
+	x := &identity{src: src, h: sha256.New(), left: readBudget, buf: make([]byte, blockSize)}
 	fmt.Fprintf(x.h, "weft notes\n")
 	if err := x.add(src.Name); err != nil {
 		return "", err
@@ -82,7 +81,7 @@ func notesKey(src format.Source) (string, error) {
 
 func (x *identity) sum() string { return hex.EncodeToString(x.h.Sum(nil)) }
 
-// add looks at a file.
+// add adds a file.
 func (x *identity) add(name string) error {
 	f, err := format.OpenRegular(x.src.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,19 +104,19 @@ func (x *identity) add(name string) error {
 	if !ok || st.Size() == 0 {
 		return nil
 	}
-	if st.Size() <= min(whole, x.left) {
+	if st.Size() <= min(wholeSize, x.left) {
 		x.left -= st.Size()
 		_, err := io.Copy(x.h, io.NewSectionReader(r, 0, st.Size()))
 		return err
 	}
-	for i := range int64(between + 2) {
-		if x.left < block || st.Size() <= whole && i > 0 {
+	for i := range int64(innerBlocks + 2) {
+		if x.left < blockSize || st.Size() <= wholeSize && i > 0 {
 			break
 		}
-		x.left -= block
-		at := (st.Size() - block) / (between + 1) * i
-		if i == between+1 {
-			at = st.Size() - block
+		x.left -= blockSize
+		at := (st.Size() - blockSize) / (innerBlocks + 1) * i
+		if i == innerBlocks+1 {
+			at = st.Size() - blockSize
 		}
 		n, err := r.ReadAt(x.buf, max(0, at))
 		if err != nil && err != io.EOF {
@@ -128,8 +127,8 @@ func (x *identity) add(name string) error {
 	return nil
 }
 
-// folder hashes a list of names. That of the folder of the trace itself is left out:
-// what people put beside a trace is seldom a part of it.
+// folder adds a list of names. The trace's own folder is left out, because other files beside a
+// trace are rarely part of it.
 func (x *identity) folder(name string) error {
 	if name == "." {
 		return nil
@@ -145,8 +144,8 @@ func (x *identity) folder(name string) error {
 	return nil
 }
 
-// Key is the identity of a trace that consists of a list of files, relative to the
-// folder of the main one, under some settings. The list need not be in order.
+// Key returns the hash of a trace that consists of files, under some settings. The names are
+// relative to the folder of the main file, in any order.
 func Key(src format.Source, files []string, s *Settings) (string, error) {
 	x := newIdentity(src, s)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
@@ -157,29 +156,29 @@ func Key(src format.Source, files []string, s *Settings) (string, error) {
 	return x.sum(), nil
 }
 
-// Recorder is the file system of a trace that keeps the names of all files that were
-// asked for: the files that the trace consists of, whatever its format.
+// Recorder is a file system that records the names of all files that are opened. These are the
+// files of a trace, whatever its format.
 type Recorder struct {
 	fs    fs.FS
 	mu    sync.Mutex
-	names map[string]stamp
+	names map[string]fileStamp
 }
 
-// stamp is what a file was like when it was opened first.
-type stamp struct {
+// fileStamp is the state of a file when it was first opened.
+type fileStamp struct {
 	size int64
 	time time.Time
 	file bool
 }
 
-// Record puts a recorder around the file system of a trace.
+// Record wraps the file system of a trace in a recorder.
 func Record(src format.Source) (format.Source, *Recorder) {
-	r := &Recorder{fs: src.FS, names: map[string]stamp{}}
+	r := &Recorder{fs: src.FS, names: map[string]fileStamp{}}
 	src.FS = r
 	return src, r
 }
 
-// note keeps a name, and what the file was like when it came first.
+// note records a name, and the state of the file if it is the first one.
 func (r *Recorder) note(name string, st fs.FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,9 +186,9 @@ func (r *Recorder) note(name string, st fs.FileInfo) {
 	if old, ok := r.names[name]; ok && (old.file || st == nil) {
 		return
 	}
-	var s stamp
+	var s fileStamp
 	if st != nil && st.Mode().IsRegular() {
-		s = stamp{st.Size(), st.ModTime(), true}
+		s = fileStamp{st.Size(), st.ModTime(), true}
 	}
 	r.names[name] = s
 }
@@ -197,7 +196,7 @@ func (r *Recorder) note(name string, st fs.FileInfo) {
 // Open opens a file.
 func (r *Recorder) Open(name string) (fs.File, error) { return r.open(name, r.fs.Open) }
 
-// OpenRegular is [format.OpenRegular].
+// OpenRegular implements [format.OpenRegular].
 func (r *Recorder) OpenRegular(name string) (fs.File, error) {
 	return r.open(name, func(name string) (fs.File, error) { return format.OpenRegular(r.fs, name) })
 }
@@ -237,14 +236,14 @@ func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	return l, err
 }
 
-// Files are the names so far, in order.
+// Files returns the recorded names in order.
 func (r *Recorder) Files() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.names))
 }
 
-// Size is the bytes of all files that were opened.
+// Size returns the size of all opened files in bytes.
 func (r *Recorder) Size() (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -254,7 +253,7 @@ func (r *Recorder) Size() (n int64) {
 	return n
 }
 
-// Changed names a file that is not what it was when it was opened, "" if there is none.
+// Changed returns the name of a file that has changed since it was opened, or "".
 func (r *Recorder) Changed() string {
 	for _, name := range r.Files() {
 		r.mu.Lock()

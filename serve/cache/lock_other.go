@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// openLock opens a file that cannot be locked.
+// openLock opens a file without locking it, and returns it with an error.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

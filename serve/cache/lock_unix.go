@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// openLock opens a file and locks it, for as long as it is open. It does not wait: the error
-// is errHeld, without a file, if somebody else has the lock. A file with an error is one that
-// cannot be locked.
+// openLock opens a file and locks it for as long as the file is open. It does not wait: if another
+// process has the lock, it returns errHeld without a file. It returns the file with an error if the
+// file cannot be locked.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,7 +29,8 @@ func openLock(path string) (*os.File, error) {
 	return f, err
 }
 
-// removeLock removes the file before it is unlocked, so that nobody can lock it in between.
+// removeLock removes the file before it unlocks it, so that no other process can lock it in
+// between.
 func removeLock(path string, f *os.File) {
 	os.Remove(path)
 	f.Close()

@@ -9,14 +9,15 @@ import (
 // errSharing is ERROR_SHARING_VIOLATION.
 const errSharing syscall.Errno = 32
 
-// openLock opens a file so that nobody else can open it meanwhile. The error is errHeld,
-// without a file, if somebody else has done so.
+// openLock opens a file exclusively. If another process has opened it, it returns errHeld without a
+// file.
 func openLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS,
+		syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, errSharing) {
 		return nil, errHeld
 	}
@@ -26,7 +27,7 @@ func openLock(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// removeLock closes the file first, as one that is open cannot be removed. Whoever opens it
+// removeLock closes the file first, because an open file cannot be removed. A process that opens it
 // in between keeps it.
 func removeLock(path string, f *os.File) {
 	f.Close()

@@ -14,17 +14,17 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// settled is how long ago a file must have been changed before the clock of a file system
-// surely tells a further change from that.
-const settled = 2 * time.Second
+// settleTime is the age from which the modification time of a file is reliable: a later change
+// gives another time, even with a coarse clock of the file system.
+const settleTime = 2 * time.Second
 
-// stampOf hashes what the machine says of the files of a trace, without reading them: if it
-// says the same later, they are the same. It returns "" where that is unknown: where there is
-// no time of change that cannot be set, or a file has changed within [settled] before now.
+// stampOf returns a hash of the files' metadata, which takes no reading of the files. Equal hashes
+// mean unchanged files. stampOf returns "" if the metadata is not sufficient: if the system has no
+// change time that users cannot set, or if a file has changed within [settleTime] before now.
 func stampOf(src format.Source, files []string, now time.Time) string {
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	said := make([]string, len(files))
-	latest := now.Add(-settled)
+	latest := now.Add(-settleTime)
 	var wg sync.WaitGroup
 	size := len(files)/runtime.GOMAXPROCS(0) + 1
 	for from := 0; from < len(files); from += size {
@@ -45,7 +45,7 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describe is what the machine says of a file, "" if that is not enough.
+// describe returns the metadata of a file as a text, or "" if it is not sufficient.
 func describe(f fs.FS, name string, latest time.Time) string {
 	if name == "." {
 		return "trace" // see [identity.folder]

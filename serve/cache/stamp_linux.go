@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// changeOf is when a file was changed last, which nobody can set, and its number.
+// changeOf returns the change time of a file, which users cannot set, and its inode number.
 func changeOf(st fs.FileInfo) (t time.Time, number uint64, ok bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,6 +7,5 @@ import (
 	"time"
 )
 
-// changeOf is when a file was changed last, which nobody can set, and its number: not known
-// here.
+// changeOf returns ok false, because the change time of a file is unknown on this system.
 func changeOf(fs.FileInfo) (t time.Time, number uint64, ok bool) { return t, 0, false }

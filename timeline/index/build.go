@@ -651,6 +651,19 @@ type series struct {
 	last   int64 // to which its values reach
 	entry  trackEntry
 	w      valueWriter
+	piece  *piece // the latest one of a signal, which ends where the next one begins at the latest
+}
+
+// fragment takes a piece of a signal, nil for the end.
+func (s *series) fragment(p *packer, next *piece) (err error) {
+	if x := s.piece; x != nil {
+		if next != nil {
+			x.end = min(x.end, next.time)
+		}
+		err = s.w.add(p, &s.entry, *x)
+	}
+	s.piece = next
+	return err
 }
 
 // value takes a value of a counter or signal.
@@ -682,6 +695,9 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 	add := func(x piece) error {
 		if x.a-x.a != 0 || x.b-x.b != 0 || x.c-x.c != 0 {
 			return nil // no number, or without end
+		}
+		if s.w.style == curve.Smooth {
+			return s.fragment(w.packer, &x)
 		}
 		return s.w.add(w.packer, &s.entry, x)
 	}
@@ -785,7 +801,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 		e := &s.entry
 		e.Last = max(e.Last, s.last)
 		e.ID, e.Name, e.Sort, e.Unit, e.Style, e.MetricUnit = m.ID, m.Name, m.Mode, m.Unit, styleName(s.w.style), d.Clock.UnitTicks()
-		if err := s.w.end(p, e); err != nil {
+		if err := cmp.Or(s.fragment(p, nil), s.w.end(p, e)); err != nil {
 			return nil, err
 		}
 	}

@@ -1,9 +1,11 @@
 package index
 
 import (
+	"container/heap"
 	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/timeline/curve"
 	"github.com/weft-trace/weft/trace"
@@ -24,11 +26,25 @@ type resource struct {
 	capacity float64
 	spans    *spanTrack
 	lanes    []*openClaim // nil for one that is free
-	free     int          // no lane before it is free
+	free     lowest       // numbers of these, and some that are not or not any more
 	open     []open       // scratch
 	amount   float64
 	claims   int
 	held     valueWriter
+}
+
+// lowest is a heap of numbers with the lowest one on top.
+type lowest struct{ sort.IntSlice }
+
+// Push adds a number.
+func (l *lowest) Push(x any) { l.IntSlice = append(l.IntSlice, x.(int)) }
+
+// Pop takes out the last number.
+func (l *lowest) Pop() any {
+	n := len(l.IntSlice) - 1
+	x := l.IntSlice[n]
+	l.IntSlice = l.IntSlice[:n]
+	return x
 }
 
 // claim begins a claim. One with the id of an open one ends that first.
@@ -55,10 +71,12 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 		}
 		l.resources = append(l.resources, r)
 	}
-	for r.free < len(r.lanes) && r.lanes[r.free] != nil {
-		r.free++
+	lane := len(r.lanes)
+	for r.free.Len() > 0 && lane == len(r.lanes) {
+		if n := heap.Pop(&r.free).(int); n < lane && r.lanes[n] == nil {
+			lane = n
+		}
 	}
-	lane := r.free
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
@@ -106,9 +124,13 @@ func (l *location) release(p *packer, t, id int64) error {
 	delete(l.claims, id)
 	r := x.resource
 	r.lanes[x.lane] = nil
-	r.free = min(r.free, x.lane)
 	for n := len(r.lanes); n > 0 && r.lanes[n-1] == nil; n-- {
 		r.lanes = r.lanes[:n-1]
+	}
+	if len(r.lanes) == 0 {
+		r.free.IntSlice = r.free.IntSlice[:0]
+	} else if x.lane < len(r.lanes) {
+		heap.Push(&r.free, x.lane)
 	}
 	if r.spans.add(&x.open, t, r.claims-1) {
 		r.open = r.open[:0]

@@ -23,15 +23,13 @@ const operationGroup = "collective"
 
 // openCollectives is what a location is in: collective operations end in the order in which
 // they begin, on each communicator.
-type openCollectives struct {
-	begun []begun
-	// numbers says how many operations of a communicator there were.
-	numbers map[uint32]int
-}
+type openCollectives map[uint32]*onCommunicator
 
-type begun struct {
-	comm uint32
-	time int64
+// onCommunicator are a location's operations on a communicator.
+type onCommunicator struct {
+	begun []int64 // times of those that may not have ended
+	ended int     // of these
+	count int     // of all that have ended
 }
 
 func communicator(op uint64) uint32 {
@@ -41,8 +39,34 @@ func communicator(op uint64) uint32 {
 	return uint32(op)
 }
 
+// on is what is known of a communicator.
+func (o *openCollectives) on(comm uint32) *onCommunicator {
+	if *o == nil {
+		*o = openCollectives{}
+	}
+	c := (*o)[comm]
+	if c == nil {
+		c = &onCommunicator{}
+		(*o)[comm] = c
+	}
+	return c
+}
+
 func (o *openCollectives) begin(c *trace.Cursor) {
-	o.begun = append(o.begun, begun{communicator(c.Op(1)), c.Time()})
+	x := o.on(communicator(c.Op(1)))
+	x.begun = append(x.begun, c.Time())
+}
+
+// end takes out the operation that began first.
+func (o *onCommunicator) end() (time int64, ok bool) {
+	if o.ended == len(o.begun) {
+		return 0, false
+	}
+	time = o.begun[o.ended]
+	if o.ended++; o.ended == len(o.begun) {
+		o.begun, o.ended = o.begun[:0], 0
+	}
+	return time, true
 }
 
 // collective is an operation on a communicator, as far as it is known.
@@ -58,11 +82,11 @@ type collector map[uint32][]collective
 func (w *worker) collective(l *location, c *trace.Cursor) {
 	comm := communicator(c.Op(1))
 	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
-	switch o := &l.coll; c.Kind() {
+	o := l.coll.on(comm)
+	switch c.Kind() {
 	case trace.CollectiveEnd:
-		if i := slices.IndexFunc(o.begun, func(b begun) bool { return b.comm == comm }); i >= 0 {
-			x.start = o.begun[i].time
-			o.begun = slices.Delete(o.begun, i, i+1)
+		if t, ok := o.end(); ok {
+			x.start = t
 		}
 	case trace.Collective:
 		if d := c.Op(5); d <= math.MaxInt64 {
@@ -72,11 +96,8 @@ func (w *worker) collective(l *location, c *trace.Cursor) {
 	if comm == trace.NoRef {
 		return // whose operation it is the same of, nobody knows
 	}
-	if l.coll.numbers == nil {
-		l.coll.numbers = map[uint32]int{}
-	}
-	n := l.coll.numbers[comm]
-	l.coll.numbers[comm]++
+	n := o.count
+	o.count++
 	if w.coll == nil {
 		w.coll = collector{}
 	}

@@ -163,3 +163,36 @@ func TestValuesOfSignal(t *testing.T) {
 		}
 	}
 }
+
+// A fragment of a signal that overlaps with the next one counts up to where that begins, in the figures of a window
+// and in the picture.
+func TestFragmentsThatOverlap(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	loc := r.Location("p")
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "s", Kind: trace.SignalMetric, Type: trace.Float64, Location: loc})
+	r.Enter(loc, 0, r.Region("work"))
+	for _, f := range []struct {
+		from, to int64
+		value    float64
+	}{{0, 100, 4}, {10, 20, 1}, {15, 300, 2}, {400, 500, 8}, {400, 410, 6}} {
+		r.Event(loc, f.from, trace.Fragment, m, []uint64{uint64(f.to), math.Float64bits(f.value), math.Float64bits(0), math.Float64bits(0)})
+	}
+	x := build(t, r)
+	v, err := x.Values(t.Context(), 1, 0, 410)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 4 for 10 ticks, 1 for 5, 2 for 285, 6 for 10.
+	if mean, _ := v.Mean(); v.Min != 1 || v.Max != 8 || !near(mean, float64(4*10+1*5+2*285+6*10)/310) {
+		t.Errorf("found %+v with a mean of %v", v, mean)
+	}
+	c, err := x.plot(&reader{f: x.data}, x.dir.Tracks[1], 0, 40, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{4, 4, 1, 2, 2, 2, 2, 2} {
+		if c.Min[i] != want || c.Max[i] != want {
+			t.Errorf("column %d: found %v to %v, expected %v", i, c.Min[i], c.Max[i], want)
+		}
+	}
+}

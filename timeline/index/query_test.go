@@ -595,6 +595,43 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
+// Operations that are open at once end in the order in which they begin, on each communicator; one that ends
+// without having begun has no length.
+func TestCollectivesAtOnce(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("p")
+	var comms []uint64
+	for _, name := range []string{"a", "b"} {
+		c := trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef}
+		comms = append(comms, uint64(r.Defs().Communicator.Add(c)))
+	}
+	for _, e := range []struct {
+		at   int64
+		kind trace.Kind
+		comm int
+	}{
+		{0, trace.CollectiveBegin, 0}, {10, trace.CollectiveBegin, 1}, {20, trace.CollectiveBegin, 0}, {30, trace.CollectiveBegin, 0},
+		{40, trace.CollectiveEnd, 0}, {50, trace.CollectiveEnd, 1}, {60, trace.CollectiveEnd, 0},
+		{70, trace.CollectiveEnd, 0}, {80, trace.CollectiveEnd, 0}, {90, trace.CollectiveBegin, 0}, {95, trace.CollectiveEnd, 0},
+	} {
+		r.Event(loc, e.at, e.kind, trace.NoRef, []uint64{0, comms[e.comm], trace.Undefined, 0, 0})
+	}
+	x := build(t, r)
+	for _, w := range []struct {
+		comm, lane int
+		at         int64
+		start, end int64
+	}{{0, 0, 5, 0, 40}, {0, 1, 25, 20, 60}, {0, 2, 35, 30, 70}, {0, 0, 92, 90, 95}, {1, 0, 20, 10, 50}} {
+		track := len(x.Tracks()) - 2 + w.comm
+		if got, ok, err := x.SpanAt(track, w.lane, w.at); err != nil || !ok || got.Start != w.start || got.End != w.end {
+			t.Errorf("communicator %d, lane %d: found %+v, %v, %v, expected %d to %d", w.comm, w.lane, got, ok, err, w.start, w.end)
+		}
+	}
+	if n := x.Tracks()[len(x.Tracks())-2].Spans; n != 5 {
+		t.Errorf("found %d operations, expected 5", n)
+	}
+}
+
 // A stack of a million regions, leaves of what was never entered, others out of turn, and
 // times beyond 2^53 take neither more time nor memory than others.
 func TestOdd(t *testing.T) {

@@ -1,117 +1,365 @@
-// The server's JSON, typed, and how it is asked. Times are decimal strings on the wire and BigInt behind this file's functions.
+// Types of the server's JSON, and the client. Times are decimal strings in JSON, and BigInt in the
+// rest of the page.
 
 import { drop, later } from "./later";
 
-/** TraceState says how far the server is with a trace. */
+/** TraceState is the server's progress with a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
-/** TraceEntry is a line of the list of traces. */
-export interface TraceEntry { id: string; name: string; path: string; format: string; bytes: number; state: TraceState; progress: number; error: string }
+/** TraceEntry is an entry of the list of traces. */
+export interface TraceEntry {
+  id: string;
+  name: string;
+  path: string;
+  format: string;
+  bytes: number;
+  state: TraceState;
+  progress: number;
+  error: string;
+}
 /** TraceList is the answer of /api/traces. */
-export interface TraceList { version: string; readOnly: boolean; traces: TraceEntry[] }
+export interface TraceList {
+  version: string;
+  readOnly: boolean;
+  traces: TraceEntry[];
+}
 /** GroupInfo is a machine, node or process that holds tracks. */
-export interface GroupInfo { name: string; kind: string; parent: number }
-/** TrackKind says what a track shows. */
+export interface GroupInfo {
+  name: string;
+  kind: string;
+  parent: number;
+}
+/** TrackKind is the kind of a track. */
 export type TrackKind = "location" | "resource" | "counter" | "communicator";
-/** TrackInfo is a row of the time line before folding. */
-export interface TrackInfo { kind: TrackKind; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: number; events: number; instants: number; first: string; last: string; unit: string; capacity: number; low: number; high: number; style: string }
-/** RegionInfo names what spans are coloured by; file and line are where it is defined, where that is known. */
-export interface RegionInfo { name: string; group: string; color: number; file?: string; line?: number }
-/** TraceMeta is a trace whose index is ready; before that a part of it may be there. */
+/** TrackInfo is a track: a row of the time line, before groups are folded. */
+export interface TrackInfo {
+  kind: TrackKind;
+  name: string;
+  sort: string;
+  id: string;
+  group: number;
+  parent: number;
+  depth: number;
+  spans: number;
+  events: number;
+  instants: number;
+  first: string;
+  last: string;
+  unit: string;
+  capacity: number;
+  low: number;
+  high: number;
+  style: string;
+}
+/** RegionInfo describes a region; file and line, if known, give the place of its definition. */
+export interface RegionInfo {
+  name: string;
+  group: string;
+  color: number;
+  file?: string;
+  line?: number;
+}
+/** TraceMeta describes a ready trace. While the trace is indexed, only a part of it is set. */
 export interface TraceMeta extends TraceEntry {
   etag: string;
-  /** color is the attribute whose values the regions are, "" for regions; attributes are those that can be chosen. */
-  color: string; attributes: string[];
-  clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
-  groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
-  /** overview is what the trace says of itself while the index is made. */
+  /**
+   * color is the attribute whose values stand for regions, or "" for regions; attributes lists the
+   * possible values.
+   */
+  color: string;
+  attributes: string[];
+  clock: { num: number | string; den: number | string };
+  origin: string;
+  epoch: string;
+  length: string;
+  events: number;
+  spans: number;
+  links: number;
+  groups: GroupInfo[];
+  tracks: TrackInfo[];
+  regions: RegionInfo[];
+  palettes: { light: string[]; dark: string[] };
+  defects: number;
+  /** overview has sums that the trace holds of its own events; set while the trace is indexed. */
   overview?: Overview;
 }
 /**
- * Overview is sums that a trace has beside its events; missing is what a time may lack at most. Where `to` is set they
- * are those up to that time of the trace's own, and events are visits and messages alone.
+ * Overview has sums that a trace holds of its own events. missing is the largest amount by which a
+ * time may be too small. If `to` is set, the sums cover the time up to it, on the trace's clock,
+ * and events counts only visits and messages.
  */
-export interface Overview { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number; missing: string; to?: string }
-/** SpanInfo is one span, exactly. */
-export interface SpanInfo { track: number; depth: number; region: number; name: string; group: string; start: string; end: string; open: boolean }
+export interface Overview {
+  regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null;
+  locations: { name: string; events: number }[] | null;
+  events: number;
+  missing: string;
+  to?: string;
+}
+/** SpanInfo describes one span exactly. */
+export interface SpanInfo {
+  track: number;
+  depth: number;
+  region: number;
+  name: string;
+  group: string;
+  start: string;
+  end: string;
+  open: boolean;
+}
 /** Attribute is a named value of a span or an instant. */
-export interface Attribute { name: string; value: string }
-/** Around is a span that contains another. */
-export interface Around { region: number; name: string; start: string; end: string; depth: number }
+export interface Attribute {
+  name: string;
+  value: string;
+}
+/** Around is a span that contains another one. */
+export interface Around {
+  region: number;
+  name: string;
+  start: string;
+  end: string;
+  depth: number;
+}
 /** LinkEnd is one end of a link. */
-export interface LinkEnd { track: number; time: string }
-/** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received, unsent a receive of what nobody sent. */
-export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean; unsent?: boolean; attributes?: Attribute[] | null }
-/** LinkPoint is the event, or the claim, at an end of a link; kind is "" if it is not known. */
-export interface LinkPoint { kind: string; name: string; attributes: Attribute[] | null }
-/** LinkDetails is the answer of /link; partial says that something is missing, as reading the trace took too long. */
-export interface LinkDetails { link: LinkInfo; from: LinkPoint; to: LinkPoint; partial: boolean }
-/** SpanDetails is the answer of /span; partial says that attributes are missing, as reading the trace took too long. */
-export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; partial: boolean; around: Around[] | null; links: LinkInfo[] | null }
+export interface LinkEnd {
+  track: number;
+  time: string;
+}
+/**
+ * LinkInfo is a message, a dependency or a fork, or a bundle of `count` links. alone marks a send
+ * without a receive, and unsent a receive without a send.
+ */
+export interface LinkInfo {
+  id: string;
+  kind: string;
+  name: string;
+  from: LinkEnd;
+  to: LinkEnd;
+  count: number;
+  bytes: number;
+  tag: string | number;
+  communicator: string | number;
+  alone?: boolean;
+  unsent?: boolean;
+  attributes?: Attribute[] | null;
+}
+/** LinkPoint is the event or claim at an end of a link; kind is "" if it is unknown. */
+export interface LinkPoint {
+  kind: string;
+  name: string;
+  attributes: Attribute[] | null;
+}
+/**
+ * LinkDetails is the answer of /link. partial is set if something is missing because reading the
+ * trace took too long.
+ */
+export interface LinkDetails {
+  link: LinkInfo;
+  from: LinkPoint;
+  to: LinkPoint;
+  partial: boolean;
+}
+/**
+ * SpanDetails is the answer of /span. partial is set if attributes are missing because reading the
+ * trace took too long.
+ */
+export interface SpanDetails {
+  span: SpanInfo;
+  attributes: Attribute[] | null;
+  partial: boolean;
+  around: Around[] | null;
+  links: LinkInfo[] | null;
+}
 /** InstantDetails is the answer of /instant; partial as in SpanDetails. */
-export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null; partial: boolean }
+export interface InstantDetails {
+  time: string;
+  name: string;
+  kind: string;
+  attributes: Attribute[] | null;
+  partial: boolean;
+}
 /** LinkSet is the answer of /links. */
-export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
-/** ProfileRow sums the spans of a region, or its claims of resources; sum by count is the mean, as inclusive counts those within each other once. */
-export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; sum: string }
-/** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
-export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
-/** PathsLeft sums up call paths that are not listed. */
-export interface PathsLeft { paths: number; exclusive: string }
-/** CallNode is a call path; longest is the visit that took max, left sums up the paths inside of it that are not listed. */
-export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; longest?: { track: number; time: string }; children: CallNode[] | null; left?: PathsLeft }
-/** CallTree is the answer of /calltree: of all paths those with most inclusive time. */
-export interface CallTree { roots: CallNode[] | null; paths: number; left: PathsLeft }
-/** MatrixCell sums the messages from one track to another; min, max and sum are of the times of those that were received, matched of them. */
-export interface MatrixCell { source: number; destination: number; count: number; bytes: number; matched: number; min: string; max: string; sum: string }
-/** StateTimes are ticks in each state. */
-export interface StateTimes { busy: string; overhead: string; idle: string }
-/** States is the answer of /states: of all processors together, and by track. */
-export interface States extends StateTimes { processors: number; rows: (StateTimes & { track: number })[] }
-/** CounterRow is what the values of a counter or signal come to; what there is not is not there. */
-export interface CounterRow { track: number; samples: number; first?: number; last?: number; min?: number; max?: number; mean?: number; holding: "next" | "last" | "point" | "path"; increase?: number; rate?: number }
-/** LocationRow sums what a location did; busy is the time in any region, or with any claim. */
-export interface LocationRow { track: number; events: number; spans: number; busy: string; exclusive: { region: number; ticks: string }[] | null; sent: number; received: number; sentBytes: number; receivedBytes: number }
-/** Utilisation is the average state of the locations per column, each 0 to 1. */
-export interface Utilisation { width: number; busy: number[]; overhead: number[]; idle: number[] }
-/** Defect is what reading found wrong. */
-export interface Defect { rule: string; severity: string; message: string; file: string; position: string; time: string; track: number }
-/** Note is a bookmark at a time or a window. */
-export interface Note { id: string; from: string; to: string; track: number; text: string; created: string }
-
-/** ApiError is an answer of the server that is no success; its message is the server's sentence. */
-export class ApiError extends Error {
-  constructor(message: string, readonly status: number) { super(message); }
+export interface LinkSet {
+  total: number;
+  shown: number;
+  bundled: boolean;
+  links: LinkInfo[] | null;
+}
+/**
+ * ProfileRow sums up the spans of a region, or its claims of resources. The mean is sum divided by
+ * count, because inclusive counts nested spans once.
+ */
+export interface ProfileRow {
+  kind?: string;
+  track: number;
+  group: number;
+  region: number;
+  name: string;
+  count: number;
+  inclusive: string;
+  exclusive: string;
+  min: string;
+  max: string;
+  sum: string;
+}
+/** Profile is the answer of /profile; left sums up the rows that the limit omits. */
+export interface Profile {
+  rows: ProfileRow[] | null;
+  left: { rows: number; exclusive: string; held: string };
+}
+/** PathsLeft sums up omitted call paths. */
+export interface PathsLeft {
+  paths: number;
+  exclusive: string;
+}
+/**
+ * CallNode is a call path. longest is the visit that took max, and left sums up the omitted paths
+ * below this one.
+ */
+export interface CallNode {
+  region: number;
+  name: string;
+  count: number;
+  inclusive: string;
+  exclusive: string;
+  min: string;
+  max: string;
+  longest?: { track: number; time: string };
+  children: CallNode[] | null;
+  left?: PathsLeft;
+}
+/** CallTree is the answer of /calltree: the paths with most inclusive time. */
+export interface CallTree {
+  roots: CallNode[] | null;
+  paths: number;
+  left: PathsLeft;
+}
+/**
+ * MatrixCell sums up the messages from one track to another. min, max and sum are times of the
+ * received messages, of which there are matched.
+ */
+export interface MatrixCell {
+  source: number;
+  destination: number;
+  count: number;
+  bytes: number;
+  matched: number;
+  min: string;
+  max: string;
+  sum: string;
+}
+/** StateTimes has the ticks in each state. */
+export interface StateTimes {
+  busy: string;
+  overhead: string;
+  idle: string;
+}
+/** States is the answer of /states: the sums of all processors, and the times by track. */
+export interface States extends StateTimes {
+  processors: number;
+  rows: (StateTimes & { track: number })[];
+}
+/** CounterRow summarises the values of a counter or signal; unknown values are missing. */
+export interface CounterRow {
+  track: number;
+  samples: number;
+  first?: number;
+  last?: number;
+  min?: number;
+  max?: number;
+  mean?: number;
+  holding: "next" | "last" | "point" | "path";
+  increase?: number;
+  rate?: number;
+}
+/** LocationRow sums up the activity of a location; busy is the time in any region, or with any claim. */
+export interface LocationRow {
+  track: number;
+  events: number;
+  spans: number;
+  busy: string;
+  exclusive: { region: number; ticks: string }[] | null;
+  sent: number;
+  received: number;
+  sentBytes: number;
+  receivedBytes: number;
+}
+/** Utilisation is the average state of the locations for each column, from 0 to 1. */
+export interface Utilisation {
+  width: number;
+  busy: number[];
+  overhead: number[];
+  idle: number[];
+}
+/** Defect is a defect that reading the trace found. */
+export interface Defect {
+  rule: string;
+  severity: string;
+  message: string;
+  file: string;
+  position: string;
+  time: string;
+  track: number;
+}
+/** Note is a bookmark at a time or window. */
+export interface Note {
+  id: string;
+  from: string;
+  to: string;
+  track: number;
+  text: string;
+  created: string;
 }
 
-/** isNothing tells that nothing is where one asked, which is an answer and no failure. */
-export function isNothing(e: unknown): boolean { return e instanceof ApiError && e.status === 204; }
+/** ApiError is an unsuccessful answer of the server; its message is the server's text. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
 
-/** isAbort tells a request that the page itself gave up from one that failed. */
-export function isAbort(e: unknown): boolean { return e instanceof DOMException && e.name === "AbortError"; }
+/** isNoContent reports whether the server found nothing at the place, which is not a failure. */
+export function isNoContent(e: unknown): boolean {
+  return e instanceof ApiError && e.status === 204;
+}
 
-/** say puts an error in words. */
+/** isAbort reports whether the page itself cancelled a request. */
+export function isAbort(e: unknown): boolean {
+  return e instanceof DOMException && e.name === "AbortError";
+}
+
+/** errorText returns the text of an error. */
 export function say(e: unknown): string {
   if (e instanceof ApiError) return e.message;
   if (e instanceof TypeError) return "The server does not answer: is weft still running?";
   return e instanceof Error ? e.message : String(e);
 }
 
-/** words are for answers of the server, or of what stands between, without a sentence. */
+/** statusText returns a text for answers without one, from the server or a proxy. */
 function words(status: number, text: string): string {
   switch (status) {
-    case 401: return "This page's token is not valid any more: open the address that weft printed.";
-    case 403: return "The server refuses this page's address.";
-    case 404: return "The server has nothing there.";
-    case 409: return "The trace is being indexed anew.";
-    case 503: return "The server is busy: try again in a moment.";
-    default: return status >= 500 ? `The server failed (${status}${text ? " " + text : ""}); its output may say why.` : `The server refused the request (${status}${text ? " " + text : ""}).`;
+    case 401:
+      return "This page's token is not valid any more: open the address that weft printed.";
+    case 403:
+      return "The server refuses this page's address.";
+    case 404:
+      return "The server has nothing there.";
+    case 409:
+      return "The trace is being indexed anew.";
+    case 503:
+      return "The server is busy: try again in a moment.";
+    default:
+      return status >= 500
+        ? `The server failed (${status}${text ? " " + text : ""}); its output may say why.`
+        : `The server refused the request (${status}${text ? " " + text : ""}).`;
   }
 }
 
-/** ranges writes track numbers as "0-63,70". The numbers must be ascending. */
+/** ranges formats ascending track numbers as "0-63,70". */
 export function ranges(tracks: readonly number[]): string {
   const out: string[] = [];
-  for (let i = 0; i < tracks.length; ) {
+  for (let i = 0; i < tracks.length;) {
     let j = i;
     while (j + 1 < tracks.length && tracks[j + 1] === tracks[j] + 1) j++;
     out.push(i === j ? String(tracks[i]) : `${tracks[i]}-${tracks[j]}`);
@@ -120,21 +368,26 @@ export function ranges(tracks: readonly number[]): string {
   return out.join(",");
 }
 
-/** baseID is the id of a trace, whatever the colours it is asked for in. */
-export function baseID(id: string): string { return id.split("~", 1)[0]; }
+/** baseID returns the id of a trace without the attribute that colours it. */
+export function baseID(id: string): string {
+  return id.split("~", 1)[0];
+}
 
 type Query = Record<string, string | number | bigint | undefined>;
 
-/** Client asks the server and counts what is in flight, so that the page can say when it is at rest. */
+/**
+ * Client sends requests to the server and keeps track of pending ones, so that the page knows when
+ * it is at rest.
+ */
 export class Client {
-  /** inFlight are the paths of requests without an answer. */
+  /** inFlight has the paths of pending requests. */
   readonly inFlight: string[] = [];
   /** onChange is called whenever inFlight changes. */
   onChange: () => void = () => undefined;
-  /** onLost is told why the server cannot be asked any more, and "" once it can again. */
+  /** onLost is called with the reason when the server stops answering, and with "" when it answers again. */
   onLost: (why: string) => void = () => undefined;
-  /** onAnew is called when a trace's index is gone and made anew. */
-  onAnew: () => void = () => undefined;
+  /** onReindex is called when the index of a trace is gone and the server rebuilds it. */
+  onReindex: () => void = () => undefined;
 
   private async request(path: string, query: Query, init: RequestInit): Promise<Response> {
     const q = new URLSearchParams();
@@ -143,7 +396,12 @@ export class Client {
     const url = "api/" + path + (text ? "?" + text : "");
     for (let attempt = 0; ; attempt++) {
       let r: Response;
-      try { r = await fetch(url, { credentials: "same-origin", ...init }); } catch (e) { if (!isAbort(e)) this.onLost(say(e)); throw e; }
+      try {
+        r = await fetch(url, { credentials: "same-origin", ...init });
+      } catch (e) {
+        if (!isAbort(e)) this.onLost(say(e));
+        throw e;
+      }
       if (r.status !== 401) this.onLost("");
       if (r.status === 204) throw new ApiError("Nothing is there.", 204);
       if (r.ok) return r;
@@ -153,44 +411,74 @@ export class Client {
         continue;
       }
       let message = words(r.status, r.statusText);
-      try { const v: unknown = await r.json(); if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error) message = v.error; } catch { /* the status has to do */ }
+      try {
+        const v: unknown = await r.json();
+        if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error)
+          message = v.error;
+      } catch {
+        /** use the status */
+      }
       if (r.status === 401) this.onLost(words(401, ""));
-      if (r.status === 409) this.onAnew();
+      if (r.status === 409) this.onReindex();
       throw new ApiError(message, r.status);
     }
   }
 
   private async counted<T>(path: string, work: () => Promise<T>): Promise<T> {
-    this.inFlight.push(path); this.onChange();
-    try { return await work(); } finally { this.inFlight.splice(this.inFlight.indexOf(path), 1); this.onChange(); }
+    this.inFlight.push(path);
+    this.onChange();
+    try {
+      return await work();
+    } finally {
+      this.inFlight.splice(this.inFlight.indexOf(path), 1);
+      this.onChange();
+    }
   }
 
-  /** json asks for a JSON document; its shape is the server's promise. */
+  /** json requests a JSON document. The shape of the answer is not checked. */
   json<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
     return this.counted(path, async () => (await (await this.request(path, query, { signal })).json()) as T);
   }
 
-  /** binary asks for a tile. */
+  /** binary requests a tile. */
   binary(path: string, query: Query, signal?: AbortSignal): Promise<ArrayBuffer> {
     return this.counted(path, async () => (await this.request(path, query, { signal })).arrayBuffer());
   }
 
-  /** post sends files, and gives what the server answers. */
+  /** post uploads files and returns the server's answer. */
   post<T>(path: string, body: FormData): Promise<T> {
     return this.counted(path, async () => (await (await this.request(path, {}, { method: "POST", body })).json()) as T);
   }
 
   /** put stores a JSON document. */
   put(path: string, body: unknown): Promise<void> {
-    return this.counted(path, async () => { await this.request(path, {}, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }); });
+    return this.counted(path, async () => {
+      await this.request(
+        path,
+        {},
+        { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
+      );
+    });
   }
 }
 
-/** sleep waits until the server is asked again, and ends with an AbortError when the signal says so. */
+/** sleep waits before the server is asked again. It throws an AbortError when the signal aborts. */
 export function sleep(what: string, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => { drop(id); reject(new DOMException("given up", "AbortError")); };
-    const id = later(what, ms, () => { signal?.removeEventListener("abort", stop); resolve(); }, true);
-    if (signal?.aborted) stop(); else signal?.addEventListener("abort", stop, { once: true });
+    const stop = (): void => {
+      drop(id);
+      reject(new DOMException("given up", "AbortError"));
+    };
+    const id = later(
+      what,
+      ms,
+      () => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      },
+      true,
+    );
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
   });
 }

@@ -1,4 +1,4 @@
-// What the parts of the page know of the whole.
+// The interface of the page for its parts.
 import type { Client, LinkInfo, TraceList } from "./api";
 import type { Colors } from "./colors";
 import type { Lane } from "./lane";
@@ -6,36 +6,39 @@ import type { Notes } from "./notes";
 import type { Selection, State, Store } from "./store";
 import type { Clock, Window } from "./time";
 
-/** App is what views and panels may use. */
+/** App has the data and functions of the page that views and panels may use. */
 export interface App {
   readonly store: Store;
   readonly client: Client;
   readonly lanes: readonly Lane[];
   readonly list: TraceList;
-  /** axis is the clock of the common axis: that of the first trace. */
+  /** axis is the clock of the common axis, which is that of the first trace. */
   readonly axis: Clock;
   readonly colors: Colors;
   readonly notes: Notes;
-  /** pictured tells whether the first picture is there: what is less urgent waits for it. */
+  /** pictured reports whether the first picture has been drawn; less urgent work waits for that. */
   readonly pictured: boolean;
-  /** dock is how high the tables are, in CSS pixels. */
+  /** dock is the height of the tables in CSS pixels. */
   readonly dock: number;
-  /** limits is the window that holds all traces. */
+  /** limits returns the window that holds all traces. */
   limits(): Window;
   /** show moves the window, clamped to the limits. */
   show(w: Window): void;
   /** reveal selects a span or instant and brings it into view; followed is the link that led there. */
   reveal(s: Selection, start: bigint, end: bigint, followed?: State["followed"]): void;
-  /** showLink selects a link and shows both its ends. */
+  /** showLink selects a link and brings both its ends into view. */
   showLink(l: { lane: number; link: LinkInfo }): void;
-  /** hold keeps the time that a table is of, as the range, when a click in it leads elsewhere. */
-  hold(time: Window): void;
-  /** uncover brings the row of a track out of what hides it. */
+  /**
+   * keepRange makes the window of a table the range, unless there is one, so that the table stays
+   * the same when a click in it moves the window.
+   */
+  keepRange(time: Window): void;
+  /** uncover makes the row of a track visible. */
   uncover(lane: number, track: number): void;
-  /** highlight greys out all regions but one name; the same name again, or null, ends it. */
+  /** highlight greys out all regions with other names; the same name again, or null, ends that. */
   highlight(name: string | null): void;
-  /** announce says something in the status line, which screen readers read out. */
+  /** announce shows a text in the status line, which screen readers read out. */
   announce(text: string): void;
-  /** draw asks for a new frame; with overOnly, of names and marks alone. */
+  /** draw requests a new frame; overOnly limits it to names and marks. */
   draw(overOnly?: boolean): void;
 }

@@ -8,50 +8,75 @@ import { RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import type { Window } from "./time";
 
 /** Arrow is a link with its ends as numbers. */
-export interface Arrow { link: LinkInfo; start: bigint; end: bigint }
+export interface Arrow {
+  link: LinkInfo;
+  start: bigint;
+  end: bigint;
+}
 
-/** few is up to how many links are shown unasked. */
-export const few = 300;
+/** maxAutoLinks is the largest number of links that are shown without a request of the user. */
+export const maxAutoLinks = 300;
 
 /** LinkCache fetches the links of the visible window and rows. */
 export class LinkCache {
-  /** arrows are the links last fetched; shown and total say whether all of them are there. */
+  /** arrows are the fetched links; shown and total give their number and that of all links. */
   arrows: Arrow[] = [];
   total = 0;
   bundled = false;
-  /** withheld tells that there are links, but too many to show them unasked. */
+  /** withheld is set if there are too many links to show them without a request of the user. */
   withheld = false;
   error = "";
   private key = "";
   private timer = 0;
   private abort: AbortController | null = null;
 
-  constructor(private client: Client, private id: string, private arrived: () => void) {}
+  constructor(
+    private client: Client,
+    private id: string,
+    private arrived: () => void,
+  ) {}
 
-  /** pending tells whether links are on their way. */
-  get pending(): boolean { return this.timer !== 0 || this.abort !== null; }
+  /** pending reports whether links are being fetched. */
+  get pending(): boolean {
+    return this.timer !== 0 || this.abort !== null;
+  }
 
-  /** words says how much of what there is is shown. */
+  /** words describes how many of the links are shown. */
   get words(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
     if (this.withheld) return `${count(this.total)} links: L shows them`;
     const held = this.arrows.reduce((n, a) => n + a.link.count, 0);
-    return held < this.total ? `${count(held)} of ${count(this.total)} links shown: zoom in for all` : this.bundled ? `${count(this.total)} links in ${count(this.arrows.length)} bundles` : `${count(this.total)} ${this.total === 1 ? "link" : "links"}`;
+    return held < this.total
+      ? `${count(held)} of ${count(this.total)} links shown: zoom in for all`
+      : this.bundled
+        ? `${count(this.total)} links in ${count(this.arrows.length)} bundles`
+        : `${count(this.total)} ${this.total === 1 ? "link" : "links"}`;
   }
 
-  /** show says what is visible; links are fetched once it rests. With `asked` they are shown however many there are. */
+  /**
+   * show sets what is visible; links are fetched once that stops changing. With `asked` they are
+   * shown whatever their number.
+   */
   show(w: Window, width: number, tracks: number[], asked: boolean): void {
     const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
     if (key === this.key) return;
     this.key = key;
     if (this.timer) drop(this.timer);
-    this.timer = later("links", 120, () => { this.timer = 0; void this.fetch(w, width, tracks, asked); });
+    this.timer = later("links", 120, () => {
+      this.timer = 0;
+      void this.fetch(w, width, tracks, asked);
+    });
   }
 
-  /** clear forgets all. */
+  /** clear removes all links. */
   clear(): void {
     if (this.timer) drop(this.timer);
-    this.timer = 0; this.key = ""; this.arrows = []; this.total = 0; this.withheld = false; this.error = "";
+    this.timer = 0;
+    this.key = "";
+    this.arrows = [];
+    this.total = 0;
+    this.withheld = false;
+    this.error = "";
     this.abort?.abort();
   }
 
@@ -59,13 +84,26 @@ export class LinkCache {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     try {
-      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: asked ? 2000 : few }, abort.signal);
-      this.withheld = !asked && s.total > few;
-      this.arrows = (this.withheld ? [] : s.links ?? []).map((link) => ({ link, start: BigInt(link.from.time), end: BigInt(link.to.time) }));
-      this.total = s.total; this.bundled = s.bundled; this.error = "";
+      const s = await this.client.json<LinkSet>(
+        `traces/${encodeURIComponent(this.id)}/links`,
+        { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: asked ? 2000 : maxAutoLinks },
+        abort.signal,
+      );
+      this.withheld = !asked && s.total > maxAutoLinks;
+      this.arrows = (this.withheld ? [] : (s.links ?? [])).map((link) => ({
+        link,
+        start: BigInt(link.from.time),
+        end: BigInt(link.to.time),
+      }));
+      this.total = s.total;
+      this.bundled = s.bundled;
+      this.error = "";
       this.arrived();
     } catch (e) {
-      if (!isAbort(e)) { this.error = say(e); this.arrived(); }
+      if (!isAbort(e)) {
+        this.error = say(e);
+        this.arrived();
+      }
     } finally {
       if (this.abort === abort) this.abort = null;
       this.client.onChange();
@@ -74,8 +112,8 @@ export class LinkCache {
 }
 
 /**
- * departure is a time within the span a link leaves from: a dependency leaves at its very end, where the next span may
- * begin already.
+ * departure returns a time within the span that a link leaves from. A dependency leaves at the end
+ * of its span, where the next span may already begin.
  */
 export function departure(l: LinkInfo): bigint {
   const t = BigInt(l.from.time);
@@ -83,102 +121,177 @@ export function departure(l: LinkInfo): bigint {
 }
 
 /** Held is a span that may hold the end of a link. */
-export interface Held { depth: number; start: bigint; end: bigint }
-
-/** atEnd tells whether an end of a link is where its span ends: messages arrive there, dependencies leave there. */
-export function atEnd(l: LinkInfo, leaves: boolean): boolean { return l.kind === (leaves ? "dependency" : "message"); }
+export interface Held {
+  depth: number;
+  start: bigint;
+  end: bigint;
+}
 
 /**
- * holder is the span that the end of a link at a time belongs to, of those around it: one that ends there where it is
- * expected to (ends), else the innermost that is open or begins there. Of the lanes of a resource, which are not
- * nested, the first whose claim ends, or begins, there is taken. Spans of no length give way to others as deep. null
- * if none is near.
+ * atEnd reports whether an end of a link is at the end of its span: messages arrive there, and
+ * dependencies leave there.
+ */
+export function atEnd(l: LinkInfo, leaves: boolean): boolean {
+  return l.kind === (leaves ? "dependency" : "message");
+}
+
+/**
+ * holder returns the span that an end of a link belongs to, of the spans around its time. If ends
+ * is set, a span that ends there is preferred, else the innermost span that is open or begins
+ * there. The lanes of a resource are not nested: the first lane whose claim ends, or begins, there
+ * is taken. Spans without length come after others of the same depth. The result is null if there
+ * is no such span.
  */
 export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: boolean, nested: boolean): T | null {
-  const long = spans.filter((s) => s.start < s.end), inward = (a: T, b: T): number => (nested ? b.depth - a.depth : a.depth - b.depth);
+  const long = spans.filter((s) => s.start < s.end),
+    inward = (a: T, b: T): number => (nested ? b.depth - a.depth : a.depth - b.depth);
   const edge = long.filter((s) => (ends ? s.end : s.start) === time).sort(inward);
   if (edge.length > 0 && (ends || !nested)) return edge[0];
-  const at = spans.filter((s) => s.start <= time && (time < s.end || s.start === s.end)).sort((a, b) => b.depth - a.depth || (a.end - a.start < b.end - b.start ? 1 : -1));
+  const at = spans
+    .filter((s) => s.start <= time && (time < s.end || s.start === s.end))
+    .sort((a, b) => b.depth - a.depth || (a.end - a.start < b.end - b.start ? 1 : -1));
   return at[0] ?? long.filter((s) => s.end === time).sort(inward)[0] ?? null;
 }
 
 /**
- * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
- * nested spans the innermost, or, if the link is where its span ends, the innermost that ends there; of the lanes of a
- * resource that in which a claim ends or begins there, else the only one that holds something. -1 when the tile does
- * not tell.
+ * depthAt returns the depth of the strip whose span holds the end of a link, at a column of a tile,
+ * which may have a fraction. Of nested spans it takes the innermost, or, with ends, the innermost
+ * that ends there. Of the lanes of a resource it takes the one in which a claim ends or begins
+ * there, else the only one with a claim. It returns -1 if the tile does not determine it.
  */
 export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, ends: boolean): number {
-  let inner = -1, edge = -1, near = 1.01, holds = 0;
+  let inner = -1,
+    edge = -1,
+    near = 1.01,
+    holds = 0;
   for (const s of strips) {
     if (s.kind !== StripKind.spans) continue;
     const k = runAt(t, s, Math.floor(column), nested && !ends ? 0 : 1);
     if (k < 0) continue;
     const within = t.x[k] <= column && column < t.x[k] + t.n[k];
-    if (within) { holds++; inner = Math.max(inner, s.depth); }
-    const at = ends ? t.x[k] + t.n[k] : t.x[k], own = (t.flags[k] & (ends ? RunFlag.ends : RunFlag.begins)) !== 0, far = Math.abs(at - column);
+    if (within) {
+      holds++;
+      inner = Math.max(inner, s.depth);
+    }
+    const at = ends ? t.x[k] + t.n[k] : t.x[k],
+      own = (t.flags[k] & (ends ? RunFlag.ends : RunFlag.begins)) !== 0,
+      far = Math.abs(at - column);
     if (!own) continue;
     if (nested && ends && far < 1.01) edge = Math.max(edge, s.depth);
-    else if (!nested && far < near) { near = far; edge = s.depth; }
+    else if (!nested && far < near) {
+      near = far;
+      edge = s.depth;
+    }
   }
   if (nested) return edge >= 0 ? edge : inner;
   return edge >= 0 ? edge : holds === 1 ? inner : -1;
 }
 
 /** Segment is an arrow on the screen, in CSS pixels. */
-export interface Segment { x0: number; y0: number; x1: number; y1: number; count: number; kind: string; arrow: Arrow }
+export interface Segment {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+  count: number;
+  kind: string;
+  arrow: Arrow;
+}
 
-/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. ends says that its span ends there. */
+/**
+ * End returns the height of a link's end in its row, in CSS pixels from the row's top, or null if
+ * it is unknown. ends is set if the span ends there.
+ */
 export type End = (row: Row, track: number, time: bigint, ends: boolean) => number | null;
 
 /**
- * upright is what part of the width a bundle has to be longer than to be drawn aslant: it stands for what begins in a
- * stretch about half as long, and would show nothing but that.
+ * upright limits the slope of bundles: a bundle that covers a smaller part of the width is drawn
+ * upright. It stands for links that begin in an interval about half as long, so that a slope would
+ * mean nothing.
  */
 const upright = 1 / 32;
 
-/** segments places arrows; those with an end in a hidden row are left out. The ends of a bundle are in the middle of the rows. */
-export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: ReadonlyMap<number, number>, x: (t: bigint) => number, scroll: number, width: number, height: number, end: End = () => null): Segment[] {
+/**
+ * segments places arrows on the screen, without those that have an end in a hidden row. The ends of
+ * a bundle are in the middle of the rows.
+ */
+export function segments(
+  arrows: readonly Arrow[],
+  rows: readonly Row[],
+  rowOf: ReadonlyMap<number, number>,
+  x: (t: bigint) => number,
+  scroll: number,
+  width: number,
+  height: number,
+  end: End = () => null,
+): Segment[] {
   const out: Segment[] = [];
   for (const a of arrows) {
-    const i = rowOf.get(a.link.from.track), j = rowOf.get(a.link.to.track);
+    const i = rowOf.get(a.link.from.track),
+      j = rowOf.get(a.link.to.track);
     if (i === undefined || j === undefined) continue;
-    const p = rows[i], q = rows[j];
+    const p = rows[i],
+      q = rows[j];
     if (Math.max(p.y + p.height, q.y + q.height) < scroll || Math.min(p.y, q.y) > scroll + height) continue;
-    let x0 = x(a.start), x1 = x(a.end);
+    let x0 = x(a.start),
+      x1 = x(a.end);
     if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > width) continue;
     const one = a.link.count === 1;
     if (!one && Math.abs(x1 - x0) < width * upright) x0 = x1 = (x0 + x1) / 2;
-    const y0 = p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
+    const y0 =
+      p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
     const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, atEnd(a.link, false)) : null) ?? q.height / 2);
     out.push({ x0, y0, x1, y1, count: a.link.count, kind: a.link.kind, arrow: a });
   }
   return out;
 }
 
-/** away is how far a point is from a segment. */
+/** away returns the distance of a point from a segment. */
 function away(s: Segment, x: number, y: number): number {
-  const dx = s.x1 - s.x0, dy = s.y1 - s.y0, n = dx * dx + dy * dy;
+  const dx = s.x1 - s.x0,
+    dy = s.y1 - s.y0,
+    n = dx * dx + dy * dy;
   const f = n === 0 ? 0 : Math.max(0, Math.min(1, ((x - s.x0) * dx + (y - s.y0) * dy) / n));
   return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
 }
 
-/** nearest is the segment a point lies on, within `reach` pixels. */
+/** nearest returns the segment closest to a point, within `reach` pixels. */
 export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
-  let best: Segment | null = null, least = reach;
-  for (const s of list) { const d = away(s, x, y); if (d < least) { least = d; best = s; } }
+  let best: Segment | null = null,
+    least = reach;
+  for (const s of list) {
+    const d = away(s, x, y);
+    if (d < least) {
+      least = d;
+      best = s;
+    }
+  }
   return best;
 }
 
 /**
- * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span, and single that to an arrow
- * that has no other beside it. Spans win where more than `crowd` arrows pass within `crowded` pixels, and those that are
- * smaller than `small`: an arrow would cover them.
+ * reach is the largest distance of the pointer from an arrow that selects it, in pixels; onSpan is
+ * that over a span, and single that for an arrow without others beside it. Spans have priority if
+ * more than `crowd` arrows pass within `crowded` pixels, and if they are smaller than `small`, as
+ * an arrow would cover them.
  */
-const reach = 5, onSpan = 2, single = 4, crowd = 2, crowded = 12, small = 10;
+const reach = 5,
+  onSpan = 2,
+  single = 4,
+  crowd = 2,
+  crowded = 12,
+  small = 10;
 
-/** arrowAt is the arrow that a click at a point is for. over is the size of the span or mark there, null for none. */
-export function arrowAt(list: readonly Segment[], x: number, y: number, over: { w: number; h: number } | null): Segment | null {
+/**
+ * arrowAt returns the arrow that a click at a point selects. over is the size of the span or mark
+ * there, or null.
+ */
+export function arrowAt(
+  list: readonly Segment[],
+  x: number,
+  y: number,
+  over: { w: number; h: number } | null,
+): Segment | null {
   if (over === null) return nearest(list, x, y, reach);
   if (Math.max(over.w, over.h) < small) return null;
   const best = nearest(list, x, y, single);
@@ -189,23 +302,49 @@ export function arrowAt(list: readonly Segment[], x: number, y: number, over: { 
 }
 
 /**
- * rasterArrows draws segments with heads at their ends into a bitmap; bundles are thicker by the logarithm of their
- * count. Thousands of long lines take a canvas without a graphics card a tenth of a second, this a few milliseconds.
+ * rasterArrows draws segments with arrow heads into a bitmap. The width of a bundle grows with the
+ * logarithm of its count. This takes a maxAutoLinks milliseconds for thousands of long lines, while a canvas
+ * without a graphics card takes a tenth of a second.
  */
-export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void { arrowRaster(b, list, color, dpr)(Infinity); }
+export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
+  arrowRaster(b, list, color, dpr)(Infinity);
+}
 
-/** arrowRaster is rasterArrows in pieces: what it gives draws until a time and tells whether all are drawn. */
-export function arrowRaster(b: Bitmap, list: readonly Segment[], color: number, dpr: number): (until: number) => boolean {
-  // many arrows must not hide what lies below them, nor each other
-  const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215, dense = crowds(list, b.width / dpr, b.height / dpr);
+/**
+ * arrowRaster is rasterArrows in pieces: the returned function draws until a given time and reports
+ * whether all arrows are drawn.
+ */
+export function arrowRaster(
+  b: Bitmap,
+  list: readonly Segment[],
+  color: number,
+  dpr: number,
+): (until: number) => boolean {
+  // many arrows must hide neither the spans below nor each other
+  const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215,
+    dense = crowds(list, b.width / dpr, b.height / dpr);
   let next = 0;
   return (until) => {
     for (; next < list.length; next++) {
       if (next % 32 === 0 && performance.now() > until) return false;
-      const s = list[next], layers = dense(s), alpha = Math.min(most, opacity(layers));
-      const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
+      const s = list[next],
+        layers = dense(s),
+        alpha = Math.min(most, opacity(layers));
+      const width = Math.max(
+        1,
+        Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)),
+      );
       line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
-      head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, layers > 1 ? alpha : alpha + 40), (layers > 1 ? 4 : 5 + width) * dpr);
+      head(
+        b,
+        s.x0 * dpr,
+        s.y0 * dpr,
+        s.x1 * dpr,
+        s.y1 * dpr,
+        color,
+        Math.min(255, layers > 1 ? alpha : alpha + 40),
+        (layers > 1 ? 4 : 5 + width) * dpr,
+      );
     }
     return true;
   };
@@ -214,57 +353,123 @@ export function arrowRaster(b: Bitmap, list: readonly Segment[], color: number, 
 /** cell is the side of the squares in which arrows are counted, in CSS pixels. */
 const cell = 16;
 
-/** crowds counts arrows by where they are, and tells of one how many lie on each other along its way. */
+/**
+ * crowds counts arrows by place; the returned function gives the number of arrows that lie on each
+ * other along the way of one.
+ */
 export function crowds(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
-  const across = Math.max(1, Math.ceil(width / cell)), down = Math.max(1, Math.ceil(height / cell)), n = new Float64Array(across * down);
-  // what lies beyond the screen is not walked
+  const across = Math.max(1, Math.ceil(width / cell)),
+    down = Math.max(1, Math.ceil(height / cell)),
+    n = new Float64Array(across * down);
+  // skip the parts beyond the screen
   const walk = (s: Segment, visit: (at: number, length: number) => void): void => {
-    const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0), steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
+    const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0),
+      steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
     for (let k = 0; k < steps; k++) {
-      const f = (k + 0.5) / steps, x = Math.floor((s.x0 + (s.x1 - s.x0) * f) / cell), y = Math.floor((s.y0 + (s.y1 - s.y0) * f) / cell);
+      const f = (k + 0.5) / steps,
+        x = Math.floor((s.x0 + (s.x1 - s.x0) * f) / cell),
+        y = Math.floor((s.y0 + (s.y1 - s.y0) * f) / cell);
       if (x >= 0 && x < across && y >= 0 && y < down) visit(y * across + x, length / steps);
     }
   };
-  for (const s of list) walk(s, (at, length) => { n[at] += length / (cell * cell); });
-  return (s) => { let sum = 0, cells = 0; walk(s, (at) => { sum += n[at]; cells++; }); return cells > 0 ? sum / cells : 0; };
+  for (const s of list)
+    walk(s, (at, length) => {
+      n[at] += length / (cell * cell);
+    });
+  return (s) => {
+    let sum = 0,
+      cells = 0;
+    walk(s, (at) => {
+      sum += n[at];
+      cells++;
+    });
+    return cells > 0 ? sum / cells : 0;
+  };
 }
 
-/** opacity is how opaque an arrow is of so many that lie on each other: all of them let half of what is below through. */
-export function opacity(layers: number): number { return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers))))); }
+/**
+ * opacity returns the opacity of one of several arrows that lie on each other: together they let
+ * half of the background through.
+ */
+export function opacity(layers: number): number {
+  return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers)))));
+}
 
-/** line blends a line of a width; it is smooth across its direction. */
-function line(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: number, alpha: number, width: number): void {
+/** line blends a line of some width, smoothed across its direction. */
+function line(
+  b: Bitmap,
+  x0: number,
+  y0: number,
+  x1: number,
+  y1: number,
+  color: number,
+  alpha: number,
+  width: number,
+): void {
   const steep = Math.abs(y1 - y0) > Math.abs(x1 - x0);
-  // along u, the longer axis, a pixel a step; v moves by less than one
-  let u0 = steep ? y0 : x0, v0 = steep ? x0 : y0, u1 = steep ? y1 : x1, v1 = steep ? x1 : y1;
-  if (u0 > u1) { [u0, u1] = [u1, u0]; [v0, v1] = [v1, v0]; }
+  // step one pixel at a time along u, the longer axis; v moves by less than one
+  let u0 = steep ? y0 : x0,
+    v0 = steep ? x0 : y0,
+    u1 = steep ? y1 : x1,
+    v1 = steep ? x1 : y1;
+  if (u0 > u1) {
+    [u0, u1] = [u1, u0];
+    [v0, v1] = [v1, v0];
+  }
   const slope = u1 > u0 ? (v1 - v0) / (u1 - u0) : 0;
-  const most = steep ? b.height : b.width, across = steep ? b.width : b.height;
-  const begin = Math.max(0, Math.round(u0)), end = Math.min(most - 1, Math.round(u1));
-  const du = steep ? b.width : 1, dv = steep ? 1 : b.width;
-  const p = b.pixels, c0 = color & 255, c1 = (color >>> 8) & 255, c2 = (color >>> 16) & 255;
+  const most = steep ? b.height : b.width,
+    across = steep ? b.width : b.height;
+  const begin = Math.max(0, Math.round(u0)),
+    end = Math.min(most - 1, Math.round(u1));
+  const du = steep ? b.width : 1,
+    dv = steep ? 1 : b.width;
+  const p = b.pixels,
+    c0 = color & 255,
+    c1 = (color >>> 8) & 255,
+    c2 = (color >>> 16) & 255;
   for (let u = begin; u <= end; u++) {
-    const v = v0 + (u - u0) * slope - (width - 1) / 2, i = Math.floor(v), f = v - i;
+    const v = v0 + (u - u0) * slope - (width - 1) / 2,
+      i = Math.floor(v),
+      f = v - i;
     for (let k = 0; k <= width; k++) {
       const y = i + k;
       if (y < 0 || y >= across) continue;
       const a = k === 0 ? alpha * (1 - f) : k === width ? alpha * f : alpha;
       if (a < 4) continue;
-      // as blend does, without a division: of what is below 2^16 this is the same
-      const o = u * du + y * dv, q = p[o], m = a | 0, n = 255 - m;
-      p[o] = (0xff000000 | ((Math.imul(c2 * m + ((q >>> 16) & 255) * n + 127, 32897) >>> 23) << 16) | ((Math.imul(c1 * m + ((q >>> 8) & 255) * n + 127, 32897) >>> 23) << 8) | (Math.imul(c0 * m + (q & 255) * n + 127, 32897) >>> 23)) >>> 0;
+      // like blend, but without a division: the same below 2^16
+      const o = u * du + y * dv,
+        q = p[o],
+        m = a | 0,
+        n = 255 - m;
+      p[o] =
+        (0xff000000 |
+          ((Math.imul(c2 * m + ((q >>> 16) & 255) * n + 127, 32897) >>> 23) << 16) |
+          ((Math.imul(c1 * m + ((q >>> 8) & 255) * n + 127, 32897) >>> 23) << 8) |
+          (Math.imul(c0 * m + (q & 255) * n + 127, 32897) >>> 23)) >>>
+        0;
     }
   }
 }
 
 /** head blends the triangle at the end of an arrow. */
-function head(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: number, alpha: number, size: number): void {
+function head(
+  b: Bitmap,
+  x0: number,
+  y0: number,
+  x1: number,
+  y1: number,
+  color: number,
+  alpha: number,
+  size: number,
+): void {
   const n = Math.hypot(x1 - x0, y1 - y0);
   if (n < 1) return;
-  const dx = (x1 - x0) / n, dy = (y1 - y0) / n;
+  const dx = (x1 - x0) / n,
+    dy = (y1 - y0) / n;
   for (let y = Math.max(0, Math.floor(y1 - size)); y <= Math.min(b.height - 1, Math.ceil(y1 + size)); y++) {
     for (let x = Math.max(0, Math.floor(x1 - size)); x <= Math.min(b.width - 1, Math.ceil(x1 + size)); x++) {
-      const along = (x1 - x) * dx + (y1 - y) * dy, beside = Math.abs((x1 - x) * dy - (y1 - y) * dx);
+      const along = (x1 - x) * dx + (y1 - y) * dy,
+        beside = Math.abs((x1 - x) * dy - (y1 - y) * dx);
       if (along < 0 || along > size || beside > along * 0.42) continue;
       const o = y * b.width + x;
       b.pixels[o] = blend(color, b.pixels[o], alpha);
@@ -272,25 +477,47 @@ function head(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: 
   }
 }
 
-/** drawAlone marks the place of a message that has no other end. */
+/** drawAlone marks the place of a message that has only one end. */
 export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, color: string): void {
   g.save();
-  g.strokeStyle = color; g.fillStyle = color; g.lineWidth = 2.5;
-  g.beginPath(); g.arc(x, y, 4, 0, 2 * Math.PI); g.fill();
-  g.setLineDash([4, 3]); g.beginPath(); g.moveTo(x, y); g.lineTo(x + 26, y); g.stroke();
-  g.setLineDash([]); g.beginPath(); g.moveTo(x + 28, y - 5); g.lineTo(x + 38, y + 5); g.moveTo(x + 38, y - 5); g.lineTo(x + 28, y + 5); g.stroke();
+  g.strokeStyle = color;
+  g.fillStyle = color;
+  g.lineWidth = 2.5;
+  g.beginPath();
+  g.arc(x, y, 4, 0, 2 * Math.PI);
+  g.fill();
+  g.setLineDash([4, 3]);
+  g.beginPath();
+  g.moveTo(x, y);
+  g.lineTo(x + 26, y);
+  g.stroke();
+  g.setLineDash([]);
+  g.beginPath();
+  g.moveTo(x + 28, y - 5);
+  g.lineTo(x + 38, y + 5);
+  g.moveTo(x + 38, y - 5);
+  g.lineTo(x + 28, y + 5);
+  g.stroke();
   g.restore();
 }
 
-/** drawArrow draws one arrow thick, as for that below the pointer. */
+/** drawArrow draws a thick arrow, such as the one below the pointer. */
 export function drawArrow(g: CanvasRenderingContext2D, s: Segment, color: string): void {
-  const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0), size = 10;
+  const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0),
+    size = 10;
   g.save();
-  g.strokeStyle = color; g.fillStyle = color; g.lineWidth = 2.5;
-  g.beginPath(); g.moveTo(s.x0, s.y0); g.lineTo(s.x1, s.y1); g.stroke();
-  g.beginPath(); g.moveTo(s.x1, s.y1);
+  g.strokeStyle = color;
+  g.fillStyle = color;
+  g.lineWidth = 2.5;
+  g.beginPath();
+  g.moveTo(s.x0, s.y0);
+  g.lineTo(s.x1, s.y1);
+  g.stroke();
+  g.beginPath();
+  g.moveTo(s.x1, s.y1);
   g.lineTo(s.x1 - size * Math.cos(a - 0.4), s.y1 - size * Math.sin(a - 0.4));
   g.lineTo(s.x1 - size * Math.cos(a + 0.4), s.y1 - size * Math.sin(a + 0.4));
-  g.closePath(); g.fill();
+  g.closePath();
+  g.fill();
   g.restore();
 }

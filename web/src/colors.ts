@@ -1,65 +1,133 @@
-// Colours of the page's theme and of regions, as pixels for the rasteriser and as CSS for all else.
+// Colours of the theme and of regions, as pixels for the rasteriser and as CSS.
 import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
-/** Theme colours; those of the rasteriser are fixed by its definition. */
-export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string; note: string }
-
-/** themeColors gives the colours of the light or the dark theme. */
-export function themeColors(dark: boolean): Colors {
-  return dark
-    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff", note: "#f08ad8" }
-    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000", note: "#a8188c" };
+/** Colors are the colours of a theme; the definition of the rasteriser fixes those for pixels. */
+export interface Colors {
+  dark: boolean;
+  background: string;
+  row: string;
+  line: string;
+  text: string;
+  faint: string;
+  other: string;
+  mark: string;
+  curve: string;
+  accent: string;
+  range: string;
+  select: string;
+  note: string;
 }
 
-/** RegionColors are the colours of a trace's regions, by region number. */
-export interface RegionColors { pixels: Uint32Array; css: string[]; ink: string[]; other: number; byTrack: (track: number) => Uint32Array | null }
+/** themeColors returns the colours of the light or the dark theme. */
+export function themeColors(dark: boolean): Colors {
+  return dark
+    ? {
+        dark,
+        background: "#15181c",
+        row: "#1d2126",
+        line: "#2b3138",
+        text: "#e8ebee",
+        faint: "#9aa4ae",
+        other: "#6d757e",
+        mark: "#e8ebee",
+        curve: "#56b4e9",
+        accent: "#6cb6ff",
+        range: "rgba(108,182,255,0.18)",
+        select: "#ffffff",
+        note: "#f08ad8",
+      }
+    : {
+        dark,
+        background: "#ffffff",
+        row: "#f2f4f6",
+        line: "#d9dee3",
+        text: "#1c2127",
+        faint: "#5b6670",
+        other: "#a9b0b8",
+        mark: "#1c2127",
+        curve: "#0072b2",
+        accent: "#0b62c4",
+        range: "rgba(11,98,196,0.14)",
+        select: "#000000",
+        note: "#a8188c",
+      };
+}
 
-/** unpack is the way back from pack. */
-export function unpack(pixel: number): string { return "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join(""); }
+/** RegionColors has the colours of a trace's regions, by region number. */
+export interface RegionColors {
+  pixels: Uint32Array;
+  css: string[];
+  ink: string[];
+  other: number;
+  byTrack: (track: number) => Uint32Array | null;
+}
 
-/** ink is black or white, whichever reads better on a colour. */
+/** unpack converts a pixel to "#rrggbb"; it is the inverse of pack. */
+export function unpack(pixel: number): string {
+  return (
+    "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")
+  );
+}
+
+/** ink returns black or white, whichever has more contrast with a colour. */
 export function ink(hex: string): string {
   return contrast(hex, "#000000") >= contrast(hex, "#ffffff") ? "#000000" : "#ffffff";
 }
 
 function luminance(hex: string): number {
   const v = parseInt(hex.slice(1), 16);
-  const lin = (c: number): number => { const s = c / 255; return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
+  const lin = (c: number): number => {
+    const s = c / 255;
+    return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+  };
   return 0.2126 * lin(v >> 16) + 0.7152 * lin((v >> 8) & 255) + 0.0722 * lin(v & 255);
 }
 
-/** contrast of two colours, 1 to 21, as WCAG defines it. */
+/** contrast returns the contrast of two colours, from 1 to 21, as WCAG defines it. */
 export function contrast(a: string, b: string): number {
-  const x = luminance(a), y = luminance(b);
+  const x = luminance(a),
+    y = luminance(b);
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** ColorMode is what colours stand for. */
+/** ColorMode selects what colours stand for. */
 export type ColorMode = "region" | "group" | "track";
 
-/** byRow tells whether each row has a colour of its own; what is highlighted keeps the colour of its region. */
-export function byRow(mode: ColorMode, highlight: string | null): boolean { return mode === "track" && highlight === null; }
+/** byRow reports whether each row has one colour; a highlighted region keeps its own. */
+export function byRow(mode: ColorMode, highlight: string | null): boolean {
+  return mode === "track" && highlight === null;
+}
 
-/** highlighted tells whether a region is what a highlight names: its own name or, by group, that of its group. */
+/**
+ * highlighted reports whether a highlight names a region: by its name or, with colours by group, by
+ * that of its group.
+ */
 export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
   return r.name === highlight || (mode === "group" && r.group === highlight);
 }
 
-/** Shared are the places in the palette that names and groups have in all traces of the page. */
-export interface Shared { regions: ReadonlyMap<string, number>; groups: ReadonlyMap<string, number> }
+/** Shared has the palette indexes of names and groups that are the same in all traces of the page. */
+export interface Shared {
+  regions: ReadonlyMap<string, number>;
+  groups: ReadonlyMap<string, number>;
+}
 
 /**
- * share gives a name the same colour in all traces: that of the first trace which has it. A name that only a later one
- * has keeps its own unless another has that already, and takes the colour with the fewest names then.
+ * share gives a name the same colour in all traces: that of the first trace that has the name. A
+ * name of a later trace keeps its colour if no other name has it, and else gets the colour with the
+ * fewest names.
  */
 export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): Shared {
-  const regions = new Map<string, number>(), groups = new Map<string, number>(), used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
+  const regions = new Map<string, number>(),
+    groups = new Map<string, number>(),
+    used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
   metas.forEach((m, trace) => {
     for (const r of m.regions) {
       if (r.group !== "" && !groups.has(r.group)) groups.set(r.group, groups.size);
       if (regions.has(r.name)) continue;
-      const taken = trace > 0 && r.color >= 0 && (used[r.color] ?? 0) > 0, color = taken ? used.indexOf(Math.min(...used)) : r.color;
+      const taken = trace > 0 && r.color >= 0 && (used[r.color] ?? 0) > 0,
+        color = taken ? used.indexOf(Math.min(...used)) : r.color;
       regions.set(r.name, color);
       if (color >= 0 && color < used.length) used[color]++;
     }
@@ -67,27 +135,42 @@ export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[])
   return { regions, groups };
 }
 
-/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for what that names. */
-export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: ColorMode, highlight: string | null, c: Colors, shared: Shared = share([meta])): RegionColors {
-  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
+/**
+ * regionColors gives each region its own colour, that of its group or, with a highlight, grey for
+ * all other regions.
+ */
+export function regionColors(
+  meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">,
+  mode: ColorMode,
+  highlight: string | null,
+  c: Colors,
+  shared: Shared = share([meta]),
+): RegionColors {
+  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) =>
+    /^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other,
+  );
   const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
   const dim = pack(c.other);
   const dimmed = blend(dim, pack(c.background), 90);
   const dimmedCSS = unpack(dimmed);
   const css = meta.regions.map((r) => {
-    if (mode !== "group") return highlight !== null && r.name !== highlight ? dimmedCSS : pick(shared.regions.get(r.name) ?? r.color);
+    if (mode !== "group")
+      return highlight !== null && r.name !== highlight ? dimmedCSS : pick(shared.regions.get(r.name) ?? r.color);
     const g = shared.groups.get(r.group);
     return highlight !== null && !highlighted(r, mode, highlight) ? dimmedCSS : g === undefined ? c.other : pick(g);
   });
   const pixels = new Uint32Array(css.map(pack));
   const tracks = new Map<number, Uint32Array>();
-  // counters have a colour already: that of each of the others differs from its neighbour's
+  // counters have a colour already; neighbouring rows of the others get different ones
   let n = 0;
   const number = meta.tracks.map((t) => (t.depth > 0 ? n++ : -1));
   const byTrack = (track: number): Uint32Array | null => {
     if (!byRow(mode, highlight)) return null;
     let a = tracks.get(track);
-    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(number[track] ?? -1))); tracks.set(track, a); }
+    if (!a) {
+      a = new Uint32Array(pixels.length).fill(pack(pick(number[track] ?? -1)));
+      tracks.set(track, a);
+    }
     return a;
   };
   return { pixels, css, ink: css.map(ink), other: highlight !== null ? dimmed : dim, byTrack };

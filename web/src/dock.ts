@@ -1,4 +1,4 @@
-// The dock below the time lines: tabs of panels, each for the selected range or the visible window.
+// The dock below the time lines: tabs of panels for the range, the visible window or the trace.
 import { isAbort, say } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
@@ -7,34 +7,54 @@ import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
 import { exact, type Window } from "./time";
 
-/** Scope is what a panel is for. */
-export interface Scope { lane: Lane; window: Window; axis: Window; ranged: boolean }
+/** Scope is the lane and time that a panel shows. */
+export interface Scope {
+  lane: Lane;
+  window: Window;
+  axis: Window;
+  ranged: boolean;
+}
 /**
- * Tools is where a panel puts its own controls and its table for export; again makes it anew after a choice in them.
- * get and set keep what is chosen in the panel, in the address of the page too; what was never chosen, or is not any more, is "".
- * run does work in slices as long as the panel is there.
+ * Tools is the interface of the dock for a panel: places for its controls and its table for export.
+ * again renders the panel anew after a choice. get and set read and write the panel's choices,
+ * which the address keeps, too; "" stands for no choice. run does work in slices while the panel
+ * exists.
  */
-export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSignal; csv: (make: (() => string) | null) => void; again: () => void; get: (what: string) => string; set: (what: string, value: string) => void; run: Run }
+export interface Tools {
+  bar: HTMLElement;
+  body: HTMLElement;
+  signal: AbortSignal;
+  csv: (make: (() => string) | null) => void;
+  again: () => void;
+  get: (what: string) => string;
+  set: (what: string, value: string) => void;
+  run: Run;
+}
 /** Panel is a tab. */
 export interface Panel {
-  id: string; title: string;
-  /** of says what it is for: the range (else the window), always the window, or the whole trace. */
+  id: string;
+  title: string;
+  /**
+   * of is the time that the panel shows: the range or else the window, always the window, or the
+   * whole trace.
+   */
   of: "range" | "window" | "trace";
-  /** wide panels take the place of the details too, so that they line up with the time line. */
+  /** wide panels cover the place of the details, so that they line up with the time line. */
   wide?: boolean;
-  /** whole says, of panels of the whole trace, that they are. */
+  /** whole is the text that describes the scope of panels of the whole trace. */
   whole?: string;
-  /** outlines panels of the window show the range in it. */
+  /** outlines marks panels of the window that show the range in it. */
   outlines?: boolean;
-  /** both panels are of all traces: there is none to choose. */
+  /** both marks panels that show all traces, so that none can be chosen. */
   both?: boolean;
-  /** render fills the body; it may take long and must give up when the signal says so. */
+  /** render fills the body. It may take long, and must stop when the signal aborts. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
 
-/** coverage says whether figures count rows that are not shown, "" if all are. */
+/** coverage describes whether figures include hidden rows; "" if there are none. */
 function coverage(lane: Lane): string {
-  const all = lane.meta.tracks.length, away = all - lane.rowOf.size;
+  const all = lane.meta.tracks.length,
+    away = all - lane.rowOf.size;
   return away === 0 ? "" : `all ${count(all)} rows, ${count(away)} of them not shown`;
 }
 
@@ -46,117 +66,214 @@ export class Dock {
   private body: HTMLElement;
   private progress: HTMLElement;
   private abort: AbortController | null = null;
-  /** gone ends the work for the panel that is there. */
+  /** gone cancels the work of the current panel. */
   private gone = new AbortController();
   private timer = 0;
-  /** forced says that the panel is made anew soon though it is for the same. */
+  /** forced is set if the panel will be rendered anew although its scope is the same. */
   private forced = false;
   private shown = "";
-  /** had is what was chosen in the panel when it was made, or by itself since. */
+  /** had is the text of the panel's choices when it was rendered, or since it changed them itself. */
   private had = "";
-  private covers = el("span", { class: "covers", title: "The figures are of all rows, also of those that are hidden or filtered out" });
+  private covers = el("span", {
+    class: "covers",
+    title: "The figures are of all rows, also of those that are hidden or filtered out",
+  });
   private csvMaker: (() => string) | null = null;
 
-  constructor(private app: App, private panels: readonly Panel[], splitter: HTMLElement, details: HTMLElement) {
-    this.tabs = el("div", { class: "tabs", role: "tablist", aria: { label: "Tables and charts" } }, ...panels.map((p) => {
-      const b = button(p.title, p.title, () => app.store.set({ panel: p.id }));
-      b.setAttribute("role", "tab"); b.id = "tab-" + p.id; b.setAttribute("aria-controls", "panel");
-      return b;
-    }));
+  constructor(
+    private app: App,
+    private panels: readonly Panel[],
+    splitter: HTMLElement,
+    details: HTMLElement,
+  ) {
+    this.tabs = el(
+      "div",
+      { class: "tabs", role: "tablist", aria: { label: "Tables and charts" } },
+      ...panels.map((p) => {
+        const b = button(p.title, p.title, () => app.store.set({ panel: p.id }));
+        b.setAttribute("role", "tab");
+        b.id = "tab-" + p.id;
+        b.setAttribute("aria-controls", "panel");
+        return b;
+      }),
+    );
     this.tabs.addEventListener("keydown", (e) => {
       if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
-      const i = panels.findIndex((p) => p.id === app.store.state.panel), n = (i + (e.key === "ArrowRight" ? 1 : panels.length - 1)) % panels.length;
+      const i = panels.findIndex((p) => p.id === app.store.state.panel),
+        n = (i + (e.key === "ArrowRight" ? 1 : panels.length - 1)) % panels.length;
       app.store.set({ panel: panels[n].id });
       this.tabs.querySelector<HTMLElement>("#tab-" + panels[n].id)?.focus();
-      e.preventDefault(); e.stopPropagation();
+      e.preventDefault();
+      e.stopPropagation();
     });
     this.scopeBar = el("div", { class: "scope" });
     this.progress = el("div", { class: "progress", role: "progressbar", aria: { label: "computing", hidden: true } });
     this.body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
-    this.element = el("div", { class: "dock" }, el("section", { class: "dockmain", aria: { label: "Tables" } }, splitter, this.tabs, this.scopeBar, this.progress, this.body), details);
+    this.element = el(
+      "div",
+      { class: "dock" },
+      el(
+        "section",
+        { class: "dockmain", aria: { label: "Tables" } },
+        splitter,
+        this.tabs,
+        this.scopeBar,
+        this.progress,
+        this.body,
+      ),
+      details,
+    );
   }
 
-  /** lane is which of several traces the panels are of. */
-  private get lane(): number { const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0); return this.app.lanes[n] ? n : 0; }
+  /** lane is the index of the trace that the panels show. */
+  private get lane(): number {
+    const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0);
+    return this.app.lanes[n] ? n : 0;
+  }
 
-  /** underWay tells whether a panel is being made. */
-  get underWay(): boolean { return this.abort !== null || this.slices > 0; }
-  /** slices is how much work in slices there is. */
+  /** underWay reports whether a panel is being rendered. */
+  get underWay(): boolean {
+    return this.abort !== null || this.slices > 0;
+  }
+  /** slices is the number of tasks that run in slices. */
   private slices = 0;
-  /** csv is the current table as CSV, null when there is none. */
-  get csv(): string | null { return this.csvMaker ? this.csvMaker() : null; }
+  /** csv returns the current table as CSV, or null if there is none. */
+  get csv(): string | null {
+    return this.csvMaker ? this.csvMaker() : null;
+  }
 
   private scope(p: Panel): Scope {
-    const s = this.app.store.state, axis = (p.of === "range" ? s.range : null) ?? s.window;
+    const s = this.app.store.state,
+      axis = (p.of === "range" ? s.range : null) ?? s.window;
     const lane = this.app.lanes[this.lane] ?? this.app.lanes[0];
     return { lane, window: lane.cut(axis), axis, ranged: p.of === "range" && s.range !== null };
   }
 
-  /** follow makes the panel anew when what it is for has changed; a moving window is waited for. */
+  /** follow renders the panel anew if its scope has changed; it waits while the window moves. */
   follow(now = false): void {
     if (!this.app.pictured) return;
-    const s = this.app.store.state, p = this.panels.find((x) => x.id === s.panel) ?? this.panels[0];
-    if (this.tabs.dataset.panel !== p.id) [...this.tabs.children].forEach((b, i) => { const on = this.panels[i] === p; b.setAttribute("aria-selected", String(on)); (b as HTMLElement).tabIndex = on ? 0 : -1; });
+    const s = this.app.store.state,
+      p = this.panels.find((x) => x.id === s.panel) ?? this.panels[0];
+    if (this.tabs.dataset.panel !== p.id)
+      [...this.tabs.children].forEach((b, i) => {
+        const on = this.panels[i] === p;
+        b.setAttribute("aria-selected", String(on));
+        (b as HTMLElement).tabIndex = on ? 0 : -1;
+      });
     this.tabs.dataset.panel = p.id;
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
-    const key = `${p.id} ${c.lane.index} ${p.of === "trace" ? "" : p.both ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ") : `${c.window.from} ${c.window.to}`} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
+    const time =
+      p.of === "trace"
+        ? ""
+        : p.both
+          ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ")
+          : `${c.window.from} ${c.window.to}`;
+    const outlined = p.outlines && s.range ? `${s.range.from} ${s.range.to}` : "";
+    const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
     setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
     this.timer = 0;
-    // what was to be shown may be gone again: the panel is that of the window already
+    // the change may have been undone meanwhile: the panel already shows this window
     if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
-    this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => { this.timer = 0; this.forced = false; void this.render(p, c, key); });
+    this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => {
+      this.timer = 0;
+      this.forced = false;
+      void this.render(p, c, key);
+    });
   }
 
   private async render(p: Panel, c: Scope, key: string): Promise<void> {
     this.abort?.abort();
     this.gone.abort();
-    const abort = (this.abort = new AbortController()), gone = (this.gone = new AbortController());
+    const abort = (this.abort = new AbortController()),
+      gone = (this.gone = new AbortController());
     const other = this.shown.split(" ")[0] !== p.id;
     this.shown = key;
     this.had = this.chosen(p.id);
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
-    // the last event lies at the trace's length, and the window ends one tick behind it; what is of all traces is of the axis
-    const [w, clock, last] = p.both ? [c.axis, this.app.axis, this.app.limits().to - 1n] : [c.window, c.lane.clock, c.lane.length], end = w.to > last ? last : w.to;
+    // the last event is at the trace's length, and the window ends one tick after it; panels of all
+    // traces use the axis
+    const [w, clock, last] = p.both
+        ? [c.axis, this.app.axis, this.app.limits().to - 1n]
+        : [c.window, c.lane.clock, c.lane.length],
+      end = w.to > last ? last : w.to;
     const text = `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
     const body = el("div", {});
-    if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
-    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value), run: (work) => { this.slices++; return inSlices(work, gone.signal, () => { this.slices--; this.app.client.onChange(); }); } };
+    if (other) {
+      this.body.replaceChildren();
+      this.body.scrollTop = 0;
+      this.csvMaker = null;
+    }
+    const tools: Tools = {
+      bar,
+      body,
+      signal: abort.signal,
+      csv: (m) => {
+        this.csvMaker = m;
+      },
+      again: () => this.follow(true),
+      get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "",
+      set: (what, value) => this.keep(p.id, what, value),
+      run: (work) => {
+        this.slices++;
+        return inSlices(work, gone.signal, () => {
+          this.slices--;
+          this.app.client.onChange();
+        });
+      },
+    };
     this.body.classList.add("waiting");
-    const slow = later("progress of the table", 250, () => { if (abort === this.abort) { this.progress.classList.add("on"); this.progress.setAttribute("aria-hidden", "false"); if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`)); } });
+    const slow = later("progress of the table", 250, () => {
+      if (abort === this.abort) {
+        this.progress.classList.add("on");
+        this.progress.setAttribute("aria-hidden", "false");
+        if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`));
+      }
+    });
     try {
       const made = p.render(this.app, c, tools);
-      // the old bar stays until the new panel is there, so that nothing jumps
+      // the old bar stays until the new panel is ready, so that nothing jumps
       if (made) await made;
       if (abort.signal.aborted) return;
       this.body.replaceChildren(body);
     } catch (e) {
       if (isAbort(e) || abort.signal.aborted) return;
       this.csvMaker = null;
-      this.body.replaceChildren(el("p", { class: "error" }, `${p.title}: ${say(e)}`), button("Try again", "Ask the server again", () => this.follow(true)));
+      this.body.replaceChildren(
+        el("p", { class: "error" }, `${p.title}: ${say(e)}`),
+        button("Try again", "Ask the server again", () => this.follow(true)),
+      );
     } finally {
       drop(slow);
       if (this.abort === abort) {
         this.abort = null;
         this.body.classList.remove("waiting");
-        this.progress.classList.remove("on"); this.progress.setAttribute("aria-hidden", "true");
+        this.progress.classList.remove("on");
+        this.progress.setAttribute("aria-hidden", "true");
         this.scopeBar.replaceChildren(...this.scopeParts(p, text, c.ranged), bar);
         this.app.client.onChange();
       }
     }
   }
 
-  /** chosen is what is chosen in a panel, as one text. */
-  private chosen(panel: string, choices = this.app.store.state.choices): string { return [...choices].filter(([k]) => k.startsWith(panel + ".")).sort().join("\n"); }
+  /** chosen returns the choices of a panel as one text. */
+  private chosen(panel: string, choices = this.app.store.state.choices): string {
+    return [...choices]
+      .filter(([k]) => k.startsWith(panel + "."))
+      .sort()
+      .join("\n");
+  }
 
   private keep(panel: string, what: string, value: string): void {
-    const all = new Map(this.app.store.state.choices), key = `${panel}.${what}`;
-    if (value === "") all.delete(key); else all.set(key, value.slice(0, 1000));
+    const all = new Map(this.app.store.state.choices),
+      key = `${panel}.${what}`;
+    if (value === "") all.delete(key);
+    else all.set(key, value.slice(0, 1000));
     // the panel shows it already
     if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
     this.app.store.set({ choices: all });
@@ -164,22 +281,49 @@ export class Dock {
 
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
-    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => this.choose(Number(v))));
-    out.push(el("span", { class: "what", title: p.of !== "trace" ? text : "" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? ""), p.whole ? `: ${p.whole}` : ""), this.covers);
-    if (ranged || (p.outlines && this.app.store.state.range)) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
+    if (this.app.lanes.length > 1 && p.both !== true)
+      out.push(
+        select(
+          "Trace of this table",
+          this.app.lanes.map((l) => [String(l.index), l.title] as const),
+          String(this.lane),
+          (v) => this.choose(Number(v)),
+        ),
+      );
+    out.push(
+      el(
+        "span",
+        { class: "what", title: p.of !== "trace" ? text : "" },
+        p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? ""),
+        p.whole ? `: ${p.whole}` : "",
+      ),
+      this.covers,
+    );
+    if (ranged || (p.outlines && this.app.store.state.range))
+      out.push(
+        button("use window", "Drop the range: tables follow the window again", () =>
+          this.app.store.set({ range: null }),
+        ),
+      );
     out.push(el("span", { class: "grow" }));
     return out;
   }
 
-  /** tell puts what a panel has found beside the title of its tab. */
+  /** tell shows a result of a panel beside the title of its tab. */
   tell(id: string, short: string, words: string, bad: boolean): void {
-    const b = this.tabs.querySelector<HTMLElement>("#tab-" + id), p = this.panels.find((x) => x.id === id);
+    const b = this.tabs.querySelector<HTMLElement>("#tab-" + id),
+      p = this.panels.find((x) => x.id === id);
     if (!b || !p) return;
     b.replaceChildren(p.title, " ", el("span", { class: "found-count" + (bad ? " bad" : "") }, short));
     b.title = `${p.title}: ${words}`;
     b.setAttribute("aria-label", b.title);
   }
 
-  /** choose sets the trace the panels are of. */
-  choose(lane: number): void { if (lane !== this.lane && this.app.lanes[lane]) { this.keep("dock", "trace", lane > 0 ? String(lane) : ""); this.follow(true); } }
+  /** choose selects the trace that the panels show. */
+  choose(lane: number): void {
+    if (lane !== this.lane && this.app.lanes[lane]) {
+      this.keep("dock", "trace", lane > 0 ? String(lane) : "");
+      this.follow(true);
+    }
+  }
 }

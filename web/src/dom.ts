@@ -1,15 +1,38 @@
-// Making elements. Text always goes in as text: names from a trace may hold markup and any script.
+// Creation of elements. Text is always inserted as text, because names from a trace may contain
+// markup or scripts.
 
 type Child = Node | string | null | undefined | false;
 interface Props {
-  class?: string; id?: string; title?: string; role?: string; tabindex?: number; type?: string; value?: string; placeholder?: string; href?: string; download?: string;
-  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number; label?: string;
-  aria?: Record<string, string | number | boolean>; data?: Record<string, string>; style?: Record<string, string>;
+  class?: string;
+  id?: string;
+  title?: string;
+  role?: string;
+  tabindex?: number;
+  type?: string;
+  value?: string;
+  placeholder?: string;
+  href?: string;
+  download?: string;
+  disabled?: boolean;
+  hidden?: boolean;
+  checked?: boolean;
+  min?: string;
+  max?: string;
+  for?: string;
+  colspan?: number;
+  label?: string;
+  aria?: Record<string, string | number | boolean>;
+  data?: Record<string, string>;
+  style?: Record<string, string>;
   on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
 }
 
-/** el makes an element with properties and children. */
-export function el<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+/** el creates an element with properties and children. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const e = document.createElement(tag);
   for (const [k, v] of Object.entries(props)) {
     if (v === undefined) continue;
@@ -17,14 +40,15 @@ export function el<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props =
     else if (k === "data") for (const [a, x] of Object.entries(props.data ?? {})) e.dataset[a] = x;
     else if (k === "style") for (const [a, x] of Object.entries(props.style ?? {})) e.style.setProperty(a, x);
     else if (k === "on") for (const [a, x] of Object.entries(props.on ?? {})) e.addEventListener(a, x as EventListener);
-    else if (typeof v === "boolean") { if (v) e.setAttribute(k, ""); }
-    else e.setAttribute(k, String(v));
+    else if (typeof v === "boolean") {
+      if (v) e.setAttribute(k, "");
+    } else e.setAttribute(k, String(v));
   }
   e.append(...children.filter((c): c is Node | string => c !== null && c !== undefined && c !== false));
   return e;
 }
 
-/** name is text from a trace: kept apart from the direction of the text around it. */
+/** name returns an element with text from a trace, isolated from the direction of the text around it. */
 export function name(text: string, cls = ""): HTMLElement {
   const e = document.createElement("bdi");
   e.textContent = printable(text);
@@ -32,43 +56,76 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
-/** nameless is said where a region or the like has no name. */
+/** nameless is shown for a region or similar object without a name. */
 export const nameless = "no name";
 
-/** titled is the name of a region as it is shown: what has none is called so. */
-export function titled(text: string): HTMLElement { return text === "" ? el("span", { class: "faint" }, nameless) : name(text); }
+/** titled returns an element with the name of a region, or with nameless. */
+export function titled(text: string): HTMLElement {
+  return text === "" ? el("span", { class: "faint" }, nameless) : name(text);
+}
 
-/** printable makes controls and bidi overrides in a name visible, for canvases and titles, which cannot isolate. */
+/**
+ * printable makes controls and bidi overrides in a name visible, for canvases and titles, which
+ * cannot isolate text.
+ */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 }
 
-/** mostDrawn is how many characters of a name are drawn: nobody sees more of one, and measuring text takes the longer, the longer it is. */
-const mostDrawn = 300;
+/**
+ * maxDrawn is the number of characters of a name that are drawn. More are never visible, and
+ * measuring long text takes long.
+ */
+const maxDrawn = 300;
 
-/** brief is what is drawn of a name on canvases, in pictures and in tips: its begin, if it is long. */
+/** brief returns the part of a name that is drawn on canvases, in pictures and in tooltips. */
 export function brief(text: string): string {
-  if (text.length <= mostDrawn) return printable(text);
-  // half of a character would be drawn as a box
-  return printable(text.slice(0, mostDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
+  if (text.length <= maxDrawn) return printable(text);
+  // half of a surrogate pair would be drawn as a box
+  return printable(text.slice(0, maxDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
 }
 
-/** setText writes a text where there is another: the same text again would make the browser lay out the page. */
-export function setText(e: HTMLElement, text: string): void { if (e.textContent !== text) e.textContent = text; }
+/**
+ * setText changes the text of an element. Setting the same text again would make the browser lay
+ * out the page.
+ */
+export function setText(e: HTMLElement, text: string): void {
+  if (e.textContent !== text) e.textContent = text;
+}
 
-/** spoken is the name of a control for those who hear it: what it shows, as one says that to speak to it, and what it does. */
+/**
+ * spoken returns the accessible name of a control: its label, which users say to operate it by
+ * voice, and its purpose.
+ */
 export function spoken(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
   return words === "" || title.toLowerCase().startsWith(words.toLowerCase()) ? title : `${words}: ${title}`;
 }
 
-/** button makes a push button; title is its tooltip, label what it shows. */
+/** button creates a push button; title is its tooltip, label its content. */
 export function button(label: string | Node, title: string, click: () => void, cls = ""): HTMLButtonElement {
-  return el("button", { type: "button", title, class: cls, aria: { label: spoken(typeof label === "string" ? label : label.textContent ?? "", title) }, on: { click: () => click() } }, label);
+  return el(
+    "button",
+    {
+      type: "button",
+      title,
+      class: cls,
+      aria: { label: spoken(typeof label === "string" ? label : (label.textContent ?? ""), title) },
+      on: { click: () => click() },
+    },
+    label,
+  );
 }
 
-/** rove makes the elements of a list one stop of Tab; arrow keys, Home and End go from one to another. The first is to have tabindex 0, the others -1. */
-export function rove(box: HTMLElement, selector: string, keys: { back: readonly string[]; on: readonly string[] }): void {
+/**
+ * rove makes the elements of a list one tab stop; arrow keys, Home and End move between them. The
+ * first element must have tabindex 0, the others -1.
+ */
+export function rove(
+  box: HTMLElement,
+  selector: string,
+  keys: { back: readonly string[]; on: readonly string[] },
+): void {
   box.addEventListener("focusin", (e) => {
     const t = e.target;
     if (!(t instanceof HTMLElement) || !t.matches(selector)) return;
@@ -78,40 +135,77 @@ export function rove(box: HTMLElement, selector: string, keys: { back: readonly 
   box.addEventListener("keydown", (e) => {
     const t = e.target;
     if (!(t instanceof HTMLElement) || !t.matches(selector)) return;
-    const items = [...box.querySelectorAll<HTMLElement>(selector)], i = items.indexOf(t);
-    const n = keys.back.includes(e.key) ? i - 1 : keys.on.includes(e.key) ? i + 1 : e.key === "Home" ? 0 : e.key === "End" ? items.length - 1 : -2;
+    const items = [...box.querySelectorAll<HTMLElement>(selector)],
+      i = items.indexOf(t);
+    const n = keys.back.includes(e.key)
+      ? i - 1
+      : keys.on.includes(e.key)
+        ? i + 1
+        : e.key === "Home"
+          ? 0
+          : e.key === "End"
+            ? items.length - 1
+            : -2;
     if (n === -2) return;
     items[Math.max(0, Math.min(items.length - 1, n))]?.focus();
-    e.preventDefault(); e.stopPropagation();
+    e.preventDefault();
+    e.stopPropagation();
   });
 }
 
-/** replace puts other children into an element; a button that had the keyboard gives it to the one in its place, else to the element. */
+/**
+ * replace replaces the children of an element. If a button had the focus, the button in its place
+ * gets it, or else the element.
+ */
 export function replace(box: HTMLElement, ...children: Node[]): void {
   const held = box.contains(document.activeElement) ? document.activeElement : null;
   box.replaceChildren(...children);
   if (!(held instanceof HTMLElement)) return;
-  ([...box.querySelectorAll<HTMLElement>("button")].find((b) => b.title === held.title && b.textContent === held.textContent) ?? box).focus({ preventScroll: true });
+  (
+    [...box.querySelectorAll<HTMLElement>("button")].find(
+      (b) => b.title === held.title && b.textContent === held.textContent,
+    ) ?? box
+  ).focus({ preventScroll: true });
 }
 
-/** select makes a drop-down list of [value, text]. */
-export function select(label: string, options: readonly (readonly [string, string])[], value: string, change: (v: string) => void): HTMLSelectElement {
-  const s = el("select", { title: label, aria: { label } }, ...options.map(([v, t]) => { const o = el("option", { value: v }); o.textContent = t; return o; }));
+/** select creates a drop-down list of [value, text]. */
+export function select(
+  label: string,
+  options: readonly (readonly [string, string])[],
+  value: string,
+  change: (v: string) => void,
+): HTMLSelectElement {
+  const s = el(
+    "select",
+    { title: label, aria: { label } },
+    ...options.map(([v, t]) => {
+      const o = el("option", { value: v });
+      o.textContent = t;
+      return o;
+    }),
+  );
   s.value = value;
   s.addEventListener("change", () => change(s.value));
   return s;
 }
 
-/** count writes a number with thin spaces between thousands. */
-export function count(n: number): string { return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4); }
+/** count formats a number with thin spaces between thousands. */
+export function count(n: number): string {
+  return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);
+}
 
-/** bytes writes a size in binary units. */
+/** bytes formats a size in binary units. */
 export function bytes(n: number): string {
   const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let i = 0;
-  while (n >= 1024 && i < u.length - 1) { n /= 1024; i++; }
+  while (n >= 1024 && i < u.length - 1) {
+    n /= 1024;
+    i++;
+  }
   return `${i === 0 ? n : n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2)} ${u[i]}`;
 }
 
-/** percent writes a part of a whole. */
-export function percent(part: number): string { return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`; }
+/** percent formats a fraction. */
+export function percent(part: number): string {
+  return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`;
+}

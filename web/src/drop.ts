@@ -1,16 +1,23 @@
-// Files that are dropped on the page: they are opened, once that was asked for.
+// Files that are dropped on the page. They are opened after a confirmation.
 import { say } from "./api";
 import type { App } from "./app";
 import { button, bytes, count, el } from "./dom";
 
-/** Dropped is a file and its path below what was dropped. */
-interface Dropped { path: string; file: File }
+/** Dropped is a file and its path below the dropped folder. */
+interface Dropped {
+  path: string;
+  file: File;
+}
 
-/** below lists the files of what was dropped, those in folders too. */
+/** below lists the dropped files, including those in folders. */
 async function below(e: FileSystemEntry, path: string): Promise<Dropped[]> {
-  if (e.isFile) { const file = await new Promise<File>((done, fail) => (e as FileSystemFileEntry).file(done, fail)); return [{ path, file }]; }
-  const reader = (e as FileSystemDirectoryEntry).createReader(), out: Dropped[] = [];
-  // a browser gives the entries of a folder some at a time
+  if (e.isFile) {
+    const file = await new Promise<File>((done, fail) => (e as FileSystemFileEntry).file(done, fail));
+    return [{ path, file }];
+  }
+  const reader = (e as FileSystemDirectoryEntry).createReader(),
+    out: Dropped[] = [];
+  // a browser returns the entries of a folder in several parts
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((done, fail) => reader.readEntries(done, fail));
     if (some.length === 0) return out;
@@ -18,35 +25,68 @@ async function below(e: FileSystemEntry, path: string): Promise<Dropped[]> {
   }
 }
 
-/** takeDrops asks whether files that are dropped on the page are to be opened, and has the server show them. */
+/** takeDrops makes the page ask whether to open dropped files, and uploads them to the server. */
 export function takeDrops(app: App): void {
-  addEventListener("dragover", (e) => { if (e.dataTransfer?.types.includes("Files")) e.preventDefault(); });
+  addEventListener("dragover", (e) => {
+    if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
+  });
   addEventListener("drop", (e) => {
     if (!e.dataTransfer?.types.includes("Files")) return;
     e.preventDefault();
-    // what is dropped is known during the event alone
-    const entries = [...e.dataTransfer.items].map((i) => i.webkitGetAsEntry()).filter((x) => x !== null), files = [...e.dataTransfer.files].map((file) => ({ path: file.name, file }));
-    (entries.length > 0 ? Promise.all(entries.map((x) => below(x, x.name))).then((l) => l.flat()) : Promise.resolve(files)).then((l) => ask(app, l)).catch((x: unknown) => app.announce(say(x)));
+    // the dropped items are only available during the event
+    const entries = [...e.dataTransfer.items].map((i) => i.webkitGetAsEntry()).filter((x) => x !== null),
+      files = [...e.dataTransfer.files].map((file) => ({ path: file.name, file }));
+    (entries.length > 0
+      ? Promise.all(entries.map((x) => below(x, x.name))).then((l) => l.flat())
+      : Promise.resolve(files)
+    )
+      .then((l) => ask(app, l))
+      .catch((x: unknown) => app.announce(say(x)));
   });
 }
 
 function ask(app: App, files: readonly Dropped[]): void {
   if (files.length === 0) return;
-  const shown = app.store.state.traces, state = el("p", { class: "faint", role: "status" }), d = el("dialog", { aria: { label: "Open files" } });
+  const shown = app.store.state.traces,
+    state = el("p", { class: "faint", role: "status" }),
+    d = el("dialog", { aria: { label: "Open files" } });
   const open = (beside: boolean): void => {
     for (const b of d.querySelectorAll("button")) b.disabled = true;
     state.textContent = "sending …";
     const form = new FormData();
     for (const f of files) form.append(f.path, f.file);
-    app.client.post<{ traces: string[] }>("traces", form).then(({ traces }) => {
-      location.hash = "t=" + [...(beside ? shown : []), ...traces].map(encodeURIComponent).join(",");
-      location.reload();
-    }).catch((x: unknown) => { state.textContent = say(x); state.className = "error"; for (const b of d.querySelectorAll("button")) b.disabled = false; });
+    app.client
+      .post<{ traces: string[] }>("traces", form)
+      .then(({ traces }) => {
+        location.hash = "t=" + [...(beside ? shown : []), ...traces].map(encodeURIComponent).join(",");
+        location.reload();
+      })
+      .catch((x: unknown) => {
+        state.textContent = say(x);
+        state.className = "error";
+        for (const b of d.querySelectorAll("button")) b.disabled = false;
+      });
   };
-  d.append(el("h1", {}, "Open files"),
-    el("p", {}, `${count(files.length)} ${files.length === 1 ? "file" : "files"}, ${bytes(files.reduce((n, f) => n + f.file.size, 0))}. To be shown they are copied to a temporary folder of the server, ${location.host}, until it ends.`),
+  d.append(
+    el("h1", {}, "Open files"),
+    el(
+      "p",
+      {},
+      `${count(files.length)} ${files.length === 1 ? "file" : "files"}, ` +
+        `${bytes(files.reduce((n, f) => n + f.file.size, 0))}. To be shown they are copied to a temporary folder ` +
+        `of the server, ${location.host}, until it ends.`,
+    ),
     state,
-    el("p", {}, button("Open", "Copy the files to the server and show the traces among them", () => open(false)), " ", shown.length > 0 ? button("Open beside", "Show them beside the traces that are shown", () => open(true)) : null, " ", button("Cancel", "Leave the files where they are", () => d.close())));
+    el(
+      "p",
+      {},
+      button("Open", "Copy the files to the server and show the traces among them", () => open(false)),
+      " ",
+      shown.length > 0 ? button("Open beside", "Show them beside the traces that are shown", () => open(true)) : null,
+      " ",
+      button("Cancel", "Leave the files where they are", () => d.close()),
+    ),
+  );
   d.addEventListener("close", () => d.remove());
   document.body.append(d);
   d.showModal();

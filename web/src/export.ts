@@ -1,21 +1,31 @@
-// Pictures and tables as files.
+// Export of pictures and tables to files.
 import type { App } from "./app";
 import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
-import { paintRuler, type Pen, rulerHeight, write } from "./rulerbar";
+import { type Pen, write } from "./pen";
+import { leastEdges } from "./rowlabels";
+import { paintRuler, rulerHeight } from "./rulerbar";
 import { exact } from "./time";
-import { leastEdges, type Timeline } from "./timeline";
+import type { Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
-  const url = URL.createObjectURL(data), a = el("a", { href: url, download: file });
-  document.body.append(a); a.click(); a.remove();
+  const url = URL.createObjectURL(data),
+    a = el("a", { href: url, download: file });
+  document.body.append(a);
+  a.click();
+  a.remove();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** fileName makes the name of a file from that of a trace. */
-export function fileName(trace: string, ending: string): string { return trace.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[.]+/, "") + ending; }
+/** fileName returns a file name for a trace. */
+export function fileName(trace: string, ending: string): string {
+  return trace.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[.]+/, "") + ending;
+}
 
-/** csv writes rows as RFC 4180; a cell that a spreadsheet would take for a formula is set in quotes after an apostrophe. */
+/**
+ * csv formats rows as RFC 4180. A cell that a spreadsheet would evaluate as a formula is quoted and
+ * preceded by an apostrophe.
+ */
 export function csv(head: readonly string[], rows: readonly (readonly (string | number | bigint)[])[]): string {
   const cell = (v: string | number | bigint): string => {
     if (typeof v !== "string") return String(v);
@@ -26,187 +36,434 @@ export function csv(head: readonly string[], rows: readonly (readonly (string | 
 }
 
 /** saveText saves text as a file. */
-export function saveText(text: string, file: string, type: string): void { save(new Blob([text], { type }), file); }
+export function saveText(text: string, file: string, type: string): void {
+  save(new Blob([text], { type }), file);
+}
 
-/** Named is a colour with what it stands for. */
-export interface Named { label: string; color: string }
+/** Named is a colour with its meaning. */
+export interface Named {
+  label: string;
+  color: string;
+}
 
-/** Paper is where a picture is drawn: a canvas, or a text of SVG. */
+/** Paper is the target of a picture: a canvas or SVG text. */
 interface Paper {
   pen: Pen;
-  /** within draws with the origin at a place; what lies beyond the size is cut off. */
+  /** within draws with the origin at a place, clipped to a size. */
   within(x: number, y: number, w: number, h: number, draw: () => void): void;
   image(cv: HTMLCanvasElement, w: number, h: number): void;
 }
 
-/** The parts of a picture, in CSS pixels. */
-const labels = 200, mostLabel = 260, titleHeight = 24, laneTitle = 20, legendLine = 20, margin = 6;
+/** The sizes of the parts of a picture, in CSS pixels. */
+const labels = 200,
+  mostLabel = 260,
+  titleHeight = 24,
+  laneTitle = 20,
+  legendLine = 20,
+  margin = 6;
 
-/** lines lays the legend out: lines of entries with their places. */
+/** lines arranges the entries of the legend in lines. */
 function lines(g: Pen, legend: readonly Named[], width: number): { x: number; line: number; of: Named }[] {
   g.font = "11px system-ui, sans-serif";
-  let x = labels, line = 0;
+  let x = labels,
+    line = 0;
   return legend.map((of) => {
     const w = 15 + Math.min(mostLabel, g.measureText(brief(of.label)).width) + 14;
-    if (x + w > width && x > labels) { x = labels; line++; }
+    if (x + w > width && x > labels) {
+      x = labels;
+      line++;
+    }
     const out = { x, line, of };
     x += w;
     return out;
   });
 }
 
-/** sizeOf is how large a picture is. */
+/** sizeOf returns the size of a picture. */
 function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]): { width: number; height: number } {
-  const width = labels + timelines[0].width + margin, last = lines(g, legend, width).at(-1);
-  return { width, height: titleHeight + rulerHeight + timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? laneTitle : 0), 0) + (last ? 6 + (last.line + 1) * legendLine : 0) + margin };
+  const width = labels + timelines[0].width + margin,
+    last = lines(g, legend, width).at(-1);
+  return {
+    width,
+    height:
+      titleHeight +
+      rulerHeight +
+      timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? laneTitle : 0), 0) +
+      (last ? 6 + (last.line + 1) * legendLine : 0) +
+      margin,
+  };
 }
 
-/** fit is as much of a text as there is room for. */
+/** fit shortens a text to the available width. */
 function fit(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
-  const all = [...text], begin = (n: number): string => all.slice(0, n).join("") + "…";
-  let low = 1, high = all.length;
-  while (low < high) { const n = (low + high + 1) >> 1; if (g.measureText(begin(n)).width <= room) low = n; else high = n - 1; }
+  const all = [...text],
+    begin = (n: number): string => all.slice(0, n).join("") + "…";
+  let low = 1,
+    high = all.length;
+  while (low < high) {
+    const n = (low + high + 1) >> 1;
+    if (g.measureText(begin(n)).width <= room) low = n;
+    else high = n - 1;
+  }
   return begin(low);
 }
 
-/** drawPicture draws all time lines as they are on the screen, with what they are of, the axis, names of rows and the legend. */
+/**
+ * drawPicture draws all time lines as on the screen, with the title, the axis, the names of rows
+ * and the legend.
+ */
 function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], legend: readonly Named[]): void {
-  const g = paper.pen, c = app.colors, dpr = devicePixelRatio, font = "11px system-ui, sans-serif", { width, height } = sizeOf(g, timelines, legend), plot = timelines[0].width, s = app.store.state;
-  g.fillStyle = c.background; g.fillRect(0, 0, width, height);
-  const end = app.limits().to - 1n, to = s.window.to > end ? end : s.window.to, span = `${exact(s.window.from, app.axis)} to ${exact(to, app.axis)}`;
-  g.textBaseline = "middle"; g.font = font; g.fillStyle = c.faint; g.textAlign = "right";
+  const g = paper.pen,
+    c = app.colors,
+    dpr = devicePixelRatio,
+    font = "11px system-ui, sans-serif",
+    { width, height } = sizeOf(g, timelines, legend),
+    plot = timelines[0].width,
+    s = app.store.state;
+  g.fillStyle = c.background;
+  g.fillRect(0, 0, width, height);
+  const end = app.limits().to - 1n,
+    to = s.window.to > end ? end : s.window.to,
+    span = `${exact(s.window.from, app.axis)} to ${exact(to, app.axis)}`;
+  g.textBaseline = "middle";
+  g.font = font;
+  g.fillStyle = c.faint;
+  g.textAlign = "right";
   g.fillText(span, labels + plot, titleHeight / 2 + 1);
   const room = labels + plot - margin - g.measureText(span).width - 20;
-  g.textAlign = "left"; g.font = "600 13px system-ui, sans-serif"; g.fillStyle = c.text;
+  g.textAlign = "left";
+  g.font = "600 13px system-ui, sans-serif";
+  g.fillStyle = c.text;
   g.fillText(fit(g, timelines.map((t) => brief(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
   paper.within(labels, titleHeight, plot, rulerHeight, () => paintRuler(g, app, plot, rulerHeight));
   let y = titleHeight + rulerHeight;
-  const line = (at: number): void => { g.fillStyle = c.line; g.fillRect(0, at, labels + plot, 1); };
+  const line = (at: number): void => {
+    g.fillStyle = c.line;
+    g.fillRect(0, at, labels + plot, 1);
+  };
   for (const t of timelines) {
-    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "left"; g.fillText(fit(g, brief(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2); y += laneTitle; }
+    if (timelines.length > 1) {
+      g.fillStyle = c.text;
+      g.font = "600 12px system-ui, sans-serif";
+      g.textBaseline = "middle";
+      g.textAlign = "left";
+      g.fillText(fit(g, brief(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2);
+      y += laneTitle;
+    }
     line(y - 1);
     const [first, last] = t.visible();
     paper.within(0, y, labels, t.height, () => {
       for (let i = first; i < last; i++) {
-        const r = t.lane.rows[i], top = r.y - t.scrollTop, edges = t.edges(r), left = margin + 10 * r.level;
-        if (r.track < 0) { g.fillStyle = c.row; g.fillRect(0, top, labels, r.height - 1); }
-        g.fillStyle = c.line; g.fillRect(0, top + r.height - 1, labels, 1);
+        const r = t.lane.rows[i],
+          top = r.y - t.scrollTop,
+          edges = t.edges(r),
+          left = margin + 10 * r.level;
+        if (r.track < 0) {
+          g.fillStyle = c.row;
+          g.fillRect(0, top, labels, r.height - 1);
+        }
+        g.fillStyle = c.line;
+        g.fillRect(0, top + r.height - 1, labels, 1);
         let taken = 0;
         if (edges && r.height >= leastEdges) {
-          g.font = "9px system-ui, sans-serif"; g.textAlign = "right"; g.fillStyle = c.faint;
-          g.textBaseline = "top"; g.fillText(edges.high, labels - 5, top + 3);
-          g.textBaseline = "alphabetic"; g.fillText(edges.low, labels - 5, top + r.height - 5);
+          g.font = "9px system-ui, sans-serif";
+          g.textAlign = "right";
+          g.fillStyle = c.faint;
+          g.textBaseline = "top";
+          g.fillText(edges.high, labels - 5, top + 3);
+          g.textBaseline = "alphabetic";
+          g.fillText(edges.low, labels - 5, top + r.height - 5);
           taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
         }
-        g.font = (r.track < 0 ? "600 " : "") + font; g.textBaseline = "middle"; g.textAlign = "left"; g.fillStyle = c.text;
-        write(g, fit(g, brief(r.label), labels - 6 - left - taken), left, top + r.height / 2, top, r.height - 1, labels - left);
+        g.font = (r.track < 0 ? "600 " : "") + font;
+        g.textBaseline = "middle";
+        g.textAlign = "left";
+        g.fillStyle = c.text;
+        write(
+          g,
+          fit(g, brief(r.label), labels - 6 - left - taken),
+          left,
+          top + r.height / 2,
+          top,
+          r.height - 1,
+          labels - left,
+        );
       }
     });
     paper.within(labels, y, t.width, t.height, () => {
-      const b: Bitmap = { width: Math.round(t.width * dpr), height: Math.round(t.height * dpr), pixels: new Uint32Array(Math.round(t.width * dpr) * Math.round(t.height * dpr)) };
+      const b: Bitmap = {
+        width: Math.round(t.width * dpr),
+        height: Math.round(t.height * dpr),
+        pixels: new Uint32Array(Math.round(t.width * dpr) * Math.round(t.height * dpr)),
+      };
       t.paint(b, first, last, dpr);
       const cv = el("canvas");
-      cv.width = b.width; cv.height = b.height;
-      cv.getContext("2d")?.putImageData(new ImageData(new Uint8ClampedArray(b.pixels.buffer as ArrayBuffer), b.width, b.height), 0, 0);
+      cv.width = b.width;
+      cv.height = b.height;
+      cv.getContext("2d")?.putImageData(
+        new ImageData(new Uint8ClampedArray(b.pixels.buffer as ArrayBuffer), b.width, b.height),
+        0,
+        0,
+      );
       paper.image(cv, t.width, t.height);
       g.textAlign = "left";
       t.drawNames(g, first, last, dpr, s.window);
-      const over = el("canvas"), o = over.getContext("2d");
-      over.width = b.width; over.height = b.height;
-      if (o) { o.scale(dpr, dpr); t.drawMarks(o, dpr); paper.image(over, t.width, t.height); }
+      const over = el("canvas"),
+        o = over.getContext("2d");
+      over.width = b.width;
+      over.height = b.height;
+      if (o) {
+        o.scale(dpr, dpr);
+        t.drawMarks(o, dpr);
+        paper.image(over, t.width, t.height);
+      }
     });
     y += t.height;
     line(y - 1);
   }
-  g.fillStyle = c.line; g.fillRect(labels - 1, titleHeight, 1, y - titleHeight);
+  g.fillStyle = c.line;
+  g.fillRect(labels - 1, titleHeight, 1, y - titleHeight);
   y += 6;
   for (const { x, line: n, of } of lines(g, legend, width)) {
-    g.fillStyle = of.color; g.fillRect(x, y + n * legendLine + 5, 11, 11);
-    g.fillStyle = c.text; g.font = font; g.textBaseline = "middle"; g.textAlign = "left";
-    write(g, fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)), x + 15, y + n * legendLine + 11, y + n * legendLine, legendLine, mostLabel);
+    g.fillStyle = of.color;
+    g.fillRect(x, y + n * legendLine + 5, 11, 11);
+    g.fillStyle = c.text;
+    g.font = font;
+    g.textBaseline = "middle";
+    g.textAlign = "left";
+    write(
+      g,
+      fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)),
+      x + 15,
+      y + n * legendLine + 11,
+      y + n * legendLine,
+      legendLine,
+      mostLabel,
+    );
   }
 }
 
-/** picture is the time lines as an image, in device pixels. */
+/** picture returns the time lines as an image, in device pixels. */
 function picture(app: App, timelines: readonly Timeline[], legend: readonly Named[]): HTMLCanvasElement {
-  const cv = el("canvas"), dpr = devicePixelRatio, g = cv.getContext("2d");
+  const cv = el("canvas"),
+    dpr = devicePixelRatio,
+    g = cv.getContext("2d");
   if (!g) throw new Error("no canvas");
   const { width, height } = sizeOf(g, timelines, legend);
-  cv.width = Math.round(width * dpr); cv.height = Math.round(height * dpr);
+  cv.width = Math.round(width * dpr);
+  cv.height = Math.round(height * dpr);
   g.scale(dpr, dpr);
-  drawPicture({
-    pen: g,
-    within: (x, y, w, h, draw) => { g.save(); g.translate(x, y); g.beginPath(); g.rect(0, 0, w, h); g.clip(); draw(); g.restore(); },
-    image: (from, w, h) => g.drawImage(from, 0, 0, w, h),
-  }, app, timelines, legend);
+  drawPicture(
+    {
+      pen: g,
+      within: (x, y, w, h, draw) => {
+        g.save();
+        g.translate(x, y);
+        g.beginPath();
+        g.rect(0, 0, w, h);
+        g.clip();
+        draw();
+        g.restore();
+      },
+      image: (from, w, h) => g.drawImage(from, 0, 0, w, h),
+    },
+    app,
+    timelines,
+    legend,
+  );
   return cv;
 }
 
-function escape(text: string): string { return printable(text).replace(/[&<>"]/g, (x) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[x] ?? x); }
+function escape(text: string): string {
+  return printable(text).replace(/[&<>"]/g, (x) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[x] ?? x);
+}
 
 const round = (v: number): string => String(Math.round(v * 100) / 100);
 
 /** Lines is a pen that writes SVG. */
 class Lines implements Pen {
-  fillStyle = "#000"; strokeStyle = "#000"; lineWidth = 1; font = "11px sans-serif";
+  fillStyle = "#000";
+  strokeStyle = "#000";
+  lineWidth = 1;
+  font = "11px sans-serif";
   textBaseline: CanvasTextBaseline = "alphabetic";
   textAlign: CanvasTextAlign = "left";
   readonly out: string[] = [];
   private path: string[] = [];
   private clips = 0;
-  /** groups are how many clipped groups each save has open. */
+  /** groups has the number of open clip groups for each save. */
   private groups: number[] = [];
   constructor(private measure: CanvasRenderingContext2D) {}
-  save(): void { this.groups.push(0); }
-  restore(): void { for (let n = this.groups.pop() ?? 0; n > 0; n--) this.out.push("</g>"); }
-  rect(x: number, y: number, w: number, h: number): void { this.path.push(`M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`); }
-  clip(): void { const id = `t${this.clips++}`; this.out.push(`<clipPath id="${id}"><path d="${this.path.join("")}"/></clipPath><g clip-path="url(#${id})">`); if (this.groups.length > 0) this.groups[this.groups.length - 1]++; }
-  fillRect(x: number, y: number, w: number, h: number): void { this.out.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" fill="${this.fillStyle}"/>`); }
-  beginPath(): void { this.path = []; }
-  moveTo(x: number, y: number): void { this.path.push(`M${round(x)} ${round(y)}`); }
-  lineTo(x: number, y: number): void { this.path.push(`L${round(x)} ${round(y)}`); }
-  closePath(): void { this.path.push("Z"); }
-  stroke(): void { if (this.path.length > 0) this.out.push(`<path d="${this.path.join("")}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"/>`); }
-  fill(): void { this.out.push(`<path d="${this.path.join("")}" fill="${this.fillStyle}"/>`); }
-  measureText(text: string): TextMetrics { this.measure.font = this.font; return this.measure.measureText(text); }
+  save(): void {
+    this.groups.push(0);
+  }
+  restore(): void {
+    for (let n = this.groups.pop() ?? 0; n > 0; n--) this.out.push("</g>");
+  }
+  rect(x: number, y: number, w: number, h: number): void {
+    this.path.push(`M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`);
+  }
+  clip(): void {
+    const id = `t${this.clips++}`;
+    this.out.push(`<clipPath id="${id}"><path d="${this.path.join("")}"/></clipPath><g clip-path="url(#${id})">`);
+    if (this.groups.length > 0) this.groups[this.groups.length - 1]++;
+  }
+  fillRect(x: number, y: number, w: number, h: number): void {
+    this.out.push(
+      `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" fill="${this.fillStyle}"/>`,
+    );
+  }
+  beginPath(): void {
+    this.path = [];
+  }
+  moveTo(x: number, y: number): void {
+    this.path.push(`M${round(x)} ${round(y)}`);
+  }
+  lineTo(x: number, y: number): void {
+    this.path.push(`L${round(x)} ${round(y)}`);
+  }
+  closePath(): void {
+    this.path.push("Z");
+  }
+  stroke(): void {
+    if (this.path.length > 0)
+      this.out.push(
+        `<path d="${this.path.join("")}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"/>`,
+      );
+  }
+  fill(): void {
+    this.out.push(`<path d="${this.path.join("")}" fill="${this.fillStyle}"/>`);
+  }
+  measureText(text: string): TextMetrics {
+    this.measure.font = this.font;
+    return this.measure.measureText(text);
+  }
   fillText(text: string, x: number, y: number): void {
-    const size = Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 11), down = this.textBaseline === "middle" ? 0.35 : this.textBaseline === "top" ? 0.85 : this.textBaseline === "bottom" ? -0.2 : 0;
-    this.out.push(`<text x="${round(x)}" y="${round(y + down * size)}" font-size="${size}" fill="${this.fillStyle}"${this.font.startsWith("600") ? ' font-weight="600"' : ""}${this.textAlign === "right" ? ' text-anchor="end"' : this.textAlign === "center" ? ' text-anchor="middle"' : ""}>${escape(text)}</text>`);
+    const size = Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 11),
+      down =
+        this.textBaseline === "middle"
+          ? 0.35
+          : this.textBaseline === "top"
+            ? 0.85
+            : this.textBaseline === "bottom"
+              ? -0.2
+              : 0;
+    const anchors: Record<string, string> = { right: ' text-anchor="end"', center: ' text-anchor="middle"' };
+    this.out.push(
+      `<text x="${round(x)}" y="${round(y + down * size)}" font-size="${size}" ` +
+        `fill="${this.fillStyle}"${this.font.startsWith("600") ? ' font-weight="600"' : ""}` +
+        `${anchors[this.textAlign] ?? ""}>${escape(text)}</text>`,
+    );
   }
 }
 
-/** svg is the picture with all texts as such and the rows as images at the resolution of the screen. */
+/** svg returns the picture with all text as text, and the rows as images in the resolution of the screen. */
 function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[]): string {
   const measure = el("canvas").getContext("2d");
   if (!measure) throw new Error("no canvas");
-  const pen = new Lines(measure), { width, height } = sizeOf(pen, timelines, legend);
+  const pen = new Lines(measure),
+    { width, height } = sizeOf(pen, timelines, legend);
   let clips = 0;
-  drawPicture({
-    pen,
-    within: (x, y, w, h, draw) => { const id = `c${clips++}`; pen.out.push(`<clipPath id="${id}"><rect width="${round(w)}" height="${round(h)}"/></clipPath><g transform="translate(${round(x)} ${round(y)})"><g clip-path="url(#${id})">`); draw(); pen.out.push("</g></g>"); },
-    image: (cv, w, h) => pen.out.push(`<image width="${round(w)}" height="${round(h)}" style="image-rendering:pixelated" href="${cv.toDataURL("image/png")}"/>`),
-  }, app, timelines, legend);
-  return [`<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}" font-family="system-ui, sans-serif">`, ...pen.out, "</svg>", ""].join("\n");
+  drawPicture(
+    {
+      pen,
+      within: (x, y, w, h, draw) => {
+        const id = `c${clips++}`;
+        pen.out.push(
+          `<clipPath id="${id}"><rect width="${round(w)}" height="${round(h)}"/></clipPath><g ` +
+            `transform="translate(${round(x)} ${round(y)})"><g clip-path="url(#${id})">`,
+        );
+        draw();
+        pen.out.push("</g></g>");
+      },
+      image: (cv, w, h) =>
+        pen.out.push(
+          `<image width="${round(w)}" height="${round(h)}" style="image-rendering:pixelated" ` +
+            `href="${cv.toDataURL("image/png")}"/>`,
+        ),
+    },
+    app,
+    timelines,
+    legend,
+  );
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ` +
+      `${round(width)} ${round(height)}" font-family="system-ui, sans-serif">`,
+    ...pen.out,
+    "</svg>",
+    "",
+  ].join("\n");
 }
 
 /** exportMenu asks what to save. */
-export function exportMenu(app: App, timelines: readonly Timeline[], legend: readonly Named[], table: () => string | null): void {
-  const base = app.lanes[0].meta.name, csvText = table();
+export function exportMenu(
+  app: App,
+  timelines: readonly Timeline[],
+  legend: readonly Named[],
+  table: () => string | null,
+): void {
+  const base = app.lanes[0].meta.name,
+    csvText = table();
   const d = el("dialog", { aria: { label: "Export" } });
-  const item = (label: string, title: string, go: () => void, off = false): HTMLElement => { const b = button(label, title, () => { d.close(); try { go(); } catch (e) { app.announce(e instanceof Error ? e.message : String(e)); } }); b.disabled = off; return el("p", {}, b, " ", el("span", { class: "faint" }, title)); };
-  d.append(el("h1", {}, "Export"),
-    item("PNG", "the time lines as they are on the screen, with the legend", () => picture(app, timelines, legend).toBlob((b) => { if (b) save(b, fileName(base, ".png")); })),
-    item("SVG", "the same, all names as text", () => saveText(svg(app, timelines, legend), fileName(base, ".svg"), "image/svg+xml")),
-    item("CSV", csvText === null ? "the open panel is no table" : "the table of the open panel", () => { if (csvText !== null) saveText(csvText, fileName(base, `-${app.store.state.panel}.csv`), "text/csv;charset=utf-8"); }, csvText === null),
-    item("Copy link", "the address with this view", () => { void navigator.clipboard.writeText(location.href).then(() => app.announce("link copied")).catch(() => app.announce("the browser did not allow copying; the address bar holds the link")); }),
-    item("Copy link with the secret", "for another browser: whoever has it sees all traces of this server", () => {
-      const copy = app.client.json<{ token: string }>("secret").then(({ token }) => { const u = new URL(location.href); if (token !== "") u.searchParams.set("token", token); return u.href; });
-      void copy.then((text) => navigator.clipboard.writeText(text)).then(() => app.announce("link with the secret copied")).catch((e: unknown) => app.announce(`the link was not copied: ${e instanceof Error ? e.message : String(e)}`));
+  const item = (label: string, title: string, go: () => void, off = false): HTMLElement => {
+    const b = button(label, title, () => {
+      d.close();
+      try {
+        go();
+      } catch (e) {
+        app.announce(e instanceof Error ? e.message : String(e));
+      }
+    });
+    b.disabled = off;
+    return el("p", {}, b, " ", el("span", { class: "faint" }, title));
+  };
+  d.append(
+    el("h1", {}, "Export"),
+    item("PNG", "the time lines as they are on the screen, with the legend", () =>
+      picture(app, timelines, legend).toBlob((b) => {
+        if (b) save(b, fileName(base, ".png"));
+      }),
+    ),
+    item("SVG", "the same, all names as text", () =>
+      saveText(svg(app, timelines, legend), fileName(base, ".svg"), "image/svg+xml"),
+    ),
+    item(
+      "CSV",
+      csvText === null ? "the open panel is no table" : "the table of the open panel",
+      () => {
+        if (csvText !== null)
+          saveText(csvText, fileName(base, `-${app.store.state.panel}.csv`), "text/csv;charset=utf-8");
+      },
+      csvText === null,
+    ),
+    item("Copy link", "the address with this view", () => {
+      void navigator.clipboard
+        .writeText(location.href)
+        .then(() => app.announce("link copied"))
+        .catch(() => app.announce("the browser did not allow copying; the address bar holds the link"));
     }),
-    el("p", {}, button("Close", "Close", () => d.close())));
+    item("Copy link with the secret", "for another browser: whoever has it sees all traces of this server", () => {
+      const copy = app.client.json<{ token: string }>("secret").then(({ token }) => {
+        const u = new URL(location.href);
+        if (token !== "") u.searchParams.set("token", token);
+        return u.href;
+      });
+      void copy
+        .then((text) => navigator.clipboard.writeText(text))
+        .then(() => app.announce("link with the secret copied"))
+        .catch((e: unknown) => app.announce(`the link was not copied: ${e instanceof Error ? e.message : String(e)}`));
+    }),
+    el(
+      "p",
+      {},
+      button("Close", "Close", () => d.close()),
+    ),
+  );
   d.addEventListener("close", () => d.remove());
-  d.addEventListener("click", (e) => { if (e.target === d) d.close(); });
+  d.addEventListener("click", (e) => {
+    if (e.target === d) d.close();
+  });
   document.body.append(d);
   d.showModal();
 }

@@ -6,9 +6,13 @@ import { buildTree, layout, type Node, type Options, type Row, rowOfTrack } from
 import { TileCache } from "./tiles";
 import { type Clock, convert, type Window } from "./time";
 
-/** regionLabels are the names of regions, with file and line where those of one name differ in them. */
+/**
+ * regionLabels returns the names of regions. Regions of the same name that differ in file or line
+ * get these added.
+ */
 export function regionLabels(regions: readonly RegionInfo[]): string[] {
-  const place = (r: RegionInfo): string => (r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no file");
+  const place = (r: RegionInfo): string =>
+    r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no file";
   const places = new Map<string, Set<string>>();
   for (const r of regions) places.set(r.name, (places.get(r.name) ?? new Set()).add(place(r)));
   return regions.map((r) => ((places.get(r.name)?.size ?? 0) > 1 ? `${r.name} (${place(r)})` : r.name));
@@ -17,12 +21,12 @@ export function regionLabels(regions: readonly RegionInfo[]): string[] {
 /** Lane is one trace of the page. */
 export class Lane {
   readonly clock: Clock;
-  /** length is the last event's time in the trace's ticks. */
+  /** length is the time of the last event in ticks. */
   readonly length: bigint;
   readonly tree: Node[];
   readonly tiles: TileCache;
   readonly links: LinkCache;
-  /** title is what the trace is called on the page: its path where another one has the same name. */
+  /** title is the name of the trace on the page, or its path if another trace has the same name. */
   readonly title: string;
   /** shift is added to the lane's times, in axis ticks. */
   shift = 0n;
@@ -30,10 +34,18 @@ export class Lane {
   height = 0;
   rowOf = new Map<number, number>();
   colors: RegionColors;
-  /** busy is the time tracks were busy, known once asked for sorting. */
+  /** busy is the busy time by track; it is known after the rows have been sorted by it. */
   busy: ReadonlyMap<number, number> = new Map();
 
-  constructor(readonly index: number, readonly meta: TraceMeta, readonly axis: Clock, client: Client, colors: Colors, unique: boolean, changed: () => void) {
+  constructor(
+    readonly index: number,
+    readonly meta: TraceMeta,
+    readonly axis: Clock,
+    client: Client,
+    colors: Colors,
+    unique: boolean,
+    changed: () => void,
+  ) {
     this.title = unique ? meta.name : meta.path || meta.name;
     this.clock = { num: BigInt(meta.clock.num), den: BigInt(meta.clock.den) };
     this.length = BigInt(meta.length);
@@ -43,43 +55,60 @@ export class Lane {
     this.colors = regionColors(meta, "region", null, colors);
   }
 
-  /** toLocal gives a time of the axis in the trace's ticks since its first event. */
-  toLocal(t: bigint): bigint { return convert(t - this.shift, this.axis, this.clock); }
-  /** toAxis is the way back. */
-  toAxis(t: bigint): bigint { return convert(t, this.clock, this.axis) + this.shift; }
-  /** local gives a window in the trace's ticks; never an empty one. */
+  /** toLocal converts a time of the axis to the trace's ticks since its first event. */
+  toLocal(t: bigint): bigint {
+    return convert(t - this.shift, this.axis, this.clock);
+  }
+  /** toAxis is the inverse of toLocal. */
+  toAxis(t: bigint): bigint {
+    return convert(t, this.clock, this.axis) + this.shift;
+  }
+  /** local converts a window to the trace's ticks; the result is never empty. */
   local(w: Window): Window {
-    const from = this.toLocal(w.from), to = this.toLocal(w.to);
+    const from = this.toLocal(w.from),
+      to = this.toLocal(w.to);
     return { from, to: to > from ? to : from + 1n };
   }
-  /** cut gives a window in the trace's ticks, within the trace. */
+  /** cut converts a window to the trace's ticks and clips it to the trace. */
   cut(w: Window): Window {
-    const l = this.local(w), end = this.length + 1n;
+    const l = this.local(w),
+      end = this.length + 1n;
     const from = l.from < 0n ? 0n : l.from > this.length ? this.length : l.from;
     const to = l.to > end ? end : l.to;
     return { from, to: to > from ? to : from + 1n };
   }
-  /** arrange makes the rows anew. */
+  /** arrange computes the rows. */
   arrange(o: Options): void {
     const { rows, height } = layout(this.tree, this.meta, o);
-    this.rows = rows; this.height = height;
+    this.rows = rows;
+    this.height = height;
     this.rowOf = rowOfTrack(rows, this.tree);
   }
   private labels: readonly string[] | null = null;
-  /** regionLabel is what a region is called in tables: its name, with its place where another one of the name has another. */
-  regionLabel(region: number, name: string): string { return (this.labels ??= regionLabels(this.meta.regions))[region] ?? name; }
-  /** trackName is what a track is called on the page. */
+  /**
+   * regionLabel returns the name of a region for tables, with its place if another region has the
+   * same name.
+   */
+  regionLabel(region: number, name: string): string {
+    return (this.labels ??= regionLabels(this.meta.regions))[region] ?? name;
+  }
+  /** trackName returns the name of a track on the page. */
   trackName(track: number): string {
     const t = this.meta.tracks[track];
     return t ? t.name || `${t.sort || t.kind} ${t.id}` : "";
   }
-  /** fullName is the track with the group it belongs to. */
+  /** fullName returns the name of a track with that of its group. */
   fullName(track: number): string {
     const t = this.meta.tracks[track];
-    // a counter is that of a location
-    const above = t?.kind === "counter" && t.parent !== track && this.meta.tracks[t.parent]?.kind !== "counter" ? this.trackName(t.parent) : "";
+    // a counter belongs to a location
+    const above =
+      t?.kind === "counter" && t.parent !== track && this.meta.tracks[t.parent]?.kind !== "counter"
+        ? this.trackName(t.parent)
+        : "";
     if (above !== "") return `${this.fullName(t.parent)} · ${this.trackName(track)}`;
     const g = t ? this.meta.groups[t.group] : undefined;
-    return g && g.name && g.name !== this.trackName(track) ? `${g.name} · ${this.trackName(track)}` : this.trackName(track);
+    return g && g.name && g.name !== this.trackName(track)
+      ? `${g.name} · ${this.trackName(track)}`
+      : this.trackName(track);
   }
 }

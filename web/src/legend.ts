@@ -1,4 +1,4 @@
-// The legend: what the colours on the screen stand for, first what fills most of it.
+// The legend: the meaning of the colours on the screen, ordered by the area they fill.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
@@ -9,17 +9,17 @@ import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
 
-/** Legend is a line of buttons, one a colour. */
+/** Legend is a line of buttons, one for each colour. */
 export interface Legend {
   element: HTMLElement;
-  /** shown is what it names. */
+  /** shown returns the entries of the legend. */
   shown(): { label: string; color: string }[];
   update(now?: boolean): void;
 }
 
 /**
- * weigh sums the columns, from `from` to `to`, that a strip has in the colour of each region; of claims the part of its
- * height that is drawn.
+ * weigh sums up, for each region, the columns from `from` to `to` that a strip draws in its colour;
+ * for claims, weighted by the drawn part of the height.
  */
 export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
   const out = new Map<number, number>();
@@ -30,86 +30,196 @@ export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, 
   return out;
 }
 
-/** Entry is what a colour stands for: a region, a group of them, or a row. */
-interface Entry { label: string; color: string; weight: number; title: string; pressed: boolean | null; press: () => void }
+/** Entry is the meaning of a colour: a region, a group of regions, or a row. */
+interface Entry {
+  label: string;
+  color: string;
+  weight: number;
+  title: string;
+  pressed: boolean | null;
+  press: () => void;
+}
 
-/** mostEntries is how many colours are named; those of what is seen most. */
+/** mostEntries is the largest number of entries. */
 const mostEntries = 60;
 
-/** makeLegend makes the legend of time lines and of the mini-map; it is filled again a moment after the picture changed. goRow goes to a row of a lane. */
-export function makeLegend(app: App, timelines: () => readonly Timeline[], minimap: Minimap, goRow: (lane: number, key: string) => void): Legend {
-  const list = el("div", { class: "legend", role: "toolbar", tabindex: -1, aria: { label: "What the colours stand for" } });
-  const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "rest"), element = el("div", { class: "legendbox" }, list, more);
+/**
+ * makeLegend creates the legend of time lines and of the mini-map. It is updated a moment after the
+ * picture has changed. goRow goes to a row of a lane.
+ */
+export function makeLegend(
+  app: App,
+  timelines: () => readonly Timeline[],
+  minimap: Minimap,
+  goRow: (lane: number, key: string) => void,
+): Legend {
+  const list = el("div", {
+    class: "legend",
+    role: "toolbar",
+    tabindex: -1,
+    aria: { label: "What the colours stand for" },
+  });
+  const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "rest"),
+    element = el("div", { class: "legendbox" }, list, more);
   rove(list, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
-  let timer = 0, key = "", shown: readonly Entry[] = [];
+  let timer = 0,
+    key = "",
+    shown: readonly Entry[] = [];
 
-  /** room says how many entries are in lines that are not seen. */
+  /** room updates the number of entries in hidden lines. */
   const room = (): void => {
-    const first = list.firstElementChild, hidden = first instanceof HTMLElement ? [...list.children].filter((c) => c instanceof HTMLElement && c.offsetTop > first.offsetTop + 4).length : 0, opened = list.classList.contains("open");
+    const first = list.firstElementChild,
+      hidden =
+        first instanceof HTMLElement
+          ? [...list.children].filter((c) => c instanceof HTMLElement && c.offsetTop > first.offsetTop + 4).length
+          : 0,
+      opened = list.classList.contains("open");
     more.hidden = hidden === 0;
     more.textContent = opened ? "less" : `+${hidden}`;
     more.title = opened ? "Show one line of the legend" : `Show ${hidden} more`;
     more.setAttribute("aria-label", more.title);
     more.setAttribute("aria-expanded", String(opened));
   };
-  const open = (is: boolean): void => { list.classList.toggle("open", is); room(); };
+  const open = (is: boolean): void => {
+    list.classList.toggle("open", is);
+    room();
+  };
   new ResizeObserver(room).observe(list);
 
-  const rowEntries = (): Entry[] => timelines().flatMap((t) => {
-    const [a, b] = t.visible(), lane = t.lane;
-    return lane.rows.slice(a, b).flatMap((r): Entry[] => {
-      const own = rowKey(r) === null || r.strips === 0 ? null : lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]), label = r.track >= 0 ? lane.fullName(r.track) : r.label;
-      return own ? [{ label, color: unpack(own[0]), weight: 1, title: `${brief(label)}: go to this row`, pressed: null, press: () => goRow(lane.index, r.key) }] : [];
+  const rowEntries = (): Entry[] =>
+    timelines().flatMap((t) => {
+      const [a, b] = t.visible(),
+        lane = t.lane;
+      return lane.rows.slice(a, b).flatMap((r): Entry[] => {
+        const own =
+            rowKey(r) === null || r.strips === 0 ? null : lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]),
+          label = r.track >= 0 ? lane.fullName(r.track) : r.label;
+        return own
+          ? [
+              {
+                label,
+                color: unpack(own[0]),
+                weight: 1,
+                title: `${brief(label)}: go to this row`,
+                pressed: null,
+                press: () => goRow(lane.index, r.key),
+              },
+            ]
+          : [];
+      });
     });
-  });
 
   const regionEntries = (): Entry[] => {
-    const s = app.store.state, grouped = s.color === "group", entries = new Map<string, Entry>();
+    const s = app.store.state,
+      grouped = s.color === "group",
+      entries = new Map<string, Entry>();
     const entry = (label: string, color: string): Entry => {
       let e = entries.get(label);
-      if (!e) { e = { label: label === "" ? (grouped ? "no group" : nameless) : label, color, weight: 0, title: `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
+      if (!e) {
+        e = {
+          label: label === "" ? (grouped ? "no group" : nameless) : label,
+          color,
+          weight: 0,
+          title:
+            `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: ` +
+            `click greys out all others`,
+          pressed: s.highlight === label,
+          press: () => app.highlight(label),
+        };
+        entries.set(label, e);
+      }
       return e;
     };
-    const dpr = devicePixelRatio, add = (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number): void => {
-      for (const [r, columns] of weigh(t, strip, from, to)) {
-        const region = lane.meta.regions[r];
-        if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * area;
-      }
-    };
+    const dpr = devicePixelRatio,
+      add = (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number): void => {
+        for (const [r, columns] of weigh(t, strip, from, to)) {
+          const region = lane.meta.regions[r];
+          if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * area;
+        }
+      };
     for (const t of timelines()) {
-      const lane = t.lane, [a, b] = t.visible(), width = Math.round(t.width * dpr), height = Math.round(t.height * dpr), w = lane.local(s.window);
+      const lane = t.lane,
+        [a, b] = t.visible(),
+        width = Math.round(t.width * dpr),
+        height = Math.round(t.height * dpr),
+        w = lane.local(s.window);
       for (let i = a; i < b; i++) {
-        const row = lane.rows[i], k = rowKey(row);
+        const row = lane.rows[i],
+          k = rowKey(row);
         if (k === null) continue;
-        const { layers } = lane.tiles.layers(k, w, width), l = layers[layers.length - 1];
+        const { layers } = lane.tiles.layers(k, w, width),
+          l = layers[layers.length - 1];
         if (!l) continue;
         for (const strip of l.entry.strips) {
           if (strip.kind !== StripKind.spans || (row.track >= 0 && strip.depth >= row.strips)) continue;
-          const { y, h } = t.stripRect(row, strip, dpr), seen = Math.min(height, y + h) - Math.max(0, y);
-          if (seen > 0) add(lane, l.entry.tile, strip, Math.max(0, -l.offset / l.scale), (width - l.offset) / l.scale, l.scale * seen);
+          const { y, h } = t.stripRect(row, strip, dpr),
+            seen = Math.min(height, y + h) - Math.max(0, y);
+          if (seen > 0)
+            add(
+              lane,
+              l.entry.tile,
+              strip,
+              Math.max(0, -l.offset / l.scale),
+              (width - l.offset) / l.scale,
+              l.scale * seen,
+            );
         }
       }
     }
     for (const m of minimap.strips()) add(m.lane, m.tile, m.strip, 0, m.tile.width, m.area);
-    const h = s.highlight, lane = app.lanes[0];
-    if (h !== null && lane) entry(h, lane.colors.css[lane.meta.regions.findIndex((r) => highlighted(r, s.color, h))] ?? app.colors.other);
-    return [...entries.values()].sort((x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight || (x.label < y.label ? -1 : 1));
+    const h = s.highlight,
+      lane = app.lanes[0];
+    if (h !== null && lane)
+      entry(h, lane.colors.css[lane.meta.regions.findIndex((r) => highlighted(r, s.color, h))] ?? app.colors.other);
+    return [...entries.values()].sort(
+      (x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight || (x.label < y.label ? -1 : 1),
+    );
   };
 
   const fill = (): void => {
     timer = 0;
-    const s = app.store.state, rows = byRow(s.color, s.highlight), all = rows ? rowEntries() : regionEntries(), top = all.slice(0, mostEntries);
+    const s = app.store.state,
+      rows = byRow(s.color, s.highlight),
+      all = rows ? rowEntries() : regionEntries(),
+      top = all.slice(0, mostEntries);
     const next = [s.color, s.highlight, ...top.map((e) => e.label + e.color)].join("\n");
     if (next === key) return;
-    key = next; shown = top;
-    replace(list, ...(rows ? [el("span", { class: "faint" }, top.length === 0 ? "no row with spans is in view" : "each row has its own colour:")] : []), ...top.map((e, i) => {
-      const b = button(name(brief(e.label)), e.title, e.press);
-      b.prepend(el("span", { class: "swatch", style: { background: e.color } }));
-      if (e.pressed !== null) b.setAttribute("aria-pressed", String(e.pressed));
-      b.tabIndex = i === 0 ? 0 : -1;
-      return b;
-    }), ...(all.length > top.length ? [el("span", { class: "faint" }, `and ${count(all.length - top.length)} more`)] : []));
+    key = next;
+    shown = top;
+    replace(
+      list,
+      ...(rows
+        ? [
+            el(
+              "span",
+              { class: "faint" },
+              top.length === 0 ? "no row with spans is in view" : "each row has its own colour:",
+            ),
+          ]
+        : []),
+      ...top.map((e, i) => {
+        const b = button(name(brief(e.label)), e.title, e.press);
+        b.prepend(el("span", { class: "swatch", style: { background: e.color } }));
+        if (e.pressed !== null) b.setAttribute("aria-pressed", String(e.pressed));
+        b.tabIndex = i === 0 ? 0 : -1;
+        return b;
+      }),
+      ...(all.length > top.length
+        ? [el("span", { class: "faint" }, `and ${count(all.length - top.length)} more`)]
+        : []),
+    );
     room();
   };
-  return { element, shown: () => shown.map(({ label, color }) => ({ label, color })), update: (now = false) => { if (timer) { if (!now) return; drop(timer); } if (now) key = ""; timer = later("legend", now ? 0 : 200, fill); } };
+  return {
+    element,
+    shown: () => shown.map(({ label, color }) => ({ label, color })),
+    update: (now = false) => {
+      if (timer) {
+        if (!now) return;
+        drop(timer);
+      }
+      if (now) key = "";
+      timer = later("legend", now ? 0 : 200, fill);
+    },
+  };
 }

@@ -1,4 +1,4 @@
-// The whole of the trace in a thin strip, with the window as a frame that can be dragged.
+// The whole trace in a thin strip, with the window as a frame that can be dragged.
 import type { App } from "./app";
 import { byRow } from "./colors";
 import { el } from "./dom";
@@ -9,23 +9,30 @@ import { at, fraction } from "./view";
 import type { Window } from "./time";
 import type { Lane } from "./lane";
 
-/** leastLine is how high a row is in it at least, in CSS pixels. */
+/** leastLine is the least height of a row in the mini-map, in CSS pixels. */
 const leastLine = 3;
 
-/** gap is between the parts of two traces, in pixels of the canvas. */
+/** gap is the distance between two traces, in pixels of the canvas. */
 const gap = 1;
 
-/** Part is what the strip has of one trace: its tile, what that was asked for, and how to give that up. */
-interface Part { tile: Tile | null; key: string; abort: AbortController | null }
+/** Part has the data of one trace: its tile, the request for it, and a way to cancel that. */
+interface Part {
+  tile: Tile | null;
+  key: string;
+  abort: AbortController | null;
+}
 
-/** Minimap shows the summary of all locations of each lane over the limits of the axis, one above the other. */
+/**
+ * Minimap shows the summary of all locations of each lane over the limits of the axis, one lane
+ * above the other.
+ */
 export class Minimap {
   readonly element: HTMLElement;
   private canvas: HTMLCanvasElement;
   private frame: HTMLElement;
   private parts: Part[] = [];
   private painted = "";
-  // asking the element in each frame would make the browser lay out the page in it
+  // reading the size in each frame would make the browser lay out the page
   private resized = true;
   private width = 0;
   private height = 0;
@@ -33,25 +40,52 @@ export class Minimap {
   constructor(private app: App) {
     this.canvas = el("canvas", { aria: { hidden: true } });
     this.frame = el("div", { class: "frame" }, el("div", { class: "grip left" }), el("div", { class: "grip right" }));
-    this.element = el("div", { class: "minimap", role: "slider", tabindex: 0, aria: { label: "Window within the whole trace. Left and right arrow pan.", valuemin: 0, valuemax: 100, valuenow: 0 } }, this.canvas, this.frame);
-    // each of several traces needs lines enough to tell one from another
+    this.element = el(
+      "div",
+      {
+        class: "minimap",
+        role: "slider",
+        tabindex: 0,
+        aria: {
+          label: "Window within the whole trace. Left and right arrow pan.",
+          valuemin: 0,
+          valuemax: 100,
+          valuenow: 0,
+        },
+      },
+      this.canvas,
+      this.frame,
+    );
+    // each of several traces needs enough lines
     this.element.style.height = 22 + 12 * Math.min(4, app.lanes.length) + "px";
-    new ResizeObserver(() => { this.resized = true; app.draw(); }).observe(this.element);
+    new ResizeObserver(() => {
+      this.resized = true;
+      app.draw();
+    }).observe(this.element);
     this.element.addEventListener("pointerdown", (e) => this.grab(e));
     this.element.addEventListener("dblclick", () => app.show(app.limits()));
     this.element.addEventListener("keydown", (e) => {
-      const w = app.store.state.window, d = (w.to - w.from) / 4n;
-      if (e.key === "ArrowLeft" || e.key === "ArrowRight") { const s = e.key === "ArrowLeft" ? -d : d; app.show({ from: w.from + s, to: w.to + s }); e.preventDefault(); e.stopPropagation(); }
+      const w = app.store.state.window,
+        d = (w.to - w.from) / 4n;
+      if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
+        const s = e.key === "ArrowLeft" ? -d : d;
+        app.show({ from: w.from + s, to: w.to + s });
+        e.preventDefault();
+        e.stopPropagation();
+      }
     });
   }
 
   private grab(e: PointerEvent): void {
     if (e.button !== 0) return;
     e.preventDefault();
-    const limits = this.app.limits(), box = this.element.getBoundingClientRect();
+    const limits = this.app.limits(),
+      box = this.element.getBoundingClientRect();
     const time = (x: number): bigint => at(limits, Math.max(0, Math.min(1, (x - box.left) / box.width)));
-    const begin = this.app.store.state.window, start = time(e.clientX);
-    const left = e.target instanceof HTMLElement && e.target.classList.contains("left"), right = e.target instanceof HTMLElement && e.target.classList.contains("right");
+    const begin = this.app.store.state.window,
+      start = time(e.clientX);
+    const left = e.target instanceof HTMLElement && e.target.classList.contains("left"),
+      right = e.target instanceof HTMLElement && e.target.classList.contains("right");
     const inside = start >= begin.from && start <= begin.to;
     const whole = begin.to - begin.from >= limits.to - limits.from;
     let moved = false;
@@ -59,7 +93,8 @@ export class Minimap {
     const move = (m: PointerEvent): void => {
       if (Math.abs(m.clientX - e.clientX) > 3) moved = true;
       if (!moved) return;
-      const t = time(m.clientX), d = t - start;
+      const t = time(m.clientX),
+        d = t - start;
       if (left) this.app.show({ from: t < begin.to ? t : begin.to, to: begin.to });
       else if (right) this.app.show({ from: begin.from, to: t > begin.from ? t : begin.from });
       else if (inside && !whole) this.app.show({ from: begin.from + d, to: begin.to + d });
@@ -67,68 +102,127 @@ export class Minimap {
     };
     const up = (): void => {
       this.element.removeEventListener("pointermove", move);
-      if (!moved && !whole && !inside) this.app.show({ from: start - (begin.to - begin.from) / 2n, to: start + (begin.to - begin.from) / 2n });
+      if (!moved && !whole && !inside)
+        this.app.show({ from: start - (begin.to - begin.from) / 2n, to: start + (begin.to - begin.from) / 2n });
     };
     this.element.addEventListener("pointermove", move);
     this.element.addEventListener("pointerup", up, { once: true });
   }
 
-  /** strips are what it draws of each trace, and how many pixels a column of them takes. */
+  /** strips returns the strips of each trace, and the number of pixels of a column. */
   strips(): { lane: Lane; tile: Tile; strip: Strip; area: number }[] {
     return this.app.lanes.flatMap((lane, i) => {
-      const tile = this.parts[i]?.tile, all = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
-      return tile ? all.map((strip) => ({ lane, tile, strip, area: (this.height * devicePixelRatio) / this.app.lanes.length / all.length })) : [];
+      const tile = this.parts[i]?.tile,
+        all = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
+      return tile
+        ? all.map((strip) => ({
+            lane,
+            tile,
+            strip,
+            area: (this.height * devicePixelRatio) / this.app.lanes.length / all.length,
+          }))
+        : [];
     });
   }
 
-  /** fetch asks for the summary of all rows of a trace or, where each has a colour of its own, for some of them from top to bottom. */
+  /**
+   * fetch requests the summary of all rows of a trace or, if each row has its own colour, of some
+   * rows from top to bottom.
+   */
   private async fetch(p: Part, lane: Lane, w: Window, width: number, height: number, each: boolean): Promise<void> {
-    const of = (kind: string): number[] => lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
+    const of = (kind: string): number[] =>
+      lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
     const all = [of("location"), of("resource"), of("communicator")].find((x) => x.length > 0) ?? [];
-    const lines = Math.min(all.length, Math.max(1, Math.floor(height / leastLine))), tracks = each ? Array.from({ length: lines }, (_, i) => all[Math.floor((i * all.length) / lines)]) : all;
+    const lines = Math.min(all.length, Math.max(1, Math.floor(height / leastLine))),
+      tracks = each ? Array.from({ length: lines }, (_, i) => all[Math.floor((i * all.length) / lines)]) : all;
     p.abort?.abort();
     p.abort = null;
     if (tracks.length === 0) return;
     const abort = (p.abort = new AbortController());
-    try { p.tile = decodeTile(await this.app.client.binary(`traces/${encodeURIComponent(lane.meta.id)}/${each ? "tiles" : "summary"}`, { from: w.from, to: w.to, width, tracks: ranges(tracks), depths: each ? 1 : undefined }, abort.signal)); this.painted = ""; } catch (e) { if (!isAbort(e)) p.tile = null; }
-    finally { if (p.abort === abort) p.abort = null; this.app.client.onChange(); this.app.draw(); }
+    try {
+      p.tile = decodeTile(
+        await this.app.client.binary(
+          `traces/${encodeURIComponent(lane.meta.id)}/${each ? "tiles" : "summary"}`,
+          { from: w.from, to: w.to, width, tracks: ranges(tracks), depths: each ? 1 : undefined },
+          abort.signal,
+        ),
+      );
+      this.painted = "";
+    } catch (e) {
+      if (!isAbort(e)) p.tile = null;
+    } finally {
+      if (p.abort === abort) p.abort = null;
+      this.app.client.onChange();
+      this.app.draw();
+    }
   }
 
-  /** draw places the frame, and the picture when it changed. */
+  /** draw places the frame, and draws the picture if it has changed. */
   draw(version: string): void {
-    if (this.resized) { this.resized = false; this.width = this.element.clientWidth; this.height = this.element.clientHeight; }
-    const app = this.app, lanes = app.lanes, dpr = devicePixelRatio, W = Math.min(8192, Math.round(this.width * dpr)), H = Math.round(this.height * dpr);
+    if (this.resized) {
+      this.resized = false;
+      this.width = this.element.clientWidth;
+      this.height = this.element.clientHeight;
+    }
+    const app = this.app,
+      lanes = app.lanes,
+      dpr = devicePixelRatio,
+      W = Math.min(8192, Math.round(this.width * dpr)),
+      H = Math.round(this.height * dpr);
     if (W <= 0 || lanes.length === 0) return;
-    const limits = app.limits(), w = app.store.state.window;
-    const a = fraction(limits, w.from), b = fraction(limits, w.to);
+    const limits = app.limits(),
+      w = app.store.state.window;
+    const a = fraction(limits, w.from),
+      b = fraction(limits, w.to);
     this.frame.style.left = `${100 * a}%`;
     this.frame.style.width = `max(3px, ${100 * (b - a)}%)`;
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
-    const each = byRow(app.store.state.color, app.store.state.highlight), margin = 2;
-    // each trace has its part of the height, at its place on the axis
+    const each = byRow(app.store.state.color, app.store.state.highlight),
+      margin = 2;
+    // each trace has a part of the height, and its place on the axis
     const top = (i: number): number => margin + Math.round((i * (H - 2 * margin)) / lanes.length);
     const parts = lanes.map((lane, i) => {
-      const p = (this.parts[i] ??= { tile: null, key: "", abort: null }), local = lane.cut(limits), x0 = Math.round(W * fraction(limits, lane.toAxis(local.from))), x1 = Math.max(x0 + 1, Math.round(W * fraction(limits, lane.toAxis(local.to)))), width = Math.min(W, x1 - x0);
+      const p = (this.parts[i] ??= { tile: null, key: "", abort: null }),
+        local = lane.cut(limits),
+        x0 = Math.round(W * fraction(limits, lane.toAxis(local.from))),
+        x1 = Math.max(x0 + 1, Math.round(W * fraction(limits, lane.toAxis(local.to)))),
+        width = Math.min(W, x1 - x0);
       const key = `${local.from} ${local.to} ${width} ${each}`;
-      if (key !== p.key && app.pictured) { p.key = key; void this.fetch(p, lane, local, width, (top(i + 1) - top(i)) / dpr, each); }
+      if (key !== p.key && app.pictured) {
+        p.key = key;
+        void this.fetch(p, lane, local, width, (top(i + 1) - top(i)) / dpr, each);
+      }
       return { p, lane, x0, x1, y0: top(i), y1: top(i + 1) - (i + 1 < lanes.length ? gap : 0) };
     });
     const paint = `${version} ${parts.map((x) => `${x.p.key} ${x.x0} ${x.p.tile !== null}`).join(" ")} ${W} ${H}`;
     if (paint === this.painted) return;
     this.painted = paint;
-    this.canvas.width = W; this.canvas.height = H;
+    this.canvas.width = W;
+    this.canvas.height = H;
     const g = this.canvas.getContext("2d", { alpha: false });
     if (!g) return;
-    const image = new ImageData(W, H), bitmap: Bitmap = { width: W, height: H, pixels: new Uint32Array(image.data.buffer) };
+    const image = new ImageData(W, H),
+      bitmap: Bitmap = { width: W, height: H, pixels: new Uint32Array(image.data.buffer) };
     const bg = pack(app.colors.row);
     bitmap.pixels.fill(bg);
     for (const { p, lane, x0, x1, y0, y1 } of parts) {
       if (y1 < H - margin) fill(bitmap, { x: 0, y: y1, w: W, h: gap }, pack(app.colors.line));
-      const tile = p.tile, strips = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
+      const tile = p.tile,
+        strips = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
       if (!tile) continue;
       strips.forEach((strip, i) => {
-        const y = y0 + Math.floor((i * (y1 - y0)) / strips.length), h = y0 + Math.floor(((i + 1) * (y1 - y0)) / strips.length) - y;
-        drawSpans(bitmap, tile, strip, { x: x0, y, w: x1 - x0, h: Math.max(1, strips.length > 1 ? h - 1 : h) }, lane.colors.byTrack(strip.track) ?? lane.colors.pixels, lane.colors.other, bg, { scale: (x1 - x0) / tile.width, offset: 0 });
+        const y = y0 + Math.floor((i * (y1 - y0)) / strips.length),
+          h = y0 + Math.floor(((i + 1) * (y1 - y0)) / strips.length) - y;
+        drawSpans(
+          bitmap,
+          tile,
+          strip,
+          { x: x0, y, w: x1 - x0, h: Math.max(1, strips.length > 1 ? h - 1 : h) },
+          lane.colors.byTrack(strip.track) ?? lane.colors.pixels,
+          lane.colors.other,
+          bg,
+          { scale: (x1 - x0) / tile.width, offset: 0 },
+        );
       });
     }
     g.putImageData(image, 0, 0);

@@ -1,45 +1,70 @@
-// Bookmarks: kept by the server beside the index, or, where it only reads, in this browser.
+// Bookmarks. The server keeps them beside the index; if it is read-only, the browser keeps them.
 import { type Client, type Note, ApiError } from "./api";
 
 /** Notes holds the bookmarks of each lane. */
 export class Notes {
   private lists: Note[][] = [];
   private ids: string[] = [];
-  constructor(private client: Client, private readOnly: boolean, private changed: () => void) {}
+  constructor(
+    private client: Client,
+    private readOnly: boolean,
+    private changed: () => void,
+  ) {}
 
-  /** of is the notes of a lane, in order of time. */
-  of(lane: number): readonly Note[] { return this.lists[lane] ?? []; }
+  /** of returns the notes of a lane in the order of time. */
+  of(lane: number): readonly Note[] {
+    return this.lists[lane] ?? [];
+  }
 
   /** load fetches the notes of all lanes. */
   async load(ids: string[]): Promise<void> {
     this.ids = ids;
-    this.lists = await Promise.all(ids.map(async (id) => {
-      if (this.readOnly) { const own = this.stored(id); if (own) return own; }
-      try { return valid(await this.client.json<unknown>(`traces/${encodeURIComponent(id)}/notes`)); } catch { return this.stored(id) ?? []; }
-    }));
+    this.lists = await Promise.all(
+      ids.map(async (id) => {
+        if (this.readOnly) {
+          const own = this.stored(id);
+          if (own) return own;
+        }
+        try {
+          return valid(await this.client.json<unknown>(`traces/${encodeURIComponent(id)}/notes`));
+        } catch {
+          return this.stored(id) ?? [];
+        }
+      }),
+    );
     this.changed();
   }
 
   private stored(id: string): Note[] | null {
-    try { const t = localStorage.getItem("weft-notes-" + id); return t === null ? null : valid(JSON.parse(t)); } catch { return null; }
+    try {
+      const t = localStorage.getItem("weft-notes-" + id);
+      return t === null ? null : valid(JSON.parse(t));
+    } catch {
+      return null;
+    }
   }
 
-  /** fresh is the note that was made last; its text is asked for where it is shown first. */
+  /** fresh is the id of the newest note, whose text the panel asks for. */
   fresh = "";
 
-  /** set replaces the notes of a lane and stores them; the result says where. */
+  /** set replaces and stores the notes of a lane; the result says where they are stored. */
   async set(lane: number, notes: Note[]): Promise<"server" | "browser"> {
     this.lists[lane] = [...notes].sort((a, b) => (BigInt(a.from) < BigInt(b.from) ? -1 : 1));
     this.changed();
     if (!this.readOnly) {
-      try { await this.client.put(`traces/${encodeURIComponent(this.ids[lane])}/notes`, { notes: this.lists[lane] }); return "server"; } catch (e) { if (!(e instanceof ApiError && e.status === 403)) throw e; }
+      try {
+        await this.client.put(`traces/${encodeURIComponent(this.ids[lane])}/notes`, { notes: this.lists[lane] });
+        return "server";
+      } catch (e) {
+        if (!(e instanceof ApiError && e.status === 403)) throw e;
+      }
     }
     localStorage.setItem("weft-notes-" + this.ids[lane], JSON.stringify({ notes: this.lists[lane] }));
     return "browser";
   }
 }
 
-/** valid takes what is a note from a JSON document {"notes": [...]}; it throws when there is no such list. */
+/** valid extracts the notes of a JSON document {"notes": [...]}; it throws if there is no such list. */
 export function valid(v: unknown): Note[] {
   const list = typeof v === "object" && v !== null && "notes" in v ? v.notes : v;
   if (list === null) return [];
@@ -48,12 +73,22 @@ export function valid(v: unknown): Note[] {
   for (const x of list as unknown[]) {
     if (typeof x !== "object" || x === null) continue;
     const n = x as Record<string, unknown>;
-    const text = (k: string): string => (typeof n[k] === "string" ? n[k] : typeof n[k] === "number" ? String(n[k]) : "");
+    const text = (k: string): string =>
+      typeof n[k] === "string" ? n[k] : typeof n[k] === "number" ? String(n[k]) : "";
     if (!/^-?\d{1,40}$/.test(text("from")) || !/^-?\d{1,40}$/.test(text("to"))) continue;
-    out.push({ id: text("id") || newID(), from: text("from"), to: text("to"), track: typeof n.track === "number" ? n.track : -1, text: text("text"), created: text("created") });
+    out.push({
+      id: text("id") || newID(),
+      from: text("from"),
+      to: text("to"),
+      track: typeof n.track === "number" ? n.track : -1,
+      text: text("text"),
+      created: text("created"),
+    });
   }
   return out;
 }
 
-/** newID makes the id of a new note. */
-export function newID(): string { return Math.floor(Math.random() * 2 ** 48).toString(36); }
+/** newID returns an id for a new note. */
+export function newID(): string {
+  return Math.floor(Math.random() * 2 ** 48).toString(36);
+}

@@ -1,23 +1,35 @@
-// The rasteriser: runs and cells of a tile into pixels. Pure functions on a typed array; Go's package
-// draw/raster makes the same integers, and a test compares the two pixel by pixel.
+// The rasteriser: turns runs and cells of a tile into pixels. Its functions are pure. The Go
+// package draw/raster computes the same integers, and a test compares the two pixel by pixel.
 import { type Strip, type Tile, noRegion, RunFlag } from "./tile";
 
-/** Bitmap is an image; a pixel is 0xAABBGGRR as ImageData has it in little-endian memory. */
-export interface Bitmap { width: number; height: number; pixels: Uint32Array }
+/** Bitmap is an image; a pixel is 0xAABBGGRR, as in ImageData with little-endian memory. */
+export interface Bitmap {
+  width: number;
+  height: number;
+  pixels: Uint32Array;
+}
 /** Rect is a rectangle of whole pixels. */
-export interface Rect { x: number; y: number; w: number; h: number }
+export interface Rect {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
 /** Mapping places column c of a tile at pixel floor(c*scale+offset) of the rectangle. */
-export interface Mapping { scale: number; offset: number }
+export interface Mapping {
+  scale: number;
+  offset: number;
+}
 /** oneToOne draws column c at pixel c. */
 export const oneToOne: Mapping = { scale: 1, offset: 0 };
 
-/** pack turns "#rrggbb" into an opaque pixel. */
+/** pack converts "#rrggbb" to an opaque pixel. */
 export function pack(hex: string): number {
   const v = parseInt(hex.slice(1), 16);
   return (0xff000000 | ((v & 0xff) << 16) | (v & 0xff00) | (v >> 16)) >>> 0;
 }
 
-/** blend lays colour f over b with alpha a of 255, rounded to nearest per channel. */
+/** blend draws colour f over b with opacity a of 255, rounded to nearest for each channel. */
 export function blend(f: number, b: number, a: number): number {
   const i = 255 - a;
   const r = (((f & 255) * a + (b & 255) * i + 127) / 255) | 0;
@@ -26,33 +38,60 @@ export function blend(f: number, b: number, a: number): number {
   return (0xff000000 | (c << 16) | (g << 8) | r) >>> 0;
 }
 
-/** fill sets a rectangle, cut to the bitmap. */
+/** fill fills a rectangle, clipped to the bitmap. */
 export function fill(b: Bitmap, r: Rect, pixel: number): void {
-  const x0 = Math.max(0, r.x), x1 = Math.min(b.width, r.x + r.w), y1 = Math.min(b.height, r.y + r.h);
+  const x0 = Math.max(0, r.x),
+    x1 = Math.min(b.width, r.x + r.w),
+    y1 = Math.min(b.height, r.y + r.h);
   if (x0 >= x1) return;
   for (let y = Math.max(0, r.y); y < y1; y++) b.pixels.fill(pixel, y * b.width + x0, y * b.width + x1);
 }
 
-/** block sets a rectangle within the bitmap; few columns are set one by one, as a call for each line would cost more. */
+/**
+ * block fills a rectangle within the bitmap. It sets few columns pixel by pixel, because a call for
+ * each line would cost more.
+ */
 export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number, pixel: number): void {
   const p = b.pixels;
-  if (x1 - x0 > 8) { for (let y = y0; y < y1; y++) p.fill(pixel, y * b.width + x0, y * b.width + x1); return; }
+  if (x1 - x0 > 8) {
+    for (let y = y0; y < y1; y++) p.fill(pixel, y * b.width + x0, y * b.width + x1);
+    return;
+  }
   for (let y = y0, o = y0 * b.width; y < y1; y++, o += b.width) for (let x = x0; x < x1; x++) p[o + x] = pixel;
 }
 
-/** firstVisible is the first run whose pixels end right of the rectangle's left edge. */
+/** firstVisible returns the first run whose pixels end right of the rectangle's left edge. */
 function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mapping): number {
-  let lo = s.first, hi = s.first + s.count;
-  while (lo < hi) { const mid = (lo + hi) >> 1; if (Math.floor((x[mid] + (n ? n[mid] : 1)) * m.scale + m.offset) < 0) lo = mid + 1; else hi = mid; }
+  let lo = s.first,
+    hi = s.first + s.count;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (Math.floor((x[mid] + (n ? n[mid] : 1)) * m.scale + m.offset) < 0) lo = mid + 1;
+    else hi = mid;
+  }
   return lo;
 }
 
 /**
- * drawSpans draws the runs of a strip. The rectangle must hold the background already. colors has a pixel per
- * region; other is for runs without one. Runs that are not of full height are at least `least` pixels high.
+ * drawSpans draws the runs of a strip. The rectangle must already hold the background. colors has a
+ * pixel for each region; other is for runs without a region. Runs below full height are at least
+ * `least` pixels high.
  */
-export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32Array, other: number, background: number, m: Mapping = oneToOne, least = 1): void {
-  const top = Math.max(0, r.y), bottom = Math.min(b.height, r.y + r.h), left = Math.max(0, r.x), right = Math.min(b.width, r.x + r.w);
+export function drawSpans(
+  b: Bitmap,
+  t: Tile,
+  s: Strip,
+  r: Rect,
+  colors: Uint32Array,
+  other: number,
+  background: number,
+  m: Mapping = oneToOne,
+  least = 1,
+): void {
+  const top = Math.max(0, r.y),
+    bottom = Math.min(b.height, r.y + r.h),
+    left = Math.max(0, r.x),
+    right = Math.min(b.width, r.x + r.w);
   if (top >= bottom || left >= right) return;
   const end = s.first + s.count;
   for (let i = firstVisible(t.x, t.n, s, m); i < end; i++) {
@@ -65,59 +104,88 @@ export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32A
     const f = region === noRegion || region >= colors.length ? other : colors[region];
     const a = (flags & RunFlag.single) !== 0 ? 255 : 128 + (t.cover[i] >> 1);
     const pixel = a === 255 ? f : blend(f, background, a);
-    const x0 = Math.max(left, r.x + px), x1 = Math.min(right, r.x + px + pn);
+    const x0 = Math.max(left, r.x + px),
+      x1 = Math.min(right, r.x + px + pn);
     if (x0 >= x1) continue;
     if (s.uniform) {
       const o = top * b.width;
-      if (x1 - x0 === 1) b.pixels[o + x0] = pixel; else b.pixels.fill(pixel, o + x0, o + x1);
+      if (x1 - x0 === 1) b.pixels[o + x0] = pixel;
+      else b.pixels.fill(pixel, o + x0, o + x1);
       continue;
     }
     const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
     block(b, x0, x1, Math.max(top, r.y + r.h - hh), bottom, pixel);
   }
-  // lines of equal height are the same line: copy the first
-  if (s.uniform) for (let y = top + 1; y < bottom; y++) b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
+  // lines of equal height are the same: copy the first
+  if (s.uniform)
+    for (let y = top + 1; y < bottom; y++)
+      b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
 }
 
-/** markAlpha is how opaque the mark of an instant is. */
+/** markAlpha is the opacity of the mark of an instant. */
 export const markAlpha = 200;
 
-/** drawInstants draws a full-height mark per run. */
+/** drawInstants draws a mark of full height for each run. */
 export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number, m: Mapping = oneToOne): void {
-  const top = Math.max(0, r.y), bottom = Math.min(b.height, r.y + r.h);
+  const top = Math.max(0, r.y),
+    bottom = Math.min(b.height, r.y + r.h);
   const end = s.first + s.count;
   for (let i = firstVisible(t.x, t.n, s, m); i < end; i++) {
     const px = Math.floor(t.x[i] * m.scale + m.offset);
     if (px >= r.w) break;
     const x = r.x + px;
     if (px < 0 || x < 0 || x >= b.width) continue;
-    for (let y = top; y < bottom; y++) { const o = y * b.width + x; b.pixels[o] = blend(mark, b.pixels[o], markAlpha); }
+    for (let y = top; y < bottom; y++) {
+      const o = y * b.width + x;
+      b.pixels[o] = blend(mark, b.pixels[o], markAlpha);
+    }
   }
 }
 
-/** Scale is the lowest and highest value a curve's rectangle shows. */
-export interface Scale { low: number; high: number }
+/** Scale is the lowest and the highest value of a curve's rectangle. */
+export interface Scale {
+  low: number;
+  high: number;
+}
 
-/** rowOf is the pixel row of a value: low at the bottom, high at the top, and what is the same everywhere at the top. */
+/**
+ * rowOf returns the pixel row of a value: low is at the bottom, high at the top. A constant curve
+ * is at the top.
+ */
 export function rowOf(v: number, r: Rect, s: Scale): number {
   if (s.high === s.low) return r.y;
-  const y = r.y + r.h - 1 - Math.floor((v - s.low) / (s.high - s.low) * (r.h - 1) + 0.5);
+  const y = r.y + r.h - 1 - Math.floor(((v - s.low) / (s.high - s.low)) * (r.h - 1) + 0.5);
   return Math.max(r.y, Math.min(r.y + r.h - 1, y));
 }
 
-/** drawCurve draws the band from least to most of each cell, joined to the next cell; filled reaches to the bottom. */
-export function drawCurve(b: Bitmap, t: Tile, s: Strip, r: Rect, color: number, scale: Scale, filled: boolean, m: Mapping = oneToOne): void {
+/**
+ * drawCurve draws the band from the least to the greatest value of each cell, joined to the next
+ * cell. A filled curve reaches to the bottom.
+ */
+export function drawCurve(
+  b: Bitmap,
+  t: Tile,
+  s: Strip,
+  r: Rect,
+  color: number,
+  scale: Scale,
+  filled: boolean,
+  m: Mapping = oneToOne,
+): void {
   const end = s.first + s.count;
   for (let i = firstVisible(t.cellX, null, s, m); i < end; i++) {
     const px = Math.floor(t.cellX[i] * m.scale + m.offset);
     if (px >= r.w) break;
     const pn = Math.max(1, Math.floor((t.cellX[i] + 1) * m.scale + m.offset) - px);
-    let ya = rowOf(t.max[i], r, scale), yb = filled ? r.y + r.h - 1 : rowOf(t.min[i], r, scale);
+    let ya = rowOf(t.max[i], r, scale),
+      yb = filled ? r.y + r.h - 1 : rowOf(t.min[i], r, scale);
     if (!filled && i + 1 < end && t.cellX[i + 1] === t.cellX[i] + 1) {
       const y = rowOf(t.start[i + 1], r, scale);
-      ya = Math.min(ya, y); yb = Math.max(yb, y);
+      ya = Math.min(ya, y);
+      yb = Math.max(yb, y);
     }
-    const x0 = Math.max(0, r.x, r.x + px), x1 = Math.min(b.width, r.x + r.w, r.x + px + pn);
+    const x0 = Math.max(0, r.x, r.x + px),
+      x1 = Math.min(b.width, r.x + r.w, r.x + px + pn);
     if (x0 >= x1) continue;
     block(b, x0, x1, Math.max(0, ya), Math.min(b.height, yb + 1), color);
   }

@@ -1,32 +1,51 @@
-// The rate of a counter as a curve, made of the tile that has its values.
+// The rate of a counter as a curve, computed from the tile with its values.
 import type { Strip, Tile } from "./tile";
 
-/** Rate is the curve of a counter's rate: a tile and its one strip, and between what its values are. */
-export interface Rate { tile: Tile; strip: Strip; low: number; high: number }
+/** Rate is the curve of a counter's rate: a tile with one strip, and the range of its values. */
+export interface Rate {
+  tile: Tile;
+  strip: Strip;
+  low: number;
+  high: number;
+}
 
 const made = new WeakMap<Tile, Map<Strip, Rate>>();
 
 /**
- * rateOf is the rate of a strip of values per unit, where a column lasts so many units. An increase is that of the time
- * since the value changed before: between two samples of a counter the rate is the same.
+ * rateOf computes the rate of a strip of values per unit; a column lasts `column` units. An
+ * increase is spread over the time since the previous change, so that the rate is constant between
+ * two samples.
  */
 export function rateOf(t: Tile, s: Strip, column: number): Rate {
   let known = made.get(t);
-  if (!known) made.set(t, known = new Map<Strip, Rate>());
+  if (!known) made.set(t, (known = new Map<Strip, Rate>()));
   const held = known.get(s);
   if (held) return held;
-  const n = s.count, x = t.cellX.subarray(s.first, s.first + n), v = new Float32Array(n), start = t.start.subarray(s.first, s.first + n), end = t.end.subarray(s.first, s.first + n);
-  let low = 0, high = 0, last = 0;
+  const n = s.count,
+    x = t.cellX.subarray(s.first, s.first + n),
+    v = new Float32Array(n),
+    start = t.start.subarray(s.first, s.first + n),
+    end = t.end.subarray(s.first, s.first + n);
+  let low = 0,
+    high = 0,
+    last = 0;
   const fill = (to: number, from: number, begin: number): void => {
     const r = (end[to] - from) / ((x[to] - begin) * column);
     v.fill(r, last, to + 1);
     last = to + 1;
-    low = Math.min(low, r); high = Math.max(high, r);
+    low = Math.min(low, r);
+    high = Math.max(high, r);
   };
-  // what the first cell has grown by belongs to that cell alone
+  // the increase within the first cell belongs to that cell alone
   if (n > 0) fill(0, start[0], x[0] - 1);
-  let from = n > 0 ? end[0] : 0, begin = n > 0 ? x[0] : 0;
-  for (let i = 1; i < n; i++) if (end[i] !== from) { fill(i, from, begin); from = end[i]; begin = x[i]; }
+  let from = n > 0 ? end[0] : 0,
+    begin = n > 0 ? x[0] : 0;
+  for (let i = 1; i < n; i++)
+    if (end[i] !== from) {
+      fill(i, from, begin);
+      from = end[i];
+      begin = x[i];
+    }
   const out = { tile: { ...t, cellX: x, min: v, max: v, start: v, end: v }, strip: { ...s, first: 0 }, low, high };
   known.set(s, out);
   return out;

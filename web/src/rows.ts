@@ -1,53 +1,91 @@
-// The tree of groups and tracks, and the rows it becomes when folded, filtered and sorted.
+// The tree of groups and tracks, and the rows that remain after folding, filtering and sorting.
 import type { TraceMeta, TrackInfo } from "./api";
 
 /** Node is a group or a track in the tree; keys are stable within a trace and safe in a URL. */
-export interface Node { key: string; label: string; detail: string; track: number; children: Node[] }
+export interface Node {
+  key: string;
+  label: string;
+  detail: string;
+  track: number;
+  children: Node[];
+}
 
-/** Row is a line of the time line. y and height are in CSS pixels from the top of all rows. */
+/** Row is a row of the time line. y is its distance from the top of all rows, in CSS pixels like height. */
 export interface Row {
-  key: string; label: string; detail: string; level: number;
-  /** track is the track shown, -1 for a group. */
+  key: string;
+  label: string;
+  detail: string;
+  level: number;
+  /** track is the track of the row; -1 for a group. */
   track: number;
   /** members are the tracks below a group, ascending. */
   members: number[];
-  expandable: boolean; collapsed: boolean;
-  y: number; height: number;
-  /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
-  strips: number; stripHeight: number; extra: number;
-  /** more is how many lines the track has below those that are shown; with deeper it may have still more, which are counted but not drawn. */
-  more: number; deeper: boolean;
+  expandable: boolean;
+  collapsed: boolean;
+  y: number;
+  height: number;
+  /**
+   * strips is the number of lines of spans, each stripHeight high; extra is the height of a curve
+   * below them.
+   */
+  strips: number;
+  stripHeight: number;
+  extra: number;
+  /**
+   * more is the number of lines below the visible ones; with deeper set, the track may have further
+   * lines, which are counted but not drawn.
+   */
+  more: number;
+  deeper: boolean;
   /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
   stacked: boolean;
 }
 
-/** Order is how siblings are sorted. */
+/** Order is the order of siblings. */
 export type Order = "file" | "name" | "busy";
 
-/** Options say which rows there are and how high. */
+/** Options determine which rows there are, and their heights. */
 export interface Options {
-  collapsed: ReadonlySet<string>; hidden: ReadonlySet<string>; order: Order;
-  /** levels is how many lines of nesting a track shows at most. */
+  collapsed: ReadonlySet<string>;
+  hidden: ReadonlySet<string>;
+  order: Order;
+  /** levels is the largest number of nested lines of a track. */
   levels: number;
-  /** filter keeps tracks whose label, or whose group's, contains it, in any case. */
+  /** filter keeps tracks whose label, or whose group's label, contains it; case is ignored. */
   filter: string;
-  /** busy is the time by track that order "busy" sorts by, greatest first. */
+  /** busy is the busy time by track, by which the order "busy" sorts, greatest first. */
   busy: ReadonlyMap<number, number>;
-  /** stripHeight in CSS pixels; 0 fits all rows into `available` pixels as far as they stay readable. */
-  stripHeight: number; available: number;
+  /** stripHeight is in CSS pixels; 0 fits all rows into `available` pixels as far as they stay readable. */
+  stripHeight: number;
+  available: number;
 }
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** buildTree arranges a trace's tracks under its groups; what has none is grouped by kind. */
+/** buildTree arranges a trace's tracks under its groups; tracks without a group are grouped by kind. */
 export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
-  const groups: Node[] = meta.groups.map((g, i) => ({ key: `g${i}`, label: g.name || `${g.kind} ${i}`, detail: g.kind, track: -1, children: [] }));
-  const tracks: Node[] = meta.tracks.map((t, i) => ({ key: `t${i}`, label: t.name || `${t.sort || t.kind} ${t.id}`, detail: detail(t), track: i, children: [] }));
+  const groups: Node[] = meta.groups.map((g, i) => ({
+    key: `g${i}`,
+    label: g.name || `${g.kind} ${i}`,
+    detail: g.kind,
+    track: -1,
+    children: [],
+  }));
+  const tracks: Node[] = meta.tracks.map((t, i) => ({
+    key: `t${i}`,
+    label: t.name || `${t.sort || t.kind} ${t.id}`,
+    detail: detail(t),
+    track: i,
+    children: [],
+  }));
   const roots: Node[] = [];
   const kinds = new Map<string, Node>();
   const kindGroup = (key: string, label: string): Node => {
     let n = kinds.get(key);
-    if (!n) { n = { key, label, detail: "group", track: -1, children: [] }; kinds.set(key, n); }
+    if (!n) {
+      n = { key, label, detail: "group", track: -1, children: [] };
+      kinds.set(key, n);
+    }
     return n;
   };
   meta.tracks.forEach((t, i) => {
@@ -61,17 +99,22 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
     else roots.push(tracks[i]);
   });
   meta.groups.forEach((g, i) => {
-    // a group that names itself or its own child as parent would never be reached
-    if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i)) groups[g.parent].children.push(groups[i]);
+    // a group in a cycle of parents would never be reached
+    if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i))
+      groups[g.parent].children.push(groups[i]);
     else roots.push(groups[i]);
   });
   const kept = prune(roots).map(fold);
-  for (const key of ["resources", "counters", "communicators"]) { const n = kinds.get(key); if (n) kept.push(n); }
+  for (const key of ["resources", "counters", "communicators"]) {
+    const n = kinds.get(key);
+    if (n) kept.push(n);
+  }
   return kept;
 }
 
 function reaches(groups: TraceMeta["groups"], from: number, target: number): boolean {
-  for (let i = from, n = 0; i >= 0 && i < groups.length && n <= groups.length; i = groups[i].parent, n++) if (i === target) return true;
+  for (let i = from, n = 0; i >= 0 && i < groups.length && n <= groups.length; i = groups[i].parent, n++)
+    if (i === target) return true;
   return false;
 }
 
@@ -81,30 +124,40 @@ function detail(t: TrackInfo): string {
   return t.sort || t.kind;
 }
 
-/** prune drops groups without any track. */
+/** prune removes groups without tracks. */
 function prune(nodes: Node[]): Node[] {
-  return nodes.filter((n) => { n.children = prune(n.children); return n.track >= 0 || n.children.length > 0; });
+  return nodes.filter((n) => {
+    n.children = prune(n.children);
+    return n.track >= 0 || n.children.length > 0;
+  });
 }
 
-/** fold makes a group of a single track one row: a process of one thread needs no two lines. */
+/** fold replaces a group with a single track by one row: a process with one thread does not need two. */
 function fold(n: Node): Node {
   n.children = n.children.map(fold);
   if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0) {
     const c = n.children[0];
-    return { ...c, label: c.label === n.label ? c.label : `${n.label} · ${c.label}`, detail: `${n.detail}, ${c.detail}` };
+    return {
+      ...c,
+      label: c.label === n.label ? c.label : `${n.label} · ${c.label}`,
+      detail: `${n.detail}, ${c.detail}`,
+    };
   }
   return n;
 }
 
-/** tracksOf lists the tracks of a node and below, ascending. */
+/** tracksOf lists the tracks at and below a node, ascending. */
 export function tracksOf(n: Node): number[] {
   const out: number[] = [];
-  const walk = (x: Node): void => { if (x.track >= 0) out.push(x.track); x.children.forEach(walk); };
+  const walk = (x: Node): void => {
+    if (x.track >= 0) out.push(x.track);
+    x.children.forEach(walk);
+  };
   walk(n);
   return out.sort((a, b) => a - b);
 }
 
-/** pathTo are the nodes from the top of a tree down to that with a key; none where there is no such. */
+/** pathTo returns the nodes from the root to the node with a key; empty if there is none. */
 export function pathTo(tree: readonly Node[], key: string): Node[] {
   for (const n of tree) {
     if (n.key === key) return [n];
@@ -114,37 +167,94 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
   return [];
 }
 
-/** sizes are the heights of a strip, of a curve and of a lane of a stack that fitting tries: curves and stacks give way before spans are hard to read. */
-const sizes: readonly (readonly [number, number, number])[] = [[18, 34, 18], [16, 34, 16], [14, 34, 14], [12, 34, 12], [12, 26, 12], [12, 20, 12], [10, 20, 10], [10, 20, 8], [10, 14, 8], [10, 14, 6], [10, 14, 4], [10, 14, 0]];
-/** largest is how high a strip may be where `available` pixels are more than usual: on large screens rows grow. */
+/**
+ * sizes are the heights of a strip, a curve and a lane of a stack, in the order in which fitting
+ * tries them. Curves and stacks shrink before spans become hard to read.
+ */
+const sizes: readonly (readonly [number, number, number])[] = [
+  [18, 34, 18],
+  [16, 34, 16],
+  [14, 34, 14],
+  [12, 34, 12],
+  [12, 26, 12],
+  [12, 20, 12],
+  [10, 20, 10],
+  [10, 20, 8],
+  [10, 14, 8],
+  [10, 14, 6],
+  [10, 14, 4],
+  [10, 14, 0],
+];
+/**
+ * largest returns the largest height of a strip for a space of `available` pixels: on large screens
+ * rows grow.
+ */
 const largest = (available: number): number => Math.min(64, Math.floor(available / 30));
-/** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
+/**
+ * tiny are the heights that fitting tries for rows of spans only: seeing many rows is more useful
+ * than names in spans.
+ */
 const tiny = [8, 6];
 
-const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36;
-/** mostStack is how high a stack is at most beside strips of a height. */
+const curveHeight = 34,
+  leastCurve = 16,
+  groupHeight = 18,
+  collapsedHeight = 22,
+  leastRow = 15,
+  leastStack = 36;
+/** mostStack returns the largest height of a stack, given that of a strip. */
 const mostStack = (strip: number): number => Math.max(128, 4 * strip);
 
-/** layout makes the rows of a tree. */
-export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
+/** layout computes the rows of a tree. */
+export function layout(
+  tree: readonly Node[],
+  meta: Pick<TraceMeta, "tracks">,
+  o: Options,
+): { rows: Row[]; height: number } {
   const rows: Row[] = [];
   const needle = o.filter.trim().toLocaleLowerCase();
-  const weight = (n: Node): number => n.track >= 0 ? o.busy.get(n.track) ?? 0 : n.children.reduce((s, c) => s + weight(c), 0);
+  const weight = (n: Node): number =>
+    n.track >= 0 ? (o.busy.get(n.track) ?? 0) : n.children.reduce((s, c) => s + weight(c), 0);
   const sorted = (nodes: readonly Node[]): readonly Node[] => {
     if (o.order === "name") return [...nodes].sort((a, b) => collator.compare(a.label, b.label));
-    if (o.order === "busy") { const w = new Map(nodes.map((n) => [n, weight(n)])); return [...nodes].sort((a, b) => (w.get(b) ?? 0) - (w.get(a) ?? 0)); }
+    if (o.order === "busy") {
+      const w = new Map(nodes.map((n) => [n, weight(n)]));
+      return [...nodes].sort((a, b) => (w.get(b) ?? 0) - (w.get(a) ?? 0));
+    }
     return nodes;
   };
   const matches = (n: Node): boolean => n.label.toLocaleLowerCase().includes(needle);
-  const wanted = (n: Node, above: boolean): boolean => !o.hidden.has(n.key) && ((n.track >= 0 && (above || matches(n))) || n.children.some((c) => wanted(c, above || matches(n))));
+  const wanted = (n: Node, above: boolean): boolean =>
+    !o.hidden.has(n.key) &&
+    ((n.track >= 0 && (above || matches(n))) || n.children.some((c) => wanted(c, above || matches(n))));
   const walk = (nodes: readonly Node[], level: number, above: boolean): void => {
     for (const n of sorted(nodes)) {
       const hit = needle === "" || above || matches(n);
       if (!wanted(n, hit)) continue;
       const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
       const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
-      const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
-      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, deeper: t !== undefined && t.depth >= mostLevels, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
+      const members =
+        n.track < 0 && collapsed
+          ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource")
+          : [];
+      rows.push({
+        key: n.key,
+        label: n.label,
+        detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`,
+        level,
+        track: n.track,
+        members,
+        expandable: n.children.length > 0,
+        collapsed,
+        y: 0,
+        height: 0,
+        strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0,
+        more: t ? Math.max(0, t.depth - o.levels) : 0,
+        deeper: t !== undefined && t.depth >= mostLevels,
+        stripHeight: 0,
+        extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0,
+        stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0,
+      });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
@@ -152,19 +262,28 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
   return { rows, height: measure(rows, meta, o) };
 }
 
-/** measure gives the rows their heights and places; it returns the height of all. */
+/** measure sets heights and places of the rows; it returns the total height. */
 function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
   const set = (strip: number, curve: number, lane = strip): number => {
     let y = 0;
     for (const r of rows) {
       const t = r.track >= 0 ? meta.tracks[r.track] : undefined;
       r.y = y;
-      if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
-      else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curve; r.height = curve + 4 + r.strips * strip; }
-      else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack(strip), r.strips * lane)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
-      else {
+      if (!t) {
+        r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0;
+        r.extra = 0;
+        r.height = r.collapsed ? collapsedHeight : groupHeight;
+      } else if (t.kind === "counter") {
         r.stripHeight = strip;
-        // a single lane of claims shows the amount by its height already
+        r.extra = curve;
+        r.height = curve + 4 + r.strips * strip;
+      } else if (r.stacked) {
+        r.stripHeight = strip;
+        r.extra = Math.max(leastStack, Math.min(mostStack(strip), r.strips * lane));
+        r.height = r.extra + (strip >= 8 ? 4 : 2);
+      } else {
+        r.stripHeight = strip;
+        // the height of a single lane of claims already shows the amount
         r.extra = t.kind === "resource" && t.depth > 1 ? Math.max(14, Math.round(strip * 1.5)) : 0;
         r.height = Math.max(leastRow, r.strips * strip + r.extra + (strip >= 8 ? 4 : 2));
       }
@@ -173,44 +292,64 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     return y;
   };
   if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
-  for (let strip = largest(o.available); strip > 18; strip -= 2) { const h = set(strip, Math.max(curveHeight, Math.round(1.3 * strip))); if (h <= o.available) return h; }
-  for (const [strip, curve, lane] of sizes) { const h = set(strip, curve, lane); if (h <= o.available) return h; }
-  if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
-  // not all fit: a size in which names inside of spans can still be read, and curves that leave room for spans
+  for (let strip = largest(o.available); strip > 18; strip -= 2) {
+    const h = set(strip, Math.max(curveHeight, Math.round(1.3 * strip)));
+    if (h <= o.available) return h;
+  }
+  for (const [strip, curve, lane] of sizes) {
+    const h = set(strip, curve, lane);
+    if (h <= o.available) return h;
+  }
+  if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter"))
+    for (const s of tiny) {
+      const h = set(s, curveHeight);
+      if (h <= o.available) return h;
+    }
+  // not all rows fit: take a size in which names inside of spans are readable
   return set(11, leastCurve);
 }
 
-/** steps are the levels of nesting that one can choose; the last is all that the server gives. */
+/** steps are the levels of nesting to choose from; the last is the largest number that the server sends. */
 export const steps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
 
-/** mostLevels is how many lines of a track the server keeps; where it has as many, there may be more. */
+/** mostLevels is the number of lines of a track that the server keeps; a track with as many may have more. */
 export const mostLevels = steps[steps.length - 1];
 
-/** moreWords says what a row does not show, "" when it shows all. */
+/** moreWords describes what a row does not show; "" if it shows all. */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
-  if (r.deeper) return r.more === 0 ? `${what}s below the first ${mostLevels}, if there are any, are not drawn` : `${r.more} or more ${what}s below`;
+  if (r.deeper)
+    return r.more === 0
+      ? `${what}s below the first ${mostLevels}, if there are any, are not drawn`
+      : `${r.more} or more ${what}s below`;
   return r.more === 0 ? "" : `${r.more} more ${what}${r.more === 1 ? "" : "s"} below`;
 }
 
-/** moreMark is the same in few characters, to stand beside the name of the row. */
-export function moreMark(r: Row): string { return r.more > 0 ? `+${r.more}${r.deeper ? " or more" : ""}` : r.deeper ? `${mostLevels}+` : ""; }
+/** moreMark is a short form of moreWords, shown beside the name of the row. */
+export function moreMark(r: Row): string {
+  return r.more > 0 ? `+${r.more}${r.deeper ? " or more" : ""}` : r.deeper ? `${mostLevels}+` : "";
+}
 
-/** rowAt is the index of the row at a height, -1 outside. */
+/** rowAt returns the index of the row at a height, or -1. */
 export function rowAt(rows: readonly Row[], y: number): number {
-  let lo = 0, hi = rows.length;
-  while (lo < hi) { const m = (lo + hi) >> 1; if (rows[m].y + rows[m].height <= y) lo = m + 1; else hi = m; }
+  let lo = 0,
+    hi = rows.length;
+  while (lo < hi) {
+    const m = (lo + hi) >> 1;
+    if (rows[m].y + rows[m].height <= y) lo = m + 1;
+    else hi = m;
+  }
   return lo < rows.length && rows[lo].y <= y ? lo : -1;
 }
 
-/** hiddenBelow is how many rows lie below an edge, or across it but for a few pixels. */
+/** hiddenBelow returns the number of rows that are below an edge, or almost completely so. */
 export function hiddenBelow(rows: readonly Row[], edge: number): number {
   const i = rowAt(rows, edge - 1);
   if (i < 0) return 0;
   return rows.length - i - (rows[i].y + rows[i].height - edge > 4 ? 0 : 1);
 }
 
-/** rowOfTrack maps each track to the row that shows it: its own, or the collapsed group that holds it. */
+/** rowOfTrack maps each track to the row that shows it: its own, or the collapsed group that contains it. */
 export function rowOfTrack(rows: readonly Row[], tree: readonly Node[]): Map<number, number> {
   const index = new Map(rows.map((r, i) => [r.key, i]));
   const out = new Map<number, number>();

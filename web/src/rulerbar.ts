@@ -1,23 +1,12 @@
-// The ruler above the time lines: marks, range, measuring marks, bookmarks; dragging on it zooms.
+// The ruler above the time lines with range, measured time and bookmarks. Dragging on it zooms.
 import type { App } from "./app";
 import { ink } from "./colors";
 import { el, printable } from "./dom";
 import { marksFor } from "./ruler";
 import { exact, short, type Window } from "./time";
 import { at, fraction, zoom } from "./view";
-import { wheelFactor } from "./control";
-
-/** Pen is what a canvas and a drawing of lines and texts have in common. */
-export type Pen = Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "font" | "textBaseline" | "textAlign" | "fillRect" | "beginPath" | "moveTo" | "lineTo" | "closePath" | "stroke" | "fill" | "fillText" | "measureText" | "save" | "restore" | "rect" | "clip">;
-
-/** stacks is a text whose marks may reach far above and below its letters. */
-const stacks = /\p{Mn}{2}/u;
-
-/** write writes a text within the lines that it is for: from top on, so high. */
-export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
-  if (!stacks.test(text)) { g.fillText(text, x, y); return; }
-  g.save(); g.beginPath(); g.rect(x - 2, top, width + 4, height); g.clip(); g.fillText(text, x, y); g.restore();
-}
+import type { Pen } from "./pen";
+import { wheelFactor } from "./wheel";
 
 /** rulerHeight is in CSS pixels. */
 export const rulerHeight = 28;
@@ -27,48 +16,107 @@ export class RulerBar {
   readonly element: HTMLCanvasElement;
   private width = 0;
 
-  constructor(private app: App, rubber: (w: Window | null) => void) {
-    this.element = el("canvas", { class: "ruler", title: "Drag to zoom to a stretch of time", aria: { label: "Time axis" }, role: "img" });
-    const time = (x: number): bigint => at(app.store.state.window, Math.max(0, Math.min(1, (x - this.element.getBoundingClientRect().left) / Math.max(1, this.width))));
+  constructor(
+    private app: App,
+    rubber: (w: Window | null) => void,
+  ) {
+    this.element = el("canvas", {
+      class: "ruler",
+      title: "Drag to zoom to a stretch of time",
+      aria: { label: "Time axis" },
+      role: "img",
+    });
+    const time = (x: number): bigint =>
+      at(
+        app.store.state.window,
+        Math.max(0, Math.min(1, (x - this.element.getBoundingClientRect().left) / Math.max(1, this.width))),
+      );
     this.element.addEventListener("pointerdown", (e) => {
       if (e.button !== 0) return;
       this.element.setPointerCapture(e.pointerId);
       const t0 = time(e.clientX);
       let w: Window | null = null;
-      const move = (m: PointerEvent): void => { const t = time(m.clientX); w = Math.abs(m.clientX - e.clientX) < 4 ? null : t > t0 ? { from: t0, to: t } : { from: t, to: t0 }; rubber(w); };
+      const move = (m: PointerEvent): void => {
+        const t = time(m.clientX);
+        w = Math.abs(m.clientX - e.clientX) < 4 ? null : t > t0 ? { from: t0, to: t } : { from: t, to: t0 };
+        rubber(w);
+      };
       this.element.addEventListener("pointermove", move);
-      this.element.addEventListener("pointerup", () => {
-        this.element.removeEventListener("pointermove", move);
-        rubber(null);
-        if (w) { if (e.altKey || app.store.state.mode === "range") app.store.set({ range: w }); else app.show(w); }
-      }, { once: true });
+      this.element.addEventListener(
+        "pointerup",
+        () => {
+          this.element.removeEventListener("pointermove", move);
+          rubber(null);
+          if (w) {
+            if (e.altKey || app.store.state.mode === "range") app.store.set({ range: w });
+            else app.show(w);
+          }
+        },
+        { once: true },
+      );
     });
-    this.element.addEventListener("wheel", (e) => { e.preventDefault(); app.show(zoom(app.store.state.window, wheelFactor(e), (e.clientX - this.element.getBoundingClientRect().left) / Math.max(1, this.width), app.limits())); }, { passive: false });
+    this.element.addEventListener(
+      "wheel",
+      (e) => {
+        e.preventDefault();
+        app.show(
+          zoom(
+            app.store.state.window,
+            wheelFactor(e),
+            (e.clientX - this.element.getBoundingClientRect().left) / Math.max(1, this.width),
+            app.limits(),
+          ),
+        );
+      },
+      { passive: false },
+    );
   }
 
-  /** draw draws it `width` CSS pixels wide, as the time lines are. */
+  /** draw draws the ruler `width` CSS pixels wide, like the time lines. */
   draw(width: number): void {
     this.width = width;
-    const dpr = devicePixelRatio, height = rulerHeight, s = this.app.store.state, cv = this.element;
-    const W = Math.round(width * dpr), H = Math.round(height * dpr);
-    if (cv.width !== W || cv.height !== H) { cv.width = W; cv.height = H; cv.style.width = width + "px"; cv.style.height = height + "px"; }
+    const dpr = devicePixelRatio,
+      height = rulerHeight,
+      s = this.app.store.state,
+      cv = this.element;
+    const W = Math.round(width * dpr),
+      H = Math.round(height * dpr);
+    if (cv.width !== W || cv.height !== H) {
+      cv.width = W;
+      cv.height = H;
+      cv.style.width = width + "px";
+      cv.style.height = height + "px";
+    }
     const g = cv.getContext("2d");
     if (!g) return;
     g.setTransform(dpr, 0, 0, dpr, 0, 0);
     g.clearRect(0, 0, width, height);
     paintRuler(g, this.app, width, height);
-    this.element.setAttribute("aria-label", `Time axis, ${exact(s.window.from, this.app.axis)} to ${exact(s.window.to, this.app.axis)}`);
+    this.element.setAttribute(
+      "aria-label",
+      `Time axis, ${exact(s.window.from, this.app.axis)} to ${exact(s.window.to, this.app.axis)}`,
+    );
   }
 }
 
-/** paintRuler draws the axis with all that is marked on it; the export uses it too. */
+/** paintRuler draws the axis with its marks; the export uses it, too. */
 export function paintRuler(g: Pen, app: App, width: number, height: number): void {
-  const c = app.colors, s = app.store.state, font = "11px system-ui, sans-serif", bold = "600 " + font;
+  const c = app.colors,
+    s = app.store.state,
+    font = "11px system-ui, sans-serif",
+    bold = "600 " + font;
   const x = (t: bigint): number => fraction(s.window, t) * width;
   g.textAlign = "left";
-  if (s.range) { const a = Math.max(0, x(s.range.from)), b = Math.min(width, x(s.range.to)); if (b > a) { g.fillStyle = c.range; g.fillRect(a, 0, Math.max(1, b - a), height); } }
+  if (s.range) {
+    const a = Math.max(0, x(s.range.from)),
+      b = Math.min(width, x(s.range.to));
+    if (b > a) {
+      g.fillStyle = c.range;
+      g.fillRect(a, 0, Math.max(1, b - a), height);
+    }
+  }
 
-  // what is marked takes the place of labels
+  // boxes of marks replace labels
   const boxes: { x: number; w: number; y: number; text: string; color: string; background: string }[] = [];
   g.font = bold;
   const boxed = (middle: number, y: number, text: string, color: string, background: string): void => {
@@ -76,20 +124,43 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     boxes.push({ x: Math.max(0, Math.min(width - w, middle - w / 2)), w, y, text, color, background });
   };
   const p = s.place === null ? -Infinity : x(s.place);
-  if (s.place !== null && p >= 0 && p <= width) { boxed(p, 3, exact(s.place, app.axis), ink(c.accent), c.accent); g.fillStyle = c.accent; g.fillRect(Math.round(p) - 1, 18, 2, height - 18); }
+  if (s.place !== null && p >= 0 && p <= width) {
+    boxed(p, 3, exact(s.place, app.axis), ink(c.accent), c.accent);
+    g.fillStyle = c.accent;
+    g.fillRect(Math.round(p) - 1, 18, 2, height - 18);
+  }
   const [m, n] = s.marks;
   if (m !== null && n !== null) {
-    const a = Math.max(0, x(m < n ? m : n)), b = Math.min(width, x(m < n ? n : m));
-    if (b >= 0 && a <= width) { g.fillStyle = "#d55e00"; g.fillRect(a, height - 4, Math.max(1, b - a), 3); boxed((a + b) / 2, 3, short(n > m ? n - m : m - n, app.axis), c.text, c.background); }
+    const a = Math.max(0, x(m < n ? m : n)),
+      b = Math.min(width, x(m < n ? n : m));
+    if (b >= 0 && a <= width) {
+      g.fillStyle = "#d55e00";
+      g.fillRect(a, height - 4, Math.max(1, b - a), 3);
+      boxed((a + b) / 2, 3, short(n > m ? n - m : m - n, app.axis), c.text, c.background);
+    }
   }
 
-  const notes = app.lanes.flatMap((l) => app.notes.of(l.index).map((n) => ({ at: x(l.toAxis(BigInt(n.from))), text: [...printable(n.text.trim().replace(/\s+/g, " "))].slice(0, 24).join("") }))).filter((n) => n.at >= 0 && n.at <= width);
+  const notes = app.lanes
+    .flatMap((l) =>
+      app.notes.of(l.index).map((n) => ({
+        at: x(l.toAxis(BigInt(n.from))),
+        text: [...printable(n.text.trim().replace(/\s+/g, " "))].slice(0, 24).join(""),
+      })),
+    )
+    .filter((n) => n.at >= 0 && n.at <= width);
   g.font = "10px system-ui, sans-serif";
   const taken = [...boxes, ...notes.map((n) => ({ x: n.at - 6, w: 14 + (n.text ? g.measureText(n.text).width : 0) }))];
 
   const { base, marks } = marksFor(s.window, width, app.axis);
-  g.strokeStyle = c.faint; g.lineWidth = 1; g.beginPath();
-  for (const k of marks) if (k.at >= 0 && k.at <= 1) { const at = Math.min(width - 1, Math.round(k.at * width)) + 0.5; g.moveTo(at, height); g.lineTo(at, height - (k.label ? 9 : 4)); }
+  g.strokeStyle = c.faint;
+  g.lineWidth = 1;
+  g.beginPath();
+  for (const k of marks)
+    if (k.at >= 0 && k.at <= 1) {
+      const at = Math.min(width - 1, Math.round(k.at * width)) + 0.5;
+      g.moveTo(at, height);
+      g.lineTo(at, height - (k.label ? 9 : 4));
+    }
   g.stroke();
   g.textBaseline = "alphabetic";
   let free = -Infinity;
@@ -100,16 +171,40 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     free = at + w + 8;
   };
   g.fillStyle = c.text;
-  if (base !== "" && !marks.some((k) => k.label === base && k.at >= 0 && k.at <= 0.9)) { g.font = bold; write(base, 2); free += 4; }
+  if (base !== "" && !marks.some((k) => k.label === base && k.at >= 0 && k.at <= 0.9)) {
+    g.font = bold;
+    write(base, 2);
+    free += 4;
+  }
   g.font = font;
-  // a label stands right of its mark; the last one left of it, if there is no room
-  for (const k of marks) if (k.label && k.at >= 0 && k.at <= 1) { const w = g.measureText(k.label).width, at = k.at * width + 3; write(k.label, at + w > width - 2 ? k.at * width - w - 3 : at); }
+  // a label is right of its mark; the last one is left of it if there is no room
+  for (const k of marks)
+    if (k.label && k.at >= 0 && k.at <= 1) {
+      const w = g.measureText(k.label).width,
+        at = k.at * width + 3;
+      write(k.label, at + w > width - 2 ? k.at * width - w - 3 : at);
+    }
 
-  g.font = bold; g.textBaseline = "middle";
-  for (const b of boxes) { g.fillStyle = b.background; g.fillRect(b.x, b.y, b.w, 15); g.fillStyle = b.color; g.fillText(b.text, b.x + 4, b.y + 8); }
-  g.fillStyle = c.note; g.font = "10px system-ui, sans-serif";
+  g.font = bold;
+  g.textBaseline = "middle";
+  for (const b of boxes) {
+    g.fillStyle = b.background;
+    g.fillRect(b.x, b.y, b.w, 15);
+    g.fillStyle = b.color;
+    g.fillText(b.text, b.x + 4, b.y + 8);
+  }
+  g.fillStyle = c.note;
+  g.font = "10px system-ui, sans-serif";
   for (const n of notes) {
-    g.beginPath(); g.moveTo(n.at - 5, 0); g.lineTo(n.at + 5, 0); g.lineTo(n.at, 9); g.closePath(); g.fill();
-    if (n.text) { g.textBaseline = "middle"; g.fillText(n.text, n.at + 7, 8); }
+    g.beginPath();
+    g.moveTo(n.at - 5, 0);
+    g.lineTo(n.at + 5, 0);
+    g.lineTo(n.at, 9);
+    g.closePath();
+    g.fill();
+    if (n.text) {
+      g.textBaseline = "middle";
+      g.fillText(n.text, n.at + 7, 8);
+    }
   }
 }

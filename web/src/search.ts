@@ -1,4 +1,4 @@
-// The search box: regions, rows and times.
+// The search box for regions, rows and times.
 import type { App } from "./app";
 import { button, el, name, printable } from "./dom";
 import { later } from "./later";
@@ -7,11 +7,18 @@ import { type Clock, exact, parse, type Window } from "./time";
 import { cutShort } from "./url";
 
 /** Found is a line of the results. */
-interface Found { label: string; kind: string; color: string; go: (back?: boolean) => void }
+interface Found {
+  label: string;
+  kind: string;
+  color: string;
+  go: (back?: boolean) => void;
+}
 
-/** beyond says of a time that lies outside of the limits what they are, "" of one within. */
-export function beyond(t: bigint, limits: Window, axis: Clock): string {
-  return t >= limits.from && t < limits.to ? "" : `the trace spans ${exact(limits.from, axis)} to ${exact(limits.to - 1n, axis)}`;
+/** outsideText describes the limits if a time lies outside of them; it returns "" otherwise. */
+export function outsideText(t: bigint, limits: Window, axis: Clock): string {
+  return t >= limits.from && t < limits.to
+    ? ""
+    : `the trace spans ${exact(limits.from, axis)} to ${exact(limits.to - 1n, axis)}`;
 }
 
 /** Search is the box in the bar with its list of results. */
@@ -22,43 +29,108 @@ export class Search {
   private found: Found[] = [];
   private at = 0;
   private hits: HTMLElement;
-  /** last goes to the next hit of the region that was searched for last, or to the previous one. */
+  /** last goes to the next or previous hit of the region that was searched last. */
   private last: (back: boolean) => void = () => undefined;
 
-  constructor(private app: App, private goTime: (t: bigint) => void, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number, direction: "next" | "previous") => void, private left: () => void) {
-    this.input = el("input", { type: "search", placeholder: "Search region, row, time  ( / )", role: "combobox", aria: { label: "Search regions and rows, or go to a time", expanded: false, controls: "found", autocomplete: "list" } });
+  constructor(
+    private app: App,
+    private goTime: (t: bigint) => void,
+    private goRow: (lane: number, key: string) => void,
+    private goRegion: (lane: number, region: number, direction: "next" | "previous") => void,
+    private left: () => void,
+  ) {
+    this.input = el("input", {
+      type: "search",
+      placeholder: "Search region, row, time  ( / )",
+      role: "combobox",
+      aria: {
+        label: "Search regions and rows, or go to a time",
+        expanded: false,
+        controls: "found",
+        autocomplete: "list",
+      },
+    });
     this.list = el("div", { class: "found", id: "found", role: "listbox", aria: { label: "Results" }, hidden: true });
     this.hits = el("div", { class: "hits", hidden: true });
     this.element = el("div", { class: "search" }, this.input, this.hits, this.list);
-    this.input.addEventListener("input", () => { this.tell(""); this.update(); });
+    this.input.addEventListener("input", () => {
+      this.tell("");
+      this.update();
+    });
     this.input.addEventListener("focus", () => this.update());
-    this.input.addEventListener("blur", () => later("list of the search", 150, () => { if (document.activeElement !== this.input) this.close(); }));
+    this.input.addEventListener("blur", () =>
+      later("list of the search", 150, () => {
+        if (document.activeElement !== this.input) this.close();
+      }),
+    );
     this.input.addEventListener("keydown", (e) => {
-      if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
-      else if (e.key === "Enter") { const f = this.found[this.at]; if (f) f.go(e.shiftKey); else if (this.input.value.trim() !== "") app.announce(this.nothing()); e.preventDefault(); }
-      else if (e.key === "Escape") { this.input.value = ""; this.close(); this.left(); e.stopPropagation(); }
+      if (e.key === "ArrowDown" || e.key === "ArrowUp") {
+        this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1)));
+        this.mark();
+        e.preventDefault();
+      } else if (e.key === "Enter") {
+        const f = this.found[this.at];
+        if (f) f.go(e.shiftKey);
+        else if (this.input.value.trim() !== "") app.announce(this.nothing());
+        e.preventDefault();
+      } else if (e.key === "Escape") {
+        this.input.value = "";
+        this.close();
+        this.left();
+        e.stopPropagation();
+      }
     });
   }
 
-  /** focus puts the cursor into the box. */
-  focus(): void { this.input.focus(); this.input.select(); }
-
-  /** tell says which of all hits is shown, "" for none, and has buttons that go on. */
-  tell(text: string): void {
-    this.hits.hidden = text === "";
-    this.hits.replaceChildren(...(text === "" ? [] : [el("span", { class: "num", role: "status" }, text), button("◂", "Previous hit (shift and Enter)", () => this.last(true)), button("▸", "Next hit (Enter)", () => this.last(false))]));
+  /** focus gives the keyboard to the box. */
+  focus(): void {
+    this.input.focus();
+    this.input.select();
   }
 
-  private close(): void { this.list.hidden = true; this.input.setAttribute("aria-expanded", "false"); }
+  /** tell shows the number of the current hit, with buttons for the next and previous one; "" removes it. */
+  tell(text: string): void {
+    this.hits.hidden = text === "";
+    this.hits.replaceChildren(
+      ...(text === ""
+        ? []
+        : [
+            el("span", { class: "num", role: "status" }, text),
+            button("◂", "Previous hit (shift and Enter)", () => this.last(true)),
+            button("▸", "Next hit (Enter)", () => this.last(false)),
+          ]),
+    );
+  }
+
+  private close(): void {
+    this.list.hidden = true;
+    this.input.setAttribute("aria-expanded", "false");
+  }
 
   private update(): void {
-    const text = this.input.value.trim(), needle = text.toLocaleLowerCase();
-    this.found = []; this.at = 0;
-    if (needle === "") { this.close(); return; }
+    const text = this.input.value.trim(),
+      needle = text.toLocaleLowerCase();
+    this.found = [];
+    this.at = 0;
+    if (needle === "") {
+      this.close();
+      return;
+    }
     const t = parse(text, this.app.axis);
     if (t !== null) {
-      const outside = beyond(t, this.app.limits(), this.app.axis);
-      this.found.push({ label: exact(t, this.app.axis), kind: outside === "" ? "go to time" : outside, color: "", go: () => { if (outside === "") { this.goTime(t); this.left(); } else this.app.announce(`${exact(t, this.app.axis)}: ${outside}`); this.close(); } });
+      const outside = outsideText(t, this.app.limits(), this.app.axis);
+      this.found.push({
+        label: exact(t, this.app.axis),
+        kind: outside === "" ? "go to time" : outside,
+        color: "",
+        go: () => {
+          if (outside === "") {
+            this.goTime(t);
+            this.left();
+          } else this.app.announce(`${exact(t, this.app.axis)}: ${outside}`);
+          this.close();
+        },
+      });
     }
     for (const lane of this.app.lanes) {
       const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";
@@ -67,7 +139,15 @@ export class Search {
         const r = lane.meta.regions[i];
         if (!r.name.toLocaleLowerCase().includes(needle)) continue;
         n++;
-        this.found.push({ label: r.name, kind: "region" + of, color: lane.colors.css[i], go: (back = false) => { this.last = (b) => this.goRegion(lane.index, i, b ? "previous" : "next"); this.last(back); } });
+        this.found.push({
+          label: r.name,
+          kind: "region" + of,
+          color: lane.colors.css[i],
+          go: (back = false) => {
+            this.last = (b) => this.goRegion(lane.index, i, b ? "previous" : "next");
+            this.last(back);
+          },
+        });
       }
       n = 0;
       const shown = new Set(lane.rows.map((r) => r.key));
@@ -75,24 +155,58 @@ export class Search {
         for (const r of nodes) {
           if (n < 40 && r.label.toLocaleLowerCase().includes(needle)) {
             n++;
-            this.found.push({ label: r.label, kind: (shown.has(r.key) ? "row" : "row that is not shown") + of, color: "", go: () => { this.goRow(lane.index, r.key); this.close(); } });
+            this.found.push({
+              label: r.label,
+              kind: (shown.has(r.key) ? "row" : "row that is not shown") + of,
+              color: "",
+              go: () => {
+                this.goRow(lane.index, r.key);
+                this.close();
+              },
+            });
           }
           rows(r.children);
         }
       };
       rows(lane.tree);
     }
-    this.list.replaceChildren(...(this.found.length === 0 ? [el("div", { class: "none", role: "status" }, name(this.nothing()))] : this.found.map((f, i) =>
-      el("div", { role: "option", id: `found${i}`, title: printable(f.label), on: { pointerdown: (e) => { e.preventDefault(); f.go(); } } }, f.color ? el("span", { class: "swatch", style: { background: f.color } }) : null, name(f.label), el("span", { class: "faint" }, name(f.kind))))));
+    this.list.replaceChildren(
+      ...(this.found.length === 0
+        ? [el("div", { class: "none", role: "status" }, name(this.nothing()))]
+        : this.found.map((f, i) =>
+            el(
+              "div",
+              {
+                role: "option",
+                id: `found${i}`,
+                title: printable(f.label),
+                on: {
+                  pointerdown: (e) => {
+                    e.preventDefault();
+                    f.go();
+                  },
+                },
+              },
+              f.color ? el("span", { class: "swatch", style: { background: f.color } }) : null,
+              name(f.label),
+              el("span", { class: "faint" }, name(f.kind)),
+            ),
+          )),
+    );
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
     this.mark();
   }
 
-  private nothing(): string { return `no region, row or time is called ${cutShort(this.input.value.trim())}`; }
+  private nothing(): string {
+    return `no region, row or time is called ${cutShort(this.input.value.trim())}`;
+  }
 
   private mark(): void {
-    [...this.list.children].forEach((c, i) => { c.setAttribute("aria-selected", String(i === this.at)); if (i === this.at) c.scrollIntoView({ block: "nearest" }); });
+    [...this.list.children].forEach((c, i) => {
+      c.setAttribute("aria-selected", String(i === this.at));
+      if (i === this.at) c.scrollIntoView({ block: "nearest" });
+    });
     this.input.setAttribute("aria-activedescendant", this.found.length > 0 ? `found${this.at}` : "");
   }
 }

@@ -1,38 +1,78 @@
-// Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within one box.
+// Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within
+// one box.
 import { type Bitmap, block, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
-/** Piece is a stretch of a run that keeps its place in the stack; x and y are pixels within the box, y from its top. */
-export interface Piece { depth: number; run: number; x: number; n: number; y: number; h: number }
+/**
+ * Piece is a part of a run with a constant place in the stack; x and y are pixels within the box, y
+ * from its top.
+ */
+export interface Piece {
+  depth: number;
+  run: number;
+  x: number;
+  n: number;
+  y: number;
+  h: number;
+}
 
-/** Visit takes a stretch of a run of a lane; x and y are pixels within the box, y from its top. */
+/** Visit receives a part of a run of a lane; x and y are pixels within the box, y from its top. */
 type Visit = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
 
-/** walk visits all stretches from left to right, each time as long as nothing changes in any lane. */
+/** walk visits all parts from left to right; a new part begins when something changes in any lane. */
 function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: Visit): void {
-  const L = lanes.length, begin = new Int32Array(L), end = new Int32Array(L), value = new Float64Array(L), at = new Int32Array(L);
+  const L = lanes.length,
+    begin = new Int32Array(L),
+    end = new Int32Array(L),
+    value = new Float64Array(L),
+    at = new Int32Array(L);
   const load = (l: number): void => {
     const i = at[l];
-    if (i >= lanes[l].first + lanes[l].count) { begin[l] = end[l] = 0x7fffffff; return; }
+    if (i >= lanes[l].first + lanes[l].count) {
+      begin[l] = end[l] = 0x7fffffff;
+      return;
+    }
     begin[l] = Math.floor(t.x[i] * m.scale + m.offset);
     end[l] = Math.max(begin[l] + 1, Math.floor((t.x[i] + t.n[i]) * m.scale + m.offset));
     value[l] = (t.flags[i] & RunFlag.single) !== 0 ? t.height[i] : (t.height[i] * t.cover[i]) / 255;
   };
-  lanes.forEach((s, l) => { let lo = s.first, hi = s.first + s.count; while (lo < hi) { const k = (lo + hi) >> 1; if (Math.floor((t.x[k] + t.n[k]) * m.scale + m.offset) <= 0) lo = k + 1; else hi = k; } at[l] = lo; load(l); });
-  for (let px = 0; px < r.w; ) {
+  lanes.forEach((s, l) => {
+    let lo = s.first,
+      hi = s.first + s.count;
+    while (lo < hi) {
+      const k = (lo + hi) >> 1;
+      if (Math.floor((t.x[k] + t.n[k]) * m.scale + m.offset) <= 0) lo = k + 1;
+      else hi = k;
+    }
+    at[l] = lo;
+    load(l);
+  });
+  for (let px = 0; px < r.w;) {
     let next = r.w;
     for (let l = 0; l < L; l++) {
-      while (end[l] <= px) { at[l]++; load(l); }
+      while (end[l] <= px) {
+        at[l]++;
+        load(l);
+      }
       const stop = begin[l] > px ? begin[l] : end[l];
       if (stop < next) next = stop;
     }
-    let sum = 0, low = 0;
+    let sum = 0,
+      low = 0;
     for (let l = 0; l < L; l++) {
       if (begin[l] > px) continue;
       sum += value[l];
       const high = Math.min(r.h, Math.max(low + least, Math.round((r.h * sum) / 255)));
       if (high <= low) continue;
-      visit(l, at[l], px, next - px, r.h - high, high - low, end[l] === next && end[l] - begin[l] >= 4 && (t.flags[at[l]] & RunFlag.ends) !== 0);
+      visit(
+        l,
+        at[l],
+        px,
+        next - px,
+        r.h - high,
+        high - low,
+        end[l] === next && end[l] - begin[l] >= 4 && (t.flags[at[l]] & RunFlag.ends) !== 0,
+      );
       low = high;
     }
     px = next;
@@ -40,12 +80,13 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
 }
 
 /**
- * stack places the runs of the lanes in a box of r.w by r.h pixels, the first lane at the bottom. Where pixels hold
- * several claims, or none for a while, the height of a lane is its mean. What is held shows by at least `least`
- * pixels; what is held beyond the capacity is cut at the top.
+ * stack places the runs of the lanes in a box of r.w by r.h pixels, the first lane at the bottom.
+ * If pixels hold several claims, or none for a part, the height of a lane is the mean. A claim is
+ * at least `least` pixels high. Amounts beyond the capacity are cut at the top.
  */
 export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number): Piece[] {
-  const last: (Piece | undefined)[] = lanes.map(() => undefined), out: Piece[] = [];
+  const last: (Piece | undefined)[] = lanes.map(() => undefined),
+    out: Piece[] = [];
   walk(t, lanes, r, m, least, (lane, run, x, n, y, h) => {
     const p = last[lane];
     if (p && p.run === run && p.y === y && p.h === h && p.x + p.n === x) p.n += n;
@@ -54,24 +95,43 @@ export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, lea
   return out;
 }
 
-/** drawStack draws the same pieces; a seam keeps neighbours apart where there is room for it. */
-export function drawStack(b: Bitmap, t: Tile, lanes: readonly Strip[], r: Rect, colors: Uint32Array, other: number, m: Mapping, least: number): void {
+/** drawStack draws the same pieces; a seam separates neighbours if there is room for it. */
+export function drawStack(
+  b: Bitmap,
+  t: Tile,
+  lanes: readonly Strip[],
+  r: Rect,
+  colors: Uint32Array,
+  other: number,
+  m: Mapping,
+  least: number,
+): void {
   walk(t, lanes, r, m, least, (_, run, x, n, y, h, ends) => {
-    const region = t.region[run], color = region < colors.length ? colors[region] : other;
-    const x0 = Math.max(0, r.x + x), x1 = Math.min(b.width, r.x + x + (ends && n > 1 ? n - 1 : n));
-    const y0 = Math.max(0, r.y + y + (h >= 4 ? 1 : 0)), y1 = Math.min(b.height, r.y + y + h);
+    const region = t.region[run],
+      color = region < colors.length ? colors[region] : other;
+    const x0 = Math.max(0, r.x + x),
+      x1 = Math.min(b.width, r.x + x + (ends && n > 1 ? n - 1 : n));
+    const y0 = Math.max(0, r.y + y + (h >= 4 ? 1 : 0)),
+      y1 = Math.min(b.height, r.y + y + h);
     block(b, x0, x1, y0, y1, color);
   });
 }
 
-/** pieceAt is the piece at a pixel of the box, null for none. */
+/** pieceAt returns the piece at a pixel of the box, or null. */
 export function pieceAt(pieces: readonly Piece[], x: number, y: number): Piece | null {
   return pieces.find((p) => x >= p.x && x < p.x + p.n && y >= p.y && y < p.y + p.h) ?? null;
 }
 
-/** outline is the way around the pieces of one run: corners in the pixels of the box. */
+/** outline returns the corners of the outline of a run's pieces, in pixels of the box. */
 export function outline(pieces: readonly Piece[], run: number): [number, number][] {
   const own = pieces.filter((p) => p.run === run).sort((a, b) => a.x - b.x);
-  const top = own.flatMap((p): [number, number][] => [[p.x, p.y], [p.x + p.n, p.y]]), bottom = own.flatMap((p): [number, number][] => [[p.x, p.y + p.h], [p.x + p.n, p.y + p.h]]);
+  const top = own.flatMap((p): [number, number][] => [
+      [p.x, p.y],
+      [p.x + p.n, p.y],
+    ]),
+    bottom = own.flatMap((p): [number, number][] => [
+      [p.x, p.y + p.h],
+      [p.x + p.n, p.y + p.h],
+    ]);
   return [...top, ...bottom.reverse()];
 }

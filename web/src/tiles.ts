@@ -1,63 +1,95 @@
-// The tiles of one trace: which are wanted for a view, which are at hand, which are drawn until better ones come.
+// The tiles of one trace: which ones a view needs, which are cached, and which are drawn until
+// better ones arrive.
 import { type Client, isAbort, ranges, say } from "./api";
 import { drop, later, now } from "./later";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
 import type { Window } from "./time";
 
-/** Grid is a window cut into whole columns. */
-export interface Grid { from: bigint; to: bigint; width: number }
+/** Grid is a window divided into whole columns. */
+export interface Grid {
+  from: bigint;
+  to: bigint;
+  width: number;
+}
 
-/** mostColumns is the widest tile the server gives. */
+/** mostColumns is the largest width of the server's tiles. */
 export const mostColumns = 8192;
 
 /**
- * gridFor is what to ask for a view of w in `width` device pixels of a trace of `length` ticks: the screen and a part
- * of it on either side, in columns that coincide with the screen's pixels.
+ * gridFor returns the tile to request for a view of w in `width` device pixels of a trace of
+ * `length` ticks: the screen and a part on either side, in columns that coincide with the screen's
+ * pixels.
  */
 export function gridFor(w: Window, width: number, length: bigint): Grid | null {
   const d = w.to - w.from;
   if (d <= 0n || width <= 0 || w.to <= 0n || w.from > length) return null;
-  const wide = Math.min(width, mostColumns), W = BigInt(wide);
+  const wide = Math.min(width, mostColumns),
+    W = BigInt(wide);
   const end = length + 1n;
   if (d < 8n * W) {
-    // few ticks per pixel: only whole windows keep the columns where the pixels are
+    // with few ticks per pixel, only whole windows keep columns and pixels aligned
     const room = wide * 3 <= mostColumns;
-    const from = room && w.from - d >= 0n ? w.from - d : w.from, to = room && w.to < end ? w.to + d : w.to;
+    const from = room && w.from - d >= 0n ? w.from - d : w.from,
+      to = room && w.to < end ? w.to + d : w.to;
     return { from, to, width: wide * Number((to - from) / d) };
   }
   const over = Math.min(Math.floor(wide / 2), Math.floor((mostColumns - wide) / 2));
-  const first = (-w.from * W) / d; // columns from the left edge to time 0: negative or 0 when the window begins after it
+  const first = (-w.from * W) / d; // columns from the left edge to time 0: not positive if the window begins later
   const last = ((end - w.from) * W + d - 1n) / d;
-  const c0 = Math.max(-over, Number(first)), c1 = Math.min(wide + over, Number(last));
+  const c0 = Math.max(-over, Number(first)),
+    c1 = Math.min(wide + over, Number(last));
   if (c1 <= c0) return null;
   const at = (c: number): bigint => w.from + (BigInt(c) * d) / W;
   return { from: at(c0), to: at(c1), width: c1 - c0 };
 }
 
-/** Entry is what one tile has of one row. */
-export interface Entry { grid: Grid; tile: Tile; strips: Strip[]; depths: number; stamp: number }
-/** Layer is an entry placed on the screen: column c lies at pixel c*scale+offset. */
-export interface Layer { entry: Entry; scale: number; offset: number }
+/** Entry is the part of a tile that belongs to one row. */
+export interface Entry {
+  grid: Grid;
+  tile: Tile;
+  strips: Strip[];
+  depths: number;
+  stamp: number;
+}
+/** Layer is an entry placed on the screen: column c is at pixel c*scale+offset. */
+export interface Layer {
+  entry: Entry;
+  scale: number;
+  offset: number;
+}
 
-/** place computes where a grid's columns lie on a screen of `width` pixels that shows w. */
+/** place computes where a grid's columns are on a screen of `width` pixels that shows w. */
 export function place(g: Grid, w: Window, width: number): { scale: number; offset: number } {
   const d = Number(w.to - w.from);
   let scale = (Number(g.to - g.from) * width) / (g.width * d);
   let offset = (Number(g.from - w.from) * width) / d;
-  // the same scale but for rounding: columns are pixels
-  if (Math.abs(scale - 1) * g.width < 0.5) { scale = 1; offset = Math.round(offset); }
+  // the scales differ only by rounding: columns are pixels
+  if (Math.abs(scale - 1) * g.width < 0.5) {
+    scale = 1;
+    offset = Math.round(offset);
+  }
   return { scale, offset };
 }
 
-/** View is what the screen shows of a trace, in the trace's own ticks. */
-export interface View { window: Window; width: number; rows: readonly Row[]; depths: number }
+/** View is the visible part of a trace, in the trace's own ticks. */
+export interface View {
+  window: Window;
+  width: number;
+  rows: readonly Row[];
+  depths: number;
+}
 
-/** rowKey is the name of a row's tiles: its track, or the members of a collapsed group. */
-export function rowKey(r: Row): string | null { return r.track >= 0 ? `t${r.track}` : r.members.length > 0 ? `s${r.key}` : null; }
+/** rowKey returns the name of a row's tiles: its track, or the members of a collapsed group. */
+export function rowKey(r: Row): string | null {
+  return r.track >= 0 ? `t${r.track}` : r.members.length > 0 ? `s${r.key}` : null;
+}
 
-const perRequest = 64, parallel = 3, budget = 192 * 1024 * 1024, keepPerRow = 12;
-/** patience is how long to wait after a failure, in milliseconds. */
+const perRequest = 64,
+  parallel = 3,
+  budget = 192 * 1024 * 1024,
+  keepPerRow = 12;
+/** patience is the waiting time after a failure, in milliseconds. */
 const patience = 2500;
 
 /** TileCache fetches and keeps tiles. */
@@ -70,35 +102,56 @@ export class TileCache {
   private flights = new Set<{ abort: AbortController; grid: Grid; keys: Set<string> }>();
   private queue: { grid: Grid; rows: Row[]; depths: number }[] = [];
   private view: View | null = null;
-  /** error is why the last request failed, "" when it did not. */
+  /** error is the reason of the last request's failure, or "". */
   error = "";
   private failed = -Infinity;
 
-  constructor(private client: Client, private id: string, private length: bigint, private arrived: () => void) {}
+  constructor(
+    private client: Client,
+    private id: string,
+    private length: bigint,
+    private arrived: () => void,
+  ) {}
 
-  /** empty tells that no tile has come yet. */
-  get empty(): boolean { return this.entries.size === 0; }
+  /** empty reports whether no tile has arrived yet. */
+  get empty(): boolean {
+    return this.entries.size === 0;
+  }
 
-  /** pending tells whether better tiles are on their way. */
-  get pending(): boolean { return this.timer !== 0 || this.flights.size > 0 || this.queue.length > 0; }
+  /** pending reports whether better tiles are being fetched. */
+  get pending(): boolean {
+    return this.timer !== 0 || this.flights.size > 0 || this.queue.length > 0;
+  }
 
-  /** layers are the tiles to draw a row with, coarse first; sharp says that the last one covers all at full resolution. */
+  /**
+   * layers returns the tiles to draw a row with, coarse ones first; sharp is set if the last one
+   * covers everything in full resolution.
+   */
   layers(key: string, w: Window, width: number): { layers: Layer[]; sharp: boolean } {
     const list = this.entries.get(key);
     if (!list) return { layers: [], sharp: false };
-    let cover: Layer | null = null, best: Layer | null = null, most = 0;
-    const wantFrom = w.from < 0n ? 0n : w.from, wantTo = w.to > this.length + 1n ? this.length + 1n : w.to;
+    let cover: Layer | null = null,
+      best: Layer | null = null,
+      most = 0;
+    const wantFrom = w.from < 0n ? 0n : w.from,
+      wantTo = w.to > this.length + 1n ? this.length + 1n : w.to;
     for (let i = list.length - 1; i >= 0; i--) {
       const e = list[i];
       if (e.grid.to <= w.from || e.grid.from >= w.to) continue;
       const p = place(e.grid, w, width);
       const l: Layer = { entry: e, ...p };
       const whole = e.grid.from <= wantFrom && e.grid.to >= wantTo;
-      if (whole && (p.scale === 1)) { e.stamp = ++this.stamp; return { layers: [l], sharp: true }; }
+      if (whole && p.scale === 1) {
+        e.stamp = ++this.stamp;
+        return { layers: [l], sharp: true };
+      }
       if (whole && (!cover || sharpness(p.scale) > sharpness(cover.scale))) cover = l;
       const on = Math.min(width, p.offset + p.scale * e.grid.width) - Math.max(0, p.offset);
       const score = on * sharpness(p.scale);
-      if (!whole && score > most) { most = score; best = l; }
+      if (!whole && score > most) {
+        most = score;
+        best = l;
+      }
     }
     const out: Layer[] = [];
     if (cover) out.push(cover);
@@ -107,20 +160,33 @@ export class TileCache {
     return { layers: out, sharp: false };
   }
 
-  /** show says what the screen shows now; tiles that are missing are fetched soon. */
+  /** show sets the view; missing tiles are fetched soon. */
   show(v: View): void {
     this.view = v;
-    if (this.missing(v).length === 0) { drop(this.timer); this.timer = 0; return; }
+    if (this.missing(v).length === 0) {
+      drop(this.timer);
+      this.timer = 0;
+      return;
+    }
     const begin = now();
-    if (this.timer) drop(this.timer); else this.since = begin;
-    // wait until the hand rests, but not long: a slow zoom gets tiles on its way
-    const rest = Math.max(0, Math.min(45, this.since + 160 - begin), this.error === "" ? 0 : this.failed + patience - begin);
-    this.timer = later("tiles", this.entries.size === 0 && this.error === "" ? 0 : rest, () => { this.timer = 0; this.go(begin - this.since > 100); this.client.onChange(); });
+    if (this.timer) drop(this.timer);
+    else this.since = begin;
+    // wait until the view rests, but not long: a slow zoom should get tiles on its way
+    const rest = Math.max(
+      0,
+      Math.min(45, this.since + 160 - begin),
+      this.error === "" ? 0 : this.failed + patience - begin,
+    );
+    this.timer = later("tiles", this.entries.size === 0 && this.error === "" ? 0 : rest, () => {
+      this.timer = 0;
+      this.go(begin - this.since > 100);
+      this.client.onChange();
+    });
   }
 
   private missing(v: View): Row[] {
     const out: Row[] = [];
-    // where the trace has nothing, as another one beside it is longer, no tile is to come
+    // the window is beyond the end of this trace: no tile will arrive
     if (!gridFor(v.window, v.width, this.length)) return out;
     for (const r of v.rows) {
       const key = rowKey(r);
@@ -139,14 +205,18 @@ export class TileCache {
   private go(moving: boolean): void {
     const v = this.view;
     if (!v) return;
-    if (moving && this.flights.size > 0) { this.show(v); return; }
+    if (moving && this.flights.size > 0) {
+      this.show(v);
+      return;
+    }
     const grid = gridFor(v.window, v.width, this.length);
     if (!grid) return;
     for (const f of this.flights) if (!fits(f.grid, v, this.length)) f.abort.abort();
     const rows = this.missing(v);
     this.queue = [];
     const tracks = rows.filter((r) => r.track >= 0).sort((a, b) => a.track - b.track);
-    for (let i = 0; i < tracks.length; i += perRequest) this.queue.push({ grid, rows: tracks.slice(i, i + perRequest), depths: v.depths });
+    for (let i = 0; i < tracks.length; i += perRequest)
+      this.queue.push({ grid, rows: tracks.slice(i, i + perRequest), depths: v.depths });
     for (const r of rows) if (r.track < 0) this.queue.push({ grid, rows: [r], depths: v.depths });
     this.pump();
   }
@@ -166,7 +236,17 @@ export class TileCache {
     try {
       const summary = rows[0].track < 0;
       const tracks = summary ? rows[0].members : rows.map((r) => r.track);
-      const data = await this.client.binary(`traces/${encodeURIComponent(this.id)}/${summary ? "summary" : "tiles"}`, { from: grid.from, to: grid.to, width: grid.width, tracks: ranges(tracks), depths: summary ? undefined : depths }, abort.signal);
+      const data = await this.client.binary(
+        `traces/${encodeURIComponent(this.id)}/${summary ? "summary" : "tiles"}`,
+        {
+          from: grid.from,
+          to: grid.to,
+          width: grid.width,
+          tracks: ranges(tracks),
+          depths: summary ? undefined : depths,
+        },
+        abort.signal,
+      );
       const tile = decodeTile(data);
       const strips = new Map<string, Strip[]>();
       for (const k of keys) strips.set(k, []);
@@ -177,7 +257,12 @@ export class TileCache {
       this.error = "";
       this.arrived();
     } catch (e) {
-      if (!isAbort(e)) { this.error = say(e); this.failed = now(); this.queue = []; this.arrived(); }
+      if (!isAbort(e)) {
+        this.error = say(e);
+        this.failed = now();
+        this.queue = [];
+        this.arrived();
+      }
     } finally {
       this.flights.delete(flight);
       this.pump();
@@ -188,11 +273,16 @@ export class TileCache {
   private keep(key: string, e: Entry): void {
     const list = this.entries.get(key) ?? [];
     list.push(e);
-    // the widest stays as the ground for all zooms; of the rest the oldest goes
+    // the widest tile stays for all zooms; of the others the oldest is evicted
     if (list.length > keepPerRow) {
-      let widest = 0, oldest = -1;
-      list.forEach((x, i) => { if (x.grid.to - x.grid.from > list[widest].grid.to - list[widest].grid.from) widest = i; });
-      list.forEach((x, i) => { if (i !== widest && (oldest < 0 || x.stamp < list[oldest].stamp)) oldest = i; });
+      let widest = 0,
+        oldest = -1;
+      list.forEach((x, i) => {
+        if (x.grid.to - x.grid.from > list[widest].grid.to - list[widest].grid.from) widest = i;
+      });
+      list.forEach((x, i) => {
+        if (i !== widest && (oldest < 0 || x.stamp < list[oldest].stamp)) oldest = i;
+      });
       list.splice(oldest, 1);
     }
     this.entries.set(key, list);
@@ -200,27 +290,53 @@ export class TileCache {
 
   private trim(): void {
     const used = new Map<Tile, number>();
-    const count = (): number => { used.clear(); for (const l of this.entries.values()) for (const e of l) used.set(e.tile, Math.max(used.get(e.tile) ?? 0, e.stamp)); let n = 0; for (const t of used.keys()) n += t.bytes; return n; };
+    const count = (): number => {
+      used.clear();
+      for (const l of this.entries.values())
+        for (const e of l) used.set(e.tile, Math.max(used.get(e.tile) ?? 0, e.stamp));
+      let n = 0;
+      for (const t of used.keys()) n += t.bytes;
+      return n;
+    };
     if (this.bytes < budget) return;
     this.bytes = count();
     if (this.bytes < budget) return;
     const order = [...used].sort((a, b) => a[1] - b[1]);
     const drop = new Set<Tile>();
-    for (const [t] of order) { if (this.bytes < budget / 2) break; drop.add(t); this.bytes -= t.bytes; }
-    for (const [k, l] of this.entries) { const rest = l.filter((e) => !drop.has(e.tile)); if (rest.length > 0) this.entries.set(k, rest); else this.entries.delete(k); }
+    for (const [t] of order) {
+      if (this.bytes < budget / 2) break;
+      drop.add(t);
+      this.bytes -= t.bytes;
+    }
+    for (const [k, l] of this.entries) {
+      const rest = l.filter((e) => !drop.has(e.tile));
+      if (rest.length > 0) this.entries.set(k, rest);
+      else this.entries.delete(k);
+    }
   }
 }
 
-/** sharpness is 1 for columns that are pixels and falls for coarser and, less, for finer ones. */
-function sharpness(scale: number): number { return scale >= 1 ? 1 / scale : 0.5 + scale / 2; }
+/** sharpness is 1 if columns are pixels, and lower for coarser and, less so, for finer columns. */
+function sharpness(scale: number): number {
+  return scale >= 1 ? 1 / scale : 0.5 + scale / 2;
+}
 
-/** fits tells whether a grid has what a view needs, at its scale. */
+/** fits reports whether a grid has what a view needs, at its scale. */
 export function fits(g: Grid, v: View, length: bigint): boolean {
-  // near its edge a grid is not enough any more: the next is fetched before it is needed
-  const end = length + 1n, d = v.window.to - v.window.from, margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
-  const from = v.window.from < margin ? 0n : v.window.from - margin, to = v.window.to + margin > end ? end : v.window.to + margin;
+  // near its edge a grid is not sufficient any more, so that the next one is fetched early
+  const end = length + 1n,
+    d = v.window.to - v.window.from,
+    margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
+  const from = v.window.from < margin ? 0n : v.window.from - margin,
+    to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  // a grid begins with a whole column: left of the screen a part of one may be missing at the trace's beginning
-  const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n, visible = v.window.from < 0n ? 0n : v.window.from;
-  return g.from <= (part < visible ? part : visible) && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
+  // a grid begins with a whole column, so that at the trace's beginning a part of a column may be
+  // missing
+  const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n,
+    visible = v.window.from < 0n ? 0n : v.window.from;
+  return (
+    g.from <= (part < visible ? part : visible) &&
+    g.to >= to &&
+    place(g, v.window, Math.min(v.width, mostColumns)).scale === 1
+  );
 }

@@ -1,120 +1,190 @@
-// Times are ticks in BigInt: traces count past 2^53, where numbers begin to lie.
+// Times are ticks in BigInt, because traces exceed 2^53, above which numbers are rounded.
 
-/** Clock says how long a tick is: num/den ticks make a second. */
-export interface Clock { num: bigint; den: bigint }
-
-/** Window is the half-open stretch [from, to) of time in ticks. */
-export interface Window { from: bigint; to: bigint }
-
-interface Unit { name: string; exponent: number }
-const units: Unit[] = [{ name: "s", exponent: 0 }, { name: "ms", exponent: 3 }, { name: "µs", exponent: 6 }, { name: "ns", exponent: 9 }, { name: "ps", exponent: 12 }];
-
-/** pow10 is 10 to the power n as a BigInt. */
-export function pow10(n: number): bigint { return 10n ** BigInt(n); }
-
-function abs(t: bigint): bigint { return t < 0n ? -t : t; }
-
-/** floorDiv divides towards minus infinity, as BigInt's own division does not. */
-export function floorDiv(a: bigint, b: bigint): bigint {
-  const q = a / b;
-  return a % b !== 0n && (a < 0n) !== (b < 0n) ? q - 1n : q;
+/** Clock is the length of a tick: num/den ticks make a second. */
+export interface Clock {
+  num: bigint;
+  den: bigint;
 }
 
-/** unitFor is the largest unit in which a time is at least 1. */
+/** Window is the half-open interval [from, to) of time in ticks. */
+export interface Window {
+  from: bigint;
+  to: bigint;
+}
+
+interface Unit {
+  name: string;
+  exponent: number;
+}
+const units: Unit[] = [
+  { name: "s", exponent: 0 },
+  { name: "ms", exponent: 3 },
+  { name: "µs", exponent: 6 },
+  { name: "ns", exponent: 9 },
+  { name: "ps", exponent: 12 },
+];
+
+/** pow10 returns 10 to the power n as a BigInt. */
+export function pow10(n: number): bigint {
+  return 10n ** BigInt(n);
+}
+
+function abs(t: bigint): bigint {
+  return t < 0n ? -t : t;
+}
+
+/** floorDiv divides and rounds towards minus infinity, unlike BigInt's division. */
+export function floorDiv(a: bigint, b: bigint): bigint {
+  const q = a / b;
+  return a % b !== 0n && a < 0n !== b < 0n ? q - 1n : q;
+}
+
+/** unitFor returns the largest unit in which a time is at least 1. */
 function unitFor(t: bigint, c: Clock): Unit {
   const a = abs(t) * c.den;
   for (const u of units) if (a * pow10(u.exponent) >= c.num) return u;
   return t === 0n ? units[0] : units[units.length - 1];
 }
 
-function group(digits: string): string { return digits.replace(/\B(?=(\d{3})+$)/g, "\u202F"); }
+function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, "\u202F");
+}
 
 /**
- * exact writes a time with every digit it has, as "1.234567891 s". A time that has no finite decimal
- * (clocks of odd frequency) is cut after 15 digits and marked by "…".
+ * exact formats a time with all its digits, as "1.234567891 s". A time without a finite decimal
+ * (clocks of unusual frequency) is cut after 15 digits and marked by "…".
  */
 export function exact(t: bigint, c: Clock): string {
   const u = unitFor(t, c);
   const n = abs(t) * c.den * pow10(u.exponent);
   let rest = n % c.num;
   let digits = "";
-  while (rest > 0n && digits.length < 15) { rest *= 10n; digits += String(rest / c.num); rest %= c.num; }
-  return `${t < 0n ? "−" : ""}${group(String(n / c.num))}${digits ? "." + digits : ""}${rest > 0n ? "…" : ""} ${u.name}`;
+  while (rest > 0n && digits.length < 15) {
+    rest *= 10n;
+    digits += String(rest / c.num);
+    rest %= c.num;
+  }
+  return (
+    `${t < 0n ? "−" : ""}${group(String(n / c.num))}${digits ? "." + digits : ""}${rest > 0n ? "…" : ""} ` + `${u.name}`
+  );
 }
 
-/** lengths are the units of short: count/of of one make a second, and they go up to most, in thousandths. */
+/**
+ * lengths are the units of short: count/of units make a second, and a unit is used up to `most`
+ * thousandths of it.
+ */
 const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint | null }[] = [
-  { name: "ns", count: 1000000000n, of: 1n, most: 1000000n }, { name: "µs", count: 1000000n, of: 1n, most: 1000000n }, { name: "ms", count: 1000n, of: 1n, most: 1000000n },
-  { name: "s", count: 1n, of: 1n, most: 600000n }, { name: "min", count: 1n, of: 60n, most: 600000n }, { name: "h", count: 1n, of: 3600n, most: null },
+  { name: "ns", count: 1000000000n, of: 1n, most: 1000000n },
+  { name: "µs", count: 1000000n, of: 1n, most: 1000000n },
+  { name: "ms", count: 1000n, of: 1n, most: 1000000n },
+  { name: "s", count: 1n, of: 1n, most: 600000n },
+  { name: "min", count: 1n, of: 60n, most: 600000n },
+  { name: "h", count: 1n, of: 3600n, most: null },
 ];
 
-/** short writes a time for tables, as the command line does: with three digits behind the point at most, rounded half away from zero, as "12.345 ms". */
+/**
+ * short formats a time for tables, as the command line does: with up to three decimal places,
+ * rounded half away from zero, as "12.345 ms".
+ */
 export function short(t: bigint, c: Clock): string {
   if (t === 0n) return "0 s";
   const length = 2000n * abs(t) * c.den;
   for (const u of lengths) {
-    const by = c.num * u.of, n = (length * u.count + by) / (2n * by);
+    const by = c.num * u.of,
+      n = (length * u.count + by) / (2n * by);
     if (u.most !== null && n >= u.most) continue;
     const part = n % 1000n;
-    return `${t < 0n && n > 0n ? "−" : ""}${n / 1000n}${part > 0n ? "." + String(part).padStart(3, "0").replace(/0+$/, "") : ""} ${u.name}`;
+    return (
+      `${t < 0n && n > 0n ? "−" : ""}${n / 1000n}` +
+      `${part > 0n ? "." + String(part).padStart(3, "0").replace(/0+$/, "") : ""} ${u.name}`
+    );
   }
   return "";
 }
 
-/** Mean is what count times come to; their mean is seldom a whole number of ticks. */
-export interface Mean { sum: bigint; count: bigint }
+/** Mean is a sum of `count` times; the mean is rarely a whole number of ticks. */
+export interface Mean {
+  sum: bigint;
+  count: bigint;
+}
 
-/** meanOf is the mean of times whose sum is known; null where there are none. */
-export function meanOf(sum: bigint, count: number): Mean | null { return count > 0 ? { sum, count: BigInt(count) } : null; }
+/** meanOf returns the mean of times with a known sum, or null if there are none. */
+export function meanOf(sum: bigint, count: number): Mean | null {
+  return count > 0 ? { sum, count: BigInt(count) } : null;
+}
 
-/** shortMean writes a mean as short writes a time. */
+/** shortMean formats a mean as short formats a time. */
 export function shortMean(m: Mean | null, c: Clock): string {
-  // as many times as many ticks in a second, as there are times, make the mean their sum
+  // with count times as many ticks in a second, the mean equals the sum
   return m === null ? "–" : short(m.sum, { num: c.num * m.count, den: c.den });
 }
 
-/** meanOrder is what means are sorted by: no two counts are so large that means that differ have the same. */
-export function meanOrder(m: Mean | null): bigint { return m === null ? -1n : (m.sum << 128n) / m.count; }
+/**
+ * meanOrder returns a sort key for means: different means have different keys, as counts are not
+ * large enough for others.
+ */
+export function meanOrder(m: Mean | null): bigint {
+  return m === null ? -1n : (m.sum << 128n) / m.count;
+}
 
-/** meanTicks writes a mean in ticks, with at most three digits behind the point; "" for none. */
+/** meanTicks formats a mean in ticks, with up to three decimal places; "" for none. */
 export function meanTicks(m: Mean | null): string {
   if (m === null) return "";
-  const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n), part = String(abs(t) % 1000n).padStart(3, "0").replace(/0+$/, "");
+  const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n),
+    part = String(abs(t) % 1000n)
+      .padStart(3, "0")
+      .replace(/0+$/, "");
   return `${t < 0n ? "-" : ""}${abs(t) / 1000n}${part === "" ? "" : "." + part}`;
 }
 
-/** seconds is a time as a floating-point number, for charts and scales only. */
-export function seconds(t: bigint, c: Clock): number { return Number(t) * Number(c.den) / Number(c.num); }
+/** seconds converts a time to floating point, for charts and scales only. */
+export function seconds(t: bigint, c: Clock): number {
+  return (Number(t) * Number(c.den)) / Number(c.num);
+}
 
 /** Step is a distance of marks on the ruler: mantissa × 10^exponent seconds. */
-export interface Step { mantissa: bigint; exponent: number }
+export interface Step {
+  mantissa: bigint;
+  exponent: number;
+}
 
-/** stepFor is the smallest of 1, 2, 5 × 10^n seconds that leaves at least `least` pixels between two marks. */
+/**
+ * stepFor returns the smallest of 1, 2, 5 × 10^n seconds that leaves at least `least` pixels
+ * between two marks.
+ */
 export function stepFor(w: Window, width: number, c: Clock, least: number): Step {
-  const s = seconds(w.to - w.from, c) * least / Math.max(1, width);
+  const s = (seconds(w.to - w.from, c) * least) / Math.max(1, width);
   if (!(s > 0)) return { mantissa: 1n, exponent: -15 };
   const e = Math.floor(Math.log10(s) + 1e-9);
   const m = s / 10 ** e;
-  return m <= 1.0000001 ? { mantissa: 1n, exponent: e } : m <= 2 ? { mantissa: 2n, exponent: e } : m <= 5 ? { mantissa: 5n, exponent: e } : { mantissa: 1n, exponent: e + 1 };
+  return m <= 1.0000001
+    ? { mantissa: 1n, exponent: e }
+    : m <= 2
+      ? { mantissa: 2n, exponent: e }
+      : m <= 5
+        ? { mantissa: 5n, exponent: e }
+        : { mantissa: 1n, exponent: e + 1 };
 }
 
-/** ticksOf gives i steps in ticks times `scale`, rounded down; scale keeps parts of a tick. */
+/** ticksOf converts i steps to ticks times `scale`, rounded down; scale keeps parts of a tick. */
 export function ticksOf(i: bigint, s: Step, c: Clock, scale = 1n): bigint {
-  const up = s.exponent > 0 ? pow10(s.exponent) : 1n, down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
+  const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
+    down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
   return floorDiv(i * s.mantissa * up * c.num * scale, down * c.den);
 }
 
-/** stepsBefore is how many whole steps fit before time t. */
+/** stepsBefore returns the number of whole steps before time t. */
 export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
-  const up = s.exponent > 0 ? pow10(s.exponent) : 1n, down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
+  const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
+    down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
   return floorDiv(t * c.den * down, s.mantissa * up * c.num);
 }
 
-/** stepLabel writes i steps in the unit that suits the step. */
+/** stepLabel formats i steps in the unit that suits the step. */
 export function stepLabel(i: bigint, s: Step): string {
   if (i === 0n) return "0";
   const v = abs(i) * s.mantissa;
-  // digits of the value count seconds × 10^exponent: the unit is chosen by the size of the value, not of the step
+  // the value counts seconds × 10^exponent; its size determines the unit, not that of the step
   const magnitude = String(v).length - 1 + s.exponent;
   const u = units.find((x) => magnitude + x.exponent >= 0) ?? units[units.length - 1];
   const e = s.exponent + u.exponent;
@@ -128,18 +198,18 @@ export function stepLabel(i: bigint, s: Step): string {
   return `${i < 0n ? "−" : ""}${text} ${u.name}`;
 }
 
-/** parse reads "12.5 ms", "3s" or "1e3 ns" as ticks; null when it is none. A bare number is seconds. */
+/** parse reads "12.5 ms", "3s" or "1e3 ns" as ticks; null if it is no time. A bare number is seconds. */
 export function parse(text: string, c: Clock): bigint | null {
   const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
   if (!m) return null;
   const name = (m[4] ?? "s").replace(/^[uμ]s$/, "µs");
   const u = units.find((x) => x.name === name) ?? units[0];
   const f = m[3] ?? "";
-  const t = BigInt(m[2] + f) * c.num / (c.den * pow10(u.exponent + f.length));
+  const t = (BigInt(m[2] + f) * c.num) / (c.den * pow10(u.exponent + f.length));
   return m[1] === "-" || m[1] === "−" ? -t : t;
 }
 
-/** convert gives a time of one clock in the ticks of another. */
+/** convert converts a time of one clock to the ticks of another. */
 export function convert(t: bigint, from: Clock, to: Clock): bigint {
   if (from.num === to.num && from.den === to.den) return t;
   return floorDiv(t * from.den * to.num, from.num * to.den);

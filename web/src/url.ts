@@ -1,35 +1,69 @@
-// The state of the page in the fragment of its URL, so that a reload or a copied link shows the same.
+// The state of the page in the fragment of its URL, so that a reload or a copied link shows the
+// same.
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
 import { initial, type Marks, type State, type Theme } from "./store";
 import type { Window } from "./time";
 
-function big(text: string | null): bigint | null { return text !== null && /^-?\d{1,40}$/.test(text) ? BigInt(text) : null; }
+function big(text: string | null): bigint | null {
+  return text !== null && /^-?\d{1,40}$/.test(text) ? BigInt(text) : null;
+}
 function pair(text: string | null): Window | null {
   const [a, b, rest] = (text ?? "").split("~");
-  const from = big(a ?? null), to = big(b ?? null);
+  const from = big(a ?? null),
+    to = big(b ?? null);
   return rest === undefined && from !== null && to !== null && to > from ? { from, to } : null;
 }
-const rowName = /^\d+\/[a-z]+\d*$/, topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
+const rowName = /^\d+\/[a-z]+\d*$/,
+  topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
 
-/** LinkKey names a link to the server. */
-export interface LinkKey { lane: number; track: number; time: bigint; id: string }
-
-/** linkKey is how a selected link is named in the URL; null for bundles, of which it has all that is known (see bundle). */
-export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
-  return l.count === 1 && l.id !== "" ? { lane, track: (l.unsent ? l.to : l.from).track, time: BigInt(l.from.time), id: l.id } : null;
+/** LinkKey identifies a link to the server. */
+export interface LinkKey {
+  lane: number;
+  track: number;
+  time: bigint;
+  id: string;
 }
 
-/** bundle writes a selected bundle, which the server makes anew for each window: all that is known of it. */
-function bundle(lane: number, l: LinkInfo): string { return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join("."); }
+/**
+ * linkKey returns the key of a selected link in the URL; null for bundles, which the URL describes
+ * completely (see bundle).
+ */
+export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
+  return l.count === 1 && l.id !== ""
+    ? { lane, track: (l.unsent ? l.to : l.from).track, time: BigInt(l.from.time), id: l.id }
+    : null;
+}
+
+/** bundle formats a selected bundle completely, because the server computes bundles for each window. */
+function bundle(lane: number, l: LinkInfo): string {
+  return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join(".");
+}
 
 function readBundle(v: string): State["link"] {
-  const m = /^(\d{1,9})\.([a-z]{1,20})\.(\d{1,9})\.(\d{1,9})\.(-?\d{1,40})\.(-?\d{1,40})\.(\d{1,15})\.(\d{1,15})$/.exec(v);
-  return m ? { lane: Number(m[1]), link: { id: "", kind: m[2], name: "", from: { track: Number(m[3]), time: m[5] }, to: { track: Number(m[4]), time: m[6] }, count: Number(m[7]), bytes: Number(m[8]), tag: "", communicator: "" } } : null;
+  const m = /^(\d{1,9})\.([a-z]{1,20})\.(\d{1,9})\.(\d{1,9})\.(-?\d{1,40})\.(-?\d{1,40})\.(\d{1,15})\.(\d{1,15})$/.exec(
+    v,
+  );
+  return m
+    ? {
+        lane: Number(m[1]),
+        link: {
+          id: "",
+          kind: m[2],
+          name: "",
+          from: { track: Number(m[3]), time: m[5] },
+          to: { track: Number(m[4]), time: m[6] },
+          count: Number(m[7]),
+          bytes: Number(m[8]),
+          tag: "",
+          communicator: "",
+        },
+      }
+    : null;
 }
 
-/** write makes the fragment of a state, without "#"; what is as it begins is left out. */
+/** write returns the fragment of a state, without "#". It leaves out initial values. */
 export function write(s: State): string {
   const q = new URLSearchParams();
   if (s.traces.length > 0) q.set("t", s.traces.join(","));
@@ -61,34 +95,68 @@ export function write(s: State): string {
   if (s.dock !== initial.dock) q.set("d", String(s.dock));
   if (s.theme !== initial.theme) q.set("theme", s.theme);
   for (const [k, v] of [...s.choices].sort()) q.append("v", `${k}:${v}`);
-  // the marks that need no escape in a fragment stay readable
+  // keep the marks readable that need no escape in a fragment
   return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
-/** keys are those that a URL may have; where one is not understood, instead says what is shown. */
+/** keys are the known keys of a URL, each with what is shown instead if its value is not understood. */
 const keys: Readonly<Record<string, string>> = {
-  t: "", w: "the whole is shown", c: "no group is folded for it", h: "no row is hidden for it", o: "rows are as in the file", ow: "rows are sorted by what is shown now", y: "rows are shown from the top", l: `${initial.levels} levels are shown`, sh: "rows fit the screen",
-  f: "", s: "nothing is selected", k: "no message is selected", b: "no messages are selected", fk: "no message led here", r: "no range is selected", m: "nothing is measured", mu: "ends are taken for edges", at: "no place is marked", color: "colours are by region", hl: "", a: "arrows are shown where there are few", align: "traces begin together", shift: "that trace is not shifted", p: "the first table is shown", d: "the tables have their usual height", theme: "colours follow the system", v: "the table is as it is by itself",
+  t: "",
+  w: "the whole is shown",
+  c: "no group is folded for it",
+  h: "no row is hidden for it",
+  o: "rows are as in the file",
+  ow: "rows are sorted by what is shown now",
+  y: "rows are shown from the top",
+  l: `${initial.levels} levels are shown`,
+  sh: "rows fit the screen",
+  f: "",
+  s: "nothing is selected",
+  k: "no message is selected",
+  b: "no messages are selected",
+  fk: "no message led here",
+  r: "no range is selected",
+  m: "nothing is measured",
+  mu: "ends are taken for edges",
+  at: "no place is marked",
+  color: "colours are by region",
+  hl: "",
+  a: "arrows are shown where there are few",
+  align: "traces begin together",
+  shift: "that trace is not shifted",
+  p: "the first table is shown",
+  d: "the tables have their usual height",
+  theme: "colours follow the system",
+  v: "the table is as it is by itself",
 };
 
-/** parts are the key and the value of each piece of a fragment. */
-function parts(fragment: string): [string, string][] { return [...new URLSearchParams(fragment.replace(/^#/, ""))]; }
+/** parts returns the key and the value of each piece of a fragment. */
+function parts(fragment: string): [string, string][] {
+  return [...new URLSearchParams(fragment.replace(/^#/, ""))];
+}
 
-/** cutShort keeps what is quoted of a URL short. */
-export function cutShort(text: string): string { return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text; }
+/** cutShort shortens text that is quoted from a URL. */
+export function cutShort(text: string): string {
+  return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text;
+}
 
 /**
- * read is the part of a state that a fragment gives. What is damaged or unknown is left out; wrong is told of each such
- * piece, and what is shown instead.
+ * read returns the state in a fragment. It leaves out pieces that are damaged or unknown, and calls
+ * wrong with each of them and what is shown instead.
  */
-export function read(fragment: string, wrong: (piece: string, instead: string) => void = () => undefined): Partial<State> {
-  const q = new Map<string, string>(), strange: string[] = [];
+export function read(
+  fragment: string,
+  wrong: (piece: string, instead: string) => void = () => undefined,
+): Partial<State> {
+  const q = new Map<string, string>(),
+    strange: string[] = [];
   for (const [k, v] of parts(fragment)) {
-    // an old or a hand-made address may have keys of its own
-    if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`)); else if (!q.has(k)) q.set(k, v);
+    // an old or a hand-made address may have unknown keys
+    if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`));
+    else if (!q.has(k)) q.set(k, v);
   }
   const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
-  // checked gives what f makes of a piece that is there, or else the value of the beginning
+  // checked returns the result of f for a piece, or the initial value if there is no valid piece
   const checked = <T>(k: string, f: (v: string) => T | null, otherwise: T): T => {
     const v = q.get(k);
     if (v === undefined) return otherwise;
@@ -96,8 +164,14 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
     if (x === null) bad(k);
     return x ?? otherwise;
   };
-  const one = <T extends string>(...words: T[]) => (v: string): T | null => words.find((x) => x === v) ?? null;
-  const whole = (low: number, high: number) => (v: string): number | null => (/^\d{1,5}$/.test(v) && Number(v) >= low && Number(v) <= high ? Number(v) : null);
+  const one =
+    <T extends string>(...words: T[]) =>
+    (v: string): T | null =>
+      words.find((x) => x === v) ?? null;
+  const whole =
+    (low: number, high: number) =>
+    (v: string): number | null =>
+      /^\d{1,5}$/.test(v) && Number(v) >= low && Number(v) <= high ? Number(v) : null;
   const list = (k: string, of: RegExp): string[] => {
     const all = (q.get(k) ?? "").split(",").filter((x) => x !== "");
     for (const x of all) if (!of.test(x)) bad(k, x);
@@ -106,7 +180,8 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
   const out: Partial<State> = {};
   const traces = (q.get("t") ?? "").split(",").filter((x) => x !== "");
   if (traces.length > 0) out.traces = traces;
-  const w = checked("w", pair, null); if (w) out.window = w;
+  const w = checked("w", pair, null);
+  if (w) out.window = w;
   out.collapsed = new Set(list("c", rowName));
   out.hidden = new Set(list("h", rowName));
   out.order = checked<Order>("o", one("file", "name", "busy"), initial.order);
@@ -115,30 +190,52 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
   out.levels = checked("l", whole(1, 255), initial.levels);
   out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initial.stripHeight);
   out.rowFilter = q.get("f") ?? "";
-  out.selection = checked("s", (v) => {
-    const s = /^(\d{1,9})\.(\d{1,9})\.(-1|\d{1,9})\.(-?\d{1,40})$/.exec(v);
-    return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
-  }, null);
+  out.selection = checked(
+    "s",
+    (v) => {
+      const s = /^(\d{1,9})\.(\d{1,9})\.(-1|\d{1,9})\.(-?\d{1,40})$/.exec(v);
+      return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
+    },
+    null,
+  );
   checked("k", readLinkKey, null);
   checked("fk", readLinkKey, null);
-  const b = checked("b", readBundle, null); if (b) out.link = b;
+  const b = checked("b", readBundle, null);
+  if (b) out.link = b;
   out.range = checked("r", pair, null);
-  out.marks = checked<Marks>("m", (v) => { const m = v.split("~"), [a, b] = [big(m[0] ?? null), big(m[1] ?? null)]; return a === null && b === null ? null : [a, b]; }, [null, null]);
+  out.marks = checked<Marks>(
+    "m",
+    (v) => {
+      const m = v.split("~"),
+        [a, b] = [big(m[0] ?? null), big(m[1] ?? null)];
+      return a === null && b === null ? null : [a, b];
+    },
+    [null, null],
+  );
   out.loose = checked<string>("mu", one("1", "2", "12"), "");
   out.place = checked("at", big, null);
   out.color = checked<ColorMode>("color", one("region", "group", "track"), initial.color);
   out.highlight = q.get("hl") ?? null;
-  const a = checked("a", one("0", "1"), null); out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
+  const a = checked("a", one("0", "1"), null);
+  out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
   out.align = checked("align", one("start", "clock"), initial.align);
-  out.shift = (q.get("shift") ?? "").split(",").map((x) => { const v = big(x); if (v === null && x !== "") bad("shift", x); return v ?? 0n; });
+  out.shift = (q.get("shift") ?? "").split(",").map((x) => {
+    const v = big(x);
+    if (v === null && x !== "") bad("shift", x);
+    return v ?? 0n;
+  });
   out.panel = q.get("p") ?? initial.panel;
   out.dock = checked("d", whole(0, 4000), initial.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
-  out.choices = new Map(parts(fragment).filter(([k]) => k === "v").flatMap(([, x]) => {
-    const m = /^([a-z]+\.[a-z]+\d{0,7}):([\s\S]{1,1000})$/.exec(x);
-    if (!m) bad("v", x);
-    return m ? [[m[1], m[2]] as const] : [];
-  }));
+  out.choices = new Map(
+    parts(fragment)
+      .filter(([k]) => k === "v")
+      .flatMap(([, x]) => {
+        const m = /^([a-z]+\.[a-z]+\d{0,7}):([\s\S]{1,1000})$/.exec(x);
+        if (!m) bad("v", x);
+        return m ? [[m[1], m[2]] as const] : [];
+      }),
+  );
   for (const piece of strange) wrong(piece, "");
   return out;
 }
@@ -148,20 +245,29 @@ function readLinkKey(v: string): LinkKey | null {
   return m ? { lane: Number(m[1]), track: Number(m[2]), time: BigInt(m[3]), id: m[4] } : null;
 }
 
-/** readLink is the selected link that a fragment names. The server has to be asked for the rest of it. */
-export function readLink(fragment: string): LinkKey | null { return named(fragment, "k"); }
+/** readLink returns the selected link in a fragment. The server must be asked for its other data. */
+export function readLink(fragment: string): LinkKey | null {
+  return named(fragment, "k");
+}
 
-/** readFollowed is the link that led to the selection that a fragment names. */
-export function readFollowed(fragment: string): LinkKey | null { return named(fragment, "fk"); }
+/** readFollowed returns the link that led to the selection in a fragment. */
+export function readFollowed(fragment: string): LinkKey | null {
+  return named(fragment, "fk");
+}
 
 function named(fragment: string, key: string): LinkKey | null {
   const k = parts(fragment).find(([x]) => x === key);
   return k ? readLinkKey(k[1]) : null;
 }
 
-/** noticeOf says in words which pieces of an address were not understood, and what is shown instead; "" for none. */
+/**
+ * noticeOf describes which pieces of an address were not understood, and what is shown instead; ""
+ * for none.
+ */
 export function noticeOf(wrong: readonly (readonly [piece: string, instead: string])[]): string {
   if (wrong.length === 0) return "";
   const said = wrong.slice(0, 3).map(([piece, instead]) => (instead === "" ? piece : `${piece} (${instead})`));
-  return `Not understood in this address: ${said.join("; ")}${wrong.length > 3 ? ` and ${wrong.length - 3} more` : ""}.`;
+  return (
+    `Not understood in this address: ${said.join("; ")}` + `${wrong.length > 3 ? ` and ${wrong.length - 3} more` : ""}.`
+  );
 }

@@ -1,34 +1,43 @@
-// What the window of time does when one zooms and pans. All in ticks; pixels come in as fractions of the width.
+// Zooming and panning of the window of time. All times are ticks; pixels are given as fractions of
+// the width.
 import { floorDiv, type Window } from "./time";
 
 /** leastTicks is the narrowest window: below it a tick would be wider than a screen. */
 export const leastTicks = 8n;
 
-/** at is the time at a fraction (0 = left edge, 1 = right edge) of a window. */
+/** at returns the time at a fraction (0 = left edge, 1 = right edge) of a window. */
 export function at(w: Window, fraction: number): bigint {
   return w.from + scaled(w.to - w.from, fraction);
 }
 
-/** tickAt is the tick that a point lies in, x of width pixels from the left edge of a window: a tick lasts until the next begins. */
+/**
+ * tickAt returns the tick that contains a point, x of width pixels from the left edge of a window.
+ * A tick lasts until the next one begins.
+ */
 export function tickAt(w: Window, x: number, width: number): bigint {
   const parts = 1024;
-  return w.from + floorDiv((w.to - w.from) * BigInt(Math.round(x * parts)), BigInt(Math.max(1, Math.round(width * parts))));
+  return (
+    w.from + floorDiv((w.to - w.from) * BigInt(Math.round(x * parts)), BigInt(Math.max(1, Math.round(width * parts))))
+  );
 }
 
-/** scaled multiplies ticks by a floating-point factor without leaving integers. */
+/** scaled multiplies ticks by a floating-point factor in integers. */
 export function scaled(t: bigint, factor: number): bigint {
   if (!Number.isFinite(factor)) return 0n;
   const big = Math.abs(factor) >= 2 ** 20;
   return big ? t * BigInt(Math.round(factor)) : (t * BigInt(Math.round(factor * 2 ** 32)) + 2n ** 31n) >> 32n;
 }
 
-/** fraction is where a time lies in a window, 0 at its left and 1 at its right edge. */
+/** fraction returns where a time is in a window, 0 at its left and 1 at its right edge. */
 export function fraction(w: Window, t: bigint): number {
   const d = w.to - w.from;
   return d <= 0n ? 0 : Number(t - w.from) / Number(d);
 }
 
-/** clamp keeps a window inside of limits and not narrower than leastTicks, without changing its width if it can. */
+/**
+ * clamp keeps a window inside of limits and not narrower than leastTicks, and keeps its width if
+ * possible.
+ */
 export function clamp(w: Window, limits: Window): Window {
   const most = limits.to - limits.from;
   let d = w.to - w.from;
@@ -44,7 +53,7 @@ export function clamp(w: Window, limits: Window): Window {
 export function zoom(w: Window, factor: number, about: number, limits: Window): Window {
   const center = at(w, about);
   let d = scaled(w.to - w.from, factor);
-  // rounding must not stop a small window from growing
+  // rounding must not keep a small window from growing
   if (factor > 1 && d <= w.to - w.from) d = w.to - w.from + 1n;
   if (d < leastTicks) d = leastTicks;
   const from = center - scaled(d, about);
@@ -57,7 +66,7 @@ export function pan(w: Window, by: number, limits: Window): Window {
   return clamp({ from: w.from + d, to: w.to + d }, limits);
 }
 
-/** around is the window of a given width with a stretch in its middle; the stretch fills at most a part of it. */
+/** around returns a window with an interval in its middle, which fills at most a part of it. */
 export function around(start: bigint, end: bigint, limits: Window, part = 0.5): Window {
   let d = scaled(end - start, 1 / part);
   if (d < leastTicks) d = leastTicks;
@@ -72,16 +81,17 @@ export function reveal(w: Window, t: bigint, limits: Window): Window {
 }
 
 /**
- * centred is the window about a time: as wide as w, or, where that is most of what there is, a part of it, as one would
- * not see that one has come to a place otherwise.
+ * centred returns a window about a time: as wide as w or, if that is most of the limits, a part of
+ * w, because otherwise one would not notice the new place.
  */
 export function centred(w: Window, t: bigint, limits: Window): Window {
   const most = limits.to - limits.from;
   let d = w.to - w.from;
   if (d * 2n > most) {
     d = most / 10n;
-    // near an end of the trace, as narrow as the middle asks for
-    const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t, least = most / 1000n;
+    // near an end of the trace, as narrow as the middle requires
+    const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t,
+      least = most / 1000n;
     if (near * 2n < d) d = near * 2n > least ? near * 2n : least;
   }
   const from = t - d / 2n;
@@ -89,4 +99,6 @@ export function centred(w: Window, t: bigint, limits: Window): Window {
 }
 
 /** same compares windows. */
-export function same(a: Window, b: Window): boolean { return a.from === b.from && a.to === b.to; }
+export function same(a: Window, b: Window): boolean {
+  return a.from === b.from && a.to === b.to;
+}

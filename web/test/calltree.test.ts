@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 import { readOpen, writeOpen } from "../src/panels/calltree";
 
-/** written is what writeOpen gives in the end. */
-function written(open: ReadonlySet<string>): string { for (const w = writeOpen(open); ; ) { const r = w.next(); if (r.done === true) return r.value; } }
+/** written returns the result of writeOpen. */
+function written(open: ReadonlySet<string>): string {
+  for (const w = writeOpen(open); ;) {
+    const r = w.next();
+    if (r.done === true) return r.value;
+  }
+}
 
 test("open call paths come back from an address", () => {
   const open = new Set(["3", "3.1", "3.1.2", "3.10", "30", "7"]);

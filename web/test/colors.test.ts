@@ -3,7 +3,7 @@ import { contrast, ink } from "../src/colors";
 
 test("contrast is that of WCAG", () => {
   expect(contrast("#000000", "#ffffff")).toBeCloseTo(21, 5);
-  // two of the examples that WebAIM's checker gives
+  // two examples of WebAIM's contrast checker
   expect(contrast("#777777", "#ffffff")).toBeCloseTo(4.48, 2);
   expect(contrast("#0000ff", "#ffffff")).toBeCloseTo(8.59, 2);
 });

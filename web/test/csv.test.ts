@@ -6,14 +6,27 @@ import { valid } from "../src/notes";
 import { tidy } from "../src/panels/counters";
 
 test("cells are quoted where they must be", () => {
-  expect(csv(["region", "n"], [["a,b", 1], ['say "hi"', 2n], ["two\nlines", 1.5], ["plain", -3]])).toBe('region,n\r\n"a,b",1\r\n"say ""hi""",2\r\n"two\nlines",1.5\r\nplain,-3\r\n');
+  expect(
+    csv(
+      ["region", "n"],
+      [
+        ["a,b", 1],
+        ['say "hi"', 2n],
+        ["two\nlines", 1.5],
+        ["plain", -3],
+      ],
+    ),
+  ).toBe('region,n\r\n"a,b",1\r\n"say ""hi""",2\r\n"two\nlines",1.5\r\nplain,-3\r\n');
 });
 
 test("names that a spreadsheet would run are text", () => {
-  expect(csv(["n"], [["=1+1"], ["@x"], ["+f"], ["-f"], ["-12"]])).toBe('n\r\n"\'=1+1"\r\n"\'@x"\r\n"\'+f"\r\n"\'-f"\r\n-12\r\n');
+  expect(csv(["n"], [["=1+1"], ["@x"], ["+f"], ["-f"], ["-12"]])).toBe(
+    'n\r\n"\'=1+1"\r\n"\'@x"\r\n"\'+f"\r\n"\'-f"\r\n-12\r\n',
+  );
 });
 
-test("times beyond 2^53 keep their digits", () => expect(csv(["t"], [[9007199254740993n]])).toBe("t\r\n9007199254740993\r\n"));
+test("times beyond 2^53 keep their digits", () =>
+  expect(csv(["t"], [[9007199254740993n]])).toBe("t\r\n9007199254740993\r\n"));
 
 test("file names", () => {
   expect(fileName("a/b <c>.otf2", ".png")).toBe("a_b_c_.otf2.png");
@@ -25,14 +38,25 @@ test("ranges of tracks", () => {
   expect(ranges([])).toBe("");
 });
 
-test("printable shows what would turn or hide text", () => expect(printable("a\u202Eb\u0000c\u2066")).toBe("a\uFFFDb\uFFFDc\uFFFD"));
+test("printable shows what would turn or hide text", () =>
+  expect(printable("a\u202Eb\u0000c\u2066")).toBe("a\uFFFDb\uFFFDc\uFFFD"));
 
 test("notes from a file are checked", () => {
-  expect(valid({ notes: [{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }, { from: "a", to: "2" }, 7, null] })).toEqual([{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }]);
+  expect(
+    valid({
+      notes: [{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }, { from: "a", to: "2" }, 7, null],
+    }),
+  ).toEqual([{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }]);
   expect(valid({ notes: null })).toEqual([]);
   expect(() => valid({ notes: "no" })).toThrow("notes");
 });
 
 test("computed values have no digits of rounding", () => {
-  expect([tidy(0.00751 - 0.002495), tidy(1 / 3), tidy(0.1 + 0.2), tidy(undefined), tidy(9007199254740991)]).toEqual([0.005015, 0.333333333333333, 0.3, undefined, 9007199254740991]);
+  expect([tidy(0.00751 - 0.002495), tidy(1 / 3), tidy(0.1 + 0.2), tidy(undefined), tidy(9007199254740991)]).toEqual([
+    0.005015,
+    0.333333333333333,
+    0.3,
+    undefined,
+    9007199254740991,
+  ]);
 });

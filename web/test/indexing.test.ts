@@ -1,21 +1,27 @@
 import { expect, test } from "vitest";
 import { ApiError, say, type TraceState } from "../src/api";
-import { left, saying, sizeOf } from "../src/indexing";
+import { remaining, overviewWords, sizeOf } from "../src/indexing";
 
 test("what remains follows from the progress since the first look", () => {
   // from 20 % to 40 % in 10 s: 60 % take 30 s
-  expect(left(0.2, 0.4, 10)).toBeCloseTo(30, 9);
-  expect(left(0.2, 0.4, 1)).toBeNull();
-  expect(left(0.2, 0.2, 100)).toBeNull();
+  expect(remaining(0.2, 0.4, 10)).toBeCloseTo(30, 9);
+  expect(remaining(0.2, 0.4, 1)).toBeNull();
+  expect(remaining(0.2, 0.2, 100)).toBeNull();
 });
 
 test("what the sums of a trace are is said in words", () => {
-  const sums = { regions: [], locations: [], events: 7, missing: "0" }, clock = { num: 1000n, den: 1n };
-  expect(saying(sums, clock)).toEqual({ events: "events", sums: "The trace's own sums, of all its events." });
-  expect(saying({ ...sums, missing: "3" }, clock).sums).toBe("The trace's own sums, of all its events; each time may lack up to 3 ms.");
+  const sums = { regions: [], locations: [], events: 7, missing: "0" },
+    clock = { num: 1000n, den: 1n };
+  expect(overviewWords(sums, clock)).toEqual({ events: "events", sums: "The trace's own sums, of all its events." });
+  expect(overviewWords({ ...sums, missing: "3" }, clock).sums).toBe(
+    "The trace's own sums, of all its events; each time may lack up to 3 ms.",
+  );
   // 2001 ticks of a thousand in a second
-  expect(saying({ ...sums, to: "2001" }, clock)).toEqual({ events: "visits and messages", sums: "The trace's own sums, up to 2.001 s of its clock; of its events they count visits and messages." });
-  expect(saying({ ...sums, to: "0" }, null).sums).toContain("up to 0 ticks");
+  expect(overviewWords({ ...sums, to: "2001" }, clock)).toEqual({
+    events: "visits and messages",
+    sums: "The trace's own sums, up to 2.001 s of its clock; of its events they count visits and messages.",
+  });
+  expect(overviewWords({ ...sums, to: "0" }, null).sums).toContain("up to 0 ticks");
 });
 
 test("errors are said in words", () => {
@@ -25,5 +31,11 @@ test("errors are said in words", () => {
 
 test("the size of a trace of several files is not that of its main file", () => {
   const of = (format: string, state: TraceState): string => sizeOf({ format, state, bytes: 11674 });
-  expect([of("otf2", "indexing"), of("otf2", "new"), of("", "new"), of("otf2", "ready"), of("etf", "indexing")]).toEqual(["", "", "", "11.4 KiB", "11.4 KiB"]);
+  expect([
+    of("otf2", "indexing"),
+    of("otf2", "new"),
+    of("", "new"),
+    of("otf2", "ready"),
+    of("etf", "indexing"),
+  ]).toEqual(["", "", "", "11.4 KiB", "11.4 KiB"]);
 });

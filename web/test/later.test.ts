@@ -2,39 +2,50 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { drop, hurry, later, now, putOff } from "../src/later";
+import { drop, hurry, later, now, deferred } from "../src/later";
 
 test("what is put off has a name until it is done or dropped, and comes in its order when it is hurried", () => {
   vi.useFakeTimers();
   try {
-    const did: string[] = [], begin = now();
+    const did: string[] = [],
+      begin = now();
     later("second", 300, () => did.push("second"));
-    later("first", 100, () => { did.push("first"); later("third", 250, () => did.push("third")); });
+    later("first", 100, () => {
+      did.push("first");
+      later("third", 250, () => did.push("third"));
+    });
     drop(later("never", 50, () => did.push("never")));
-    expect(putOff()).toEqual(["second", "first"]);
+    expect(deferred()).toEqual(["second", "first"]);
     hurry();
-    expect([did, putOff(), now() - begin]).toEqual([["first"], ["second", "third"], 100]);
+    expect([did, deferred(), now() - begin]).toEqual([["first"], ["second", "third"], 100]);
     hurry();
-    // what waits for others is not hurried, and nothing before it
+    // patient work is not hurried, and nothing before it
     later("answer", 1000, () => did.push("answer"), true);
     hurry();
     expect([did, now() - begin]).toEqual([["first", "second"], 300]);
     vi.runAllTimers();
-    expect([did, putOff()]).toEqual([["first", "second", "third", "answer"], []]);
-  } finally { vi.useRealTimers(); }
+    expect([did, deferred()]).toEqual([["first", "second", "third", "answer"], []]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("nothing in the page is put off without a name", () => {
-  const src = path.join(path.dirname(fileURLToPath(import.meta.url)), "../src"), found: string[] = [];
+  const src = path.join(path.dirname(fileURLToPath(import.meta.url)), "../src"),
+    found: string[] = [];
   for (const f of readdirSync(src, { recursive: true, encoding: "utf8" })) {
     if (!f.endsWith(".ts")) continue;
-    for (const line of readFileSync(path.join(src, f), "utf8").split("\n")) if (/(setTimeout|setInterval|requestAnimationFrame|requestIdleCallback)\(/.test(line)) found.push(`${f}: ${line.trim().slice(0, 50)}`);
+    for (const line of readFileSync(path.join(src, f), "utf8").split("\n"))
+      if (/(setTimeout|setInterval|requestAnimationFrame|requestIdleCallback)\(/.test(line))
+        found.push(`${f}: ${line.trim().slice(0, 50)}`);
   }
-  // a saved file is forgotten, and the state of the page is published, which pending knows
-  expect(found.sort()).toEqual([
-    "export.ts: setTimeout(() => URL.revokeObjectURL(url), 10000);",
-    "later.ts: requestAnimationFrame(() => { frames.delete(key); ",
-    "later.ts: timers.set(key, { what, at: now() + ms, patient, w",
-    "main.ts: this.stateTimer = window.setTimeout(() => {",
-  ].map((x) => x.slice(0, x.indexOf(": ") + 52)));
+  // a saved file is released, and the state of the page is published, which pending includes
+  expect(found.sort()).toEqual(
+    [
+      "export.ts: setTimeout(() => URL.revokeObjectURL(url), 10000);",
+      "later.ts: requestAnimationFrame(() => {",
+      "later.ts: timers.set(key, { what, at: now() + ms, patient, w",
+      "page.ts: this.stateTimer = window.setTimeout(() => {",
+    ].map((x) => x.slice(0, x.indexOf(": ") + 52)),
+  );
 });

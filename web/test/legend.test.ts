@@ -4,9 +4,29 @@ import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
 
 test("a region weighs the columns in its colour, in the window alone", () => {
-  const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 70, 255, 255, 255, 7], [1, 70, 10, 255, 255, 255, 7], [0, 80, 20, 255, 102, 255, 0]] }, { track: 0, depth: 1, kind: 0, runs: [[2, 0, 100, 255, 255, 255, 7]] }]));
-  expect([...weigh(t, t.strips[0], 0, 100)]).toEqual([[0, 90], [1, 10]]);
-  expect([...weigh(t, t.strips[0], 60, 75)]).toEqual([[0, 10], [1, 5]]);
+  const t = decodeTile(
+    makeTile(100, [
+      {
+        track: 0,
+        depth: 0,
+        kind: 0,
+        runs: [
+          [0, 0, 70, 255, 255, 255, 7],
+          [1, 70, 10, 255, 255, 255, 7],
+          [0, 80, 20, 255, 102, 255, 0],
+        ],
+      },
+      { track: 0, depth: 1, kind: 0, runs: [[2, 0, 100, 255, 255, 255, 7]] },
+    ]),
+  );
+  expect([...weigh(t, t.strips[0], 0, 100)]).toEqual([
+    [0, 90],
+    [1, 10],
+  ]);
+  expect([...weigh(t, t.strips[0], 60, 75)]).toEqual([
+    [0, 10],
+    [1, 5],
+  ]);
 });
 
 test("claims weigh by their part of the capacity", () => {

@@ -3,26 +3,53 @@ import type { RegionInfo } from "../src/api";
 import { regionLabels } from "../src/lane";
 import { leftOut, mergeByName, type Named } from "../src/panels/merge";
 
-const row = (region: number, name: string, count: number, exclusive: string): Named => ({ region, name, count, exclusive });
+const row = (region: number, name: string, count: number, exclusive: string): Named => ({
+  region,
+  name,
+  count,
+  exclusive,
+});
 
 test("regions of one name are added up exactly", () => {
-  const m = mergeByName([row(4, "MPI_Send", 1, "9007199254740993"), row(2, "main", 1, "1"), row(9, "MPI_Send", 3, "5")]);
+  const m = mergeByName([
+    row(4, "MPI_Send", 1, "9007199254740993"),
+    row(2, "main", 1, "1"),
+    row(9, "MPI_Send", 3, "5"),
+  ]);
   expect(m).toEqual([row(4, "MPI_Send", 4, "9007199254740998"), row(2, "main", 1, "1")]);
 });
 
 test("calls and claims of one name are never added up", () => {
   const claim = { ...row(4, "job", 1, "5"), kind: "claim" };
-  expect(mergeByName([row(4, "job", 1, "7"), claim, row(5, "job", 1, "1")]).map((r) => [r.kind, r.count, r.exclusive])).toEqual([[undefined, 2, "8"], ["claim", 1, "5"]]);
+  expect(
+    mergeByName([row(4, "job", 1, "7"), claim, row(5, "job", 1, "1")]).map((r) => [r.kind, r.count, r.exclusive]),
+  ).toEqual([
+    [undefined, 2, "8"],
+    ["claim", 1, "5"],
+  ]);
 });
 
 test("regions of one name are told apart by file and line, where they differ", () => {
   const r = (name: string, file?: string, line?: number): RegionInfo => ({ name, group: "", color: 0, file, line });
-  expect(regionLabels([r("work", "a.c", 3), r("work", "a.c", 3), r("work", "a.c", 9), r("work"), r("f", "b.c", 1), r("f", "b.c", 1), r("g", undefined, 7), r("g", "c.c")])).toEqual(
-    ["work (a.c:3)", "work (a.c:3)", "work (a.c:9)", "work (no file)", "f", "f", "g (line 7)", "g (c.c)"]);
+  expect(
+    regionLabels([
+      r("work", "a.c", 3),
+      r("work", "a.c", 3),
+      r("work", "a.c", 9),
+      r("work"),
+      r("f", "b.c", 1),
+      r("f", "b.c", 1),
+      r("g", undefined, 7),
+      r("g", "c.c"),
+    ]),
+  ).toEqual(["work (a.c:3)", "work (a.c:3)", "work (a.c:9)", "work (no file)", "f", "f", "g (line 7)", "g (c.c)"]);
 });
 
 test("a profile that lacks rows says so", () => {
-  const lacks = (rows: number): { rows: null; left: { rows: number; exclusive: string; held: string } } => ({ rows: null, left: { rows, exclusive: "0", held: "0" } });
+  const lacks = (rows: number): { rows: null; left: { rows: number; exclusive: string; held: string } } => ({
+    rows: null,
+    left: { rows, exclusive: "0", held: "0" },
+  });
   expect(leftOut(lacks(0), false)).toBe("");
   expect(leftOut(lacks(1), false)).toBe("1 row with less exclusive time is left out");
   expect(leftOut(lacks(668000), true)).toBe("668\u202F000 rows with less exclusive time are not in these sums");

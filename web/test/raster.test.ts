@@ -3,10 +3,16 @@ import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, row
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
 
-const white = pack("#ffffff"), red = pack("#ff0000"), grey = pack("#a9b0b8");
-function bitmap(width: number, height: number): Bitmap { return { width, height, pixels: new Uint32Array(width * height).fill(white) }; }
+const white = pack("#ffffff"),
+  red = pack("#ff0000"),
+  grey = pack("#a9b0b8");
+function bitmap(width: number, height: number): Bitmap {
+  return { width, height, pixels: new Uint32Array(width * height).fill(white) };
+}
 function rows(b: Bitmap, letters: Record<number, string>): string[] {
-  return Array.from({ length: b.height }, (_, y) => [...b.pixels.subarray(y * b.width, (y + 1) * b.width)].map((p) => letters[p] ?? "?").join(""));
+  return Array.from({ length: b.height }, (_, y) =>
+    [...b.pixels.subarray(y * b.width, (y + 1) * b.width)].map((p) => letters[p] ?? "?").join(""),
+  );
 }
 const letters = { [white]: ".", [red]: "R", [grey]: "g" };
 
@@ -20,22 +26,49 @@ test("blend rounds to nearest per channel", () => {
 });
 
 test("spans: seams, unknown regions, part cover", () => {
-  const t = decodeTile(makeTile(12, [{ track: 0, depth: 0, kind: 0, runs: [
-    [0, 0, 4, 255, 255, 255, 7], // a seam: n >= 4 and it ends at its right edge
-    [0, 4, 3, 255, 255, 255, 7], // too narrow for a seam
-    [0xffffffff, 7, 2, 255, 255, 255, 0],
-    [9, 9, 1, 255, 255, 255, 0], // no such region
-    [0, 10, 1, 100, 100, 255, 0],
-  ] }]));
+  const t = decodeTile(
+    makeTile(12, [
+      {
+        track: 0,
+        depth: 0,
+        kind: 0,
+        runs: [
+          [0, 0, 4, 255, 255, 255, 7], // a seam: n >= 4 and it ends at its right edge
+          [0, 4, 3, 255, 255, 255, 7], // too narrow for a seam
+          [0xffffffff, 7, 2, 255, 255, 255, 0],
+          [9, 9, 1, 255, 255, 255, 0], // no such region
+          [0, 10, 1, 100, 100, 255, 0],
+        ],
+      },
+    ]),
+  );
   const b = bitmap(12, 4);
   drawSpans(b, t, t.strips[0], { x: 0, y: 1, w: 12, h: 2 }, new Uint32Array([red]), grey, white);
   // 128 + (100 >> 1) = 178: (0*178 + 255*77 + 127) / 255 = 77.49 -> 77
   const part = pack("#ff4d4d");
-  expect(rows(b, { ...letters, [part]: "p" })).toEqual(["............", "RRR.RRRgggp.", "RRR.RRRgggp.", "............"]);
+  expect(rows(b, { ...letters, [part]: "p" })).toEqual([
+    "............",
+    "RRR.RRRgggp.",
+    "RRR.RRRgggp.",
+    "............",
+  ]);
 });
 
 test("heights stand on the bottom of the strip", () => {
-  const t = decodeTile(makeTile(4, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 1, 255, 255, 255, 1], [0, 1, 1, 255, 255, 128, 1], [0, 2, 1, 255, 255, 0, 1]] }]));
+  const t = decodeTile(
+    makeTile(4, [
+      {
+        track: 0,
+        depth: 0,
+        kind: 0,
+        runs: [
+          [0, 0, 1, 255, 255, 255, 1],
+          [0, 1, 1, 255, 255, 128, 1],
+          [0, 2, 1, 255, 255, 0, 1],
+        ],
+      },
+    ]),
+  );
   const b = bitmap(4, 4);
   drawSpans(b, t, t.strips[0], { x: 0, y: 0, w: 4, h: 4 }, new Uint32Array([red]), grey, white);
   // (4*128 + 127) / 255 = 2.5 -> 2 rows; at least one row
@@ -43,9 +76,24 @@ test("heights stand on the bottom of the strip", () => {
 });
 
 test("spans are cut to the bitmap and mapped", () => {
-  const t = decodeTile(makeTile(4, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 1, 255, 255, 255, 1], [0, 2, 2, 255, 255, 255, 1]] }]));
+  const t = decodeTile(
+    makeTile(4, [
+      {
+        track: 0,
+        depth: 0,
+        kind: 0,
+        runs: [
+          [0, 0, 1, 255, 255, 255, 1],
+          [0, 2, 2, 255, 255, 255, 1],
+        ],
+      },
+    ]),
+  );
   const b = bitmap(6, 2);
-  drawSpans(b, t, t.strips[0], { x: 0, y: -3, w: 6, h: 4 }, new Uint32Array([red]), grey, white, { scale: 2, offset: -1 });
+  drawSpans(b, t, t.strips[0], { x: 0, y: -3, w: 6, h: 4 }, new Uint32Array([red]), grey, white, {
+    scale: 2,
+    offset: -1,
+  });
   expect(rows(b, letters)).toEqual(["R..RRR", "......"]);
 });
 
@@ -58,7 +106,11 @@ test("instants are blended marks of full height", () => {
 });
 
 test("curves: bands, joins, fill", () => {
-  const cells = [[0, 0, 0, 0, 0], [1, 2, 2, 2, 2], [3, 1, 2, 1, 2]];
+  const cells = [
+    [0, 0, 0, 0, 0],
+    [1, 2, 2, 2, 2],
+    [3, 1, 2, 1, 2],
+  ];
   const t = decodeTile(makeTile(5, [{ track: 0, depth: 0, kind: 2, cells }]));
   const b = bitmap(5, 3);
   drawCurve(b, t, t.strips[0], { x: 0, y: 0, w: 5, h: 3 }, red, { low: 0, high: 2 }, false);

@@ -5,14 +5,23 @@ import { makeTile } from "./tiles";
 
 test("a rate is that of the time since the value before, the same between two samples", () => {
   // 10 until column 2, 16 from there on, 12 from column 6 on
-  const values = [10, 10, 16, 16, 16, 16, 12, 12], cells = values.map((v, i) => [i, Math.min(v, values[i - 1] ?? v), Math.max(v, values[i - 1] ?? v), values[i - 1] ?? v, v]);
-  const t = decodeTile(makeTile(8, [{ track: 0, depth: 0, kind: 2, cells }])), r = rateOf(t, t.strips[0], 0.5);
+  const values = [10, 10, 16, 16, 16, 16, 12, 12],
+    cells = values.map((v, i) => [
+      i,
+      Math.min(v, values[i - 1] ?? v),
+      Math.max(v, values[i - 1] ?? v),
+      values[i - 1] ?? v,
+      v,
+    ]);
+  const t = decodeTile(makeTile(8, [{ track: 0, depth: 0, kind: 2, cells }])),
+    r = rateOf(t, t.strips[0], 0.5);
   // +6 in 2 columns of half a second, −4 in 4 of them, then nothing
   expect([...r.tile.max]).toEqual([0, 6, 6, -2, -2, -2, -2, 0]);
   expect([r.low, r.high]).toEqual([-2, 6]);
 });
 
 test("of no cells there is no rate", () => {
-  const t = decodeTile(makeTile(8, [{ track: 0, depth: 0, kind: 2, cells: [] }])), r = rateOf(t, t.strips[0], 1);
+  const t = decodeTile(makeTile(8, [{ track: 0, depth: 0, kind: 2, cells: [] }])),
+    r = rateOf(t, t.strips[0], 1);
   expect([r.tile.max.length, r.low, r.high]).toEqual([0, 0, 0]);
 });

@@ -1,23 +1,95 @@
 import { expect, test } from "vitest";
 import type { GroupInfo, TrackInfo } from "../src/api";
-import { buildTree, hiddenBelow, layout, moreMark, moreWords, type Options, type Row, rowAt, rowOfTrack } from "../src/rows";
+import {
+  buildTree,
+  hiddenBelow,
+  layout,
+  moreMark,
+  moreWords,
+  type Options,
+  type Row,
+  rowAt,
+  rowOfTrack,
+} from "../src/rows";
 
 function track(name: string, more: Partial<TrackInfo> = {}): TrackInfo {
-  return { kind: "location", name, sort: "thread", id: name, group: -1, parent: -1, depth: 2, spans: 1, events: 2, instants: 0, first: "0", last: "1", unit: "", capacity: 0, low: 0, high: 0, style: "", ...more };
+  return {
+    kind: "location",
+    name,
+    sort: "thread",
+    id: name,
+    group: -1,
+    parent: -1,
+    depth: 2,
+    spans: 1,
+    events: 2,
+    instants: 0,
+    first: "0",
+    last: "1",
+    unit: "",
+    capacity: 0,
+    low: 0,
+    high: 0,
+    style: "",
+    ...more,
+  };
 }
-const groups: GroupInfo[] = [{ name: "node 1", kind: "node", parent: -1 }, { name: "rank 0", kind: "process", parent: 0 }, { name: "rank 1", kind: "process", parent: 0 }, { name: "empty", kind: "node", parent: -1 }];
-const meta = { groups, tracks: [track("main", { group: 1 }), track("worker", { group: 1 }), track("main", { group: 2 }), track("memory", { kind: "counter", parent: 0, depth: 0 }), track("CPU", { kind: "resource", capacity: 4 })] };
-const plain: Options = { collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, filter: "", busy: new Map(), stripHeight: 10, available: 500 };
-const labels = (o: Partial<Options>): string[] => layout(buildTree(meta), meta, { ...plain, ...o }).rows.map((r) => "  ".repeat(r.level) + r.label);
+const groups: GroupInfo[] = [
+  { name: "node 1", kind: "node", parent: -1 },
+  { name: "rank 0", kind: "process", parent: 0 },
+  { name: "rank 1", kind: "process", parent: 0 },
+  { name: "empty", kind: "node", parent: -1 },
+];
+const meta = {
+  groups,
+  tracks: [
+    track("main", { group: 1 }),
+    track("worker", { group: 1 }),
+    track("main", { group: 2 }),
+    track("memory", { kind: "counter", parent: 0, depth: 0 }),
+    track("CPU", { kind: "resource", capacity: 4 }),
+  ],
+};
+const plain: Options = {
+  collapsed: new Set(),
+  hidden: new Set(),
+  order: "file",
+  levels: 8,
+  filter: "",
+  busy: new Map(),
+  stripHeight: 10,
+  available: 500,
+};
+const labels = (o: Partial<Options>): string[] =>
+  layout(buildTree(meta), meta, { ...plain, ...o }).rows.map((r) => "  ".repeat(r.level) + r.label);
 
-test("groups, counters below their location, resources; a process of one thread is one row; empty groups are left out", () => {
-  expect(labels({})).toEqual(["node 1", "  rank 0", "    main", "      memory", "    worker", "  rank 1 · main", "Resources", "  CPU"]);
-});
+test(
+  "groups, counters below their location, resources; a process of one thread is one row; empty groups are left " +
+    "out",
+  () => {
+    expect(labels({})).toEqual([
+      "node 1",
+      "  rank 0",
+      "    main",
+      "      memory",
+      "    worker",
+      "  rank 1 · main",
+      "Resources",
+      "  CPU",
+    ]);
+  },
+);
 
 test("a process of one thread is one row also when the thread has counters", () => {
-  const one = { groups: [groups[1]], tracks: [track("main", { group: 0 }), track("memory", { kind: "counter", parent: 0, depth: 0 })] };
+  const one = {
+    groups: [groups[1]],
+    tracks: [track("main", { group: 0 }), track("memory", { kind: "counter", parent: 0, depth: 0 })],
+  };
   const { rows } = layout(buildTree(one), one, plain);
-  expect(rows.map((r) => [r.label, r.level, r.expandable])).toEqual([["rank 0 · main", 0, true], ["memory", 1, false]]);
+  expect(rows.map((r) => [r.label, r.level, r.expandable])).toEqual([
+    ["rank 0 · main", 0, true],
+    ["memory", 1, false],
+  ]);
 });
 
 test("a collapsed group keeps the tracks below it for its summary", () => {
@@ -30,23 +102,38 @@ test("a collapsed group keeps the tracks below it for its summary", () => {
 test("hidden, filtered", () => {
   expect(labels({ hidden: new Set(["g1", "t4"]) })).toEqual(["node 1", "  rank 1 · main"]);
   expect(labels({ filter: "WORK" })).toEqual(["node 1", "  rank 0", "    worker"]);
-  // a group that matches keeps all below it
+  // a matching group keeps all rows below it
   expect(labels({ filter: "rank 0" })).toEqual(["node 1", "  rank 0", "    main", "      memory", "    worker"]);
   expect(labels({ filter: "nothing" })).toEqual([]);
 });
 
 test("orders", () => {
   const many = { groups: [], tracks: [track("rank 10"), track("rank 9"), track("rank 1")] };
-  const order = (o: Partial<Options>): string[] => layout(buildTree(many), many, { ...plain, ...o }).rows.map((r) => r.label);
+  const order = (o: Partial<Options>): string[] =>
+    layout(buildTree(many), many, { ...plain, ...o }).rows.map((r) => r.label);
   expect(order({})).toEqual(["rank 10", "rank 9", "rank 1"]);
   expect(order({ order: "name" })).toEqual(["rank 1", "rank 9", "rank 10"]);
-  expect(order({ order: "busy", busy: new Map([[0, 5], [1, 9], [2, 7]]) })).toEqual(["rank 9", "rank 1", "rank 10"]);
+  expect(
+    order({
+      order: "busy",
+      busy: new Map([
+        [0, 5],
+        [1, 9],
+        [2, 7],
+      ]),
+    }),
+  ).toEqual(["rank 9", "rank 1", "rank 10"]);
 });
 
 test("places", () => {
   const { rows, height } = layout(buildTree(meta), meta, plain);
   let y = 0;
-  rows.forEach((r, i) => { expect(r.y).toBe(y); expect(rowAt(rows, y)).toBe(i); expect(rowAt(rows, y + r.height - 1)).toBe(i); y += r.height; });
+  rows.forEach((r, i) => {
+    expect(r.y).toBe(y);
+    expect(rowAt(rows, y)).toBe(i);
+    expect(rowAt(rows, y + r.height - 1)).toBe(i);
+    y += r.height;
+  });
   expect(height).toBe(y);
   expect(rowAt(rows, y)).toBe(-1);
   expect(rowAt(rows, -1)).toBe(-1);
@@ -60,25 +147,36 @@ test("levels limit the lines of a track", () => {
 });
 
 test("curves give way to spans, and spans stay readable", () => {
-  const make = (counters: number): { groups: GroupInfo[]; tracks: TrackInfo[] } => ({ groups: [], tracks: [track("main", { depth: 4 }), ...Array.from({ length: counters }, (_, i) => track(`c${i}`, { kind: "counter", parent: 0, depth: 0 }))] });
+  const make = (counters: number): { groups: GroupInfo[]; tracks: TrackInfo[] } => ({
+    groups: [],
+    tracks: [
+      track("main", { depth: 4 }),
+      ...Array.from({ length: counters }, (_, i) => track(`c${i}`, { kind: "counter", parent: 0, depth: 0 })),
+    ],
+  });
   const fit = (counters: number): { strip: number; curve: number; height: number } => {
-    const m = make(counters), { rows, height } = layout(buildTree(m), m, { ...plain, stripHeight: 0, available: 400 });
+    const m = make(counters),
+      { rows, height } = layout(buildTree(m), m, { ...plain, stripHeight: 0, available: 400 });
     return { strip: rows[0].stripHeight, curve: rows[1]?.extra ?? 0, height };
   };
   expect(fit(2)).toEqual({ strip: 18, curve: 34, height: 4 * 18 + 4 + 2 * 38 });
-  // 10 curves of 34 leave spans of 12 no room
+  // 10 curves of 34 leave no room for spans of 12
   expect(fit(10)).toMatchObject({ strip: 12, curve: 26 });
   for (let n = 0; n < 60; n++) expect(fit(n).strip, `${n} counters`).toBeGreaterThanOrEqual(10);
   expect(fit(40).height).toBeGreaterThan(400);
-  // of spans alone many rows may be small
+  // many rows with spans only may be small
   const many = { groups: [], tracks: Array.from({ length: 20 }, (_, i) => track(`r${i}`)) };
   expect(layout(buildTree(many), many, { ...plain, stripHeight: 0, available: 400 }).rows[0].stripHeight).toBe(8);
 });
 
 test("tracks find the row that shows them", () => {
-  const tree = buildTree(meta), { rows } = layout(tree, meta, { ...plain, collapsed: new Set(["g1"]), hidden: new Set(["t4"]) });
+  const tree = buildTree(meta),
+    { rows } = layout(tree, meta, { ...plain, collapsed: new Set(["g1"]), hidden: new Set(["t4"]) });
   const of = rowOfTrack(rows, tree);
-  const key = (t: number): string | undefined => { const i = of.get(t); return i === undefined ? undefined : rows[i].key; };
+  const key = (t: number): string | undefined => {
+    const i = of.get(t);
+    return i === undefined ? undefined : rows[i].key;
+  };
   expect(key(0)).toBe("g1");
   expect(key(3)).toBe("g1");
   expect(key(2)).toBe("t2");
@@ -86,17 +184,33 @@ test("tracks find the row that shows them", () => {
 });
 
 test("groups that name each other as parents do not hang", () => {
-  const loop = { groups: [{ name: "a", kind: "node", parent: 1 }, { name: "b", kind: "node", parent: 0 }], tracks: [track("x", { group: 0 })] };
+  const loop = {
+    groups: [
+      { name: "a", kind: "node", parent: 1 },
+      { name: "b", kind: "node", parent: 0 },
+    ],
+    tracks: [track("x", { group: 0 })],
+  };
   expect(layout(buildTree(loop), loop, plain).rows.some((r) => r.track === 0)).toBe(true);
 });
 
 test("ten times the rows take ten times the steps", () => {
-  // a step is a look at a property of a track or a group
+  // a step is an access to a property of a track or a group
   const steps = (n: number): number => {
     let looks = 0;
-    const counted = <T extends object>(x: T): T => new Proxy(x, { get: (o, k) => { looks++; return Reflect.get(o, k) as unknown; } });
-    const big = { groups: Array.from({ length: n / 100 }, (_, i) => counted({ name: `node ${i}`, kind: "node", parent: -1 })), tracks: Array.from({ length: n }, (_, i) => counted(track(`rank ${i}`, { group: Math.floor(i / 100) }))) };
-    const tree = buildTree(big), { rows } = layout(tree, big, { ...plain, stripHeight: 0 });
+    const counted = <T extends object>(x: T): T =>
+      new Proxy(x, {
+        get: (o, k) => {
+          looks++;
+          return Reflect.get(o, k) as unknown;
+        },
+      });
+    const big = {
+      groups: Array.from({ length: n / 100 }, (_, i) => counted({ name: `node ${i}`, kind: "node", parent: -1 })),
+      tracks: Array.from({ length: n }, (_, i) => counted(track(`rank ${i}`, { group: Math.floor(i / 100) }))),
+    };
+    const tree = buildTree(big),
+      { rows } = layout(tree, big, { ...plain, stripHeight: 0 });
     rowOfTrack(rows, tree);
     expect(rows.length).toBe(n + n / 100);
     return looks;
@@ -107,7 +221,11 @@ test("ten times the rows take ten times the steps", () => {
 });
 
 test("of a row whose levels are not all drawn nobody says that there are no more", () => {
-  const of = (depth: number, levels: number): string[] => { const meta = { groups: [], tracks: [track("deep", { depth })] }, r = layout(buildTree(meta), meta, { ...plain, levels }).rows[0]; return [moreMark(r), moreWords(r)]; };
+  const of = (depth: number, levels: number): string[] => {
+    const meta = { groups: [], tracks: [track("deep", { depth })] },
+      r = layout(buildTree(meta), meta, { ...plain, levels }).rows[0];
+    return [moreMark(r), moreWords(r)];
+  };
   expect(of(12, 8)).toEqual(["+4", "4 more levels below"]);
   expect(of(8, 8)).toEqual(["", ""]);
   // the server keeps 255, however many there are
@@ -116,31 +234,51 @@ test("of a row whose levels are not all drawn nobody says that there are no more
 });
 
 test("rows that fit grow on large screens, and curves give way before spans do", () => {
-  const of = (tracks: TrackInfo[], available: number): Row[] => { const m = { groups: [], tracks }; return layout(buildTree(m), m, { ...plain, stripHeight: 0, available }).rows; };
+  const of = (tracks: TrackInfo[], available: number): Row[] => {
+    const m = { groups: [], tracks };
+    return layout(buildTree(m), m, { ...plain, stripHeight: 0, available }).rows;
+  };
   const eight = Array.from({ length: 8 }, (_, i) => track(`rank ${i}`));
   expect(of(eight, 500)[0].stripHeight).toBe(18);
-  // a screen of 2160 lines has some 1600 for them
+  // a screen of 2160 lines has about 1600 for them
   expect(of(eight, 1600)[0].stripHeight).toBeGreaterThan(40);
   expect(of(eight, 1600).reduce((n, r) => n + r.height, 0)).toBeLessThanOrEqual(1600);
-  // more than there is room for: a curve is not much higher than a span
-  const both = eight.flatMap((t, i) => [t, ...[0, 1, 2, 3].map((k) => track(`c${k}`, { kind: "counter", parent: 5 * i, depth: 0 }))]), r = of(both, 400);
+  // more rows than fit: a curve is not much higher than a span
+  const both = eight.flatMap((t, i) => [
+      t,
+      ...[0, 1, 2, 3].map((k) => track(`c${k}`, { kind: "counter", parent: 5 * i, depth: 0 })),
+    ]),
+    r = of(both, 400);
   expect(r[0].stripHeight).toBeGreaterThanOrEqual(10);
   expect(Math.max(...r.map((x) => x.extra))).toBeLessThanOrEqual(16);
 });
 
 test("stacks give way to rows that would not be seen", () => {
   const of = (available: number): { heights: number[]; height: number } => {
-    const m = { groups: [], tracks: [track("M1", { kind: "resource", depth: 7, capacity: 9 }), track("M2", { kind: "resource", depth: 7, capacity: 9 }), track("c", { kind: "counter", depth: 0 })] }, { rows, height } = layout(buildTree(m), m, { ...plain, stripHeight: 0, available });
+    const m = {
+        groups: [],
+        tracks: [
+          track("M1", { kind: "resource", depth: 7, capacity: 9 }),
+          track("M2", { kind: "resource", depth: 7, capacity: 9 }),
+          track("c", { kind: "counter", depth: 0 }),
+        ],
+      },
+      { rows, height } = layout(buildTree(m), m, { ...plain, stripHeight: 0, available });
     return { heights: rows.filter((r) => r.stacked).map((r) => r.extra), height };
   };
   // two stacks of seven lanes, the head of a group for both, and one for the counter
   expect(of(400).heights).toEqual([126, 126]);
-  for (let available = 160; available < 400; available += 5) expect(of(available).height, `${available} pixels`).toBeLessThanOrEqual(available);
+  for (let available = 160; available < 400; available += 5)
+    expect(of(available).height, `${available} pixels`).toBeLessThanOrEqual(available);
   expect(Math.min(...of(160).heights)).toBeGreaterThanOrEqual(36);
 });
 
 test("rows below the edge are counted, also one that is cut", () => {
-  const m = { groups: [], tracks: Array.from({ length: 10 }, (_, i) => track(`r${i}`)) }, { rows } = layout(buildTree(m), m, { ...plain, stripHeight: 18 }), h = rows[0].height;
-  expect([10 * h, 10 * h - 3, 10 * h - 5, 9 * h, 9 * h - 6, h].map((edge) => hiddenBelow(rows, edge))).toEqual([0, 0, 1, 1, 2, 9]);
+  const m = { groups: [], tracks: Array.from({ length: 10 }, (_, i) => track(`r${i}`)) },
+    { rows } = layout(buildTree(m), m, { ...plain, stripHeight: 18 }),
+    h = rows[0].height;
+  expect([10 * h, 10 * h - 3, 10 * h - 5, 9 * h, 9 * h - 6, h].map((edge) => hiddenBelow(rows, edge))).toEqual([
+    0, 0, 1, 1, 2, 9,
+  ]);
   expect(hiddenBelow([], 100)).toBe(0);
 });

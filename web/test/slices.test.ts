@@ -4,9 +4,17 @@ import { atOnce, each, inSlices, sorted } from "../src/slices";
 test("what compares as equal stays as it is", () => {
   const list = Array.from({ length: 1001 }, (_, i) => ({ key: (i * 7919) % 13, i }));
   let out: typeof list = [];
-  atOnce((function* () { out = yield* sorted(list, (a, b) => a.key - b.key); })());
+  atOnce(
+    (function* () {
+      out = yield* sorted(list, (a, b) => a.key - b.key);
+    })(),
+  );
   expect(out).toEqual([...list].sort((a, b) => a.key - b.key || a.i - b.i));
-  atOnce((function* () { out = yield* sorted([], () => 0); })());
+  atOnce(
+    (function* () {
+      out = yield* sorted([], () => 0);
+    })(),
+  );
   expect(out).toEqual([]);
 });
 
@@ -16,9 +24,18 @@ test("work that takes long is done in slices, and not when it is given up", () =
   vi.spyOn(performance, "now").mockImplementation(() => time);
   try {
     // a step takes a fifth of a millisecond, and the clock is looked at after 128
-    const slowly = (n: number, seen: number[]) => (function* () { yield* each(n, (i) => { time += 0.2; seen.push(i); }); })();
-    const all: number[] = [], some: number[] = [], abort = new AbortController();
-    let done = 0, ended = 0;
+    const slowly = (n: number, seen: number[]) =>
+      (function* () {
+        yield* each(n, (i) => {
+          time += 0.2;
+          seen.push(i);
+        });
+      })();
+    const all: number[] = [],
+      some: number[] = [],
+      abort = new AbortController();
+    let done = 0,
+      ended = 0;
     inSlices(slowly(1000, all), new AbortController().signal, () => done++);
     expect([done, all.length]).toEqual([0, 128]);
     vi.runAllTimers();

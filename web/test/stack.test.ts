@@ -7,23 +7,47 @@ import { makeTile } from "./tiles";
 const box = { x: 0, y: 0, w: 10, h: 10 };
 /** picture draws lanes of runs as letters: region 0 is a, 1 is b; nothing is a dot. */
 function picture(lanes: number[][][], r = box, m = oneToOne, least = 1): string[] {
-  const t = decodeTile(makeTile(10, lanes.map((runs, depth) => ({ track: 0, depth, kind: 0, runs }))));
-  const white = pack("#ffffff"), colors = new Uint32Array([pack("#ff0000"), pack("#00ff00")]);
+  const t = decodeTile(
+    makeTile(
+      10,
+      lanes.map((runs, depth) => ({ track: 0, depth, kind: 0, runs })),
+    ),
+  );
+  const white = pack("#ffffff"),
+    colors = new Uint32Array([pack("#ff0000"), pack("#00ff00")]);
   const b: Bitmap = { width: 10, height: 10, pixels: new Uint32Array(100).fill(white) };
   drawStack(b, t, t.strips, r, colors, pack("#808080"), m, least);
-  return Array.from({ length: 10 }, (_, y) => [...b.pixels.subarray(y * 10, y * 10 + 10)].map((p) => (p === white ? "." : p === colors[0] ? "a" : p === colors[1] ? "b" : "o")).join(""));
+  return Array.from({ length: 10 }, (_, y) =>
+    [...b.pixels.subarray(y * 10, y * 10 + 10)]
+      .map((p) => (p === white ? "." : p === colors[0] ? "a" : p === colors[1] ? "b" : "o"))
+      .join(""),
+  );
 }
 
 test("lanes stand upon each other, and sink when one below ends", () => {
   // a holds 20 % of the capacity in columns 0 to 5, b 30 % in columns 3 to 8
   expect(picture([[[0, 0, 6, 255, 255, 51, 3]], [[1, 3, 6, 255, 255, 77, 3]]])).toEqual([
-    "..........", "..........", "..........", "..........", "..........", "...bbb....", "...bbb....", "...bbbbbb.", "aaaaaabbb.", "aaaaaabbb.",
+    "..........",
+    "..........",
+    "..........",
+    "..........",
+    "..........",
+    "...bbb....",
+    "...bbb....",
+    "...bbbbbb.",
+    "aaaaaabbb.",
+    "aaaaaabbb.",
   ]);
 });
 
 test("where pixels hold several claims a lane is as high as its mean", () => {
   // half covered, 80 % of the capacity: 40 %; a line of background parts it from its neighbours
-  expect(picture([[[0, 2, 1, 128, 128, 204, 0]]])).toEqual([...Array.from({ length: 7 }, () => ".........."), "..a.......", "..a.......", "..a......."]);
+  expect(picture([[[0, 2, 1, 128, 128, 204, 0]]])).toEqual([
+    ...Array.from({ length: 7 }, () => ".........."),
+    "..a.......",
+    "..a.......",
+    "..a.......",
+  ]);
 });
 
 test("what is held shows, what is beyond the capacity is cut", () => {
@@ -33,16 +57,37 @@ test("what is held shows, what is beyond the capacity is cut", () => {
 });
 
 test("neighbours are parted, columns are mapped, a region without number is other", () => {
-  expect(picture([[[0, 0, 5, 255, 255, 77, 7], [1, 5, 5, 255, 255, 77, 7]]])[9]).toBe("aaaa.bbbb.");
+  expect(
+    picture([
+      [
+        [0, 0, 5, 255, 255, 77, 7],
+        [1, 5, 5, 255, 255, 77, 7],
+      ],
+    ])[9],
+  ).toBe("aaaa.bbbb.");
   expect(picture([[[0xffffffff, 1, 2, 255, 255, 77, 1]]], box, { scale: 2, offset: -1 })[9]).toBe(".oooo.....");
 });
 
 test("a point finds its piece; the outline goes around all of a run", () => {
-  const t = decodeTile(makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 6, 255, 255, 51, 3]] }, { track: 0, depth: 1, kind: 0, runs: [[1, 3, 6, 255, 255, 77, 3]] }]));
+  const t = decodeTile(
+    makeTile(10, [
+      { track: 0, depth: 0, kind: 0, runs: [[0, 0, 6, 255, 255, 51, 3]] },
+      { track: 0, depth: 1, kind: 0, runs: [[1, 3, 6, 255, 255, 77, 3]] },
+    ]),
+  );
   const p = stack(t, t.strips, box, oneToOne, 1);
   expect(pieceAt(p, 4, 6)).toMatchObject({ depth: 1, run: 1 });
   expect(pieceAt(p, 4, 9)).toMatchObject({ depth: 0, run: 0 });
   expect(pieceAt(p, 7, 9)).toMatchObject({ depth: 1, run: 1 });
   expect(pieceAt(p, 1, 4)).toBeNull();
-  expect(outline(p, 1)).toEqual([[3, 5], [6, 5], [6, 7], [9, 7], [9, 10], [6, 10], [6, 8], [3, 8]]);
+  expect(outline(p, 1)).toEqual([
+    [3, 5],
+    [6, 5],
+    [6, 7],
+    [9, 7],
+    [9, 10],
+    [6, 10],
+    [6, 8],
+    [3, 8],
+  ]);
 });

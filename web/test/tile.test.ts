@@ -1,15 +1,36 @@
 import { expect, test } from "vitest";
 import { decodeTile, runAt } from "../src/tile";
-import { within } from "../src/timeline";
+import { within } from "../src/hit";
 import { makeTile } from "./tiles";
 
 test("a tile by hand", () => {
-  const t = decodeTile(makeTile(100, [
-    { track: 3, depth: 1, kind: 0, runs: [[7, 10, 5, 255, 255, 255, 7], [8, 20, 1, 100, 60, 255, 0]] },
-    { track: 4, depth: 0, kind: 2, cells: [[0, 1.5, 2.5, 1.5, 2], [1, 2, 3, 2, 3]] },
-  ]));
+  const t = decodeTile(
+    makeTile(100, [
+      {
+        track: 3,
+        depth: 1,
+        kind: 0,
+        runs: [
+          [7, 10, 5, 255, 255, 255, 7],
+          [8, 20, 1, 100, 60, 255, 0],
+        ],
+      },
+      {
+        track: 4,
+        depth: 0,
+        kind: 2,
+        cells: [
+          [0, 1.5, 2.5, 1.5, 2],
+          [1, 2, 3, 2, 3],
+        ],
+      },
+    ]),
+  );
   expect(t.width).toBe(100);
-  expect(t.strips).toEqual([{ track: 3, depth: 1, kind: 0, first: 0, count: 2, uniform: true }, { track: 4, depth: 0, kind: 2, first: 0, count: 2, uniform: true }]);
+  expect(t.strips).toEqual([
+    { track: 3, depth: 1, kind: 0, first: 0, count: 2, uniform: true },
+    { track: 4, depth: 0, kind: 2, first: 0, count: 2, uniform: true },
+  ]);
   expect([...t.region]).toEqual([7, 8]);
   expect([...t.x]).toEqual([10, 20]);
   expect([...t.n]).toEqual([5, 1]);
@@ -34,11 +55,25 @@ test("damaged tiles are refused in words", () => {
 });
 
 test("heights make a strip not uniform", () => {
-  expect(decodeTile(makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 254, 0]] }])).strips[0].uniform).toBe(false);
+  expect(
+    decodeTile(makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 254, 0]] }])).strips[0].uniform,
+  ).toBe(false);
 });
 
 test("runAt finds the run of a column, or the nearest", () => {
-  const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[1, 10, 5, 255, 255, 255, 0], [2, 20, 1, 255, 255, 255, 0]] }]));
+  const t = decodeTile(
+    makeTile(100, [
+      {
+        track: 0,
+        depth: 0,
+        kind: 0,
+        runs: [
+          [1, 10, 5, 255, 255, 255, 0],
+          [2, 20, 1, 255, 255, 255, 0],
+        ],
+      },
+    ]),
+  );
   const s = t.strips[0];
   expect(runAt(t, s, 9)).toBe(-1);
   expect(runAt(t, s, 10)).toBe(0);
@@ -55,10 +90,18 @@ test("runAt finds the run of a column, or the nearest", () => {
 test("the time that is asked for is one of the span's, wherever its pixels were hit", () => {
   const all = 7;
   // 8 ticks in 20 columns, two and a half each: a span from 2 to 3 has those from 5 to 7, of the last one half
-  const g = { from: 100n, to: 108n, width: 20 }, t = { x: new Uint16Array([5, 12]), n: new Uint16Array([3, 8]), flags: new Uint8Array([all, 3]) };
+  const g = { from: 100n, to: 108n, width: 20 },
+    t = { x: new Uint16Array([5, 12]), n: new Uint16Array([3, 8]), flags: new Uint8Array([all, 3]) };
   expect([101n, 102n, 103n].map((time) => within(g, t, 0, time))).toEqual([102n, 102n, 102n]);
   // one that began in the second half of a column and goes on beyond the tile
   expect([104n, 105n, 107n, 108n].map((time) => within(g, t, 1, time))).toEqual([105n, 105n, 107n, 108n]);
   // hundreds of ticks in a column: nothing is known of a span of one column
-  expect(within({ from: 0n, to: 100000n, width: 100 }, { x: new Uint16Array([4]), n: new Uint16Array([1]), flags: new Uint8Array([all]) }, 0, 4321n)).toBe(4321n);
+  expect(
+    within(
+      { from: 0n, to: 100000n, width: 100 },
+      { x: new Uint16Array([4]), n: new Uint16Array([1]), flags: new Uint8Array([all]) },
+      0,
+      4321n,
+    ),
+  ).toBe(4321n);
 });

@@ -1,31 +1,64 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { convert, exact, floorDiv, meanOf, meanOrder, meanTicks, parse, short, shortMean, stepFor, stepLabel, stepsBefore, ticksOf } from "../src/time";
+import {
+  convert,
+  exact,
+  floorDiv,
+  meanOf,
+  meanOrder,
+  meanTicks,
+  parse,
+  short,
+  shortMean,
+  stepFor,
+  stepLabel,
+  stepsBefore,
+  ticksOf,
+} from "../src/time";
 
 const ns = { num: 1000000000n, den: 1n };
 
 describe("exact", () => {
   test.each([
-    [0n, "0 s"], [1n, "1 ns"], [999n, "999 ns"], [1000n, "1 µs"], [1001n, "1.001 µs"], [7428493n, "7.428493 ms"], [1234567891n, "1.234567891 s"], [-1500n, "−1.5 µs"],
+    [0n, "0 s"],
+    [1n, "1 ns"],
+    [999n, "999 ns"],
+    [1000n, "1 µs"],
+    [1001n, "1.001 µs"],
+    [7428493n, "7.428493 ms"],
+    [1234567891n, "1.234567891 s"],
+    [-1500n, "−1.5 µs"],
     // one more than 2^53, which a number cannot hold
     [9007199254740993n, "9\u202F007\u202F199.254740993 s"],
     [9223372036854775807n, "9\u202F223\u202F372\u202F036.854775807 s"],
   ])("%s ns", (t, want) => expect(exact(t, ns)).toBe(want));
-  test("a clock of 3 ticks a second has no finite decimal", () => expect(exact(1n, { num: 3n, den: 1n })).toBe("333.333333333333333… ms"));
+  test("a clock of 3 ticks a second has no finite decimal", () =>
+    expect(exact(1n, { num: 3n, den: 1n })).toBe("333.333333333333333… ms"));
   test("a slow clock", () => expect(exact(3n, { num: 1n, den: 2n })).toBe("6 s"));
   test("picoseconds", () => expect(exact(1n, { num: 1000000000000n, den: 1n })).toBe("1 ps"));
 });
 
 // the texts that trace/clock_test.go holds the command line to
-const durations = JSON.parse(readFileSync(new URL("./durations.json", import.meta.url), "utf8")) as { ticks: string; num: string; den: string; text: string }[];
+const durations = JSON.parse(readFileSync(new URL("./durations.json", import.meta.url), "utf8")) as {
+  ticks: string;
+  num: string;
+  den: string;
+  text: string;
+}[];
 test("short is the text of the command line", () => {
   expect(durations.length).toBeGreaterThan(20);
-  for (const d of durations) expect([d.ticks, d.num, short(BigInt(d.ticks), { num: BigInt(d.num), den: BigInt(d.den) })]).toEqual([d.ticks, d.num, d.text.replace("-", "−")]);
+  for (const d of durations)
+    expect([d.ticks, d.num, short(BigInt(d.ticks), { num: BigInt(d.num), den: BigInt(d.den) })]).toEqual([
+      d.ticks,
+      d.num,
+      d.text.replace("-", "−"),
+    ]);
 });
 
 test("a mean is not cut to whole ticks", () => {
   // 32 waits of examples/ring.trf: 203 ticks of 10 µs, which are 63.4375 µs each
-  const m = meanOf(203n, 32), c = { num: 100000n, den: 1n };
+  const m = meanOf(203n, 32),
+    c = { num: 100000n, den: 1n };
   expect(shortMean(m, c)).toBe("63.438 µs");
   expect(meanTicks(m)).toBe("6.344");
   expect(meanTicks(meanOf(6n, 2))).toBe("3");
@@ -40,8 +73,21 @@ test("a mean is not cut to whole ticks", () => {
 });
 
 test("means are sorted by all of their digits", () => {
-  const order = [meanOf(9007199254740993n, 9007199254740992), meanOf(1n, 3), meanOf(0n, 5), meanOf(9007199254740992n, 9007199254740991), meanOf(0n, 0), meanOf(2n, 6)].map(meanOrder);
-  expect([order[4] < order[2], order[2] < order[1], order[1] === order[5], order[1] < order[0], order[0] < order[3]]).toEqual([true, true, true, true, true]);
+  const order = [
+    meanOf(9007199254740993n, 9007199254740992),
+    meanOf(1n, 3),
+    meanOf(0n, 5),
+    meanOf(9007199254740992n, 9007199254740991),
+    meanOf(0n, 0),
+    meanOf(2n, 6),
+  ].map(meanOrder);
+  expect([
+    order[4] < order[2],
+    order[2] < order[1],
+    order[1] === order[5],
+    order[1] < order[0],
+    order[0] < order[3],
+  ]).toEqual([true, true, true, true, true]);
 });
 
 test("parse reads units and is exact", () => {
@@ -55,7 +101,8 @@ test("parse reads units and is exact", () => {
 });
 
 test("parse takes back what exact writes", () => {
-  for (const t of [1n, 17n, 123456789n, 9007199254740993n, 9223372036854775807n]) expect(parse(exact(t, ns), ns)).toBe(t);
+  for (const t of [1n, 17n, 123456789n, 9007199254740993n, 9223372036854775807n])
+    expect(parse(exact(t, ns), ns)).toBe(t);
 });
 
 test("floorDiv rounds down", () => {

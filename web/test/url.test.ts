@@ -3,18 +3,54 @@ import { initial, type State } from "../src/store";
 import { noticeOf, read, readFollowed, readLink, write } from "../src/url";
 
 const full: State = {
-  traces: ["a1", "b2"], window: { from: 9007199254740993n, to: 9007199254750001n }, collapsed: new Set(["0/g1", "1/resources"]), hidden: new Set(["0/t17"]), order: "busy", orderWindow: { from: 3n, to: 90n }, top: "0/t17:5,1/g2:0", levels: 3, stripHeight: 12, rowFilter: "rank 1 & <b>",
-  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], loose: "1", place: 9007199254741000n, color: "group", highlight: "MPI_Send & 100 % \u202E,~",
-  arrows: "on", link: null, followed: null, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
-  choices: new Map([["profile.by", "location"], ["profile.sort", "-sent: bytes, & more"], ["locations.filter", "rank 1~2"]]),
+  traces: ["a1", "b2"],
+  window: { from: 9007199254740993n, to: 9007199254750001n },
+  collapsed: new Set(["0/g1", "1/resources"]),
+  hidden: new Set(["0/t17"]),
+  order: "busy",
+  orderWindow: { from: 3n, to: 90n },
+  top: "0/t17:5,1/g2:0",
+  levels: 3,
+  stripHeight: 12,
+  rowFilter: "rank 1 & <b>",
+  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n },
+  range: { from: 5n, to: 17n },
+  marks: [9007199254740993n, null],
+  loose: "1",
+  place: 9007199254741000n,
+  color: "group",
+  highlight: "MPI_Send & 100 % \u202E,~",
+  arrows: "on",
+  link: null,
+  followed: null,
+  mode: "pan",
+  align: "clock",
+  shift: [0n, -12n],
+  panel: "flame",
+  dock: 300,
+  theme: "dark",
+  choices: new Map([
+    ["profile.by", "location"],
+    ["profile.sort", "-sent: bytes, & more"],
+    ["locations.filter", "rank 1~2"],
+  ]),
 };
 
 test("a state comes back from its URL", () => expect({ ...initial, ...read("#" + write(full)) }).toEqual(full));
 
-test("an untouched state makes a short URL", () => expect(write({ ...initial, traces: ["a1"], window: { from: 0n, to: 100n } })).toBe("t=a1&w=0~100"));
+test("an untouched state makes a short URL", () =>
+  expect(write({ ...initial, traces: ["a1"], window: { from: 0n, to: 100n } })).toBe("t=a1&w=0~100"));
 
 test("damaged URLs give what begins", () => {
-  for (const bad of ["#w=5~x", "#w=9~2", "#t=&s=1.2", "#l=-3&d=x&o=up&theme=pink&m=~~&shift=a,b&c=../x,0/<i>", "#%E0%A4%A", "#v=profile&v=../x:1&v=profile.sort:", "#" + "~".repeat(1000)]) {
+  for (const bad of [
+    "#w=5~x",
+    "#w=9~2",
+    "#t=&s=1.2",
+    "#l=-3&d=x&o=up&theme=pink&m=~~&shift=a,b&c=../x,0/<i>",
+    "#%E0%A4%A",
+    "#v=profile&v=../x:1&v=profile.sort:",
+    "#" + "~".repeat(1000),
+  ]) {
     const s = read(bad);
     expect(s.window).toBeUndefined();
     expect(s.traces).toBeUndefined();
@@ -26,13 +62,54 @@ test("damaged URLs give what begins", () => {
   }
 });
 
-test("choices of panels are read as they are written", () => expect(write({ ...initial, traces: ["a1"], window: { from: 0n, to: 100n }, choices: new Map([["profile.sort", "-count"], ["profile.by", "group"]]) })).toBe("t=a1&w=0~100&v=profile.by:group&v=profile.sort:-count"));
+test("choices of panels are read as they are written", () =>
+  expect(
+    write({
+      ...initial,
+      traces: ["a1"],
+      window: { from: 0n, to: 100n },
+      choices: new Map([
+        ["profile.sort", "-count"],
+        ["profile.by", "group"],
+      ]),
+    }),
+  ).toBe("t=a1&w=0~100&v=profile.by:group&v=profile.sort:-count"));
 test("what is damaged or unknown is told, with what is shown instead", () => {
-  const told = (fragment: string): [string, string][] => { const out: [string, string][] = []; read(fragment, (piece, instead) => out.push([piece, instead])); return out; };
+  const told = (fragment: string): [string, string][] => {
+    const out: [string, string][] = [];
+    read(fragment, (piece, instead) => out.push([piece, instead]));
+    return out;
+  };
   expect(told("#" + write(full))).toEqual([]);
-  for (const piece of ["w=5", "w=9~2", "w=1~2~3", "o=up", "ow=x", "y=0/t1", "l=0", "l=1e2", "sh=99", "s=1.2", "s=0.0.-2.5", "k=1.2", "b=0.message.1.2.3.4.5", "r=a~b", "m=~", "at=1.5", "color=rainbow", "a=yes", "align=left", "d=-1", "theme=pink", "v=profile"]) {
+  for (const piece of [
+    "w=5",
+    "w=9~2",
+    "w=1~2~3",
+    "o=up",
+    "ow=x",
+    "y=0/t1",
+    "l=0",
+    "l=1e2",
+    "sh=99",
+    "s=1.2",
+    "s=0.0.-2.5",
+    "k=1.2",
+    "b=0.message.1.2.3.4.5",
+    "r=a~b",
+    "m=~",
+    "at=1.5",
+    "color=rainbow",
+    "a=yes",
+    "align=left",
+    "d=-1",
+    "theme=pink",
+    "v=profile",
+  ]) {
     const list = told("#t=a1&" + piece);
-    expect(list.map(([p]) => p), piece).toEqual([piece]);
+    expect(
+      list.map(([p]) => p),
+      piece,
+    ).toEqual([piece]);
     expect(list[0][1], piece).not.toBe("");
   }
   expect(told("#c=0/g1,../x&h=0/t1")).toEqual([["c=../x", "no group is folded for it"]]);
@@ -45,8 +122,23 @@ test("what is damaged or unknown is told, with what is shown instead", () => {
 });
 
 test("a selected message comes back, and so does a bundle", () => {
-  const link = { id: "3.17", kind: "message", name: "", from: { track: 4, time: "9007199254740993" }, to: { track: 5, time: "9007199254740999" }, count: 1, bytes: 8, tag: "", communicator: "" };
-  expect(readLink(write({ ...full, link: { lane: 1, link } }))).toEqual({ lane: 1, track: 4, time: 9007199254740993n, id: "3.17" });
+  const link = {
+    id: "3.17",
+    kind: "message",
+    name: "",
+    from: { track: 4, time: "9007199254740993" },
+    to: { track: 5, time: "9007199254740999" },
+    count: 1,
+    bytes: 8,
+    tag: "",
+    communicator: "",
+  };
+  expect(readLink(write({ ...full, link: { lane: 1, link } }))).toEqual({
+    lane: 1,
+    track: 4,
+    time: 9007199254740993n,
+    id: "3.17",
+  });
   expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, count: 2 } } }))).toBeNull();
   expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, unsent: true } } }))?.track).toBe(5);
   const many = { lane: 1, link: { ...link, id: "", count: 2 } };
@@ -55,8 +147,25 @@ test("a selected message comes back, and so does a bundle", () => {
 });
 
 test("the message that led to a selection is named", () => {
-  const link = { id: "m7", kind: "message", name: "", from: { track: 3, time: "9007199254740993" }, to: { track: 4, time: "9007199254740999" }, count: 1, bytes: 8, tag: 1, communicator: 0 }, selection = { lane: 1, track: 4, depth: 0, time: 5n };
-  const url = write({ ...initial, traces: ["a1", "b2"], window: { from: 0n, to: 9n }, selection, followed: { lane: 1, link } });
+  const link = {
+      id: "m7",
+      kind: "message",
+      name: "",
+      from: { track: 3, time: "9007199254740993" },
+      to: { track: 4, time: "9007199254740999" },
+      count: 1,
+      bytes: 8,
+      tag: 1,
+      communicator: 0,
+    },
+    selection = { lane: 1, track: 4, depth: 0, time: 5n };
+  const url = write({
+    ...initial,
+    traces: ["a1", "b2"],
+    window: { from: 0n, to: 9n },
+    selection,
+    followed: { lane: 1, link },
+  });
   expect(readFollowed("#" + url)).toEqual({ lane: 1, track: 3, time: 9007199254740993n, id: "m7" });
   // without what it led to it says nothing
   expect(readFollowed("#" + write({ ...initial, traces: ["a1"], followed: { lane: 1, link } }))).toBeNull();

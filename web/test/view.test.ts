@@ -7,7 +7,8 @@ const limits = { from: 0n, to: 1000000n };
 const far = 9007199254740993n; // 2^53 + 1
 
 test("zoom keeps the time below the pointer", () => {
-  const w = { from: 100000n, to: 200000n }, z = zoom(w, 0.5, 0.25, limits);
+  const w = { from: 100000n, to: 200000n },
+    z = zoom(w, 0.5, 0.25, limits);
   expect(z).toEqual({ from: 112500n, to: 162500n });
   expect(zoom(z, 2, 0.25, limits)).toEqual(w);
 });
@@ -36,7 +37,8 @@ test("far from zero no tick is lost", () => {
 });
 
 test("a grid's columns are the screen's pixels", () => {
-  const w = { from: 300000n, to: 400000n }, g = gridFor(w, 1000, 999999n);
+  const w = { from: 300000n, to: 400000n },
+    g = gridFor(w, 1000, 999999n);
   expect(g).toEqual({ from: 250000n, to: 450000n, width: 2000 });
   if (g) expect(place(g, w, 1000)).toEqual({ scale: 1, offset: -500 });
 });
@@ -48,7 +50,8 @@ test("a grid is cut to the trace and to the server's limit", () => {
 });
 
 test("with few ticks a pixel a grid has whole windows, so that columns stay exact", () => {
-  const w = { from: far, to: far + 100n }, g = gridFor(w, 1000, far * 2n);
+  const w = { from: far, to: far + 100n },
+    g = gridFor(w, 1000, far * 2n);
   expect(g).toEqual({ from: far - 100n, to: far + 200n, width: 3000 });
   if (g) expect(place(g, w, 1000)).toEqual({ scale: 1, offset: -1000 });
 });
@@ -62,7 +65,19 @@ const ns = { num: 1000000000n, den: 1n };
 
 test("the ruler's marks", () => {
   const { marks } = marksFor({ from: 0n, to: 10000000n }, 1000, ns);
-  expect(marks.filter((m) => m.label !== "").map((m) => [m.label, m.at])).toEqual([["0", 0], ["1 ms", 0.1], ["2 ms", 0.2], ["3 ms", 0.3], ["4 ms", 0.4], ["5 ms", 0.5], ["6 ms", 0.6], ["7 ms", 0.7], ["8 ms", 0.8], ["9 ms", 0.9], ["10 ms", 1]]);
+  expect(marks.filter((m) => m.label !== "").map((m) => [m.label, m.at])).toEqual([
+    ["0", 0],
+    ["1 ms", 0.1],
+    ["2 ms", 0.2],
+    ["3 ms", 0.3],
+    ["4 ms", 0.4],
+    ["5 ms", 0.5],
+    ["6 ms", 0.6],
+    ["7 ms", 0.7],
+    ["8 ms", 0.8],
+    ["9 ms", 0.9],
+    ["10 ms", 1],
+  ]);
 });
 
 test("far from zero the ruler has a base and the distances from it", () => {

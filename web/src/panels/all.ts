@@ -14,7 +14,21 @@ import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
 
-/** makePanels makes the tabs of the dock. */
+/** makePanels creates the panels of the dock. */
 export function makePanels(): Panel[] {
-  return [overview(), profile(), calls(), compare(), calltree(), flame(), messages(), locations(), utilisation(), counters(), structure(), defects(), notes()];
+  return [
+    overview(),
+    profile(),
+    calls(),
+    compare(),
+    calltree(),
+    flame(),
+    messages(),
+    locations(),
+    utilisation(),
+    counters(),
+    structure(),
+    defects(),
+    notes(),
+  ];
 }

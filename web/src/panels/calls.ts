@@ -1,4 +1,4 @@
-// The calls of a region in the time, the longest first.
+// The calls of a region, the longest first.
 import type { SpanDetails, SpanInfo } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
@@ -7,72 +7,207 @@ import type { Lane } from "../lane";
 import { exact, parse, short, type Window } from "../time";
 import { makeTable } from "./table";
 
-/** most is how many calls are listed. */
+/** most is the largest number of listed calls. */
 const most = 1000;
 
-/** Calls is the answer of /calls; more says that there are others. */
-interface Calls { calls: SpanInfo[]; more: boolean }
+/** Calls is the answer of /calls; more is set if there are further calls. */
+interface Calls {
+  calls: SpanInfo[];
+  more: boolean;
+}
 
-/** regionsOf are the numbers of the regions of a name, or of one that is told apart from others of its name, as the server wants them. */
+/**
+ * regionsOf returns the numbers of the regions with a name, or with a label of [Lane.regionLabel],
+ * as a parameter of the server.
+ */
 export function regionsOf(lane: Lane, name: string): string {
-  return lane.meta.regions.flatMap((r, i) => (r.name === name || lane.regionLabel(i, r.name) === name ? [i] : [])).join(",");
+  return lane.meta.regions
+    .flatMap((r, i) => (r.name === name || lane.regionLabel(i, r.name) === name ? [i] : []))
+    .join(",");
 }
 
-/** goLongest leads to the call, or claim, of regions that has the longest part in a time; the table stays that of the time. */
-export async function goLongest(app: App, { lane, window: w, axis }: Scope, regions: string, kind: string, tracks?: string): Promise<void> {
-  const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, { regions, kind, from: w.from, to: w.to, tracks, by: "part", limit: 1 });
-  if (r.calls.length > 0) goCall(app, lane, axis, r.calls[0]); else app.announce("there is no such call in this time");
+/**
+ * goLongest goes to the call or claim of regions that has the longest part in a time. The table
+ * keeps showing that time.
+ */
+export async function goLongest(
+  app: App,
+  { lane, window: w, axis }: Scope,
+  regions: string,
+  kind: string,
+  tracks?: string,
+): Promise<void> {
+  const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, {
+    regions,
+    kind,
+    from: w.from,
+    to: w.to,
+    tracks,
+    by: "part",
+    limit: 1,
+  });
+  if (r.calls.length > 0) goCall(app, lane, axis, r.calls[0]);
+  else app.announce("there is no such call in this time");
 }
 
-/** goVisit leads to the call on a track that is open at a time, in so many others. */
-export async function goVisit(app: App, { lane, axis }: Scope, track: number, depth: number, time: string): Promise<void> {
-  const r = await app.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track, depth, time });
+/** goVisit goes to the call on a track that is open at a time, at a nesting depth. */
+export async function goVisit(
+  app: App,
+  { lane, axis }: Scope,
+  track: number,
+  depth: number,
+  time: string,
+): Promise<void> {
+  const r = await app.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, {
+    track,
+    depth,
+    time,
+  });
   goCall(app, lane, axis, r.span);
 }
 
 function goCall(app: App, lane: Lane, axis: Window, s: SpanInfo): void {
-  app.hold(axis);
+  app.keepRange(axis);
   app.uncover(lane.index, s.track);
-  app.reveal({ lane: lane.index, track: s.track, depth: s.depth, time: BigInt(s.start) }, BigInt(s.start), BigInt(s.end));
+  app.reveal(
+    { lane: lane.index, track: s.track, depth: s.depth, time: BigInt(s.start) },
+    BigInt(s.start),
+    BigInt(s.end),
+  );
 }
 
-/** mostLeast is the greatest threshold that the server takes; nothing is as long. */
+/** mostLeast is the largest threshold that the server accepts; no call is as long. */
 const mostLeast = 1n << 62n;
 
-/** leastOf reads a threshold such as "> 1 ms"; null if it is none. */
+/** leastOf reads a threshold such as "> 1 ms"; null if it is invalid. */
 export function leastOf(text: string, lane: Lane): bigint | null {
   const t = text.replace(/^\s*[>\u2265]?=?/, "");
   const least = t.trim() === "" ? 0n : parse(t, lane.clock);
   return least === null || least < 0n ? null : least < mostLeast ? least : mostLeast;
 }
 
-/** calls makes the panel of the calls of a region. */
+/** calls creates the panel of the calls of a region. */
 export function calls(): Panel {
   return {
-    id: "calls", title: "Calls", of: "range",
+    id: "calls",
+    title: "Calls",
+    of: "range",
     async render(app, { lane, window: w, axis }, tools) {
-      const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(), s = app.store.state;
-      const region = tools.get("region") || (s.highlight !== null && names.includes(s.highlight) ? s.highlight : ""), least = leastOf(tools.get("least"), lane);
-      const choose = el("input", { type: "search", value: region, placeholder: "region", aria: { label: "Region whose calls are listed" } });
-      const list = el("datalist", { id: "regions" }, ...names.slice(0, 1000).map((n) => el("option", { value: printable(n) })));
+      const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(),
+        s = app.store.state;
+      const region = tools.get("region") || (s.highlight !== null && names.includes(s.highlight) ? s.highlight : ""),
+        least = leastOf(tools.get("least"), lane);
+      const choose = el("input", {
+        type: "search",
+        value: region,
+        placeholder: "region",
+        aria: { label: "Region whose calls are listed" },
+      });
+      const list = el(
+        "datalist",
+        { id: "regions" },
+        ...names.slice(0, 1000).map((n) => el("option", { value: printable(n) })),
+      );
       choose.setAttribute("list", "regions");
-      choose.addEventListener("change", () => { tools.set("region", choose.value); tools.again(); });
-      const threshold = el("input", { value: tools.get("least"), placeholder: "> 1 ms", title: "How long a call has to last in all, also outside of this time", aria: { label: "Shortest call that is listed" } });
-      threshold.addEventListener("change", () => { tools.set("least", threshold.value); tools.again(); });
-      const kind = tools.get("kind") === "claim" ? "claim" : "region", claims = lane.meta.tracks.some((t) => t.kind === "resource");
-      tools.bar.append(choose, list, threshold, ...(claims ? [select("What is listed", [["region", "calls"], ["claim", "claims"]], kind, (v) => { tools.set("kind", v === "claim" ? v : ""); tools.again(); })] : []));
+      choose.addEventListener("change", () => {
+        tools.set("region", choose.value);
+        tools.again();
+      });
+      const threshold = el("input", {
+        value: tools.get("least"),
+        placeholder: "> 1 ms",
+        title: "How long a call has to last in all, also outside of this time",
+        aria: { label: "Shortest call that is listed" },
+      });
+      threshold.addEventListener("change", () => {
+        tools.set("least", threshold.value);
+        tools.again();
+      });
+      const kind = tools.get("kind") === "claim" ? "claim" : "region",
+        claims = lane.meta.tracks.some((t) => t.kind === "resource");
+      tools.bar.append(
+        choose,
+        list,
+        threshold,
+        ...(claims
+          ? [
+              select(
+                "What is listed",
+                [
+                  ["region", "calls"],
+                  ["claim", "claims"],
+                ],
+                kind,
+                (v) => {
+                  tools.set("kind", v === "claim" ? v : "");
+                  tools.again();
+                },
+              ),
+            ]
+          : []),
+      );
       tools.csv(null);
       const regions = regionsOf(lane, region);
-      if (region === "") { tools.body.append(el("p", { class: "faint" }, "Choose a region, or click on a count in the profile, to list its calls.")); return; }
-      if (regions === "" || least === null) { tools.body.append(el("p", { class: "error" }, regions === "" ? `no region is called ${printable(region)}` : `the threshold is a time of 0 or more, such as 1 ms or 20 µs; found ${printable(tools.get("least"))}`)); return; }
-      const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, { regions, kind, from: w.from, to: w.to, least, limit: most }, tools.signal);
-      const rows = r.calls.map((c) => ({ ...c, a: BigInt(c.start), b: BigInt(c.end), part: (BigInt(c.end) < w.to ? BigInt(c.end) : w.to) - (BigInt(c.start) > w.from ? BigInt(c.start) : w.from), where: lane.fullName(c.track) }));
-      const t = makeTable([
-        { title: "start", show: (c) => exact(c.a, lane.clock), sort: (c) => c.a, csv: (c) => c.a, unit: "ticks" },
-        { title: "in this time", hint: "how much of it lies in this time", show: (c) => short(c.part, lane.clock), sort: (c) => c.part, csv: (c) => c.part, unit: "ticks" },
-        { title: "duration", show: (c) => short(c.b - c.a, lane.clock), sort: (c) => c.b - c.a, csv: (c) => c.b - c.a, unit: "ticks" },
-        { title: "row", text: true, show: (c) => c.where, sort: (c) => c.where, csv: (c) => c.where },
-      ], rows, { order: 2, memory: tools, run: tools.run, left: r.more ? `the ${count(most)} longest; there are more` : "", click: (c) => goCall(app, lane, axis, c), clickHint: "go to this call" });
+      if (region === "") {
+        tools.body.append(
+          el("p", { class: "faint" }, "Choose a region, or click on a count in the profile, to list its calls."),
+        );
+        return;
+      }
+      if (regions === "" || least === null) {
+        tools.body.append(
+          el(
+            "p",
+            { class: "error" },
+            regions === ""
+              ? `no region is called ${printable(region)}`
+              : `the threshold is a time of 0 or more, such as 1 ms or 20 µs; found ${printable(tools.get("least"))}`,
+          ),
+        );
+        return;
+      }
+      const r = await app.client.json<Calls>(
+        `traces/${encodeURIComponent(lane.meta.id)}/calls`,
+        { regions, kind, from: w.from, to: w.to, least, limit: most },
+        tools.signal,
+      );
+      const rows = r.calls.map((c) => ({
+        ...c,
+        a: BigInt(c.start),
+        b: BigInt(c.end),
+        part: (BigInt(c.end) < w.to ? BigInt(c.end) : w.to) - (BigInt(c.start) > w.from ? BigInt(c.start) : w.from),
+        where: lane.fullName(c.track),
+      }));
+      const t = makeTable(
+        [
+          { title: "start", show: (c) => exact(c.a, lane.clock), sort: (c) => c.a, csv: (c) => c.a, unit: "ticks" },
+          {
+            title: "in this time",
+            hint: "how much of it lies in this time",
+            show: (c) => short(c.part, lane.clock),
+            sort: (c) => c.part,
+            csv: (c) => c.part,
+            unit: "ticks",
+          },
+          {
+            title: "duration",
+            show: (c) => short(c.b - c.a, lane.clock),
+            sort: (c) => c.b - c.a,
+            csv: (c) => c.b - c.a,
+            unit: "ticks",
+          },
+          { title: "row", text: true, show: (c) => c.where, sort: (c) => c.where, csv: (c) => c.where },
+        ],
+        rows,
+        {
+          order: 2,
+          memory: tools,
+          run: tools.run,
+          left: r.more ? `the ${count(most)} longest; there are more` : "",
+          click: (c) => goCall(app, lane, axis, c),
+          clickHint: "go to this call",
+        },
+      );
       tools.body.append(t.element);
       tools.csv(t.csv);
     },

@@ -1,4 +1,4 @@
-// The call tree: time by call path, to be opened level by level.
+// The call tree: time by call path, opened level by level.
 import { type CallNode, type CallTree, type PathsLeft, say } from "../api";
 import { button, count, el, percent, titled } from "../dom";
 import type { Panel } from "../dock";
@@ -9,73 +9,113 @@ import { jump, swatch } from "./parts";
 import { each, sorted } from "../slices";
 import { Rows } from "./rows";
 
-/** paths says how many call paths there are. */
-function paths(n: number): string { return `${count(n)} call ${n === 1 ? "path" : "paths"}`; }
+/** paths formats a number of call paths. */
+function paths(n: number): string {
+  return `${count(n)} call ${n === 1 ? "path" : "paths"}`;
+}
 
-/** mean is that of the calls of a path: they are never within each other. */
-function mean(n: CallNode): Mean | null { return meanOf(BigInt(n.inclusive), n.count); }
+/** mean returns the mean of the calls of a path, which are never nested in each other. */
+function mean(n: CallNode): Mean | null {
+  return meanOf(BigInt(n.inclusive), n.count);
+}
 
-/** outside sums up the paths that are left out of no path that is listed. */
+/** outside sums up the omitted paths that are not below any listed path. */
 export function outside(t: CallTree): PathsLeft {
-  let n = t.left.paths, time = BigInt(t.left.exclusive);
-  const take = (list: readonly CallNode[] | null): void => { for (const x of list ?? []) { if (x.left) { n -= x.left.paths; time -= BigInt(x.left.exclusive); } take(x.children); } };
+  let n = t.left.paths,
+    time = BigInt(t.left.exclusive);
+  const take = (list: readonly CallNode[] | null): void => {
+    for (const x of list ?? []) {
+      if (x.left) {
+        n -= x.left.paths;
+        time -= BigInt(x.left.exclusive);
+      }
+      take(x.children);
+    }
+  };
   take(t.roots);
   return { paths: n, exclusive: String(time) };
 }
 
-/** Path is a call path, as the regions on it: "3.1.2". */
+/** Path is a call path, given by the regions on it: "3.1.2". */
 type Path = string;
 const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.region);
 
-/** mostIndent is how many levels have an indent of their own; those below say how deep they are, and keep room for names. */
+/**
+ * mostIndent is the number of levels that are indented; deeper ones show their level as a number,
+ * to leave room for names.
+ */
 const mostIndent = 24;
 
-/** mostOpen is how long the open paths may be in an address. */
+/** mostOpen is the largest length of the open paths in an address. */
 const mostOpen = 1000;
 
 /**
- * writeOpen puts open paths into words of an address, as many as there is room for: those that nobody sees, as one
- * above them is closed, are left out, and those that are open because one of them begins so.
+ * writeOpen formats open paths for the address, as many as fit. It leaves out paths that are hidden
+ * because a path above is closed, and paths that are open because a longer path begins with them.
  */
 export function* writeOpen(open: ReadonlySet<Path>): Generator<void, string> {
-  // "." comes before all digits: what is above a path is before it, and what is below is next
-  const all = yield* sorted([...open], (a, b) => (a < b ? -1 : a > b ? 1 : 0)), reached = new Set<Path>();
-  yield* each(all.length, (i) => { const p = all[i], dot = p.lastIndexOf("."); if (dot < 0 || reached.has(p.slice(0, dot))) reached.add(p); });
+  // "." sorts before all digits: a path comes after the paths above it, and before the paths below
+  // it
+  const all = yield* sorted([...open], (a, b) => (a < b ? -1 : a > b ? 1 : 0)),
+    reached = new Set<Path>();
+  yield* each(all.length, (i) => {
+    const p = all[i],
+      dot = p.lastIndexOf(".");
+    if (dot < 0 || reached.has(p.slice(0, dot))) reached.add(p);
+  });
   const seen = [...reached];
   let text = "";
   yield* each(seen.length, (i) => {
-    const p = seen[i], more = text === "" ? p : `${text}_${p}`;
+    const p = seen[i],
+      more = text === "" ? p : `${text}_${p}`;
     if (more.length <= mostOpen && seen[i + 1]?.startsWith(p + ".") !== true) text = more;
   });
   return text === "" ? "-" : text;
 }
 
-/** readOpen is the opposite. */
+/** readOpen is the inverse of writeOpen. */
 export function readOpen(text: string): Set<Path> {
   const open = new Set<Path>();
-  for (const p of text.split("_")) if (/^-?\d+(\.-?\d+)*$/.test(p)) p.split(".").forEach((_, i, all) => open.add(all.slice(0, i + 1).join(".")));
+  for (const p of text.split("_"))
+    if (/^-?\d+(\.-?\d+)*$/.test(p)) p.split(".").forEach((_, i, all) => open.add(all.slice(0, i + 1).join(".")));
   return open;
 }
 
-/** calltree makes the panel of the call tree; which paths are open stays over changes of the window, and in the address. */
+/**
+ * calltree creates the panel of the call tree. Open paths stay open when the window changes, and
+ * are kept in the address.
+ */
 export function calltree(): Panel {
-  // of each trace, and the words for it
+  // by trace, with their text
   const opened = new Map<number, { open: Set<Path>; text: string }>();
   return {
-    id: "calltree", title: "Call tree", of: "range",
+    id: "calltree",
+    title: "Call tree",
+    of: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
-      const r = await app.client.json<CallTree>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
+      const r = await app.client.json<CallTree>(
+        `traces/${encodeURIComponent(lane.meta.id)}/calltree`,
+        { from: w.from, to: w.to },
+        tools.signal,
+      );
       const roots = r.roots ?? [];
-      const apart = outside(r), total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
+      const apart = outside(r),
+        total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
       const part = (t: string): number => (total > 0n ? Number(BigInt(t)) / Number(total) : 0);
-      const place = lane.index > 0 ? `open${lane.index}` : "open", text = tools.get(place);
+      const place = lane.index > 0 ? `open${lane.index}` : "open",
+        text = tools.get(place);
       let held = opened.get(lane.index);
       if (held?.text !== text) {
         held = { open: readOpen(text), text };
         opened.set(lane.index, held);
-        // the heaviest path stands open at first
-        if (text === "") for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) { path = below(path, list[0]); held.open.add(path); list = list[0].children ?? []; }
+        // the heaviest path is open at first
+        if (text === "")
+          for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
+            path = below(path, list[0]);
+            held.open.add(path);
+            list = list[0].children ?? [];
+          }
       }
       const { open } = held;
       let stop = (): void => undefined;
@@ -83,10 +123,20 @@ export function calltree(): Panel {
         const h = opened.get(lane.index);
         fill();
         stop();
-        if (h) stop = tools.run((function* () { h.text = yield* writeOpen(open); tools.set(place, h.text); })());
+        if (h)
+          stop = tools.run(
+            (function* () {
+              h.text = yield* writeOpen(open);
+              tools.set(place, h.text);
+            })(),
+          );
       };
       const foot = el("p", { class: "faint" });
-      const lack = r.left.paths > 0 ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ${percent(part(r.left.exclusive))} of the time` : "";
+      const lack =
+        r.left.paths > 0
+          ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ` +
+            `${percent(part(r.left.exclusive))} of the time`
+          : "";
       type Line = { level: number; n: CallNode; path: Path } | { level: number; rest: PathsLeft };
       let lines: Line[] = [];
       const flip = (i: number): void => {
@@ -94,26 +144,101 @@ export function calltree(): Panel {
         if (!("n" in l)) return;
         if (!open.delete(l.path)) open.add(l.path);
         keep();
-        // lines above stay where they are
+        // the rows above stay in place
         body.focus(i);
       };
       const longest = (n: CallNode, depth: number): HTMLElement | string => {
-        const text = short(BigInt(n.max), lane.clock), at = n.longest;
-        return at ? jump(text, "go to the longest call", () => { goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(say(e))); }) : text;
+        const text = short(BigInt(n.max), lane.clock),
+          at = n.longest;
+        return at
+          ? jump(text, "go to the longest call", () => {
+              goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(say(e)));
+            })
+          : text;
       };
       const line = (i: number): HTMLElement => {
-        const l = lines[i], indent = (more: number): HTMLElement => el("span", { class: "faint", style: { display: "inline-block", "min-width": 16 * Math.min(l.level, mostIndent) + more + "px", "text-align": "right" } }, l.level > mostIndent ? `${count(l.level)} ` : "");
-        if (!("n" in l)) return el("tr", { class: "faint" }, el("td", { class: "text" }, indent(18), `… ${paths(l.rest.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.rest.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.rest.exclusive), lane.clock)), el("td", { colspan: 4 }));
-        const { n, path } = l, kids = n.children ?? [], is = open.has(path), color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
-        const tr = el("tr", { title: "highlight this region", data: { path }, aria: { level: l.level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
-          el("td", { class: "text" }, indent(0), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(i); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(lane.regionLabel(n.region, n.name))),
-          el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
-          el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, longest(n, l.level)));
+        const l = lines[i],
+          indent = (more: number): HTMLElement =>
+            el(
+              "span",
+              {
+                class: "faint",
+                style: {
+                  display: "inline-block",
+                  "min-width": 16 * Math.min(l.level, mostIndent) + more + "px",
+                  "text-align": "right",
+                },
+              },
+              l.level > mostIndent ? `${count(l.level)} ` : "",
+            );
+        if (!("n" in l))
+          return el(
+            "tr",
+            { class: "faint" },
+            el("td", { class: "text" }, indent(18), `… ${paths(l.rest.paths)} with less time`),
+            el("td", {}),
+            el("td", {}, percent(part(l.rest.exclusive))),
+            el("td", {}),
+            el("td", {}, short(BigInt(l.rest.exclusive), lane.clock)),
+            el("td", { colspan: 4 }),
+          );
+        const { n, path } = l,
+          kids = n.children ?? [],
+          is = open.has(path),
+          color =
+            app.store.state.color === "track" ? app.colors.other : (lane.colors.css[n.region] ?? app.colors.other);
+        const tr = el(
+          "tr",
+          {
+            title: "highlight this region",
+            data: { path },
+            aria: { level: l.level + 1, ...(kids.length > 0 ? { expanded: is } : {}) },
+          },
+          el(
+            "td",
+            { class: "text" },
+            indent(0),
+            kids.length > 0
+              ? el(
+                  "button",
+                  {
+                    type: "button",
+                    class: "twist",
+                    tabindex: -1,
+                    aria: { label: is ? "close" : "open" },
+                    on: {
+                      click: (e) => {
+                        e.stopPropagation();
+                        flip(i);
+                      },
+                    },
+                  },
+                  is ? "▾" : "▸",
+                )
+              : el("span", { class: "twist", style: { display: "inline-block" } }),
+            swatch(app, lane, n.region),
+            titled(lane.regionLabel(n.region, n.name)),
+          ),
+          el(
+            "td",
+            { class: "barcell" },
+            el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } }),
+          ),
+          el("td", {}, percent(part(n.inclusive))),
+          el("td", {}, short(BigInt(n.inclusive), lane.clock)),
+          el("td", {}, short(BigInt(n.exclusive), lane.clock)),
+          el("td", {}, count(n.count)),
+          el("td", {}, short(BigInt(n.min), lane.clock)),
+          el("td", {}, shortMean(mean(n), lane.clock)),
+          el("td", {}, longest(n, l.level)),
+        );
         tr.addEventListener("click", () => app.highlight(n.name));
         tr.addEventListener("keydown", (e) => {
           if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) flip(i);
-          else if (e.key === "Enter") app.highlight(n.name); else return;
-          e.preventDefault(); e.stopPropagation();
+          else if (e.key === "Enter") app.highlight(n.name);
+          else return;
+          e.preventDefault();
+          e.stopPropagation();
         });
         return tr;
       };
@@ -122,7 +247,9 @@ export function calltree(): Panel {
         lines = [];
         const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
           for (const n of nodes) {
-            const path = below(above, n), kids = n.children ?? [], is = open.has(path);
+            const path = below(above, n),
+              kids = n.children ?? [],
+              is = open.has(path);
             lines.push({ level, n, path });
             if (is) walk(kids, level + 1, path);
             if (n.left && (is || kids.length === 0)) lines.push({ level: level + 1, rest: n.left });
@@ -134,12 +261,70 @@ export function calltree(): Panel {
         body.show(lines.length);
       };
       fill();
-      const all = (nodes: readonly CallNode[], path: Path, names: string, f: (path: Path, names: string, n: CallNode) => void): void => { for (const n of nodes) { const p = below(path, n), s = names + "/" + n.name; f(p, s, n); all(n.children ?? [], p, s, f); } };
-      tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", "", (p) => open.add(p)); keep(); }), button("Close all", "Close all call paths", () => { open.clear(); keep(); }));
-      const head = (t: string, cls = ""): HTMLElement => el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
-      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("mean"), head("max"))), body.body), foot);
+      const all = (
+        nodes: readonly CallNode[],
+        path: Path,
+        names: string,
+        f: (path: Path, names: string, n: CallNode) => void,
+      ): void => {
+        for (const n of nodes) {
+          const p = below(path, n),
+            s = names + "/" + n.name;
+          f(p, s, n);
+          all(n.children ?? [], p, s, f);
+        }
+      };
+      tools.bar.append(
+        button("Open all", "Open all call paths", () => {
+          all(roots, "", "", (p) => open.add(p));
+          keep();
+        }),
+        button("Close all", "Close all call paths", () => {
+          open.clear();
+          keep();
+        }),
+      );
+      const head = (t: string, cls = ""): HTMLElement =>
+        el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
+      tools.body.append(
+        roots.length === 0
+          ? el("p", { class: "faint" }, "No calls in this time.")
+          : el(
+              "table",
+              { class: "tree", role: "treegrid" },
+              el(
+                "thead",
+                {},
+                el(
+                  "tr",
+                  {},
+                  head("call path", "text"),
+                  head(""),
+                  head("part"),
+                  head("inclusive"),
+                  head("exclusive"),
+                  head("count"),
+                  head("min"),
+                  head("mean"),
+                  head("max"),
+                ),
+              ),
+              body.body,
+            ),
+        foot,
+      );
       if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
-      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", "", (_, s, n) => rows.push([s, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"], rows); });
+      tools.csv(() => {
+        const rows: (string | number)[][] = [];
+        all(roots, "", "", (_, s, n) =>
+          rows.push([s, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max]),
+        );
+        if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]);
+        return csv(
+          ["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"],
+          rows,
+        );
+      });
     },
   };
 }

@@ -1,4 +1,4 @@
-// Two traces, or two times of one, region by region: what became faster, what slower.
+// Two traces, or two times of one trace, compared region by region.
 import type { Profile } from "../api";
 import { button, count, el, name, printable, titled } from "../dom";
 import type { Panel } from "../dock";
@@ -6,47 +6,161 @@ import { exact, seconds, short, type Window } from "../time";
 import { leftOut, mergeByName, type Named } from "./merge";
 import { makeTable } from "./table";
 
-/** keptTime reads the time that was kept as A; null if there is none. */
+/** keptTime reads the time that is kept as A; null if there is none. */
 function keptTime(text: string): Window | null {
   const m = /^(-?\d{1,40})~(-?\d{1,40})$/.exec(text);
   return m && BigInt(m[1]) < BigInt(m[2]) ? { from: BigInt(m[1]), to: BigInt(m[2]) } : null;
 }
 
-/** compare makes the panel of the profiles of the first two traces, or of a time of one trace that was kept and that of now; regions are matched by name. */
+/**
+ * compare creates the panel that compares the profiles of the first two traces, or of a kept time
+ * of one trace and the current one. Regions are matched by name.
+ */
 export function compare(): Panel {
   return {
-    id: "compare", title: "Compare", of: "range", both: true,
+    id: "compare",
+    title: "Compare",
+    of: "range",
+    both: true,
     async render(app, { axis }, tools) {
-      const several = app.lanes.length > 1, kept = several ? null : keptTime(tools.get("a")), a = app.lanes[0], b = several ? app.lanes[1] : a;
-      if (!several) tools.bar.append(button("Keep as A", "Keep this time as A, to compare others with it", () => { tools.set("a", `${axis.from}~${axis.to}`); tools.again(); }));
-      if (!several && !kept) { tools.body.append(el("p", { class: "faint" }, "Select a range and keep it as A; then select another one: both are compared region by region. Two traces side by side: weft view A B.")); tools.csv(null); return; }
+      const several = app.lanes.length > 1,
+        kept = several ? null : keptTime(tools.get("a")),
+        a = app.lanes[0],
+        b = several ? app.lanes[1] : a;
+      if (!several)
+        tools.bar.append(
+          button("Keep as A", "Keep this time as A, to compare others with it", () => {
+            tools.set("a", `${axis.from}~${axis.to}`);
+            tools.again();
+          }),
+        );
+      if (!several && !kept) {
+        tools.body.append(
+          el(
+            "p",
+            { class: "faint" },
+            "Select a range and keep it as A; then select another one: both are compared region by region. Two " +
+              "traces side by side: weft view A B.",
+          ),
+        );
+        tools.csv(null);
+        return;
+      }
       const left: string[] = [];
       const get = async (l: typeof a, axis: Window, side: string): Promise<Map<string, Named>> => {
-        // a window beside the trace has nothing of it
+        // a window outside of the trace has no rows
         if (l.toLocal(axis.to) <= 0n || l.toLocal(axis.from) > l.length) return new Map();
-        const w = l.cut(axis), r = await app.client.json<Profile>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal), lacking = leftOut(r, true);
+        const w = l.cut(axis),
+          r = await app.client.json<Profile>(
+            `traces/${encodeURIComponent(l.meta.id)}/profile`,
+            { from: w.from, to: w.to, by: "region" },
+            tools.signal,
+          ),
+          lacking = leftOut(r, true);
         if (lacking) left.push(`${side}: ${lacking}`);
         return new Map(mergeByName(r.rows ?? []).map((x) => [x.kind === "claim" ? `${x.name} (claims)` : x.name, x]));
       };
       const [pa, pb] = await Promise.all([get(a, kept ?? axis, "A"), get(b, axis, "B")]);
       const sec = (r: Named | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
-      const rows = [...new Set([...pa.keys(), ...pb.keys()])].map((region) => { const x = pa.get(region), y = pb.get(region), sa = sec(x, a), sb = sec(y, b); return { region, x, y, sa, sb, d: sb - sa }; });
+      const rows = [...new Set([...pa.keys(), ...pb.keys()])].map((region) => {
+        const x = pa.get(region),
+          y = pb.get(region),
+          sa = sec(x, a),
+          sb = sec(y, b);
+        return { region, x, y, sa, sb, d: sb - sa };
+      });
       type Row = (typeof rows)[number];
       const most = rows.reduce((m, r) => Math.max(m, Math.abs(r.d)), 0) || 1;
-      const color = (r: Row): string => (r.x ? a.colors.css[r.x.region] : r.y ? b.colors.css[r.y.region] : undefined) ?? app.colors.other;
-      const signed = (s: number): string => `${s > 0 ? "+" : s < 0 ? "−" : ""}${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
-      const words = (w: Window): string => `${exact(w.from, app.axis)} to ${exact(w.to, app.axis)}`, na = kept ? words(kept) : printable(a.title), nb = kept ? words(axis) : printable(b.title);
-      const t = makeTable<Row>([
-        { title: "region", text: true, show: (r) => el("span", {}, app.store.state.color === "track" ? null : el("span", { class: "swatch", style: { background: color(r) } }), titled(r.region)), sort: (r) => r.region, csv: (r) => r.region },
-        { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa, unit: "s" },
-        { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb, unit: "s" },
-        { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d, unit: "s" },
-        { title: "", bar: true, show: (r) => el("span", { style: { display: "block", height: "9px", width: `${(50 * Math.abs(r.d)) / most}%`, "margin-left": r.d < 0 ? `${50 - (50 * Math.abs(r.d)) / most}%` : "50%", background: r.d > 0 ? "#d55e00" : "#0072b2" } }) },
-        { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
-        { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },
-        { title: "B: count", show: (r) => count(r.y?.count ?? 0), sort: (r) => r.y?.count ?? 0, csv: (r) => r.y?.count ?? 0 },
-      ], rows, { order: 3, memory: tools, run: tools.run, left: left.sort().join("; "), filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
-      tools.bar.append(el("span", { class: "faint" }, "A: ", name(na), "  B: ", name(nb)), ...(t.filter ? [t.filter] : []));
+      const color = (r: Row): string =>
+        (r.x ? a.colors.css[r.x.region] : r.y ? b.colors.css[r.y.region] : undefined) ?? app.colors.other;
+      const signed = (s: number): string =>
+        `${s > 0 ? "+" : s < 0 ? "−" : ""}` +
+        `${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
+      const words = (w: Window): string => `${exact(w.from, app.axis)} to ${exact(w.to, app.axis)}`,
+        na = kept ? words(kept) : printable(a.title),
+        nb = kept ? words(axis) : printable(b.title);
+      const t = makeTable<Row>(
+        [
+          {
+            title: "region",
+            text: true,
+            show: (r) =>
+              el(
+                "span",
+                {},
+                app.store.state.color === "track"
+                  ? null
+                  : el("span", { class: "swatch", style: { background: color(r) } }),
+                titled(r.region),
+              ),
+            sort: (r) => r.region,
+            csv: (r) => r.region,
+          },
+          {
+            title: `A: exclusive`,
+            hint: na,
+            show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"),
+            sort: (r) => r.sa,
+            csv: (r) => r.sa,
+            unit: "s",
+          },
+          {
+            title: `B: exclusive`,
+            hint: nb,
+            show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"),
+            sort: (r) => r.sb,
+            csv: (r) => r.sb,
+            unit: "s",
+          },
+          { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d, unit: "s" },
+          {
+            title: "",
+            bar: true,
+            show: (r) =>
+              el("span", {
+                style: {
+                  display: "block",
+                  height: "9px",
+                  width: `${(50 * Math.abs(r.d)) / most}%`,
+                  "margin-left": r.d < 0 ? `${50 - (50 * Math.abs(r.d)) / most}%` : "50%",
+                  background: r.d > 0 ? "#d55e00" : "#0072b2",
+                },
+              }),
+          },
+          {
+            title: "B / A",
+            show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"),
+            sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity),
+            csv: (r) => (r.sa > 0 ? r.sb / r.sa : ""),
+          },
+          {
+            title: "A: count",
+            show: (r) => count(r.x?.count ?? 0),
+            sort: (r) => r.x?.count ?? 0,
+            csv: (r) => r.x?.count ?? 0,
+          },
+          {
+            title: "B: count",
+            show: (r) => count(r.y?.count ?? 0),
+            sort: (r) => r.y?.count ?? 0,
+            csv: (r) => r.y?.count ?? 0,
+          },
+        ],
+        rows,
+        {
+          order: 3,
+          memory: tools,
+          run: tools.run,
+          left: left.sort().join("; "),
+          filter: (r) => r.region,
+          click: (r) => app.highlight(r.region),
+          clickHint: "highlight this region",
+        },
+      );
+      tools.bar.append(
+        el("span", { class: "faint" }, "A: ", name(na), "  B: ", name(nb)),
+        ...(t.filter ? [t.filter] : []),
+      );
       tools.body.append(t.element);
       tools.csv(t.csv);
     },

@@ -1,16 +1,18 @@
-// What counters and signals came to in the time: how many values, between what, and their mean.
+// Counters and signals in the time: the number of values, their range and mean.
 import type { CounterRow } from "../api";
 import { count, el } from "../dom";
 import type { Panel } from "../dock";
 import { type Column, makeTable } from "./table";
 
-/** means says what the mean of a counter is one of, by how long its values stand. */
+/** means describes the mean of a counter, by the time for which its values stand. */
 const means: Record<CounterRow["holding"], string> = {
-  next: "over time: a value holds until the next one", last: "over time: a value is for the time since the one before",
-  point: "of the values: they are for single times", path: "over time, along the signal",
+  next: "over time: a value holds until the next one",
+  last: "over time: a value is for the time since the one before",
+  point: "of the values: they are for single times",
+  path: "over time, along the signal",
 };
 
-/** figure writes a value with as many digits as tell it from others. */
+/** figure formats a value with as many digits as distinguish it from others. */
 export function figure(x: number | undefined): string {
   if (x === undefined) return "–";
   if (Number.isInteger(x) && Math.abs(x) < 1e15) return (x < 0 ? "−" : "") + count(Math.abs(x));
@@ -18,35 +20,101 @@ export function figure(x: number | undefined): string {
   return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
 }
 
-/** tidy is a computed value without the digits that are but those of rounding. */
-export function tidy(x: number | undefined): number | undefined { return x === undefined || Number.isInteger(x) ? x : Number(x.toPrecision(15)); }
+/** tidy removes digits that are only rounding errors from a computed value. */
+export function tidy(x: number | undefined): number | undefined {
+  return x === undefined || Number.isInteger(x) ? x : Number(x.toPrecision(15));
+}
 
-/** counters makes the panel of counters and signals. */
+/** counters creates the panel of counters and signals. */
 export function counters(): Panel {
   return {
-    id: "counters", title: "Counters", of: "range",
+    id: "counters",
+    title: "Counters",
+    of: "range",
     async render(app, { lane, window: w }, tools) {
-      if (!lane.meta.tracks.some((t) => t.kind === "counter")) { tools.body.append(el("p", { class: "faint" }, "This trace has no counters or signals.")); tools.csv(null); return; }
-      const r = await app.client.json<{ rows: CounterRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/counters`, { from: w.from, to: w.to }, tools.signal);
-      const rows = (r.rows ?? []).map((x) => ({ ...x, label: lane.fullName(x.track), unit: lane.meta.tracks[x.track]?.unit ?? "" }));
+      if (!lane.meta.tracks.some((t) => t.kind === "counter")) {
+        tools.body.append(el("p", { class: "faint" }, "This trace has no counters or signals."));
+        tools.csv(null);
+        return;
+      }
+      const r = await app.client.json<{ rows: CounterRow[] | null }>(
+        `traces/${encodeURIComponent(lane.meta.id)}/counters`,
+        { from: w.from, to: w.to },
+        tools.signal,
+      );
+      const rows = (r.rows ?? []).map((x) => ({
+        ...x,
+        label: lane.fullName(x.track),
+        unit: lane.meta.tracks[x.track]?.unit ?? "",
+      }));
       type Row = (typeof rows)[number];
-      const value = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => ({ title, hint, show: (x) => figure(f(x)), sort: (x) => f(x) ?? -Infinity, csv: (x) => f(x) ?? "" });
-      const computed = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => value(title, hint, (x) => tidy(f(x)));
-      const meanOf = (x: Row): string => (x.holding === "point" ? "values" : "time"), grow = rows.some((x) => x.increase !== undefined);
-      const t = makeTable<Row>([
-        { title: "counter", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
-        { title: "unit", text: true, show: (x) => x.unit, sort: (x) => x.unit, csv: (x) => x.unit },
-        { title: "values", hint: "values in this time; of signals the pieces with a part in it", show: (x) => count(x.samples), sort: (x) => x.samples, csv: (x) => x.samples },
-        value("first", "the value at the begin, which may have begun before; else the first one", (x) => x.first),
-        value("last", "the value at the end", (x) => x.last), value("min", "the least value", (x) => x.min),
-        { ...computed("mean", "mean over time where values stand for a time, else of the values", (x) => x.mean), show: (x) => el("span", { title: means[x.holding] }, figure(x.mean)) },
-        value("max", "the greatest value", (x) => x.max),
-        ...(grow ? [computed("increase", "last less first, of counters that accumulate", (x) => x.increase), computed("per second", "increase by the time between first and last", (x) => x.rate)] : []),
-        ...(rows.some((x) => x.holding === "point") ? [{ title: "mean of", text: true, show: (x: Row) => el("span", { title: means[x.holding] }, meanOf(x)), sort: meanOf, csv: meanOf }] : []),
-      ], rows, {
-        order: 0, ascending: true, memory: tools, run: tools.run, filter: (x) => x.label, clickHint: "show this row in the time line",
-        click: (x) => { if (lane.rowOf.has(x.track)) app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); else app.announce("this row is hidden"); },
+      const value = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => ({
+        title,
+        hint,
+        show: (x) => figure(f(x)),
+        sort: (x) => f(x) ?? -Infinity,
+        csv: (x) => f(x) ?? "",
       });
+      const computed = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> =>
+        value(title, hint, (x) => tidy(f(x)));
+      const meanOf = (x: Row): string => (x.holding === "point" ? "values" : "time"),
+        grow = rows.some((x) => x.increase !== undefined);
+      const t = makeTable<Row>(
+        [
+          { title: "counter", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
+          { title: "unit", text: true, show: (x) => x.unit, sort: (x) => x.unit, csv: (x) => x.unit },
+          {
+            title: "values",
+            hint: "values in this time; of signals the pieces with a part in it",
+            show: (x) => count(x.samples),
+            sort: (x) => x.samples,
+            csv: (x) => x.samples,
+          },
+          value("first", "the value at the begin, which may have begun before; else the first one", (x) => x.first),
+          value("last", "the value at the end", (x) => x.last),
+          value("min", "the least value", (x) => x.min),
+          {
+            ...computed("mean", "mean over time where values stand for a time, else of the values", (x) => x.mean),
+            show: (x) => el("span", { title: means[x.holding] }, figure(x.mean)),
+          },
+          value("max", "the greatest value", (x) => x.max),
+          ...(grow
+            ? [
+                computed("increase", "last less first, of counters that accumulate", (x) => x.increase),
+                computed("per second", "increase by the time between first and last", (x) => x.rate),
+              ]
+            : []),
+          ...(rows.some((x) => x.holding === "point")
+            ? [
+                {
+                  title: "mean of",
+                  text: true,
+                  show: (x: Row) => el("span", { title: means[x.holding] }, meanOf(x)),
+                  sort: meanOf,
+                  csv: meanOf,
+                },
+              ]
+            : []),
+        ],
+        rows,
+        {
+          order: 0,
+          ascending: true,
+          memory: tools,
+          run: tools.run,
+          filter: (x) => x.label,
+          clickHint: "show this row in the time line",
+          click: (x) => {
+            if (lane.rowOf.has(x.track))
+              app.reveal(
+                { lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n },
+                w.from,
+                w.to,
+              );
+            else app.announce("this row is hidden");
+          },
+        },
+      );
       tools.bar.append(...(t.filter ? [t.filter] : []));
       tools.body.append(t.element);
       tools.csv(t.csv);

@@ -1,4 +1,5 @@
-// A row per location: who worked, who communicated and who waited, who sent and received. Sorting finds the straggler.
+// A row for each location: work, communication, waiting and messages. Sorting finds the slowest
+// one.
 import type { LocationRow, States } from "../api";
 import { bytes, count, el, nameless, percent, printable } from "../dom";
 import type { Panel } from "../dock";
@@ -12,47 +13,187 @@ const hints: Record<State, string> = {
   idle: "time of waiting as the trace tells it, before the first event and behind the last one, as weft states has it",
 };
 
-/** locations makes the panel of locations. */
+/** locations creates the panel of locations. */
 export function locations(): Panel {
   return {
-    id: "locations", title: "Locations", of: "range",
+    id: "locations",
+    title: "Locations",
+    of: "range",
     async render(app, { lane, window: w }, tools) {
-      const path = `traces/${encodeURIComponent(lane.meta.id)}/`, time = { from: w.from, to: w.to };
-      const [r, s] = await Promise.all([app.client.json<{ rows: LocationRow[] | null }>(path + "locations", time, tools.signal), app.client.json<States>(path + "states", time, tools.signal)]);
-      const whole = Number(w.to - w.from) || 1, stateOf = new Map(s.rows.map((x) => [x.track, x]));
-      const rows = (r.rows ?? []).map((x) => ({ ...x, time: BigInt(x.busy), label: lane.fullName(x.track), state: stateOf.get(x.track), parts: (x.exclusive ?? []).map((p) => ({ region: p.region, ticks: BigInt(p.ticks) })) }));
+      const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
+        time = { from: w.from, to: w.to };
+      const [r, s] = await Promise.all([
+        app.client.json<{ rows: LocationRow[] | null }>(path + "locations", time, tools.signal),
+        app.client.json<States>(path + "states", time, tools.signal),
+      ]);
+      const whole = Number(w.to - w.from) || 1,
+        stateOf = new Map(s.rows.map((x) => [x.track, x]));
+      const rows = (r.rows ?? []).map((x) => ({
+        ...x,
+        time: BigInt(x.busy),
+        label: lane.fullName(x.track),
+        state: stateOf.get(x.track),
+        parts: (x.exclusive ?? []).map((p) => ({ region: p.region, ticks: BigInt(p.ticks) })),
+      }));
       type Row = (typeof rows)[number];
-      const resources = !rows.some((x) => (lane.meta.tracks[x.track]?.kind === "location") && lane.meta.tracks[x.track].spans > 0), known = rows.some((x) => x.state);
-      const bar = (x: Row): HTMLElement => el("span", { class: "stack" }, ...x.parts.map((p) => el("span", { title: `${printable(lane.meta.regions[p.region]?.name ?? "") || nameless}: ${short(p.ticks, lane.clock)}`, style: { width: `${(100 * Number(p.ticks)) / whole}%`, background: lane.colors.css[p.region] ?? app.colors.other } })));
-      const stateBar = (x: Row): HTMLElement => { const p = x.state && parts(x.state); return el("span", { class: "stack" }, ...(p ? states.map((k) => el("span", { title: `${k} ${percent(p[k])}`, style: { width: `${100 * p[k]}%`, background: stateColors[k] } })) : [])); };
+      const resources = !rows.some(
+          (x) => lane.meta.tracks[x.track]?.kind === "location" && lane.meta.tracks[x.track].spans > 0,
+        ),
+        known = rows.some((x) => x.state);
+      const bar = (x: Row): HTMLElement =>
+        el(
+          "span",
+          { class: "stack" },
+          ...x.parts.map((p) =>
+            el("span", {
+              title: `${printable(lane.meta.regions[p.region]?.name ?? "") || nameless}: ${short(p.ticks, lane.clock)}`,
+              style: {
+                width: `${(100 * Number(p.ticks)) / whole}%`,
+                background: lane.colors.css[p.region] ?? app.colors.other,
+              },
+            }),
+          ),
+        );
+      const stateBar = (x: Row): HTMLElement => {
+        const p = x.state && parts(x.state);
+        return el(
+          "span",
+          { class: "stack" },
+          ...(p
+            ? states.map((k) =>
+                el("span", {
+                  title: `${k} ${percent(p[k])}`,
+                  style: { width: `${100 * p[k]}%`, background: stateColors[k] },
+                }),
+              )
+            : []),
+        );
+      };
       const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
-      const largest = (x: Row): string => { const r = lane.meta.regions[x.parts[0]?.region ?? -1]; return r ? r.name || nameless : ""; };
-      const what = lane.meta.color === "" ? "region" : printable(lane.meta.color), high = app.store.state.highlight;
-      const ofHighlight = (x: Row): bigint => x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
-      const t = makeTable<Row>([
-        { title: "location", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
-        ...(known ? [
-          ...states.map((k): Column<Row> => ({ title: k, hint: hints[k], show: (x) => (x.state ? el("span", { title: percent(parts(x.state)[k]) }, short(BigInt(x.state[k]), lane.clock)) : "–"), sort: (x) => ticks(x, k), csv: (x) => x.state?.[k] ?? "", unit: "ticks" })),
-          { title: "", bar: true, show: stateBar },
-        ] : []),
-        { title: resources ? "claimed" : "in regions", hint: "time in any region, whatever it does; of a resource the time that anything was claimed", show: (x) => short(x.time, lane.clock), sort: (x) => x.time, csv: (x) => x.time, unit: "ticks" },
-        { title: "most in", hint: `the ${what} with most exclusive time`, text: true, show: largest, sort: largest, csv: largest },
-        { title: `exclusive by ${what}`, bar: true, show: bar },
-        ...(high !== null ? [{ title: printable(high).slice(0, 24), hint: `exclusive time of the highlighted ${what}, where it is among the eight largest`, show: (x: Row) => short(ofHighlight(x), lane.clock), sort: ofHighlight, csv: ofHighlight, unit: "ticks" }] : []),
-        { title: resources ? "claims" : "spans", show: (x) => count(x.spans), sort: (x) => x.spans, csv: (x) => x.spans },
-        ...(lane.meta.links === 0 ? [] : [
-          { title: "sent", hint: "messages sent", show: (x) => `${count(x.sent)}`, sort: (x) => x.sent, csv: (x) => x.sent },
-          { title: "sent bytes", show: (x) => bytes(x.sentBytes), sort: (x) => x.sentBytes, csv: (x) => x.sentBytes },
-          { title: "received", hint: "messages received", show: (x) => `${count(x.received)}`, sort: (x) => x.received, csv: (x) => x.received },
-          { title: "received bytes", show: (x) => bytes(x.receivedBytes), sort: (x) => x.receivedBytes, csv: (x) => x.receivedBytes },
-        ] satisfies Column<Row>[]),
-      ], rows, {
-        order: 1, memory: tools, run: tools.run, filter: (x) => x.label, clickHint: "show this row in the time line",
-        click: (x) => { const i = lane.rowOf.get(x.track); if (i === undefined) app.announce("this row is hidden"); else app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); },
-      });
-      // the balance is one of work
-      const times = s.rows.map((x) => Number(x.busy)), mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length), most = times.reduce((a, b) => Math.max(a, b), 0);
-      tools.bar.append(el("span", { title: "load balance: the mean busy time, as a part of the greatest" }, most > 0 ? `mean/max busy ${percent(mean / most)}` : ""), ...(t.filter ? [t.filter] : []));
+      const largest = (x: Row): string => {
+        const r = lane.meta.regions[x.parts[0]?.region ?? -1];
+        return r ? r.name || nameless : "";
+      };
+      const what = lane.meta.color === "" ? "region" : printable(lane.meta.color),
+        high = app.store.state.highlight;
+      const ofHighlight = (x: Row): bigint =>
+        x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
+      const t = makeTable<Row>(
+        [
+          { title: "location", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
+          ...(known
+            ? [
+                ...states.map((k): Column<Row> => ({
+                  title: k,
+                  hint: hints[k],
+                  show: (x) =>
+                    x.state
+                      ? el("span", { title: percent(parts(x.state)[k]) }, short(BigInt(x.state[k]), lane.clock))
+                      : "–",
+                  sort: (x) => ticks(x, k),
+                  csv: (x) => x.state?.[k] ?? "",
+                  unit: "ticks",
+                })),
+                { title: "", bar: true, show: stateBar },
+              ]
+            : []),
+          {
+            title: resources ? "claimed" : "in regions",
+            hint: "time in any region, whatever it does; of a resource the time that anything was claimed",
+            show: (x) => short(x.time, lane.clock),
+            sort: (x) => x.time,
+            csv: (x) => x.time,
+            unit: "ticks",
+          },
+          {
+            title: "most in",
+            hint: `the ${what} with most exclusive time`,
+            text: true,
+            show: largest,
+            sort: largest,
+            csv: largest,
+          },
+          { title: `exclusive by ${what}`, bar: true, show: bar },
+          ...(high !== null
+            ? [
+                {
+                  title: printable(high).slice(0, 24),
+                  hint: `exclusive time of the highlighted ${what}, where it is among the eight largest`,
+                  show: (x: Row) => short(ofHighlight(x), lane.clock),
+                  sort: ofHighlight,
+                  csv: ofHighlight,
+                  unit: "ticks",
+                },
+              ]
+            : []),
+          {
+            title: resources ? "claims" : "spans",
+            show: (x) => count(x.spans),
+            sort: (x) => x.spans,
+            csv: (x) => x.spans,
+          },
+          ...(lane.meta.links === 0
+            ? []
+            : ([
+                {
+                  title: "sent",
+                  hint: "messages sent",
+                  show: (x) => `${count(x.sent)}`,
+                  sort: (x) => x.sent,
+                  csv: (x) => x.sent,
+                },
+                {
+                  title: "sent bytes",
+                  show: (x) => bytes(x.sentBytes),
+                  sort: (x) => x.sentBytes,
+                  csv: (x) => x.sentBytes,
+                },
+                {
+                  title: "received",
+                  hint: "messages received",
+                  show: (x) => `${count(x.received)}`,
+                  sort: (x) => x.received,
+                  csv: (x) => x.received,
+                },
+                {
+                  title: "received bytes",
+                  show: (x) => bytes(x.receivedBytes),
+                  sort: (x) => x.receivedBytes,
+                  csv: (x) => x.receivedBytes,
+                },
+              ] satisfies Column<Row>[])),
+        ],
+        rows,
+        {
+          order: 1,
+          memory: tools,
+          run: tools.run,
+          filter: (x) => x.label,
+          clickHint: "show this row in the time line",
+          click: (x) => {
+            const i = lane.rowOf.get(x.track);
+            if (i === undefined) app.announce("this row is hidden");
+            else
+              app.reveal(
+                { lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n },
+                w.from,
+                w.to,
+              );
+          },
+        },
+      );
+      // the balance is that of work
+      const times = s.rows.map((x) => Number(x.busy)),
+        mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length),
+        most = times.reduce((a, b) => Math.max(a, b), 0);
+      tools.bar.append(
+        el(
+          "span",
+          { title: "load balance: the mean busy time, as a part of the greatest" },
+          most > 0 ? `mean/max busy ${percent(mean / most)}` : "",
+        ),
+        ...(t.filter ? [t.filter] : []),
+      );
       tools.body.append(t.element);
       tools.csv(t.csv);
     },

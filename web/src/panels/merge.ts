@@ -1,23 +1,33 @@
-// Two traces are compared by the names of regions, of which one trace may have several at different places.
+// Profiles merged by region name, as a trace may have several regions of a name.
 import type { Profile, ProfileRow } from "../api";
 import { count } from "../dom";
 
-/** Named is what of a profile's row can be added up by name. */
+/** Named has the fields of a profile's row that can be added up by name. */
 export type Named = Pick<ProfileRow, "kind" | "region" | "name" | "count" | "exclusive">;
 
-/** mergeByName adds up the rows of regions of one name, calls and claims apart; the colour is that of the first. */
+/**
+ * mergeByName adds up the rows of regions with the same name, calls and claims separately; the
+ * first row gives the colour.
+ */
 export function mergeByName(rows: readonly Named[]): Named[] {
   const out = new Map<string, Named>();
   for (const r of rows) {
-    const key = `${r.kind === "claim"} ${r.name}`, o = out.get(key);
-    if (!o) { out.set(key, { ...r }); continue; }
+    const key = `${r.kind === "claim"} ${r.name}`,
+      o = out.get(key);
+    if (!o) {
+      out.set(key, { ...r });
+      continue;
+    }
     o.count += r.count;
     o.exclusive = String(BigInt(o.exclusive) + BigInt(r.exclusive));
   }
   return [...out.values()];
 }
 
-/** leftOut says what a profile lacks, "" if it has all; merged are sums of rows by name. */
+/**
+ * leftOut describes what a profile omits, or "" if it is complete; merged is set if rows were added
+ * up by name.
+ */
 export function leftOut(p: Profile, merged: boolean): string {
   const n = p.left.rows;
   if (n === 0) return "";

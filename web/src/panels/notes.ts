@@ -7,47 +7,157 @@ import { nextFrame } from "../later";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 
-/** mostLines is how many lines of a note are seen at once. */
+/** mostLines is the largest number of visible lines of a note. */
 const mostLines = 12;
 
-/** notes makes the panel of bookmarks. */
+/** notes creates the panel of bookmarks. */
 export function notes(): Panel {
   return {
-    id: "notes", title: "Notes", of: "trace",
+    id: "notes",
+    title: "Notes",
+    of: "trace",
     render(app, { lane }, tools) {
       const list = app.notes.of(lane.index);
-      const store = (n: Note[]): void => { app.notes.set(lane.index, n).then((where) => { app.announce(where === "server" ? "notes stored" : "notes stored in this browser only: the server is read-only"); tools.again(); }).catch((e: unknown) => app.announce("notes: " + say(e))); };
+      const store = (n: Note[]): void => {
+        app.notes
+          .set(lane.index, n)
+          .then((where) => {
+            app.announce(
+              where === "server" ? "notes stored" : "notes stored in this browser only: the server is read-only",
+            );
+            tools.again();
+          })
+          .catch((e: unknown) => app.announce("notes: " + say(e)));
+      };
       const add = (): void => {
-        const s = app.store.state, w = lane.cut(s.range ?? s.window);
-        store([...app.notes.of(lane.index), { id: newID(), from: String(w.from), to: String(w.to), track: -1, text: "", created: new Date().toISOString() }]);
+        const s = app.store.state,
+          w = lane.cut(s.range ?? s.window);
+        store([
+          ...app.notes.of(lane.index),
+          {
+            id: newID(),
+            from: String(w.from),
+            to: String(w.to),
+            track: -1,
+            text: "",
+            created: new Date().toISOString(),
+          },
+        ]);
       };
       const pick = el("input", { type: "file", hidden: true, aria: { label: "File with notes" } });
       pick.addEventListener("change", () => {
         const f = pick.files?.[0];
-        if (f) void f.text().then((t) => { const known = new Set(app.notes.of(lane.index).map((n) => n.id)); store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]); }).catch((e: unknown) => app.announce("import: " + say(e)));
+        if (f)
+          void f
+            .text()
+            .then((t) => {
+              const known = new Set(app.notes.of(lane.index).map((n) => n.id));
+              store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]);
+            })
+            .catch((e: unknown) => app.announce("import: " + say(e)));
       });
       const adds = button("", "Add a note for the range, else the window", add);
-      const label = (): void => { adds.textContent = "Add for " + (app.store.state.range ? "range" : "window"); adds.setAttribute("aria-label", spoken(adds.textContent, adds.title)); };
-      const off = app.store.listen((c) => { if (c.has("range")) { label(); if (!adds.isConnected) off(); } });
+      const label = (): void => {
+        adds.textContent = "Add for " + (app.store.state.range ? "range" : "window");
+        adds.setAttribute("aria-label", spoken(adds.textContent, adds.title));
+      };
+      const off = app.store.listen((c) => {
+        if (c.has("range")) {
+          label();
+          if (!adds.isConnected) off();
+        }
+      });
       label();
-      tools.bar.append(adds, " ", button("Export", "Save the notes as JSON", () => saveText(JSON.stringify({ notes: app.notes.of(lane.index) }, null, 1), fileName(lane.meta.name, "-notes.json"), "application/json")), " ", button("Import", "Add notes from a JSON file", () => pick.click()), pick);
-      if (list.length === 0) tools.body.append(el("p", { class: "faint" }, "No notes yet. B adds one at the selection or for the window."));
-      else tools.body.append(el("table", { class: "notes" }, el("tbody", {}, ...list.map((n) => {
-        const from = BigInt(n.from), to = BigInt(n.to);
-        const area = el("textarea", { aria: { label: "Text of the note" } });
-        area.value = n.text;
-        // all lines are seen, as far as there is room for them
-        const grow = (): void => { area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length)); area.style.height = ""; if (area.isConnected && area.rows < mostLines && area.scrollHeight > area.clientHeight) area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`; };
-        area.addEventListener("input", grow);
-        grow();
-        // what is typed next is its text
-        const begin = (): void => { if (area.isConnected) { app.notes.fresh = ""; area.focus(); area.select(); } else if (!tools.signal.aborted) nextFrame("text of the note", begin); };
-        if (n.id === app.notes.fresh) begin();
-        area.addEventListener("change", () => store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))));
-        const go = (): void => { const a = lane.toAxis(from), b = lane.toAxis(to), m = (b - a) / 20n; app.show({ from: a - m, to: (b > a ? b : a + 100n) + m }); const i = lane.rowOf.get(n.track); if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to); };
-        return el("tr", {}, el("td", { class: "text" }, el("button", { type: "button", class: "link", on: { click: go } }, exact(from, lane.clock)), " ", el("span", { class: "faint" }, to > from ? `for ${short(to - from, lane.clock)}` : "")), el("td", { class: "text" }, n.track >= 0 ? name(lane.fullName(n.track)) : ""), el("td", { class: "text", style: { width: "60%" } }, area), el("td", {}, button("Delete", "Delete this note", () => store(app.notes.of(lane.index).filter((x) => x.id !== n.id)))));
-      }))));
-      tools.csv(() => csv(["from (ticks)", "to (ticks)", "row", "text", "created"], app.notes.of(lane.index).map((n) => [n.from, n.to, n.track >= 0 ? lane.fullName(n.track) : "", n.text, n.created])));
+      tools.bar.append(
+        adds,
+        " ",
+        button("Export", "Save the notes as JSON", () =>
+          saveText(
+            JSON.stringify({ notes: app.notes.of(lane.index) }, null, 1),
+            fileName(lane.meta.name, "-notes.json"),
+            "application/json",
+          ),
+        ),
+        " ",
+        button("Import", "Add notes from a JSON file", () => pick.click()),
+        pick,
+      );
+      if (list.length === 0)
+        tools.body.append(el("p", { class: "faint" }, "No notes yet. B adds one at the selection or for the window."));
+      else
+        tools.body.append(
+          el(
+            "table",
+            { class: "notes" },
+            el(
+              "tbody",
+              {},
+              ...list.map((n) => {
+                const from = BigInt(n.from),
+                  to = BigInt(n.to);
+                const area = el("textarea", { aria: { label: "Text of the note" } });
+                area.value = n.text;
+                // show all lines, as far as there is room
+                const grow = (): void => {
+                  area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length));
+                  area.style.height = "";
+                  if (area.isConnected && area.rows < mostLines && area.scrollHeight > area.clientHeight)
+                    area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`;
+                };
+                area.addEventListener("input", grow);
+                grow();
+                // text typed next goes into the note
+                const begin = (): void => {
+                  if (area.isConnected) {
+                    app.notes.fresh = "";
+                    area.focus();
+                    area.select();
+                  } else if (!tools.signal.aborted) nextFrame("text of the note", begin);
+                };
+                if (n.id === app.notes.fresh) begin();
+                area.addEventListener("change", () =>
+                  store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))),
+                );
+                const go = (): void => {
+                  const a = lane.toAxis(from),
+                    b = lane.toAxis(to),
+                    m = (b - a) / 20n;
+                  app.show({ from: a - m, to: (b > a ? b : a + 100n) + m });
+                  const i = lane.rowOf.get(n.track);
+                  if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to);
+                };
+                return el(
+                  "tr",
+                  {},
+                  el(
+                    "td",
+                    { class: "text" },
+                    el("button", { type: "button", class: "link", on: { click: go } }, exact(from, lane.clock)),
+                    " ",
+                    el("span", { class: "faint" }, to > from ? `for ${short(to - from, lane.clock)}` : ""),
+                  ),
+                  el("td", { class: "text" }, n.track >= 0 ? name(lane.fullName(n.track)) : ""),
+                  el("td", { class: "text", style: { width: "60%" } }, area),
+                  el(
+                    "td",
+                    {},
+                    button("Delete", "Delete this note", () =>
+                      store(app.notes.of(lane.index).filter((x) => x.id !== n.id)),
+                    ),
+                  ),
+                );
+              }),
+            ),
+          ),
+        );
+      tools.csv(() =>
+        csv(
+          ["from (ticks)", "to (ticks)", "row", "text", "created"],
+          app.notes
+            .of(lane.index)
+            .map((n) => [n.from, n.to, n.track >= 0 ? lane.fullName(n.track) : "", n.text, n.created]),
+        ),
+      );
     },
   };
 }

@@ -1,28 +1,31 @@
-// What several panels show in the same way.
+// Elements that several panels use.
 import type { StateTimes } from "../api";
 import type { App } from "../app";
 import { button, el } from "../dom";
 import type { Lane } from "../lane";
 
-/** stateColors are those of the states that ParaGraph tells from each other. */
+/** stateColors has the colours of the processor states that ParaGraph defines. */
 export const stateColors = { busy: "#009e73", overhead: "#e69f00", idle: "#d55e00" };
 /** State is one of them. */
 export type State = keyof typeof stateColors;
-/** states are all of them, in the order in which charts stack them. */
+/** states lists them in the order in which charts stack them. */
 export const states: readonly State[] = ["busy", "overhead", "idle"];
 
-/** parts are the shares of the states in all the time, 0 where there is none. */
+/** parts returns the share of each state in the total time; 0 if that is 0. */
 export function parts(t: StateTimes): Record<State, number> {
-  const all = states.reduce((n, k) => n + BigInt(t[k]), 0n), part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
+  const all = states.reduce((n, k) => n + BigInt(t[k]), 0n),
+    part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
   return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };
 }
 
-/** swatch is the colour that a region has in the time lines; null where rows have the colours there. */
+/** swatch shows the colour of a region in the time lines; null if rows have the colours. */
 export function swatch(app: App, lane: Lane, region: number): HTMLElement | null {
-  return app.store.state.color === "track" && app.store.state.highlight === null ? null : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
+  return app.store.state.color === "track" && app.store.state.highlight === null
+    ? null
+    : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
 }
 
-/** jump is a figure in a line of a table that leads somewhere; the line's own click is another. */
+/** jump is a figure in a table that leads somewhere else than a click on its row. */
 export function jump(text: string, title: string, go: () => void): HTMLElement {
   const b = button(text, title, go, "link");
   b.tabIndex = -1;

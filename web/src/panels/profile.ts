@@ -1,4 +1,4 @@
-// The flat profile: how often and how long each region ran, or held resources.
+// The flat profile: the number and time of each region's calls or claims.
 import { type Profile, ranges, say } from "../api";
 import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
@@ -8,39 +8,182 @@ import { leftOut } from "./merge";
 import { jump, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** profile makes the panel of the flat profile. */
+/** profile creates the panel of the flat profile. */
 export function profile(): Panel {
   return {
-  id: "profile", title: "Profile", of: "range",
-  async render(app, scope, tools) {
-    const { lane, window: w } = scope;
-    const by = ["location", "group"].find((x) => x === tools.get("by")) ?? "region";
-    const r = await app.client.json<Profile>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by }, tools.signal);
-    const rows = (r.rows ?? []).map((x) => ({ ...x, label: lane.regionLabel(x.region, x.name), claim: x.kind === "claim", inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: meanOf(BigInt(x.sum), x.count), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
-    type Row = (typeof rows)[number];
-    // time that calls took and time that claims held cannot be added up: parts are of one kind
-    const sums = [false, true].map((claim) => rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)));
-    const part = (x: Row): number => { const total = sums[x.claim ? 1 : 0]; return total > 0n ? Number(x.exc) / Number(total) : 0; };
-    const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
-    const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
-    // the values of an attribute take the place of regions
-    const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
-    const tracksOf = (x: Row): string | undefined => (by === "location" ? String(x.track) : by === "group" ? ranges(lane.meta.tracks.flatMap((t, i) => (t.group === x.group ? [i] : []))) : undefined);
-    const columns: Column<Row>[] = [
-      { title: what, text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.label)), sort: (x) => x.label, csv: (x) => x.label },
-      ...(by === "region" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
-      ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
-      { title: "count", show: (x) => jump(count(x.count), `list the ${x.claim ? "claims" : "calls"}, the longest first`, () => { const c = new Map(app.store.state.choices).set("calls.region", x.label); if (x.claim) c.set("calls.kind", "claim"); else c.delete("calls.kind"); app.store.set({ choices: c, panel: "calls" }); }), sort: (x) => x.count, csv: (x) => x.count },
-      ...(calls || !claims ? [time("inclusive", `time in the ${what} and all it calls`, (x) => x.inc), time("exclusive", claims ? `time in the ${what} itself, or that its claims held` : `time in the ${what} itself`, (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
-      { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
-      { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: app.store.state.color === "track" ? app.colors.other : lane.colors.css[x.region] ?? app.colors.other } }) },
-      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), { title: "mean", hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit", show: (x) => shortMean(x.avg, lane.clock), sort: (x) => meanOrder(x.avg), csv: (x) => meanTicks(x.avg), unit: "ticks" }, { ...time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most), show: (x) => jump(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => { goLongest(app, scope, String(x.region), x.kind ?? "region", tracksOf(x)).catch((e: unknown) => app.announce(say(e))); }) },
-    ];
-    const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
-    const t = makeTable(columns, rows, { order: exclusive, memory: tools, run: tools.run, left: leftOut(r, false), filter: (x) => `${x.label} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: `highlight this ${what}`, chosen: (x) => x.name === app.store.state.highlight });
-    tools.bar.append(select("Rows of the profile", [["region", `a row per ${what}`], ["location", "per location"], ["group", "per group"]], by, (v) => { tools.set("sort", ""); tools.set("by", v); tools.again(); }), ...(t.filter ? [t.filter] : []));
-    tools.body.append(t.element);
-    tools.csv(t.csv);
-  },
-};
+    id: "profile",
+    title: "Profile",
+    of: "range",
+    async render(app, scope, tools) {
+      const { lane, window: w } = scope;
+      const by = ["location", "group"].find((x) => x === tools.get("by")) ?? "region";
+      const r = await app.client.json<Profile>(
+        `traces/${encodeURIComponent(lane.meta.id)}/profile`,
+        { from: w.from, to: w.to, by },
+        tools.signal,
+      );
+      const rows = (r.rows ?? []).map((x) => ({
+        ...x,
+        label: lane.regionLabel(x.region, x.name),
+        claim: x.kind === "claim",
+        inc: BigInt(x.inclusive),
+        exc: BigInt(x.exclusive),
+        least: BigInt(x.min),
+        most: BigInt(x.max),
+        avg: meanOf(BigInt(x.sum), x.count),
+        where:
+          by === "location" ? lane.fullName(x.track) : by === "group" ? (lane.meta.groups[x.group]?.name ?? "") : "",
+      }));
+      type Row = (typeof rows)[number];
+      // times of calls and of claims cannot be added up, so that shares are of one kind
+      const sums = [false, true].map((claim) =>
+        rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)),
+      );
+      const part = (x: Row): number => {
+        const total = sums[x.claim ? 1 : 0];
+        return total > 0n ? Number(x.exc) / Number(total) : 0;
+      };
+      const claims = rows.some((x) => x.claim),
+        calls = rows.some((x) => !x.claim),
+        top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
+      const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({
+        title,
+        hint,
+        show: (x) => short(f(x), lane.clock),
+        sort: f,
+        csv: f,
+        unit: "ticks",
+      });
+      // attribute values replace regions
+      const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
+      const tracksOf = (x: Row): string | undefined =>
+        by === "location"
+          ? String(x.track)
+          : by === "group"
+            ? ranges(lane.meta.tracks.flatMap((t, i) => (t.group === x.group ? [i] : [])))
+            : undefined;
+      const columns: Column<Row>[] = [
+        {
+          title: what,
+          text: true,
+          show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.label)),
+          sort: (x) => x.label,
+          csv: (x) => x.label,
+        },
+        ...(by === "region"
+          ? []
+          : [
+              { title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where },
+            ]),
+        ...(claims && calls
+          ? [
+              {
+                title: "kind",
+                text: true,
+                show: (x: Row) => (x.claim ? "claims" : "calls"),
+                sort: (x: Row) => (x.claim ? "claims" : "calls"),
+                csv: (x: Row) => (x.claim ? "claims" : "calls"),
+              },
+            ]
+          : []),
+        {
+          title: "count",
+          show: (x) =>
+            jump(count(x.count), `list the ${x.claim ? "claims" : "calls"}, the longest first`, () => {
+              const c = new Map(app.store.state.choices).set("calls.region", x.label);
+              if (x.claim) c.set("calls.kind", "claim");
+              else c.delete("calls.kind");
+              app.store.set({ choices: c, panel: "calls" });
+            }),
+          sort: (x) => x.count,
+          csv: (x) => x.count,
+        },
+        ...(calls || !claims
+          ? [
+              time("inclusive", `time in the ${what} and all it calls`, (x) => x.inc),
+              time(
+                "exclusive",
+                claims ? `time in the ${what} itself, or that its claims held` : `time in the ${what} itself`,
+                (x) => x.exc,
+              ),
+            ]
+          : [time("held", "time that its claims held resources", (x) => x.exc)]),
+        {
+          title: "part",
+          hint:
+            claims && calls
+              ? "part of the exclusive time of all calls, or of all claims"
+              : claims
+                ? "part of the time of all claims"
+                : "part of all exclusive time",
+          show: (x) => percent(part(x)),
+          sort: part,
+          csv: part,
+        },
+        {
+          title: "",
+          bar: true,
+          show: (x) =>
+            el("span", {
+              class: "bar",
+              style: {
+                width: `${(100 * part(x)) / top}%`,
+                background:
+                  app.store.state.color === "track"
+                    ? app.colors.other
+                    : (lane.colors.css[x.region] ?? app.colors.other),
+              },
+            }),
+        },
+        time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least),
+        {
+          title: "mean",
+          hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit",
+          show: (x) => shortMean(x.avg, lane.clock),
+          sort: (x) => meanOrder(x.avg),
+          csv: (x) => meanTicks(x.avg),
+          unit: "ticks",
+        },
+        {
+          ...time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
+          show: (x) =>
+            jump(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => {
+              goLongest(app, scope, String(x.region), x.kind ?? "region", tracksOf(x)).catch((e: unknown) =>
+                app.announce(say(e)),
+              );
+            }),
+        },
+      ];
+      const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
+      const t = makeTable(columns, rows, {
+        order: exclusive,
+        memory: tools,
+        run: tools.run,
+        left: leftOut(r, false),
+        filter: (x) => `${x.label} ${x.where}`,
+        click: (x) => app.highlight(x.name),
+        clickHint: `highlight this ${what}`,
+        chosen: (x) => x.name === app.store.state.highlight,
+      });
+      tools.bar.append(
+        select(
+          "Rows of the profile",
+          [
+            ["region", `a row per ${what}`],
+            ["location", "per location"],
+            ["group", "per group"],
+          ],
+          by,
+          (v) => {
+            tools.set("sort", "");
+            tools.set("by", v);
+            tools.again();
+          },
+        ),
+        ...(t.filter ? [t.filter] : []),
+      );
+      tools.body.append(t.element);
+      tools.csv(t.csv);
+    },
+  };
 }

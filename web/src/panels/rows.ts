@@ -1,40 +1,73 @@
-// The rows of a long table: only those near to what is seen are in the page, so that a table of thousands costs what one of fifty does.
+// The rows of a long table. Only rows near the visible part are in the page, so that a table of
+// thousands costs as much as one of fifty.
 import { el } from "../dom";
 import { nextFrame } from "../later";
 
-/** beyond is how many rows are made above and below those that are seen, atFirst how many before anything is known of the room there is. */
-const beyond = 12, atFirst = 60;
+/**
+ * beyond is the number of rows created above and below the visible ones, and atFirst the number
+ * while the visible height is unknown.
+ */
+const beyond = 12,
+  atFirst = 60;
 
 /** Rows fills the body of a table. */
 export class Rows {
   readonly body = el("tbody", {});
   private count = 0;
   private held = new Map<number, HTMLElement>();
-  /** stop is the row that Tab stops at. */
+  /** stop is the row that the Tab key stops at. */
   private stop = 0;
-  /** high is how high a row is, in CSS pixels; measured says that it is no guess. */
+  /** high is the height of a row, in CSS pixels; measured is set if it is no guess. */
   private high = 22;
   private measured = false;
   private box: HTMLElement | null = null;
   private width = 0;
   private due = 0;
 
-  /** make gives a row of the table, which the keyboard stops at if stops says so; whole tables have all rows in the page, as these differ in height. */
-  constructor(private columns: number, private make: (i: number) => HTMLElement, private stops: (i: number) => boolean, private whole = false) {
-    const watch = new ResizeObserver(() => { if (this.body.isConnected) this.attach(watch); else { watch.disconnect(); this.box?.removeEventListener("scroll", this.soon); this.box = null; } });
+  /**
+   * make creates a row, and stops reports whether the keyboard stops at it. With whole set, all
+   * rows are in the page, as they differ in height.
+   */
+  constructor(
+    private columns: number,
+    private make: (i: number) => HTMLElement,
+    private stops: (i: number) => boolean,
+    private whole = false,
+  ) {
+    const watch = new ResizeObserver(() => {
+      if (this.body.isConnected) this.attach(watch);
+      else {
+        watch.disconnect();
+        this.box?.removeEventListener("scroll", this.soon);
+        this.box = null;
+      }
+    });
     watch.observe(this.body);
-    this.body.addEventListener("focusin", (e) => { const i = this.indexOf(e.target); if (i >= 0) this.stopAt(i); });
+    this.body.addEventListener("focusin", (e) => {
+      const i = this.indexOf(e.target);
+      if (i >= 0) this.stopAt(i);
+    });
     this.body.addEventListener("keydown", (e) => {
       const i = this.indexOf(e.target);
       if (i < 0) return;
-      const to = e.key === "ArrowUp" ? this.next(i - 1, -1) : e.key === "ArrowDown" ? this.next(i + 1, 1) : e.key === "Home" ? this.next(0, 1) : e.key === "End" ? this.next(this.count - 1, -1) : -2;
+      const to =
+        e.key === "ArrowUp"
+          ? this.next(i - 1, -1)
+          : e.key === "ArrowDown"
+            ? this.next(i + 1, 1)
+            : e.key === "Home"
+              ? this.next(0, 1)
+              : e.key === "End"
+                ? this.next(this.count - 1, -1)
+                : -2;
       if (to === -2) return;
       if (to >= 0) this.focus(to);
-      e.preventDefault(); e.stopPropagation();
+      e.preventDefault();
+      e.stopPropagation();
     });
   }
 
-  /** show makes all rows anew; there are as many as count says. */
+  /** show creates all rows again; count is their number. */
   show(count: number): void {
     const had = this.indexOf(document.activeElement);
     this.count = count;
@@ -46,35 +79,42 @@ export class Rows {
     if (had >= 0 && count > 0) this.focus(Math.min(had, count - 1));
   }
 
-  /** focus puts the keyboard on a row, and that into view. */
+  /** focus gives the keyboard to a row and brings it into view. */
   focus(i: number): void {
-    const box = this.box, head = this.body.previousElementSibling;
-    // how high rows are may have been guessed until now
+    const box = this.box,
+      head = this.body.previousElementSibling;
+    // the height of rows may have been a guess until now
     if (box && !this.measured) this.place(true);
     this.stopAt(i);
     for (let again = 0; again < 2; again++) {
       this.place();
-      const row = this.held.get(i)?.getBoundingClientRect(), room = box?.getBoundingClientRect();
+      const row = this.held.get(i)?.getBoundingClientRect(),
+        room = box?.getBoundingClientRect();
       if (!box || !row || !room) break;
-      const top = room.top + (head?.getBoundingClientRect().height ?? 0), bottom = room.top + box.clientHeight;
-      if (row.top < top) box.scrollTop += row.top - top; else if (row.bottom > bottom) box.scrollTop += row.bottom - bottom; else break;
+      const top = room.top + (head?.getBoundingClientRect().height ?? 0),
+        bottom = room.top + box.clientHeight;
+      if (row.top < top) box.scrollTop += row.top - top;
+      else if (row.bottom > bottom) box.scrollTop += row.bottom - bottom;
+      else break;
     }
     this.held.get(i)?.focus({ preventScroll: true });
   }
 
-  /** next is the first row from one on at which the keyboard stops, -1 for none. */
+  /** next returns the first row from i on at which the keyboard stops, or -1. */
   private next(i: number, by: number): number {
     for (; i >= 0 && i < this.count; i += by) if (this.stops(i)) return i;
     return -1;
   }
 
   private indexOf(e: EventTarget | null): number {
-    if (e instanceof HTMLElement && e.parentElement === this.body) for (const [i, x] of this.held) if (x === e) return i;
+    if (e instanceof HTMLElement && e.parentElement === this.body)
+      for (const [i, x] of this.held) if (x === e) return i;
     return -1;
   }
 
   private stopAt(i: number): void {
-    const was = this.held.get(this.stop), is = this.held.get(i);
+    const was = this.held.get(this.stop),
+      is = this.held.get(i);
     if (was?.hasAttribute("tabindex")) was.tabIndex = -1;
     if (is?.hasAttribute("tabindex")) is.tabIndex = 0;
     this.stop = i;
@@ -82,36 +122,73 @@ export class Rows {
 
   private attach(watch: ResizeObserver): void {
     const box = this.body.closest<HTMLElement>(".side, .panel");
-    if (box && box !== this.box) { this.box = box; box.addEventListener("scroll", this.soon, { passive: true }); watch.observe(box); }
+    if (box && box !== this.box) {
+      this.box = box;
+      box.addEventListener("scroll", this.soon, { passive: true });
+      watch.observe(box);
+    }
     this.soon();
   }
 
-  private soon = (): void => { if (this.due === 0) this.due = nextFrame("rows of the table", () => { this.due = 0; if (this.body.isConnected) this.place(true); }); };
+  private soon = (): void => {
+    if (this.due === 0)
+      this.due = nextFrame("rows of the table", () => {
+        this.due = 0;
+        if (this.body.isConnected) this.place(true);
+      });
+  };
 
-  private heads(): HTMLElement[] { const h = this.body.previousElementSibling?.firstElementChild; return h ? [...h.children].filter((x) => x instanceof HTMLElement) : []; }
+  private heads(): HTMLElement[] {
+    const h = this.body.previousElementSibling?.firstElementChild;
+    return h ? [...h.children].filter((x) => x instanceof HTMLElement) : [];
+  }
 
-  /** place puts the rows that are seen into the page, room in the place of all others, and leaves those that are there already where they are. */
+  /**
+   * place puts the visible rows into the page, with space for all others, and keeps existing rows
+   * in place.
+   */
   private place(measured = false): void {
-    let a = 0, b = Math.min(this.count, this.whole ? this.count : atFirst);
+    let a = 0,
+      b = Math.min(this.count, this.whole ? this.count : atFirst);
     if (this.box && !this.whole) {
       const above = this.box.getBoundingClientRect().top - this.body.getBoundingClientRect().top;
       a = Math.max(0, Math.min(this.count, Math.floor(above / this.high) - beyond));
       b = Math.max(a, Math.min(this.count, Math.ceil((above + this.box.clientHeight) / this.high) + beyond));
     }
     const focused = this.indexOf(document.activeElement);
-    // that which has the keyboard stays, wherever it is, as does that which Tab stops at
-    const wanted = [...new Set([this.stop, focused])].filter((i) => i >= 0 && i < this.count && (i < a || i >= b)).sort((x, y) => x - y);
+    // the focused row and the one that Tab stops at stay in the page
+    const wanted = [...new Set([this.stop, focused])]
+      .filter((i) => i >= 0 && i < this.count && (i < a || i >= b))
+      .sort((x, y) => x - y);
     wanted.splice(wanted.filter((i) => i < a).length, 0, ...Array.from({ length: b - a }, (_, i) => a + i));
     const keep = new Set(wanted);
-    for (const [i, e] of this.held) if (!keep.has(i)) { e.remove(); this.held.delete(i); }
+    for (const [i, e] of this.held)
+      if (!keep.has(i)) {
+        e.remove();
+        this.held.delete(i);
+      }
     for (const e of this.body.querySelectorAll(":scope > .room")) e.remove();
-    let before = this.body.firstChild, next = 0;
-    const room = (rows: number): void => { if (rows > 0) this.body.insertBefore(el("tr", { class: "room", aria: { hidden: true } }, el("td", { colspan: this.columns, style: { height: `${rows * this.high}px` } })), before); };
+    let before = this.body.firstChild,
+      next = 0;
+    const room = (rows: number): void => {
+      if (rows > 0)
+        this.body.insertBefore(
+          el(
+            "tr",
+            { class: "room", aria: { hidden: true } },
+            el("td", { colspan: this.columns, style: { height: `${rows * this.high}px` } }),
+          ),
+          before,
+        );
+    };
     for (const i of wanted) {
       room(i - next);
       next = i + 1;
       const held = this.held.get(i);
-      if (held) { before = held.nextSibling; continue; }
+      if (held) {
+        before = held.nextSibling;
+        continue;
+      }
       const e = this.make(i);
       if (this.stops(i)) e.tabIndex = i === this.stop ? 0 : -1;
       if (this.count > atFirst) e.setAttribute("aria-rowindex", String(i + 2));
@@ -120,21 +197,38 @@ export class Rows {
     }
     room(this.count - next);
     const table = this.body.parentElement;
-    if (this.count > atFirst) table?.setAttribute("aria-rowcount", String(this.count + 1)); else table?.removeAttribute("aria-rowcount");
+    if (this.count > atFirst) table?.setAttribute("aria-rowcount", String(this.count + 1));
+    else table?.removeAttribute("aria-rowcount");
     if (measured && this.box && !this.whole && b > a) this.measure(a, b);
   }
 
-  /** measure takes the height of a row, and keeps columns as wide as they have been: they are not to jump while rows go by. */
+  /**
+   * measure reads the height of a row, and fixes the widths of columns, so that they do not change
+   * while scrolling.
+   */
   private measure(a: number, b: number): void {
-    const top = this.held.get(a)?.getBoundingClientRect().top ?? 0, bottom = this.held.get(b - 1)?.getBoundingClientRect().bottom ?? 0, high = (bottom - top) / (b - a), width = this.box?.clientWidth ?? 0;
-    if (width !== this.width) { this.width = width; this.measured = false; for (const h of this.heads()) h.style.minWidth = ""; }
-    if (b - a < this.count) {
-      const heads = this.heads().filter((h) => h.tagName === "TH"), wide = heads.map((h) => h.offsetWidth);
-      heads.forEach((h, i) => { h.style.minWidth = `${wide[i]}px`; });
+    const top = this.held.get(a)?.getBoundingClientRect().top ?? 0,
+      bottom = this.held.get(b - 1)?.getBoundingClientRect().bottom ?? 0,
+      high = (bottom - top) / (b - a),
+      width = this.box?.clientWidth ?? 0;
+    if (width !== this.width) {
+      this.width = width;
+      this.measured = false;
+      for (const h of this.heads()) h.style.minWidth = "";
     }
-    // once is enough: as some rows are lower than others, what is seen would decide where it is
+    if (b - a < this.count) {
+      const heads = this.heads().filter((h) => h.tagName === "TH"),
+        wide = heads.map((h) => h.offsetWidth);
+      heads.forEach((h, i) => {
+        h.style.minWidth = `${wide[i]}px`;
+      });
+    }
+    // measure once: rows differ slightly, and the position must not depend on the visible ones
     if (high <= 4 || this.measured) return;
     this.measured = true;
-    if (Math.abs(high - this.high) > 0.01) { this.high = high; this.soon(); }
+    if (Math.abs(high - this.high) > 0.01) {
+      this.high = high;
+      this.soon();
+    }
   }
 }

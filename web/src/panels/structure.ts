@@ -1,13 +1,20 @@
-// What repeats in the trace, as text.
+// Repeating patterns of the trace, as text.
 import { el, printable } from "../dom";
 import type { Panel } from "../dock";
 
-/** structure makes the panel of repeating patterns. */
+/** structure creates the panel of repeating patterns. */
 export function structure(): Panel {
   return {
-    id: "structure", title: "Structure", of: "trace", whole: "the whole trace, whatever the range and the window are",
+    id: "structure",
+    title: "Structure",
+    of: "trace",
+    whole: "the whole trace, whatever the range and the window are",
     async render(app, { lane }, tools) {
-      const r = await app.client.json<{ text: string }>(`traces/${encodeURIComponent(lane.meta.id)}/structure`, {}, tools.signal);
+      const r = await app.client.json<{ text: string }>(
+        `traces/${encodeURIComponent(lane.meta.id)}/structure`,
+        {},
+        tools.signal,
+      );
       const pre = el("pre");
       pre.textContent = r.text.split("\n").map(printable).join("\n");
       tools.body.append(r.text === "" ? el("p", { class: "faint" }, "Nothing repeats in this trace.") : pre);

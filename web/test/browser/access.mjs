@@ -1,42 +1,66 @@
-// Goes through the page without a mouse and without eyes: what axe finds wrong in its states, where Tab leads, what keys
-// do, and what is told to screen readers.
+// Goes through the page with the keyboard: what axe finds, where Tab leads, what keys do, and what
+// screen readers get.
 import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** check asks axe for what is wrong in the page as it is now. */
+/** check runs axe on the current page. */
 async function check(w, state, out) {
   await w.ready();
   await w.page.evaluate(axe);
   const r = await w.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  for (const v of r.violations) out.push({ state, rule: v.id, impact: v.impact ?? "", help: v.help, nodes: v.nodes.slice(0, 4).map((n) => n.html.slice(0, 160) + " " + (n.failureSummary ?? "").replace(/\s+/g, " ").slice(0, 200)) });
+  for (const v of r.violations)
+    out.push({
+      state,
+      rule: v.id,
+      impact: v.impact ?? "",
+      help: v.help,
+      nodes: v.nodes
+        .slice(0, 4)
+        .map((n) => n.html.slice(0, 160) + " " + (n.failureSummary ?? "").replace(/\s+/g, " ").slice(0, 200)),
+    });
   await w.shot(state.replace(/\W+/g, "-"));
 }
 
-/** focused describes what has the keyboard, and whether that can be seen. */
+/** focused describes the focused element, and whether it is visible. */
 function focused(w) {
   return w.page.evaluate(() => {
     const e = document.activeElement;
     if (!e || e === document.body) return { name: "", role: "", seen: false };
-    const c = getComputedStyle(e), box = e.getBoundingClientRect();
+    const c = getComputedStyle(e),
+      box = e.getBoundingClientRect();
     const outline = (c.outlineStyle !== "none" && parseFloat(c.outlineWidth) > 0) || e.matches(".splitter, .labelgrip");
-    return { name: e.getAttribute("aria-label") ?? e.textContent.slice(0, 40), role: e.getAttribute("role") ?? e.tagName.toLowerCase(), region: ["header", ".legend", ".top", "main", ".splitter", ".tabs", ".scope", ".panel", ".details"].findIndex((s) => e.closest(s)), seen: outline && box.width > 0 && box.height > 0 };
+    return {
+      name: e.getAttribute("aria-label") ?? e.textContent.slice(0, 40),
+      role: e.getAttribute("role") ?? e.tagName.toLowerCase(),
+      region: ["header", ".legend", ".top", "main", ".splitter", ".tabs", ".scope", ".panel", ".details"].findIndex(
+        (s) => e.closest(s),
+      ),
+      seen: outline && box.width > 0 && box.height > 0,
+    };
   });
 }
 
 export async function run(input, open) {
-  const violations = [], w = await open("access", input.url);
+  const violations = [],
+    w = await open("access", input.url);
   await check(w, "whole", violations);
-  // what the pointer is over is told beside it
-  const row = (await w.layout()).rows.find((r) => r.track >= 0 && r.strips.some((s) => s.kind === 0)), box = await w.page.locator(".plot").boundingBox();
+  // the tooltip describes what the pointer is over
+  const row = (await w.layout()).rows.find((r) => r.track >= 0 && r.strips.some((s) => s.kind === 0)),
+    box = await w.page.locator(".plot").boundingBox();
   await w.page.mouse.move(box.x + box.width / 2, box.y + row.y + row.height / 2);
   await w.page.waitForSelector(".tip:visible");
   await check(w, "pointer", violations);
   await w.page.mouse.move(2, 2);
   const stops = [];
   // from the top of the page until the keyboard leaves it
-  await w.page.evaluate(() => { const d = document.createElement("div"); d.tabIndex = -1; document.body.prepend(d); d.focus(); });
+  await w.page.evaluate(() => {
+    const d = document.createElement("div");
+    d.tabIndex = -1;
+    document.body.prepend(d);
+    d.focus();
+  });
   for (let i = 0; i < 120; i++) {
     await w.page.keyboard.press("Tab");
     const f = await focused(w);
@@ -62,8 +86,18 @@ export async function run(input, open) {
   await w.page.locator("[role=tab][aria-selected=true]").focus();
   await w.page.keyboard.press("ArrowRight");
   await w.ready();
-  acts.tab = await w.page.evaluate(() => { const t = document.activeElement; return { selected: t?.getAttribute("aria-selected"), panel: document.getElementById(t?.getAttribute("aria-controls") ?? "")?.getAttribute("aria-labelledby") === t?.id }; });
-  for (const tab of await w.page.locator("[role=tab]").all()) { await tab.focus(); await w.page.keyboard.press("Enter"); await check(w, "panel " + await tab.innerText(), violations); }
+  acts.tab = await w.page.evaluate(() => {
+    const t = document.activeElement;
+    return {
+      selected: t?.getAttribute("aria-selected"),
+      panel: document.getElementById(t?.getAttribute("aria-controls") ?? "")?.getAttribute("aria-labelledby") === t?.id,
+    };
+  });
+  for (const tab of await w.page.locator("[role=tab]").all()) {
+    await tab.focus();
+    await w.page.keyboard.press("Enter");
+    await check(w, "panel " + (await tab.innerText()), violations);
+  }
   // the search, its list and the way back
   await w.page.locator(".plot").focus();
   await w.page.keyboard.press("/");
@@ -72,7 +106,7 @@ export async function run(input, open) {
   await check(w, "search", violations);
   await w.page.keyboard.press("Escape");
   acts.searchClosed = await w.page.locator(".found:visible").count();
-  // menus give the keyboard back
+  // menus return the focus
   const opener = w.page.getByRole("button", { name: "Picture or table as a file" });
   await opener.focus();
   await w.page.keyboard.press("Enter");
@@ -92,7 +126,9 @@ export async function run(input, open) {
   await w.page.keyboard.press("Escape");
   acts.afterHelp = (await focused(w)).name;
   acts.dialogs = await w.page.locator("dialog[open]").count();
-  await w.page.evaluate(() => { location.hash += "&theme=dark"; });
+  await w.page.evaluate(() => {
+    location.hash += "&theme=dark";
+  });
   await check(w, "dark", violations);
   const list = await open("access-list", input.folder);
   await list.page.waitForSelector("main.start");

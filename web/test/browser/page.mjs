@@ -1,71 +1,124 @@
-// What the browser tests share: a script does with a page what a user would, and gives back what it saw.
-// driver.mjs runs the scripts; the Go tests ask it to, and judge what they saw.
+// Helpers of the browser tests. A script acts on a page like a user, and returns what it saw.
+// driver.mjs runs the scripts; the Go tests start them and judge the results.
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { rest } from "./rest.mjs";
 
-/** content is what was downloaded, wherever the browser runs. */
-export async function content(download) { return buffer(await download.createReadStream()); }
+/** content returns a download, wherever the browser runs. */
+export async function content(download) {
+  return buffer(await download.createReadStream());
+}
 
-/** each runs work for all of a list, a few at a time: most of the time is spent waiting. */
+/** each runs work for all items of a list, a few at a time, because most of the time is spent waiting. */
 export async function each(list, work) {
-  const out = Array(list.length), next = list.keys();
-  await Promise.all(Array.from({ length: 4 }, async () => { for (const i of next) out[i] = await work(list[i]); }));
+  const out = Array(list.length),
+    next = list.keys();
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (const i of next) out[i] = await work(list[i]);
+    }),
+  );
   return out;
 }
 
-/** Watched is a page that notes whatever goes wrong in it. */
+/** Watched is a page that records all errors in it. */
 export class Watched {
   errors = [];
   shots = 0;
-  /** waits is what was pending in the page when it was asked last. */
+  /** waits has the pending work at the last look. */
   waits = [];
-  /** free tells that it is closed and may be opened again. */
+  /** free reports whether the page is closed and may be opened again. */
   free = false;
-  constructor(page, artifacts) { this.page = page; this.artifacts = artifacts; }
+  constructor(page, artifacts) {
+    this.page = page;
+    this.artifacts = artifacts;
+  }
 
-  /** watch notes what goes wrong from now on. */
+  /** watch records errors from now on. */
   async watch() {
-    const note = (what) => { if (this.errors.length < 20) this.errors.push(what); };
+    const note = (what) => {
+      if (this.errors.length < 20) this.errors.push(what);
+    };
     this.page.on("pageerror", (e) => note("page error: " + (e.stack ?? e.message)));
-    this.page.on("console", (m) => { if (m.type() === "error") note(`console: ${m.text()} ${m.location().url ?? ""}`); });
-    this.page.on("dialog", (d) => { note("dialog: " + d.message()); void d.dismiss(); });
-    this.page.on("request", (r) => { const u = new URL(r.url()); if (u.protocol.startsWith("http") && u.host !== this.host) note("request to " + r.url()); });
-    await this.page.addInitScript(() => document.addEventListener("securitypolicyviolation", (e) => console.error(`policy violated: ${e.violatedDirective} by ${e.blockedURI}`)));
+    this.page.on("console", (m) => {
+      if (m.type() === "error") note(`console: ${m.text()} ${m.location().url ?? ""}`);
+    });
+    this.page.on("dialog", (d) => {
+      note("dialog: " + d.message());
+      void d.dismiss();
+    });
+    this.page.on("request", (r) => {
+      const u = new URL(r.url());
+      if (u.protocol.startsWith("http") && u.host !== this.host) note("request to " + r.url());
+    });
+    await this.page.addInitScript(() =>
+      document.addEventListener("securitypolicyviolation", (e) =>
+        console.error(`policy violated: ${e.violatedDirective} by ${e.blockedURI}`),
+      ),
+    );
   }
 
   /** begin opens an address. */
   async begin(name, url) {
-    this.name = name; this.errors = []; this.shots = 0;
+    this.name = name;
+    this.errors = [];
+    this.shots = 0;
     this.host = new URL(url).host;
     await this.page.goto(url);
   }
-  /** close leaves the page, and nothing of what it has stored. */
+  /** close leaves the page and clears its storage. */
   async close() {
     await this.page.unrouteAll();
-    await this.page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    await this.page.evaluate(() => {
+      localStorage.clear();
+      sessionStorage.clear();
+    });
     await this.page.goto("about:blank");
     this.free = true;
   }
-  /** end gives the page up, whatever it does. */
-  end() { return this.page.context().close(); }
+  /** end closes the page at once. */
+  end() {
+    return this.page.context().close();
+  }
 
-  /** frame waits until what was done is drawn, as far as the page has it, and gives the view. */
-  frame() { return this.page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(window.weft.view()))))); }
+  /** frame waits until the page has drawn its data, and returns the view. */
+  frame() {
+    return this.page.evaluate(
+      () => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(window.weft.view())))),
+    );
+  }
   /** ready waits until nothing is pending in the page. */
-  ready() { return rest(this.page, (left) => { this.waits = left; }); }
-  view() { return this.page.evaluate(() => window.weft.view()); }
-  layout() { return this.page.evaluate(() => window.weft.layout()); }
-  details() {
-    return this.page.evaluate(() => {
-      const d = document.querySelector(".details"), lists = [...d.querySelectorAll("dl")].map((l) => [...l.querySelectorAll("dt")].map((t) => [t.textContent, t.nextElementSibling.textContent]));
-      return { title: d.querySelector("h2")?.textContent ?? "", facts: Object.fromEntries(lists[0] ?? []), attributes: lists[1] ?? [], links: [...d.querySelectorAll(".links li")].map((l) => l.innerText), text: d.innerText };
+  ready() {
+    return rest(this.page, (left) => {
+      this.waits = left;
     });
   }
-  /** pixels is the canvas, its RGBA bytes as base64 of their gzip. */
+  view() {
+    return this.page.evaluate(() => window.weft.view());
+  }
+  layout() {
+    return this.page.evaluate(() => window.weft.layout());
+  }
+  details() {
+    return this.page.evaluate(() => {
+      const d = document.querySelector(".details"),
+        lists = [...d.querySelectorAll("dl")].map((l) =>
+          [...l.querySelectorAll("dt")].map((t) => [t.textContent, t.nextElementSibling.textContent]),
+        );
+      return {
+        title: d.querySelector("h2")?.textContent ?? "",
+        facts: Object.fromEntries(lists[0] ?? []),
+        attributes: lists[1] ?? [],
+        links: [...d.querySelectorAll(".links li")].map((l) => l.innerText),
+        text: d.innerText,
+      };
+    });
+  }
+  /** pixels returns the canvas: its RGBA bytes as gzip in base64. */
   pixels() {
     return this.page.evaluate(async () => {
-      const c = document.querySelector("canvas.pixels"), { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+      const c = document.querySelector("canvas.pixels"),
+        { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
       const zip = new Blob([data]).stream().pipeThrough(new CompressionStream("gzip"));
       const d = new Uint8Array(await new Response(zip).arrayBuffer());
       let s = "";
@@ -73,22 +126,28 @@ export class Watched {
       return { width: c.width, height: c.height, data: btoa(s) };
     });
   }
-  /** shot keeps a picture, if anybody wants some. */
-  async shot(step) { if (this.artifacts) await this.page.screenshot({ path: path.join(this.artifacts, `${this.name}-${++this.shots}-${step}.png`) }); }
+  /** shot saves a picture if pictures are wanted. */
+  async shot(step) {
+    if (this.artifacts)
+      await this.page.screenshot({ path: path.join(this.artifacts, `${this.name}-${++this.shots}-${step}.png`) });
+  }
 
-  /** point is where a time lies on the strip of a track, in CSS pixels of the window. */
+  /** point returns where a time is on the strip of a track, in CSS pixels of the window. */
   async point(track, depth, time) {
-    const v = await this.view(), box = await this.page.locator(".plot").boundingBox();
-    const row = (await this.layout()).rows.find((r) => r.track === track), strip = row?.strips.find((s) => s.depth === depth && s.kind === 0);
+    const v = await this.view(),
+      box = await this.page.locator(".plot").boundingBox();
+    const row = (await this.layout()).rows.find((r) => r.track === track),
+      strip = row?.strips.find((s) => s.depth === depth && s.kind === 0);
     if (!strip) throw new Error(`${this.name}: track ${track}, depth ${depth} is not on the screen`);
     return { x: this.across(box, v, time), y: box.y + strip.y + strip.height / 2 };
   }
 
-  /** across is how far right a time lies in a view. */
+  /** across returns the horizontal position of a time in a view. */
   across(box, view, time) {
-    // the difference first: times are beyond what a number holds
-    const part = Number((BigInt(time) - BigInt(view.from)) * 1000000n / (BigInt(view.to) - BigInt(view.from))) / 1000000;
-    // the edge is where the width of the names is dragged
+    // subtract first: times exceed the range of numbers
+    const part =
+      Number(((BigInt(time) - BigInt(view.from)) * 1000000n) / (BigInt(view.to) - BigInt(view.from))) / 1000000;
+    // stay away from the edge, which changes the width of the names
     return box.x + Math.min(box.width - 1, Math.max(8, part * box.width));
   }
 }

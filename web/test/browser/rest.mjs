@@ -1,10 +1,13 @@
-// When a page is at rest.
+// Waiting until a page is at rest.
 
-/** quiet runs in the page: it gives what is still pending after a few looks, nothing once that was so for a frame. */
+/**
+ * quiet runs in the page. It returns the work that is still pending after a few looks, or nothing
+ * if there was none for a frame.
+ */
 async function quiet() {
-  // a task behind a frame sees what layout, observers and scrolling did in it
+  // a task after a frame sees the effects of layout, observers and scrolling
   const frame = () => new Promise((r) => requestAnimationFrame(() => setTimeout(r)));
-  for (let looks = 0; looks < 40; ) {
+  for (let looks = 0; looks < 40;) {
     await frame();
     if (!window.weft) return ["the program of the page"];
     let still = true;
@@ -18,12 +21,17 @@ async function quiet() {
   return window.weft.pending();
 }
 
-/** rest waits until nothing is pending in a page, whose clock it puts forward; waits is told what for. */
+/**
+ * rest waits until nothing is pending in a page, and advances its clock. It calls waits with the
+ * pending work.
+ */
 export async function rest(page, waits = () => undefined) {
   for (;;) {
     let left;
-    try { left = await page.evaluate(quiet); } catch (e) {
-      // the page has been left for another one
+    try {
+      left = await page.evaluate(quiet);
+    } catch (e) {
+      // the page was left for another one
       if (page.isClosed() || !/context was destroyed|Cannot find context|navigat/i.test(e.message)) throw e;
       left = ["a navigation"];
     }

@@ -1,0 +1,254 @@
+package etf
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/trace"
+)
+
+// foreignRow writes a row of another format's trace.
+func (e *encoder) foreignRow(c *trace.Cursor) error {
+	if c.Derived() && e.Plain {
+		return nil
+	}
+	if c.Derived() {
+		// The decoder of the trace's own format creates it again; otherwise it would exist twice.
+		return e.event(c)
+	}
+	loc, ref := c.Location(), c.Ref()
+	k := stackKey{loc, ref}
+	switch c.Kind() {
+	case trace.Enter:
+		if ref == trace.NoRef || len(c.Ops()) > 0 || int(loc) < len(e.claimed) && e.claimed[loc] != 0 {
+			break
+		}
+		for int(loc) >= len(e.depth) {
+			e.depth, e.deep, e.used = append(e.depth, 0), append(e.deep, 0), append(e.used, false)
+		}
+		e.depth[loc]++
+		e.deep[loc] = max(e.deep[loc], e.depth[loc])
+		at, x := e.queue.begin(e.next, e.timeText())
+		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
+		e.next++
+		x.order, x.region = e.seq, ref
+		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
+		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
+		for _, p := range e.attributePairs(c) {
+			x.text, _ = attrlist.Append(append(x.text, ", "...), p.Key, p.Value)
+		}
+		e.stacks[k] = append(e.stacks[k], at)
+		return e.queue.write()
+	case trace.Leave:
+		s := e.stacks[k]
+		if len(s) == 0 || len(c.Ops()) > 0 {
+			break
+		}
+		at := s[len(s)-1]
+		e.stacks[k] = s[:len(s)-1]
+		e.depth[loc]--
+		return e.foreignEnd(c, at)
+	case trace.ClaimBegin:
+		if !e.ownLine(c) {
+			break
+		}
+		ops := c.Ops()
+		at, x := e.queue.begin(e.next, e.timeText())
+		e.next++
+		x.order, x.region = e.seq, ref
+		x.text = digits.AppendInt(x.text, int64(loc))
+		if len(ops) > 3 {
+			x.text = e.real(x.text, math.Float64frombits(ops[3]))
+		}
+		x.text = append(e.real(x.text, math.Float64frombits(ops[2])), " ; "...)
+		if e.Defs.Regions.Has(ref) {
+			x.text, _ = attrlist.Append(x.text, "name", e.Defs.Regions.At(ref).Name)
+			x.text = append(x.text, ", "...)
+		}
+		if e.Plain {
+			e.attributePairs(c)
+		} else {
+			e.pairs = e.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), c)
+		}
+		for i, p := range e.pairs {
+			if i > 0 {
+				x.text = append(x.text, ", "...)
+			}
+			x.text, _ = attrlist.Append(x.text, p.Key, p.Value)
+		}
+		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), ref})
+		return e.queue.write()
+	case trace.ClaimEnd:
+		ops := c.Ops()
+		if len(ops) != 2 {
+			break
+		}
+		if at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}); ok {
+			return e.foreignEnd(c, at)
+		}
+	}
+	return e.event(c)
+}
+
+// foreignEnd ends the line of a visit or a claim.
+func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
+	e.attributePairs(c)
+	e.buf = e.buf[:0]
+	if !e.Plain {
+		e.buf = e.queue.at(at).carry(e.buf, e.seq)
+	}
+	for _, p := range e.pairs {
+		e.buf = append(e.buf, ", "...)
+		e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
+	}
+	if err := e.queue.end(at, e.timeText(), e.buf); err != nil {
+		return err
+	}
+	return e.queue.write()
+}
+
+// name returns the full name of a location.
+func (e *encoder) name(loc uint32) string {
+	if int(loc) >= len(e.names) {
+		e.names = e.Defs.FullNames()
+	}
+	return e.names[loc]
+}
+
+// attributePairs returns the pairs of a row's attributes.
+func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
+	if e.pairs = e.pairs[:0]; e.Plain {
+		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)
+	} else {
+		e.pairs = e.AppendAttrs(e.pairs, c)
+	}
+	return e.pairs
+}
+
+// ownLine reports whether a claim can be a C line. Its location must stand only for its resource,
+// and it must have an offset if the resource has one. The location's R line is then that of the
+// resource.
+func (e *encoder) ownLine(c *trace.Cursor) bool {
+	ops, loc := c.Ops(), c.Location()
+	if len(ops) < 3 || len(ops) > 4 || ops[1] >= uint64(e.Defs.Resources.Len()) || !e.Defs.Locations.Has(loc) {
+		return false
+	}
+	resource := uint32(ops[1])
+	if r := e.Defs.Resources.At(resource); r.Location != loc || r.UsesOffset != (len(ops) == 4) ||
+		e.Defs.Locations.At(loc).Kind != trace.ResourceLocation {
+		return false
+	}
+	if int(loc) < len(e.deep) && e.deep[loc] > 0 {
+		return false
+	}
+	for int(loc) >= len(e.claimed) {
+		e.claimed = append(e.claimed, 0)
+	}
+	if e.claimed[loc] == 0 {
+		e.claimed[loc] = 1 + resource
+	}
+	return e.claimed[loc] == 1+resource
+}
+
+// event writes a row as an E line.
+func (e *encoder) event(c *trace.Cursor) error {
+	r := &e.rec
+	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
+	e.next++
+	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
+		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(ref).Name})
+	}
+	switch {
+	case c.Kind() == trace.Mark:
+	case e.Plain:
+		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded, "an E line whose attributes say what it is", 1)
+	default:
+		e.Rows.NoteField(c, "")
+	}
+	if e.Plain {
+		r.Attrs = append(r.Attrs, Attr{"location", e.name(c.Location())})
+		e.pairs = carrier.AppendPlain(e.pairs[:0], e.Defs, c)
+	} else {
+		place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
+		if c.Derived() {
+			place += ":derived"
+		}
+		r.Attrs = append(r.Attrs, Attr{carryKey, place})
+		e.pairs = carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), c.Ref())
+		e.pairs = e.AppendRow(e.pairs, c)
+	}
+	for _, p := range e.pairs {
+		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
+	}
+	return e.w.Write(r)
+}
+
+// Links writes dependencies, most of which come after all events.
+func (e *encoder) Links(links []trace.Link) error {
+	if e.native && e.queue.empty() {
+		if err := e.w.join(); err != nil {
+			return err
+		}
+	}
+	if !e.native {
+		if e.Plain {
+			e.Lost.Add("link", "", format.Lost, "other than those of TRACE", int64(len(links)))
+			return nil
+		}
+		return e.carryLinks(links)
+	}
+	for i := range links {
+		l := &links[i]
+		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
+		if !ok {
+			if err := e.carryLinks(links[i : i+1]); err != nil {
+				return err
+			}
+			continue
+		}
+		if !slices.Equal(l.Attrs, e.linked) {
+			e.linked, e.linkText = e.linked[:0], e.linkText[:0]
+			for j, a := range l.Attrs {
+				a.Key, a.Value.Str = strings.Clone(a.Key), strings.Clone(a.Value.Str)
+				e.linked = append(e.linked, a)
+				if j > 0 {
+					e.linkText = append(e.linkText, ',')
+				}
+				e.linkText, _ = attrlist.Append(append(e.linkText, ' '), a.Key, a.Value.String())
+			}
+		}
+		s := e.w.dependencies()
+		from := len(s.Line())
+		b := slices.Grow(s.Line(), 128)
+		to := b[len(b) : len(b)+128]
+		to[0], to[1] = 'D', ' '
+		i := 2 + digits.Put(to[2:34], l.ID)
+		to[i], to[i+1], to[i+2] = ' ', byte('0'+typ), ' '
+		i += 3
+		i += digits.Put(to[i:i+32], l.Src.ID)
+		to[i] = ' '
+		i += 1 + digits.Put(to[i+1:i+33], l.Dst.ID)
+		to[i], to[i+1] = ' ', ';'
+		b = appendShort(b[:len(b)+i+2], e.linkText)
+		if err := s.Done(append(e.from.line(l.Pos, b, from), '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryLinks writes links as an E line.
+func (e *encoder) carryLinks(links []trace.Link) error {
+	e.Lost.Add("link", "", format.WeftOnly, "other than those of TRACE", int64(len(links)))
+	r := &e.rec
+	r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(links[0].Src.Time),
+		append(r.Attrs[:0], Attr{"weft.links", carrier.Text(carrier.PackLinks(links))})
+	e.next++
+	return e.w.Write(r)
+}

@@ -1,0 +1,177 @@
+package otf2
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// mpiParadigm is the number of the MPI paradigm.
+const mpiParadigm = 4
+
+// defineAll writes the definitions that OTF2's own tools need.
+func (e *encoder) defineAll() error {
+	d := e.defs
+	put := func(id uint8, v ...uint64) {
+		if e.err == nil {
+			e.err = e.w.Define(&Record{ID: id, Values: v})
+		}
+	}
+	name := e.string
+	for i, s := range d.Strings.All() {
+		e.define(uint64(i), s)
+	}
+	length := uint64(0)
+	if e.first <= e.final {
+		length = e.final - e.first + 1
+	}
+	realtime := uint64(undefined64)
+	resolution := uint64(max(1, d.Clock.Num/max(1, d.Clock.Den)))
+	start := min(e.first, e.final)
+	if after, ok := nanoseconds(start-min(start, e.base), resolution); ok && d.Clock.HasEpoch && d.Clock.Epoch >= 0 {
+		realtime = uint64(d.Clock.Epoch) + after
+	}
+	put(defClock, resolution, start, length, realtime)
+	put(defParadigm, mpiParadigm, name("MPI"), 0)
+	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
+	if !e.plain {
+		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
+		put(defAttribute, longRow, name("weft.row-text"), typeString,
+			name("what the event is in the trace that it comes from"))
+	}
+	for i, a := range d.Attributes.All() {
+		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)),
+			name(a.Doc))
+	}
+	e.tree(put, name)
+	for i, r := range d.Regions.All() {
+		role, paradigm := uint64(1), uint64(1) // a user function
+		if at := slices.Index(regionRoles, r.Role); at > 0 {
+			role = uint64(at)
+		}
+		if at := slices.Index(paradigms, r.Group); at > 0 {
+			paradigm = uint64(at)
+		}
+		file := uint64(undefined32)
+		if r.File != "" {
+			file = name(r.File)
+		}
+		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)),
+			name(r.Name), role, paradigm, 0)
+	}
+	for i, m := range d.Metrics.All() {
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0,
+			name(m.Unit))
+		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
+	}
+	e.defineGroups(put, name)
+	put(defParameter, kindParameter, name("weft.kind"), 0)
+	for i, p := range d.Parameters.All() {
+		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), 0)
+	}
+	for i, x := range d.Windows.All() {
+		put(defWindow, uint64(i), name(x.Name), e.windowComm(uint64(i)), 0)
+	}
+	for _, comm := range e.windows {
+		put(defWindow, e.window(comm), name("memory of "+d.Communicator.At(comm).Name), uint64(comm)+firstID[Comms], 0)
+	}
+	for i, x := range d.Contexts.All() {
+		region := uint64(d.Regions.Len() + i)
+		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
+		put(defContext, uint64(i), region, undefined32, undefined32)
+	}
+	for i, x := range d.Files.All() {
+		put(defIOFile, uint64(i), name(x.Name), undefined32)
+	}
+	for i, x := range d.Handles.All() {
+		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
+	}
+	return e.err
+}
+
+// defineGroups writes the groups and communicators: first those of all locations, then those of the trace.
+func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string) uint64) {
+	d := e.defs
+	group := []uint64{allLocations, name(""), communicatingLocations, uint64(d.Locations.Len())}
+	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(d.Locations.Len())}
+	for i := range d.Locations.Len() {
+		group, ranks = append(group, uint64(i)), append(ranks, uint64(i))
+	}
+	put(defGroup, append(group, communicatingLocations, mpiParadigm, 0)...)
+	put(defGroup, append(ranks, commGroup, mpiParadigm, globalMembers)...)
+	for i, s := range d.Sets.All() {
+		members := e.locationsOf(&s)
+		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
+		put(defGroup, append(v, locationsGroup, 0, 0)...)
+	}
+	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
+	for i := range of {
+		of[i] = allRanks
+		if m := e.members(uint32(i)); !m.all {
+			of[i] = next
+			next++
+			v := []uint64{of[i], name(""), commGroup, uint64(len(m.locations))}
+			for _, l := range m.locations {
+				v = append(v, uint64(l))
+			}
+			put(defGroup, append(v, commGroup, mpiParadigm, 0)...)
+		}
+	}
+	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
+	for i, c := range d.Communicator.All() {
+		put(defComm, uint64(i)+firstID[Comms], name(c.Name), of[i], undefined32, 0)
+	}
+}
+
+// metricMode returns the number of a metric mode.
+func metricMode(word string) uint64 {
+	return uint64(max(0, slices.Index(metricModes, word)))
+}
+
+// tree writes the groups of locations. A group with locations becomes a location group, a group
+// with groups a node of the system tree.
+func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64) {
+	d := e.defs
+	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
+	var node func(g uint32) uint64
+	node = func(g uint32) uint64 {
+		if n, ok := nodes[g]; ok {
+			return n
+		}
+		text, class, parent := "trace", "node", uint64(undefined32)
+		if g != trace.NoRef {
+			x := d.Groups.At(g)
+			text, class = x.Name, cmp.Or(x.Kind, class)
+			parent = node(x.Parent)
+		}
+		n := uint64(len(nodes))
+		nodes[g] = n
+		put(defTreeNode, n, name(text), name(class), parent)
+		return n
+	}
+	node(trace.NoRef)
+	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations
+		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
+		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
+	}
+	for i, l := range d.Locations.All() {
+		g, ok := groups[l.Group]
+		if !ok {
+			text, parent := "locations", uint64(0)
+			if l.Group != trace.NoRef {
+				x := d.Groups.At(l.Group)
+				text, parent = x.Name, node(x.Parent)
+			}
+			g = uint64(len(groups))
+			groups[l.Group] = g
+			put(defLocationGroup, g, name(text), 1, parent, undefined32)
+		}
+		kind := uint64(1)
+		if l.Kind == trace.StreamLocation {
+			kind = 2
+		}
+		n := e.location(uint32(i)).Count
+		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
+	}
+}

@@ -1,0 +1,272 @@
+package otf2
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// plainFields is the maximum number of fields of an event that [plainRecord] reads.
+const plainFields = 6
+
+// plainValues holds the values of such an event.
+type plainValues [plainFields]uint64
+
+// plainEvents selects the events that have a fixed number of fields, all of them numbers.
+var plainEvents = func() (l [len(eventTypes)]bool) {
+	for id := firstEvent; id < len(eventTypes); id++ {
+		t := &eventTypes[id]
+		l[id] = t.name != "" && t.each == nil && len(t.fields) <= plainFields
+		for _, f := range t.fields {
+			l[id] = l[id] && (f.enc == encByte || f.enc == enc32 || f.enc == enc64)
+		}
+	}
+	return l
+}()
+
+// plainRecord reads the values of the event at an offset and returns the offset of the next record.
+// It returns 0 if the event is not one of plainEvents, if anything about its bytes is unusual, or
+// if fewer than 8 more bytes follow. [EventReader.Next] must read the event then.
+func plainRecord(b []byte, at int, v *plainValues) (next int) {
+	if int(b[at]) >= len(plainEvents) || !plainEvents[b[at]] {
+		return 0
+	}
+	t, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
+	if t.noLength { // the only field follows in place of a length
+		if from--; size == 0xff {
+			size = 0
+		}
+	}
+	end := at + 2 + size
+	if size == 0xff || end+8 > len(b) {
+		return 0
+	}
+	at = from
+	for i := range t.fields {
+		n := uint(b[at])
+		at++
+		size := uint(8)
+		switch t.fields[i].enc {
+		case encByte:
+			v[i] = uint64(n)
+			continue
+		case enc32:
+			size = 4
+		}
+		switch {
+		case n == 0:
+			v[i] = 0
+		case n <= size && at < end:
+			v[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
+			if bits.Len64(v[i]) <= int(8*n-8) {
+				return 0 // more bytes than needed
+			}
+			at += int(n)
+		case n == 0xff:
+			v[i] = math.MaxUint64 >> (64 - 8*size)
+		default:
+			return 0
+		}
+		if at > end {
+			return 0
+		}
+	}
+	if at != end {
+		return 0
+	}
+	return end
+}
+
+// plainKinds selects those of plainEvents that the fast path of [locationReader] accepts. They
+// refer only to communicators and to locations in these.
+var plainKinds = func() (l [len(eventTypes)]bool) {
+	for id := range l {
+		k := &eventKinds[id]
+		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.ref < 0 && (id < ompFork || id > ompTaskComplete)
+		for _, o := range k.ops {
+			l[id] = l[id] && o.source != target && (o.source != reference || o.table == Comms)
+		}
+	}
+	return l
+}()
+
+const rankBits = 5
+
+// recentRank is a rank of a communicator that has been looked up.
+type recentRank struct {
+	comm, rank uint32
+	known      bool
+	location   uint64
+}
+
+// recentComm is a communicator that has been looked up, by the location's id.
+type recentComm struct {
+	id    uint64
+	known bool
+	index uint64
+	ranks *printComm
+}
+
+// addPlain adds the row of an event with these values. It returns false if [locationReader.add]
+// must add the event.
+func (x *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
+	b := &x.b
+	n := len(b.Op)
+	k := &eventKinds[id]
+	for i := range k.ops {
+		o := &k.ops[i]
+		value := o.value
+		if o.source != constant {
+			value = v[o.field]
+		}
+		switch o.source {
+		case reference:
+			c := x.comm(value)
+			if value = c.index; value == trace.Undefined {
+				b.Op = b.Op[:n]
+				return false
+			}
+		case peer:
+			if value = x.rankLocation(v[o.other], value); value == trace.Undefined {
+				b.Op = b.Op[:n]
+				return false
+			}
+		case root, optional:
+			if value == undefined32 {
+				value = trace.Undefined
+			}
+		}
+		b.Op = append(b.Op, value)
+	}
+	b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, k.kind), append(b.Ref, trace.NoRef)
+	if len(k.ops) > 0 {
+		b.OpRow, b.OpEnd = append(b.OpRow, uint32(len(b.Time)-1)), append(b.OpEnd, uint32(len(b.Op)))
+	}
+	return true
+}
+
+// comm looks up a communicator.
+func (x *locationReader) comm(id uint64) *recentComm {
+	c := &x.recentComm
+	if !c.known || c.id != id {
+		global := x.r.mapped(Comms, id)
+		i := x.d.defined(Comms, global)
+		*c = recentComm{id: id, known: true, index: trace.Undefined, ranks: x.d.ranks.comm(global)}
+		if i != trace.NoRef {
+			c.index = uint64(i)
+		}
+	}
+	return c
+}
+
+// rankLocation returns the location of a rank of a communicator. It returns Undefined if the rank
+// needs the full lookup.
+func (x *locationReader) rankLocation(comm, rank uint64) uint64 {
+	r := &x.recentRanks[uint32(rank)*0x9e3779b1>>(32-rankBits)]
+	if !r.known || uint64(r.comm) != comm || uint64(r.rank) != rank {
+		if comm > undefined32 || rank > undefined32 {
+			return trace.Undefined
+		}
+		l, ok := x.comm(comm).ranks.location(x.id, rank)
+		if !ok {
+			return trace.Undefined
+		}
+		i := x.d.defined(Locations, l)
+		if i == trace.NoRef {
+			return trace.Undefined
+		}
+		*r = recentRank{uint32(comm), uint32(rank), true, uint64(i)}
+	}
+	return r.location
+}
+
+// fewValues is the maximum number of values of a metric event that the fast path accepts.
+const fewValues = 16
+
+// recentMetric is a metric class or instance that has been looked up, by the location's id.
+type recentMetric struct {
+	id    uint64
+	known bool
+	list  []uint32 // metrics of the members
+	types []uint8  // types of the values in the file
+}
+
+// plainMetric reads the metric and the number of values of the metric event at an offset. The
+// values extend from next to end. next is 0 if anything about the bytes is unusual, or if fewer
+// than 8 more bytes follow.
+func plainMetric(b []byte, at int) (id uint64, count, next, end int) {
+	end = at + 2 + int(b[at+1])
+	n := uint(b[at+2])
+	if b[at+1] == 0xff || end+8 > len(b) || n > 4 || at+4+int(n) > end {
+		return 0, 0, 0, 0
+	}
+	id = uint64(binary.LittleEndian.Uint32(b[at+3:]) & uint32(1<<(8*n)-1))
+	if n > 0 && bits.Len64(id) <= int(8*n-8) {
+		return 0, 0, 0, 0 // more bytes than needed
+	}
+	next = at + 3 + int(n)
+	return id, int(b[next]), next + 1, end
+}
+
+// plainMembers reads values of these types, which must fill the bytes from an offset to end. The
+// file holds the bits of each value as a number, also those of floating-point values.
+func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint64) bool {
+	for i, typ := range types {
+		if at+1 >= end || b[at] != typ {
+			return false
+		}
+		n := uint(b[at+1])
+		at += 2
+		switch {
+		case n == 0:
+			values[i] = 0
+		case n <= 8 && at < end:
+			values[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
+			if bits.Len64(values[i]) <= int(8*n-8) {
+				return false // more bytes than needed
+			}
+			at += int(n)
+		case n == 0xff:
+			values[i] = math.MaxUint64
+		default:
+			return false
+		}
+	}
+	return at == end
+}
+
+// addMetricFast adds the rows of the metric event at an offset and returns the offset of the next
+// record. It returns 0 and adds no row if [locationReader.add] must add the event.
+func (x *locationReader) addMetricFast(b []byte, at int, now int64) (next int) {
+	id, count, at, end := plainMetric(b, at)
+	if at == 0 {
+		return 0
+	}
+	m := &x.recentMetric
+	if !m.known || m.id != id {
+		x.lookupMetric(id)
+	}
+	var values [fewValues]uint64
+	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
+		return 0
+	}
+	o := &x.b
+	for i := range count {
+		o.Time, o.Kind, o.Ref = append(o.Time, now), append(o.Kind, trace.Metric), append(o.Ref, m.list[i])
+		o.Op = append(o.Op, values[i], uint64(i))
+		o.OpRow, o.OpEnd = append(o.OpRow, uint32(len(o.Time)-1)), append(o.OpEnd, uint32(len(o.Op)))
+	}
+	return end
+}
+
+// lookupMetric looks up a metric by the location's id. The fast path does not accept a metric whose
+// values have other types in the file than in the model.
+func (x *locationReader) lookupMetric(id uint64) {
+	m := &x.recentMetric
+	*m = recentMetric{id: id, known: true, list: x.d.metrics[x.r.mapped(Metrics, id)]}
+	for _, i := range m.list {
+		m.types = append(m.types, uint8(metricType(x.d.defs.Metrics.At(i).Type)))
+	}
+}

@@ -1,0 +1,103 @@
+package otf2
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// restore builds the model from the definitions that the properties carry. It returns false if they
+// carry none.
+func (m *model) restore() (bool, error) {
+	pairs, err := carrier.UnpackTexts(m.a.properties(), definitionKey)
+	if len(pairs) == 0 || err != nil {
+		return false, err
+	}
+	for _, p := range pairs {
+		if p.Key != baseKey {
+			continue
+		}
+		if m.base, err = strconv.ParseUint(p.Value, 10, 64); err != nil || m.base > 1<<63 {
+			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
+		}
+	}
+	d := &trace.Definitions{Format: "otf2"}
+	r, err := carrier.NewRestorer(d, pairs)
+	if err != nil {
+		return false, err
+	}
+	d.Clock = r.Clock
+	m.defs, m.restorer = d, r
+	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(),
+		Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(),
+		Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(),
+		Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
+		for i := range n {
+			m.index[t][uint64(i)+firstID[t]] = uint32(i)
+		}
+	}
+	for i := range d.Metrics.Len() {
+		m.metrics[uint64(i)] = []uint32{uint32(i)}
+	}
+	for i := range d.Locations.Len() {
+		m.locations = append(m.locations, uint64(i))
+	}
+	return true, nil
+}
+
+// restored adds the row that an event carries. It returns false if the event carries none.
+func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
+	r := x.d.restorer
+	last := len(e.Attributes) - 1
+	if r == nil || last < 0 || e.Attributes[last].ID > longRow {
+		return false, nil
+	}
+	a := &e.Attributes[last]
+	var data [8]byte
+	packed := data[:]
+	if a.ID == shortRow {
+		binary.LittleEndian.PutUint64(packed, a.Value)
+	} else {
+		text, _ := x.d.ranks.text(a.Value)
+		packed, err = carrier.FromText(text)
+	}
+	if err == nil {
+		err = r.AddWhole(&x.b, x.loc, now, packed)
+	}
+	if err == nil {
+		return true, nil
+	}
+	e.Attributes = e.Attributes[:last]
+	return false, x.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e),
+		Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
+}
+
+// deliverLinks delivers the links that the strings carry while it reads them.
+func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
+	if d.restorer == nil || sel.Links == trace.NoLinks {
+		return nil
+	}
+	var failed error
+	d.a.Definitions(func(_ int64, r *Record) error { // defects of the file have been reported
+		if r.ID != defString || r.Values[0] < firstLink || len(r.Texts) == 0 {
+			return nil
+		}
+		data, err := carrier.FromText(r.Texts[0])
+		var links []trace.Link
+		if err == nil {
+			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
+		}
+		if err != nil {
+			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,
+				Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+			return failed
+		}
+		failed = sink.Links(links)
+		return failed
+	})
+	return failed
+}

@@ -1,0 +1,298 @@
+package otf2
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/weft-trace/weft/format/internal/archive"
+)
+
+// If the id, length or time of a record is damaged, its bytes do not show where the next record
+// begins. The reader then tries possible meanings of the record and takes the first one after which
+// valid records follow. It examines few records, to be fast, and at most resyncBudget times the
+// bytes of the file, so that reading takes linear time whatever the file contains.
+const (
+	timeSize      = 9       // size of a time record
+	resyncRecords = 6       // number of records that must be valid
+	resyncWindow  = 2 << 10 // number of bytes in which they are
+	resyncFew     = 2       // number that suffices if the window ends
+	resyncBeyond  = 512     // number of bytes after a damaged record in which the next one is searched
+	resyncBudget  = 16      // limit of examined bytes, as a multiple of the file's size
+)
+
+// resumePoint is where reading resumes.
+type resumePoint struct {
+	at    int64 // 0 if there is no such offset
+	timed bool  // the damaged record is read as a time
+	time  uint64
+}
+
+// unusualTime reports whether a time is before the current one or more than doubles it.
+func unusualTime(t, before uint64) bool { return t-before > before }
+
+// atEnd reports whether an end mark at an offset really ends the chunk or the file. It does if all
+// events that the chunk's header announces have been read, or if nothing follows.
+func (r *EventReader) atEnd(at int64, b []byte) bool {
+	return r.number >= r.c.last || padding(b) || b[0] == endOfFile && r.c.size-at <= 2
+}
+
+// padding reports whether all bytes are those that may follow the last record of a chunk.
+func padding(b []byte) bool {
+	b = bytes.TrimRight(b, "\x00")
+	return len(b) == 0 || len(b) <= 2 && b[0] == endOfFile && b[len(b)-1] <= endOfFile
+}
+
+// recoverFrom resumes reading after an unreadable record at an offset. natural is the end of the
+// record by its length, or 0 if the length cannot be right. recoverFrom returns the error, which
+// names the offset at which reading resumes unless this is natural.
+func (r *EventReader) recoverFrom(at, natural int64, err error) error {
+	var bad *FileError
+	if !errors.As(err, &bad) {
+		return r.skip(err)
+	}
+	most := natural
+	if !r.later {
+		most += resyncBeyond
+	}
+	to := r.resync(at, natural, most)
+	if to.at == 0 {
+		return r.skip(err)
+	}
+	r.resumeAt(to)
+	if to.at == natural {
+		return err
+	}
+	return resumeError(bad, to)
+}
+
+// resumeError adds the offset at which reading resumes to an error.
+func resumeError(bad *FileError, to resumePoint) error {
+	what := ""
+	if to.timed {
+		what = "it is read as a time, and "
+	}
+	return archive.Damaged(bad.Path, bad.Offset, bad.Found,
+		fmt.Sprintf("%s; %sreading goes on at 0x%x", bad.Expected, what, to.at))
+}
+
+// resumeAt moves to an offset after an unreadable event or after a time.
+func (r *EventReader) resumeAt(to resumePoint) {
+	r.c.seek(to.at)
+	if to.timed {
+		r.setTime(to.time)
+	} else {
+		r.number++
+	}
+}
+
+// setTime sets the current time.
+func (r *EventReader) setTime(t uint64) {
+	if r.fresh {
+		r.began, r.fresh = t, false
+	}
+	r.time = t
+}
+
+// deliver returns the current event. If its id is unknown or no writer produces its bytes, and the
+// following records show that it is something else, deliver returns an error and resumes after it.
+func (r *EventReader) deliver(t *recordType) (*Event, error) {
+	e := &r.event
+	natural := r.c.offset()
+	if natural > r.trusted && (t == nil || r.loose || r.spare > 0 && !r.later) {
+		if to := r.resync(e.Offset, natural, natural); to.at != natural {
+			found := fmt.Sprintf("record %d", e.ID)
+			if t != nil {
+				found = t.name + " with bytes that no writer makes"
+			}
+			r.resumeAt(to)
+			return nil, resumeError(r.c.errorAt(e.Offset, r.what, "%s", found), to)
+		}
+		r.c.seek(natural)
+	}
+	r.number = e.Number
+	return e, nil
+}
+
+// recoverList is recoverFrom for a list of attributes, which does not count as an event.
+func (r *EventReader) recoverList(at, natural int64, err error) error {
+	n := r.number
+	err = r.recoverFrom(at, natural, err)
+	r.number = n
+	return err
+}
+
+// misreadTime examines a record that begins like an unusual time. If it is an event with a damaged
+// id, misreadTime returns where reading resumes.
+func (r *EventReader) misreadTime(at int64) (to resumePoint) {
+	if at < r.trusted || r.validFrom(at+timeSize) {
+		return resumePoint{}
+	}
+	if to := r.endByLength(at); to > 0 && r.validFrom(to) {
+		return resumePoint{at: to}
+	}
+	return resumePoint{}
+}
+
+// resync returns where reading resumes after an unusual record at an offset. natural is the end of
+// the record, or 0 if it has none. resync searches the next record up to most, or up to the end of
+// the chunk if natural is 0.
+func (r *EventReader) resync(at, natural, most int64) resumePoint {
+	c := r.c
+	if b := r.peekAt(at, timeSize); len(b) == timeSize && b[0] != timestampRecord {
+		cur := cursor{b: b, at: 1, big: c.big}
+		if t := cur.fixed(8); (r.fresh || !unusualTime(t, r.time)) && r.validRecords(at, true) {
+			return resumePoint{at + timeSize, true, t}
+		}
+	}
+	switch {
+	case natural > 0 && r.validFrom(natural):
+		return resumePoint{at: natural}
+	case natural == 0:
+		if to := r.endByLength(at); to > 0 && r.validFrom(to) {
+			return resumePoint{at: to}
+		}
+		most = c.end
+	}
+	for p := at + 1; p < min(most, c.end) && r.budget > 0; p++ {
+		b := r.peekAt(p, min(partSize, int(min(most, c.end)-p)))
+		i := bytes.IndexByte(b, timestampRecord)
+		r.budget -= int64(cmp.Or(i+1, len(b)))
+		if i < 0 {
+			p += int64(len(b)) - 1
+			continue
+		}
+		if p += int64(i); r.validFrom(p) {
+			return resumePoint{at: p}
+		}
+	}
+	return resumePoint{at: natural}
+}
+
+// peekAt peeks at the file like [chunkReader.peekAt] and counts the bytes read against the budget.
+func (r *EventReader) peekAt(at int64, n int) []byte {
+	c := r.c
+	was := c.base
+	b := c.peekAt(at, n)
+	if c.base != was {
+		r.budget -= int64(len(c.part))
+	}
+	return b
+}
+
+// endByLength returns the end of an event at an offset according to its length, whatever its id. It
+// returns 0 if the bytes are not an event.
+func (r *EventReader) endByLength(at int64) int64 {
+	if r.budget <= 0 {
+		return 0
+	}
+	b := r.peekAt(at, 2+0xfe)
+	if len(b) < 2 {
+		return 0
+	}
+	n := int(b[1])
+	switch {
+	case n == 0xff: // number of an event that has no length
+		return at + 2
+	case 2+n > len(b):
+		return 0
+	case n <= 8: // may be a number
+		return at + 2 + int64(n)
+	}
+	for i := firstEvent; i < len(r.types); i++ {
+		if t := &r.types[i]; t.name != "" && !t.noLength && r.fits(t, b[2:2+n]) {
+			return at + 2 + int64(n)
+		}
+	}
+	return 0
+}
+
+// fits reports whether the fields of a record fill all bytes.
+func (r *EventReader) fits(t *recordType, b []byte) bool {
+	cur := cursor{b: b, big: r.c.big}
+	r.budget -= int64(len(b))
+	cur.record(t, &r.scratch)
+	return !cur.bad && !cur.loose && (cur.at == len(b) || r.later)
+}
+
+// validFrom reports whether valid records begin at an offset.
+func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false) }
+
+// validRecords reports whether valid records begin at an offset. If timed is true, the first one is
+// read as a time, whatever its id.
+func (r *EventReader) validRecords(at int64, timed bool) bool {
+	c := r.c
+	if r.budget <= 0 || at > c.end {
+		return false
+	}
+	b := r.peekAt(at, resyncWindow)
+	inside := at+int64(len(b)) < c.end // the window ends before the chunk
+	pos, time := 0, r.began
+	defer func() { r.budget -= int64(pos) + 1 }()
+	good := func() bool {
+		r.trusted = max(r.trusted, at+int64(pos))
+		return true
+	}
+	ends := func(n int) bool { return inside && n >= resyncFew && good() } // the window ends here
+	for n := 0; n < resyncRecords; n++ {
+		if pos == len(b) {
+			return (!inside || n >= resyncFew) && good()
+		}
+		id := b[pos]
+		if n == 0 && timed {
+			id = timestampRecord
+		}
+		cur := cursor{b: b, at: pos + 1, big: c.big}
+		switch id {
+		case endOfChunk:
+			return padding(b[pos:]) && good()
+		case endOfFile:
+			return (padding(b[pos:]) || c.size-at-int64(pos) <= 2) && good()
+		case endOfBuffer:
+			return false
+		case timestampRecord:
+			t := cur.fixed(8)
+			if cur.bad {
+				return ends(n)
+			}
+			if t < time {
+				return false
+			}
+			time = t
+		default:
+			t := typeByID(r.types, id)
+			if t != nil && t.noLength {
+				cur.compressed(t.size())
+				if cur.bad && len(b)-pos < 1+timeSize {
+					return ends(n)
+				}
+				if cur.bad || cur.loose {
+					return false
+				}
+				break
+			}
+			size := cur.length()
+			if left := uint64(c.end - at - int64(cur.at)); cur.bad || size > uint64(len(b)-cur.at) {
+				return (cur.bad || size <= left) && ends(n)
+			}
+			body := b[cur.at : cur.at+int(size)]
+			cur.at += int(size)
+			switch {
+			case id == attributeRecord:
+				x := cursor{b: body, big: c.big}
+				if x.attributes(); x.bad || x.at < len(body) && !r.later {
+					return false
+				}
+			case t != nil:
+				if !r.fits(t, body) {
+					return false
+				}
+			case !r.later || id < firstEvent:
+				return false
+			}
+		}
+		pos = cur.at
+	}
+	return good()
+}

@@ -1,0 +1,267 @@
+package picl
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Append appends the record as one line, without line end. least is the minimum number of digits
+// after the point of the time stamp.
+func (r *Record) Append(b []byte, least int) []byte {
+	b = digits.AppendInt(b, r.Type)
+	b = append(b, ' ')
+	b = digits.AppendInt(b, r.Event)
+	b = append(b, ' ')
+	b = r.Time.AppendLeast(b, least)
+	b = append(b, ' ')
+	b = digits.AppendInt(b, r.Processor)
+	b = append(b, ' ')
+	b = digits.AppendInt(b, r.Process)
+	if r.Text != "" {
+		return appendText(append(b, ' '), r.Text)
+	}
+	if r.Type == TypeDescriptor && len(r.Values) == 2 {
+		// The control string may contain blanks and includes its quotes.
+		b = append(b, ` 1 "%d%s" `...)
+		b = r.Values[0].Append(b)
+		return append(append(b, ' '), r.Values[1].Str...)
+	}
+	return r.appendData(b, least)
+}
+
+// appendData appends the number of fields, the descriptor and the data for the values.
+func (r *Record) appendData(b []byte, least int) []byte {
+	if r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values) > 0 && len(r.Values)%2 == 0 {
+		return appendPairs(b, r.Values, least)
+	}
+	return appendData(b, r.Values)
+}
+
+// appendPairs appends the data of a statistics record in the form of PICL: pairs of an event type
+// and a figure. Seconds have at least the given number of digits after the point.
+func appendPairs(b []byte, vals []trace.Value, least int) []byte {
+	p := period(vals)
+	if p > 2 {
+		return appendData(b, vals)
+	}
+	b = append(b, ' ')
+	b = digits.AppendInt(b, int64(len(vals)/2))
+	b = append(b, ` "`...)
+	for _, v := range vals[:2] {
+		b = append(b, predefined[descriptorOf(v.Type)].text...)
+	}
+	b = append(b, '"')
+	for _, v := range vals {
+		b = append(b, ' ')
+		if v.Type != trace.Float64 && v.Type != trace.Float32 {
+			b = v.Append(b)
+			continue
+		}
+		from := len(b)
+		b = appendFloat(b, v)
+		point := bytes.IndexByte(b[from:], '.')
+		if bytes.IndexByte(b[from:], 'e') >= 0 || least == 0 {
+			continue
+		}
+		if point < 0 {
+			point = len(b) - from
+			b = append(b, '.')
+		}
+		for len(b)-from-point-1 < least {
+			b = append(b, '0')
+		}
+	}
+	return b
+}
+
+// appendData appends the number of fields, the descriptor and the data. Each value is a field if
+// all have one type. Values of several types use the shortest control string that repeats.
+func appendData(b []byte, vals []trace.Value) []byte {
+	b = append(b, ' ')
+	n := len(vals)
+	if n == 0 {
+		return append(b, '0')
+	}
+	if n == 1 && vals[0].Type == trace.String {
+		s := vals[0].Str
+		if s == "" {
+			return append(b, '0')
+		}
+		b = digits.AppendInt(b, int64(len(s)))
+		b = append(b, ' ', '0', ' ')
+		return appendText(b, s)
+	}
+	if slices.ContainsFunc(vals, hasBlanks) || strings.HasSuffix(vals[n-1].Str, `\`) {
+		return appendStructure(b, vals)
+	}
+	p := period(vals)
+	b = digits.AppendInt(b, int64(n/p))
+	if d := descriptorOf(vals[0].Type); p == 1 {
+		b = append(b, ' ', '0'+d)
+	} else {
+		b = append(b, ' ', '"')
+		for _, v := range vals[:p] {
+			b = append(b, predefined[descriptorOf(v.Type)].text...)
+		}
+		b = append(b, '"')
+	}
+	for _, v := range vals {
+		b = appendValue(append(b, ' '), v)
+	}
+	return b
+}
+
+// appendValue appends a value that blanks separate from others.
+func appendValue(b []byte, v trace.Value) []byte {
+	switch v.Type {
+	case trace.String:
+		return appendWord(b, v.Str)
+	case trace.Float32, trace.Float64:
+		return appendFloat(b, v)
+	}
+	return v.Append(b)
+}
+
+// maxWidth is the largest width of a conversion.
+const maxWidth = 1 << 20
+
+// hasBlanks reports whether a value is a text with blanks, which %s cannot read, of at most
+// maxWidth bytes.
+func hasBlanks(v trace.Value) bool {
+	return v.Type == trace.String && strings.ContainsAny(v.Str, " \t\n\v\f\r") && len(v.Str) <= maxWidth
+}
+
+// appendStructure appends the number of fields, the descriptor and the data as a single field.
+// Texts with blanks become characters (%5c) among the other values.
+func appendStructure(b []byte, vals []trace.Value) []byte {
+	b = append(b, `1 "`...)
+	var data []byte
+	for i, v := range vals {
+		if !hasBlanks(v) && (i < len(vals)-1 || !strings.HasSuffix(v.Str, `\`)) {
+			b = append(b, predefined[descriptorOf(v.Type)].text...)
+			data = appendValue(append(data, ' '), v)
+			continue
+		}
+		// Characters begin directly after the previous value, unless a blank in the control string
+		// skips the blanks there.
+		if own := blank(v.Str[0]); i == 0 {
+			data = append(data, ' ')
+		} else if !own {
+			b, data = append(b, ' '), append(data, ' ')
+		}
+		b = append(strconv.AppendInt(append(b, '%'), int64(len(v.Str)), 10), 'c')
+		for _, c := range []byte(v.Str) {
+			if c == '\n' || c == '\r' {
+				c = ' '
+			}
+			data = append(data, c)
+		}
+	}
+	// Blanks and a backslash at the end of a line are not part of the data.
+	if c := data[len(data)-1]; blank(c) || c == '\\' {
+		b, data = append(b, ';'), append(data, ';')
+	}
+	return append(append(b, '"'), data...)
+}
+
+// textChange describes how a text changes when it is written as one of n data fields. It returns ""
+// if the text does not change.
+func textChange(text string, n int) string {
+	switch {
+	case text == "" && n == 1:
+		return "an empty text is left out"
+	case text == "":
+		return "an empty text among other values became -"
+	case strings.ContainsAny(text, "\n\r"):
+		return "a line end became a blank"
+	case n == 1 && strings.HasSuffix(strings.TrimRight(text, " \t"), "\\"):
+		return "a backslash at the end became a slash"
+	case n > 1 && len(text) > maxWidth && strings.ContainsAny(text, " \t\v\f"):
+		return "blanks of a text above 1 MiB became _"
+	}
+	return ""
+}
+
+// appendText appends character data. The format cannot represent line ends and backslashes at the
+// end: appendText replaces line ends by blanks, and such backslashes by slashes.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if c == '\n' || c == '\r' {
+			c = ' '
+		}
+		b = append(b, c)
+	}
+	// A backslash at the end of a line joins the next line.
+	for i := len(b) - 1; i >= 0 && (b[i] == '\\' || b[i] == ' ' || b[i] == '\t'); i-- {
+		if b[i] == '\\' {
+			b[i] = '/'
+		}
+	}
+	return b
+}
+
+// appendWord appends a word for %s, which must not be empty or contain white space. It replaces
+// white space by _, and writes - for an empty word.
+func appendWord(b []byte, s string) []byte {
+	if s == "" {
+		return append(b, '-')
+	}
+	for i := range len(s) {
+		c := s[i]
+		if c == ' ' || c >= '\t' && c <= '\r' {
+			c = '_'
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+func appendFloat(b []byte, v trace.Value) []byte {
+	f := v.Float()
+	if a := math.Abs(f); a != 0 && (a < 1e-15 || a >= 1e18) || math.IsNaN(f) {
+		return v.Append(b)
+	}
+	if v.Type == trace.Float32 {
+		return strconv.AppendFloat(b, f, 'f', -1, 32)
+	}
+	return digits.AppendReal(b, f)
+}
+
+func descriptorOf(t trace.Type) byte {
+	switch t {
+	case trace.String, trace.Bytes, trace.None:
+		return 1
+	case trace.Int8, trace.Int16, trace.Int32, trace.Uint8, trace.Uint16, trace.Char, trace.Bool:
+		return 2
+	case trace.Float32:
+		return 4
+	case trace.Float64:
+		return 5
+	}
+	return 3
+}
+
+// period returns the smallest p such that the types of vals repeat after p values.
+func period(vals []trace.Value) int {
+	n := len(vals)
+next:
+	for p := 1; p < n; p++ {
+		if n%p != 0 {
+			continue
+		}
+		for i := p; i < n; i++ {
+			if descriptorOf(vals[i].Type) != descriptorOf(vals[i-p].Type) {
+				continue next
+			}
+		}
+		return p
+	}
+	return n
+}

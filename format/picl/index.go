@@ -1,0 +1,464 @@
+package picl
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/trace"
+)
+
+// seenAt is a value in records of a chunk, with the line of the first such record.
+type seenAt[T comparable] struct {
+	id   T
+	line int64
+}
+
+// scanResult holds the results of the first pass over a chunk.
+type scanResult struct {
+	linetrace.Times
+	records     int64
+	defs        []Record
+	defsAfter   []int64 // number of records of the chunk before each of defs
+	defined     []int64 // lines of all definition records
+	problems    []*trace.Defect
+	unread      int64 // unreadable definition records
+	locations   []seenAt[procKey]
+	events      []seenAt[int64]
+	types       []int64 // user-defined and unknown record types
+	firstRecord int64
+	statistics  bool
+	nesting     nesting
+	unsourced   map[procKey]bool // processes that may have receives without a source
+	carrierDef  []carrier.Pair
+}
+
+// index reads the file once. It determines the tick, the order of the file, all definitions, and
+// the locations and event types that occur.
+func (d *decoder) index(ctx context.Context) error {
+	var all []*linetrace.Times
+	locations := map[procKey]int64{}
+	events := map[int64]int64{}
+	userTypes := map[int64]bool{}
+	carried := map[string]string{}
+	err := linetrace.Index(ctx, &d.Text, d.scanChunk, func(r *scanResult, shift int64) error {
+		r.shift(shift)
+		for _, x := range r.locations {
+			if _, ok := locations[x.id]; !ok {
+				locations[x.id] = x.line
+			}
+		}
+		for _, x := range r.events {
+			if _, ok := events[x.id]; !ok {
+				events[x.id] = x.line
+			}
+		}
+		for _, x := range r.types {
+			userTypes[x] = true
+		}
+		for i := range r.defs {
+			d.kept = append(d.kept, keptRecord{d.nrec + r.defsAfter[i], r.defs[i]})
+			if p := d.defs.add(&r.defs[i]); p.rule != "" {
+				if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
+					return err
+				}
+			}
+		}
+		for _, p := range r.problems {
+			if err := d.Opt.Defect(p); err != nil {
+				return err
+			}
+		}
+		for _, p := range r.carrierDef {
+			carried[p.Key] = p.Value
+		}
+		d.defined = append(d.defined, r.defined...)
+		r.defs, r.defined, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil, nil
+		all = append(all, &r.Times)
+		if d.nrec == 0 {
+			d.firstRecord = r.firstRecord
+		}
+		d.nrec += r.records
+		d.unread += r.unread
+		d.statistics = d.statistics || r.statistics
+		d.nesting.add(&r.nesting)
+		for k := range r.unsourced {
+			d.sources.receivers[k] = true
+		}
+		r.nesting = nesting{}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.orderPieces(all); err != nil {
+		return err
+	}
+	if err := d.reportUndefined(locations, events); err != nil {
+		return err
+	}
+	return d.define(locations, events, userTypes, carried)
+}
+
+// reportUndefined reports the undefined subsets in the heads of records and in other subsets.
+func (d *decoder) reportUndefined(locations map[procKey]int64, events map[int64]int64) error {
+	d.missing = map[setKey]int64{}
+	place := func(processor, process, line int64) {
+		d.noteSubset(d.missing, setKey{TypeProcessorSet, processor}, line)
+		d.noteSubset(d.missing, setKey{TypeProcessSet, process}, line)
+	}
+	for k, line := range locations {
+		place(k.processor, k.process, line)
+	}
+	for e, line := range events {
+		d.noteSubset(d.missing, setKey{TypeEventSet, e}, line)
+	}
+	for _, k := range d.kept {
+		place(k.rec.Processor, k.rec.Process, k.rec.Line)
+		d.noteSubset(d.missing, setKey{TypeEventSet, k.rec.Event}, k.rec.Line)
+		if k.rec.Type <= TypeProcessorSet && len(k.rec.Values) > 1 {
+			for _, v := range k.rec.Values[1:] {
+				if v.Type == trace.Int32 || v.Type == trace.Int64 {
+					d.noteSubset(d.missing, setKey{k.rec.Type, v.Int()}, k.rec.Line)
+				}
+			}
+		}
+	}
+	return d.reportMissing(d.missing)
+}
+
+// noteSubset adds the first line of an undefined subset to missing. It ignores defined subsets.
+func (d *decoder) noteSubset(missing map[setKey]int64, k setKey, line int64) {
+	if k.id >= -1 || d.defs.hasSubset(k) || k.typ == TypeEventSet && (k.id >= -1000 || subset(k.id) != nil) {
+		return
+	}
+	if first, ok := missing[k]; !ok || line < first {
+		missing[k] = line
+	}
+}
+
+// reportMissing reports undefined subsets.
+func (d *decoder) reportMissing(missing map[setKey]int64) error {
+	keys := slices.SortedFunc(maps.Keys(missing), func(a, b setKey) int {
+		return cmp.Or(cmp.Compare(missing[a], missing[b]), -cmp.Compare(a.typ, b.typ), cmp.Compare(a.id, b.id))
+	})
+	for _, k := range keys {
+		what := setName(k.typ)
+		if err := d.Opt.Defect(&trace.Defect{Rule: "picl.undefined", Severity: trace.Warning,
+			Position: trace.Position{File: d.File.Name, Line: missing[k]},
+			Found:    fmt.Sprintf("subset %d of %s", k.id, what),
+			Expected: fmt.Sprintf("a subset of %s that a record of type %d defines", what, k.typ)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setName returns the name of what the subsets in records of a type have as members.
+func setName(typ int64) string {
+	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
+}
+
+// orderPieces chooses the tick and finds the sorted pieces of the file.
+func (d *decoder) orderPieces(all []*linetrace.Times) error {
+	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
+		Found: "an empty file", Expected: "records, unless the trace has no events"}
+	breaks, where := d.Order(all, 18)
+	d.Lanes = len(d.Runs) == 1
+	if breaks > 0 {
+		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note,
+			Position: trace.Position{File: d.File.Name, Line: where},
+			Found:    "records that are not in time order", Expected: "records sorted by time; they are sorted while reading",
+			Count: breaks}
+	} else if d.File.Size > 0 {
+		return nil
+	}
+	return d.Opt.Defect(&defect)
+}
+
+// scanChunk is the first pass over a chunk.
+func (d *decoder) scanChunk(b *lines.Block) *scanResult {
+	r := &scanResult{}
+	var h head
+	var seenLoc [256]procKey
+	var seenEvent [256]int64
+	for i := range seenLoc {
+		seenLoc[i].processor = math.MinInt64
+		seenEvent[i] = math.MinInt64
+	}
+	w := d.File.Walk(b)
+	usual := w.Plain()
+	for {
+		var l []byte
+		var number int64
+		var i int
+		counted := false // the number of data fields has been read
+		if usual {
+			rest := w.Rest()
+			if _, end := h.parseFastLine(rest); end > 0 {
+				l, number, counted = rest[:end], w.Skip(end+1), true
+			}
+		}
+		if l == nil {
+			var ok bool
+			if l, number, ok = w.Next(); !ok {
+				break
+			}
+			var bad int
+			if i, bad = h.parse(l, 5); bad >= 0 {
+				continue
+			}
+		}
+		typ := h.f[0]
+		if typ < TypeExit {
+			if isDefinition(typ) {
+				d.scanDefinition(r, &h, l, number)
+				continue
+			}
+			if typ == TypeMessage && h.f[1] == -1 {
+				if p, ok := carriedDefinition(l[i:]); ok {
+					r.carrierDef = append(r.carrierDef, p)
+					continue
+				}
+			}
+			if typ <= TypeTimes && typ >= TypeSizeVolumes {
+				r.statistics = true
+			}
+		}
+		if t := h.time(); t.Scale == r.Last.Scale && t.Scale <= r.Scale && t.Coef >= r.Last.Coef && r.Any {
+			r.Last = t
+		} else {
+			r.Add(b, l, number, t, t)
+		}
+		if r.records++; r.records == 1 {
+			r.firstRecord = number
+		}
+		if typ > TypeMark || typ < TypeExit && typ != TypeMessage && (typ > TypeTimes || typ < TypeSizeVolumes) {
+			if !slices.Contains(r.types, typ) && len(r.types) < 1000 {
+				r.types = append(r.types, typ)
+			}
+		}
+		key := procKey{h.f[3], h.f[4]}
+		if s := &seenLoc[uint8(key.processor)^uint8(key.process*7)]; *s != key {
+			*s = key
+			r.locations = append(r.locations, seenAt[procKey]{key, number})
+		}
+		switch h.f[1] {
+		case -51, -60, -52, -61, -58:
+			if typ == TypeExit && (counted || h.parseCount(l)) && h.unsourced(l) {
+				if r.unsourced == nil {
+					r.unsourced = map[procKey]bool{}
+				}
+				r.unsourced[key] = true
+			}
+			if h.f[1] == -58 {
+				break
+			}
+			r.nesting.note(typ, h.f[1], key)
+			if typ == TypeEntry && (counted || h.parseCount(l)) && h.f[5] > 4 {
+				r.nesting.found = true // the entry has the fields of a mark, which its exit may repeat
+			}
+		}
+		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
+			*s = h.f[1]
+			r.events = append(r.events, seenAt[int64]{h.f[1], number})
+		}
+	}
+	r.Longest()
+	return r
+}
+
+// shift adds n to all line numbers.
+func (r *scanResult) shift(n int64) {
+	r.firstRecord += n
+	r.ShiftBreaks(n)
+	for i := range r.locations {
+		r.locations[i].line += n
+	}
+	for i := range r.events {
+		r.events[i].line += n
+	}
+	for i := range r.defs {
+		r.defs[i].Line += n
+	}
+	for i := range r.defined {
+		r.defined[i] += n
+	}
+	for _, p := range r.problems {
+		p.Position.Line += n
+	}
+}
+
+func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64) {
+	i, problem, skip := parseLine(l, h)
+	if skip {
+		return // the scan of events reports it
+	}
+	var rec Record
+	r.defined = append(r.defined, number)
+	rec.setHead(h, number)
+	problem = rec.decodeData(l[i:], h, &descriptorResolver{defs: &definitions{}})
+	for i := range rec.Values {
+		rec.Values[i].Str = strings.Clone(rec.Values[i].Str)
+	}
+	if problem.rule != "" {
+		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
+		if rec.Type == TypeDescriptor {
+			r.unread++
+			return
+		}
+	}
+	r.defs = append(r.defs, rec)
+	r.defsAfter = append(r.defsAfter, r.records)
+}
+
+// define adds the definitions to the model.
+func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool,
+	carried map[string]string) error {
+	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+	d.Model = m
+	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
+	m.Clock = d.Clock
+	for i := range d.directSmall {
+		d.directSmall[i] = -1
+	}
+	if err := d.RestoreFrom(carried, "picl", "event messages"); err != nil || d.Restore != nil {
+		return err
+	}
+	// If the file is not sorted, the position of a label among the records is meaningless after
+	// sorting. The encoder writes labels of the regions instead.
+	moved := false
+	for _, k := range d.kept {
+		moved = moved || k.before > 0 && len(d.Runs) != 1
+	}
+	for _, k := range d.kept {
+		if !moved || k.rec.Type != TypeLabel {
+			if moved {
+				k.before = 0
+			}
+			m.Opaque.Add(trace.Opaque{Format: "picl", Data: keepRecord(k.before, &k.rec)})
+		}
+	}
+	d.kept = nil
+	if !d.File.Numbered { // the lines are those of the file
+		m.Native = &original{d}
+	}
+	d.plainInts = len(d.defs.descriptors) == 0
+	eventList := slices.Collect(maps.Keys(events))
+	slices.SortFunc(eventList, compareEvents)
+	d.defineFields(eventList)
+	keys := slices.Collect(maps.Keys(locations))
+	group := func(p int64) int {
+		switch {
+		case p == Host:
+			return 1
+		case p < 0:
+			return 2
+		}
+		return 0
+	}
+	slices.SortFunc(keys, func(a, b procKey) int {
+		return cmp.Or(cmp.Compare(group(a.processor), group(b.processor)), cmp.Compare(abs(a.processor), abs(b.processor)),
+			cmp.Compare(a.process, b.process))
+	})
+	byProcessor := map[int64][]procKey{}
+	for _, k := range keys {
+		byProcessor[k.processor] = append(byProcessor[k.processor], k)
+	}
+	for _, k := range keys {
+		if same := byProcessor[k.processor]; k.process == -1 && len(same) == 2 && k.processor >= 0 {
+			continue // -1 stands for the only process
+		}
+		d.locations[k] = d.location(k, "")
+	}
+	for p, same := range byProcessor {
+		if len(same) == 2 && same[0].process == -1 && p >= 0 {
+			d.locations[same[0]] = d.locations[same[1]]
+			same = same[1:]
+		}
+		if len(same) == 1 {
+			d.onlyLocation[p] = d.locations[same[0]]
+		}
+	}
+	for k, loc := range d.locations {
+		if k.processor >= 0 && k.processor < maxSlots {
+			for int(k.processor) >= len(d.slots) {
+				d.slots = append(d.slots, slot{loc: -1})
+			}
+			if s := &d.slots[k.processor]; s.loc < 0 || k.process > s.process {
+				*s = slot{k.process, int32(loc)}
+			}
+		}
+	}
+	for _, typ := range slices.Sorted(maps.Keys(userTypes)) {
+		d.kindOf(typ)
+	}
+	d.defineRegions(eventList)
+	for _, k := range slices.SortedFunc(maps.Keys(d.defs.sets), func(a, b setKey) int {
+		return cmp.Or(-cmp.Compare(a.typ, b.typ), cmp.Compare(a.id, b.id))
+	}) {
+		m.Sets.Add(trace.Set{ID: strconv.FormatInt(k.id, 10), Kind: setName(k.typ), Members: d.defs.sets[k]})
+	}
+	return nil
+}
+
+// maxSlots limits the table of processors.
+const maxSlots = 1 << 16
+
+// defineRegions adds a region for each event type and label.
+func (d *decoder) defineRegions(events []int64) {
+	for _, e := range events {
+		labels := map[string]bool{}
+		var names []string
+		covered := false // a label applies to all records
+		simple := true   // it is the only label
+		for _, list := range [2][]int32{d.defs.byEvent[e], d.defs.bySubset} {
+			for _, i := range list {
+				l := &d.defs.labels[i]
+				if in, _ := d.defs.inEventSubset(l.event, e); l.event != e && !in {
+					continue
+				}
+				if !labels[l.text] {
+					labels[l.text] = true
+					names = append(names, l.text)
+				}
+				if l.processor == -1 && l.process == -1 && l.line < d.firstRecord {
+					covered = true
+				} else {
+					simple = false
+				}
+			}
+		}
+		if len(names) > 1 {
+			simple = false
+		}
+		if !covered {
+			names = append([]string{eventName(e)}, names...)
+			simple = simple && len(names) == 1
+		}
+		for _, n := range names {
+			r := d.region(e, n)
+			if len(names) > 1 {
+				if d.renamed == nil {
+					d.renamed = map[uint32]int64{}
+				}
+				d.renamed[r] = e
+			}
+			if simple {
+				d.direct[e] = r
+				if i := e + 1024; i >= 0 && i < int64(len(d.directSmall)) {
+					d.directSmall[i] = int32(r)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package picl
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/trace"
+)
+
+// addMessage adds the send or receive of a record (docs/formats/picl.md, "Messages"): a send at the
+// entry, and a receive at the exit, or at the entry if that has all fields.
+func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64, spec *eventSpec, line int64) {
+	vals := p.vals
+	if typ == TypeMark && !p.d.markMessages {
+		return
+	}
+	var kind trace.Kind
+	switch {
+	case typ == TypeExit && (spec.send == sendBlock || spec.send == sendPost):
+		return
+	case spec.send == sendBlock:
+		kind = trace.Send
+	case spec.send == sendPost:
+		kind = trace.SendBegin
+	case spec.send == recvBlock:
+		kind = trace.Recv
+	case spec.send == recvDone:
+		kind = trace.RecvComplete
+	default:
+		return
+	}
+	if typ != TypeExit && kind.IsRecv() {
+		vals = vals[min(len(spec.entry), len(vals)):]
+	}
+	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
+	for i := range min(len(vals), len(field)) {
+		if vals[i].Type != trace.String {
+			field[i] = vals[i].Int()
+		}
+	}
+	if field == [4]int64{-1, -1, -1, -1} {
+		return // nothing about the message is known
+	}
+	add := func(other uint64) {
+		b.Add(loc, t, kind, trace.NoRef)
+		b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(-1, field[0]))) // -1 is Undefined
+		p.appendAddedAttributes(b)
+		b.MarkDerived()
+		b.Pos = append(b.Pos, line)
+	}
+	// An omitted destination is unknown; -1 means all.
+	if kind.IsSend() && len(vals) > 2 && (field[2] < 0 || p.d.mayBeSeveral(field[2], field[3])) {
+		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
+			for _, l := range to {
+				add(uint64(l))
+			}
+			return
+		}
+	}
+	if from, ok := p.d.sources.senders[line]; ok && kind.IsRecv() && field[2] < 0 {
+		add(uint64(from))
+		return
+	}
+	if field[2] >= 0 {
+		add(uint64(p.peer(field[2], field[3])))
+		return
+	}
+	add(trace.Undefined)
+}
+
+// maxDestinations limits the number of messages of one record.
+const maxDestinations = 256
+
+// mayBeSeveral reports whether a message to a processor may go to several of its processes, because
+// its process is unknown or a subset.
+func (d *decoder) mayBeSeveral(processor, process int64) bool {
+	if process >= 0 || processor == Host {
+		return false
+	}
+	_, alone := d.onlyLocation[processor]
+	_, itself := d.locationOfRecord(procKey{processor, process})
+	return !itself && (process < -1 || !alone)
+}
+
+// destinations returns the locations of a message to a processor, to all processors or to a subset
+// of them: those of all processes with records, except for the sender.
+func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
+	k := procKey{processor, process}
+	d.broadcasts.Lock()
+	defer d.broadcasts.Unlock()
+	all, ok := d.broadcasts.to[k]
+	if !ok {
+		for to, loc := range d.locations {
+			if to.processor < 0 || to.processor == Host || processor != -1 && processor != to.processor &&
+				!d.defs.inSet(TypeProcessorSet, processor, to.processor) {
+				continue
+			}
+			if process == -1 || to.process == process || to.process == -1 || d.defs.inSet(TypeProcessSet, process, to.process) {
+				all = append(all, loc)
+			}
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		d.broadcasts.to[k] = all
+	}
+	if i, own := slices.BinarySearch(all, from); own {
+		return append(slices.Clone(all[:i]), all[i+1:]...)
+	}
+	return all
+}
+
+// peer returns the location of the other side of a message, which may have no records.
+func (p *blockParser) peer(processor, process int64) uint32 {
+	d := p.d
+	key := procKey{processor, process}
+	if loc, ok := d.locationOfRecord(key); ok {
+		return loc
+	}
+	if loc, ok := d.onlyLocation[processor]; ok && process == -1 {
+		return loc
+	}
+	loc, _ := linetrace.Define(&d.Text, p.place, d.peerLocations, key,
+		func() (uint32, error) { return d.location(key, trace.PeerLocation), nil })
+	return loc
+}

@@ -1,0 +1,170 @@
+package picl
+
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// waitOf maps the event type of the waiting inside a call to that of the call. PICL records one of
+// them. If the waiting is inside the call, both describe the same operation.
+var waitOf = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
+
+// receiveCalls lists the pairs of waitOf that receive.
+var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
+
+// nesting detects whether a file may have waiting inside a call that receives. Processes share a
+// limited number of slots; if several processes use a slot, it counts as nested.
+type nesting struct {
+	found  bool
+	places []nestingPlace // nil if no call receives
+	early  [8]uint64      // slots with waiting before any call
+}
+
+type nestingPlace struct {
+	key  procKey
+	last int64 // record type of the last call: TypeEntry or TypeExit; 0 for none, 1 for several processes
+}
+
+// note processes a record of receiveCalls.
+func (n *nesting) note(typ, event int64, key procKey) {
+	if typ != TypeEntry && typ != TypeExit {
+		return
+	}
+	at := uint(uint8(key.processor) ^ uint8(key.process*7))
+	if event <= -60 {
+		at += 256
+	}
+	if event == -51 || event == -60 {
+		if n.places == nil {
+			n.places = make([]nestingPlace, 512)
+		}
+		n.places[at].follow(nestingPlace{key, typ})
+		return
+	}
+	if n.places == nil || n.places[at].last == 0 {
+		n.early[at/64] |= 1 << (at % 64)
+		return
+	}
+	p := &n.places[at]
+	n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
+}
+
+// follow combines the slot with the state of a later part of the file.
+func (p *nestingPlace) follow(next nestingPlace) {
+	if p.last != 0 && p.key != next.key {
+		next.last = 1
+	}
+	if p.last != 1 {
+		*p = next
+	}
+}
+
+// add combines the result with that of the following part of the file.
+func (n *nesting) add(o *nesting) {
+	n.found = n.found || o.found
+	for at := range n.places {
+		early := o.early[at/64]>>(at%64)&1 != 0
+		n.found = n.found || early && (n.places[at].last == 1 || n.places[at].last == TypeEntry)
+		if o.places != nil && o.places[at].last != 0 {
+			n.places[at].follow(o.places[at])
+		}
+	}
+	if n.places == nil {
+		n.places = o.places
+	}
+}
+
+// receiveFilter removes the second message of a receive if both the call and the waiting inside it
+// have one.
+type receiveFilter struct {
+	format.Sink
+	regions map[uint32]callOrWait
+	state   map[uint32]*[len(receiveCalls)]receiving // by location
+	kept    trace.Batch
+}
+
+type callOrWait struct {
+	call int // index in receiveCalls
+	wait bool
+}
+
+// receiving is the state of a location's calls that receive.
+type receiving struct {
+	open      int  // number of open calls
+	wait      bool // waiting outside of any call is open
+	delivered bool // the message of the open call or waiting has been delivered
+}
+
+func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
+	o := &receiveFilter{Sink: sink, regions: map[uint32]callOrWait{}, state: map[uint32]*[len(receiveCalls)]receiving{}}
+	for k, ref := range d.regions {
+		for i, c := range receiveCalls {
+			if k.event == c.call || k.event == c.wait {
+				o.regions[ref] = callOrWait{i, k.event == c.wait}
+			}
+		}
+	}
+	return o
+}
+
+// Batch delivers all rows except repeated messages.
+func (o *receiveFilter) Batch(b *trace.Batch) error {
+	from, dropped := 0, false
+	for i, k := range b.Kind {
+		if !o.isRepeated(b, i, k) {
+			continue
+		}
+		if !dropped {
+			dropped = true
+			o.kept.Reset(b.Loc)
+		}
+		o.kept.AppendRows(b, from, i)
+		from = i + 1
+	}
+	if !dropped {
+		return o.Sink.Batch(b)
+	}
+	o.kept.AppendRows(b, from, b.Len())
+	return o.Sink.Batch(&o.kept)
+}
+
+// isRepeated reports whether a row is a message that has been delivered before.
+func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) bool {
+	var at callOrWait
+	switch k {
+	case trace.Enter, trace.Leave:
+		var ok bool
+		if at, ok = o.regions[b.Ref[row]]; !ok {
+			return false
+		}
+	case trace.Recv:
+	case trace.RecvComplete:
+		at.call = 1
+	default:
+		return false
+	}
+	s := o.state[b.Location(row)]
+	if s == nil {
+		s = &[len(receiveCalls)]receiving{}
+		o.state[b.Location(row)] = s
+	}
+	r := &s[at.call]
+	switch {
+	case k == trace.Enter && at.wait:
+		if r.open == 0 {
+			r.wait, r.delivered = true, false
+		}
+	case k == trace.Enter:
+		r.open++
+		r.wait, r.delivered = false, false
+	case k == trace.Leave && at.wait:
+		r.wait = false
+	case k == trace.Leave:
+		r.open = max(0, r.open-1)
+	case r.open == 1 || r.wait:
+		again := r.delivered
+		r.delivered = true
+		return again
+	}
+	return false
+}

@@ -1,0 +1,333 @@
+package picl
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/trace"
+)
+
+// oldHost is the node number of the host in the old format.
+const oldHost = -32768
+
+// oldRecord is a row of the table of old-format records (docs/formats/picl.md, "Old format"). words
+// are the words before the values in the verbose spelling, in the order of the compact spelling.
+type oldRecord struct {
+	key   int
+	name  string
+	words []string
+}
+
+var oldTable = []oldRecord{
+	{1, "trace_start", []string{"event", "compstats", "commstats"}},
+	{2, "open", nil},
+	{3, "load", nil},
+	{4, "send", []string{"to", "type", "lth"}},
+	{5, "probe", []string{"type"}},
+	{6, "recv", []string{"from", "type", "lth"}},
+	{7, "recv_blocking", []string{"type"}},
+	{8, "recv_waking", []string{"from", "type", "lth"}},
+	{9, "message", nil},
+	{10, "sync", nil},
+	{11, "compstats", nil},
+	{12, "commstats", nil},
+	{13, "close", nil},
+	{14, "trace_level", []string{"event", "compstats", "commstats"}},
+	{15, "trace_mark", []string{"type"}},
+	{16, "trace_message", nil},
+	{17, "trace_stop", nil},
+	{18, "trace_flush", []string{"finished"}},
+	{19, "trace_exit", []string{"space"}},
+	{20, "block_begin", []string{"block_type", "location_type", "parameter_type"}},
+	{21, "block_end", []string{"block_type", "location_type", "parameter_type"}},
+	{22, "trace_mark_array", nil},
+	{22, "trace_marks", nil},
+	{23, "clock_sync", nil},
+	{24, "trace_files", []string{"finished"}},
+}
+
+// probeOld recognizes the old format: a first field from 1 to 24 with integer seconds, microseconds
+// and node, or a record name followed by "clock".
+func probeOld(head []byte) int {
+	l := head
+	if i := bytes.IndexByte(head, '\n'); i >= 0 {
+		l = head[:i]
+	}
+	f := bytes.Fields(l)
+	if len(f) < 4 {
+		return 0
+	}
+	for _, r := range oldTable {
+		if string(f[0]) == r.name && string(f[1]) == "clock" {
+			return 95
+		}
+	}
+	if n, err := strconv.Atoi(string(f[0])); err != nil || n < 1 || n > 24 {
+		return 0
+	}
+	for _, x := range f[1:4] {
+		if _, err := strconv.ParseInt(string(x), 10, 64); err != nil {
+			return 0
+		}
+	}
+	// The new format has at least six fields, and the sixth is a count. Its user records also begin
+	// with a number ≥ 0, but their third field is a time stamp with a point.
+	return 85
+}
+
+// oldConverter converts an old-format trace to new-format lines.
+type oldConverter struct {
+	*linetrace.Rewriter
+	sends map[int64]*oldSend // by node: sends whose end is still unknown
+	waits map[int64]Record
+}
+
+func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
+	c := &oldConverter{w, map[int64]*oldSend{}, map[int64]Record{}}
+	return c.line, c.finish
+}
+
+// oldSend is a send that may be followed by compstats records. The second of these has the time of
+// its end.
+type oldSend struct {
+	exit  Record
+	stats int
+}
+
+// line converts a line of the old format.
+func (c *oldConverter) line(l []byte, number int64) error {
+	f := strings.Fields(string(l))
+	if len(f) == 0 {
+		return nil
+	}
+	x := &oldLine{fields: f, number: number}
+	x.bad = func(found, expected string) error {
+		return c.Defect("picl.old-record", trace.Warning, number, quote(l), found, expected)
+	}
+	if found, expected := x.parse(); found != "" {
+		return x.bad(found, expected)
+	}
+	if s := c.sends[x.node]; s != nil && x.key != 11 && x.key != 12 {
+		if err := c.endSend(x.node); err != nil {
+			return err
+		}
+	}
+	return c.convert(x)
+}
+
+// oldLine is a parsed line of the old format.
+type oldLine struct {
+	fields []string
+	number int64
+	key    int
+	at     trace.Decimal
+	node   int64
+	args   []int64
+	bad    func(found, expected string) error // reports a defect of the line
+}
+
+// parse parses the fields in the compact or the verbose spelling. If they are invalid, it returns what was
+// found and what was expected.
+func (x *oldLine) parse() (found, expected string) {
+	const (
+		compact = "key, seconds, microseconds, node and data"
+		verbose = "clock SECONDS MICROSECONDS node NODE"
+	)
+	f := x.fields
+	var n []int64
+	key, err := strconv.Atoi(f[0])
+	if err == nil {
+		if len(f) < 4 {
+			return "too few fields", compact
+		}
+		n, err = allIntegers(f[1:4])
+		if err == nil && key != 16 {
+			x.args, err = allIntegers(f[4:])
+		}
+		if err != nil {
+			return "no numbers", compact
+		}
+	} else {
+		for _, r := range oldTable {
+			if r.name == f[0] {
+				key = r.key
+			}
+		}
+		if key == 0 || len(f) < 6 || f[1] != "clock" || f[4] != "node" {
+			return strconv.Quote(f[0]), "a record name, " + verbose
+		}
+		if n, err = allIntegers([]string{f[2], f[3], f[5]}); err != nil {
+			return "no numbers", verbose
+		}
+		for _, word := range f[6:] {
+			if v, err := strconv.ParseInt(word, 10, 64); err == nil {
+				x.args = append(x.args, v)
+			}
+		}
+	}
+	x.key, x.at, x.node = key, trace.NewDecimal(n[0]*1_000_000+n[1], 6), n[2]
+	return "", ""
+}
+
+// record returns a new-format record at the time and node of the line.
+func (x *oldLine) record(typ, event int64, vals ...int64) Record {
+	r := Record{Type: typ, Event: event, Time: x.at, Processor: x.node, Line: x.number}
+	if x.node == oldHost {
+		r.Processor = Host
+	}
+	for _, v := range vals {
+		r.Values = append(r.Values, intValue(v))
+	}
+	return r
+}
+
+// arg returns the value with the index i, or -1 if there is none.
+func (x *oldLine) arg(i int) int64 {
+	if i < len(x.args) {
+		return x.args[i]
+	}
+	return -1
+}
+
+// convert writes the new-format records for a line.
+func (c *oldConverter) convert(x *oldLine) error {
+	rec, arg, args, node, f := x.record, x.arg, x.args, x.node, x.fields
+	switch x.key {
+	case 1:
+		return c.emit(rec(TypeEntry, -901), rec(TypeMark, -904, args...))
+	case 2:
+		return c.emit(rec(TypeEntry, -11), rec(TypeExit, -11))
+	case 4:
+		c.sends[node] = &oldSend{exit: rec(TypeExit, -21)}
+		return c.emit(rec(TypeEntry, -21, arg(2), arg(1), arg(0), 0))
+	case 5:
+		return c.emit(rec(TypeMark, -53, arg(0)))
+	case 6:
+		return c.emit(rec(TypeEntry, -51, arg(1), -1, -1), rec(TypeExit, -51, arg(2), arg(1), arg(0), 0))
+	case 7:
+		c.waits[node] = rec(TypeEntry, -52, arg(0), -1, -1)
+		return c.emit(c.waits[node])
+	case 8:
+		if _, ok := c.waits[node]; !ok {
+			if err := x.bad("recv_waking without recv_blocking",
+				"recv_blocking before it; the receive takes no time"); err != nil {
+				return err
+			}
+			if err := c.emit(rec(TypeEntry, -52, arg(1), -1, -1)); err != nil {
+				return err
+			}
+		}
+		delete(c.waits, node)
+		return c.emit(rec(TypeExit, -52, arg(2), arg(1), arg(0), 0))
+	case 10:
+		return c.emit(rec(TypeEntry, -402), rec(TypeExit, -402))
+	case 11:
+		if s := c.sends[node]; s != nil {
+			if s.stats++; s.stats == 2 {
+				s.exit.Time = x.at
+				return c.endSend(node)
+			}
+		}
+		return nil
+	case 12:
+		return nil
+	case 13:
+		return c.emit(rec(TypeMark, -12))
+	case 14:
+		return c.emit(rec(TypeMark, -904, args...))
+	case 15:
+		return c.emit(rec(TypeMark, max(0, arg(0))))
+	case 16:
+		r := rec(TypeMessage, -1)
+		text := f[4:]
+		if f[0] == "trace_message" {
+			text = f[6:]
+		}
+		if len(text) > 0 {
+			r.Values = []trace.Value{trace.StringValue(strings.Join(text, " "))}
+		}
+		return c.emit(r)
+	case 17:
+		return c.emit(rec(TypeMark, -913))
+	case 18, 24:
+		event := int64(-912)
+		if x.key == 24 {
+			event = -903
+		}
+		end := rec(TypeExit, event)
+		if len(args) >= 2 {
+			end.Time = trace.NewDecimal(args[0]*1_000_000+args[1], 6)
+		}
+		return c.emit(rec(TypeEntry, event), end)
+	case 19:
+		vol := rec(TypeVolumes, -1, -901, arg(0))
+		return c.emit(rec(TypeExit, -901), vol)
+	case 20, 21:
+		typ := int64(TypeEntry)
+		if x.key == 21 {
+			typ = TypeExit
+		}
+		event := arg(0)
+		if event < 0 {
+			// Library collectives: -1 is a barrier, -2 and -3 are broadcasts, -4 is a global
+			// operation.
+			event = map[int64]int64{-1: -402, -2: -785, -3: -785, -4: -782}[event]
+			if event == 0 {
+				event = -602
+			}
+			return c.emit(rec(typ, event))
+		}
+		return c.emit(rec(typ, event, arg(1), arg(2)))
+	case 22:
+		for i := int64(1); i <= arg(0) && int(i) < len(args); i++ {
+			if err := c.emit(rec(TypeMark, max(0, args[i]))); err != nil {
+				return err
+			}
+		}
+		return nil
+	case 23:
+		return c.emit(rec(TypeEntry, -401), rec(TypeExit, -401))
+	}
+	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
+}
+
+func (c *oldConverter) endSend(node int64) error {
+	s := c.sends[node]
+	delete(c.sends, node)
+	return c.emit(s.exit)
+}
+
+func (c *oldConverter) finish() error {
+	for _, node := range slices.Sorted(maps.Keys(c.sends)) {
+		if err := c.endSend(node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *oldConverter) emit(recs ...Record) error {
+	for i := range recs {
+		if err := c.Record(recs[i].Line, func(b []byte) []byte { return recs[i].Append(b, 6) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func allIntegers(f []string) ([]int64, error) {
+	out := make([]int64, len(f))
+	for i, s := range f {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}

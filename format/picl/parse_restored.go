@@ -1,0 +1,227 @@
+package picl
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/trace"
+)
+
+// carriedLinks holds packed links of another format's trace and their line.
+type carriedLinks struct {
+	line int64
+	data []byte
+}
+
+// carryPrefix begins the texts that carry definitions (record type -7, event type -1).
+const carryPrefix = "weft:definitions."
+
+// rowType is the user record type for events that are carried as a whole.
+const rowType = 900
+
+// carriedDefinition returns the definition in an event message. l follows the head of the message.
+func carriedDefinition(l []byte) (carrier.Pair, bool) {
+	i := bytes.Index(l, []byte(carryPrefix))
+	if i < 0 || i > 40 {
+		return carrier.Pair{}, false
+	}
+	key, value, ok := strings.Cut(string(bytes.TrimRight(l[i+len(carryPrefix):], "\r\n")), " ")
+	return carrier.Pair{Key: key, Value: value}, ok
+}
+
+// restoreFast converts a line of a carried trace to a row if it is an enter, a leave or a message,
+// as most lines are. The head of the line ends at i. restoreFast returns the length of the line
+// with its end, or 0 if the line is of another kind or does not have the usual spelling.
+func (p *blockParser) restoreFast(line []byte, i int, h *head, t, number int64) (end int) {
+	d := p.d
+	loc := locationOf(h.f[3])
+	if h.f[3] < 0 || loc >= int64(d.Model.Locations.Len()) {
+		return 0
+	}
+	if d.Rescale {
+		var ok bool
+		if t, _, ok = d.Clock.Rescale(t, d.Restore.Clock); !ok {
+			return 0
+		}
+	}
+	switch n := h.f[5]; {
+	case n == 0 && line[i] == '\n' && h.f[0] != TypeMark && h.f[0] != rowType && h.f[1] >= 0 &&
+		h.f[1] < int64(d.Model.Regions.Len()):
+		kind := trace.Enter
+		if h.f[0] == TypeExit {
+			kind = trace.Leave
+		}
+		b := p.batch(uint32(loc))
+		b.Add(uint32(loc), t, kind, uint32(h.f[1]))
+		b.Pos = append(b.Pos, number)
+	case n > 0 && h.f[0] == TypeMark && string(line[i:min(i+3, len(line))]) == " 2 " && specOf(h.f[1]).send != noRole:
+		var few [16]int64
+		v := few[:min(n, int64(len(few)))]
+		if i = parseIntegerList(line, i+2, v); n > int64(len(few)) || i < 0 || line[i] != '\n' {
+			return 0
+		}
+		if p.restoreMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], v, number) != "" {
+			return 0
+		}
+	default:
+		return 0
+	}
+	return i + 1
+}
+
+// restoreLine converts a line of a carried trace to a row.
+func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) error {
+	d := p.d
+	ok := true
+	if d.Rescale {
+		t, _, ok = d.Clock.Rescale(t, d.Restore.Clock)
+	}
+	bad := func(found string) error {
+		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning},
+			number, text)
+	}
+	loc := locationOf(h.f[3])
+	if !ok || loc >= int64(d.Model.Locations.Len()) {
+		return bad(fmt.Sprintf("processor %d", h.f[3]))
+	}
+	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
+		return nil // these were computed for an option; they are no events of the trace
+	}
+	if h.f[1] == -901 && (h.f[0] == TypeEntry || h.f[0] == TypeExit) {
+		return nil // the encoder adds these around the events of each process
+	}
+	p.pairs = p.pairs[:0]
+	var vals []trace.Value
+	if h.f[5] > 0 {
+		var problem dataProblem
+		p.vals, problem = parseData(data, h.f[5], h, number, &p.res, p.vals[:0])
+		if problem.rule != "" {
+			if err := p.defect(problem, number, text); err != nil {
+				return err
+			}
+		}
+		vals = p.vals
+		p.readPairs()
+	}
+	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "links" {
+		data, err := carrier.FromText(p.pairs[0].Value)
+		if err == nil {
+			_, err = carrier.UnpackLinks(data, p.d.Model.Locations.Len())
+		}
+		if err != nil {
+			return bad(err.Error())
+		}
+		p.links = append(p.links, carriedLinks{number, data})
+		return nil
+	}
+	if h.f[3] < 0 {
+		return bad(fmt.Sprintf("processor %d", h.f[3]))
+	}
+	location := uint32(loc)
+	b := p.batch(location)
+	var kind trace.Kind
+	ref := trace.NoRef
+	if e := h.f[1]; e >= 0 && e < int64(d.Model.Regions.Len()) {
+		ref = uint32(e)
+	}
+	switch h.f[0] {
+	case TypeEntry, TypeExit:
+		kind = trace.Enter
+		claim := len(p.pairs) > 0 && p.pairs[0].Key == "claim"
+		switch {
+		case claim && h.f[0] == TypeEntry:
+			kind = trace.ClaimBegin
+		case claim:
+			kind = trace.ClaimEnd
+		case h.f[0] == TypeExit:
+			kind = trace.Leave
+		}
+	case TypeMark:
+		if spec := specOf(h.f[1]); spec.send != noRole {
+			var few [16]int64
+			v := few[:0]
+			for _, x := range vals[:min(len(vals), len(few))] {
+				v = append(v, x.Int())
+			}
+			if found := p.restoreMessage(b, location, t, h.f[1], v, number); found != "" {
+				return bad(found)
+			}
+			return nil
+		}
+		kind = trace.Mark
+	case rowType:
+		var err error
+		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
+			return bad(fmt.Sprintf("an event with %v", err))
+		}
+	default:
+		return bad(fmt.Sprintf("record type %d", h.f[0]))
+	}
+	if err := d.Restore.Add(b, location, t, kind, ref, p.pairs); err != nil {
+		return bad(err.Error())
+	}
+	b.Pos = append(b.Pos, number)
+	return nil
+}
+
+// readPairs reads the pairs in the record's text. There are none unless a single text is the record's data.
+func (p *blockParser) readPairs() {
+	if len(p.vals) != 1 || p.vals[0].Type != trace.String {
+		return
+	}
+	for rest := []byte(p.vals[0].Str); ; {
+		key, value, r, _, more := attrlist.Next(rest)
+		if !more {
+			return
+		}
+		p.pairs = append(p.pairs, carrier.Pair{Key: key, Value: value})
+		rest = r
+	}
+}
+
+// restoreMessage converts the fields of a message's mark to a row. It returns a description of the
+// fields if they are invalid.
+func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64) (bad string) {
+	m := messageOf(trace.NoKind, event)
+	n := 0
+	if m != nil {
+		n = len(m.entry) + len(m.exit)
+	}
+	if m == nil || len(v) < n || m.ops == 1 && len(v) > n {
+		return fmt.Sprintf("event type %d with %d values", event, len(v))
+	}
+	ops := [5]uint64{trace.Undefined, trace.Undefined}
+	for _, fields := range [2]string{m.entry, m.exit} {
+		for i := range len(fields) {
+			switch fields[i] {
+			case 'l':
+				ops[3] = uint64(v[i])
+			case 't':
+				ops[2] = uint64(v[i])
+			case 'p':
+				ops[0] = uint64(max(-1, locationOf(v[i]))) // -1 is Undefined
+			case 'r':
+				ops[m.ops-1] = uint64(v[i])
+			}
+		}
+		v = v[len(fields):]
+	}
+	if m.ops > 1 {
+		if len(v) > 0 {
+			ops[1] = uint64(max(-1, v[0]))
+		}
+		if d := p.d.Model; !carrier.Refers(d, trace.OpLocation, ops[0]) || !carrier.Refers(d, trace.OpCommunicator, ops[1]) {
+			if m.kind.IsSend() {
+				return "a message to nobody"
+			}
+			return "a message from nobody"
+		}
+	}
+	b.Add(loc, t, m.kind, trace.NoRef)
+	b.AddOps(ops[:m.ops]...)
+	b.Pos = append(b.Pos, line)
+	return ""
+}

@@ -1,0 +1,395 @@
+package picl
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// opened opens a text and returns the rules of the defects that reading and checking report.
+func opened(t *testing.T, text string, options map[string]string) (format.File, []string, []string) {
+	t.Helper()
+	rep := format.NewReport()
+	d := tracetest.Open(t, Format{}, write(t, text), &format.ReadOptions{Report: rep, Values: options})
+	rows := tracetest.Dump(t, d, everything)
+	checker := d.NewChecker()
+	if err := errors.Join(d.Scan(t.Context(), everything, format.PerLocation, checker),
+		checker.Finish(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, r := range rep.Rules() {
+		rules = append(rules, r.Rule+" × "+strconv.FormatInt(r.Count, 10))
+	}
+	return d, rows, rules
+}
+
+// TestDescriptors_2_2_2 checks that descriptors read what scanf reads and that a rewrite keeps them
+// and the data unchanged.
+func TestDescriptors_2_2_2(t *testing.T) {
+	for _, x := range []struct{ name, data, want, rules string }{
+		{"%[^\\n]", `1 "%[^\n]" hello big world`, `"hello big world"`, ""},
+		{"%[a-z]%d", `1 "%[a-z]%d" abc12`, `"abc" 12`, ""},
+		{"%*[^:]", `1 "%*[^:]:%d" foo:5`, `5`, ""},
+		{"%[]x]", `1 "%[]x]%d" ]x]7`, `"]x]" 7`, ""},
+		{"%*d", `1 "%*d %d" 7 8`, `8`, ""},
+		{"%*d repeated", `2 "%*d%d" 1 2 3 4`, `2 4`, ""},
+		{"%*d alone", `1 "%*d" 5`, ``, ""},
+		{"%*d alone, repeated", `2 "%*d" 5 6`, ``, ""},
+		{"%*d alone, more data", `1 "%*d" 5 6`, ``, "picl.extra-data × 1"},
+		{"no descriptor", `1`, ``, "picl.data-missing × 1"},
+		{"no conversion", `1 "%%" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"%*s", `1 "%*s %s" drop keep`, `"keep"`, ""},
+		{"%o", `1 "%o" 17`, `15`, ""},
+		{"%o of no octal", `1 "%o" 8`, `"8"`, "picl.data-type × 1"},
+		{"%i", `3 "%i" 017 0x1F -0x10`, `15 31 -16`, ""},
+		{"%2d", `1 "%2d%2d" 1234`, `12 34`, ""},
+		{"%2d repeated", `2 "%2d" 1234`, `12 34`, ""},
+		{"%x", `2 "%x" ff 10`, `255 16`, ""},
+		{"%X", `1 "%X" 1F`, `31`, ""},
+		{"%%", `1 "%d%%" 5%`, `5`, ""},
+		{"%% repeated", `2 "%d%%" 5% 6%`, `5 6`, ""},
+		{"%5c", `1 "%5c" ab de`, `"ab de"`, ""},
+		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
+		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
+		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
+		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
+		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
+		{"text after a number", `1 "%d%s" 5x`, `5 "x"`, ""},
+		{"unknown conversion", `1 "%y" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"set without end", `1 "%[a" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"no closing quote", `1 "%d 5`, `"\"%d" "5"`, "picl.malformed-record × 1"},
+	} {
+		t.Run("2.2.2 "+x.name, func(t *testing.T) {
+			text := "2 5 0.100000 0 0 " + x.data + "\n"
+			_, rows, rules := opened(t, text, nil)
+			var got []string
+			for _, f := range strings.Split(rows[0], " data")[1:] {
+				_, v, _ := strings.Cut(f, "=")
+				if strings.Contains(f, ":string=") || strings.Contains(x.want, v) {
+					got = append(got, v)
+				} else {
+					got = append(got, strings.Trim(v, `"`))
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s: %s", rows[0], diff)
+			}
+			if diff := cmp.Diff(x.rules, strings.Join(rules, ", ")); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+				t.Errorf("rewritten: %s", diff)
+			}
+		})
+	}
+}
+
+// TestRewrite_2_2_2 checks that definitions of descriptors, and records that use them, are kept
+// unchanged.
+func TestRewrite_2_2_2(t *testing.T) {
+	const text = `-6 -1 -1.000000 -1 -1 1 "%d %s" 7 "%d %s"
+-6 -1 -1.000000 -1 -1 1 "%d%s" 8 "%d, %d"
+-6 -1 -1.000000 -1 -1 1 "%d \"%[^\"]\"" 9 "%d %lf"
+1 5 0.100000 0 0 1 7 3 abc
+1 5 0.200000 0 0 1 8 3, 4
+1 5 0.300000 0 0 2 9 3 4.5 6 7.5
+1 5 0.400000 0 0 1 "%d %lf" 3 4.5
+-102 -1 2.000000 0 0 2 "%d%d" 1 2 -901
+`
+	if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMessages_2_3_3 checks that marks, and entries and exits, give the same messages. A field of
+// -1 is unknown, like an omitted field.
+func TestMessages_2_3_3(t *testing.T) {
+	const recv = " recv sender=1/0 communicator=-1 tag=5 length=8 derived"
+	for _, x := range []struct{ name, text, want string }{
+		{"mark", "-2 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", recv},
+		{"entry with all fields", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.1 0 0 0\n", recv},
+		{"entry of a phase with all fields", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.1 0 0 0\n",
+			strings.Replace(recv, "recv", "recv-complete", 1)},
+		{"exit", "-3 -51 0.1 0 0 3 2 5 -1 -1\n-4 -51 0.1 0 0 4 2 8 5 1 0\n", recv},
+		{"length -1", "-4 -51 0.1 0 0 4 2 -1 5 1 0\n", strings.Replace(recv, "=8", "=-1", 1)},
+		{"all left out", "-4 -51 0.1 0 0 0\n", ""},
+		{"all -1", "-4 -51 0.1 0 0 4 2 -1 -1 -1 -1\n", ""},
+		{"mark of a send", "-2 -21 0.1 0 0 4 2 8 5 1 0\n", " send receiver=1/0 communicator=-1 tag=5 length=8 derived"},
+		{"broadcast", "-3 -21 0.1 0 0 3 2 8 5 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n-3 0 0.2 32767 0 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 " +
+				"derived"},
+		{"subset", "-201 -1 0.0 -1 -1 3 2 -5 2 7\n-3 -21 0.1 0 0 3 2 8 5 -5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"all processes of a processor", "-3 -21 0.1 0 0 4 2 8 5 1 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=1/1 communicator=-1 tag=5 length=8 " +
+				"derived"},
+		{"the other process of the sender's processor", "-3 -21 0.1 0 0 3 2 8 5 0\n-3 0 0.2 0 1 0\n",
+			" send receiver=0/1 communicator=-1 tag=5 length=8 derived"},
+		{"processes of a processor without records", "-3 -21 0.1 0 0 4 2 8 5 7 -1\n",
+			" send receiver=7/-1 communicator=-1 tag=5 length=8 derived"},
+		{"subset of the processes of a processor",
+			"-202 -1 0.0 -1 -1 2 2 -8 1\n-3 -21 0.1 0 0 4 2 8 5 1 -8\n-3 0 0.2 1 0 0\n-3 0 0.2 1 1 0\n",
+			" send receiver=1/1 communicator=-1 tag=5 length=8 derived"},
+		{"destination left out", "-3 -21 0.1 0 0 2 2 8 5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=-1 communicator=-1 tag=5 length=8 derived"},
+		{"-913 as entry and exit", "-3 -913 0.1 0 0 0\n-4 -913 0.2 0 0 0\n", " gap derived"},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			for _, brackets := range []string{"keep", "entry-exit"} {
+				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}),
+					map[string]string{"picl.marks": "messages"})
+				var got []string
+				for _, r := range rows {
+					if rest, ok := strings.CutSuffix(r, "derived"); ok {
+						_, rest, _ = strings.Cut(rest, "0/0")
+						got = append(got, rest+"derived")
+					}
+				}
+				if diff := cmp.Diff(x.want, strings.Join(got, ",")); diff != "" {
+					t.Errorf("%s: %s\n%s", brackets, diff, strings.Join(rows, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// TestEntryNames_2_3_3 checks the names of all fields of an entry.
+func TestEntryNames_2_3_3(t *testing.T) {
+	_, rows, _ := opened(t, "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", nil)
+	const want = `requestedType:int32="5" requestedProcessor:int32="-1" requestedProcess:int32="-1" ` +
+		`length:int32="8" type:int32="5" source:int32="1" sourceProcess:int32="0"`
+	if !strings.Contains(rows[0], want) {
+		t.Error(rows[0])
+	}
+}
+
+// TestStatistics_2_3_2 checks that statistics of event types without event records are not compared
+// with the events.
+func TestStatistics_2_3_2(t *testing.T) {
+	const events = "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"types without events", "-102 -1 2.0 0 0 8 \"%d%d\" -13 1 -14 2 -29 3 -53 12 -54 7 -55 2 -59 1 -905 1\n", ""},
+		{"subset with such types", "-102 -1 2.0 0 0 1 \"%d%d\" -1011 5\n", ""},
+		{"-913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
+		{"trace level 0", "-2 -904 0.5 0 0 3 2 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 7 3\n", ""},
+		{"fewer than the records are reported", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n",
+			"picl.statistics × 1"},
+		{"-1 is all events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 1\n-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.2\n", ""},
+		{"all events, other count", "-102 -1 2.0 0 0 1 \"%d%d\" -1 2\n", "picl.statistics × 1"},
+		{"all events, other time", "-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.5\n", "picl.statistics × 1"},
+		{"all events, other volume", "-103 -1 2.0 0 0 1 \"%d%d\" -1 9\n", "picl.statistics × 1"},
+		{"all events and those without records", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n", ""},
+		{"all events, those without records in a record of their own",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n", ""},
+		{"all events, ahead of those without records",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n", ""},
+		{"all events of the run",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -901 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -54 1\n", ""},
+		{"all events, and too few without records", "-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-102 -1 2.0 0 0 1 \"%d%d\" -53 11\n",
+			"picl.statistics × 1"},
+		{"all events, explained after further events",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n-2 5 2.5 0 0 0\n-102 -1 3.0 0 0 1 \"%d%d\" -53 12\n", "picl.statistics × 1"},
+		{"all events, sampled twice", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n-102 -1 3.0 0 0 2 \"%d%d\" -53 14 -1 15\n",
+			""},
+		{"-914", "-2 -914 0.5 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 -51 4\n-101 -1 2.0 0 0 1 \"%d%lf\" -21 7.5\n", ""},
+		{"-914, fewer than the records", "-2 -914 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
+		{"subset with a number ≥ 0",
+			"-203 -1 0.0 -1 -1 3 2 100 7 8\n-3 7 0.4 0 0 0\n-2 8 0.5 0 0 0\n-4 7 0.6 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 " +
+				"2\n-102 100 2.0 0 0 1 \"%d%d\" 8 1\n", ""},
+		{"subset with a number ≥ 0, other count",
+			"-203 -1 0.0 -1 -1 3 2 100 7 8\n-2 8 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 100 2\n", "picl.statistics × 1"},
+		{"own event type is a subset, nested",
+			"-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-102 -1001 2.0 0 0 3 \"%d%d\" 5 " +
+				"1 4 1 -1 2\n", ""},
+		{"own event type is a later subset, nested",
+			"-3 3 0.4 0 0 0\n-3 4 0.5 0 0 0\n-2 5 0.6 0 0 0\n-4 4 0.7 0 0 0\n-4 3 0.8 0 0 0\n-203 -1 0.9 -1 -1 3 2 -2001 3 " +
+				"4\n-102 -2001 2.0 0 0 1 \"%d%d\" 5 1\n", ""},
+		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n",
+			""},
+		{"all processors, other counts", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 2 -1 3\n", "picl.statistics × 2"},
+		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
+		{"wildcard brackets",
+			"-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n",
+			"picl.outside-tracing × 2"},
+	} {
+		t.Run("2.3.2 "+x.name, func(t *testing.T) {
+			_, _, rules := opened(t, events+x.text, nil)
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestUndefined_2_1 checks subsets of processors, processes or event types that a record defines or
+// that are predefined.
+func TestUndefined_2_1(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"processors", "-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors defined as event types", "-203 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", ""},
+		{"processors defined later", "-3 1 0.1 -77 0 0\n-201 -1 0.2 -1 -1 2 2 -77 1\n", ""},
+		{"processes", "-3 1 0.1 0 -78 0\n", "picl.undefined × 1"},
+		{"processes defined", "-202 -1 0.0 -1 -1 2 2 -78 1\n-3 1 0.1 0 -78 0\n", ""},
+		{"event types", "-3 -2001 0.1 0 0 0\n-3 -3000 0.1 0 0 0\n", "picl.undefined × 2"},
+		{"event types defined",
+			"-203 -1 0.0 -1 -1 2 2 -2001 1\n-203 -1 0.0 -1 -1 2 2 -300 1\n-3 -2001 0.1 0 0 0\n-3 -300 0.1 0 0 0\n", ""},
+		{"predefined", "-102 -1001 0.1 0 0 0\n", ""},
+		{"all, host", "-2 -1 0.1 -1 -1 0\n-2 1 0.1 32767 -1 0\n", ""},
+		{"destination", "-3 -21 0.1 0 0 3 2 8 1 -77\n", "picl.undefined × 1"},
+		{"destination process", "-3 -21 0.1 0 0 4 2 8 1 1 -78\n", "picl.undefined × 1"},
+		{"destination defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 -21 0.1 0 0 3 2 8 1 -77\n", ""},
+		{"destination of several", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 -21 0.2 0 0 3 2 8 1 -77\n-3 -21 0.3 0 0 3 2 8 1 -79\n",
+			"picl.undefined × 2"},
+		{"destination and head", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 1 0.2 -77 0 0\n", "picl.undefined × 1"},
+		{"source", "-4 -51 0.1 0 0 4 2 8 1 -77 -78\n", "picl.undefined × 2"},
+		{"requested processor", "-3 -51 0.1 0 0 2 2 1 -77\n", "picl.undefined × 1"},
+		{"barrier", "-3 -402 0.1 0 0 2 2 -77 -78\n", "picl.undefined × 2"},
+		{"length", "-3 -21 0.1 0 0 3 2 -77 -78 1\n", ""},
+		{"user event", "-3 5 0.1 0 0 2 2 -77 -78\n", ""},
+		{"members", "-201 -1 0.0 -1 -1 3 2 -77 1 -79\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"event types of statistics", "-102 -1 0.1 0 0 2 \"%d%d\" -2001 0 -1011 0\n", "picl.undefined × 1"},
+	} {
+		t.Run("2.1 "+x.name, func(t *testing.T) {
+			_, rows, rules := opened(t, x.text, nil)
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}
+
+// TestNestedReceive_2_3_3 checks that a -52 inside a -51 is the waiting of that receive and not a
+// receive of its own.
+func TestNestedReceive_2_3_3(t *testing.T) {
+	const (
+		call = "-3 -51 0.1 0 0 3 2 5 -1 -1\n"
+		wait = "-3 -52 0.2 0 0 3 2 5 -1 -1\n-4 -52 0.3 0 0 4 2 8 5 1 0\n"
+		done = "-4 -51 0.4 0 0 4 2 8 5 1 0\n"
+		sums = "-101 -1 2.0 0 0 2 \"%d%lf\" -1013 0.3 -1011 0.3\n-102 -1 2.0 0 0 3 \"%d%d\" -1013 1 -51 1 -52 1\n-103 -1 " +
+			"2.0 0 0 1 \"%d%d\" -1013 8\n"
+	)
+	other := strings.NewReplacer(" -51 ", " -60 ", " -52 ", " -61 ", " 3 2 5 -1 -1", " 1 2 77")
+	for _, x := range []struct {
+		name, text string
+		recvs      int
+	}{
+		{"both tell", call + wait + done + sums, 1},
+		{"the waiting tells", call + wait + "-4 -51 0.4 0 0 0\n" + sums, 1},
+		{"the call tells", call + "-3 -52 0.2 0 0 0\n-4 -52 0.3 0 0 0\n" + done, 1},
+		{"the entry tells", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + wait + "-4 -51 0.4 0 0 0\n", 1},
+		{"another process", call + strings.ReplaceAll(wait, " 0 0 ", " 1 0 ") + done, 2},
+		{"one behind the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
+		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
+		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},
+		{"entry and exit of waiting tell", "-3 -52 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -52 0.3 0 0 4 2 8 5 1 0\n", 1},
+		{"twice entry and exit",
+			"-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
+		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
+		{"of posted receives", other.Replace(call + wait + done), 1},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			d, rows, rules := opened(t, x.text, nil)
+			n := 0
+			for _, r := range rows {
+				if strings.Contains(r, " recv") && strings.HasSuffix(r, "derived") {
+					n++
+				}
+			}
+			if n != x.recvs || len(rules) > 0 {
+				t.Errorf("%d receives, want %d; %v\n%s", n, x.recvs, rules, strings.Join(rows, "\n"))
+			}
+			late := trace.Everything()
+			if late.From, n = 3, 0; x.name == "both tell" { // a window in which only the call ends
+				for _, r := range tracetest.Dump(t, d, late) {
+					if strings.Contains(r, " recv") && strings.Contains(r, "sender") && strings.HasPrefix(r, "4") {
+						n++
+					}
+				}
+				if n != 0 {
+					t.Errorf("%d receives at the call's exit, want 0", n)
+				}
+			}
+		})
+	}
+}
+
+// TestNestingOfParts checks that nesting is found if the call and the waiting are in different
+// parts of a file.
+func TestNestingOfParts(t *testing.T) {
+	one, other := procKey{1, 0}, procKey{2, 0}
+	for _, x := range []struct {
+		name  string
+		typ   int64 // of the call in the first part
+		inner procKey
+		want  bool
+	}{
+		{"inside", TypeEntry, one, true},
+		{"behind", TypeExit, one, false},
+		{"another process", TypeEntry, other, false},
+	} {
+		var whole, first, second nesting
+		first.note(x.typ, -51, one)
+		second.note(TypeEntry, -52, x.inner)
+		whole.add(&first)
+		whole.add(&nesting{})
+		whole.add(&second)
+		if whole.found != x.want {
+			t.Errorf("%s: found %v, want %v", x.name, whole.found, x.want)
+		}
+	}
+}
+
+// TestLineEnds_2_2_2 checks that a carriage return belongs to the line's end and not to the text.
+func TestLineEnds_2_2_2(t *testing.T) {
+	_, rows, _ := opened(t, "1 5 0.1 0 0 1 \"%[^\\n]\" a b \r\n1 5 0.2 0 0 1 \"%5c\" ab  \r\n", nil)
+	if text := strings.Join(rows, "\n"); strings.Contains(text, "\\r") || strings.Contains(text, "\r") ||
+		!strings.Contains(text, "a b ") {
+		t.Errorf("found %s", text)
+	}
+}
+
+// TestSources_2_3_3 checks that a receive without a source gets the remaining message.
+func TestSources_2_3_3(t *testing.T) {
+	const (
+		sends = "-3 -21 0.1 0 0 3 2 8 5 2\n-3 -21 0.2 1 0 3 2 9 5 2\n-3 -21 0.3 1 0 3 2 10 6 2\n"
+		from0 = "sender=0/0 communicator=-1 tag=5 length=8"
+		from1 = "sender=1/0 communicator=-1 tag=5 length=8"
+	)
+	for _, x := range []struct{ name, text, want string }{
+		{"left out", sends + "-4 -51 0.4 2 0 2 2 8 5\n", from0},
+		{"-1", sends + "-4 -51 0.4 2 0 4 2 8 5 -1 -1\n", from0},
+		{"-1 without process", sends + "-4 -51 0.4 2 0 3 2 8 5 -1\n", from0},
+		{"one field of three values", sends + "-4 -51 0.4 2 0 1 \"%d%d%d\" 8 5 -1\n", from0},
+		{"spelled unusually", sends + "-4  -51 4e-1 2 0 2 2 8 5 \n", from0},
+		{"line ends of two characters", strings.ReplaceAll(sends+"-4 -51 0.4 2 0 4 2 8 5 -1 -1\n", "\n", "\r\n"), from0},
+		{"other tag", sends + "-4 -51 0.4 2 0 2 2 8 6\n", strings.Replace(from1, "tag=5", "tag=6", 1)},
+		{"completion", sends + "-4 -58 0.4 2 0 2 2 8 5\n", from0},
+		{"known ones first", sends + "-4 -51 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 0\n", from1 + ", " + from0},
+		{"two", sends + "-4 -51 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 2 2 8 5\n", from0 + ", " + from1},
+		{"no tag", sends + "-4 -51 0.4 2 0 1 2 8\n", strings.Replace(from0, "tag=5", "tag=-1", 1)},
+		{"more than were sent", sends + "-4 -51 0.4 2 0 2 2 8 7\n", "sender=-1 communicator=-1 tag=7 length=8"},
+		{"not in the order of time", "-4 -51 0.4 2 0 2 2 8 5\n" + sends, from0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, rows, _ := opened(t, x.text, nil)
+			var got []string
+			for _, r := range rows {
+				if i := strings.Index(r, "sender="); i > 0 {
+					got = append(got, strings.TrimSuffix(r[i:], " derived"))
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package format
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/weft-trace/weft/internal/spool"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Table is a list of things for people and programs: strings, integers (int64), [trace.Real] numbers, and nil.
+// Its rows are packed, and those of a long one in a temporary file.
+type Table struct {
+	Key     string // in JSON
+	Title   string
+	Columns []string
+	rows    spool.Spool
+	count   int
+	row     []byte
+}
+
+// The types of packed values.
+const (
+	nothing = iota
+	integer
+	real
+	text
+)
+
+// Add appends a row.
+func (t *Table) Add(row ...any) error {
+	b := t.row[:0]
+	for _, v := range row {
+		switch v := v.(type) {
+		case nil:
+			b = append(b, nothing)
+		case int64:
+			b = binary.AppendVarint(append(b, integer), v)
+		case trace.Real:
+			b = binary.LittleEndian.AppendUint64(append(b, real), math.Float64bits(float64(v)))
+		case string:
+			b = append(binary.AppendUvarint(append(b, text), uint64(len(v))), v...)
+		default:
+			return fmt.Errorf("table %s: found a %T, expected an int64, a trace.Real, a string or nil", t.Key, v)
+		}
+	}
+	t.row = b
+	t.count++
+	return t.rows.Done(append(binary.AppendUvarint(t.rows.Line(), uint64(len(b))), b...))
+}
+
+// Len is how many rows there are.
+func (t *Table) Len() int { return t.count }
+
+// Rows are the rows. Each is valid until the next one; an error ends them. None may be added any more.
+func (t *Table) Rows() iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		w := &tableReader{yield: yield}
+		if err := t.rows.CopyTo(w); err != nil && !errors.Is(err, errEnough) {
+			yield(nil, err)
+		}
+	}
+}
+
+// Close frees the temporary file.
+func (t *Table) Close() { t.rows.Close() }
+
+// errEnough says that no more rows are wanted.
+var errEnough = errors.New("no more rows are wanted")
+
+// tableReader makes rows of packed ones that are written to it in pieces.
+type tableReader struct {
+	yield func([]any, error) bool
+	rest  []byte // of the row in hand
+	row   []any
+}
+
+// Write takes a piece.
+func (r *tableReader) Write(p []byte) (int, error) {
+	data := append(r.rest, p...)
+	for {
+		size, n := binary.Uvarint(data)
+		if n <= 0 || uint64(len(data)-n) < size {
+			break
+		}
+		r.row = r.row[:0]
+		for b := data[n : n+int(size)]; len(b) > 0; {
+			kind := b[0]
+			b = b[1:]
+			switch kind {
+			case nothing:
+				r.row = append(r.row, nil)
+			case integer:
+				v, n := binary.Varint(b)
+				r.row, b = append(r.row, v), b[n:]
+			case real:
+				r.row, b = append(r.row, trace.Real(math.Float64frombits(binary.LittleEndian.Uint64(b)))), b[8:]
+			case text:
+				v, n := binary.Uvarint(b)
+				r.row, b = append(r.row, string(b[n:n+int(v)])), b[n+int(v):]
+			}
+		}
+		data = data[n+int(size):]
+		if !r.yield(r.row, nil) {
+			return 0, errEnough
+		}
+	}
+	r.rest = append(r.rest[:0], data...)
+	return len(p), nil
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weft-trace/weft/internal/effort"
+)
+
+// cpu is the processor time that this program has taken.
+func cpu(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// The time of these, which grew with the square of the length, grows with it: eight times as many events take no
+// more than 24 times as long. It would be 64 times.
+func TestHostileShapesAreLinear(t *testing.T) {
+	effort.Long(t)
+	effort.Sequential(t)
+	t.Setenv("WEFT_CACHE", t.TempDir())
+	for _, x := range []struct {
+		shape   string
+		n       int
+		command []string
+	}{
+		{"collectives backwards", 5_000, []string{"index"}},
+		{"collectives backwards", 5_000, []string{"plot"}},
+		{"claims of one place", 1_000, []string{"check"}},
+		{"claims at once", 3_000, []string{"check"}},
+		{"claims that end backwards", 3_000, []string{"check"}},
+		{"claims of an instant", 5_000, []string{"check"}},
+		{"two claims for one that ends", 10_000, []string{"index"}},
+		{"fragments that overlap", 3_000, []string{"index"}},
+		{"fragments that overlap", 3_000, []string{"plot"}},
+	} {
+		var took [2]time.Duration
+		for i, n := range []int{x.n, 8 * x.n} {
+			dir := t.TempDir()
+			args := hostileArgs(x.command, hostile(t, dir, x.shape, n), dir)
+			took[i] = time.Hour
+			for range 3 - i {
+				before := cpu(t)
+				if code, _, errs := runWeft(t, args...); code > 1 {
+					t.Fatalf("%s: %q: exit code %d: %s", x.shape, x.command, code, errs)
+				}
+				took[i] = min(took[i], cpu(t)-before)
+			}
+		}
+		t.Logf("%s: %q: %v, %v", x.shape, x.command, took[0], took[1])
+		if took[1] > 24*max(took[0], 2*time.Millisecond) {
+			t.Errorf("%s: %q: found %v for %d events and %v for %d, expected eight times as much, about",
+				x.shape, x.command, took[0], 4*x.n, took[1], 32*x.n)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMissingFile: a file of a trace that is missing is named once on standard error, and the exit code is 1, whatever
+// a command reads of the trace and however it shows its answer. The trace is whole without it.
+func TestMissingFile(t *testing.T) {
+	t.Setenv("WEFT_CACHE", t.TempDir())
+	answers := []string{"profile", "profile --json", "profile --csv", "profile --tree", "profile --folded",
+		"messages --json", "states --json", "structure --json", "comm --json", "print --json", "align --json", "index -o OUT.weftidx",
+		"index --json", "index --json", "plot --index -o OUT.svg", "plot -o OUT.svg", "convert IN OUT.etf --json",
+		"report -o OUT.html", "convert --to null IN -"}
+	copies := []string{"info", "info --json", "usage --json", "messages --list --json", "print --raw", "print --limit 1",
+		"sort --check", "sort IN OUT.otf", "sort --json IN OUT.otf", "convert IN OUT.otf", "convert --json IN OUT.otf",
+		"convert --strict IN OUT.otf", "convert --option otf.streams=1 IN OUT.otf",
+		"convert --option otf.unify-tokens=true IN OUT.otf", "otf shrink --processes 1 IN OUT.otf",
+		"otf shrink --json --processes 1,2 IN OUT.otf", "cut --window 1ms..2ms IN OUT.otf",
+		"filter --location 1 IN OUT.otf", "repair --json IN OUT.otf", "merge IN OUT.otf", "anonymize IN OUT.otf",
+		"otf summary --process 1 --json", "otf compress --keep", "otf compress --keep --json"}
+	events := map[string]string{
+		"t.otf": "1:1\n2:2\n", "t.0.def": "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDFG1NM\"app\"\nDF1G1NM\"main\"\n",
+		"t.1.events": "1\n*1\nE1\n3\n*1\nL1\n", "t.2.events": "2\n*2\nE1\n4\n*2\nL1\n",
+	}
+	for _, x := range []struct {
+		file     string // that is missing
+		trace    string // that is made
+		commands []string
+	}{
+		{"t.2.events", "t.otf", append(copies, answers...)},
+		{"t.0.def", "t.otf", append(copies, answers...)},
+		{"archive_0/thread_0/event_durations.dat", "main.pallas", answers},
+	} {
+		for _, command := range x.commands {
+			t.Run(x.file+" "+command, func(t *testing.T) {
+				dir := t.TempDir()
+				if x.trace == "t.otf" {
+					for name, text := range events {
+						write(t, filepath.Join(dir, name), text)
+					}
+				} else if err := os.CopyFS(dir, os.DirFS("../../format/pallas/testdata/ok/nested/trace")); err != nil {
+					t.Fatal(err)
+				}
+				in := filepath.Join(dir, x.trace)
+				args := strings.Fields(command)
+				for i, arg := range args {
+					if arg == "IN" {
+						args[i] = in
+					}
+					if rest, ok := strings.CutPrefix(arg, "OUT"); ok {
+						args[i] = filepath.Join(dir, "out") + rest
+					}
+				}
+				if !slices.Contains(args, in) {
+					args = append(args, in)
+				}
+				var out, errs bytes.Buffer
+				if code := Main(args, strings.NewReader(""), &out, &errs); code != exitGood {
+					t.Fatalf("of the whole trace: found exit code %d, expected 0: %s", code, errs.String())
+				}
+				os.Remove(filepath.Join(dir, x.file+".z")) // which otf compress has made
+				if err := os.Remove(filepath.Join(dir, x.file)); err != nil {
+					t.Fatal(err)
+				}
+				errs.Reset()
+				code := Main(args, strings.NewReader(""), &out, &errs)
+				named := strings.Count(errs.String(), x.file+": error: ")
+				if code != exitDefects || named != 1 {
+					t.Errorf("found exit code %d and the file named %d times, expected 1 and once:\n%s", code, named, errs.String())
+				}
+				if strings.Contains(command, "--strict") {
+					return
+				}
+				errs.Reset()
+				if quiet := append(args, "-q"); !strings.HasPrefix(command, "otf compress") {
+					code := Main(quiet, strings.NewReader(""), &out, &errs)
+					if code != exitDefects || strings.Contains(errs.String(), x.file) {
+						t.Errorf("with -q: found exit code %d, expected 1: %s", code, errs.String())
+					}
+				}
+			})
+		}
+	}
+}

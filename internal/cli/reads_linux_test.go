@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bytesRead is how many bytes the process has read so far.
+func bytesRead(t *testing.T) (n int64) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := fmt.Sscanf(string(text), "rchar: %d", &n); err != nil {
+		t.Skip(err)
+	}
+	return n
+}
+
+// TestOTFReadsLittle: commands read of a trace of four streams what the window's and locations' parts of its files
+// hold, and a fifth more at most, as docs/formats/otf.md says; with snapshots they read no more than without.
+func TestOTFReadsLittle(t *testing.T) {
+	dir := t.TempDir()
+	trace := filepath.Join(dir, "ring.otf")
+	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "4", "--events", "600000", "--option",
+		"otf.streams=4", trace)
+	var size, stream int64
+	for id := 1; id <= 4; id++ {
+		st, err := os.Stat(filepath.Join(dir, fmt.Sprintf("ring.%d.events", id)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream = st.Size()
+		size += stream
+	}
+	part := func(whole int64, percent float64) int64 { return int64(1.2 * percent / 100 * float64(whole)) }
+	const ends = 256 << 10 // definitions, beginnings and ends of the files, and what bisection reads
+	late := []string{"--window", "75%..75.1%"}
+	answers := map[string]string{}
+	for _, snapshots := range []bool{false, true} {
+		before := 75.1
+		if snapshots {
+			before = 8
+			weft(t, exitGood, "otf", "snapshots", "--count", "20", trace)
+		}
+		for _, x := range []struct {
+			args []string
+			most int64
+			same bool // with snapshots as without
+		}{
+			{[]string{"info"}, part(size, 90), false},
+			{[]string{"check"}, part(size, 90), false},
+			{[]string{"usage"}, part(size, 90), true},
+			{[]string{"profile", "--json"}, part(size, 90), true},
+			{append([]string{"profile", "--json"}, late...), part(size, before), true},
+			{append([]string{"profile", "--json", "--location", "2"}, late...), part(stream, before), true},
+			{[]string{"profile", "--json", "--location", "2", "--window", "25%..25.1%"}, part(stream, 25.1), true},
+			{append([]string{"info", "--location", "2"}, late...), part(stream, 75.1), false},
+			{append([]string{"cut", "--force", "--location", "2", "--json", "IN", filepath.Join(dir, "piece.otf")}, late...),
+				part(stream, 75.1), false},
+			{[]string{"print", "--limit", "5"}, 4 * 64 << 10, true},
+			{[]string{"print", "--limit", "5", "--location", "2"}, 64 << 10, true},
+			{[]string{"print", "--json", "--window", "30%..30.1%"}, part(size, 0.1), false},
+		} {
+			args := x.args
+			if i := strings.Index(strings.Join(args, " "), " IN "); i < 0 {
+				args = append(args, trace)
+			} else {
+				args = strings.Split(strings.Replace(strings.Join(args, " "), " IN ", " "+trace+" ", 1), " ")
+			}
+			var out, errs bytes.Buffer
+			already := bytesRead(t)
+			if code := Main(args, strings.NewReader(""), &out, &errs); code != exitGood {
+				t.Fatalf("%v: exit code %d: %s", x.args, code, errs.String())
+			}
+			if n := bytesRead(t) - already; n > x.most+ends {
+				t.Errorf("%v, snapshots %t: found %d bytes read of %d, expected %d at most", x.args, snapshots, n, size,
+					x.most+ends)
+			}
+			question := strings.Join(x.args, " ")
+			if snapshots && x.same && out.String() != answers[question] {
+				t.Errorf("%s: found another answer with snapshots than without:\n%.2000s", question, out.String())
+			}
+			answers[question] = out.String()
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// StagingDir is a temporary folder inside another folder, in which a file is written before it gets
+// its final name. It has a lock file that is locked while the program runs. When the program is
+// killed, the system releases the lock, and the next Sweep removes the folder and its content.
+//
+// On a shared file system a lock may be visible on one machine only. The folder's name therefore
+// identifies the machine. Folders of other machines, and those on systems without locks, are
+// removed when nothing in them has changed for a day.
+type StagingDir struct {
+	dir  string
+	lock *os.File
+}
+
+// Names of staging folders and of their lock file.
+const (
+	stagingPrefix = unfinishedPrefix + "weft-build-"
+	lockName      = "lock"
+)
+
+// errHeld is returned if another process holds a lock.
+var errHeld = errors.New("the lock is held")
+
+// createAttempts limits how often NewStagingDir tries again after the new folder was removed.
+const createAttempts = 100
+
+// NewStagingDir creates a staging folder in parent.
+func NewStagingDir(parent string) (*StagingDir, error) {
+	for range createAttempts {
+		dir, err := os.MkdirTemp(parent, machinePrefix()+"*")
+		if err != nil {
+			return nil, err
+		}
+		// A concurrent Sweep may remove the folder before it is locked.
+		lock, err := takeLock(dir)
+		if lock != nil {
+			return &StagingDir{dir, lock}, nil
+		}
+		os.RemoveAll(dir)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errHeld) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: found that another program removes new folders, expected them to stay", parent)
+}
+
+// takeLock locks a staging folder, either to use it or to remove it. The lock counts only if the
+// locked file is still the one in the folder: another process may have removed and replaced it
+// before. takeLock returns a file with an error if the system has no locks; then the age of the
+// folder decides.
+func takeLock(dir string) (*os.File, error) {
+	path := filepath.Join(dir, lockName)
+	f, unlocked := openLock(path)
+	if f == nil {
+		return nil, unlocked
+	}
+	ours, err := f.Stat()
+	if err == nil {
+		var there fs.FileInfo
+		if there, err = os.Stat(path); err == nil && !os.SameFile(ours, there) {
+			err = errHeld
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, unlocked
+}
+
+// machinePrefix returns the prefix of the staging folders of this machine.
+func machinePrefix() string {
+	// Machines without a known name share one prefix.
+	name, _ := os.Hostname()
+	h := sha256.Sum256([]byte(name))
+	return stagingPrefix + hex.EncodeToString(h[:4]) + "-"
+}
+
+// Path returns the path of a file in the folder.
+func (r *StagingDir) Path(name string) string { return filepath.Join(r.dir, name) }
+
+// Close removes the folder and its content.
+func (r *StagingDir) Close() error {
+	err := removeContent(r.dir)
+	removeDir(r.dir, r.lock)
+	return err
+}
+
+// removeContent removes everything in a staging folder except its lock file.
+func removeContent(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, x := range entries {
+		if x.Name() != lockName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, x.Name())))
+		}
+	}
+	return err
+}
+
+// removeDir removes an empty staging folder. As soon as the lock file is gone, another process may
+// lock the folder anew; that process then uses or removes it.
+func removeDir(dir string, lock *os.File) {
+	removeLock(filepath.Join(dir, lockName), lock)
+	os.Remove(dir)
+}
+
+// Sweep removes the staging folders in parent whose programs have ended.
+func Sweep(parent string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, x := range entries {
+		if x.IsDir() && strings.HasPrefix(x.Name(), stagingPrefix) {
+			sweepDir(filepath.Join(parent, x.Name()))
+		}
+	}
+}
+
+func sweepDir(dir string) {
+	lock, err := takeLock(dir)
+	if lock == nil {
+		return // in use, or not removable
+	}
+	locked := err == nil && strings.HasPrefix(filepath.Base(dir), machinePrefix())
+	if (locked || time.Since(lastChange(dir)) > staleAge) && removeContent(dir) == nil {
+		removeDir(dir, lock)
+		return
+	}
+	lock.Close()
+}
+
+// lastChange returns the time of the last change in a staging folder.
+func lastChange(dir string) (t time.Time) {
+	if st, err := os.Stat(dir); err == nil {
+		t = st.ModTime()
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return time.Now()
+	}
+	for _, x := range entries {
+		if st, err := x.Info(); err == nil && st.ModTime().After(t) {
+			t = st.ModTime()
+		}
+	}
+	return t
+}

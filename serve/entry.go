@@ -1,0 +1,337 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// state is the progress of a trace.
+type state string
+
+const (
+	stateNew      state = "new" // not requested yet
+	stateIndexing state = "indexing"
+	stateReady    state = "ready"
+	stateFailed   state = "failed"
+)
+
+// entry is a trace that the server shows.
+type entry struct {
+	s         *Server
+	id        string
+	name      string // of the main file
+	path      string // for messages
+	given     Given
+	color     string // attribute that names spans; "" for their region
+	base      *entry // the entry of the same trace with the server's colour; nil if this is it
+	readers   *readerPool
+	linkCache linkCache
+
+	mu             sync.Mutex
+	colors         map[string]*entry // entries of the same trace with other colours
+	used           time.Time         // last request; for entries with a base
+	state          state
+	stamp          fileStamp // of the main file, when indexing began
+	format         format.Format
+	bytes          int64
+	progress       float64
+	err            string
+	early          *earlyFacts // known while the trace is being indexed
+	failed         time.Time   // when indexing failed
+	retryable      bool        // the failure may be temporary
+	found          cache.Entry // the index, when ready
+	view           *traceView  // computed from the index, when ready
+	changesChecked time.Time   // when the files of the trace were last checked for changes
+}
+
+// changeCheckInterval is the least time between two such checks.
+const changeCheckInterval = 5 * time.Second
+
+// fileStamp identifies the version of a file.
+type fileStamp struct {
+	size int64
+	time time.Time
+}
+
+// traceID returns a short id of a trace, which depends on its path. again distinguishes traces with
+// the same path.
+func traceID(path string, again int) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", path, again))
+	return hex.EncodeToString(h[:6])
+}
+
+func (s *Server) newEntry(g Given, id, name string) *entry {
+	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g, color: s.opt.Reading.Color, state: stateNew,
+		format: s.opt.Reading.Format}
+	e.readers = &readerPool{e: e, free: make(chan struct{}, maxReaders)}
+	if st, err := fs.Stat(g.Source.FS, g.Source.Name); err == nil {
+		e.bytes = st.Size()
+	}
+	return e
+}
+
+// refresh starts indexing if the trace has no index or its files have changed.
+func (e *entry) refresh() {
+	e.mu.Lock()
+	fresh := e.state == stateNew || e.state == stateFailed && e.retryable && time.Since(e.failed) > retryDelay
+	if e.state == stateReady || e.state == stateFailed {
+		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
+		fresh = fresh || err == nil && (fileStamp{st.Size(), st.ModTime()}) != e.stamp
+	}
+	// The other files, which may be many, are checked less often.
+	look := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
+	if look {
+		e.changesChecked = time.Now()
+	}
+	found := e.found
+	e.mu.Unlock()
+	if fresh || look && e.s.opt.Cache.Changed(&found, e.given.Source) {
+		e.startIndexing()
+	}
+}
+
+// startIndexing starts to index a trace, unless that is in progress.
+func (e *entry) startIndexing() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == stateIndexing || e.s.ctx.Err() != nil {
+		return
+	}
+	e.state, e.progress, e.err, e.early, e.view = stateIndexing, 0, "", nil, nil
+	e.stamp = fileStamp{}
+	if st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name); err == nil {
+		e.stamp, e.bytes = fileStamp{st.Size(), st.ModTime()}, st.Size()
+	}
+	e.s.open.drop(e)
+	e.readers.close()
+	e.linkCache.clear()
+	started := e.s.background(func() {
+		err := guarded(func() error { return e.ensureIndex(e.s.ctx) })
+		e.mu.Lock()
+		e.early = nil
+		if err != nil {
+			e.state, e.err = stateFailed, err.Error()
+			e.failed, e.retryable = time.Now(), isSystemError(err)
+		} else {
+			e.state, e.progress = stateReady, 1
+		}
+		e.mu.Unlock()
+		if e.s.opt.Ended != nil && e.s.ctx.Err() == nil {
+			e.s.opt.Ended(e.path, err)
+		}
+	})
+	if !started {
+		e.state = stateNew
+	}
+}
+
+// retryDelay is the least time before indexing is tried again, on request, after a failure such as
+// a full disk.
+const retryDelay = 10 * time.Second
+
+// isSystemError reports whether an error comes from files or the system, and not from the content
+// of a trace.
+func isSystemError(err error) bool {
+	var path *fs.PathError
+	var call *os.SyscallError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &link)
+}
+
+// guarded turns a panic into an error of one line with the place, so that one trace cannot end the
+// server or block other requests.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v, in %s", p, panicLocation())
+		}
+	}()
+	return f()
+}
+
+// panicLocation returns the place of the panic that is being recovered.
+func panicLocation() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skip the deferred function that recovers
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") || !more {
+			return fmt.Sprintf("%s (%s:%d)", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+	}
+}
+
+// detect finds the format of a trace.
+func (e *entry) detect() (format.Format, error) {
+	e.mu.Lock()
+	f := e.format
+	e.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	f, err := format.Detect(e.s.opt.Reading.Formats, e.given.Source)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.format = f
+	e.mu.Unlock()
+	return f, nil
+}
+
+// ensureIndex finds or builds the index of a trace.
+func (e *entry) ensureIndex(ctx context.Context) error {
+	f, err := e.detect()
+	if err != nil {
+		return err
+	}
+	// In a folder, the format of an empty file comes from its name.
+	if st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name); err == nil && st.Size() == 0 && !f.About().EmptyMain {
+		return format.EmptyError(e.given.Source)
+	}
+	if e.given.Index != "" {
+		st, err := os.Stat(e.given.Index)
+		if err != nil {
+			return err
+		}
+		key, err := cache.Key(e.given.Source, []string{e.given.Source.Name}, e.readSettings().settings(f))
+		if err != nil {
+			return err
+		}
+		return e.openBuilt(cache.Entry{Key: key, Path: e.given.Index, Size: st.Size()})
+	}
+	settings := e.readSettings().settings(f)
+	found, ok, err := e.s.opt.Cache.Find(e.given.Source, settings)
+	if err != nil {
+		return err
+	}
+	if ok {
+		err := e.openBuilt(found)
+		if !errors.Is(err, index.ErrDamaged) {
+			return err
+		}
+		e.s.opt.Cache.Remove(found)
+	}
+	select {
+	case e.s.builds <- struct{}{}:
+		defer func() { <-e.s.builds }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if found, err = e.s.opt.Cache.Build(ctx, e.given.Source, settings, e.build); err != nil {
+		return err
+	}
+	return e.openBuilt(found)
+}
+
+// build builds the index.
+func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.Found, error) {
+	m := &indexBuild{reading: e.readSettings(), format: e.format, indexes: e.s.indexes, progress: e.setProgress}
+	m.early = func(f *earlyFacts) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.early = f
+	}
+	return m.run(ctx, src, path)
+}
+
+// setProgress records the progress of indexing.
+func (e *entry) setProgress(done, total int64) {
+	if total <= 0 {
+		return
+	}
+	e.mu.Lock()
+	e.progress = min(1, max(0, float64(done)/float64(total)))
+	e.mu.Unlock()
+	if e.s.opt.Progress != nil {
+		e.s.opt.Progress(e.path, done, total)
+	}
+}
+
+// openBuilt opens an index for the first time and computes the view of the trace.
+func (e *entry) openBuilt(found cache.Entry) error {
+	x, err := e.s.indexes.open(found.Path)
+	if err != nil {
+		return err
+	}
+	shown, err := newTraceView(e.s.ctx, x, found, e.color)
+	if err != nil {
+		x.Close()
+		return err
+	}
+	e.mu.Lock()
+	e.found, e.view, e.changesChecked = found, shown, time.Now()
+	if found.TraceSize > 0 {
+		e.bytes = found.TraceSize
+	}
+	e.mu.Unlock()
+	e.s.open.add(e, x)
+	return nil
+}
+
+// opened is an index in use. Its user must call release.
+type opened struct {
+	Index
+	*traceView
+	e       *entry
+	release func()
+}
+
+// open opens the index of a ready trace.
+func (e *entry) open() (*opened, error) {
+	e.mu.Lock()
+	state, why, found, shown := e.state, e.err, e.found, e.view
+	e.mu.Unlock()
+	switch state {
+	case stateNew, stateIndexing:
+		if state == stateNew {
+			e.startIndexing()
+		}
+		return nil, &problem{http.StatusConflict, e.path + " is being indexed; ask for it until its state is ready",
+			retrySoon}
+	case stateFailed:
+		return nil, &problem{http.StatusConflict, e.path + " cannot be shown: " + why, 0}
+	}
+	x, release, err := e.s.open.acquire(e, func() (Index, error) { return e.s.indexes.open(found.Path) })
+	if err != nil {
+		return nil, e.recoverIndex(err)
+	}
+	return &opened{x, shown, e, release}, nil
+}
+
+// recoverIndex rebuilds the index if err says that it is damaged or missing. It returns the error
+// for the client.
+func (e *entry) recoverIndex(err error) error {
+	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) || e.given.Index != "" {
+		return err
+	}
+	e.mu.Lock()
+	ready, found := e.state == stateReady, e.found
+	e.mu.Unlock()
+	if !errors.Is(err, index.ErrDamaged) {
+		// A file of the trace may be missing instead; then the index is kept.
+		if _, gone := os.Stat(found.Path); gone == nil {
+			return notFound("a file of " + e.path + " is gone")
+		}
+	}
+	if ready {
+		e.s.opt.Cache.Remove(found)
+		e.startIndexing()
+	}
+	return unavailable("the index of " + e.path + " was damaged; it is being rebuilt")
+}

@@ -1,0 +1,319 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// dependencyPoint is the kind and id of an end of a dependency, without its location and time.
+type dependencyPoint struct {
+	kind trace.EndKind
+	id   int64
+}
+
+// dependency holds what a trace says about a stored link.
+type dependency struct {
+	from, to   dependencyPoint
+	attributes []attribute
+}
+
+// dependencies looks up those of links that the trace stores. It returns nil for a link that is not
+// stored or not found, and sets partial if the trace could not be read in time.
+//
+// Formats keep stored links apart from the events at their ends, so that finding one means reading
+// all of them. The links are cached for the next request.
+func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*dependency, partial bool, err error) {
+	found = make([]*dependency, len(links))
+	var wanted []int
+	for i := range links {
+		if l := &links[i]; l.Kind == index.Dependency && l.Count == 1 {
+			wanted = append(wanted, i)
+		}
+	}
+	if len(wanted) == 0 {
+		return found, false, nil
+	}
+	// Read those around the middle one.
+	slices.SortFunc(wanted, func(a, b int) int { return cmp.Compare(links[a].Start, links[b].Start) })
+	center := links[wanted[len(wanted)/2]].Start
+	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
+	defer cancel()
+	t, err := e.linkCache.get(short, e, center)
+	if ctx.Err() != nil {
+		return found, false, ctx.Err()
+	}
+	if err != nil {
+		return found, true, nil // the index can be shown even if the trace is damaged
+	}
+	for _, i := range wanted {
+		l := &links[i]
+		if found[i] = t.find(l.Tag, l.Start, l.End); found[i] == nil && !t.covers(l.Start) {
+			partial = true
+		}
+	}
+	return found, partial, nil
+}
+
+// linkCache holds the stored links of a trace after they have been read.
+type linkCache struct {
+	mu         sync.Mutex
+	table      *linkTable
+	reading    chan struct{} // closed when reading ends; nil while no reading is in progress
+	err        error         // of the last reading
+	generation int           // incremented when the trace is read again
+}
+
+// clear removes the links, because the trace is read again.
+func (s *linkCache) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table, s.err = nil, nil
+	s.generation++
+}
+
+// evict frees the memory for the links of another trace.
+func (s *linkCache) evict() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table = nil
+}
+
+// get returns a table with the links that begin at a time, and reads the trace if necessary. If the
+// context ends first, reading continues for the next request.
+func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, error) {
+	for tried := false; ; {
+		s.mu.Lock()
+		if s.table != nil && (s.table.covers(at) || tried) {
+			t := s.table
+			s.mu.Unlock()
+			e.s.linkCaches.touch(s)
+			return t, nil
+		}
+		if tried && s.reading == nil && s.err != nil {
+			err := s.err
+			s.mu.Unlock()
+			return nil, err
+		}
+		if s.reading == nil {
+			if !s.startReading(e, at) {
+				s.mu.Unlock()
+				return nil, context.Canceled
+			}
+			tried = true
+		}
+		done := s.reading
+		s.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// prefetch starts reading the links around a time unless links have been read before. The page
+// shows single links at this point, and the user is likely to select one.
+func (s *linkCache) prefetch(e *entry, at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.table != nil || s.reading != nil || s.err != nil {
+		return
+	}
+	s.startReading(e, at)
+}
+
+// startReading starts reading in the background, and reports whether it did. s.mu must be held.
+func (s *linkCache) startReading(e *entry, at int64) bool {
+	done, age := make(chan struct{}), s.generation
+	if !e.s.background(func() { s.read(e, at, age, done) }) {
+		return false
+	}
+	s.reading, s.err = done, nil
+	return true
+}
+
+func (s *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
+	t := newLinkTable(at, maxLinkBytes)
+	err := guarded(func() error {
+		select {
+		case e.s.linkCaches.slots <- struct{}{}:
+			defer func() { <-e.s.linkCaches.slots }()
+		case <-e.s.ctx.Done():
+			return e.s.ctx.Err()
+		}
+		return e.readers.with(e.s.ctx, func(x *reader) error {
+			sink := format.SinkFuncs{OnLinks: func(list []trace.Link) error {
+				for i := range list {
+					t.add(&list[i], x.Defs())
+				}
+				return e.s.ctx.Err()
+			}}
+			sel := trace.Everything()
+			sel.NoEvents, sel.Links = true, trace.AllLinks
+			return x.Scan(e.s.ctx, sel, format.PerLocation, sink)
+		})
+	})
+	t.finish()
+	s.mu.Lock()
+	if s.generation == age {
+		if s.err = err; err == nil {
+			s.table = t
+		}
+	} else if err == nil {
+		s.err = errOutdated
+	}
+	s.reading = nil
+	close(done)
+	s.mu.Unlock()
+	e.s.linkCaches.touch(s)
+}
+
+// errOutdated is returned if a trace changed while it was read.
+var errOutdated = errors.New("the trace has changed")
+
+// maxLinkTables is the number of traces whose links are kept at a time, and maxLinkBytes the memory
+// limit for each.
+const (
+	maxLinkTables = 2
+	maxLinkBytes  = 48 << 20
+)
+
+// linkCaches evicts the links of the least recently used traces.
+type linkCaches struct {
+	slots chan struct{} // one slot for each trace that is being read
+	mu    sync.Mutex
+	list  []*linkCache // in the order of last use
+}
+
+func (l *linkCaches) touch(s *linkCache) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.list, s); i >= 0 {
+		l.list = slices.Delete(l.list, i, i+1)
+	}
+	l.list = append(l.list, s)
+	for len(l.list) > maxLinkTables {
+		l.list[0].evict()
+		l.list = slices.Delete(l.list, 0, 1)
+	}
+}
+
+// linkTable holds stored links within a memory limit: those that begin closest to the time center.
+type linkTable struct {
+	center  int64
+	radius  uint64 // the table has all links that begin closer to center than this
+	limit   int    // bytes
+	rows    []linkRow
+	sets    [][]attribute // attributes, which many links share
+	numbers map[string]uint32
+	bytes   int         // used by sets
+	set     []attribute // scratch space of add
+	name    []byte
+}
+
+type linkRow struct {
+	start, end, id int64
+	fromID, toID   int64
+	set            uint32
+	from, to       trace.EndKind
+}
+
+// rowBytes is the memory of a row, setBytes that of a set of attributes, and attributeBytes that of
+// each attribute in it, without their texts.
+const (
+	rowBytes       = 48
+	setBytes       = 100
+	attributeBytes = 32
+)
+
+func newLinkTable(center int64, limit int) *linkTable {
+	return &linkTable{center: center, radius: math.MaxUint64, limit: limit, numbers: map[string]uint32{}}
+}
+
+// distance returns the distance of a time from center.
+func (t *linkTable) distance(at int64) uint64 {
+	return uint64(max(at, t.center)) - uint64(min(at, t.center))
+}
+
+// covers reports whether the table has all links that begin at a time.
+func (t *linkTable) covers(at int64) bool {
+	return t.radius == math.MaxUint64 || t.distance(at) < t.radius
+}
+
+// add adds a link if it is close enough to center.
+func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
+	if !t.covers(l.Src.Time) {
+		return
+	}
+	t.set = t.set[:0]
+	for _, a := range l.Attrs {
+		t.set = append(t.set, attribute{a.Key, valueText(defs, a.Value)})
+	}
+	t.rows = append(t.rows, linkRow{l.Src.Time, l.Dst.Time, l.ID, l.Src.ID, l.Dst.ID, t.setNumber(t.set), l.Src.Kind,
+		l.Dst.Kind})
+	if len(t.rows)*rowBytes+t.bytes > t.limit {
+		t.shrink()
+	}
+}
+
+// setNumber returns the number of a set of attributes, which it adds if it is new.
+func (t *linkTable) setNumber(set []attribute) uint32 {
+	b := t.name[:0]
+	for _, a := range set {
+		b = strconv.AppendQuote(strconv.AppendQuote(b, a.Name), a.Value)
+	}
+	t.name = b
+	n, ok := t.numbers[string(b)]
+	if !ok {
+		n = uint32(len(t.sets))
+		t.sets, t.numbers[string(b)] = append(t.sets, slices.Clone(set)), n
+		t.bytes += 2*len(b) + setBytes + len(set)*attributeBytes
+	}
+	return n
+}
+
+// shrink removes the half of the links that is farther from center.
+func (t *linkTable) shrink() {
+	far := make([]uint64, len(t.rows))
+	for i := range t.rows {
+		far[i] = t.distance(t.rows[i].start)
+	}
+	slices.Sort(far)
+	t.radius = far[len(far)/2]
+	t.rows = slices.DeleteFunc(t.rows, func(r linkRow) bool { return !t.covers(r.start) })
+	sets := t.sets // to be renumbered
+	t.sets, t.numbers, t.bytes = nil, map[string]uint32{}, 0
+	for i := range t.rows {
+		t.rows[i].set = t.setNumber(sets[t.rows[i].set])
+	}
+}
+
+func (r *linkRow) compare(start, end, id int64) int {
+	return cmp.Or(cmp.Compare(r.start, start), cmp.Compare(r.end, end), cmp.Compare(r.id, id))
+}
+
+// finish sorts the table and frees what only add needs.
+func (t *linkTable) finish() {
+	t.numbers, t.set, t.name = nil, nil, nil
+	slices.SortStableFunc(t.rows, func(a, b linkRow) int { return a.compare(b.start, b.end, b.id) })
+}
+
+// find returns the first link with an id, start and end, or nil.
+func (t *linkTable) find(id, start, end int64) *dependency {
+	i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].compare(start, end, id) >= 0 })
+	if i == len(t.rows) || t.rows[i].compare(start, end, id) != 0 {
+		return nil
+	}
+	r := &t.rows[i]
+	return &dependency{dependencyPoint{r.from, r.fromID}, dependencyPoint{r.to, r.toID}, t.sets[r.set]}
+}

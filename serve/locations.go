@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+type matrixRow struct {
+	Source      int    `json:"source"`
+	Destination int    `json:"destination"`
+	Count       int64  `json:"count"`
+	Bytes       int64  `json:"bytes"`
+	Matched     int64  `json:"matched"` // number of received messages; Min to Sum are of these
+	Min         string `json:"min"`
+	Mean        mean   `json:"mean"`
+	Max         string `json:"max"`
+	Sum         string `json:"sum"`
+}
+
+type matrixAnswer struct {
+	Rows   []matrixRow `json:"rows"`
+	Tracks []int       `json:"tracks"`
+}
+
+func matrix(e *entry, p *params) func(context.Context) (any, error) {
+	from, to, _ := p.window()
+	return func(ctx context.Context) (any, error) {
+		x, err := e.open()
+		if err != nil {
+			return nil, err
+		}
+		defer x.release()
+		cells, err := x.Matrix(ctx, from, to)
+		if err != nil {
+			return nil, err
+		}
+		a := matrixAnswer{[]matrixRow{}, []int{}}
+		for _, c := range cells {
+			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", mean{c.Sum, c.Matched}, "", "0"}
+			if c.Matched > 0 {
+				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
+				r.Sum = c.Sum.String()
+			}
+			a.Rows = append(a.Rows, r)
+			a.Tracks = append(a.Tracks, c.Source, c.Destination)
+		}
+		slices.Sort(a.Tracks)
+		a.Tracks = slices.DeleteFunc(slices.Compact(a.Tracks), func(t int) bool { return t < 0 })
+		return a, nil
+	}
+}
+
+type shareFact struct {
+	Region int `json:"region"`
+	Ticks  sum `json:"ticks"`
+}
+
+type locationRow struct {
+	Track         int         `json:"track"`
+	Events        int64       `json:"events"` // of the whole trace; on the first track of a location
+	Spans         int64       `json:"spans"`
+	Busy          ticks       `json:"busy"`
+	Exclusive     []shareFact `json:"exclusive"`
+	Sent          int64       `json:"sent"`
+	Received      int64       `json:"received"`
+	SentBytes     int64       `json:"sentBytes"`
+	ReceivedBytes int64       `json:"receivedBytes"`
+}
+
+// topRegions is the number of regions that are listed for a location.
+const topRegions = 8
+
+func locations(ctx context.Context, x *opened, p *params) (any, error) {
+	from, to, _ := p.window()
+	if p.err != nil {
+		return nil, p.err
+	}
+	cells, err := x.Matrix(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	rows := []locationRow{}
+	at := map[int]int{}
+	for _, kind := range []index.TrackKind{index.LocationTrack, index.ResourceTrack} {
+		wanted := x.tracksOfKind(kind, nil)
+		all, err := profiles(ctx, x, wanted, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range wanted {
+			at[t] = len(rows)
+			rows = append(rows, x.activityRow(t, all[i]))
+			if k := &x.tracks[t]; k.Kind == index.ResourceTrack && k.Depth > 1 {
+				// Its claims overlap.
+				busy, err := x.Busy(ctx, t, from, to)
+				if err != nil {
+					return nil, err
+				}
+				rows[len(rows)-1].Busy = ticks(busy)
+			}
+		}
+	}
+	// A message without a receive counts only for its sender.
+	for _, c := range cells {
+		if i, ok := at[c.Source]; ok {
+			rows[i].Sent += c.Count
+			rows[i].SentBytes += c.Bytes
+		}
+		if i, ok := at[c.Destination]; ok {
+			rows[i].Received += c.Matched
+			rows[i].ReceivedBytes += c.MatchedBytes
+		}
+	}
+	slices.SortFunc(rows, func(a, b locationRow) int { return cmp.Compare(a.Track, b.Track) })
+	return map[string][]locationRow{"rows": rows}, nil
+}
+
+// activityRow returns the row of a location or resource without the messages.
+func (v *traceView) activityRow(track int, sums []index.Sum) locationRow {
+	t := &v.tracks[track]
+	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
+	for _, s := range sums {
+		r.Spans += s.Count
+		r.Busy += ticks(s.Exclusive.Int64()) // correct if no claims overlap
+		if s.Exclusive.Cmp(trace.Ticks{}) > 0 {
+			r.Exclusive = append(r.Exclusive, shareFact{jsonRef(s.Region), sum(s.Exclusive)})
+		}
+	}
+	slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return trace.Ticks(b.Ticks).Cmp(trace.Ticks(a.Ticks)) })
+	r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
+	return r
+}

@@ -1,0 +1,197 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// indexBuild has the parameters to build an index.
+type indexBuild struct {
+	reading  *Reading
+	format   format.Format
+	indexes  indexer
+	progress func(done, total int64)
+	// early receives the facts that are known before the events are read; may be nil.
+	early func(*earlyFacts)
+}
+
+// run writes an index to a file.
+func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.Found, err error) {
+	d, err := m.reading.open(ctx, m.format, src, m.progress)
+	if err != nil {
+		return f, err
+	}
+	defer d.Close()
+	var early *earlyFacts
+	if m.early != nil {
+		if early, err = m.reportEarly(ctx, d); err != nil {
+			return f, err
+		}
+	}
+	if err := d.Events.Prepare(ctx); err != nil {
+		return f, err
+	}
+	if early != nil && len(early.Tracks) < d.Defs().Locations.Len() {
+		more := newEarlyFacts(d.Defs())
+		more.Overview = early.Overview
+		m.early(more)
+	}
+	if err := m.indexes.build(ctx, d.Events, path,
+		index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
+		return f, err
+	}
+	return d.found(), nil
+}
+
+// reportEarly reports the facts that are known before the events are read. It ignores errors of the
+// summary, which reading the events reports.
+func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, error) {
+	f := newEarlyFacts(d.Defs())
+	m.early(f)
+	var o *overview
+	if d.Events == format.Events(d.file) { // a summary has uncorrected times
+		if s, err := d.file.Summary(ctx); s != nil && err == nil {
+			o = newOverview(d.Defs(), s)
+		} else if p, err := d.file.Preview(ctx); p != nil && err == nil {
+			o = newPreviewOverview(d.Defs(), p)
+		}
+	}
+	if o != nil {
+		early := *f
+		early.Overview = o
+		f = &early
+		m.early(f)
+	}
+	return f, ctx.Err()
+}
+
+// settings returns the settings that the index of a trace depends on.
+func (r *Reading) settings(f format.Format) *cache.Settings {
+	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values,
+		Correction: r.CorrectionText, Color: r.Color}
+}
+
+// IndexOptions has the settings of [MakeIndex].
+type IndexOptions struct {
+	Path     string // file to write; "" for one in the cache
+	Force    bool   // build the index even if there is one
+	Verify   bool   // read an existing index completely, and replace it if it is damaged
+	Progress func(done, total int64)
+}
+
+// Made describes the index that [MakeIndex] found or built.
+type Made struct {
+	Path  string
+	Size  int64
+	Built bool // false if the index existed before
+	// Damage is the defect of the index that was replaced; nil if it had none.
+	Damage error
+	Format format.Format
+	cache.Found
+}
+
+// MakeIndex builds the index of a trace, in the cache or in a file of its own, unless it exists.
+func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source, o IndexOptions) (*Made, error) {
+	f := r.Format
+	if f == nil {
+		var err error
+		if f, err = format.Detect(r.Formats, src); err != nil {
+			return nil, err
+		}
+	}
+	m := &indexBuild{reading: &r, format: f, indexes: fileIndexer{}, progress: o.Progress}
+	if o.Path != "" {
+		if isMainFile(src, o.Path) {
+			return nil, fmt.Errorf("%s: found the trace itself, expected another file for its index", o.Path)
+		}
+		if !o.Force {
+			if _, err := os.Lstat(o.Path); err == nil && !index.Is(o.Path) {
+				return nil, fmt.Errorf("%s: found a file that is no index; expected none, or an index (--force replaces it)",
+					o.Path)
+			}
+		}
+		found, err := m.runToFile(ctx, src, o.Path)
+		if err != nil {
+			return nil, err
+		}
+		st, err := os.Stat(o.Path)
+		if err != nil {
+			return nil, err
+		}
+		return &Made{Path: o.Path, Size: st.Size(), Built: true, Format: f, Found: found}, nil
+	}
+	settings := r.settings(f)
+	var damage error
+	if !o.Force {
+		e, ok, err := c.Find(src, settings)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			if damage = m.check(ctx, e.Path, o.Verify); damage == nil {
+				return &Made{Path: e.Path, Size: e.Size, Format: f, Found: e.Found}, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			c.Remove(e)
+		}
+	}
+	e, err := c.Build(ctx, src, settings, m.run)
+	if err != nil {
+		return nil, err
+	}
+	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Found: e.Found}, nil
+}
+
+// runToFile builds an index in a file of its own, atomically.
+func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.Found, err error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return f, fmt.Errorf("%s: found a folder, expected a file for the index", path)
+	}
+	cache.Sweep(filepath.Dir(path))
+	staging, err := cache.NewStagingDir(filepath.Dir(path))
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return f, fmt.Errorf("%s: cannot create: %w", path, err)
+	}
+	defer staging.Close()
+	temporary := staging.Path("index")
+	if f, err = m.run(ctx, src, temporary); err != nil {
+		return f, err
+	}
+	return f, os.Rename(temporary, path)
+}
+
+// check opens an index, or reads it completely if whole is set.
+func (m *indexBuild) check(ctx context.Context, path string, whole bool) error {
+	if whole {
+		return m.indexes.verify(ctx, path)
+	}
+	x, err := m.indexes.open(path)
+	if err != nil {
+		return err
+	}
+	return x.Close()
+}
+
+// isMainFile reports whether a path is the main file of a trace.
+func isMainFile(src format.Source, path string) bool {
+	a, err := fs.Stat(src.FS, src.Name)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
+}

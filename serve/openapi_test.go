@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// schema is the part of the API description that is checked.
+type schema struct {
+	Ref                  string `json:"$ref"`
+	Type                 any
+	Properties           map[string]*schema
+	Required             []string
+	AdditionalProperties *bool
+	Items                *schema
+	Enum                 []string
+	Pattern              string
+}
+
+type description struct {
+	Paths      map[string]map[string]*operation
+	Components struct{ Schemas map[string]*schema }
+}
+
+type operation struct {
+	Responses map[string]struct {
+		Ref     string `json:"$ref"`
+		Content map[string]struct{ Schema *schema }
+	}
+}
+
+// check compares a value with its schema.
+func (d *description) check(s *schema, v any, at string) error {
+	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
+		x := d.Components.Schemas[name]
+		if x == nil {
+			return fmt.Errorf("%s: no schema %s", at, name)
+		}
+		return d.check(x, v, at)
+	}
+	found := ""
+	switch x := v.(type) {
+	case map[string]any:
+		found = "object"
+		for _, k := range s.Required {
+			if _, ok := x[k]; !ok {
+				return fmt.Errorf("%s: lacks %s", at, k)
+			}
+		}
+		for k, y := range x {
+			p := s.Properties[k]
+			if p == nil {
+				if s.AdditionalProperties != nil && !*s.AdditionalProperties {
+					return fmt.Errorf("%s: has %s, which is not described", at, k)
+				}
+				continue
+			}
+			if err := d.check(p, y, at+"/"+k); err != nil {
+				return err
+			}
+		}
+	case []any:
+		found = "array"
+		for i, y := range x {
+			if err := d.check(s.Items, y, fmt.Sprint(at, "/", i)); err != nil {
+				return err
+			}
+		}
+	case string:
+		found = "string"
+		if s.Enum != nil && !slices.Contains(s.Enum, x) {
+			return fmt.Errorf("%s: found %q, expected one of %q", at, x, s.Enum)
+		}
+		if s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(x) {
+			return fmt.Errorf("%s: found %q, expected %s", at, x, s.Pattern)
+		}
+	case json.Number:
+		found = "number"
+		if _, err := x.Int64(); err == nil && s.Type == "integer" {
+			found = "integer"
+		}
+	case bool:
+		found = "boolean"
+	}
+	if s.Type != found {
+		return fmt.Errorf("%s: found %s, expected %v", at, found, s.Type)
+	}
+	return nil
+}
+
+// checkAnswer compares an answer with a schema of the description.
+func checkAnswer(t *testing.T, s *Server, schema string, v any) {
+	t.Helper()
+	var d description
+	if err := json.Unmarshal(ask(s, "GET", "/api/openapi.json").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.check(d.Components.Schemas[schema], v, schema); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDescription checks that the API description has every route and method, no others, and the
+// fields of the real answers.
+func TestDescription(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.otf2")
+	writeGenerated(t, path, 3000)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	var d description
+	if err := json.Unmarshal(ask(s, "GET", "/api/openapi.json").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	routes := map[string]bool{}
+	for _, r := range s.apiRoutes() {
+		for m := range r.methods {
+			routes[strings.ToLower(m)+" "+r.path] = true
+			if d.Paths[r.path][strings.ToLower(m)] == nil {
+				t.Errorf("%s %s is not described", m, r.path)
+			}
+		}
+	}
+	for p, methods := range d.Paths {
+		for m := range methods {
+			if !routes[m+" "+p] {
+				t.Errorf("%s %s is described, but not there", m, p)
+			}
+		}
+	}
+	queries := map[string]string{"/tiles": "?width=4&tracks=0", "/summary": "?width=4&tracks=0",
+		"/span": "?track=0&depth=0&time=1000000", "/instant": "?track=0&time=0&radius=9000000000000",
+		"/find": "?region=1&time=0", "/edge": "?track=0&time=0&within=9000000000000", "/calls": "?regions=1",
+		"/hit": "?regions=1&time=0"}
+	first := get(t, s, api+"/links")
+	queries["/link"] = fmt.Sprintf("?link=%v&track=%v&time=%v", look(first, "links/0/id"),
+		look(first, "links/0/from/track"), look(first, "links/0/from/time"))
+	for p, methods := range d.Paths {
+		short := strings.TrimPrefix(p, "/api/traces/{id}")
+		target := strings.Replace(p, "/api/traces/{id}", api, 1) + queries[short]
+		w := ask(s, "GET", target)
+		if w.Code == 204 && short == "/instant" {
+			continue // the trace has none; TestClaims has one
+		}
+		if w.Code != 200 {
+			t.Errorf("%s: status %d: %s", target, w.Code, w.Body)
+			continue
+		}
+		content := methods["get"].Responses["200"].Content
+		if _, ok := content["application/octet-stream"]; ok {
+			continue
+		}
+		if err := d.check(content["application/json"].Schema, any(decoded(t, w)), short); err != nil {
+			t.Error(err)
+		}
+	}
+	w := ask(s, "GET", "/api/traces/none")
+	if err := d.check(d.Components.Schemas["Error"], any(decoded(t, w)), "error"); err != nil {
+		t.Error(err)
+	}
+	if err := d.check(d.Components.Schemas["Error"], any(map[string]any{"err": "x"}), "error"); err == nil {
+		t.Error("the check finds nothing wrong with a wrong answer")
+	}
+}

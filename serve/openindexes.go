@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Index is the part of [index.Index] that the server uses.
+type Index interface {
+	Close() error
+	Clock() trace.Clock
+	Extent() (first, last, events int64)
+	Counts() index.Counts
+	Groups() []trace.LocationGroup
+	Attributes() []string
+	Tracks() []index.Track
+	Regions() []index.Region
+	Tile(ctx context.Context, q index.TileRequest) (*index.Tile, error)
+	Summary(ctx context.Context, q index.TileRequest) (*index.Tile, error)
+	SpanAt(track, depth int, at int64) (index.Span, bool, error)
+	Edge(ctx context.Context, track, depth, depths int, at, within int64) (int64, bool, error)
+	Around(track int, s index.Span) ([]index.Span, error)
+	Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
+		f func(index.Span) (least int64)) error
+	Find(ctx context.Context, track int, region uint32, at int64, forward bool) (index.Span, bool, error)
+	InstantAt(track int, at, radius int64) (index.Instant, bool, error)
+	Links(ctx context.Context, q index.LinkRequest) (*index.LinkSet, error)
+	LinksOf(track int, from, to int64, limit int) ([]index.Link, error)
+	Matrix(ctx context.Context, from, to int64) ([]index.Cell, error)
+	Busy(ctx context.Context, track int, from, to int64) (int64, error)
+	Ranks(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int) ([]int64, error)
+	Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int,
+		f func(rank int, begin, end int64)) error
+	Values(ctx context.Context, track int, from, to int64) (*index.Values, error)
+	EachInstant(track int, from, to int64, f func(index.Instant)) error
+	Profile(track int, from, to int64) ([]index.Sum, error)
+	Totals() (visits, claims []index.Sum)
+}
+
+// indexer builds and opens indexes.
+type indexer interface {
+	build(ctx context.Context, d format.Events, path string, opt index.Options) error
+	open(path string) (Index, error)
+	// verify reads the whole index. It returns an error if the index is damaged.
+	verify(ctx context.Context, path string) error
+}
+
+// fileIndexer is the indexer of package timeline/index.
+type fileIndexer struct{}
+
+func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
+	return index.Build(ctx, d, path, opt)
+}
+
+func (fileIndexer) open(path string) (Index, error) {
+	x, err := index.Open(path)
+	if err != nil {
+		return nil, err // returning x would make a non-nil interface
+	}
+	return x, nil
+}
+
+func (fileIndexer) verify(ctx context.Context, path string) error {
+	x, err := index.Open(path)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return x.Verify(ctx)
+}
+
+// openIndexes keeps the most recently used indexes open. Indexes in use stay open.
+type openIndexes struct {
+	mu     sync.Mutex
+	limit  int
+	list   []*openIndex // in the order of last use
+	closed bool
+}
+
+// openIndex is an open index.
+type openIndex struct {
+	e       *entry
+	x       Index
+	readers int
+	dropped bool // its last reader closes it
+}
+
+// acquire returns the index of a trace, which it opens if necessary, and a function that releases
+// it.
+func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, context.Canceled
+	}
+	i := slices.IndexFunc(s.list, func(b *openIndex) bool { return b.e == e })
+	var b *openIndex
+	if i >= 0 {
+		b = s.list[i]
+		s.list = slices.Delete(s.list, i, i+1)
+	} else {
+		x, err := open()
+		if err != nil {
+			return nil, nil, err
+		}
+		b = &openIndex{e: e, x: x}
+	}
+	b.readers++
+	s.list = append(s.list, b)
+	s.trim()
+	return b.x, sync.OnceFunc(func() { s.release(b) }), nil
+}
+
+// add adds an open index.
+func (s *openIndexes) add(e *entry, x Index) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		x.Close()
+		return
+	}
+	s.remove(e)
+	s.list = append(s.list, &openIndex{e: e, x: x})
+	s.trim()
+}
+
+// drop removes the index of a trace.
+func (s *openIndexes) drop(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(e)
+}
+
+func (s *openIndexes) remove(e *entry) {
+	if i := slices.IndexFunc(s.list, func(b *openIndex) bool { return b.e == e }); i >= 0 {
+		s.closeAt(i)
+	}
+}
+
+// trim closes the least recently used indexes above the limit that are not in use.
+func (s *openIndexes) trim() {
+	for i := 0; i < len(s.list) && len(s.list) > s.limit; {
+		if s.list[i].readers > 0 {
+			i++
+			continue
+		}
+		s.closeAt(i)
+	}
+}
+
+func (s *openIndexes) closeAt(i int) {
+	b := s.list[i]
+	s.list = slices.Delete(s.list, i, i+1)
+	b.dropped = true
+	if b.readers == 0 {
+		b.x.Close()
+	}
+}
+
+func (s *openIndexes) release(b *openIndex) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.readers--; b.readers == 0 && b.dropped {
+		b.x.Close()
+	}
+	s.trim()
+}
+
+// close closes all indexes. The last reader closes an index that is in use.
+func (s *openIndexes) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for len(s.list) > 0 {
+		s.closeAt(0)
+	}
+}

@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/transform"
+)
+
+// reader is an open trace.
+type reader struct {
+	format.Events
+	file   format.File // without the correction of clocks
+	format format.Format
+	src    format.Source
+	opt    *format.ReadOptions
+	used   time.Time // when the reader became idle
+}
+
+// open opens a trace.
+func (r *Reading) open(ctx context.Context, f format.Format, src format.Source,
+	progress func(done, total int64)) (*reader, error) {
+	x := &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(),
+		Values: r.Values, Workers: r.Workers, Progress: progress}}
+	d, err := f.Open(ctx, src, x.opt)
+	if err != nil {
+		return nil, err
+	}
+	x.Events, x.file = d, d
+	if r.Correction == nil {
+		return x, nil
+	}
+	if x.Events, err = transform.Correct(d, r.Correction, 0); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// Close closes the file.
+func (x *reader) Close() error { return x.file.Close() }
+
+// found returns what reading has reported.
+func (x *reader) found() (f cache.Found) {
+	for _, r := range x.opt.Report.Rules() {
+		if f.Defects += r.Count; format.IsMissing(r.Rule) {
+			for _, d := range r.First {
+				f.Missing = append(f.Missing, d.Error())
+			}
+		}
+	}
+	return f
+}
+
+func (x *reader) info() *info.Trace {
+	return &info.Trace{Events: x.Events, File: x.file, Format: x.format, Source: x.src, Report: x.opt.Report}
+}
+
+// maxReaders is the number of readers of a trace that are open at a time, and readerIdleTime how
+// long an unused one stays open.
+const (
+	maxReaders     = 3
+	readerIdleTime = time.Minute
+)
+
+// readerPool keeps open readers of a trace, because opening one may require reading the trace.
+type readerPool struct {
+	e          *entry
+	free       chan struct{} // one slot for each reader that is in use or being opened
+	mu         sync.Mutex
+	idle       []*reader
+	generation int // incremented by close; readers of an older generation are not kept
+}
+
+// with calls f with a reader. If the context ends while a reader is being opened, opening continues
+// for the next request.
+func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
+	select {
+	case p.free <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	age := p.generation
+	if n := len(p.idle); n > 0 {
+		x := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		err := guarded(func() error { return f(x) })
+		p.giveBack(x, age, err)
+		return err
+	}
+	p.mu.Unlock()
+	type result struct {
+		x   *reader
+		err error
+	}
+	done := make(chan result)
+	s := p.e.s
+	started := s.background(func() {
+		var x *reader
+		err := guarded(func() (err error) {
+			x, err = p.e.openReader(s.ctx)
+			return err
+		})
+		select {
+		case done <- result{x, err}:
+		case <-ctx.Done():
+			p.giveBack(x, age, err)
+		}
+	})
+	if !started {
+		p.giveBack(nil, age, context.Canceled)
+		return context.Canceled
+	}
+	select {
+	case r := <-done:
+		if r.err != nil {
+			p.giveBack(nil, age, r.err)
+			return r.err
+		}
+		err := guarded(func() error { return f(r.x) })
+		p.giveBack(r.x, age, err)
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openReader opens and prepares a reader.
+func (e *entry) openReader(ctx context.Context) (*reader, error) {
+	f, err := e.detect()
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.s.opt.Reading.open(ctx, f, e.given.Source, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.Events.Prepare(ctx); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// errFound ends a scan that has found its event.
+var errFound = errors.New("found")
+
+// giveBack returns a reader to the pool. A reader that has failed is closed.
+func (p *readerPool) giveBack(x *reader, age int, err error) {
+	if x != nil {
+		p.mu.Lock()
+		if p.generation == age && (err == nil || errors.Is(err, errFound) || errors.Is(err, context.Canceled) ||
+			errors.Is(err, context.DeadlineExceeded)) && p.e.s.ctx.Err() == nil {
+			p.idle, x.used = append(p.idle, x), time.Now()
+			old := x
+			time.AfterFunc(readerIdleTime, func() { p.expire(old) })
+			x = nil
+		}
+		p.mu.Unlock()
+	}
+	if x != nil {
+		x.Close()
+	}
+	<-p.free
+}
+
+// expire closes a reader that has not been used for a while.
+func (p *readerPool) expire(x *reader) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, y := range p.idle {
+		if x == y && time.Since(x.used) >= readerIdleTime {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			x.Close()
+			return
+		}
+	}
+}
+
+// close closes the idle readers. Readers in use are closed when they are given back.
+func (p *readerPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.generation++
+	for _, x := range p.idle {
+		x.Close()
+	}
+	p.idle = nil
+}

@@ -1,0 +1,220 @@
+package serve
+
+import (
+	"context"
+	"math"
+
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// This file has the answers about spans and instants, which come from the index.
+
+func tiles(ctx context.Context, x *opened, p *params) (any, error) {
+	return tileOf(ctx, x, p, maxTileTracks, x.Tile)
+}
+
+func summary(ctx context.Context, x *opened, p *params) (any, error) {
+	// Summary samples the tracks if there are many.
+	return tileOf(ctx, x, p, max(1, len(p.x.tracks)), x.Summary)
+}
+
+func tileOf(ctx context.Context, x *opened, p *params, most int,
+	f func(context.Context, index.TileRequest) (*index.Tile, error)) (any, error) {
+	q := index.TileRequest{Width: int(p.required("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)),
+		Tracks: p.tracks(most)}
+	if p.err == nil && q.Tracks == nil {
+		p.fail("tracks", "numbers and ranges of tracks such as 0-63,70")
+	}
+	q.From, q.To, _ = p.window()
+	if p.err != nil {
+		return nil, p.err
+	}
+	t, err := f(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	b := x.e.s.bodies.Get().(*binaryAnswer)
+	*b, err = t.AppendBinary((*b)[:0])
+	return b, err
+}
+
+// spanFact describes a span.
+type spanFact struct {
+	Track  int    `json:"track"`
+	Depth  int    `json:"depth"`
+	Region int    `json:"region"`
+	Name   string `json:"name"`
+	Group  string `json:"group"`
+	Start  ticks  `json:"start"`
+	End    ticks  `json:"end"`
+	Open   *bool  `json:"open,omitempty"` // nil if it was not requested
+}
+
+func (v *traceView) span(track int, s index.Span) spanFact {
+	r := v.region(s.Region)
+	return spanFact{track, int(s.Depth), jsonRef(s.Region), r.Name, r.Group, v.jsonTime(s.Start), v.jsonTime(s.End), nil}
+}
+
+type aroundFact struct {
+	Region int    `json:"region"`
+	Name   string `json:"name"`
+	Start  ticks  `json:"start"`
+	End    ticks  `json:"end"`
+	Depth  int    `json:"depth"`
+}
+
+type spanAnswer struct {
+	Span       spanFact     `json:"span"`
+	Attributes []attribute  `json:"attributes"`
+	Partial    bool         `json:"partial"` // attributes are missing because reading took too long
+	Around     []aroundFact `json:"around"`
+	Links      []linkFact   `json:"links"`
+}
+
+func (a spanAnswer) incomplete() bool    { return a.Partial }
+func (a instantAnswer) incomplete() bool { return a.Partial }
+
+// linksOfSpan is the number of links that are listed for a span.
+const linksOfSpan = 100
+
+func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, depth, at := p.track(), int(p.number("depth", 0, maxDepths, 0)), p.time("time")
+	if p.err != nil {
+		return nil, p.err
+	}
+	s, ok, err := x.SpanAt(track, depth, at)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return noContent{}, nil
+	}
+	around, err := x.Around(track, s)
+	if err != nil {
+		return nil, err
+	}
+	near, err := x.LinksOf(track, s.Start, s.End, linksOfSpan)
+	if err != nil {
+		return nil, err
+	}
+	a := spanAnswer{Span: x.span(track, s), Attributes: []attribute{}, Around: []aroundFact{}, Links: []linkFact{}}
+	for _, y := range around {
+		if x.tracks[track].Kind != index.LocationTrack {
+			break // claims and operations are in lanes, not nested
+		}
+		a.Around = append(a.Around, aroundFact{jsonRef(y.Region), x.region(y.Region).Name, x.jsonTime(y.Start),
+			x.jsonTime(y.End), int(y.Depth)})
+	}
+	for i := range near {
+		a.Links = append(a.Links, x.link(&near[i]))
+	}
+	inner, err := x.inner(track, s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, x.region(s.Region).Name, around, inner)
+	if err != nil {
+		return nil, err
+	}
+	lacking, err := x.e.describeLinks(ctx, near, a.Links)
+	if err != nil {
+		return nil, err
+	}
+	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), &d.open, d.partial || lacking
+	return a, nil
+}
+
+// edgeAt answers with the edge of a span that is closest to a time.
+func edgeAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, at, within := p.track(), p.time("time"), p.number("within", 0, math.MaxInt64, 0)
+	depth, depths := int(p.number("depth", 0, maxDepths, 0)), int(p.number("depths", 1, maxDepths, maxDepths))
+	if p.err != nil {
+		return nil, p.err
+	}
+	t, ok, err := x.Edge(ctx, track, depth, depths, at, within)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return noContent{}, nil
+	}
+	return map[string]ticks{"time": x.jsonTime(t)}, nil
+}
+
+// inner counts the visits of the same region inside of a span that ends with its location, if they
+// end there too. Leave events at that time end them first.
+func (x *opened) inner(track int, s index.Span) (n int, err error) {
+	t := &x.tracks[track]
+	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {
+		return 0, nil
+	}
+	for d := int(s.Depth) + 1; d < t.Depth; d++ {
+		y, ok, err := x.SpanAt(track, d, s.End-1)
+		if err != nil || !ok {
+			return n, err
+		}
+		if y.Region == s.Region && y.End == s.End {
+			n++
+		}
+	}
+	return n, nil
+}
+
+type instantAnswer struct {
+	Time       ticks       `json:"time"`
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind"`
+	Attributes []attribute `json:"attributes"`
+	Partial    bool        `json:"partial"`
+}
+
+func instantAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, at, radius := p.track(), p.time("time"), p.number("radius", 0, math.MaxInt64, 0)
+	if p.err != nil {
+		return nil, p.err
+	}
+	i, ok, err := x.InstantAt(track, at, radius)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return noContent{}, nil
+	}
+	d, err := x.e.describeInstant(ctx, &x.tracks[track], i)
+	if err != nil {
+		return nil, err
+	}
+	return instantAnswer{x.jsonTime(i.Time), i.Name, d.kind, append([]attribute{}, d.attributes...), d.partial}, nil
+}
+
+func find(ctx context.Context, x *opened, p *params) (any, error) {
+	region, at := p.region(), p.time("time")
+	forward := p.choice("direction", "next", "previous") == "next"
+	var where []int
+	if p.values.Get("track") != "" {
+		where = []int{p.track()}
+	} else {
+		where = x.tracksOfKind(index.LocationTrack, nil)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	var best index.Span
+	found := -1
+	for _, t := range where {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s, ok, err := x.Find(ctx, t, region, at, forward)
+		if err != nil {
+			return nil, err
+		}
+		if ok && (found < 0 || forward && s.Start < best.Start || !forward && s.Start > best.Start) {
+			best, found = s, t
+		}
+	}
+	if found < 0 {
+		return noContent{}, nil
+	}
+	return map[string]spanFact{"span": x.span(found, best)}, nil
+}

@@ -1,0 +1,278 @@
+package serve
+
+import (
+	"context"
+	"math"
+	"runtime"
+
+	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// stateIndex computes the states busy, overhead and idle from an index. The states are those of
+// package analysis/states, which reads all events. Where an index cannot give the same result,
+// exact is unset and the events must be read.
+type stateIndex struct {
+	exact       bool
+	tracks      []int // the first track of each processor
+	first, last int64 // the first and last event of all processors
+	rank        []int // by region: overheadRank, idleRank or 0
+}
+
+const (
+	overheadRank = 1
+	idleRank     = 2
+	stateRanks   = 3
+)
+
+func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, error) {
+	p := &stateIndex{first: math.MaxInt64, last: math.MinInt64}
+	// In PICL, a processor may have several processes, and events tell when it begins and ends.
+	if d.Conventions.EventTypes {
+		return p, nil
+	}
+	seen := map[uint32]bool{}
+	for i := range v.tracks {
+		t := &v.tracks[i]
+		if t.Kind == index.CommunicatorTrack || seen[t.Location] {
+			continue
+		}
+		seen[t.Location] = true
+		if !d.Locations.Has(t.Location) {
+			return p, nil
+		}
+		if t.Events == 0 || !d.Locations.At(t.Location).Kind.IsProcessor() {
+			continue
+		}
+		if t.Kind == index.CounterTrack && t.Style != "steps" {
+			return p, nil // its curve may continue after the last event
+		}
+		unsupported := false
+		if t.Instants > 0 {
+			err := x.EachInstant(i, math.MinInt64, math.MaxInt64, func(n index.Instant) {
+				// A gap ends a wait, and comments do not count as activity of a processor.
+				unsupported = unsupported || n.Kind == trace.Gap ||
+					n.Kind == trace.Comment && (n.Time == t.First || n.Time == t.Last)
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if unsupported {
+			return p, nil
+		}
+		p.tracks = append(p.tracks, i)
+		p.first, p.last = min(p.first, t.First), max(p.last, t.Last)
+	}
+	var opt states.Options
+	visits, _ := x.Totals()
+	p.rank = make([]int, d.Regions.Len())
+	for _, y := range visits {
+		if y.Region == trace.NoRef || y.Count == 0 {
+			continue
+		}
+		if int(y.Region) >= len(p.rank) {
+			return p, nil // defined later in the trace
+		}
+		switch opt.StateIn(d, d.Regions.At(y.Region)) {
+		case states.Overhead:
+			p.rank[y.Region] = overheadRank
+		case states.Idle:
+			p.rank[y.Region] = idleRank
+		}
+	}
+	for row, regions := range trace.NewRows(d).Regions() {
+		for _, r := range regions {
+			if opt.StateIn(d, d.Regions.At(r)) != opt.StateIn(d, d.Regions.At(row)) {
+				return p, nil // the index counts both under one region
+			}
+		}
+	}
+	p.exact = true
+	return p, nil
+}
+
+// stateIndex returns the stateIndex of a trace, which it computes once.
+func (e *entry) stateIndex(ctx context.Context, x *opened) (*stateIndex, error) {
+	if p := x.processors.Load(); p != nil {
+		return p, nil
+	}
+	var p *stateIndex
+	err := e.readers.with(ctx, func(d *reader) (err error) {
+		p, err = newStateIndex(x.traceView, x.Index, d.Defs())
+		return err
+	})
+	if err == nil {
+		x.processors.Store(p)
+	}
+	return p, err
+}
+
+type stateRow struct {
+	Track    int   `json:"track"`
+	Busy     ticks `json:"busy"`
+	Overhead ticks `json:"overhead"`
+	Idle     ticks `json:"idle"`
+}
+
+// statesAnswer has the states of each processor, and of all together. A processor with several
+// locations has a row for each location.
+type statesAnswer struct {
+	Processors int        `json:"processors"`
+	Busy       sum        `json:"busy"`
+	Overhead   sum        `json:"overhead"`
+	Idle       sum        `json:"idle"`
+	Rows       []stateRow `json:"rows"`
+}
+
+// add adds a processor to the totals.
+func (a *statesAnswer) add(busy, overhead, idle int64) {
+	a.Processors++
+	a.Busy.add(trace.TicksOf(busy))
+	a.Overhead.add(trace.TicksOf(overhead))
+	a.Idle.add(trace.TicksOf(idle))
+}
+
+func processorStates(e *entry, p *params) func(context.Context) (any, error) {
+	from, to, _ := p.window()
+	v := p.x
+	return func(ctx context.Context) (any, error) {
+		a, err := e.indexedStates(ctx, from, to)
+		if a != nil || err != nil {
+			return a, err
+		}
+		a = &statesAnswer{Rows: []stateRow{}}
+		err = e.readers.with(ctx, func(d *reader) error {
+			opt := states.Options{Window: &trace.Window{From: from, To: to}}
+			part := states.New(d.Defs(), opt)
+			err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
+			if err != nil {
+				return err
+			}
+			for _, q := range part.Result().Processors {
+				a.add(q.Busy, q.Overhead, q.Idle)
+				for _, loc := range q.Locations {
+					if t := v.firstTrack(loc); t >= 0 {
+						a.Rows = append(a.Rows, stateRow{t, ticks(q.Busy), ticks(q.Overhead), ticks(q.Idle)})
+					}
+				}
+			}
+			return nil
+		})
+		return a, err
+	}
+}
+
+// openStateIndex opens the index from which states can be computed. It returns nil if there is
+// none. The caller must release the index.
+func (e *entry) openStateIndex(ctx context.Context) (*opened, *stateIndex, error) {
+	if e.color != "" {
+		if e = e.base; e == nil || e.color != "" {
+			return nil, nil, nil // spans are named by attribute values there
+		}
+		if _, _, ready := e.status(); ready == nil {
+			return nil, nil, nil
+		}
+	}
+	x, err := e.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := e.stateIndex(ctx, x)
+	if err != nil || !p.exact {
+		x.release()
+		return nil, nil, err
+	}
+	return x, p, nil
+}
+
+// rankOf returns the rank of a region.
+func (p *stateIndex) rankOf(region uint32) int {
+	if int(region) < len(p.rank) {
+		return p.rank[region]
+	}
+	return 0
+}
+
+// indexedStates computes the states from the index. It returns nil if that is not possible.
+func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
+	x, p, err := e.openStateIndex(ctx)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	defer x.release()
+	from, to = max(from, p.first), min(to, p.last)
+	part := func(a, b int64) int64 { return max(0, min(b, to)-max(a, from)) }
+	rows := make([]stateRow, len(p.tracks))
+	err = forEachParallel(ctx, runtime.GOMAXPROCS(0), len(rows), func(_, i int) error {
+		t := &x.tracks[p.tracks[i]]
+		alive := part(t.First, t.Last)
+		times := make([]int64, stateRanks)
+		if alive > 0 && t.Kind == index.LocationTrack {
+			var err error
+			if times, err = x.Ranks(ctx, p.tracks[i], from, to, stateRanks, p.rankOf); err != nil {
+				return err
+			}
+		}
+		rows[i] = stateRow{p.tracks[i], ticks(alive - times[overheadRank] - times[idleRank]), ticks(times[overheadRank]),
+			ticks(part(p.first, p.last) - alive + times[idleRank])}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := &statesAnswer{Rows: rows}
+	for _, r := range rows {
+		a.add(int64(r.Busy), int64(r.Overhead), int64(r.Idle))
+	}
+	return a, nil
+}
+
+// indexedSeries computes the series of states from the index. It returns nil if that is not
+// possible.
+func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Series, error) {
+	x, p, err := e.openStateIndex(ctx)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	defer x.release()
+	parts := make([]*states.Times, runtime.GOMAXPROCS(0))
+	for i := range parts {
+		parts[i] = states.NewTimes(w)
+	}
+	from, to := max(w.From, p.first), min(w.To, p.last)
+	err = forEachParallel(ctx, len(parts), len(p.tracks), func(worker, i int) error {
+		t, sum := &x.tracks[p.tracks[i]], parts[worker]
+		sum.Add(states.Idle, p.first, t.First)
+		sum.Add(states.Busy, t.First, t.Last)
+		sum.Add(states.Idle, t.Last, p.last)
+		if from >= to || t.Kind != index.LocationTrack {
+			return nil
+		}
+		return x.Ranked(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
+			// Ranked has reported an idle interval as overhead, too.
+			if rank == overheadRank {
+				sum.Remove(states.Busy, begin, end)
+				sum.Add(states.Overhead, begin, end)
+			} else {
+				sum.Remove(states.Overhead, begin, end)
+				sum.Add(states.Idle, begin, end)
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range parts[1:] {
+		parts[0].Merge(o)
+	}
+	s := parts[0].Series(len(p.tracks))
+	for _, l := range [][]float64{s.Busy, s.Overhead, s.Idle} {
+		for i, v := range l {
+			l[i] = math.Round(v*1e12) / 1e12 // subtraction leaves a rounding error
+		}
+	}
+	return s, nil
+}

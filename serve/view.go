@@ -1,0 +1,309 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/weft-trace/weft/draw"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// traceView has the constant data of a ready trace, computed once from its index.
+type traceView struct {
+	tag         string // the key of the content
+	clock       trace.Clock
+	first, last int64
+	tracks      []index.Track
+	regions     []index.Region
+	groups      []trace.LocationGroup
+	facts       traceFacts
+	processors  atomic.Pointer[stateIndex] // nil before the first use
+}
+
+// traceFacts is the part of a trace's description that exists once the trace is ready.
+type traceFacts struct {
+	ETag string `json:"etag,omitempty"`
+	// Color is the attribute whose values stand for regions, or "" for regions. Attributes lists the
+	// possible values of Color.
+	Color      string       `json:"color"`
+	Attributes []string     `json:"attributes"`
+	Clock      *clockFact   `json:"clock,omitempty"`
+	Origin     string       `json:"origin"`
+	Epoch      string       `json:"epoch"`
+	Length     string       `json:"length"`
+	Events     int64        `json:"events"`
+	Spans      int64        `json:"spans"`
+	Links      int64        `json:"links"`
+	Groups     []groupFact  `json:"groups"`
+	Tracks     []trackFact  `json:"tracks"`
+	Regions    []regionFact `json:"regions"`
+	Palettes   palettes     `json:"palettes"`
+	Defects    int64        `json:"defects"`
+}
+
+// earlyFacts is the part of the description that is known while the trace is indexed.
+type earlyFacts struct {
+	Clock  *clockFact  `json:"clock,omitempty"`
+	Groups []groupFact `json:"groups,omitempty"`
+	Tracks []trackFact `json:"tracks,omitempty"`
+	// Overview is set if the trace holds sums of its events.
+	Overview *overview `json:"overview,omitempty"`
+}
+
+// overview has the sums that a trace holds of its own events.
+type overview struct {
+	Regions   []overviewRegion   `json:"regions"`
+	Locations []overviewLocation `json:"locations"`
+	Events    int64              `json:"events"`
+	// Missing is the largest amount by which a time may be too small.
+	Missing ticks `json:"missing"`
+	// To is set if the sums cover only the time up to To, on the trace's clock, and events counts only
+	// visits and messages.
+	To *ticks `json:"to,omitempty"`
+}
+
+type overviewRegion struct {
+	Name      string `json:"name"`
+	Count     int64  `json:"count"`
+	Inclusive ticks  `json:"inclusive"`
+	Exclusive ticks  `json:"exclusive"`
+}
+
+type overviewLocation struct {
+	Name   string `json:"name"`
+	Events int64  `json:"events"`
+}
+
+// newEarlyFacts converts the definitions.
+func newEarlyFacts(d *trace.Definitions) *earlyFacts {
+	f := &earlyFacts{Clock: newClockFact(d.Clock), Groups: groupFacts(d.Groups.All())}
+	for _, x := range d.Locations.All() {
+		f.Tracks = append(f.Tracks, trackFact{Kind: string(index.LocationTrack), Name: x.Label(), Sort: string(x.Kind),
+			ID: x.ID, Group: jsonRef(x.Group), Parent: -1})
+	}
+	return f
+}
+
+// maxOverviewRows limits the regions and locations of an overview, which is sent repeatedly while
+// the trace is indexed.
+const maxOverviewRows = 1000
+
+// newOverview converts a summary. The regions with most exclusive time and the locations with most
+// events come first.
+func newOverview(d *trace.Definitions, s *format.Summary) *overview {
+	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}}
+	for _, k := range s.Kinds {
+		o.Events = trace.Add(o.Events, k.Events)
+	}
+	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
+	for _, r := range s.Regions {
+		o.Missing = max(o.Missing, ticks(r.Missing))
+		rows.add(r.Region, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+	}
+	names := d.FullNames()
+	for _, l := range s.Locations {
+		o.Locations = append(o.Locations, overviewLocation{names[l.Location], l.Events})
+	}
+	o.shorten()
+	return o
+}
+
+// newPreviewOverview converts a preview, which has less data than a summary.
+func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
+	to := ticks(p.To)
+	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
+	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
+	for _, r := range p.Regions {
+		rows.add(r.Region, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+	}
+	names := d.FullNames()
+	for _, l := range p.Locations {
+		n := trace.Add(l.Count, trace.Add(l.Sent, l.Received))
+		o.Events = trace.Add(o.Events, n)
+		o.Locations = append(o.Locations, overviewLocation{names[l.Location], n})
+	}
+	o.shorten()
+	return o
+}
+
+// overviewRows adds regions to an overview. Regions of the same row are added up.
+type overviewRows struct {
+	rows *trace.Rows
+	at   map[uint32]int // index in o.Regions, by row
+	o    *overview
+}
+
+func (x overviewRows) add(region uint32, r overviewRegion) {
+	row := x.rows.Of(region)
+	i, ok := x.at[row]
+	if !ok {
+		x.at[row] = len(x.o.Regions)
+		x.o.Regions = append(x.o.Regions, r)
+		return
+	}
+	y := &x.o.Regions[i]
+	y.Count = trace.Add(y.Count, r.Count)
+	y.Inclusive = ticks(trace.Add(int64(y.Inclusive), int64(r.Inclusive)))
+	y.Exclusive = ticks(trace.Add(int64(y.Exclusive), int64(r.Exclusive)))
+}
+
+// shorten sorts the lists and keeps the largest entries.
+func (o *overview) shorten() {
+	slices.SortStableFunc(o.Regions, func(a, b overviewRegion) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
+	slices.SortStableFunc(o.Locations, func(a, b overviewLocation) int { return cmp.Compare(b.Events, a.Events) })
+	o.Regions = o.Regions[:min(len(o.Regions), maxOverviewRows)]
+	o.Locations = o.Locations[:min(len(o.Locations), maxOverviewRows)]
+}
+
+type clockFact struct {
+	Num int64 `json:"num"`
+	Den int64 `json:"den"`
+}
+
+type groupFact struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Parent int    `json:"parent"`
+}
+
+type trackFact struct {
+	Kind     string  `json:"kind"`
+	Name     string  `json:"name"`
+	Sort     string  `json:"sort"`
+	ID       string  `json:"id"`
+	Group    int     `json:"group"`
+	Parent   int     `json:"parent"`
+	Depth    int     `json:"depth"`
+	Spans    int64   `json:"spans"`
+	Events   int64   `json:"events"`
+	Instants int64   `json:"instants"`
+	First    ticks   `json:"first"`
+	Last     ticks   `json:"last"`
+	Unit     string  `json:"unit"`
+	Capacity float64 `json:"capacity"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Style    string  `json:"style"`
+}
+
+type regionFact struct {
+	Name  string `json:"name"`
+	Group string `json:"group"`
+	Color int    `json:"color"`
+	File  string `json:"file,omitempty"`
+	Line  int64  `json:"line,omitempty"`
+}
+
+type palettes struct {
+	Light []string `json:"light"`
+	Dark  []string `json:"dark"`
+}
+
+// jsonRef returns a reference as an index for JSON, with -1 for none.
+func jsonRef(ref uint32) int {
+	if ref == trace.NoRef {
+		return -1
+	}
+	return int(ref)
+}
+
+// finite returns f, or 0 if JSON cannot represent f.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
+
+func groupFacts(l []trace.LocationGroup) []groupFact {
+	out := make([]groupFact, len(l))
+	for i, g := range l {
+		out[i] = groupFact{cmp.Or(g.Name, g.ID), g.Kind, jsonRef(g.Parent)}
+	}
+	return out
+}
+
+func newClockFact(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
+
+func newTraceView(ctx context.Context, x Index, found cache.Entry, color string) (*traceView, error) {
+	v := &traceView{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
+	v.first, v.last, _ = x.Extent()
+	c := x.Counts()
+	f := &v.facts
+	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, x.Attributes()...),
+		Clock: newClockFact(v.clock), Origin: strconv.FormatInt(v.first, 10),
+		Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
+		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups),
+		Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regionFact, len(v.regions)),
+		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
+	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {
+		f.Epoch = strconv.FormatInt(trace.Add(v.clock.Epoch, ns), 10)
+	}
+	for i, t := range v.tracks {
+		f.Tracks[i] = trackFact{Kind: string(t.Kind), Name: cmp.Or(t.Name, t.ID), Sort: t.Sort, ID: t.ID,
+			Group: jsonRef(t.Group), Parent: t.Parent, Depth: t.Depth,
+			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first),
+			Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
+			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
+	}
+	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
+		return profiles(ctx, x, tracks, v.first, trace.Add(v.last, 1))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range v.regions {
+		f.Regions[i] = regionFact{r.Name, r.Group, colors[i], r.File, r.Line}
+	}
+	return v, nil
+}
+
+// unknown is the name of undefined regions.
+const unknown = "unknown"
+
+func (v *traceView) region(r uint32) index.Region {
+	if int(r) < len(v.regions) {
+		return v.regions[r]
+	}
+	return index.Region{Name: unknown}
+}
+
+// jsonTime returns a time relative to the first event.
+func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
+
+// tracksOfKind returns the numbers of the tracks of a kind: all of them if of is nil, else those in
+// of, without duplicates.
+func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
+	var out []int
+	if of == nil {
+		for i := range v.tracks {
+			if v.tracks[i].Kind == kind {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	seen := map[int]bool{}
+	for _, i := range of {
+		if v.tracks[i].Kind == kind && !seen[i] {
+			seen[i] = true
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// firstTrack returns the first track of a location, which shows its visits if there are any. It
+// returns -1 if the location has no track.
+func (v *traceView) firstTrack(location uint32) int {
+	return slices.IndexFunc(v.tracks, func(t index.Track) bool {
+		return t.Location == location && t.Kind != index.CommunicatorTrack
+	})
+}

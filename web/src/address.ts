@@ -1,0 +1,384 @@
+// The address of the page: writes the state into the fragment, restores it, and reports unknown parts.
+import type { LinkDetails } from "./api";
+import type { App } from "./app";
+import { highlighted } from "./colors";
+import { button, name, printable } from "./dom";
+import { drop, later, now } from "./later";
+import type { Node } from "./rows";
+import { outsideText } from "./search";
+import { initial, type State } from "./store";
+import type { Window } from "./time";
+import { cutShort, linkKey, noticeOf, read, readFollowed, readLink, write } from "./url";
+import { clamp, same } from "./view";
+
+/**
+ * saveInterval is the time between two writes of the address while the view moves, in milliseconds;
+ * flowing has the parts of the state that change continuously then.
+ */
+const saveInterval = 500,
+  flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
+
+/** saveTimer is the name of the timer that writes the address. */
+export const saveTimer = "address";
+
+/**
+ * leftKey is the key under which a page that is left keeps its old address, and the one it should
+ * have had.
+ */
+const leftKey = "weft-left-as";
+
+/** AddressView is what Address needs of the page beside App. */
+export interface AddressView {
+  /** panels returns the ids of the tabs. */
+  panels(): readonly string[];
+  /** hint returns the element for messages about the address, or null before the page is built. */
+  hint(): HTMLElement | null;
+  /** restoreScroll scrolls the time lines to the first row of the state. */
+  restoreScroll(): void;
+  /** focusPlot gives the keyboard to the first time line. */
+  focusPlot(): void;
+}
+
+/** Address keeps the fragment of the URL and the state in step. */
+export class Address {
+  private pendingSave = 0;
+  private pushed: Window | null = null;
+  private restoring = false;
+  /** wrong has the pieces of the address that were not understood, and what is shown instead. */
+  private wrong: [piece: string, instead: string][] = [];
+
+  constructor(
+    private app: App,
+    private view: AddressView,
+  ) {
+    addEventListener("popstate", () => {
+      this.goingBack = false;
+      this.restore();
+    });
+    addEventListener("hashchange", () => this.restore());
+    addEventListener("beforeunload", () => this.leaving());
+    addEventListener("pagehide", () => this.leaving());
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") this.leaving();
+    });
+  }
+
+  /** reject records a piece of the address that cannot be shown, and what is shown instead. */
+  reject(piece: string, instead: string): void {
+    this.wrong.push([piece, instead]);
+  }
+
+  /** changedOutside reports whether the address has changed and the page has not read it yet. */
+  get changedOutside(): boolean {
+    return location.hash !== this.written;
+  }
+
+  /** cancelSave drops the pending write of the address. */
+  cancelSave(): void {
+    drop(this.pendingSave);
+    this.pendingSave = 0;
+  }
+
+  /** saveFirst makes the view the first one of the history, to which "back" leads. */
+  saveFirst(w: Window): void {
+    history.replaceState({ views: this.before }, "", "#" + write(this.app.store.state));
+    this.pushed = w;
+    this.written = location.hash;
+  }
+
+  /** read returns the state in the address, and records what is wrong with it. */
+  read(): Partial<State> {
+    this.wrong = [];
+    return read(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
+  }
+
+  /**
+   * changedAt and recordedAt are the times of the last change of the state and of the last write of
+   * the address. moving is set if the views since then belong to one motion, which has its own
+   * entry in the history.
+   */
+  private changedAt = -Infinity;
+  private recordedAt = -Infinity;
+  private moving = false;
+  /** choicesSaved has the panels' choices at the last change of the state. */
+  private choicesSaved: State["choices"] = new Map();
+  /** written is the fragment that the page has written or read last. */
+  private written = "";
+
+  /** save writes the address: immediately, or from time to time while the state changes continuously. */
+  save(changed: ReadonlySet<keyof State>): void {
+    if (this.restoring) return;
+    const begin = now();
+    if (begin - this.changedAt > saveInterval) this.moving = false;
+    this.changedAt = begin;
+    // typing is a continuous change, too
+    const choices = this.app.store.state.choices,
+      was = this.choicesSaved,
+      typed = [...new Set([...choices.keys(), ...was.keys()])].every(
+        (k) => k.endsWith(".filter") || choices.get(k) === was.get(k),
+      );
+    this.choicesSaved = choices;
+    const wait =
+      typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + saveInterval - begin) : 0;
+    if (this.pendingSave && wait > 0) return;
+    drop(this.pendingSave);
+    this.pendingSave = later(saveTimer, wait, () => this.record());
+  }
+
+  /**
+   * record writes the view to the address. The state of a history entry is the number of this
+   * page's views before it.
+   */
+  private record(): void {
+    drop(this.pendingSave);
+    this.pendingSave = 0;
+    const url = "#" + write(this.app.store.state);
+    if (url === location.hash) return;
+    const w = this.app.store.state.window,
+      other = this.pushed !== null && !same(this.pushed, w);
+    // browsers limit the number of changes in a while
+    try {
+      if (other && !this.moving) {
+        history.pushState({ views: this.before + 1 }, "", url);
+        this.moving = true;
+      } else history.replaceState({ views: this.before }, "", url);
+    } catch {
+      this.pendingSave = later(saveTimer, 4 * saveInterval, () => this.record());
+      return;
+    }
+    this.pushed = w;
+    this.recordedAt = now();
+    this.written = location.hash;
+  }
+
+  /**
+   * leaving writes pending changes to the address, unless another address was given. A reload has
+   * already begun with the old address then; arrive recognises it.
+   */
+  leaving(): void {
+    if (!this.pendingSave || location.hash !== this.written) return;
+    const was = this.written;
+    this.record();
+    try {
+      sessionStorage.setItem(leftKey, JSON.stringify([was, this.written]));
+    } catch {
+      /** the address must do */
+    }
+  }
+
+  /** arrive restores the address that the page had when it was left for a reload. */
+  arrive(): void {
+    try {
+      const [was, is] = JSON.parse(sessionStorage.getItem(leftKey) ?? "[]") as string[];
+      sessionStorage.removeItem(leftKey);
+      const how = performance.getEntriesByType("navigation")[0];
+      if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload")
+        history.replaceState(history.state, "", is);
+    } catch {
+      /** the browser stores nothing */
+    }
+  }
+
+  /** before is the number of this page's views that the browser can go back to. */
+  private get before(): number {
+    const views = (history.state as { views?: number } | null)?.views;
+    return typeof views === "number" ? views : 0;
+  }
+
+  goingBack = false;
+  /** back shows the previous view; it never leaves the page. */
+  back(): void {
+    this.record();
+    if (this.before > 0) {
+      this.goingBack = true;
+      history.back();
+    } else this.app.announce("this is the first view");
+  }
+
+  restore(): void {
+    const s = this.read();
+    const now = this.app.store.state.traces.join(","),
+      then = (s.traces ?? []).join(",");
+    if (then !== now && !(then === "" && this.app.list.traces.length === 1)) {
+      location.reload();
+      return;
+    }
+    this.restoring = true;
+    const fit = this.fitting(s);
+    // restoreLink requests a message
+    const link = fit.link ?? (readLink(location.hash) ? this.app.store.state.link : null);
+    this.app.store.set({ ...fit, link, traces: this.app.store.state.traces });
+    this.view.restoreScroll();
+    this.restoring = false;
+    this.restoreLink();
+    this.restoreFollowed();
+    this.hint();
+    this.pushed = this.app.store.state.window;
+    this.moving = false;
+    this.written = location.hash;
+  }
+
+  /**
+   * fitting returns the part of an address's state that fits the traces. It records the rest with
+   * what is shown instead.
+   */
+  fitting(s: Partial<State>): Partial<State> & { window: Window } {
+    const limits = this.app.limits(),
+      out = { ...s, window: limits },
+      spans = outsideText(limits.to, limits, this.app.axis);
+    const write2 = (w: Window): string => `${w.from}~${w.to}`;
+    const outside = (w: Window): boolean => w.from >= limits.to || w.to <= limits.from;
+    if (s.window && outside(s.window)) this.wrong.push([`w=${write2(s.window)}`, `the whole is shown: ${spans}`]);
+    else if (s.window) {
+      out.window = clamp(
+        {
+          from: s.window.from < limits.from ? limits.from : s.window.from,
+          to: s.window.to > limits.to ? limits.to : s.window.to,
+        },
+        limits,
+      );
+      if (s.window.from < limits.from || s.window.to > limits.to)
+        this.wrong.push([`w=${write2(s.window)}`, `what of it lies in the trace is shown: ${spans}`]);
+    }
+    if (s.range && outside(s.range)) {
+      this.wrong.push([`r=${write2(s.range)}`, `no range is selected: ${spans}`]);
+      out.range = null;
+    }
+    if (s.place !== undefined && s.place !== null && (s.place < limits.from || s.place >= limits.to)) {
+      this.wrong.push([`at=${s.place}`, `no place is marked: ${spans}`]);
+      out.place = null;
+    }
+    if (s.orderWindow && outside(s.orderWindow)) {
+      this.wrong.push([`ow=${write2(s.orderWindow)}`, "rows are sorted by what is shown now"]);
+      out.orderWindow = null;
+    }
+    out.orderWindow = s.order === "busy" ? (out.orderWindow ?? out.window) : null;
+    const k = s.selection,
+      track = k ? this.app.lanes[k.lane]?.meta.tracks[k.track] : undefined;
+    if (k && (!track || (k.depth >= 0 && k.depth >= track.depth))) {
+      this.wrong.push([
+        `s=${k.lane}.${k.track}.${k.depth}.${k.time}`,
+        `nothing is selected: there is no such ${track ? "level" : "row"}`,
+      ]);
+      out.selection = null;
+    }
+    if (
+      s.link &&
+      [s.link.link.from, s.link.link.to].some((e) => !this.app.lanes[s.link?.lane ?? -1]?.meta.tracks[e.track])
+    ) {
+      this.wrong.push([`b=${s.link.lane}…`, "no messages are selected: there is no such row"]);
+      out.link = null;
+    }
+    const rows = new Set<string>(),
+      walk = (lane: number, nodes: readonly Node[]): void => {
+        for (const n of nodes) {
+          rows.add(`${lane}/${n.key}`);
+          walk(lane, n.children);
+        }
+      };
+    this.app.lanes.forEach((l) => walk(l.index, l.tree));
+    const known = (letter: string, all: Iterable<string>): string[] =>
+      [...all].filter((x) => {
+        const is = rows.has(x.split(":")[0]);
+        if (!is) this.wrong.push([`${letter}=${x}`, "there is no such row"]);
+        return is;
+      });
+    out.collapsed = new Set(known("c", s.collapsed ?? []));
+    out.hidden = new Set(known("h", s.hidden ?? []));
+    out.top = known(
+      "y",
+      (s.top ?? "").split(",").filter((x) => x !== ""),
+    ).join(",");
+    if (
+      typeof s.highlight === "string" &&
+      !this.app.lanes.some((l) =>
+        l.meta.regions.some((r) => highlighted(r, s.color ?? initial.color, s.highlight ?? "")),
+      )
+    ) {
+      this.wrong.push([cutShort(`hl=${s.highlight}`), "there is no such region"]);
+      out.highlight = null;
+    }
+    if (s.panel !== undefined && !this.view.panels().includes(s.panel)) {
+      this.wrong.push([cutShort(`p=${s.panel}`), "the first table is shown"]);
+      out.panel = initial.panel;
+    }
+    return out;
+  }
+
+  /** restoreLink requests the message or dependency that the address selects. */
+  restoreLink(): void {
+    const k = readLink(location.hash),
+      held = this.app.store.state.link,
+      own = held ? linkKey(held.lane, held.link) : null;
+    if (!k) {
+      if (own) this.app.store.set({ link: null });
+      return;
+    }
+    if (own && own.lane === k.lane && own.id === k.id && own.track === k.track && own.time === k.time) return;
+    const lane = this.app.lanes[k.lane],
+      lost = (): void => {
+        this.wrong.push([`k=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]);
+        this.hint();
+      };
+    if (!lane?.meta.tracks[k.track]) {
+      lost();
+      return;
+    }
+    this.app.client
+      .json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, {
+        link: k.id,
+        track: k.track,
+        time: k.time,
+      })
+      .then((d) => this.app.store.set({ selection: null, link: { lane: k.lane, link: d.link } }))
+      .catch(lost);
+  }
+
+  /** restoreFollowed requests the message that led to the selection of the address. */
+  restoreFollowed(): void {
+    const k = readFollowed(location.hash),
+      at = this.app.store.state.selection,
+      lane = k ? this.app.lanes[k.lane] : undefined;
+    if (!k || !at || at.lane !== k.lane) return;
+    const lost = (): void => {
+      this.wrong.push([`fk=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]);
+      this.hint();
+    };
+    if (!lane?.meta.tracks[k.track]) {
+      lost();
+      return;
+    }
+    this.app.client
+      .json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, {
+        link: k.id,
+        track: k.track,
+        time: k.time,
+      })
+      .then((d) => {
+        if (this.app.store.state.selection === at) this.app.store.set({ followed: { lane: k.lane, link: d.link } });
+      })
+      .catch(lost);
+  }
+
+  /** hint shows what was wrong with the address until the user closes it. */
+  hint(): void {
+    const h = this.view.hint(),
+      text = noticeOf(this.wrong);
+    if (!h) return;
+    h.hidden = text === "";
+    h.title = this.wrong
+      .map(([piece, instead]) => printable(instead === "" ? piece : `${piece}: ${instead}`))
+      .join("\n");
+    h.replaceChildren(
+      ...(text === ""
+        ? []
+        : [
+            name(text),
+            button("✕", "Close this message", () => {
+              h.hidden = true;
+              this.view.focusPlot();
+            }),
+          ]),
+    );
+  }
+}

@@ -1,0 +1,93 @@
+// Commands that both keys and buttons start.
+import { baseID, say, type TraceMeta } from "./api";
+import type { App } from "./app";
+import type { Dock } from "./dock";
+import { newID } from "./notes";
+import { edgeReach } from "./picker";
+import type { Details } from "./details";
+import { write } from "./url";
+
+/** ofAttribute is the prefix of menu values that stand for attributes. */
+export const ofAttribute = "=";
+
+/** toggleMode starts or ends selecting a range or measuring. */
+export function toggleMode(app: App, m: "range" | "measure"): void {
+  const on = app.store.state.mode === m;
+  app.store.set({ mode: on ? "pan" : m });
+  app.announce(
+    on
+      ? ""
+      : m === "range"
+        ? "drag over the time line to select a range; Esc ends"
+        : `click two places to measure; each snaps to the edge of a span within ${edgeReach} pixels, if there is ` +
+          `one; Esc ends`,
+  );
+}
+
+/** nextArrows switches links to the next way of showing them. */
+export function nextArrows(app: App): void {
+  const n = app.store.state.arrows;
+  if (app.lanes.some((l) => l.meta.links > 0))
+    app.store.set({ arrows: n === "auto" ? "on" : n === "on" ? "off" : "auto" });
+  else app.announce("this trace has no links");
+}
+
+/**
+ * colorBy selects what colours stand for. Attribute values replace regions: the server has another
+ * index of the trace for them, for which the page is loaded again.
+ */
+export async function colorBy(app: App, choice: string, sync: () => void, cancelSave: () => void): Promise<void> {
+  const color = choice === "group" || choice === "track" ? choice : "region",
+    attribute = choice.startsWith(ofAttribute) ? choice.slice(ofAttribute.length) : "";
+  try {
+    const traces = await Promise.all(
+      app.lanes.map(async (l) => {
+        const wanted = attribute === "" || l.meta.attributes.includes(attribute) ? attribute : l.meta.color;
+        return wanted === l.meta.color
+          ? l.meta.id
+          : (await app.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(l.meta.id)), { color: wanted })).id;
+      }),
+    );
+    if (traces.every((id, i) => id === app.store.state.traces[i])) {
+      app.store.set({ color });
+      return;
+    }
+    cancelSave();
+    location.hash = write({ ...app.store.state, traces, color, highlight: null });
+  } catch (e) {
+    sync();
+    app.announce("colours: " + say(e));
+  }
+}
+
+/** toggleTheme switches between the light and the dark theme. */
+export function toggleTheme(app: App): void {
+  app.store.set({ theme: app.colors.dark ? "light" : "dark" });
+}
+
+/** bookmark adds a note at the selection, or else at the range or window. */
+export function bookmark(app: App, details: Details, dock: Dock): void {
+  const s = app.store.state,
+    lane = app.lanes[s.selection?.lane ?? 0];
+  const span = s.selection ? details.span?.span : undefined;
+  const w = lane.cut(s.range ?? s.window);
+  const note = {
+    id: newID(),
+    from: span ? span.start : String(w.from),
+    to: span ? span.end : String(w.to),
+    track: s.selection?.track ?? -1,
+    text: span ? span.name : "",
+    created: new Date().toISOString(),
+  };
+  app.notes.fresh = note.id;
+  app.notes
+    .set(lane.index, [...app.notes.of(lane.index), note])
+    .then((where) => {
+      app.announce(
+        where === "server" ? "bookmark added" : "bookmark added, kept in this browser only: the server is read-only",
+      );
+      app.store.set({ panel: "notes" });
+      dock.follow(true);
+    })
+    .catch((e: unknown) => app.announce("bookmark: " + say(e)));
+}

@@ -1,0 +1,191 @@
+// What lies under a point of a time line.
+import type { App } from "./app";
+import { type Row, rowAt } from "./rows";
+import type { RowView } from "./rowview";
+import { pieceAt } from "./stack";
+import { type Grid, rowKey } from "./tiles";
+import { noRegion, RunFlag, runAt, StripKind, type Tile } from "./tile";
+import { floorDiv } from "./time";
+
+/** Hit describes what is under a point of the time line. */
+export interface Hit {
+  row: Row;
+  track: number;
+  /** depth of the strip; -1 for an instant, -2 for a curve or nothing. */
+  depth: number;
+  kind: "span" | "instant" | "curve" | "empty";
+  region: number;
+  single: boolean;
+  share: number;
+  cover: number;
+  count: number;
+  /** left and right edge in CSS pixels; begins and ends are set if they are the span's own. */
+  x0: number;
+  x1: number;
+  begins: boolean;
+  ends: boolean;
+  /** time under the pointer in the trace's own ticks; middle is a time within the hit. */
+  time: bigint;
+  middle: bigint;
+  low: number;
+  high: number;
+  /** rate is set if low and high are rates, per second. */
+  rate?: boolean;
+  /** around is the outline of a claim in a stack, in CSS pixels. */
+  around?: [number, number][];
+}
+
+/** hitAt finds what is under a point, in CSS pixels of the plot. */
+export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null {
+  const lane = view.lane,
+    dpr = devicePixelRatio,
+    width = Math.round(view.width * dpr);
+  const i = rowAt(lane.rows, y + view.scrollTop);
+  if (i < 0) return null;
+  const r = lane.rows[i];
+  const time = lane.toLocal(view.tickAt(x));
+  const base: Hit = {
+    row: r,
+    track: r.track,
+    depth: -2,
+    kind: "empty",
+    region: -1,
+    single: false,
+    share: 0,
+    cover: 0,
+    count: 0,
+    x0: x,
+    x1: x,
+    begins: false,
+    ends: false,
+    time,
+    middle: time,
+    low: 0,
+    high: 0,
+  };
+  const key = rowKey(r);
+  if (key === null) return base;
+  const { layers } = lane.tiles.layers(key, lane.local(app.store.state.window), width);
+  const l = layers[layers.length - 1];
+  if (!l) return base;
+  const t = l.entry.tile,
+    column = Math.floor((x * dpr - l.offset) / l.scale);
+  const css = (col: number): number => (col * l.scale + l.offset) / dpr;
+  const py = y * dpr;
+  const middleOf = (x0: number, x1: number): bigint => {
+    const a = Math.max(0, x0),
+      b = Math.min(view.width, x1);
+    return lane.toLocal(view.tickAt((a + b) / 2));
+  };
+  // the pixels of a span may begin before and end after it; the requested time must be inside of
+  // the span
+  const own = (k: number, otherwise: bigint): bigint => within(l.entry.grid, t, k, otherwise);
+  for (const s of l.entry.strips) {
+    const { y: sy, h } = view.stripRect(r, s, dpr);
+    if (py < sy || py > sy + h) continue;
+    if (s.kind === StripKind.instants) {
+      const k = runAt(t, s, column, Math.ceil((3 * dpr) / l.scale));
+      const next = k >= 0 && k + 1 < s.first + s.count ? t.x[k + 1] - t.x[k] : 99;
+      if (k >= 0 && (next * l.scale) / dpr > 8)
+        return {
+          ...base,
+          kind: "instant",
+          depth: -1,
+          count: t.share[k],
+          x0: css(t.x[k]),
+          x1: css(t.x[k] + 1),
+          middle: middleOf(css(t.x[k]), css(t.x[k] + 1)),
+        };
+    }
+  }
+  for (const s of l.entry.strips) {
+    const { y: sy, h } = view.stripRect(r, s, dpr);
+    if (py < sy - 1 || py > sy + h) continue;
+    if (s.kind === StripKind.spans && r.stacked) {
+      if (s.depth > 0) continue;
+      const p = view.pieces(r, l, dpr),
+        q = p ? pieceAt(p.pieces, Math.floor(x * dpr), Math.floor(py - p.box.y)) : null;
+      if (!p || !q) continue;
+      const k = q.run,
+        single = (t.flags[k] & RunFlag.single) !== 0,
+        x0 = css(t.x[k]),
+        x1 = css(t.x[k] + t.n[k]);
+      return {
+        ...base,
+        kind: "span",
+        depth: q.depth,
+        region: t.region[k] === noRegion ? -1 : t.region[k],
+        single,
+        share: t.share[k] / 255,
+        cover: t.cover[k] / 255,
+        x0,
+        x1,
+        begins: (t.flags[k] & RunFlag.begins) !== 0,
+        ends: (t.flags[k] & RunFlag.ends) !== 0,
+        middle: single ? own(k, time) : middleOf(x0, x1),
+        around: view.around(p, k, dpr),
+      };
+    }
+    if (s.kind === StripKind.spans) {
+      if (r.track >= 0 && s.depth >= r.strips) continue;
+      const k = runAt(t, s, column, Math.ceil(dpr / l.scale));
+      if (k < 0) return { ...base, depth: s.depth };
+      const x0 = css(t.x[k]),
+        x1 = css(t.x[k] + t.n[k]);
+      const single = (t.flags[k] & RunFlag.single) !== 0;
+      return {
+        ...base,
+        kind: "span",
+        depth: s.depth,
+        region: t.region[k] === noRegion ? -1 : t.region[k],
+        single,
+        share: t.share[k] / 255,
+        cover: t.cover[k] / 255,
+        x0,
+        x1,
+        begins: (t.flags[k] & RunFlag.begins) !== 0,
+        ends: (t.flags[k] & RunFlag.ends) !== 0,
+        middle: single ? own(k, x >= x0 && x < x1 ? time : middleOf(x0, x1)) : middleOf(x0, x1),
+      };
+    }
+    if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
+      const rate = s.kind === StripKind.curve ? view.rate(r, l, s) : null,
+        values = rate?.tile ?? t,
+        at = rate?.strip ?? s;
+      for (let k = at.first; k < at.first + at.count; k++)
+        if (values.cellX[k] === column)
+          return { ...base, kind: "curve", low: values.min[k], high: values.max[k], rate: rate !== null };
+    }
+  }
+  return base;
+}
+
+/** hitRect returns the vertical position of a hit, in CSS pixels. */
+export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
+  const r = h.row,
+    top = r.y - view.scrollTop,
+    pad = r.stripHeight >= 8 ? 2 : 1;
+  return r.track < 0
+    ? { y: top + 2, h: r.height - 4 }
+    : { y: top + pad + h.depth * r.stripHeight, h: r.stripHeight - (r.stripHeight >= 8 ? 1 : 0) };
+}
+
+/**
+ * within returns a time in the span of a run: the given one if it may be in the span, else the
+ * nearest time that the run's columns guarantee.
+ */
+export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
+  const d = g.to - g.from,
+    n = BigInt(g.width),
+    before = (column: number): bigint => g.from + floorDiv(d * BigInt(column), n),
+    behind = (column: number): bigint => g.from - floorDiv(-d * BigInt(column), n);
+  const first = t.x[run],
+    last = first + t.n[run] - 1,
+    begins = (t.flags[run] & RunFlag.begins) !== 0,
+    ends = (t.flags[run] & RunFlag.ends) !== 0;
+  // the span begins in its first column and ends in its last one
+  const low = behind(first + 1) - 1n,
+    high = before(last);
+  if (begins && ends && low > high) return behind(first) === low ? low : time;
+  return begins && time < low ? low : ends && time > high ? high : time;
+}

@@ -1,0 +1,81 @@
+// The spans at the ends of links.
+import { type Client, isNoContent, type LinkInfo, type SpanDetails } from "./api";
+import { atEnd, type Held, holder } from "./arrows";
+import type { Lane } from "./lane";
+import { decodeTile, runAt, StripKind } from "./tile";
+
+/** mostLanes is the number of claims of a resource that are requested to find that of a dependency. */
+const mostLanes = 32;
+
+/** LinkEnds asks the server which spans the ends of links belong to. */
+export class LinkEnds {
+  constructor(private client: Client) {}
+
+  /** spansAt requests the spans of a track that contain a time or end there. */
+  private async spansAt(
+    lane: Lane,
+    track: number,
+    time: bigint,
+    signal?: AbortSignal,
+  ): Promise<(Held & { name: string })[]> {
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
+      nested = this.nested(lane, track),
+      from = time > 0n ? time - 1n : 0n;
+    // a tile of two ticks shows which depths have a span there
+    const t = decodeTile(
+      await this.client.binary(
+        path + "tiles",
+        { from, to: time + 1n, width: Number(time - from) + 1, tracks: track, depths: 255 },
+        signal,
+      ),
+    );
+    const strips = t.strips.filter((x) => x.kind === StripKind.spans).sort((a, b) => b.depth - a.depth);
+    const asked: { depth: number; time: bigint }[] = [];
+    for (let column = 0; column <= Number(time - from); column++) {
+      const depths = strips.filter((x) => runAt(t, x, column) >= 0).map((x) => x.depth);
+      // the answer for the innermost span contains those around it
+      for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
+    }
+    const answers = await Promise.all(
+      asked.map((q) =>
+        this.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => {
+          if (isNoContent(e)) return null;
+          throw e;
+        }),
+      ),
+    );
+    return answers.flatMap((d) =>
+      (d === null ? [] : [d.span, ...(nested ? (d.around ?? []) : [])]).map((s) => ({
+        depth: s.depth,
+        start: BigInt(s.start),
+        end: BigInt(s.end),
+        name: s.name,
+      })),
+    );
+  }
+
+  /**
+   * nested reports whether the spans of a row are nested: visits are, while claims and operations
+   * are in lanes.
+   */
+  nested(lane: Lane, track: number): boolean {
+    return lane.meta.tracks[track]?.kind === "location";
+  }
+
+  /** holder requests the span at an end of a link; null if there is none. */
+  async holder(
+    lane: Lane,
+    l: LinkInfo,
+    leaves: boolean,
+    signal?: AbortSignal,
+  ): Promise<(Held & { name: string }) | null> {
+    const e = leaves ? l.from : l.to,
+      time = BigInt(e.time);
+    return holder(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
+  }
+
+  /** within returns a time at which only the span is open at its depth, the given one if possible. */
+  within(s: Held, t: bigint): bigint {
+    return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start;
+  }
+}

@@ -1,0 +1,147 @@
+// Brings spans, links, rows and times into view.
+import { isNoContent, type LinkInfo, say, type SpanInfo } from "./api";
+import type { App } from "./app";
+import { count } from "./dom";
+import { regionsOf } from "./panels/calls";
+import { pathTo } from "./rows";
+import type { Selection, State } from "./store";
+import { exact, type Window } from "./time";
+import type { Timeline } from "./timeline";
+import { around, centred, reveal } from "./view";
+
+/** Navigator moves the window and the rows to a place in the trace. */
+export class Navigator {
+  /** tellSearch shows a text in the search field. */
+  constructor(
+    private app: App,
+    private timelines: () => readonly Timeline[],
+    private tellSearch: (text: string) => void,
+  ) {}
+
+  reveal(s: Selection, start: bigint, end: bigint, followed: State["followed"] = null): void {
+    const lane = this.app.lanes[s.lane];
+    if (!lane) return;
+    const a = lane.toAxis(start),
+      b = lane.toAxis(end),
+      w = this.app.store.state.window,
+      limits = this.app.limits();
+    const i = lane.rowOf.get(s.track);
+    if (i !== undefined) this.timelines()[s.lane].scrollTo(i);
+    let n = w;
+    // zoom to a span that is too small or too far away; keep the zoom for others
+    if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
+    if (a < n.from || b > n.to) {
+      // of a span longer than the window, show the meant time
+      const t = lane.toAxis(s.time),
+        long = b - a >= n.to - n.from;
+      if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
+    }
+    // show both ends of a followed message
+    if (followed) {
+      n = this.around(followed, n);
+      this.bothRows(followed);
+    }
+    // a row without spans has nothing to select
+    const empty = s.depth >= (lane.meta.tracks[s.track]?.depth ?? 0);
+    if (empty) this.app.announce(lane.fullName(s.track));
+    this.app.store.set(empty ? { window: n } : { selection: s, window: n, followed });
+  }
+
+  /** around returns the window if both ends of a link are well inside, else a window with both. */
+  around(l: { lane: number; link: LinkInfo }, w: Window): Window {
+    const lane = this.app.lanes[l.lane],
+      times = [l.link.from, l.link.to].map((e) => lane.toAxis(BigInt(e.time))),
+      [a, b] = times[0] <= times[1] ? times : [times[1], times[0]],
+      room = (w.to - w.from) / 50n;
+    if (a >= w.from + room && b <= w.to - room && (b - a) * 100n >= w.to - w.from) return w;
+    return around(a, b > a ? b : a + 1n, this.app.limits(), 0.6);
+  }
+
+  /**
+   * bothRows scrolls to the rows of both ends of a link, or, if they are too far apart, to that of
+   * its end.
+   */
+  bothRows(l: { lane: number; link: LinkInfo }): void {
+    const lane = this.app.lanes[l.lane],
+      t = this.timelines()[l.lane],
+      rows = [l.link.from, l.link.to]
+        .map((e) => lane.rowOf.get(e.track))
+        .filter((i) => i !== undefined)
+        .sort((a, b) => a - b);
+    const high = rows.length < 2 ? Infinity : lane.rows[rows[1]].y + lane.rows[rows[1]].height - lane.rows[rows[0]].y;
+    if (high < t.height) for (const i of rows) t.scrollTo(i);
+  }
+
+  /** showLink selects a link and shows both its ends. */
+  showLink(l: { lane: number; link: LinkInfo }): void {
+    this.app.store.set({ selection: null, link: l, window: this.around(l, this.app.store.state.window) });
+    this.bothRows(l);
+  }
+
+  /** goTime centres the window at a time and marks it. */
+  goTime(t: bigint): void {
+    this.app.store.set({ window: centred(this.app.store.state.window, t, this.app.limits()), place: t });
+    this.app.announce(`at ${exact(t, this.app.axis)}; Esc takes the mark away`);
+  }
+
+  uncover(lane: number, track: number): void {
+    this.unhide(lane, `t${track}`);
+  }
+
+  /** unhide makes a row visible. */
+  unhide(lane: number, key: string): void {
+    const l = this.app.lanes[lane];
+    if (!l.rows.some((r) => r.key === key)) {
+      const way = pathTo(l.tree, key).map((n) => `${lane}/${n.key}`),
+        above = way.slice(0, -1),
+        s = this.app.store.state;
+      this.app.store.set({
+        collapsed: new Set([...s.collapsed].filter((k) => !above.includes(k))),
+        hidden: new Set([...s.hidden].filter((k) => !way.includes(k))),
+        rowFilter: "",
+      });
+    }
+  }
+
+  /** goRow makes a row visible and brings it into view. */
+  goRow(lane: number, key: string): void {
+    const l = this.app.lanes[lane];
+    this.unhide(lane, key);
+    const i = l.rows.findIndex((r) => r.key === key);
+    if (i >= 0) this.timelines()[lane].focusLabel(i);
+  }
+
+  /**
+   * goRegion highlights a region and goes to its next or previous call in all rows, starting from
+   * the selection or else from the begin of the window.
+   */
+  async goRegion(laneIndex: number, region: number, direction: "next" | "previous"): Promise<void> {
+    const lane = this.app.lanes[laneIndex],
+      s = this.app.store.state,
+      name = lane.meta.regions[region].name,
+      k = s.selection;
+    this.app.store.set({ highlight: name });
+    // skip the selected call, whether it is a hit or not
+    const from =
+      this.hit && this.hit.name === name && k === this.hit.selection
+        ? { time: k.time, track: k.track }
+        : k && k.lane === laneIndex
+          ? { time: k.time }
+          : { time: direction === "next" ? lane.cut(s.window).from - 1n : lane.cut(s.window).to };
+    try {
+      const r = await this.app.client.json<{ span: SpanInfo; number: number; total: number }>(
+        `traces/${encodeURIComponent(lane.meta.id)}/hit`,
+        { regions: regionsOf(lane, name), ...from, direction },
+      );
+      const selection = { lane: laneIndex, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) };
+      this.hit = { name, selection };
+      this.uncover(laneIndex, r.span.track);
+      this.reveal(selection, BigInt(r.span.start), BigInt(r.span.end));
+      this.tellSearch(`${count(r.number)} of ${count(r.total)}`);
+    } catch (e) {
+      this.app.announce(isNoContent(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : say(e));
+    }
+  }
+  /** hit is the last call that the search led to. */
+  hit: { name: string; selection: Selection } | null = null;
+}

@@ -1,0 +1,242 @@
+// The controls above the time lines.
+import type { TraceMeta } from "./api";
+import type { App } from "./app";
+import { maxAutoLinks } from "./arrows";
+import { colorBy, nextArrows, ofAttribute, toggleMode, toggleTheme } from "./commands";
+import { button, el, name, printable, select, spoken } from "./dom";
+import { showHelp } from "./help";
+import { steps } from "./rows";
+import { exact } from "./time";
+import type { Timeline } from "./timeline";
+
+/** onEdges describes which ends of the measured time are not at the edge of a span. */
+function onEdges(loose: string): string {
+  return loose === "12"
+    ? "neither end is on an edge"
+    : loose === "1"
+      ? "the first end is on no edge"
+      : loose === "2"
+        ? "the second end is on no edge"
+        : "";
+}
+
+/** measured describes the measured time, or what to do next. */
+function measured(app: App): string {
+  const n = app.store.state,
+    [a, b] = n.marks;
+  if (a !== null && b !== null) {
+    const edges = onEdges(n.loose);
+    return (
+      `Δ ${exact(b > a ? b - a : a - b, app.axis)}  (${exact(a, app.axis)} → ${exact(b, app.axis)}` +
+      `${edges === "" ? "" : "; " + edges})`
+    );
+  }
+  const edge = n.loose === "" ? "an edge" : "no edge is near";
+  if (a !== null && n.mode === "measure") return `from ${exact(a, app.axis)} (${edge}): click the second place`;
+  if (a !== null) return `marked: ${exact(a, app.axis)}`;
+  return n.mode === "measure" ? "measure: click the first place" : "";
+}
+
+/** ToolbarTargets are the parts of the page that the controls act on. */
+export interface ToolbarTargets {
+  timelines(): readonly Timeline[];
+  search: HTMLElement;
+  /** back shows the previous view. */
+  back(): void;
+  /** cancelSave drops the pending write of the address. */
+  cancelSave(): void;
+  /** exportMenu asks what to save. */
+  exportMenu(): void;
+}
+
+/** Toolbar has the controls, and sync, which updates them from the state. */
+export interface Toolbar {
+  header: HTMLElement;
+  /** rowControls and levelControls stand left of the mini-map and of the ruler. */
+  rowControls: HTMLElement;
+  levelControls: HTMLElement;
+  /** measure shows the measured time. */
+  measure: HTMLElement;
+  sync(): void;
+}
+
+/** makeToolbar makes the controls for some traces. */
+export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTargets): Toolbar {
+  const s = app.store.state;
+  const measure = el("span", { class: "measure" });
+  const unhide = button("", "Show all hidden rows", () => app.store.set({ hidden: new Set() }));
+  const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => {
+    const b = button(label, title, click);
+    b.setAttribute("aria-pressed", "false");
+    return b;
+  };
+  const arrows = toggle("Links", "", () => nextArrows(app));
+  arrows.disabled = metas.every((m) => m.links === 0);
+  const range = toggle(
+    "Range",
+    "Drag selects a range of time for the tables (alt + drag does always; R takes the window)",
+    () => toggleMode(app, "range"),
+  );
+  const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () =>
+    toggleMode(app, "measure"),
+  );
+  const colorSelect = select(
+    "Colours by",
+    [
+      ["region", "by region"],
+      ["group", "by group"],
+      ["track", "by row"],
+    ],
+    s.color,
+    (v) => void colorBy(app, v, () => sync(), on.cancelSave),
+  );
+  const attributes = [
+    ...new Set(metas.flatMap((m) => (m.color === "" ? m.attributes : [m.color, ...m.attributes]))),
+  ].sort();
+  if (attributes.length > 0)
+    colorSelect.append(
+      el(
+        "optgroup",
+        { label: "by attribute" },
+        ...attributes.map((a) => {
+          const o = el("option", { value: ofAttribute + a });
+          o.textContent = printable(a);
+          return o;
+        }),
+      ),
+    );
+  // if a trace is coloured by an attribute, the menu shows that attribute
+  const colored = metas.find((m) => m.color !== "")?.color ?? "";
+  const theme = button("◐", "Light or dark (T)", () => toggleTheme(app));
+  const align =
+    metas.length > 1
+      ? select(
+          "How the traces lie on the axis",
+          [
+            ["start", "aligned at start"],
+            ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : []),
+          ],
+          s.align,
+          (v) => app.store.set({ align: v === "clock" ? "clock" : "start" }),
+        )
+      : null;
+  const order = select(
+    "Order of rows",
+    [
+      ["file", "as in file"],
+      ["name", "by name"],
+      ["busy", "busiest first"],
+    ],
+    s.order,
+    (v) =>
+      app.store.set({
+        order: v === "name" || v === "busy" ? v : "file",
+        orderWindow: v === "busy" ? app.store.state.window : null,
+        top: "",
+      }),
+  );
+  const resort = button("↻", "Sort again by the busy time in what the window shows now", () => {
+    app.store.set({ orderWindow: app.store.state.window, top: "" });
+    for (const t of on.timelines()) t.restoreTop();
+  });
+  const levels = select(
+    "Levels of nesting",
+    steps.map(
+      (n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const,
+    ),
+    String(s.levels),
+    (v) => app.store.set({ levels: Number(v) }),
+  );
+  const size = select(
+    "Height of rows",
+    [
+      ["0", "fit"],
+      ["4", "tiny"],
+      ["8", "small"],
+      ["12", "medium"],
+      ["18", "large"],
+    ],
+    String(s.stripHeight),
+    (v) => app.store.set({ stripHeight: Number(v) }),
+  );
+  const filter = el("input", {
+    type: "search",
+    placeholder: "rows…",
+    value: s.rowFilter,
+    aria: { label: "Show only rows whose name contains this" },
+  });
+  filter.addEventListener("input", () => app.store.set({ rowFilter: filter.value }));
+  const shown = {
+    auto: `shown where there are at most ${maxAutoLinks}`,
+    on: "shown, in bundles where there are many",
+    off: "not shown",
+  };
+  const sync = (): void => {
+    const n = app.store.state;
+    arrows.textContent = "Links: " + n.arrows;
+    arrows.title = arrows.disabled
+      ? "This trace has no links"
+      : `Messages and dependencies as arrows: ${shown[n.arrows]} (L)`;
+    arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
+    arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
+    range.setAttribute("aria-pressed", String(n.mode === "range"));
+    ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
+    colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color;
+    order.value = n.order;
+    levels.value = String(n.levels);
+    size.value = String(n.stripHeight);
+    if (document.activeElement !== filter) filter.value = n.rowFilter;
+    if (align) align.value = n.align;
+    resort.hidden = n.order !== "busy";
+    unhide.hidden = n.hidden.size === 0;
+    unhide.textContent = `+${n.hidden.size}`;
+    unhide.setAttribute("aria-label", spoken(unhide.textContent, unhide.title));
+    on.timelines().forEach((t, i) => {
+      if (t.shiftField && document.activeElement !== t.shiftField)
+        t.shiftField.value = exact(n.shift[i] ?? 0n, app.axis);
+    });
+    document.body.className = "mode-" + n.mode;
+    measure.textContent = measured(app);
+  };
+  const several = app.list.traces.length > 1;
+  const brand = el(
+    several ? "a" : "span",
+    { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) },
+    "weft",
+  );
+  if (several)
+    brand.addEventListener("click", (e) => {
+      e.preventDefault();
+      location.hash = "";
+      location.reload();
+    });
+  const header = el(
+    "header",
+    { class: "bar" },
+    brand,
+    el(
+      "h1",
+      { class: "title", title: app.lanes.map((l) => printable(l.title)).join("\n") },
+      name(app.lanes.map((l) => l.title).join("  |  ")),
+    ),
+    on.search,
+    button("⟨", "Previous view (Backspace or [)", on.back),
+    button("⟩", "Next view (])", () => history.forward()),
+    button("All", "Show the whole trace (Home)", () => app.show(app.limits())),
+    arrows,
+    range,
+    ruleMode,
+    colorSelect,
+    ...(align ? [align] : []),
+    button("Export ▾", "Picture or table as a file", on.exportMenu),
+    theme,
+    button("?", "Keys and mouse (?)", showHelp),
+  );
+  return {
+    header,
+    rowControls: el("div", { class: "corner" }, filter, order, resort),
+    levelControls: el("div", { class: "corner" }, levels, size, unhide),
+    measure,
+    sync,
+  };
+}

@@ -1,0 +1,131 @@
+// The tooltip beside the pointer.
+import { isAbort, type SpanDetails } from "./api";
+import type { App } from "./app";
+import { brief, bytes, count, el, name, percent, titled } from "./dom";
+import { drop, later } from "./later";
+import type { Hit } from "./hit";
+import { compact } from "./rowview";
+import { exact } from "./time";
+import type { Timeline } from "./timeline";
+
+/** Tooltip describes what the pointer is over. */
+export class Tooltip {
+  readonly element = el("div", { class: "tip", hidden: true, role: "tooltip" });
+  private timer = 0;
+  private abort: AbortController | null = null;
+
+  /** message is the element of the status line. */
+  constructor(
+    private app: App,
+    private message: HTMLElement,
+  ) {}
+
+  hide(): void {
+    this.element.hidden = true;
+  }
+
+  /** show describes a hit beside a point of the window, or hides the tooltip. */
+  show(t: Timeline, h: Hit | null, x: number, y: number): void {
+    drop(this.timer);
+    this.abort?.abort();
+    const link = t.hoverLink?.arrow.link;
+    if (!h || (h.kind === "empty" && !link) || this.app.store.state.mode === "range") {
+      this.element.hidden = true;
+      if (h) this.announceAt(h, t);
+      return;
+    }
+    const lane = t.lane,
+      lines: (HTMLElement | string)[] = [];
+    if (link) {
+      lines.push(
+        el("b", {}, `${link.kind} `, name(link.name)),
+        el("div", {}, name(lane.fullName(link.from.track)), " → ", name(lane.fullName(link.to.track))),
+        el(
+          "div",
+          { class: "faint" },
+          link.count > 1
+            ? `${count(link.count)} together, ${bytes(link.bytes)}`
+            : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}` +
+                `${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`,
+        ),
+      );
+    } else if (h.kind === "curve") {
+      const i = lane.meta.tracks[h.track];
+      lines.push(
+        el("b", {}, name(lane.fullName(h.track))),
+        el(
+          "div",
+          {},
+          i.kind === "resource" ? "claimed: " : "",
+          h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`,
+          h.rate ? " per second" : "",
+          i.kind === "resource" ? ` of ${compact(i.capacity)}` : "",
+        ),
+      );
+    } else if (h.kind === "instant")
+      lines.push(
+        el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"),
+        el("div", { class: "faint" }, name(lane.fullName(h.track))),
+      );
+    else {
+      const region = lane.meta.regions[h.region];
+      lines.push(
+        el(
+          "b",
+          {},
+          el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.app.colors.other } }),
+          titled(region ? brief(region.name) : "no region"),
+        ),
+      );
+      lines.push(
+        el(
+          "div",
+          { class: "exact" },
+          h.single ? "…" : `most of several spans: ${percent(h.share)} of these pixels, all spans ${percent(h.cover)}`,
+        ),
+      );
+      lines.push(
+        el(
+          "div",
+          { class: "faint" },
+          name(h.track >= 0 ? lane.fullName(h.track) : h.row.label),
+          region?.group ? name(` · ${region.group}`) : "",
+        ),
+      );
+    }
+    lines.push(el("div", { class: "faint" }, `at ${exact(h.time, lane.clock)}`));
+    this.element.replaceChildren(...lines);
+    this.element.hidden = false;
+    const box = this.element.getBoundingClientRect();
+    this.element.style.left = Math.max(2, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16) + "px";
+    this.element.style.top = Math.max(2, y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18) + "px";
+    if (!link && h.kind === "span" && h.single && h.track >= 0) {
+      this.timer = later("tool tip", 60, () => {
+        const abort = (this.abort = new AbortController());
+        this.app.client
+          .json<SpanDetails>(
+            `traces/${encodeURIComponent(lane.meta.id)}/span`,
+            { track: h.track, depth: h.depth, time: h.middle },
+            abort.signal,
+          )
+          .then((d) => {
+            const e = this.element.querySelector(".exact");
+            if (e)
+              e.textContent =
+                `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}  from ` +
+                `${exact(BigInt(d.span.start), lane.clock)}`;
+          })
+          .catch((e: unknown) => {
+            if (!isAbort(e)) {
+              const x2 = this.element.querySelector(".exact");
+              if (x2) x2.textContent = "";
+            }
+          });
+      });
+    }
+  }
+
+  private announceAt(h: Hit, t: Timeline): void {
+    if (this.app.store.state.mode !== "pan") this.message.textContent = `at ${exact(h.time, t.lane.clock)}`;
+  }
+}
