@@ -52,11 +52,11 @@ const laterText = "later"
 // their counts do without the events that have BeganAttribute.
 //
 // Prepare reads the trace up to the window, and again from shortly before it if messages
-// are on their way. Memory is that of what is open where the piece begins.
+// are in transit. It holds what is open where the piece begins.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
-// CutAt is Cut for the locations that are wanted, nil for all: no others are read. Of the messages
-// on their way those between two such locations are sent anew.
+// CutAt does for the selected locations what [Cut] does for all. It reads no other locations; nil
+// selects all. Of the messages in transit, those between two selected locations are sent again.
 func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
 	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
@@ -64,7 +64,7 @@ func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format
 type cut struct {
 	sameDefinitions
 	window              trace.Window
-	flows               flows // that are wanted, none yet
+	flows               flows // the selected ones, empty at first
 	prepared            bool
 	began, posted, ends uint32 // attributes
 	// border has what is open where the window begins, at locations that have later events.

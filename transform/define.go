@@ -39,7 +39,7 @@ type definer struct {
 	into   *target
 	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
 	ids    map[int64]uint32     // locations of src by the file's own number
-	// edit changes a copy of an entry before it is looked for in the target; nil leaves all as they are.
+	// edit changes a copy of an entry before the target is searched for it. Nil leaves all unchanged.
 	edit func(v any)
 }
 
@@ -51,7 +51,7 @@ type target struct {
 	edit func(t table, v any)
 	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
-	// whole is that entries keep their ids, which a trace itself may have twice.
+	// whole is set when entries keep their ids, which the trace itself may use twice.
 	whole bool
 	// found has the entries that may be shared, ids the ids in use.
 	found [tableCount]map[string]uint32

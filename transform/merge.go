@@ -40,8 +40,8 @@ type Merging struct {
 // they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
 // of them have records of one processor, or with Unify, they are parts of one run.
 //
-// Simultaneous events are in the order of the traces. Memory is a batch and what the
-// decoder holds for each trace.
+// Events with equal times are in the order of the traces. Merge holds a batch for each trace, and the
+// memory of its decoder.
 func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
@@ -123,7 +123,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		p.numbers = x.numbers[i]
 		p.definer.edit = p.numbers.edit
 		for j := range src.Locations.Len() {
-			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace tell more
+			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace have more information
 				p.definer.lookup(locations, uint32(j))
 			}
 		}
@@ -144,7 +144,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Properties.Add(a)
 		}
 		for _, o := range src.Opaque.All() {
-			if x.numbers == nil { // others are definitions by number, at places among the records
+			if x.numbers == nil { // others are definitions by number, at positions among the records
 				x.defs.Opaque.Add(o)
 			}
 		}
@@ -256,7 +256,7 @@ type Merged struct {
 	numbers []*ownNumbers
 }
 
-// Lost returns what the last scan could not keep of the meaning of numbers.
+// Lost counts the numbers whose meaning the last scan could not keep.
 func (m *Merged) Lost() *format.Loss {
 	loss := &format.Loss{}
 	for _, x := range m.numbers {

@@ -275,7 +275,8 @@ func (p *Rows) note(x recordGap) {
 
 // Note counts, for [Rows.Report], what base lacks of c.
 func (p *Rows) Note(c, base *trace.Cursor) {
-	x := recordGap{kind: c.Kind(), base: base.Kind(), same: sameOperands(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
+	x := recordGap{kind: c.Kind(), base: base.Kind(), same: sameOperands(c, base), all: len(c.Ops()),
+		ref: c.Ref() != base.Ref()}
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
@@ -518,13 +519,13 @@ type packedKind struct {
 	refs uint64 // the size of the table that references index
 }
 
-// Packs tells whether rows of one of some kinds are packed.
+// Packs reports whether rows of any of some kinds are packed.
 func (r *Restorer) Packs(kinds ...trace.Kind) bool {
 	return slices.ContainsFunc(r.codes, func(c packedKind) bool { return slices.Contains(kinds, c.kind) })
 }
 
-// Amend makes of the last row of b, which is that of the record alone, the row that data was packed
-// from. If data cannot be read, the row stays as it is and the error says why.
+// Amend changes the last row of b, which is the one derived from the record alone, to the row that
+// was packed. If data cannot be read, it returns an error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1
