@@ -55,16 +55,9 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	var apart []int64 // by how many ns the clock of each trace began later than that of the first
 	if m.Wall {
 		m.Zero = nil
-		for i, d := range list {
-			c := d.Defs().Clock
-			if !c.HasEpoch {
-				return nil, fmt.Errorf("merge: trace %d does not say at what time of day it was recorded", i+1)
-			}
-			ns := c.Epoch - first.Clock.Epoch
-			if (c.Epoch < first.Clock.Epoch) != (ns < 0) {
-				return nil, tooFar(i)
-			}
-			apart = append(apart, ns)
+		var err error
+		if apart, err = epochDistances(list); err != nil {
+			return nil, err
 		}
 	}
 	x.defs.Clock = commonClock(list, apart)
@@ -128,13 +121,37 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			}
 		}
 	}
+	x.copyGlobals()
+	return x, nil
+}
+
+// epochDistances returns by how many ns the clock of each trace began later than that of the first.
+func epochDistances(list []format.Events) (apart []int64, err error) {
+	first := list[0].Defs().Clock
+	for i, d := range list {
+		c := d.Defs().Clock
+		if !c.HasEpoch {
+			return nil, fmt.Errorf("merge: trace %d does not say at what time of day it was recorded", i+1)
+		}
+		ns := c.Epoch - first.Epoch
+		if (c.Epoch < first.Epoch) != (ns < 0) {
+			return nil, tooFar(i)
+		}
+		apart = append(apart, ns)
+	}
+	return apart, nil
+}
+
+// copyGlobals copies all remaining definitions, with the properties, opaque definitions and operations
+// of the traces. A property with different values gets the number of its trace.
+func (x *Merged) copyGlobals() {
 	properties := map[string]string{}
 	for i, p := range x.list {
 		src := p.src
 		p.definer.all()
 		for _, a := range src.Properties.All() {
 			v := a.Value.String()
-			if old, ok := properties[a.Key]; ok && len(list) > 1 {
+			if old, ok := properties[a.Key]; ok && len(x.list) > 1 {
 				if old == v {
 					continue
 				}
@@ -150,12 +167,11 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		}
 		for _, o := range src.Operations.All() {
 			known := slices.ContainsFunc(x.defs.Operations.All(), func(had trace.Named) bool { return had.ID == o.ID })
-			if !known || len(list) == 1 {
+			if !known || len(x.list) == 1 {
 				x.defs.Operations.Add(o)
 			}
 		}
 	}
-	return x, nil
 }
 
 func tooFar(i int) error {
