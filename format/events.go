@@ -47,10 +47,11 @@ type File interface {
 	LinkCount() (links int64, ok bool)
 	// Overview lists files and definitions. What the format does not provide is left empty.
 	Overview(ctx context.Context) (*Overview, error)
-	// Details are tables of things of which only the format has a notion. Who asks for them closes them.
+	// Details returns tables of information that is specific to the format. The caller must close
+	// them.
 	Details(ctx context.Context) ([]*Table, error)
-	// Summary is what the trace itself keeps of the sums of its events; nil if that is not all
-	// that a [Summary] has. Nothing has been reported then.
+	// Summary returns the sums of events that the trace itself stores. It returns nil unless the trace
+	// stores everything that a [Summary] has. It reports no defects.
 	Summary(ctx context.Context) (*Summary, error)
 	// Preview returns the sums that the trace stores of its first part, which may be less than a
 	// [Summary]. It returns nil if the trace stores none, or if reading them would take long. It may
@@ -72,7 +73,7 @@ func (EventsAlone) LinkCount() (int64, bool) { return 0, false }
 // Overview returns an empty overview.
 func (EventsAlone) Overview(context.Context) (*Overview, error) { return &Overview{}, nil }
 
-// Details are none.
+// Details returns no tables.
 func (EventsAlone) Details(context.Context) ([]*Table, error) { return nil, nil }
 
 // Summary returns nil.

@@ -51,8 +51,9 @@ type LocationSummary struct {
 	First, Last int64
 }
 
-// RegionSummary is a region. Inclusive times are those of visits that are not inside of other visits of the region,
-// Sum those of all. The sums of times may be too small, each by Missing at most.
+// RegionSummary sums the visits of a region. Inclusive times are those of visits that are not
+// inside of other visits of the region, and Sum includes all visits. Each sum of times may be too
+// small by up to Missing.
 type RegionSummary struct {
 	Region               uint32
 	Count                int64 // visits
@@ -97,10 +98,10 @@ type Overview struct {
 	Spelled int64
 	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
-	// Damaged is how many records with defects the last scan found whose events, if they have any, do
-	// not tell all that stands there.
+	// Damaged is the number of records with defects in the last scan whose content the events do not
+	// keep in full.
 	Damaged int64
-	// Rounded is how many times the last scan found that have more digits than the clock.
+	// Rounded is the number of times in the last scan that have more digits than the clock.
 	Rounded int64
 }
 

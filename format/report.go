@@ -113,14 +113,15 @@ func (r *Report) place(d *trace.Defect) {
 	}
 }
 
-// comparePlaces puts places in the order of their times, and those of one time, or without, in that of the file.
+// comparePlaces orders places by their times, and those of equal or unknown time by their position
+// in the file.
 func comparePlaces(a, b *trace.Defect) int {
 	return cmp.Or(compareTimes(&a.Event, &b.Event), cmp.Compare(a.Position.Line, b.Position.Line),
 		cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found),
 		cmp.Compare(a.Position.File, b.Position.File))
 }
 
-// compareTimes compares the times of events; an event of which it is not known comes first.
+// compareTimes compares the times of events. An unknown time comes first.
 func compareTimes(a, b *trace.Where) int {
 	switch {
 	case a.HasTime && b.HasTime:
@@ -133,10 +134,10 @@ func compareTimes(a, b *trace.Where) int {
 	return 0
 }
 
-// IsMissing tells whether a rule is that a file of the trace is missing.
+// IsMissing reports whether a rule is about a missing file of the trace.
 func IsMissing(rule string) bool { return strings.HasSuffix(rule, ".missing-file") }
 
-// RuleCount is a rule with how often it was broken and the first places.
+// RuleCount has the number of defects of a rule and the first places.
 type RuleCount struct {
 	Rule     string
 	Severity trace.Severity

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The places that are kept are the first in time, whatever their texts are, and whichever comes first.
+// TestPlacesInTime checks that the first places in time are kept, in any order of arrival and for
+// any texts.
 func TestPlacesInTime(t *testing.T) {
 	at := func(time int64, found string) *trace.Defect {
 		return &trace.Defect{Rule: "x", Found: found, Event: trace.Where{Time: time, HasTime: true}}

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Table is a list of things for people and programs: strings, integers (int64), [trace.Real] numbers, and nil.
-// Its rows are packed, and those of a long one in a temporary file.
+// Table is a list for display and for programs. Its cells are strings, integers (int64),
+// [trace.Real] numbers, and nil. Its rows are packed, and stored in a temporary file if the list is
+// long.
 type Table struct {
 	Key     string // in JSON
 	Title   string
@@ -52,10 +53,11 @@ func (t *Table) Add(row ...any) error {
 	return t.rows.Done(append(binary.AppendUvarint(t.rows.Line(), uint64(len(b))), b...))
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (t *Table) Len() int { return t.count }
 
-// Rows are the rows. Each is valid until the next one; an error ends them. None may be added any more.
+// Rows iterates over the rows. Each row is valid until the next iteration. An error ends the
+// iteration. No rows may be added afterwards.
 func (t *Table) Rows() iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		w := &tableReader{yield: yield}
@@ -65,20 +67,20 @@ func (t *Table) Rows() iter.Seq2[[]any, error] {
 	}
 }
 
-// Close frees the temporary file.
+// Close removes the temporary file.
 func (t *Table) Close() { t.rows.Close() }
 
-// errEnough says that no more rows are wanted.
+// errEnough ends the reading of rows when the caller stops.
 var errEnough = errors.New("no more rows are wanted")
 
-// tableReader makes rows of packed ones that are written to it in pieces.
+// tableReader unpacks rows that are written to it in pieces.
 type tableReader struct {
 	yield func([]any, error) bool
-	rest  []byte // of the row in hand
+	rest  []byte // the rest of an incomplete row
 	row   []any
 }
 
-// Write takes a piece.
+// Write processes a piece of packed rows.
 func (r *tableReader) Write(p []byte) (int, error) {
 	data := append(r.rest, p...)
 	for {

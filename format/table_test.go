@@ -10,7 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A table gives back the rows that were put into it, as often as it is asked, whether they are few or many.
+// TestTable checks that a table returns the added rows, any number of times, whether they are few
+// or many.
 func TestTable(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 100_000} {
 		x := Table{Key: "x"}
@@ -50,7 +51,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The rows of a table are not all in memory.
+// TestTableMemory checks that the rows of a long table are not held in memory.
 func TestTableMemory(t *testing.T) {
 	var x Table
 	defer x.Close()

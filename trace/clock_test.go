@@ -136,7 +136,7 @@ func TestRescaleTies(t *testing.T) {
 	}
 }
 
-// A result fits from -2^63 to 2^63-1, on both ways of calculating.
+// TestRescaleLimits checks that results from -2^63 to 2^63-1 fit, in both ways of calculating.
 func TestRescaleLimits(t *testing.T) {
 	clock := func(num, den int64) Clock { return Clock{Num: num, Den: den} }
 	for _, c := range []struct {

@@ -119,7 +119,7 @@ func eventTypeRole(e int64) Role {
 		return CollectiveRole
 	case e == -603:
 		return UserOverheadRole
-	case e == -901, e == -1: // both bracket what is traced of a process
+	case e == -901, e == -1: // both enclose the traced part of a process
 		return TracingRole
 	case e <= -902 && e >= -1000:
 		return RuntimeRole

@@ -76,7 +76,8 @@ func TestOwnRoles(t *testing.T) {
 // TestEventTypes checks that ids of regions are PICL's event types.
 func TestEventTypes(t *testing.T) {
 	d := &Definitions{Conventions: Conventions{EventTypes: true}}
-	for id, want := range map[string]Role{"-31": WaitingRole, "-402": BarrierRole, "-760": CollectiveRole, "-901": TracingRole, "-1": TracingRole, "-950": RuntimeRole, "-21": CommunicationRole, "5": UserRole} {
+	for id, want := range map[string]Role{"-31": WaitingRole, "-402": BarrierRole, "-760": CollectiveRole,
+		"-901": TracingRole, "-1": TracingRole, "-950": RuntimeRole, "-21": CommunicationRole, "5": UserRole} {
 		if role := d.RegionRole(&Region{ID: id, Name: "MPI_Send"}); role != want {
 			t.Errorf("event type %s: found %v, want %v", id, role, want)
 		}

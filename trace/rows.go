@@ -121,8 +121,8 @@ func (r *Rows) IDs() map[uint32][]string {
 	return ids
 }
 
-// RegionNames are the names of all regions that people see: behind a name that several rows have is what tells them
-// apart, the place in the source, or the id where rows is nil, which has a row for each region.
+// RegionNames returns the displayed names of all regions. If several rows have a name, it is
+// followed by the place in the source, or by the id if rows is nil, which has one row per region.
 func (d *Definitions) RegionNames(rows *Rows) []string {
 	list := d.Regions.All()
 	count := map[string]int{}
@@ -144,7 +144,7 @@ func (d *Definitions) RegionNames(rows *Rows) []string {
 	return names
 }
 
-// Place is where a region is in the source, in words.
+// Place returns the place of a region in the source as a text.
 func (r Region) Place() string {
 	switch {
 	case r.File == "" && r.Line <= 0:

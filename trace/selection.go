@@ -13,10 +13,10 @@ type Selection struct {
 	// suffices. Which of the others are delivered is unspecified. It serves callers that need to know
 	// only whether a location has later events.
 	Enough int64
-	// Few says that whoever asks mostly stops after the first events, in the order of time.
+	// Few reports that the caller usually stops after the first events in time order.
 	Few bool
-	// NoStates says that states ([Kind.IsState]) need not come. A format that keeps them apart
-	// does not read them.
+	// NoStates reports that states ([Kind.IsState]) are not needed. A format that stores them
+	// separately does not read them.
 	NoStates bool
 	// NoEvents selects links only.
 	NoEvents bool

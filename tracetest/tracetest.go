@@ -3,13 +3,11 @@
 package tracetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,13 +15,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/generate"
-	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -89,108 +85,6 @@ func Open(t testing.TB, f format.Format, src format.Source, opt *format.ReadOpti
 	}
 	t.Cleanup(func() { d.Close() })
 	return d
-}
-
-// Dump returns a text of all events in global order, one line each, that names definitions by their
-// own ids and not by their index.
-func Dump(t testing.TB, d format.Events, sel trace.Selection) []string {
-	t.Helper()
-	c := &dumper{defs: d.Defs()}
-	if err := d.Scan(context.Background(), sel, format.GlobalOrder, c); err != nil {
-		t.Fatal(err)
-	}
-	return c.lines
-}
-
-type dumper struct {
-	defs  *trace.Definitions
-	lines []string
-	last  int64
-	any   bool
-}
-
-// Batch dumps rows.
-func (c *dumper) Batch(b *trace.Batch) error {
-	for x := b.Cursor(); x.Next(); {
-		if b.Loc == trace.MixedLoc {
-			if c.any && x.Time() < c.last {
-				return fmt.Errorf("global order: time %d after %d", x.Time(), c.last)
-			}
-			c.last, c.any = x.Time(), true
-		}
-		c.lines = append(c.lines, row(c.defs, &x))
-	}
-	return nil
-}
-
-// Links dumps links.
-func (c *dumper) Links(l []trace.Link) error {
-	for i := range l {
-		x := l[i]
-		x.Pos = 0
-		c.lines = append(c.lines, fmt.Sprintf("link %+v", x))
-	}
-	return nil
-}
-
-func row(d *trace.Definitions, x *trace.Cursor) string {
-	var b strings.Builder
-	spec := d.Spec(x.Kind())
-	fmt.Fprintf(&b, "%d %s %s", x.Time(), d.Locations.At(x.Location()).ID, spec.Name)
-	if x.Ref() != trace.NoRef {
-		switch spec.Ref {
-		case trace.RefRegion:
-			r := d.Regions.At(x.Ref())
-			fmt.Fprintf(&b, " %q(%s)", r.Name, r.ID)
-		case trace.RefMetric:
-			fmt.Fprintf(&b, " %s", d.Metrics.At(x.Ref()).ID)
-		default:
-			fmt.Fprintf(&b, " #%d", x.Ref())
-		}
-	}
-	for i, v := range x.Ops() {
-		o := spec.Operands[min(i, len(spec.Operands)-1)]
-		if o.Type == trace.OpLocation && v != trace.Undefined {
-			fmt.Fprintf(&b, " %s=%s", o.Name, d.Locations.At(uint32(v)).ID)
-			continue
-		}
-		fmt.Fprintf(&b, " %s=%d", o.Name, int64(v))
-	}
-	keys, vals := x.Attrs()
-	for i, k := range keys {
-		fmt.Fprintf(&b, " %s:%s=%q", d.Attributes.At(k).Name, vals[i].Type, vals[i].String())
-	}
-	if x.Derived() {
-		b.WriteString(" derived")
-	}
-	return b.String()
-}
-
-// byLocation dumps a scan location by location, and checks that times never decrease at a location.
-func byLocation(t testing.TB, d format.Events) map[string][]string {
-	t.Helper()
-	out := map[string][]string{}
-	last := map[uint32]int64{}
-	defs := d.Defs()
-	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
-		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			if b.Loc == trace.MixedLoc {
-				return errors.New("a mixed batch in a scan by location")
-			}
-			id := defs.Locations.At(b.Loc).ID
-			for x := b.Cursor(); x.Next(); {
-				if l, ok := last[b.Loc]; ok && x.Time() < l {
-					return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
-				}
-				last[b.Loc] = x.Time()
-				out[id] = append(out[id], row(defs, &x))
-			}
-			return nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // parallel checks that any number of workers delivers the same events, and that both scans deliver
@@ -599,193 +493,8 @@ func cancelled(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// memory returns a trace of one file.
-func memory(name string, text []byte) format.Source {
-	return files{name, map[string][]byte{name: text}}.with(name, text)
-}
-
-// files are the files of a trace.
-type files struct {
-	main string
-	data map[string][]byte
-}
-
-// load reads the files of a trace: of a trace that is not a single text, all whose names begin like
-// that of the main file, and those of a folder with its name.
-func load(t testing.TB, f format.Format, path string) files {
-	t.Helper()
-	x := files{filepath.Base(path), map[string][]byte{}}
-	list := []string{path}
-	if !f.About().SingleText {
-		begin := strings.TrimSuffix(path, filepath.Ext(path))
-		list, _ = filepath.Glob(begin + ".*")
-		inside, _ := filepath.Glob(begin + "/*")
-		list = append(list, inside...)
-	}
-	for _, name := range list {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rel, err := filepath.Rel(filepath.Dir(path), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.data[filepath.ToSlash(rel)] = b
-	}
-	return x
-}
-
-// with returns the trace with the text of one file replaced.
-func (x files) with(name string, text []byte) format.Source {
-	m := fstest.MapFS{}
-	for n, b := range x.data {
-		m[n] = &fstest.MapFile{Data: b}
-	}
-	m[name] = &fstest.MapFile{Data: text}
-	return format.Source{FS: seekable{m}, Name: x.main, Path: x.main}
-}
-
-// seekable gives the files of a MapFS random access.
-type seekable struct{ fstest.MapFS }
-
-type seekableFile struct {
-	*bytes.Reader
-	fs.File
-}
-
-// Read continues to read.
-func (f seekableFile) Read(p []byte) (int, error) { return f.Reader.Read(p) }
-
-// Open opens a file.
-func (s seekable) Open(name string) (fs.File, error) {
-	f, err := s.MapFS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	m := s.MapFS[name]
-	if m == nil {
-		return f, nil
-	}
-	return seekableFile{bytes.NewReader(m.Data), f}, nil
-}
-
-// Workloads writes a small trace of each generated workload in format f, most of them as traces of
-// another format that f carries. They are seeds for fuzzing.
-func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
-	for _, w := range generate.Workloads() {
-		t, err := generate.New(generate.Options{Workload: w.Name, Events: 40, Seed: 987654})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		var b bytes.Buffer
-		out := format.StreamOutput(&b)
-		e, err := f.Create(out, &format.WriteOptions{Workers: 1})
-		if err == nil {
-			err = format.Convert(context.Background(), t, trace.Everything(), e)
-		}
-		if err == nil {
-			err = out.Commit()
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		texts = append(texts, b.Bytes())
-	}
-	return texts
-}
-
-// Read opens and scans an arbitrary text and returns the number of events. It serves to find panics
-// and hangs.
-func Read(f format.Format, name string, text []byte, opt *format.ReadOptions) (int, error) {
-	return ReadSource(f, memory(name, text), opt)
-}
-
-// ReadSource does for a trace of several files what Read does for a text.
-func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (int, error) {
-	d, err := f.Open(context.Background(), src, opt)
-	if err != nil {
-		return 0, err
-	}
-	defer d.Close()
-	n := 0
-	sink := format.Sink(format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
-			_ = row(d.Defs(), &c)
-			n++
-		}
-		return nil
-	}})
-	if c := d.NewChecker(); c != nil {
-		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
-			return n, err
-		}
-		if err := c.Finish(context.Background()); err != nil {
-			return n, err
-		}
-	}
-	err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
-	return n, err
-}
-
-// truncated checks that a truncated file does not break the reader. It is truncated every step
-// bytes, or, if step is 0, at about places positions.
-func truncated(t *testing.T, f format.Format, x files, step, places int) {
-	effort.Sequential(t)
-	for name, text := range x.data {
-		step := step
-		if step == 0 {
-			step = effort.Step(len(text), places)
-		}
-		if k := len(x.data); k > 1 { // fewer cuts for traces of many files
-			step = max(step*k, effort.Step(len(text)*k, 400))
-		}
-		if effort.Soak() {
-			step = 1
-		}
-		for n := 0; n <= len(text); n += step {
-			src := x.with(name, text[:n])
-			ReadSource(f, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
-			ReadSource(f, src, &format.ReadOptions{Workers: 1, Strict: true})
-		}
-	}
-}
-
-// flipped checks that changed bytes do not break the reader.
-func flipped(t *testing.T, f format.Format, x files, rounds int) {
-	effort.Sequential(t)
-	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
-	for name, text := range x.data {
-		if len(text) == 0 {
-			continue
-		}
-		r := rand.New(rand.NewPCG(1, uint64(len(text))))
-		for range effort.Rounds(rounds) / (len(x.data) * len(x.data)) {
-			b := slices.Clone(text)
-			for range 1 + r.IntN(4) {
-				i := r.IntN(len(b))
-				switch r.IntN(4) {
-				case 0:
-					b[i] ^= 1 << r.IntN(8)
-				case 1:
-					b[i] = alphabet[r.IntN(len(alphabet))]
-				case 2:
-					b = slices.Insert(b, i, alphabet[r.IntN(len(alphabet))])
-				case 3:
-					b = slices.Delete(b, i, min(len(b), i+1+r.IntN(8)))
-				}
-				if len(b) == 0 {
-					break
-				}
-			}
-			ReadSource(f, x.with(name, b), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
-		}
-	}
-}
-
-// kinds checks that an event of every kind, with operands and attributes of every type, survives
-// writing and reading, except for reported losses.
-func kinds(t *testing.T, f format.Format) {
+// everyKind records events of every kind, with operands and attributes of every type, and links.
+func everyKind() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
 	d := r.Defs()
 	d.Clock.HasEpoch, d.Clock.Epoch = true, 1_700_000_000_123_456_789
@@ -860,9 +569,14 @@ func kinds(t *testing.T, f format.Format) {
 	r.Event(other, at+2, trace.Enter, region, nil)
 	r.Link(trace.End{Kind: trace.AtLocation, Location: loc, Time: 3},
 		trace.End{Kind: trace.AtLocation, Location: other, Time: 4}, attrs...)
+	return r
+}
 
+// kinds checks that an event of every kind, with operands and attributes of every type, survives
+// writing and reading, except for reported losses.
+func kinds(t *testing.T, f format.Format) {
 	name := filepath.Join(t.TempDir(), "kinds"+f.About().Extensions[0])
-	rec := format.Recorded(r)
+	rec := format.Recorded(everyKind())
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
@@ -908,21 +622,6 @@ func kinds(t *testing.T, f format.Format) {
 	}
 	if d := cmp.Diff(a.Properties.All(), b.Properties.All()); d != "" {
 		t.Errorf("properties:\n%s", d)
-	}
-}
-
-// empty checks that an empty file and a file of noise give an error or a trace without events.
-func empty(t *testing.T, f format.Format) {
-	noise := make([]byte, 5000)
-	r := rand.New(rand.NewPCG(7, 7))
-	for i := range noise {
-		noise[i] = byte(r.Uint32())
-	}
-	for _, text := range [][]byte{nil, []byte("\n"), []byte("\n\n  \n"), noise} {
-		if n, err := Read(f, "x"+f.About().Extensions[0], text, &format.ReadOptions{Report: format.NewReport()}); n > 0 &&
-			err == nil && len(text) < 10 {
-			t.Errorf("%d events in %q", n, text)
-		}
 	}
 }
 

@@ -26,7 +26,7 @@ type amongScan struct {
 	passThrough
 	wanted func(loc uint32) bool
 	defs   *trace.Definitions
-	gather collect
+	gather rowCollector
 }
 
 func (s *amongScan) batch(b *trace.Batch, out format.Sink) error {

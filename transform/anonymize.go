@@ -82,7 +82,7 @@ func (r *anonymized) Prepare(ctx context.Context) error {
 }
 
 func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &rewriting{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, r.inside(sel), nil
+	return &rewriteScan{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, r.inside(sel), nil
 }
 
 // anonymizer assigns replacements to names.

@@ -49,9 +49,9 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	sink = format.Trim(c.Defs(), sel, sink)
 	inner := everything(sel) // the inner times differ
 	inner.NoEvents = sel.NoEvents
-	x := &correcting{correct: c}
+	x := &correctScan{correct: c}
 	through := func(s stage) error {
-		return staged(ctx, s, sink, func(p format.Sink) error { return c.inner.Scan(ctx, inner, order, p) })
+		return scanThrough(ctx, s, sink, func(p format.Sink) error { return c.inner.Scan(ctx, inner, order, p) })
 	}
 	if order == format.PerLocation || inner.NoEvents || c.sameForAll() {
 		return through(x)
@@ -60,12 +60,12 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if !ok {
 		rows := rowsort.New(c.memory)
 		defer rows.Close()
-		return through(&resorting{x, rows})
+		return through(&resortScan{x, rows})
 	}
 	list, closeAll, err := s.Streams(ctx, inner)
 	defer closeAll()
 	for i := range list {
-		list[i] = &corrected{list[i], &correcting{correct: c}}
+		list[i] = &corrected{list[i], &correctScan{correct: c}}
 	}
 	if err == nil {
 		err = format.Merge(ctx, list, sink)
@@ -104,7 +104,7 @@ func (c *correct) curve(loc uint32) Curve {
 // corrected is a stream with corrected times.
 type corrected struct {
 	format.Stream
-	x *correcting
+	x *correctScan
 }
 
 // Next returns the next batch.
@@ -116,8 +116,8 @@ func (s *corrected) Next(ctx context.Context) (*trace.Batch, error) {
 	return s.x.change(b), nil
 }
 
-// correcting is one scan.
-type correcting struct {
+// correctScan is one scan of a corrected trace.
+type correctScan struct {
 	passThrough
 	*correct
 	curves []Curve // by location
@@ -126,7 +126,7 @@ type correcting struct {
 	ops    []uint64
 }
 
-func (x *correcting) at(loc uint32) Curve {
+func (x *correctScan) at(loc uint32) Curve {
 	for int(loc) >= len(x.curves) {
 		x.curves = append(x.curves, x.curve(uint32(len(x.curves))))
 	}
@@ -134,7 +134,7 @@ func (x *correcting) at(loc uint32) Curve {
 }
 
 // change returns a batch with corrected times, which is valid until the next call.
-func (x *correcting) change(b *trace.Batch) *trace.Batch {
+func (x *correctScan) change(b *trace.Batch) *trace.Batch {
 	o := &x.out
 	*o = *b
 	x.times = append(x.times[:0], b.Time...)
@@ -180,17 +180,17 @@ func (x *correcting) change(b *trace.Batch) *trace.Batch {
 	return o
 }
 
-func (x *correcting) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
+func (x *correctScan) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
 
-// resorting is a scan whose rows are sorted again.
-type resorting struct {
-	*correcting
+// resortScan is a scan whose rows are sorted again.
+type resortScan struct {
+	*correctScan
 	rows *rowsort.Sorter
 }
 
-func (x *resorting) batch(b *trace.Batch, _ format.Sink) error { return x.rows.Add(x.change(b)) }
+func (x *resortScan) batch(b *trace.Batch, _ format.Sink) error { return x.rows.Add(x.change(b)) }
 
-func (x *resorting) flush(ctx context.Context, out format.Sink) error {
+func (x *resortScan) flush(ctx context.Context, out format.Sink) error {
 	rows, err := x.rows.Sort(ctx, trace.MixedLoc)
 	for err == nil {
 		var b *trace.Batch
@@ -202,7 +202,7 @@ func (x *resorting) flush(ctx context.Context, out format.Sink) error {
 	return err
 }
 
-func (x *correcting) links(l []trace.Link) []trace.Link {
+func (x *correctScan) links(l []trace.Link) []trace.Link {
 	l = slices.Clone(l)
 	for i := range l {
 		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {

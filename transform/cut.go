@@ -52,11 +52,11 @@ const laterText = "later"
 // their counts do without the events that have BeganAttribute.
 //
 // Prepare reads the trace up to the window, and again from shortly before it if messages
-// are on their way. Memory is that of what is open where the piece begins.
+// are in transit. It holds what is open where the piece begins.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
-// CutAt is Cut for the locations that are wanted, nil for all: no others are read. Of the messages
-// on their way those between two such locations are sent anew.
+// CutAt does for the selected locations what [Cut] does for all. It reads no other locations; nil
+// selects all. Of the messages in transit, those between two selected locations are sent again.
 func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
 	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
@@ -64,7 +64,7 @@ func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format
 type cut struct {
 	sameDefinitions
 	window              trace.Window
-	flows               flows // that are wanted, none yet
+	flows               flows // the selected ones, empty at first
 	prepared            bool
 	began, posted, ends uint32 // attributes
 	// border has what is open where the window begins, at locations that have later events.
@@ -304,7 +304,7 @@ func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint
 
 // begin selects the events of the piece, at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
-	s := &cutting{cut: c, gather: collect{sink: sink}, ordered: order == format.GlobalOrder}
+	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder}
 	if s.ordered {
 		for loc := range c.border {
 			if err := s.reopen(uint32(loc)); err != nil {
@@ -322,10 +322,10 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	return s, inner, nil
 }
 
-// cutting is one scan of a piece.
-type cutting struct {
+// cutScan is one scan of a piece.
+type cutScan struct {
 	*cut
-	gather  collect
+	gather  rowCollector
 	ordered bool
 	states  byLocation[cutState]
 	closed  map[int64]bool // claims that were ended where the piece ends
@@ -354,7 +354,7 @@ type cutState struct {
 }
 
 // at returns the state of a location, which begins with what is open there.
-func (s *cutting) at(loc uint32) (*cutState, error) {
+func (s *cutScan) at(loc uint32) (*cutState, error) {
 	x := s.states.at(loc)
 	if x.begun {
 		return x, nil
@@ -363,7 +363,7 @@ func (s *cutting) at(loc uint32) (*cutState, error) {
 }
 
 // reopen repeats what is open at a location where the piece begins.
-func (s *cutting) reopen(loc uint32) error {
+func (s *cutScan) reopen(loc uint32) error {
 	x := s.states.at(loc)
 	if x.begun {
 		return nil
@@ -393,7 +393,7 @@ func (s *cutting) reopen(loc uint32) error {
 }
 
 // catchUp delivers the late ranges that are due before a row at a location and time.
-func (s *cutting) catchUp(loc uint32, t int64) error {
+func (s *cutScan) catchUp(loc uint32, t int64) error {
 	for i := 0; i < len(s.late); {
 		x := s.late[i]
 		if x.time > t || x.time >= s.window.To || !s.ordered && x.loc != loc {
@@ -412,7 +412,7 @@ func (s *cutting) catchUp(loc uint32, t int64) error {
 }
 
 // clipped delivers a batch, with rows that extend over the end of the piece clipped.
-func (s *cutting) clipped(b *trace.Batch) error {
+func (s *cutScan) clipped(b *trace.Batch) error {
 	marks := s.marks
 	s.marks = s.marks[:0]
 	over := len(marks) > 0
@@ -516,11 +516,11 @@ func clipBegin(o *open, from int64, clock trace.Clock) bool {
 }
 
 // batch delivers the rows in the window and tracks what they open.
-func (s *cutting) batch(b *trace.Batch, out format.Sink) error {
+func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.inside(b)
 	}
-	c := collect{sink: format.SinkFuncs{OnBatch: s.inside}}
+	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.inside}}
 	for x := b.Cursor(); x.Next(); {
 		if s.has(x.Time()) {
 			if err := c.row(&x, b); err != nil {
@@ -536,7 +536,7 @@ func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
-func (s *cutting) inside(b *trace.Batch) error {
+func (s *cutScan) inside(b *trace.Batch) error {
 	x := b.Cursor()
 	for x.Next() {
 		l, err := s.at(x.Location())
@@ -569,7 +569,7 @@ func (s *cutting) inside(b *trace.Batch) error {
 
 // flush repeats what is open at locations without events in the piece, and ends what is open where
 // the piece ends.
-func (s *cutting) flush(ctx context.Context, out format.Sink) error {
+func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	for loc := range s.border {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
@@ -626,7 +626,7 @@ func (s *cutting) flush(ctx context.Context, out format.Sink) error {
 }
 
 // links returns the links with both ends in the piece.
-func (s *cutting) links(l []trace.Link) []trace.Link {
+func (s *cutScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	for _, x := range l {
 		if s.end(&x.Src) && s.end(&x.Dst) {
@@ -637,7 +637,7 @@ func (s *cutting) links(l []trace.Link) []trace.Link {
 }
 
 // end reports whether an end of a link is in the piece, and clips it.
-func (s *cutting) end(e *trace.End) bool {
+func (s *cutScan) end(e *trace.End) bool {
 	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// A piece of some locations asks for no others, and has what a piece of all has there; of the messages on their way
-// those between two of them.
+// TestCutAt checks that a piece of some locations reads no others, and has the events that a piece
+// of all locations has there. Of the messages in transit it has those between two of its locations.
 func TestCutAt(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
@@ -19,8 +19,8 @@ func TestCutAt(t *testing.T) {
 	for _, l := range []uint32{a, b, c} {
 		r.Enter(l, 1, f)
 	}
-	r.Send(a, 2, b, 1, 8) // on its way at 10
-	r.Send(a, 3, c, 2, 8) // on its way, too
+	r.Send(a, 2, b, 1, 8) // in transit at 10
+	r.Send(a, 3, c, 2, 8) // also in transit
 	r.Send(c, 4, a, 3, 8) // received
 	r.Recv(a, 5, c, 3, 8)
 	r.Recv(b, 12, a, 1, 8)
@@ -34,7 +34,7 @@ func TestCutAt(t *testing.T) {
 			t.Error("found location c asked for, expected a and b alone")
 		}
 	}
-	d := transform.CutAt(watched{format.Recorded(r), ask}, trace.Window{From: 10, To: 15}, wanted)
+	d := transform.CutAt(watchedEvents{format.Recorded(r), ask}, trace.Window{From: 10, To: 15}, wanted)
 	events, _ := list(t, d, true)
 	var got []string
 	for _, e := range events {
@@ -50,18 +50,19 @@ func TestCutAt(t *testing.T) {
 	}
 }
 
-// watched tells what is asked of a trace.
-type watched struct {
+// watchedEvents records the selections that are requested from a trace.
+type watchedEvents struct {
 	format.Events
 	ask func(trace.Selection)
 }
 
-func (w watched) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+func (w watchedEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	w.ask(sel)
 	return w.Events.Scan(ctx, sel, order, sink)
 }
 
-func (w watched) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (w watchedEvents) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(int) format.Sink) error {
 	w.ask(sel)
 	return w.Events.ScanParallel(ctx, sel, begin)
 }

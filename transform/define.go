@@ -39,7 +39,7 @@ type definer struct {
 	into   *target
 	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
 	ids    map[int64]uint32     // locations of src by the file's own number
-	// edit changes a copy of an entry before it is looked for in the target; nil leaves all as they are.
+	// edit changes a copy of an entry before the target is searched for it. Nil leaves all unchanged.
 	edit func(v any)
 }
 
@@ -51,7 +51,7 @@ type target struct {
 	edit func(t table, v any)
 	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
-	// whole is that entries keep their ids, which a trace itself may have twice.
+	// whole is set when entries keep their ids, which the trace itself may use twice.
 	whole bool
 	// found has the entries that may be shared, ids the ids in use.
 	found [tableCount]map[string]uint32
@@ -112,53 +112,53 @@ func (m *definer) lookup(t table, i uint32) uint32 {
 func (m *definer) copy(t table, i uint32) uint32 {
 	switch t {
 	case texts:
-		return copied[string](m, t, i, nil, nil)
+		return copyEntry[string](m, t, i, nil, nil)
 	case locations:
-		return copied(m, t, i, func(v *trace.Location) *string { return &v.ID }, func(v *trace.Location) {
+		return copyEntry(m, t, i, func(v *trace.Location) *string { return &v.ID }, func(v *trace.Location) {
 			v.Group, v.Attrs = m.lookup(groups, v.Group), m.attrs(v.Attrs)
 		})
 	case groups:
-		return copied(m, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
+		return copyEntry(m, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
 			if v.Parent == i || m.hasCycle(i) {
 				v.Parent = trace.NoRef
 			}
 			v.Parent, v.Attrs = m.lookup(groups, v.Parent), m.attrs(v.Attrs)
 		})
 	case regions:
-		return copied(m, t, i, func(v *trace.Region) *string { return &v.ID },
+		return copyEntry(m, t, i, func(v *trace.Region) *string { return &v.ID },
 			func(v *trace.Region) { v.Attrs = m.attrs(v.Attrs) })
 	case communicators:
-		return copied(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
+		return copyEntry(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
 			if v.Parent >= i {
 				v.Parent = trace.NoRef // parents come first
 			}
 			v.Set, v.Parent, v.Attrs = m.lookup(sets, v.Set), m.lookup(communicators, v.Parent), m.attrs(v.Attrs)
 		})
 	case sets:
-		return copied(m, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
+		return copyEntry(m, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
 			m.members(v)
 			v.Attrs = m.attrs(v.Attrs)
 		})
 	case metrics:
-		return copied(m, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
+		return copyEntry(m, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
 			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
 		})
 	case resources:
-		return copied(m, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
+		return copyEntry(m, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
 			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
 		})
 	case attributes:
-		return copied(m, t, i, func(v *trace.AttributeDef) *string { return &v.ID }, nil)
+		return copyEntry(m, t, i, func(v *trace.AttributeDef) *string { return &v.ID }, nil)
 	case kinds:
-		return copied[trace.KindDef](m, t, i, nil, nil)
+		return copyEntry[trace.KindDef](m, t, i, nil, nil)
 	}
-	return copied(m, t, i, func(v *trace.Named) *string { return &v.ID },
+	return copyEntry(m, t, i, func(v *trace.Named) *string { return &v.ID },
 		func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
 }
 
-// copied adds a copy of entry i of a table to the target. translate translates the references of
+// copyEntry adds a copy of entry i of a table to the target. translate translates the references of
 // the copy. id returns the location of its id, and is nil for entries without one.
-func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
+func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
 		translate(&v)

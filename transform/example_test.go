@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// recorded returns a trace of main from 0 to 100 with two visits of work inside, of 30 and of 5.
-func recorded() *trace.Recorder {
+// recordedExample returns a trace of main from 0 to 100 with two visits of work inside, of 30 and of 5.
+func recordedExample() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
 	r.Enter(p, 0, main)
@@ -45,7 +45,7 @@ func show(events format.Events) {
 // A piece is a complete trace: main, and the visit of work that is open at 20 ms, begin again
 // there.
 func ExampleCut() {
-	show(transform.Cut(format.Recorded(recorded()), trace.Window{From: 20, To: 62}))
+	show(transform.Cut(format.Recorded(recordedExample()), trace.Window{From: 20, To: 62}))
 	// Output:
 	// main: 1 visits, 42 ms, 20 ms exclusive
 	// work: 2 visits, 22 ms, 22 ms exclusive
@@ -53,7 +53,7 @@ func ExampleCut() {
 
 // Short visits are dropped. Their time belongs to the enclosing region.
 func ExampleFilter() {
-	show(transform.Filter(format.Recorded(recorded()), transform.Wanted{MinDuration: 10}))
+	show(transform.Filter(format.Recorded(recordedExample()), transform.Wanted{MinDuration: 10}))
 	// Output:
 	// main: 1 visits, 100 ms, 70 ms exclusive
 	// work: 1 visits, 30 ms, 30 ms exclusive
@@ -62,7 +62,7 @@ func ExampleFilter() {
 // Two runs on one time line: regions of the same name are one.
 func ExampleMerge() {
 	ctx := context.Background()
-	runs := []format.Events{format.Recorded(recorded()), format.Recorded(recorded())}
+	runs := []format.Events{format.Recorded(recordedExample()), format.Recorded(recordedExample())}
 	m, err := transform.Merge(ctx, runs, transform.Merging{})
 	if err != nil {
 		log.Fatal(err)
@@ -77,7 +77,7 @@ func ExampleMerge() {
 
 // Names are replaced, times stay.
 func ExampleAnonymize() {
-	show(transform.Anonymize(format.Recorded(recorded()), transform.Anonymizing{}))
+	show(transform.Anonymize(format.Recorded(recordedExample()), transform.Anonymizing{}))
 	// Output:
 	// region 1: 1 visits, 100 ms, 65 ms exclusive
 	// region 2: 2 visits, 35 ms, 35 ms exclusive
@@ -85,7 +85,7 @@ func ExampleAnonymize() {
 
 // A region that is never left is left at the last event of its location.
 func ExampleRepair() {
-	r := recorded()
+	r := recordedExample()
 	r.Enter(0, 110, r.Region("lost"))
 	r.Mark(0, 130, r.Region("lost"))
 	report := format.NewReport()

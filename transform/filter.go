@@ -76,7 +76,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 	if err := f.inner.Prepare(ctx); err != nil || f.prepared || f.wanted.Communicator == nil {
 		return err
 	}
-	s := &filtering{Wanted: Wanted{Communicator: f.wanted.Communicator}, defs: f.Defs()}
+	s := &filterScan{Wanted: Wanted{Communicator: f.wanted.Communicator}, defs: f.Defs()}
 	sel := trace.Events()
 	sel.Location = f.wanted.Location
 	f.begins = nil
@@ -89,7 +89,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 }
 
 // take processes a row.
-func (l *unwantedBegins) take(s *filtering, x *trace.Cursor) {
+func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
 		enter(&l.posted, x.Op(0), l.nextReceive)
@@ -118,7 +118,7 @@ func (l *unwantedBegins) take(s *filtering, x *trace.Cursor) {
 
 // begin selects all times, because open regions must be known from the start.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
+	s := &filterScan{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
 		kinds: map[trace.Kind]bool{}}
 	inner := everything(sel)
 	if inner.Links != trace.NoLinks {
@@ -130,8 +130,8 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 	return s, inner, nil
 }
 
-// filtering is one scan of a filter.
-type filtering struct {
+// filterScan is one scan of a filter.
+type filterScan struct {
 	Wanted
 	defs    *trace.Definitions
 	ordered bool
@@ -140,7 +140,7 @@ type filtering struct {
 	begins  byLocation[unwantedBegins]
 	queue   queue          // of all locations, in time order
 	dropped map[int64]bool // dropped claims and marks, by id
-	gather  collect
+	gather  rowCollector
 }
 
 type filterState struct {
@@ -169,7 +169,7 @@ type visit struct {
 }
 
 // wantsKind decides about a kind once. Kinds that belong together are kept together.
-func (s *filtering) wantsKind(k trace.Kind) bool {
+func (s *filterScan) wantsKind(k trace.Kind) bool {
 	if s.Kind == nil && s.NotKind == nil {
 		return true
 	}
@@ -191,7 +191,7 @@ func (s *filtering) wantsKind(k trace.Kind) bool {
 }
 
 // wantsRefs decides about the references of a row other than a visit.
-func (s *filtering) wantsRefs(x *trace.Cursor) bool {
+func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	if s.Region == nil && s.Communicator == nil {
 		return true
 	}
@@ -215,10 +215,10 @@ func (s *filtering) wantsRefs(x *trace.Cursor) bool {
 }
 
 // waits reports whether a decision may need later rows.
-func (s *filtering) waits() bool { return s.MinDuration > 0 }
+func (s *filterScan) waits() bool { return s.MinDuration > 0 }
 
 // batch delivers the selected rows of a batch.
-func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
+func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
 	waits := s.waits()
 	x := b.Cursor()
@@ -253,7 +253,7 @@ func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
 }
 
 // row decides about a row. wait is true if only its end decides.
-func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
+func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
 	k := x.Kind()
 	switch k {
 	case trace.Enter, trace.ContextEnter:
@@ -338,7 +338,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 }
 
 // dropsBegin reports whether a begin belongs to an unwanted communicator.
-func (s *filtering) dropsBegin(loc, number uint32, receive bool) bool {
+func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {
 	case l == nil:
@@ -350,14 +350,14 @@ func (s *filtering) dropsBegin(loc, number uint32, receive bool) bool {
 }
 
 // recordDropped remembers a dropped claim or mark, for links.
-func (s *filtering) recordDropped(x *trace.Cursor, keep bool) {
+func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped != nil && !keep && x.Op(0) != trace.Undefined {
 		s.dropped[int64(x.Op(0))] = true
 	}
 }
 
 // flush delivers the waiting rows, which never ended and are kept.
-func (s *filtering) flush(_ context.Context, out format.Sink) error {
+func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	s.gather.sink = out
 	if err := s.queue.empty(&s.gather); err != nil {
 		return err
@@ -373,7 +373,7 @@ func (s *filtering) flush(_ context.Context, out format.Sink) error {
 }
 
 // links returns the links with both ends kept.
-func (s *filtering) links(l []trace.Link) []trace.Link {
+func (s *filterScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	gone := func(e *trace.End) bool {
 		if e.Location != trace.NoRef && s.Location != nil && !s.Location(e.Location) {
@@ -484,7 +484,7 @@ func (q *queue) passed(t, duration int64) {
 }
 
 // release delivers the first chunks that are fully decided.
-func (q *queue) release(to *collect) error {
+func (q *queue) release(to *rowCollector) error {
 	for len(q.chunks) > 0 && q.chunks[0].waiting == 0 {
 		c := q.chunks[0]
 		x := c.rows.Cursor()
@@ -502,7 +502,7 @@ func (q *queue) release(to *collect) error {
 }
 
 // empty keeps and delivers all waiting rows.
-func (q *queue) empty(to *collect) error {
+func (q *queue) empty(to *rowCollector) error {
 	q.passed(math.MaxInt64, 0)
 	for _, c := range q.chunks {
 		for i, f := range c.fate {

@@ -207,5 +207,3 @@ func TestFilterCommunicator(t *testing.T) {
 		t.Errorf("found events at %v, expected those at 0, 5, 20, 25, 50 and 60", times)
 	}
 }
-
-// repaired checks that repaired traces have no defects, that repairing them again changes nothing,

@@ -12,8 +12,8 @@ type flow struct {
 // flows finds the messages that are in transit where a scan ends. Its size is that of the different
 // flows, and of the messages in transit.
 type flows struct {
-	wanted func(loc uint32) bool // locations between which they are; nil for all
-	net    map[flow]int64        // sends without the receives
+	wanted func(loc uint32) bool // selects locations between which messages count; nil selects all
+	net    map[flow]int64        // sends minus receives
 	kept   map[flow]*ring
 	seq    int64
 }
@@ -36,15 +36,16 @@ func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	return f, send, true
 }
 
-// of is flowOf for the flows that are wanted.
-func (m *flows) of(x *trace.Cursor) (f flow, send, ok bool) {
+// flowOf returns the flow of a send or receive like the function of. ok is also false for flows
+// that are not selected.
+func (m *flows) flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	f, send, ok = flowOf(x)
 	return f, send, ok && (m.wanted == nil || m.wanted(f.source) && m.wanted(f.destination))
 }
 
 // count counts a row.
 func (m *flows) count(x *trace.Cursor) {
-	f, send, ok := m.of(x)
+	f, send, ok := m.flowOf(x)
 	if !ok {
 		return
 	}
@@ -82,7 +83,7 @@ func (m *flows) pending() bool {
 // keep processes the rows a second time, in the same order of each location: the last ones of a
 // flow are those in transit.
 func (m *flows) keep(x *trace.Cursor) {
-	f, send, ok := m.of(x)
+	f, send, ok := m.flowOf(x)
 	if !ok {
 		return
 	}

@@ -40,8 +40,8 @@ type Merging struct {
 // they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
 // of them have records of one processor, or with Unify, they are parts of one run.
 //
-// Simultaneous events are in the order of the traces. Memory is a batch and what the
-// decoder holds for each trace.
+// Events with equal times are in the order of the traces. Merge holds a batch for each trace, and the
+// memory of its decoder.
 func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
@@ -55,16 +55,9 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	var apart []int64 // by how many ns the clock of each trace began later than that of the first
 	if m.Wall {
 		m.Zero = nil
-		for i, d := range list {
-			c := d.Defs().Clock
-			if !c.HasEpoch {
-				return nil, fmt.Errorf("merge: trace %d does not say at what time of day it was recorded", i+1)
-			}
-			ns := c.Epoch - first.Clock.Epoch
-			if (c.Epoch < first.Clock.Epoch) != (ns < 0) {
-				return nil, tooFar(i)
-			}
-			apart = append(apart, ns)
+		var err error
+		if apart, err = epochDistances(list); err != nil {
+			return nil, err
 		}
 	}
 	x.defs.Clock = commonClock(list, apart)
@@ -111,7 +104,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""
 		}
-		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
+		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
 			rounded: &x.Rounded,
 			definer: newDefiner(src, to)}
 		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
@@ -123,18 +116,42 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		p.numbers = x.numbers[i]
 		p.definer.edit = p.numbers.edit
 		for j := range src.Locations.Len() {
-			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace tell more
+			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace have more information
 				p.definer.lookup(locations, uint32(j))
 			}
 		}
 	}
+	x.copyGlobals()
+	return x, nil
+}
+
+// epochDistances returns by how many ns the clock of each trace began later than that of the first.
+func epochDistances(list []format.Events) (apart []int64, err error) {
+	first := list[0].Defs().Clock
+	for i, d := range list {
+		c := d.Defs().Clock
+		if !c.HasEpoch {
+			return nil, fmt.Errorf("merge: trace %d does not say at what time of day it was recorded", i+1)
+		}
+		ns := c.Epoch - first.Epoch
+		if (c.Epoch < first.Epoch) != (ns < 0) {
+			return nil, tooFar(i)
+		}
+		apart = append(apart, ns)
+	}
+	return apart, nil
+}
+
+// copyGlobals copies all remaining definitions, with the properties, opaque definitions and operations
+// of the traces. A property with different values gets the number of its trace.
+func (x *Merged) copyGlobals() {
 	properties := map[string]string{}
 	for i, p := range x.list {
 		src := p.src
 		p.definer.all()
 		for _, a := range src.Properties.All() {
 			v := a.Value.String()
-			if old, ok := properties[a.Key]; ok && len(list) > 1 {
+			if old, ok := properties[a.Key]; ok && len(x.list) > 1 {
 				if old == v {
 					continue
 				}
@@ -144,18 +161,17 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Properties.Add(a)
 		}
 		for _, o := range src.Opaque.All() {
-			if x.numbers == nil { // others are definitions by number, at places among the records
+			if x.numbers == nil { // others are definitions by number, at positions among the records
 				x.defs.Opaque.Add(o)
 			}
 		}
 		for _, o := range src.Operations.All() {
 			known := slices.ContainsFunc(x.defs.Operations.All(), func(had trace.Named) bool { return had.ID == o.ID })
-			if !known || len(list) == 1 {
+			if !known || len(x.list) == 1 {
 				x.defs.Operations.Add(o)
 			}
 		}
 	}
-	return x, nil
 }
 
 func tooFar(i int) error {
@@ -252,11 +268,11 @@ type Merged struct {
 	// Rounded is the number of times that do not fit a tick of the common clock.
 	Rounded int64
 	defs    trace.Definitions
-	list    []*merging
+	list    []*mergeInput
 	numbers []*ownNumbers
 }
 
-// Lost is what the last scan could not keep of the meaning of numbers.
+// Lost counts the numbers whose meaning the last scan could not keep.
 func (m *Merged) Lost() *format.Loss {
 	loss := &format.Loss{}
 	for _, x := range m.numbers {
@@ -347,7 +363,7 @@ func (m *Merged) links(ctx context.Context, sink format.Sink) error {
 // mergedStream is the stream of one trace of the merged one.
 type mergedStream struct {
 	next func() (*trace.Batch, error, bool)
-	x    *merging
+	x    *mergeInput
 }
 
 // Next returns the next batch.
@@ -359,10 +375,10 @@ func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
 	return s.x.change(b), nil
 }
 
-// merging translates one of the traces.
-type merging struct {
+// mergeInput translates the batches of one of the merged traces.
+type mergeInput struct {
 	*definer
-	numbers    *ownNumbers // nil if the trace calls nothing by numbers
+	numbers    *ownNumbers // nil if the trace refers to nothing by numbers
 	inner      format.Events
 	number, of int
 	clock, to  trace.Clock
@@ -374,7 +390,7 @@ type merging struct {
 }
 
 // time returns a time on the common clock.
-func (x *merging) time(t int64) int64 {
+func (x *mergeInput) time(t int64) int64 {
 	d := t - x.zero
 	if (t < x.zero) != (d < 0) {
 		*x.rounded++
@@ -399,7 +415,7 @@ func (x *merging) time(t int64) int64 {
 }
 
 // id returns a unique id for a claim or mark.
-func (x *merging) id(id int64) int64 {
+func (x *mergeInput) id(id int64) int64 {
 	if x.of == 1 {
 		return id
 	}
@@ -407,13 +423,13 @@ func (x *merging) id(id int64) int64 {
 }
 
 // change translates a batch to the merged trace.
-func (x *merging) change(b *trace.Batch) *trace.Batch {
+func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
 	o := &x.out
 	if x.numbers != nil {
 		x.numbers.values(b, o, x.src)
 	}
-	o.Order = nil // that of one file says nothing about the others
+	o.Order = nil // the order of one file does not apply to the others
 	x.times = x.times[:0]
 	for _, t := range b.Time {
 		x.times = append(x.times, x.time(t))
@@ -455,7 +471,7 @@ func (x *merging) change(b *trace.Batch) *trace.Batch {
 }
 
 // links translates links.
-func (x *merging) links(l []trace.Link) []trace.Link {
+func (x *mergeInput) links(l []trace.Link) []trace.Link {
 	l = x.definer.links(l)
 	for i := range l {
 		l[i].ID = x.id(l[i].ID)

@@ -11,19 +11,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// numbering finds numbers for what several traces call by numbers, where the records and
-// their data name processors, event types and subsets by them ([trace.Conventions.EventTypes]).
+// numbering assigns numbers to processors, event types and subsets in a merged trace, for traces
+// whose records and data refer to them by number ([trace.Conventions.EventTypes]).
 type numbering struct {
-	// apart says that traces are not parts of one run: two of them have records of one processor.
+	// apart reports that the traces are not parts of one run, because two of them have records of the
+	// same processor.
 	apart      bool
 	defs       *trace.Definitions // of the merged trace
-	processors map[int64]int      // the trace that a number belongs to
-	next       int64              // no trace has a processor from here on
+	processors map[int64]int      // the trace of each number
+	next       int64              // all processors of the traces have lower numbers
 	events     map[int64]string   // names of event types
-	labels     map[string]int64   // user event types that have one label
+	labels     map[string]int64   // user event types by label
 	nextEvent  int64
-	sets       map[setID]string // members
-	lowest     int64            // no trace has a subset below it
+	sets       map[setID]string // members of each subset
+	lowest     int64            // all subsets of the traces have numbers from here on
 }
 
 type setID struct {
@@ -38,36 +39,36 @@ const (
 	eventSets     = "event types"
 )
 
-// hostNumber is that of PICL's host.
+// hostNumber is the number of PICL's host.
 const hostNumber = 32767
 
-// ownNumbers are those of one trace.
+// ownNumbers translates the numbers of one trace.
 type ownNumbers struct {
 	*numbering
 	trace      int
 	own        []int64         // processors with records
-	processors map[int64]int64 // ownNumbers in the merged trace
+	processors map[int64]int64 // numbers in the merged trace
 	types      map[int64]int64
 	used       map[int64]bool // the values of types
 	sets       map[setID]int64
 	all        int64   // the subset of the processors with records, 0 if there is none
 	fields     []field // by attribute
-	changed    bool    // some number is another one
+	changed    bool    // some number changes
 	hosts      int64   // hosts that became processors
-	unknown    int64   // events with data that may name what has another number
+	unknown    int64   // events whose data may refer to something with a changed number
 }
 
-// field says what the numbers in an attribute are.
+// field is the meaning of the numbers in an attribute.
 type field uint8
 
 const (
 	noField           field = iota
-	processorField          // -1 is not known
-	receiverField           // a processor; -1 is all
+	processorField          // -1 is unknown
+	receiverField           // a processor; -1 means all
 	processorSetField       // a subset, or a processor
 	processField
 	processSetField
-	dataField // nobody knows
+	dataField // unknown
 )
 
 var namedFields = map[string]field{
@@ -77,7 +78,8 @@ var namedFields = map[string]field{
 	"process": processField, "processSubset": processSetField,
 }
 
-// newNumbering gives numbers to what the definitions of traces have; nil if they call nothing by numbers.
+// newNumbering assigns numbers to the definitions of traces. It returns nil if the traces do not
+// refer to anything by number.
 func newNumbering(list []format.Events, unify bool, merged *trace.Definitions) (all []*ownNumbers) {
 	n := &numbering{defs: merged, processors: map[int64]int{}, events: map[int64]string{}, labels: map[string]int64{},
 		sets: map[setID]string{}, lowest: -2000}
@@ -126,7 +128,7 @@ func newNumbering(list []format.Events, unify bool, merged *trace.Definitions) (
 	return all
 }
 
-// placeOf reads the id of a location.
+// placeOf parses the id of a location.
 func placeOf(id string) (processor, process int64, ok bool) {
 	a, b, _ := strings.Cut(id, "/")
 	processor, err1 := strconv.ParseInt(a, 10, 64)
@@ -134,7 +136,7 @@ func placeOf(id string) (processor, process int64, ok bool) {
 	return processor, process, err1 == nil && err2 == nil
 }
 
-// idNumber is the number that an id is, -1 if it is none.
+// idNumber returns the number in an id, or -1 if the id is none.
 func idNumber(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -143,7 +145,7 @@ func idNumber(id string) int64 {
 	return n
 }
 
-// define gives numbers to what the definitions of the trace have.
+// define assigns numbers to the definitions of the trace.
 func (x *ownNumbers) define(d *trace.Definitions) {
 	for _, p := range x.own {
 		x.processor(p)
@@ -168,10 +170,10 @@ func (x *ownNumbers) define(d *trace.Definitions) {
 	}
 }
 
-// unlabelled is the name of a user event type that has no label.
+// unlabelled returns the name of a user event type that has no label.
 func unlabelled(event int64) string { return "event " + strconv.FormatInt(event, 10) }
 
-// eventType gives a number to a user event type with all of its names.
+// eventType assigns a number to a user event type with all of its names.
 func (x *ownNumbers) eventType(e int64, names []string) int64 {
 	key, to := strings.Join(names, "\n"), e
 	had, taken := x.events[e]
@@ -196,7 +198,7 @@ func (x *ownNumbers) eventType(e int64, names []string) int64 {
 	return to
 }
 
-// processor is the number of a processor, or a subset of them, in the merged trace.
+// processor returns the number of a processor, or a subset of them, in the merged trace.
 func (x *ownNumbers) processor(p int64) int64 {
 	if p < -1 {
 		return x.set(setID{processorSets, p}, "")
@@ -223,8 +225,8 @@ func (x *ownNumbers) processor(p int64) int64 {
 	return to
 }
 
-// everyone is the subset of the trace's processors with records, the host apart; -1 where the
-// traces are parts of one run.
+// everyone returns the subset of the trace's processors with records, without the host, or -1 if
+// the traces are parts of one run.
 func (x *ownNumbers) everyone() int64 {
 	if !x.apart {
 		return -1
@@ -246,7 +248,7 @@ func (x *ownNumbers) everyone() int64 {
 	return x.all
 }
 
-// event is the number of an event type, or a subset of them.
+// event returns the number of an event type, or a subset of them.
 func (x *ownNumbers) event(e int64) int64 {
 	if to, ok := x.types[e]; ok {
 		return to
@@ -260,7 +262,7 @@ func (x *ownNumbers) event(e int64) int64 {
 	return e
 }
 
-// set is the number of a subset; members are "" where no record defines it.
+// set returns the number of a subset. members is "" if no record defines it.
 func (x *ownNumbers) set(k setID, members string) int64 {
 	if to, ok := x.sets[k]; ok {
 		return to
@@ -285,7 +287,7 @@ func (x *ownNumbers) set(k setID, members string) int64 {
 	return to
 }
 
-// members are the members of a subset in the merged trace.
+// members returns the members of a subset in the merged trace.
 func (x *ownNumbers) members(kind string, list []int64) []int64 {
 	out := slices.Clone(list)
 	for i, m := range list {
@@ -303,7 +305,7 @@ func (x *ownNumbers) members(kind string, list []int64) []int64 {
 	return out
 }
 
-// edit gives a definition its ownNumbers in the merged trace.
+// edit changes the numbers in a definition to those of the merged trace.
 func (x *ownNumbers) edit(v any) {
 	format := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch v := v.(type) {
@@ -344,8 +346,8 @@ func (x *ownNumbers) edit(v any) {
 	}
 }
 
-// values gives the values of attributes their ownNumbers in the merged trace: of the rows of a batch as
-// they were in out.
+// values changes the numbers in attribute values to those of the merged trace. It reads the rows of
+// b and writes to out.
 func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
@@ -392,7 +394,7 @@ func (x *ownNumbers) has(k setID) bool {
 	return ok
 }
 
-// sameNumber is a text that entries share which have the same number.
+// sameNumber returns the key that entries with the same number share.
 func (m *Merging) sameNumber(t table, v any) string {
 	switch v := v.(type) {
 	case *trace.Location:
@@ -405,7 +407,7 @@ func (m *Merging) sameNumber(t table, v any) string {
 	return m.same(t, v)
 }
 
-// lost counts what the numbers of a trace do not tell any more.
+// lost counts what the translation of the trace's numbers could not keep.
 func (x *ownNumbers) lost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", x.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", x.unknown)

@@ -110,7 +110,7 @@ func (r *rewritten) Defs() *trace.Definitions { return r.definer.into.defs }
 
 // begin selects the requested times of the trace, with translated references.
 func (r *rewritten) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &rewriting{definer: r.definer}, r.inside(sel), nil
+	return &rewriteScan{definer: r.definer}, r.inside(sel), nil
 }
 
 func (r *rewritten) inside(sel trace.Selection) trace.Selection {
@@ -119,8 +119,8 @@ func (r *rewritten) inside(sel trace.Selection) trace.Selection {
 	return inner
 }
 
-// rewriting is one scan.
-type rewriting struct {
+// rewriteScan is one scan of a rewritten trace.
+type rewriteScan struct {
 	passThrough
 	*definer
 	out       trace.Batch
@@ -128,7 +128,7 @@ type rewriting struct {
 	editLinks func([]trace.Link)
 }
 
-func (x *rewriting) batch(b *trace.Batch, out format.Sink) error {
+func (x *rewriteScan) batch(b *trace.Batch, out format.Sink) error {
 	x.rewrite(b, &x.out)
 	if x.edit != nil {
 		x.edit(&x.out)
@@ -136,7 +136,7 @@ func (x *rewriting) batch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&x.out)
 }
 
-func (x *rewriting) links(l []trace.Link) []trace.Link {
+func (x *rewriteScan) links(l []trace.Link) []trace.Link {
 	l = x.definer.links(l)
 	if x.editLinks != nil {
 		x.editLinks(l)

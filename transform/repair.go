@@ -80,17 +80,17 @@ func Repair(d format.Events, r Repairing) format.Events {
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
 	own.Defs().Native, own.Defs().Retimed, own.Defs().Mended = d.Defs().Native, d.Defs().Retimed, true
-	return transformed{&mendedTrace{own, x}}
+	return transformed{&definedTrace{own, x}}
 }
 
-// mendedTrace is a repaired trace in which everything is defined.
-type mendedTrace struct {
+// definedTrace is a repaired trace in which everything is defined.
+type definedTrace struct {
 	*rewritten
 	repair *repair
 }
 
 // Prepare determines the necessary repairs, and defines what is undefined.
-func (m *mendedTrace) Prepare(ctx context.Context) error {
+func (m *definedTrace) Prepare(ctx context.Context) error {
 	if err := m.repair.Prepare(ctx); err != nil {
 		return err
 	}
@@ -132,19 +132,19 @@ type repair struct {
 	prepared bool
 	mark     uint32 // attribute
 	unknown  uint32 // region, NoRef until it is needed
-	ends     byLocation[ending]
+	ends     byLocation[locationEnd]
 	most     [2]int64 // the greatest ids of claims and marks
-	held     map[uint64]*holding
+	held     map[uint64]*resourceUse
 }
 
-// holding sums up the claims of an undefined resource.
-type holding struct {
+// resourceUse sums up the claims of an undefined resource.
+type resourceUse struct {
 	offset    bool
 	now, most float64 // amount held
 }
 
-// ending has what is known about a location before the second pass.
-type ending struct {
+// locationEnd has what is known about a location before the second pass.
+type locationEnd struct {
 	rows    int64
 	orphans []uint32        // regions left without an enter, in order
 	ends    map[int64]int64 // new ends of fragments, by number
@@ -161,7 +161,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	d := r.Defs()
 	r.mark = attribute(d, RepairAttribute, "this was added to mend the trace: what was wrong")
 	r.unknown = trace.NoRef
-	m := &mending{repair: r, quiet: true}
+	m := &repairScan{repair: r, quiet: true}
 	sel := trace.Events()
 	nothing := format.SinkFuncs{}
 	err := r.inner.Scan(ctx, sel, format.PerLocation,
@@ -186,11 +186,11 @@ func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 		return
 	}
 	if r.held == nil {
-		r.held = map[uint64]*holding{}
+		r.held = map[uint64]*resourceUse{}
 	}
 	h := r.held[resource]
 	if h == nil {
-		h = &holding{}
+		h = &resourceUse{}
 		r.held[resource] = h
 	}
 	if len(ops) < 3 {
@@ -207,18 +207,18 @@ func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 // begin selects all times.
 func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	r.how.Report.Pass()
-	m := &mending{repair: r}
+	m := &repairScan{repair: r}
 	m.taken[0].most, m.taken[1].most = r.most[0], r.most[1]
 	return m, everything(sel), nil
 }
 
-// mending is one scan.
-type mending struct {
+// repairScan is one pass over the trace that is repaired.
+type repairScan struct {
 	passThrough
 	*repair
 	quiet  bool // the first pass, which changes nothing
 	placed bool // the current batch has the positions of its rows
-	locs   byLocation[mended]
+	locs   byLocation[repairState]
 	out    trace.Batch
 	// taken has the ids of claims, marks and links.
 	taken [3]ids
@@ -244,8 +244,8 @@ func (x *ids) take(id int64) int64 {
 	return id
 }
 
-// mended is the state of a location.
-type mended struct {
+// repairState is the state of a location.
+type repairState struct {
 	begun   bool
 	rows    int64
 	last    int64
@@ -276,7 +276,7 @@ type claimed struct {
 	ops      []uint64 // operands of its begin, in the first pass
 }
 
-func (m *mending) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
+func (m *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
 	if m.quiet {
 		return
 	}
@@ -291,7 +291,7 @@ func (m *mending) report(rule string, loc uint32, x *trace.Cursor, t int64, foun
 		Expected: expected})
 }
 
-func (m *mending) region(k trace.Kind, ref uint32) string {
+func (m *repairScan) region(k trace.Kind, ref uint32) string {
 	if ref == trace.NoRef {
 		return "nothing"
 	}
@@ -302,7 +302,7 @@ func (m *mending) region(k trace.Kind, ref uint32) string {
 }
 
 // named returns the region of a visit, or the unknown region.
-func (m *mending) named(ref uint32) uint32 {
+func (m *repairScan) named(ref uint32) uint32 {
 	if ref != trace.NoRef || m.quiet {
 		return ref
 	}
@@ -313,7 +313,7 @@ func (m *mending) named(ref uint32) uint32 {
 }
 
 // add inserts a missing row.
-func (m *mending) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
+func (m *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
 	m.out.Add(loc, t, k, ref)
 	if len(ops) > 0 {
 		m.out.AddOps(ops...)
@@ -332,7 +332,7 @@ func leaveOf(k trace.Kind) trace.Kind {
 }
 
 // batch repairs a batch.
-func (m *mending) batch(b *trace.Batch, out format.Sink) error {
+func (m *repairScan) batch(b *trace.Batch, out format.Sink) error {
 	m.out.Reset(b.Loc)
 	m.placed = len(b.Pos) > 0
 	x := b.Cursor()
@@ -365,7 +365,7 @@ func (m *mending) batch(b *trace.Batch, out format.Sink) error {
 }
 
 // row repairs a row.
-func (m *mending) row(l *mended, loc uint32, x *trace.Cursor, b *trace.Batch) {
+func (m *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
 		m.report("repair.time", loc, x, t, "an event before the one ahead of it",
@@ -412,7 +412,7 @@ func (m *mending) row(l *mended, loc uint32, x *trace.Cursor, b *trace.Batch) {
 }
 
 // keep delivers a row with its time, reference and operands.
-func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
+func (m *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	if m.quiet {
 		return
 	}
@@ -433,7 +433,7 @@ func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 }
 
 // renumber returns the operands of a claim or mark with a unique id, or nil if its id is unique.
-func (m *mending) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
+func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
 	if m.quiet {
 		m.taken[set].most = max(m.taken[set].most, id)
@@ -451,7 +451,7 @@ func (m *mending) renumber(set int, loc uint32, x *trace.Cursor, t int64, what s
 }
 
 // beginClaim opens a claim.
-func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
+func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	ops := x.Ops()
 	if len(ops) == 0 {
 		m.keep(x, t, x.Ref(), ops)
@@ -491,7 +491,7 @@ func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 
 // leaveClaim ends a claim: of several with its id the first one of its activity and resource, or
 // the first.
-func (m *mending) leaveClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
+func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
 	if len(open) == 0 {
@@ -516,7 +516,7 @@ func (m *mending) leaveClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 
 // fragment returns the operands of a fragment whose end changes, or nil. drop reports that nothing
 // of it remains.
-func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
+func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
 	l.number++
 	if len(x.Ops()) == 0 {
 		return nil, false
@@ -553,7 +553,7 @@ func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops
 
 // leave closes the region that is left, and what is open inside of it. It returns false for a leave
 // to drop.
-func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
+func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64) bool {
 	ref, begin := x.Ref(), trace.Enter
 	if x.Kind() == trace.ContextLeave {
 		begin = trace.ContextEnter
@@ -585,7 +585,7 @@ func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 }
 
 // end closes what is open after the last row of a location.
-func (m *mending) end(l *mended, loc uint32) {
+func (m *repairScan) end(l *repairState, loc uint32) {
 	var open []claimed
 	for _, list := range l.claims {
 		open = append(open, list...)
@@ -612,7 +612,7 @@ func (m *mending) end(l *mended, loc uint32) {
 }
 
 // links drops links to what is not in the trace.
-func (m *mending) links(l []trace.Link) []trace.Link {
+func (m *repairScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	report := func(rule string, x *trace.Link, found, expected string) {
 		m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,

@@ -67,7 +67,7 @@ func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	resources := &r.Defs().Resources
 	all := everything(sel)
 	all.Location = nil
-	return &moving{keep: sel.Links != trace.NoLinks, row: func(c *trace.Cursor) uint32 {
+	return &moveScan{keep: sel.Links != trace.NoLinks, row: func(c *trace.Cursor) uint32 {
 		if res := c.Op(1); c.Kind() == trace.ClaimBegin && res < uint64(resources.Len()) {
 			if at := resources.At(uint32(res)).Location; at != trace.NoRef {
 				return at
@@ -91,7 +91,7 @@ type byAttribute struct {
 func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	all := everything(sel)
 	all.Location = nil
-	return &moving{keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
+	return &moveScan{keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
 }
 
 // row returns the new location of an event, or NoRef if it is dropped.
@@ -145,8 +145,8 @@ func (r *byAttribute) add(name string) uint32 {
 	return r.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
 }
 
-// moving is one scan of events that move to other locations.
-type moving struct {
+// moveScan is one scan of events that move to other locations.
+type moveScan struct {
 	passThrough
 	row    func(c *trace.Cursor) uint32 // the new location of an event, NoRef if it is dropped
 	visits bool                         // visits of regions become claims
@@ -176,7 +176,7 @@ type openVisit struct {
 	claim  place
 }
 
-func (m *moving) batch(b *trace.Batch, out format.Sink) error {
+func (m *moveScan) batch(b *trace.Batch, out format.Sink) error {
 	if m.claims == nil {
 		m.claims, m.marks = map[place]place{}, map[place]place{}
 	}
@@ -233,19 +233,19 @@ func (m *moving) batch(b *trace.Batch, out format.Sink) error {
 // unitAmount is the amount of claims that only count.
 var unitAmount = math.Float64bits(1)
 
-func (m *moving) id() int64 {
+func (m *moveScan) id() int64 {
 	m.next++
 	return m.next
 }
 
 // add copies an event to a location.
-func (m *moving) add(c *trace.Cursor, location uint32) {
+func (m *moveScan) add(c *trace.Cursor, location uint32) {
 	m.out.AppendRow(c)
 	m.out.Locs[m.out.Len()-1] = location
 }
 
 // begin begins a claim with the region and the attributes of an event.
-func (m *moving) begin(c *trace.Cursor, claim place, resource, amount, offset uint64) {
+func (m *moveScan) begin(c *trace.Cursor, claim place, resource, amount, offset uint64) {
 	m.out.Add(claim.location, c.Time(), trace.ClaimBegin, c.Ref())
 	m.out.AddOps(uint64(claim.id), resource, amount, offset)
 	keys, values := c.Attrs()
@@ -254,13 +254,13 @@ func (m *moving) begin(c *trace.Cursor, claim place, resource, amount, offset ui
 	}
 }
 
-func (m *moving) end(c *trace.Cursor, claim place) {
+func (m *moveScan) end(c *trace.Cursor, claim place) {
 	m.out.Add(claim.location, c.Time(), trace.ClaimEnd, c.Ref())
 	m.out.AddOps(uint64(claim.id), trace.Undefined)
 }
 
 // links moves the ends of links to the claims and marks that have moved.
-func (m *moving) links(l []trace.Link) []trace.Link {
+func (m *moveScan) links(l []trace.Link) []trace.Link {
 	for i := range l {
 		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {
 			list := m.claims

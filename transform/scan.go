@@ -44,7 +44,7 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	if err != nil {
 		return err
 	}
-	return staged(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
+	return scanThrough(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
 }
 
 // ScanParallel passes the events through the transform in one goroutine.
@@ -82,9 +82,9 @@ func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order fo
 	return err
 }
 
-// staged passes what scan delivers through a stage.
-func staged(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
-	p := &passage{ctx: ctx, stage: s, sink: sink}
+// scanThrough passes what scan delivers through a stage.
+func scanThrough(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
+	p := &stageSink{ctx: ctx, stage: s, sink: sink}
 	if err := scan(p); err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ type passThrough struct{}
 
 func (passThrough) flush(context.Context, format.Sink) error { return nil }
 
-// passage is the sink in front of a stage.
-type passage struct {
+// stageSink is the sink in front of a stage.
+type stageSink struct {
 	ctx     context.Context
 	stage   stage
 	sink    format.Sink
@@ -116,10 +116,10 @@ type passage struct {
 }
 
 // Batch passes a batch through the stage.
-func (p *passage) Batch(b *trace.Batch) error { return p.stage.batch(b, p.sink) }
+func (p *stageSink) Batch(b *trace.Batch) error { return p.stage.batch(b, p.sink) }
 
 // Links passes links through the stage.
-func (p *passage) Links(l []trace.Link) error {
+func (p *stageSink) Links(l []trace.Link) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (p *passage) Links(l []trace.Link) error {
 	return p.sink.Links(l)
 }
 
-func (p *passage) flush() error {
+func (p *stageSink) flush() error {
 	if p.flushed {
 		return nil
 	}
@@ -137,14 +137,14 @@ func (p *passage) flush() error {
 	return p.stage.flush(p.ctx, p.sink)
 }
 
-// collect collects rows in full batches.
-type collect struct {
+// rowCollector collects rows in full batches.
+type rowCollector struct {
 	out  trace.Batch
 	sink format.Sink
 }
 
 // row adds the row of a cursor.
-func (c *collect) row(x *trace.Cursor, b *trace.Batch) error {
+func (c *rowCollector) row(x *trace.Cursor, b *trace.Batch) error {
 	if c.out.Loc != b.Loc || c.out.Len() >= trace.BatchRows || (len(c.out.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.out.Order) > 0) != (len(b.Order) > 0) {
 		if err := c.flush(); err != nil {
@@ -156,7 +156,7 @@ func (c *collect) row(x *trace.Cursor, b *trace.Batch) error {
 	return nil
 }
 
-func (c *collect) flush() error {
+func (c *rowCollector) flush() error {
 	if c.out.Len() == 0 {
 		return nil
 	}

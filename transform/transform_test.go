@@ -348,6 +348,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
+// repaired checks that repaired traces have no defects, that repairing them again changes nothing,
 // and that consistent ones stay unchanged.
 func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
 	mend := func(d format.Events) (format.Events, *format.Report) {

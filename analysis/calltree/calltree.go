@@ -245,7 +245,7 @@ func (v Visit) before(o Visit) bool {
 
 // Node is a call path: a region in the path that is its parent. Times are ticks.
 type Node struct {
-	// Parent is the index of the path around it in the list, -1 for none, null in JSON.
+	// Parent is the index of the enclosing path in the list, or -1, which is null in JSON.
 	Parent int `json:"parent"`
 	// Depth is the number of enclosing regions.
 	Depth int `json:"depth"`
@@ -268,7 +268,7 @@ type Node struct {
 	Unclosed int64  `json:"unclosed"`
 }
 
-// MarshalJSON has null for the parent of a path that has none.
+// MarshalJSON writes null for the parent of an outermost path.
 func (n Node) MarshalJSON() ([]byte, error) {
 	type fields Node
 	x := struct {
@@ -281,18 +281,18 @@ func (n Node) MarshalJSON() ([]byte, error) {
 	return json.Marshal(x)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (n *Node) UnmarshalJSON(text []byte) error {
 	type fields Node
-	x := fields{Parent: -1} // which null leaves
+	x := fields{Parent: -1} // null leaves it unchanged
 	err := json.Unmarshal(text, &x)
 	*n = Node(x)
 	return err
 }
 
-// Result is the tree as a list: each path comes before those inside of it, and of those
-// beside each other the ones with more inclusive time come first, then in the order of the
-// definitions. Paths without a visit in the window are left out, unless one inside of them has some.
+// Result returns the tree as a list. Each path precedes the paths below it. Siblings are ordered by
+// descending inclusive time, then in the order of the definitions. Paths without a visit in the
+// window are left out, unless a path below has one.
 func (p *Part) Result() []Node {
 	q := &Part{defs: p.defs, opt: p.opt, nodes: slices.Clone(p.nodes)}
 	for _, l := range p.locs {

@@ -124,8 +124,8 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// TestPrivate uses a trace that may not be distributed.
-func TestPrivate(t *testing.T) {
+// TestPrivateTrace uses a trace that may not be distributed.
+func TestPrivateTrace(t *testing.T) {
 	path := "../../../shared/traces/otf2/bigapp-small/traces.otf2"
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("no such trace here")

@@ -162,7 +162,7 @@ func (p *Part) problem() (*problem, error) {
 	return q, nil
 }
 
-// alone gives each clock one node, for a trace without ties between clocks.
+// addIsolated gives each clock one node, for a trace without ties between clocks.
 func (q *problem) addIsolated() {
 	for c := range q.clocks {
 		q.clocks[c].from, q.clocks[c].to = int32(c), int32(c+1)

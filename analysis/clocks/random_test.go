@@ -252,8 +252,8 @@ func TestJump(t *testing.T) {
 	}
 }
 
-// TestNothing checks traces without anything to correct.
-func TestNothing(t *testing.T) {
+// TestNothingToCorrect checks traces without anything to correct.
+func TestNothingToCorrect(t *testing.T) {
 	r := newProgram([]clockFunc{linear(0, 0), linear(5, 0)}).solve(t, clocks.Options{})
 	if len(r.Clocks) != 0 || len(r.Correction.Locations) != 0 || r.Before.Any() {
 		t.Errorf("without events: found %+v", r)
@@ -436,8 +436,8 @@ func FuzzSolve(f *testing.F) {
 	})
 }
 
-// TestFar corrects late times, and refuses times that are too far apart.
-func TestFar(t *testing.T) {
+// TestDistantTimes corrects late times, and refuses times that are too far apart.
+func TestDistantTimes(t *testing.T) {
 	const late = math.MaxInt64 - 1_000_000
 	p := newProgram([]clockFunc{linear(late, 0), linear(late-2000, 0)})
 	for range 10 {

@@ -111,10 +111,10 @@ func reach(t *testing.T, g *generate.Trace) int64 {
 	return most
 }
 
-// TestTruth compares the result with the clocks that the trace was recorded with. Messages
+// TestSkewedClocks compares the result with the clocks that the trace was recorded with. Messages
 // determine the result only within the reach of the fastest ones. A line that is within it at the
 // messages can be twice as far off at the ends.
-func TestTruth(t *testing.T) {
+func TestSkewedClocks(t *testing.T) {
 	effort.Sequential(t)
 	for _, test := range []struct {
 		workload  string

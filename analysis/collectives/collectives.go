@@ -141,7 +141,7 @@ func Needs(k trace.Kind) bool {
 	return false
 }
 
-// Batch processes events of one location, or a mixed batch, those of each location in the order of time.
+// Batch processes events of one location, or a mixed batch. Each location must be in time order.
 func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
@@ -392,7 +392,7 @@ func (m *matched) merge(o *matched) {
 	m.waiting.Merge(&o.waiting)
 }
 
-// name is that of an operation.
+// name returns the name of an operation.
 func (p *Part) name(operation uint64) string {
 	if operation == trace.Undefined {
 		return "unknown"

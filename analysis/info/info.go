@@ -363,7 +363,9 @@ func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n
 		missing = max(missing, r.Missing)
 		row := rows.Of(r.Region)
 		x := d.Regions.At(row)
-		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count, Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Sum), Min: r.Min, Max: r.Max}
+		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count,
+			Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Sum), Min: r.Min,
+			Max: r.Max}
 		i, ok := places[row]
 		if ok {
 			regions[i].Add(&y)

@@ -326,10 +326,9 @@ type Result struct {
 	// Early counts pairs whose receive is earlier than its send. The clocks differ then, or sends are
 	// missing.
 	Early          int64 `json:"receivedBeforeSent"`
-	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes, both of them known
-	// PendingKnown tells whether the next two are known: the most messages, and
-	// the most bytes, that were sent and not yet received at a time. Messages
-	// that never arrive do not count.
+	SizeMismatches int64 `json:"sizeMismatches"` // pairs with different known sizes
+	// PendingKnown reports whether the next two are known: the greatest number of messages, and of
+	// bytes, that were sent and not yet received at a time. Messages that never arrive do not count.
 	PendingKnown bool   `json:"pendingKnown"`
 	MaxPending   int64  `json:"maxPending"`
 	MaxBytes     uint64 `json:"maxPendingBytes"`

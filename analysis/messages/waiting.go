@@ -22,7 +22,7 @@ type node struct {
 	moment            int32 // of a send: its moment in pending
 	seq               int64
 	message           *openMessage // if messages are listed
-	unsized           bool         // bytes is not known
+	unsized           bool         // the number of bytes is unknown
 }
 
 // list has the first and last node of a list.

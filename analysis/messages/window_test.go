@@ -11,25 +11,60 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// message is a message of a random trace, with the locations and times of its ends.
+type message struct{ from, to, send, recv, bytes int64 }
+
+// randomMessages returns messages between three locations, in the order of their sends.
+func randomMessages(rng *rand.Rand) (all []message) {
+	for i := range 200 {
+		m := message{from: rng.Int64N(3), to: rng.Int64N(3), send: int64(i * 5), bytes: 1 + rng.Int64N(6)}
+		m.recv = m.send + 1 + rng.Int64N(100)
+		all = append(all, m)
+	}
+	// Messages of a pair do not overtake each other.
+	last := map[[2]int64]int64{}
+	for i := range all {
+		m := &all[i]
+		m.recv = max(m.recv, last[[2]int64{m.from, m.to}])
+		last[[2]int64{m.from, m.to}] = m.recv
+	}
+	return all
+}
+
+// checkBins compares the bins of a window with the messages. It returns the sum of the bins, and
+// the end of the last one.
+func checkBins(t *testing.T, seed uint64, w trace.Window, bins []Bin, all []message) (total Bin, end int64) {
+	at := w.From
+	for _, b := range bins {
+		if b.From != at || b.To <= at {
+			t.Errorf("seed %d: bin %+v at %d", seed, b, at)
+		}
+		at = b.To
+		n := Bin{From: b.From, To: b.To}
+		for _, m := range all {
+			if b.From <= m.send && m.send < b.To {
+				n.Sent++
+				n.SentBytes += uint64(m.bytes)
+			}
+			if b.From <= m.recv && m.recv < b.To {
+				n.Received++
+				n.ReceivedBytes += uint64(m.bytes)
+			}
+		}
+		if b != n {
+			t.Errorf("seed %d: %+v, want %+v", seed, b, n)
+		}
+		total.merge(&b)
+	}
+	return total, at
+}
+
 // TestWindow compares the counts of a window with those found by examining all messages, for all
 // ways in which messages can cross its borders.
 func TestWindow(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		type message struct{ from, to, send, recv, bytes int64 }
-		var all []message
-		for i := range 200 {
-			m := message{from: rng.Int64N(3), to: rng.Int64N(3), send: int64(i * 5), bytes: 1 + rng.Int64N(6)}
-			m.recv = m.send + 1 + rng.Int64N(100)
-			all = append(all, m)
-		}
-		// Messages of a pair do not overtake each other.
-		last := map[[2]int64]int64{}
-		for i := range all {
-			m := &all[i]
-			m.recv = max(m.recv, last[[2]int64{m.from, m.to}])
-			last[[2]int64{m.from, m.to}] = m.recv
-		}
+		all := randomMessages(rng)
 		var rows []testtrace.Row
 		for _, m := range all {
 			rows = append(rows, testtrace.Send(uint32(m.from), m.send, uint64(m.to), 1, m.bytes),
@@ -97,29 +132,7 @@ func TestWindow(t *testing.T) {
 		if len(matrix) > 0 {
 			t.Errorf("seed %d: %v are missing", seed, matrix)
 		}
-		var total Bin
-		at := w.From
-		for _, b := range got.Bins {
-			if b.From != at || b.To <= at {
-				t.Errorf("seed %d: bin %+v at %d", seed, b, at)
-			}
-			at = b.To
-			n := Bin{From: b.From, To: b.To}
-			for _, m := range all {
-				if b.From <= m.send && m.send < b.To {
-					n.Sent++
-					n.SentBytes += uint64(m.bytes)
-				}
-				if b.From <= m.recv && m.recv < b.To {
-					n.Received++
-					n.ReceivedBytes += uint64(m.bytes)
-				}
-			}
-			if b != n {
-				t.Errorf("seed %d: %+v, want %+v", seed, b, n)
-			}
-			total.merge(&b)
-		}
+		total, at := checkBins(t, seed, w, got.Bins, all)
 		if w.To > w.From && (at != w.To || total.Sent != want.Sent || total.Received != want.Received) {
 			t.Errorf("seed %d: bins have %+v", seed, total)
 		}

@@ -259,9 +259,9 @@ func (p *Part) Result() []Metric {
 	return out
 }
 
-// accumulates tells whether a metric's values only grow, so that the difference of two is what was
-// counted between them: counters of OTF from the beginning of the trace, and of OTF2 those that accumulate,
-// whatever time its values are for.
+// accumulates reports whether a metric's values only grow, so that the difference of two values is
+// what was counted between them. These are counters of OTF from the beginning of the trace, and
+// counters of OTF2 that accumulate over any time.
 func (p *Part) accumulates(metric uint32) bool {
 	mode := p.defs.Metrics.At(metric).Mode
 	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")

@@ -28,8 +28,8 @@ func metric(loc uint32, t int64, m uint32, bits uint64) testtrace.Row {
 	return testtrace.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
 }
 
-// Counters of OTF2 that accumulate have rates, whatever time their values are for, since OTF2 says that they
-// are monotonic; absolute and relative ones have none.
+// TestRatesOfOTF2 checks that counters of OTF2 that accumulate over any time have rates, since OTF2
+// defines them as monotonic, and that absolute and relative ones have none.
 func TestRatesOfOTF2(t *testing.T) {
 	for mode, rates := range map[string]bool{
 		"ACCUMULATED_START": true, "ACCUMULATED_POINT": true, "ACCUMULATED_LAST": true, "ACCUMULATED_NEXT": true,

@@ -108,8 +108,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestSlow compares random traces, and windows of them, with a profile computed tick by tick.
-func TestSlow(t *testing.T) {
+// TestAgainstReference compares random traces, and windows of them, with a profile computed tick by tick.
+func TestAgainstReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		d := testtrace.Defs(1, 70, 0)

@@ -123,8 +123,8 @@ func TestDisorder(t *testing.T) {
 	}
 }
 
-// TestBreak checks that a loop may end early.
-func TestBreak(t *testing.T) {
+// TestEarlyBreak checks that a loop may end early.
+func TestEarlyBreak(t *testing.T) {
 	n := 0
 	for range spans.All(t.Context(), format.Recorded(sample()), trace.Everything()) {
 		if n++; n == 2 {

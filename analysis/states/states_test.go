@@ -126,8 +126,8 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// TestSlow compares random traces with states computed tick by tick, whole and merged.
-func TestSlow(t *testing.T) {
+// TestAgainstReference compares random traces with states computed tick by tick, whole and merged.
+func TestAgainstReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for round := range 300 {
 		const n = 5

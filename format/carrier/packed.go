@@ -67,7 +67,7 @@ const maxGrowth = 256
 func Packed(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // unpack returns the text that pack has compressed. It refuses data that grows by more than a
-// factor of mostGrowth.
+// factor of maxGrowth.
 func unpack(data []byte) ([]byte, error) {
 	if !Packed(data) {
 		return nil, errors.New("found bytes that this version of weft did not pack")
@@ -275,7 +275,8 @@ func (p *Rows) note(x recordGap) {
 
 // Note counts, for [Rows.Report], what base lacks of c.
 func (p *Rows) Note(c, base *trace.Cursor) {
-	x := recordGap{kind: c.Kind(), base: base.Kind(), same: Same(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
+	x := recordGap{kind: c.Kind(), base: base.Kind(), same: sameOperands(c, base), all: len(c.Ops()),
+		ref: c.Ref() != base.Ref()}
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
@@ -367,7 +368,7 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 		b = binary.AppendUvarint(b, uint64(c.Ref()+1)) // NoRef becomes 0
 	}
 	ops := c.Ops()
-	same := Same(c, base)
+	same := sameOperands(c, base)
 	same = min(same, manyOps)
 	rest := ops[same:]
 	b = append(b, byte(same<<4|min(len(rest), manyOps)))
@@ -408,8 +409,8 @@ func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) er
 	return err
 }
 
-// Same returns the number of leading operands of c that equal those of base.
-func Same(c, base *trace.Cursor) (n int) {
+// sameOperands returns the number of leading operands of c that equal those of base.
+func sameOperands(c, base *trace.Cursor) (n int) {
 	ops, list := c.Ops(), base.Ops()
 	for n < len(ops) && n < len(list) && ops[n] == list[n] {
 		n++
@@ -518,13 +519,13 @@ type packedKind struct {
 	refs uint64 // the size of the table that references index
 }
 
-// Packs tells whether rows of one of some kinds are packed.
+// Packs reports whether rows of any of some kinds are packed.
 func (r *Restorer) Packs(kinds ...trace.Kind) bool {
 	return slices.ContainsFunc(r.codes, func(c packedKind) bool { return slices.Contains(kinds, c.kind) })
 }
 
-// Amend makes of the last row of b, which is that of the record alone, the row that data was packed
-// from. If data cannot be read, the row stays as it is and the error says why.
+// Amend changes the last row of b, which is the one derived from the record alone, to the row that
+// was packed. If data cannot be read, it returns an error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1

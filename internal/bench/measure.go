@@ -35,15 +35,15 @@ type runner struct {
 	log  io.Writer
 }
 
-// dropped are the environment variables that would change how a Go program runs.
-var dropped = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "TMPDIR", "LC_ALL"}
+// droppedVariables are the environment variables that would change how a Go program runs.
+var droppedVariables = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "TMPDIR", "LC_ALL"}
 
 // environment returns the environment of children: the caller's variables without those that tune
 // the Go runtime, in the C locale, with temporary files in tmp.
 func environment(env []string, tmp string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
-		return slices.Contains(dropped, name)
+		return slices.Contains(droppedVariables, name)
 	})
 	return append(out, "LC_ALL=C", "TMPDIR="+tmp)
 }
@@ -103,8 +103,8 @@ func (r *runner) childNumber(args ...string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
 }
 
-// decoding returns weft's arguments to decode a trace with a number of workers, and write nothing.
-func decoding(workers int, path string) []string {
+// decodeArgs returns weft's arguments to decode a trace with a number of workers, and write nothing.
+func decodeArgs(workers int, path string) []string {
 	return []string{"convert", "-q", "--to", "null", "-j", strconv.Itoa(workers), path, "-"}
 }
 
@@ -115,8 +115,8 @@ type command struct {
 	args    []string
 }
 
-// replaced returns arguments with placeholders replaced by their values.
-func replaced(args []string, words map[string]string) []string {
+// replaceWords returns arguments with placeholders replaced by their values.
+func replaceWords(args []string, words map[string]string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
 		args[i] = cmp.Or(words[a], a)

@@ -190,8 +190,8 @@ func (b *session) compare(c *otfComparison) (err error) {
 func (b *session) packed(r *otfReport) (err error) {
 	r.compressed, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
 		t := turn{runner: b.runner}
-		t.run(&p.ours, b.weft, decoding(2, otfPacked)...)
-		t.run(&p.theirs, b.weft, decoding(2, otfPlain)...)
+		t.run(&p.ours, b.weft, decodeArgs(2, otfPacked)...)
+		t.run(&p.theirs, b.weft, decodeArgs(2, otfPlain)...)
 		return p, t.err
 	})
 	return err

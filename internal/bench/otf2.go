@@ -45,10 +45,10 @@ const (
 func otf2Rows() []*otf2Row {
 	return []*otf2Row{
 		otf2Write:       {what: "writing"},
-		otf2One:         {what: "decoding, one core", args: decoding(1, "PATH")},
-		otf2Two:         {what: "decoding, two cores", args: decoding(2, "PATH")},
+		otf2One:         {what: "decoding, one core", args: decodeArgs(1, "PATH")},
+		otf2Two:         {what: "decoding, two cores", args: decodeArgs(2, "PATH")},
 		otf2Silent:      {what: "otf2-print --silent", args: []string{"--silent", "PATH"}},
-		otf2Alone:       {what: "decoding one location, two cores", args: decoding(2, "ALONE")},
+		otf2Alone:       {what: "decoding one location, two cores", args: decodeArgs(2, "ALONE")},
 		otf2AloneSilent: {what: "otf2-print --silent, one location", args: []string{"--silent", "ALONE"}},
 		otf2Text:        {what: "print --compat", args: []string{"print", "--compat", "PATH"}},
 		otf2Print:       {what: "otf2-print -A", args: []string{"-A", "PATH"}},
@@ -95,7 +95,7 @@ func (r *otf2Report) archive(b *session) error {
 		if x.args[0][0] == '-' {
 			program = tool
 		}
-		list = append(list, command{&x.runs, program, replaced(x.args, paths)})
+		list = append(list, command{&x.runs, program, replaceWords(x.args, paths)})
 	}
 	return b.inTurn(pairs*b.runs, list...)
 }

@@ -66,7 +66,7 @@ func (r *pallasReport) measure(b *session) error {
 		k := pallasRecording{usual, r.long.events, false, 1, 1}
 		return b.recordPallas(k, &r.long.record, func(path string) error {
 			r.long.sizes(path)
-			if err := b.inTurn(b.runs, command{&r.long.one, b.weft, decoding(1, path)}); err != nil {
+			if err := b.inTurn(b.runs, command{&r.long.one, b.weft, decodeArgs(1, path)}); err != nil {
 				return err
 			}
 			return b.lookups(&r.long, path)
@@ -91,8 +91,8 @@ func (b *session) pallasPattern(x *pallasResult) error {
 				// The last recording is read.
 				x.sizes(path)
 				if err := b.inTurn(pairs*b.runs,
-					command{&x.one, b.weft, decoding(1, path)},
-					command{&x.two, b.weft, decoding(2, path)},
+					command{&x.one, b.weft, decodeArgs(1, path)},
+					command{&x.two, b.weft, decodeArgs(2, path)},
 					command{&x.info, b.weft, []string{"info", "-q", path}},
 					command{&x.exact, b.weft, []string{"info", "-q", "--exact", path}}); err != nil {
 					return err
@@ -139,7 +139,7 @@ func (b *session) pallasThreads(x *pallasThreads, events int64) error {
 				}
 				x.bytes, x.grammar = bytesIn(filepath.Dir(path)), bytesOfThreads(path, "thread.pallas")
 				return b.inTurn(pairs*b.runs,
-					command{&x.one, b.weft, decoding(1, path)}, command{&x.two, b.weft, decoding(2, path)})
+					command{&x.one, b.weft, decodeArgs(1, path)}, command{&x.two, b.weft, decodeArgs(2, path)})
 			}); err != nil {
 				return err
 			}

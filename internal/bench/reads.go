@@ -147,7 +147,7 @@ func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 		list := []command{{&a.ours, b.weft, weftArgs(q, trace, out)}}
 		if theirs := strings.Fields(q.tools[f.name]); len(theirs) > 0 && x.tools[theirs[0]] != nil {
 			a.tool = theirs[0]
-			list = append(list, command{&a.theirs, a.tool, replaced(theirs[1:], words)})
+			list = append(list, command{&a.theirs, a.tool, replaceWords(theirs[1:], words)})
 		}
 		for range pairs * b.runs {
 			if err := fresh(out); err != nil {

@@ -102,10 +102,10 @@ func (b *session) generate(x *fileResult, small, large string) error {
 // round measures a file once with each program, one after the other.
 func (r *report) round(b *session, path string) (q round, err error) {
 	t := turn{runner: b.runner}
-	t.run(&q.one, b.weft, decoding(1, path)...)
+	t.run(&q.one, b.weft, decodeArgs(1, path)...)
 	t.run(&q.mawk, r.mawkPath, "{n+=NF} END{print n}", path)
 	t.run(&q.wc, r.wcPath, "-l", path)
-	t.run(&q.two, b.weft, decoding(2, path)...)
+	t.run(&q.two, b.weft, decodeArgs(2, path)...)
 	return q, t.err
 }
 
@@ -118,7 +118,7 @@ func (r *report) decode(b *session, x *fileResult, small, large string) (err err
 	}
 	x.rounds, err = measureWarm(pairs*b.runs, func() (round, error) {
 		var near []usage
-		if err := b.inTurn(b.smallRuns, command{&near, b.weft, decoding(1, small)}); err != nil {
+		if err := b.inTurn(b.smallRuns, command{&near, b.weft, decodeArgs(1, small)}); err != nil {
 			return round{}, err
 		}
 		q, err := r.round(b, large)
@@ -163,11 +163,11 @@ func (b *session) encodeRound(x *fileResult, events int64, file string, convert 
 	t := turn{runner: b.runner}
 	t.run(&q.generate, b.weft, append(workload, same)...)
 	t.run(&q.generator, b.weft, append(workload, "--to", "null", "-")...)
-	t.run(&q.decode, b.weft, decoding(1, file)...)
+	t.run(&q.decode, b.weft, decodeArgs(1, file)...)
 	if convert {
 		defer b.remove(other)
 		t.run(&q.convert, b.weft, "convert", "-q", "--allow-loss", "-j", "1", file, other)
-		t.run(&q.decodeOther, b.weft, decoding(1, other)...)
+		t.run(&q.decodeOther, b.weft, decodeArgs(1, other)...)
 		x.otherSize = b.sizeOf(filepath.Base(other))
 	}
 	return q, t.err

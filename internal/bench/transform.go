@@ -99,7 +99,7 @@ func (r *transformReport) transform(b *session) error {
 					return err
 				}
 				if err := b.inTurn(1, command{x.to, b.weft,
-					replaced(row.args, map[string]string{"TRACE": x.path, "OUT": out})}); err != nil {
+					replaceWords(row.args, map[string]string{"TRACE": x.path, "OUT": out})}); err != nil {
 					return err
 				}
 				if err := os.RemoveAll(filepath.Dir(out)); err != nil {

@@ -30,8 +30,8 @@ type workloadTrace struct {
 // workloadNames are the workloads of weft generate.
 var workloadNames = []string{"stencil", "ring", "masterworker", "calltree", "loops", "cps"}
 
-// recorded lists traces of real programs by format. They are small.
-var recorded = map[string][]string{
+// recordedTraces lists traces of real programs by format. They are small.
+var recordedTraces = map[string][]string{
 	"otf": {"format/otf/testdata/ok/mpi4/mpi4.otf", "format/otf/testdata/ok/aux_snapshots/aux_snapshots.otf"},
 	"otf2": {"format/otf2/testdata/ok/heat2d-mt/traces.otf2", "format/otf2/testdata/ok/ring/eztrace_log.otf2",
 		"format/otf2/testdata/ok/omp/eztrace_log.otf2"},
@@ -63,7 +63,7 @@ func (r *workloadsReport) measure(b *session) error {
 				return err
 			}
 		}
-		for _, path := range recorded[format] {
+		for _, path := range recordedTraces[format] {
 			path, err := filepath.Abs(path)
 			if err != nil {
 				return err
@@ -107,7 +107,7 @@ func (b *session) workload(x *workloadTrace) error {
 
 // decoded measures reading and printing a trace.
 func (b *session) decoded(x *workloadTrace, path string) error {
-	list := []command{{&x.decode, b.weft, decoding(1, path)}}
+	list := []command{{&x.decode, b.weft, decodeArgs(1, path)}}
 	t := workloadTools[x.format]
 	// For an archive with a text for each of a million events otf2-print takes a quarter of an hour.
 	endless := x.format == "otf2" && x.name == "cps"

@@ -28,9 +28,9 @@ func drawn(rng *rand.Rand) []int64 {
 	return l
 }
 
-// TestSecondOpinion compares totals and percentiles with those of the sorted list, the latter
+// TestAgainstSortedList compares totals and percentiles with those of the sorted list, the latter
 // within 1/256, for any order of merging.
-func TestSecondOpinion(t *testing.T) {
+func TestAgainstSortedList(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 8))

@@ -1,0 +1,218 @@
+package tracetest
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
+)
+
+// memory returns a trace of one file.
+func memory(name string, text []byte) format.Source {
+	return files{name, map[string][]byte{name: text}}.with(name, text)
+}
+
+// files are the files of a trace.
+type files struct {
+	main string
+	data map[string][]byte
+}
+
+// load reads the files of a trace: of a trace that is not a single text, all whose names begin like
+// that of the main file, and those of a folder with its name.
+func load(t testing.TB, f format.Format, path string) files {
+	t.Helper()
+	x := files{filepath.Base(path), map[string][]byte{}}
+	list := []string{path}
+	if !f.About().SingleText {
+		begin := strings.TrimSuffix(path, filepath.Ext(path))
+		list, _ = filepath.Glob(begin + ".*")
+		inside, _ := filepath.Glob(begin + "/*")
+		list = append(list, inside...)
+	}
+	for _, name := range list {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(filepath.Dir(path), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.data[filepath.ToSlash(rel)] = b
+	}
+	return x
+}
+
+// with returns the trace with the text of one file replaced.
+func (x files) with(name string, text []byte) format.Source {
+	m := fstest.MapFS{}
+	for n, b := range x.data {
+		m[n] = &fstest.MapFile{Data: b}
+	}
+	m[name] = &fstest.MapFile{Data: text}
+	return format.Source{FS: seekable{m}, Name: x.main, Path: x.main}
+}
+
+// seekable gives the files of a MapFS random access.
+type seekable struct{ fstest.MapFS }
+
+type seekableFile struct {
+	*bytes.Reader
+	fs.File
+}
+
+// Read continues to read.
+func (f seekableFile) Read(p []byte) (int, error) { return f.Reader.Read(p) }
+
+// Open opens a file.
+func (s seekable) Open(name string) (fs.File, error) {
+	f, err := s.MapFS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	m := s.MapFS[name]
+	if m == nil {
+		return f, nil
+	}
+	return seekableFile{bytes.NewReader(m.Data), f}, nil
+}
+
+// Workloads writes a small trace of each generated workload in format f, most of them as traces of
+// another format that f carries. They are seeds for fuzzing.
+func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
+	for _, w := range generate.Workloads() {
+		t, err := generate.New(generate.Options{Workload: w.Name, Events: 40, Seed: 987654})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var b bytes.Buffer
+		out := format.StreamOutput(&b)
+		e, err := f.Create(out, &format.WriteOptions{Workers: 1})
+		if err == nil {
+			err = format.Convert(context.Background(), t, trace.Everything(), e)
+		}
+		if err == nil {
+			err = out.Commit()
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		texts = append(texts, b.Bytes())
+	}
+	return texts
+}
+
+// Read opens and scans an arbitrary text and returns the number of events. It serves to find panics
+// and hangs.
+func Read(f format.Format, name string, text []byte, opt *format.ReadOptions) (int, error) {
+	return ReadSource(f, memory(name, text), opt)
+}
+
+// ReadSource does for a trace of several files what Read does for a text.
+func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (int, error) {
+	d, err := f.Open(context.Background(), src, opt)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	n := 0
+	sink := format.Sink(format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			_ = row(d.Defs(), &c)
+			n++
+		}
+		return nil
+	}})
+	if c := d.NewChecker(); c != nil {
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
+			return n, err
+		}
+		if err := c.Finish(context.Background()); err != nil {
+			return n, err
+		}
+	}
+	err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
+	return n, err
+}
+
+// truncated checks that a truncated file does not break the reader. It is truncated every step
+// bytes, or, if step is 0, at about places positions.
+func truncated(t *testing.T, f format.Format, x files, step, places int) {
+	effort.Sequential(t)
+	for name, text := range x.data {
+		step := step
+		if step == 0 {
+			step = effort.Step(len(text), places)
+		}
+		if k := len(x.data); k > 1 { // fewer cuts for traces of many files
+			step = max(step*k, effort.Step(len(text)*k, 400))
+		}
+		if effort.Soak() {
+			step = 1
+		}
+		for n := 0; n <= len(text); n += step {
+			src := x.with(name, text[:n])
+			ReadSource(f, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+			ReadSource(f, src, &format.ReadOptions{Workers: 1, Strict: true})
+		}
+	}
+}
+
+// flipped checks that changed bytes do not break the reader.
+func flipped(t *testing.T, f format.Format, x files, rounds int) {
+	effort.Sequential(t)
+	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
+	for name, text := range x.data {
+		if len(text) == 0 {
+			continue
+		}
+		r := rand.New(rand.NewPCG(1, uint64(len(text))))
+		for range effort.Rounds(rounds) / (len(x.data) * len(x.data)) {
+			b := slices.Clone(text)
+			for range 1 + r.IntN(4) {
+				i := r.IntN(len(b))
+				switch r.IntN(4) {
+				case 0:
+					b[i] ^= 1 << r.IntN(8)
+				case 1:
+					b[i] = alphabet[r.IntN(len(alphabet))]
+				case 2:
+					b = slices.Insert(b, i, alphabet[r.IntN(len(alphabet))])
+				case 3:
+					b = slices.Delete(b, i, min(len(b), i+1+r.IntN(8)))
+				}
+				if len(b) == 0 {
+					break
+				}
+			}
+			ReadSource(f, x.with(name, b), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		}
+	}
+}
+
+// empty checks that an empty file and a file of noise give an error or a trace without events.
+func empty(t *testing.T, f format.Format) {
+	noise := make([]byte, 5000)
+	r := rand.New(rand.NewPCG(7, 7))
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	for _, text := range [][]byte{nil, []byte("\n"), []byte("\n\n  \n"), noise} {
+		if n, err := Read(f, "x"+f.About().Extensions[0], text, &format.ReadOptions{Report: format.NewReport()}); n > 0 &&
+			err == nil && len(text) < 10 {
+			t.Errorf("%d events in %q", n, text)
+		}
+	}
+}
