@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -90,6 +91,13 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		err = &exitError{exitIO, e}
 	}
 	return a.exitCode(ctx, err)
+}
+
+// Command returns weft's root command, for documentation and shell completions that are made of the
+// commands. [Main] runs command lines.
+func Command() *cobra.Command {
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, formats: all.Formats(), garbage: new(garbage), written: new(written.List)}
+	return a.root()
 }
 
 func (a *app) exitCode(ctx context.Context, err error) int {
