@@ -96,7 +96,10 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 // Command returns weft's root command, for documentation and shell completions that are made of the
 // commands. [Main] runs command lines.
 func Command() *cobra.Command {
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, formats: all.Formats(), garbage: new(garbage), written: new(written.List)}
+	a := &app{
+		in: strings.NewReader(""), out: io.Discard, err: io.Discard,
+		formats: all.Formats(), garbage: new(garbage), written: new(written.List),
+	}
 	return a.root()
 }
 
