@@ -3,7 +3,7 @@
 GO ?= go
 PKGS := ./...
 
-.PHONY: build test quick soak lint cross bench fuzz clean deps web screenshot
+.PHONY: build test quick soak lint cross bench fuzz clean deps web screenshot release
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/weft ./cmd/weft
@@ -12,12 +12,12 @@ build:
 # for the independent comparison of conversions and OTF2's bindings for it, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
 # Open MPI for archives of real programs, Node.js (20 at least, or the tests of the page skip),
-# and the shell of Chromium that has no windows, or else Chromium. Packages of headers are
-# looked for by name where there is dpkg: mpicc is there without them, too. Where nothing may be
+# groff and man for the manual pages, and the shell of Chromium that has no windows, or else
+# Chromium. Packages of headers are looked for by name where there is dpkg: mpicc is there without them, too. Where nothing may be
 # installed, the tests that need a missing thing skip and say so.
 deps:
 	@install() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && { apt-get update -qq; apt-get install -y -qq $$1; } >/dev/null 2>&1; }; \
-	for x in mawk:mawk python3:python3 python3-otf2:python3-otf2 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm; do \
+	for x in mawk:mawk python3:python3 python3-otf2:python3-otf2 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm groff:groff-base man:man-db; do \
 		p=$${x#*:}; \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' && continue; \
 		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || ! command -v $${x%%:*} >/dev/null 2>&1 || continue; \
@@ -79,5 +79,11 @@ fuzz:
 		$(GO) test ./$$(dirname $$file) -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime 60s || exit 1; \
 	done
 
+# Everything that a release consists of, into the folder dist, for VERSION, such as
+# `make release VERSION=1.2.3`, or else the version in internal/cli/version.go. It needs no network
+# once the modules are in the module cache (`go -C tools/release mod download`).
+release:
+	$(GO) run -C tools/release . -o $(CURDIR)/dist $(if $(VERSION),-version $(VERSION))
+
 clean:
-	rm -rf bin
+	rm -rf bin dist

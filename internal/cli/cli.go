@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -97,6 +98,16 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		err = &exitError{exitIO, e}
 	}
 	return a.exitCode(ctx, err)
+}
+
+// Command returns weft's root command, for documentation and shell completions that are made of the
+// commands. [Main] runs command lines.
+func Command() *cobra.Command {
+	a := &app{
+		in: strings.NewReader(""), out: io.Discard, err: io.Discard,
+		formats: all.Formats(), garbage: new(garbage), written: new(written.List),
+	}
+	return a.root()
 }
 
 func (a *app) exitCode(ctx context.Context, err error) int {

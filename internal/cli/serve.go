@@ -40,7 +40,7 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 			if noToken && tokenFile != "" {
 				return usageError("--no-token and --token-file: expected one of them")
 			}
-			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Hosts: hosts}
+			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files(), Hosts: hosts}
 			var err error
 			if opt.Reading, err = a.viewed(&v); err != nil {
 				return err

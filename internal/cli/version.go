@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -8,18 +9,47 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the release that this tree will become; builds from a module
-// version say that instead.
-const version = "0.1.0-dev"
+// Version is the release that this tree will become.
+const Version = "0.1.0-dev"
 
-// moduleVersion is the version of this program.
-func moduleVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if m := info.Main.Version; m != "" && m != "(devel)" {
-			return m
+// The linker sets these variables in a release (see tools/release). They are empty in other builds.
+var (
+	releaseVersion string // such as 0.1.0
+	releaseCommit  string // the full hash
+	releaseDate    string // time of the commit, in RFC 3339
+)
+
+// buildVersion describes the source that this program was built from.
+type buildVersion struct {
+	Commit   string `json:"commit"`
+	Date     string `json:"date"` // time of the commit, in RFC 3339
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Version  string `json:"version"`
+}
+
+// readBuildVersion prefers what the linker set. Otherwise it takes the version of the module and
+// the commit from the build information, where they are known.
+func readBuildVersion() buildVersion {
+	v := buildVersion{
+		Version: releaseVersion, Commit: releaseCommit, Date: releaseDate,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && v.Version == "" {
+		if m := info.Main.Version; m != "(devel)" {
+			v.Version = m
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = s.Value
+			case "vcs.time":
+				v.Date = s.Value
+			}
 		}
 	}
-	return version
+	v.Version = cmp.Or(v.Version, Version)
+	return v
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -27,21 +57,14 @@ func (a *app) versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Example: "  weft version",
+		Example: "  weft version\n  weft version --json",
 		Args:    exactArgs(0, "none"),
 		RunE: func(*cobra.Command, []string) error {
-			v, commit := moduleVersion(), ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						commit = s.Value
-					}
-				}
-			}
+			v := readBuildVersion()
 			if asJSON {
-				return a.writeJSON(a.out, map[string]string{"version": v, "commit": commit, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.writeJSON(a.out, v)
 			}
-			_, err := fmt.Fprintf(a.out, "weft %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.out, "weft %s (%s, %s)\n", v.Version, v.Go, v.Platform)
 			return err
 		},
 	}

@@ -118,7 +118,7 @@ index that --index names; nothing is written beside a trace.`,
 					return err
 				}
 			}
-			opt := serve.Options{Version: moduleVersion(), Page: web.Files()}
+			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files()}
 			var err error
 			if opt.Reading, err = a.viewed(&v); err != nil {
 				return err

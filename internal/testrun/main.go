@@ -108,14 +108,37 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() {
 		r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
-		source(ctx, r)
+		release := haveReleaseModules(ctx, r)
+		source(ctx, r, release)
+		if release {
+			test := goTest(ctx, pureGo, append(slices.Clone(usual), "./...")...)
+			test.Dir = releaseModule
+			r.test(ctx, test, "")
+		}
 	})
 	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(usual, packages...)...), "") })
 	lanes.Wait()
 }
 
-// source checks the source with the programs of the tools module.
-func source(ctx context.Context, r *report) {
+// releaseModule is the folder of the module that builds releases.
+const releaseModule = "tools/release"
+
+// haveReleaseModules reports whether the modules that releaseModule needs are in the module cache
+// or can be downloaded.
+func haveReleaseModules(ctx context.Context, r *report) bool {
+	download := command(ctx, nil, "go", "mod", "download")
+	download.Dir = releaseModule
+	out, err := download.CombinedOutput()
+	if err != nil {
+		reason, _, _ := strings.Cut(string(out), "\n")
+		r.skip(releaseModule, "its modules cannot be downloaded: "+reason)
+	}
+	return err == nil
+}
+
+// source checks the source with the programs of the tools module, that of releaseModule too if its
+// modules can be had.
+func source(ctx context.Context, r *report, release bool) {
 	bin, err := os.MkdirTemp("", "weft-tools-")
 	if err != nil {
 		r.fail("tools", err.Error())
@@ -127,7 +150,13 @@ func source(ctx context.Context, r *report) {
 	r.check("tools", build)
 	r.check("other platforms", command(ctx, pureGo, filepath.Join(bin, "platforms"), "-but",
 		runtime.GOOS+"/"+runtime.GOARCH, "./..."))
-	r.check("vet, staticcheck", command(ctx, pureGo, filepath.Join(bin, "lint"), "./..."))
+	lint := filepath.Join(bin, "lint")
+	r.check("vet, staticcheck", command(ctx, pureGo, lint, "./..."))
+	if release {
+		c := command(ctx, pureGo, lint, "./...")
+		c.Dir = releaseModule
+		r.check("vet, staticcheck in "+releaseModule, c)
+	}
 }
 
 // goTest returns a go test command with arguments that prints its events as JSON.

@@ -1,0 +1,24 @@
+-- Environment module for weft (Lmod). Unpack the archive of the release below some folder, and put
+-- this file beside others that Lmod finds:
+--
+--   mkdir -p /opt/weft/@VERSION@
+--   tar -xzf weft-@VERSION@-linux-amd64.tar.gz -C /opt/weft/@VERSION@ --strip-components 1
+--   mkdir -p MODULES/weft
+--   cp packaging/modulefile/@VERSION@.lua MODULES/weft/
+--   module use MODULES && module load weft && weft version
+--
+-- WEFT_PREFIX says where the versions are, if that is not /opt/weft.
+help([[weft reads, converts, checks, analyses and draws execution traces.]])
+
+whatis("Name: weft")
+whatis("Version: @VERSION@")
+whatis("Description: reads, converts, checks, analyses and draws execution traces")
+whatis("URL: https://github.com/weft-trace/weft")
+
+local root = pathJoin(os.getenv("WEFT_PREFIX") or "/opt/weft", "@VERSION@")
+
+prepend_path("PATH", pathJoin(root, "bin"))
+prepend_path("MANPATH", pathJoin(root, "share/man"))
+-- bash-completion and fish look below XDG_DATA_DIRS, zsh in FPATH.
+append_path("XDG_DATA_DIRS", pathJoin(root, "share"))
+append_path("FPATH", pathJoin(root, "share/zsh/site-functions"))

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// filled returns the folder of the recipes of a release for all platforms. The checksums are not
+// those of real archives.
+func filled(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "dist")
+	d, err := newFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range platforms {
+		d.sums[fmt.Sprintf("weft-%s-%s-%s.tar.gz", testVersion, p.os, p.arch)] = strings.Repeat("0123456789abcdef", 4)
+	}
+	var left strings.Builder
+	if err := writeRecipes(&source{root: "../..", version: testVersion}, d, &left); err != nil || left.Len() > 0 {
+		t.Fatal(err, left.String())
+	}
+	if err := d.commit(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, recipeFolder)
+}
+
+// TestRecipes: recipes have no placeholders left, and are texts of their languages.
+func TestRecipes(t *testing.T) {
+	dir := filled(t)
+	for name, data := range contents(t, dir) {
+		if text := string(data); placeholder.MatchString(text) {
+			t.Errorf("%s has a placeholder left", name)
+		} else if name != "README.md" && !strings.Contains(text, testVersion) {
+			t.Errorf("%s does not name the version", name)
+		}
+	}
+	t.Run("python", func(t *testing.T) {
+		if _, err := exec.LookPath("python3"); err != nil {
+			t.Skip("python3 is not installed")
+		}
+		const parse = "import ast, sys\nfor name in sys.argv[1:]: ast.parse(open(name).read(), name)"
+		spack := filepath.Join(dir, "spack/package.py")
+		easybuild := filepath.Join(dir, "easybuild/weft-"+testVersion+".eb")
+		mustRun(t, exec.Command("python3", "-c", parse, spack, easybuild))
+	})
+	t.Run("lua", func(t *testing.T) {
+		lua, err := exec.LookPath("lua")
+		if err != nil {
+			t.Skip("lua is not installed")
+		}
+		// The functions of Lmod print what they are called with.
+		const lmod = `
+help, whatis = function() end, function() end
+pathJoin = function(...) return table.concat({...}, "/") end
+prepend_path = function(name, value) print(name, value) end
+append_path = prepend_path
+dofile(arg[1])`
+		script := filepath.Join(t.TempDir(), "lmod.lua")
+		if err := os.WriteFile(script, []byte(lmod), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(lua, script, filepath.Join(dir, "modulefile", testVersion+".lua"))
+		c.Env = append(os.Environ(), "WEFT_PREFIX=/apps/weft")
+		if got, want := mustRun(t, c), "PATH\t/apps/weft/"+testVersion+"/bin\n"; !strings.HasPrefix(got, want) {
+			t.Errorf("the module sets\n%s\nexpected %s", got, want)
+		}
+	})
+	t.Run("conda", func(t *testing.T) {
+		data, err := os.ReadFile(filepath.Join(dir, "conda/meta.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What Jinja makes of the templates.
+		text := strings.NewReplacer(
+			`{% set version = "`+testVersion+`" %}`, "",
+			"{{ version }}", testVersion,
+			"{{ version | replace('-', '') }}", strings.ReplaceAll(testVersion, "-", ""),
+		).Replace(string(data))
+		var recipe struct {
+			Package struct{ Version string }
+			Source  []struct{ URL, SHA256 string }
+		}
+		if err := yaml.Unmarshal([]byte(text), &recipe); err != nil {
+			t.Fatal(err)
+		}
+		archive := "../../weft-" + testVersion + "-linux-amd64.tar.gz"
+		if recipe.Package.Version != "1.2.3rc.1" || len(recipe.Source) != 4 || recipe.Source[0].URL != archive {
+			t.Errorf("found %+v", recipe)
+		}
+	})
+}
+
+// TestFillRecipe: what cannot be filled in is an error, or leaves the recipe out.
+func TestFillRecipe(t *testing.T) {
+	if _, _, err := fillRecipe("a @NAME@", "1", nil); err == nil {
+		t.Error("an unknown placeholder is no error")
+	}
+	if _, missing, err := fillRecipe("@SHA256:weft-@VERSION@.zip@", "1", nil); missing != "weft-1.zip" || err != nil {
+		t.Errorf("an archive that is not there: got %q, %v", missing, err)
+	}
+	sums := map[string]string{"weft-1.zip": "ff"}
+	if got, _, _ := fillRecipe("v@VERSION@ @SHA256:weft-@VERSION@.zip@ a@b.c", "1", sums); got != "v1 ff a@b.c" {
+		t.Errorf("got %q", got)
+	}
+	// A release for one platform has the recipes that need no other.
+	if here.arch == "amd64" {
+		only(t, "packaging/easybuild/weft-"+testVersion+".eb")
+	}
+	if list, _ := filepath.Glob(filepath.Join(release(t), "packaging/conda/*")); len(list) > 0 {
+		t.Errorf("found %v without the archives", list)
+	}
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// here is the platform that the tests build for: Linux on this processor, if there are releases
+// for it.
+var here = func() platform {
+	if p := (platform{"linux", runtime.GOARCH}); slices.Contains(platforms, p) {
+		return p
+	}
+	return platform{"linux", "amd64"}
+}()
+
+// runs reports whether programs for the platform here run on this machine.
+func runs() bool { return here.String() == runtime.GOOS+"/"+runtime.GOARCH }
+
+// Facts about the release that the tests build.
+const (
+	testVersion = "1.2.3-rc.1"
+	testCommit  = "0123456789abcdef0123456789abcdef01234567"
+	testSeconds = 1700000000 // 2023-11-14T22:13:20Z
+)
+
+var testFolder string // where the tests put what they build
+
+func TestMain(m *testing.M) {
+	// Nothing that a release needs comes over the network.
+	os.Setenv("GOPROXY", "off")
+	code := func() int {
+		var err error
+		if testFolder, err = os.MkdirTemp("", "weft-release-test-"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(testFolder)
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// firstRelease is the folder of a release that is built from a copy of the sources.
+var firstRelease = sync.OnceValues(func() (string, error) {
+	return releaseOfCopy(filepath.Join(testFolder, "first"))
+})
+
+// releaseOfCopy copies what a release is built from into a folder and builds a release there.
+func releaseOfCopy(dir string) (string, error) {
+	root := filepath.Join(dir, "source")
+	if err := copySources(root); err != nil {
+		return "", err
+	}
+	src := &source{root: root, version: testVersion, commit: testCommit, time: time.Unix(testSeconds, 0).UTC(), pgo: "off"}
+	out := filepath.Join(dir, "dist")
+	return out, buildRelease(context.Background(), src, []platform{here}, out, io.Discard)
+}
+
+// notCopied are the folders that a release is not built from.
+var notCopied = []string{"node_modules", "testdata", "tools", "bin"}
+
+// copySources copies weft's sources but for its tests and tools. The copies have the time of now.
+func copySources(to string) error {
+	const from = "../.."
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			name := d.Name()
+			if rel != "." && (strings.HasPrefix(name, ".") || rel == "dist" || slices.Contains(notCopied, name)) {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		if strings.HasSuffix(path, "_test.go") || !d.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
+	})
+}
+
+// release returns the folder of the release that the tests share.
+func release(t *testing.T) string {
+	t.Helper()
+	dir, err := firstRelease()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// only returns the one file of a release whose name matches a pattern.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(release(t), pattern))
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%s: found %v, expected one file", pattern, list)
+	}
+	return list[0]
+}
+
+// unpacked returns the folder that the archive of the release unpacks to.
+func unpacked(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	mustRun(t, exec.Command("tar", "-xzf", only(t, "*.tar.gz"), "-C", dir))
+	return filepath.Join(dir, "weft-"+testVersion)
+}
+
+// mustRun runs a program that must succeed and returns what it prints.
+func mustRun(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
+	out, err := output(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestSameBytes: releases of one commit that are built in two folders, at two times and on another
+// number of cores, have the same bytes.
+func TestSameBytes(t *testing.T) {
+	first := release(t)
+	t.Setenv("GOMAXPROCS", "1")
+	t.Setenv("TZ", "Asia/Tokyo")
+	second, err := releaseOfCopy(filepath.Join(testFolder, "a second folder"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := contents(t, first), contents(t, second)
+	if len(a) < 5 || len(a) != len(b) {
+		t.Errorf("found %d and %d files", len(a), len(b))
+	}
+	for name, data := range a {
+		if !bytes.Equal(data, b[name]) {
+			t.Errorf("%s: the two releases differ", name)
+		}
+	}
+	for name, data := range a {
+		if bytes.Contains(data, []byte(testFolder)) {
+			t.Errorf("%s contains a path of this machine", name)
+		}
+	}
+}
+
+// contents returns the files below a folder.
+func contents(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files[rel], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestSums: sha256sum accepts the file with the checksums, which lists every other file.
+func TestSums(t *testing.T) {
+	if _, err := exec.LookPath("sha256sum"); err != nil {
+		t.Skip("sha256sum is not installed")
+	}
+	c := exec.Command("sha256sum", "--check", "--strict", sumsName)
+	c.Dir = release(t)
+	if n, want := strings.Count(mustRun(t, c), ": OK\n"), len(contents(t, c.Dir))-1; n != want {
+		t.Errorf("sha256sum checked %d files, expected %d", n, want)
+	}
+}
+
+// TestProgram: the program needs no other file, has no tables for debuggers, and tells where it
+// is from.
+func TestProgram(t *testing.T) {
+	program := filepath.Join(unpacked(t), "bin", "weft")
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, s := range f.Sections {
+		if strings.HasPrefix(s.Name, ".debug") || strings.HasPrefix(s.Name, ".zdebug") || s.Name == ".symtab" {
+			t.Errorf("found the section %s", s.Name)
+		}
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
+			t.Errorf("found a segment of type %s: the program is not static", p.Type)
+		}
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goroot := strings.TrimSpace(mustRun(t, exec.Command("go", "env", "GOROOT")))
+	if bytes.Contains(data, []byte(goroot+"/src")) {
+		t.Errorf("the program contains the path %s", goroot)
+	}
+	if !runs() {
+		t.Skipf("programs for %s do not run here", here)
+	}
+	var got map[string]string
+	if err := json.Unmarshal([]byte(mustRun(t, exec.Command(program, "version", "--json"))), &got); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"version": testVersion, "commit": testCommit, "date": "2023-11-14T22:13:20Z",
+		"go": runtime.Version(), "platform": here.String(),
+	} {
+		if got[key] != want {
+			t.Errorf("weft version --json: %s: got %q, want %q", key, got[key], want)
+		}
+	}
+}
