@@ -2,8 +2,8 @@
 //
 //	key = value, key = value
 //
-// as TRACE files have them: a comma or an equals sign inside a key or value is
-// written behind a backslash, blanks around keys and values do not count.
+// as in TRACE files. A comma or an equals sign inside a key or value is preceded by a backslash.
+// Blanks around keys and values are ignored.
 package attrlist
 
 import (
@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// Problem is what is odd about a list.
+// Problem is a problem of a list.
 type Problem uint8
 
 // The problems.
@@ -24,9 +24,9 @@ const (
 	LostBackslash // a backslash before a character that needs none; it is not in the key or value
 )
 
-// Next cuts the next pair off the list. text is the offending text if there is
-// a problem; more is false when the list is at its end. Key and value alias
-// list unless they hold escapes, in which case they are copies.
+// Next returns the first pair of the list and the rest. text is the offending text if there is a
+// problem. more is false at the end of the list. Key and value alias list unless they hold escapes,
+// in which case they are copies.
 func Next(list []byte) (key, value string, rest []byte, problem Problem, more bool) {
 	for len(list) > 0 && (list[0] == ' ' || list[0] == '\t' || list[0] == '\r') {
 		list = list[1:]
@@ -35,7 +35,7 @@ func Next(list []byte) (key, value string, rest []byte, problem Problem, more bo
 		return "", "", nil, NoProblem, false
 	}
 	eq, escaped := -1, false
-	odd := NoProblem
+	minor := NoProblem // reported unless there is a worse one
 	i := 0
 scan:
 	for ; i < len(list); i++ {
@@ -43,13 +43,13 @@ scan:
 		case '\\':
 			escaped = true
 			if i++; i >= len(list) || !escapes[list[i]] {
-				odd = LostBackslash
+				minor = LostBackslash
 			}
 		case '=':
 			if eq < 0 {
 				eq = i
-			} else if odd == NoProblem {
-				odd = SecondEquals
+			} else if minor == NoProblem {
+				minor = SecondEquals
 			}
 		case ',':
 			break scan
@@ -68,8 +68,8 @@ scan:
 	}
 	k, v = trim(k), trim(v)
 	if escaped {
-		if odd == NoProblem && (lostBlank(k) || lostBlank(v)) {
-			odd = LostBackslash
+		if minor == NoProblem && (lostBlank(k) || lostBlank(v)) {
+			minor = LostBackslash
 		}
 		k, v = unescape(k), unescape(v)
 	}
@@ -77,12 +77,12 @@ scan:
 		problem = EmptyKey
 	}
 	if problem == NoProblem {
-		problem = odd
+		problem = minor
 	}
 	return str(k), str(v), rest, problem, true
 }
 
-// escapes marks the characters that a backslash may stand before.
+// escapes marks the characters that a backslash may precede.
 var escapes = [256]bool{',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
@@ -93,7 +93,7 @@ func trim(b []byte) []byte {
 	}
 	for n := len(b); n > 0 && (b[n-1] == ' ' || b[n-1] == '\t' || b[n-1] == '\r'); n = len(b) {
 		// An escaped blank at the end belongs to the value.
-		if n > 1 && b[n-2] == '\\' && odd(b[:n-1]) {
+		if n > 1 && b[n-2] == '\\' && endsEscaped(b[:n-1]) {
 			break
 		}
 		b = b[:n-1]
@@ -101,7 +101,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// lostBlank reports whether b has a backslash before a blank that stands at neither end of it, where
+// lostBlank reports whether b has a backslash before a blank that is not at either end, where
 // blanks need none.
 func lostBlank(b []byte) bool {
 	for i := 0; i < len(b); i++ {
@@ -115,8 +115,8 @@ func lostBlank(b []byte) bool {
 	return false
 }
 
-// odd reports whether b ends in an odd number of backslashes.
-func odd(b []byte) bool {
+// endsEscaped reports whether b ends in an odd number of backslashes.
+func endsEscaped(b []byte) bool {
 	n := 0
 	for len(b) > 0 && b[len(b)-1] == '\\' {
 		b = b[:len(b)-1]
@@ -139,9 +139,9 @@ func unescape(b []byte) []byte {
 	return out
 }
 
-// Append writes key=value to b, with escapes. Backslashes are doubled. Line ends cannot be represented:
-// replaced tells that there were some and that they became blanks; blanks at
-// the ends of key or value are escaped.
+// Append appends key=value to b, with escapes. Backslashes are doubled. Line ends cannot be
+// represented: they become blanks, and replaced is set. Blanks at the ends of key or value are
+// escaped.
 func Append(b []byte, key, value string) (out []byte, replaced bool) {
 	b, r1 := AppendText(b, key)
 	b = append(b, '=')
@@ -149,10 +149,10 @@ func Append(b []byte, key, value string) (out []byte, replaced bool) {
 	return b, r1 || r2
 }
 
-// special marks the bytes that cannot stand for themselves everywhere.
+// special marks the bytes that may need an escape.
 var special = [256]bool{'\n': true, '\r': true, ',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
-// AppendText writes a key or a value as Append does.
+// AppendText appends a key or a value like Append.
 func AppendText(b []byte, s string) (out []byte, replaced bool) {
 	n := len(b)
 	if cap(b)-n < len(s) {

@@ -7,26 +7,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The examples of the format's documentation and of real writers.
+// TestNext checks the examples of the format's documentation and of real writers.
 func TestNext(t *testing.T) {
 	for list, want := range map[string]string{
-		` name = experiment 1, origin = prototype X, date = Jan 12\, 2020`: "name=experiment 1|origin=prototype X|date=Jan 12, 2020",
-		`name=E2, att = E2's name \= E2`:                                   "name=E2|att=E2's name = E2",
-		`a\=b=c`:                                                           "a=b=c",
-		`k=a=b`:                                                            "k=a=b!3",
-		`k=\\,l=\x`:                                                        `k=\|l=x!4`,
-		`k=`:                                                               "k=",
-		``:                                                                 "",
-		"  \t\r":                                                           "",
-		`k`:                                                                "k=!1",
-		`=v`:                                                               "=v!2",
-		`k= v\ `:                                                           "k=v ",
-		`k=C:\ docs`:                                                       "k=C: docs!4",
-		`a\ b=v`:                                                           "a b=v!4",
-		"k=a\\\tb":                                                         "k=a\tb!4",
-		`k=\ v\ , l=\\ x`:                                                  `k= v |l=\ x`,
-		`a=1,`:                                                             "a=1",
-		"task=A\r":                                                         "task=A",
+		` name = experiment 1, origin = prototype X, date = Jan 12\, 2020`: "name=experiment 1|origin=prototype " +
+			"X|date=Jan 12, 2020",
+		`name=E2, att = E2's name \= E2`: "name=E2|att=E2's name = E2",
+		`a\=b=c`:                         "a=b=c",
+		`k=a=b`:                          "k=a=b!3",
+		`k=\\,l=\x`:                      `k=\|l=x!4`,
+		`k=`:                             "k=",
+		``:                               "",
+		"  \t\r":                         "",
+		`k`:                              "k=!1",
+		`=v`:                             "=v!2",
+		`k= v\ `:                         "k=v ",
+		`k=C:\ docs`:                     "k=C: docs!4",
+		`a\ b=v`:                         "a b=v!4",
+		"k=a\\\tb":                       "k=a\tb!4",
+		`k=\ v\ , l=\\ x`:                `k= v |l=\ x`,
+		`a=1,`:                           "a=1",
+		"task=A\r":                       "task=A",
 	} {
 		var got []string
 		rest := []byte(list)
@@ -48,7 +49,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// What is written reads back, but for line ends.
+// TestRoundTrip checks that written text reads back, except for line ends.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("abc ,=\\\té;#\"")), 0, 20, -1)

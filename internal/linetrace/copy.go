@@ -15,14 +15,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Dialect is an older way of spelling a format. Its lines are written anew before they are read.
+// Dialect is an older variant of a format. Its lines are converted before they are read.
 type Dialect struct {
 	Is func(head []byte) bool
-	// Begin begins a text. line takes its lines one after another; finish comes after the last.
+	// Begin begins a text. line converts one line after another, and finish is called after the last
+	// one.
 	Begin func(w *Rewriter) (line func(l []byte, number int64) error, finish func() error)
 }
 
-// Rewriter gets the lines of today's format that the lines of a dialect become.
+// Rewriter receives the converted lines of a dialect.
 type Rewriter struct {
 	Src format.Source
 	Opt *format.ReadOptions
@@ -30,8 +31,7 @@ type Rewriter struct {
 	buf []byte
 }
 
-// Record writes a record, whose text is what appendTo appends, behind the number
-// of the line that it came from.
+// Record writes the text that appendTo appends, with the number of the original line.
 func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
 	w.buf = append(digits.AppendInt(w.buf[:0], number), '\t')
 	w.buf = append(appendTo(w.buf), '\n')
@@ -41,14 +41,16 @@ func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
 
 // Defect reports a defect of a line of the dialect.
 func (w *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
-	return w.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: w.Src.Path, Line: number},
-		Record: record, Found: found, Expected: expected})
+	return w.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: w.Src.Path, Line: number},
+		Record:   record, Found: found, Expected: expected})
 }
 
-// Open opens the lines of a trace of the format called name. With continued, a
-// backslash joins a line to the next one. A trace of the dialect is converted
-// first, in a temporary file whose lines bear their old numbers.
-func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name string, continued bool, old Dialect) (*lines.File, func() error, error) {
+// Open opens the lines of a trace of the format called name. If continued is set, a backslash joins
+// a line to the next one. A trace of the dialect is first converted to a temporary file whose lines
+// have their original numbers.
+func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name string, continued bool,
+	old Dialect) (*lines.File, func() error, error) {
 	option := name + ".max-line"
 	maxLine, err := opt.Int(option, lines.DefaultMaxLine)
 	if err != nil {
@@ -60,8 +62,10 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 	}
 	file := &lines.File{R: f, Size: size, Name: src.Path, MaxLine: int(min(maxLine, 1<<30)), Continued: continued}
 	file.TooLong = func(line, off, length int64) error {
-		return opt.Defect(&trace.Defect{Rule: name + ".line-too-long", Severity: trace.Error, Position: trace.Position{File: src.Path, Line: line},
-			Found: fmt.Sprintf("a line of %d bytes", length), Expected: fmt.Sprintf("at most %d (option %s)", maxLine, option)})
+		return opt.Defect(&trace.Defect{Rule: name + ".line-too-long", Severity: trace.Error,
+			Position: trace.Position{File: src.Path, Line: line},
+			Found:    fmt.Sprintf("a line of %d bytes", length),
+			Expected: fmt.Sprintf("at most %d (option %s)", maxLine, option)})
 	}
 	head := make([]byte, 64<<10)
 	n, _ := f.ReadAt(head, 0)
@@ -86,10 +90,11 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 		tmp.Close()
 		return nil, nil, err
 	}
-	return &lines.File{R: tmp, Size: size, Name: src.Path, MaxLine: file.MaxLine, TooLong: file.TooLong, Numbered: true}, tmp.Close, nil
+	return &lines.File{R: tmp, Size: size, Name: src.Path, MaxLine: file.MaxLine, TooLong: file.TooLong, Numbered: true},
+		tmp.Close, nil
 }
 
-// convert writes the lines of f anew.
+// convert converts the lines of f.
 func convert(ctx context.Context, f *lines.File, w *Rewriter, old Dialect) error {
 	line, finish := old.Begin(w)
 	r, err := lines.NewReader(ctx, f)
@@ -147,11 +152,11 @@ func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]
 	return w.Close()
 }
 
-// Encoder is what encoders that write decimal times have in common.
+// Encoder has the common parts of encoders that write decimal times.
 type Encoder struct {
 	Defs *trace.Definitions
 	Lost format.Loss
-	// Plain leaves out what only weft reads; Rows counts what that is.
+	// Plain omits the data that only weft reads; Rows counts that data.
 	Plain   bool
 	Rows    carrier.Rows
 	Mapping func(format.Subject) format.Mapped // of the format
@@ -159,7 +164,7 @@ type Encoder struct {
 	Mul     int64 // a tick is Mul × 10^-Scale units, if Exact
 	Scale   int32
 	Exact   bool
-	used    int // attributes that events may have: the greatest index, and one
+	used    int // attributes that events may have: one more than the greatest index
 }
 
 // AppendAttrs appends the pairs of an event's attributes ([carrier.AppendAttrs]).
@@ -174,7 +179,7 @@ func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pai
 	return carrier.AppendRow(pairs, e.Defs, c)
 }
 
-// uses notes the attributes of an event.
+// uses records which attributes events have.
 func (e *Encoder) uses(c *trace.Cursor) {
 	keys, _ := c.Attrs()
 	for _, k := range keys {
@@ -182,8 +187,9 @@ func (e *Encoder) uses(c *trace.Cursor) {
 	}
 }
 
-// CarryDefinitions hands the pieces of all definitions to put, if the trace is not to be plain, and
-// counts in loss what other tools do not see. All rows have been written.
+// CarryDefinitions calls put with the pieces of all definitions, unless the trace is to be plain,
+// and counts in loss what other tools do not see. It must be called after all rows have been
+// written.
 func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text string) error) error {
 	e.Rows.Report(loss, e.Defs, e.Mapping, e.Plain)
 	if e.Plain {
@@ -199,10 +205,10 @@ func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text stri
 	return nil
 }
 
-// Order: one text has the events of all locations.
+// Order returns the global order, because one text has the events of all locations.
 func (e *Encoder) Order() format.Order { return format.GlobalOrder }
 
-// Loss is what could not be kept.
+// Loss returns what could not be kept.
 func (e *Encoder) Loss() *format.Loss { return &e.Lost }
 
 // Begin takes the definitions; times are in seconds.
@@ -212,7 +218,7 @@ func (e *Encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// Time is the time of a tick as it is written.
+// Time converts a tick to a decimal time for the text.
 func (e *Encoder) Time(t int64) trace.Decimal {
 	if e.Exact {
 		if e.Mul == 1 {

@@ -1,5 +1,6 @@
-// Package linetrace has what formats of one record a line share: opening a text and reading it
-// record by record, the tick that fits all its times, and scans of its events in the order of time.
+// Package linetrace has the common parts of formats with one record on each line: opening a text
+// and reading it record by record, choosing the tick that fits all its times, and scanning its
+// events in the order of time.
 package linetrace
 
 import (
@@ -17,26 +18,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// MaxRuns is how many sorted pieces of a file are merged by reading each at its
-// own place; a file in more pieces is sorted into temporary files.
+// MaxRuns is the largest number of sorted pieces of a file that are merged by reading them in
+// parallel. A file with more pieces is sorted with temporary files.
 const MaxRuns = 64
 
-// Text is a trace of one record a line, and what opening it has found. Decoders
-// embed it.
+// Text is a trace with one record on each line, and the results of opening it. Decoders embed it.
 type Text struct {
 	format.EventsAlone
 	Opt    *format.ReadOptions
 	File   *lines.File
 	Model  *trace.Definitions
 	Chunks []lines.Chunk
-	Runs   []Run // pieces of the file in time order; nil: too many
+	Runs   []Run // pieces of the file in time order; nil if there are too many
 	Lanes  bool  // each location is in time order
-	Digits int32 // a tick is 10^-Digits of the unit that the text counts in
+	Digits int32 // a tick is 10^-Digits of the text's time unit
 	// Clock counts the file's own ticks.
 	Clock trace.Clock
-	// Restore makes events of another format's trace; nil when the text carries none.
+	// Restore restores the events of another format's trace. It is nil if the text carries none.
 	Restore *carrier.Restorer
-	Rescale bool       // the restored trace's clock is not the file's
+	Rescale bool       // the restored trace has another clock than the file
 	Scanned bool       // a scan has reported the defects
 	Growing sync.Mutex // guards tables that grow while blocks are parsed
 
@@ -46,13 +46,13 @@ type Text struct {
 
 type span struct{ min, max int64 }
 
-// Run is a piece of the file: whole lines.
+// Run is a piece of the file, in whole lines.
 type Run struct {
 	From, To int64
 	Line     int64 // number of its first line
 }
 
-// NewText is a text that is still to be looked through.
+// NewText returns a text that has not been read yet.
 func NewText(opt *format.ReadOptions, f *lines.File, close func() error) Text {
 	return Text{Opt: opt, File: f, close: close}
 }
@@ -60,13 +60,13 @@ func NewText(opt *format.ReadOptions, f *lines.File, close func() error) Text {
 // Defs returns the definitions; some tables may grow during scans.
 func (t *Text) Defs() *trace.Definitions { return t.Model }
 
-// Prepare does nothing: opening has looked through the text.
+// Prepare does nothing, because opening has read the whole text.
 func (t *Text) Prepare(context.Context) error { return nil }
 
 // Close closes the file.
 func (t *Text) Close() error { return t.close() }
 
-// Extent is the time of the first event and the time to which the last one lasts.
+// Extent returns the time of the first event, and the time at which the last one ends.
 func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range t.spans {
@@ -83,9 +83,9 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	return first, last, ok1 && ok2, nil
 }
 
-// RestoreFrom makes the text that of another format's trace whose definitions it
-// carries, if there are any: pieces are the texts of [carrier.Texts], by their numbers.
-// Definitions that cannot be read are reported: where says what they were written into.
+// RestoreFrom reads the definitions of another format's trace that the text carries, if there are
+// any. pieces are the texts of [carrier.Texts], by their numbers. Definitions that cannot be read
+// are reported; where describes the records that carry them.
 func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	if len(pieces) == 0 {
 		return nil
@@ -97,8 +97,9 @@ func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 		r, err = carrier.NewRestorer(m, pairs)
 	}
 	if err != nil {
-		return t.Opt.Defect(&trace.Defect{Rule: name + ".carrier", Severity: trace.Warning, Position: trace.Position{File: t.File.Name},
-			Found: err.Error(), Expected: "definitions that weft wrote into " + where + "; they are ignored"})
+		return t.Opt.Defect(&trace.Defect{Rule: name + ".carrier", Severity: trace.Warning,
+			Position: trace.Position{File: t.File.Name},
+			Found:    err.Error(), Expected: "definitions that weft wrote into " + where + "; they are ignored"})
 	}
 	m.Clock = r.Clock
 	t.Restore, t.Model = r, m
@@ -106,19 +107,19 @@ func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	return nil
 }
 
-// Times is what one pass learns of the times in a chunk.
+// Times has the times of a chunk, collected in one pass.
 type Times struct {
 	Any         bool
 	First, Last trace.Decimal
 	Min, Max    trace.Decimal
-	Scale       int32 // most digits after the point, trailing zeros not counted
-	Breaks      []Run // the first places where time goes back, from the begin of the chunk
-	Unsorted    int64 // how often it does
+	Scale       int32 // most digits after the point, without trailing zeros
+	Breaks      []Run // the first places where time decreases; the first piece begins at the start of the chunk
+	Unsorted    int64 // number of such places
 	more        bool  // there were more breaks than fit
 }
 
-// Add takes a line with a time, and with an end that may be later; l is where it
-// stands in the block.
+// Add adds a line with a start time, and an end that may be later. l is the line's place in the
+// block.
 func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
 	if t.Scale > r.Scale {
 		r.Scale = max(r.Scale, t.Trim().Scale)
@@ -148,22 +149,22 @@ func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal
 	r.Last = t
 }
 
-// Longest widens the span of times by the last one. Whoever sets Last without Add,
-// to a time that is not before it, calls it at the end.
+// Longest extends the range of times to the last one. Callers that set Last without Add, to a time
+// that is not earlier, call it at the end.
 func (r *Times) Longest() {
 	if r.Any && Compare(r.Last, r.Max) > 0 {
 		r.Max = r.Last
 	}
 }
 
-// ShiftBreaks adds n to the numbers of the lines.
+// ShiftBreaks adds n to the line numbers.
 func (r *Times) ShiftBreaks(n int64) {
 	for i := range r.Breaks {
 		r.Breaks[i].Line += n
 	}
 }
 
-// Compare compares two times; those of one text have mostly the same scale.
+// Compare compares two times. It is fast if they have the same scale, like most times of a text.
 func Compare(a, b trace.Decimal) int {
 	if a.Scale == b.Scale {
 		return cmp.Compare(a.Coef, b.Coef)
@@ -171,8 +172,8 @@ func Compare(a, b trace.Decimal) int {
 	return a.Cmp(b)
 }
 
-// LineStart is where the line that l is a part of begins in data; ok is false
-// for a line that is none of data because it was joined.
+// LineStart returns where the line that contains l begins in data. ok is false if the line is not
+// in data because it was joined.
 func LineStart(data, l []byte) (off int64, ok bool) {
 	if len(l) == 0 {
 		return 0, false
@@ -187,10 +188,10 @@ func LineStart(data, l []byte) (off int64, ok bool) {
 	return off, true
 }
 
-// Index reads the text once. scan is called for each chunk, on several cores;
-// done gets the results in the order of the file, with what must be added to the
-// numbers of the lines.
-func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R, done func(r R, shift int64) error) (err error) {
+// Index reads the text once. scan is called for each chunk, on several cores. done receives the
+// results in the order of the file, with the number to add to their line numbers.
+func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
+	done func(r R, shift int64) error) (err error) {
 	read := int64(0)
 	t.Chunks, err = lines.Index(ctx, t.File, t.Opt.Cores(), scan, func(c lines.Chunk, r R) error {
 		if err := done(r, t.File.Shift(c)); err != nil {
@@ -204,11 +205,11 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R, done 
 	return err
 }
 
-// Order chooses the tick, of at most so many digits, and finds the sorted pieces
-// of the file. It returns how often time goes back, and the line where it first does.
+// Order chooses the tick, with at most the given number of digits, and finds the sorted pieces of
+// the file. It returns the number of places where time decreases, and the line of the first one.
 func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 	biggest := trace.Decimal{}
-	// Room is left for margins of drawings, and for differences from negative times.
+	// The margin is for drawings, and for differences from negative times.
 	limit := int64(math.MaxInt64 / 8 * 7)
 	for _, r := range all {
 		t.Digits = max(t.Digits, r.Scale)
@@ -273,15 +274,16 @@ type Place struct {
 	seq  int
 }
 
-// Wait returns when all blocks before this one are parsed, so that what is
-// defined now gets the same number whatever the number of workers.
+// Wait returns when all blocks before this one are parsed, so that definitions get the same numbers
+// for any number of workers.
 func (p Place) Wait() {
 	if p.turn != nil {
 		p.turn.Wait(p.seq)
 	}
 }
 
-// Define finds k in a table that grows while blocks are parsed, or adds it.
+// Define returns the number of k in a table that grows while blocks are parsed, and adds k if it is
+// new.
 func Define[K comparable](t *Text, at Place, table map[K]uint32, k K, add func() (uint32, error)) (uint32, error) {
 	t.Growing.Lock()
 	x, ok := table[k]

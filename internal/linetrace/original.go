@@ -8,43 +8,44 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// Lines finds the lines of a text by their numbers, for encoders that write lines that nobody has
-// changed as they stand. It holds the pieces of the text that were used last.
+// Lines finds the lines of a text by their numbers, for encoders that write unchanged lines as they
+// are. It caches recently used pieces of the text.
 type Lines struct {
 	text   *Text
 	pieces map[piece]*pieceText
 	held   int             // bytes of the pieces
 	starts map[int][]int64 // where the pieces of a chunk begin in the file, by its number
 	last   *pieceText
-	chunk  []byte // room for one
+	chunk  []byte // buffer for a chunk
 	joined []byte
 }
 
-// pieceLines is how many lines a piece of a text has.
+// pieceLines is the number of lines in a piece of a text.
 const pieceLines = 64
 
-// mostHeld is how many bytes of pieces are held. A piece has a few thousand, and each sorted piece of a
-// file needs one.
-const mostHeld = 16 << 20
+// maxHeld limits the bytes of cached pieces. A piece has a few thousand bytes, and each sorted
+// piece of a file needs one.
+const maxHeld = 16 << 20
 
-// piece is a piece of a chunk, by their numbers.
+// piece identifies a piece by its chunk and its number in the chunk.
 type piece struct{ chunk, n int }
 
 type pieceText struct {
 	data      []byte
-	line, end int64 // numbers of its first line, and of the one behind its last
-	// The line that was asked for last, or the first one, and where it begins.
+	line, end int64 // numbers of its first line, and of the one after its last
+	// The last requested line, or the first one, and where it begins.
 	at    int64
 	begin int
 }
 
-// NewLines finds lines of a text whose lines have the numbers that they have in the user's file.
+// NewLines returns a Lines for a text whose lines have the numbers of the user's file.
 func NewLines(t *Text) *Lines {
 	return &Lines{text: t, pieces: map[piece]*pieceText{}, starts: map[int][]int64{}}
 }
 
-// At is the line with a number, without its line end and joined with those that continue it; nil if
-// there is none or it is longer than the longest one that is read. It is valid until the next call.
+// At returns the line with a number, without its line end and joined with its continuation lines.
+// It returns nil if there is no such line or it is above the length limit. The result is valid
+// until the next call.
 func (x *Lines) At(number int64) ([]byte, error) {
 	l, err := x.physical(number)
 	if err != nil || !x.text.File.Continued || !lines.Continues(l) {
@@ -66,7 +67,7 @@ func (x *Lines) At(number int64) ([]byte, error) {
 	}
 }
 
-// physical is a line as the file has it, without the line feed.
+// physical returns a line of the file without the line feed.
 func (x *Lines) physical(number int64) ([]byte, error) {
 	p := x.last
 	if p == nil || number < p.line || number >= p.end {
@@ -97,7 +98,7 @@ func (x *Lines) physical(number int64) ([]byte, error) {
 	return l, nil
 }
 
-// piece is the piece that has a line.
+// piece returns the piece that contains a line.
 func (x *Lines) piece(number int64) (*pieceText, error) {
 	chunks := x.text.Chunks
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].Line > number }) - 1
@@ -125,7 +126,7 @@ func (x *Lines) piece(number int64) (*pieceText, error) {
 	if err := x.text.File.Read(p.data, starts[k.n]); err != nil {
 		return nil, err
 	}
-	if x.held += len(p.data); x.held > min(mostHeld, x.text.Opt.SortMemory()) {
+	if x.held += len(p.data); x.held > min(maxHeld, x.text.Opt.SortMemory()) {
 		clear(x.pieces)
 		x.held = len(p.data)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// Lines are found by their numbers in any order, also those that others continue beyond a piece or a
-// chunk, and behind one that is too long to be read.
+// TestLines checks that lines are found by their numbers in any order, including lines with
+// continuation lines in another piece or chunk, and lines after one above the length limit.
 func TestLines(t *testing.T) {
 	var text strings.Builder
 	want := map[int64]string{}
@@ -31,7 +31,9 @@ func TestLines(t *testing.T) {
 		}
 		text.WriteString(l + "\r\n")
 	}
-	x := NewText(&format.ReadOptions{Memory: 40 << 10}, &lines.File{R: strings.NewReader(text.String()), Size: int64(text.Len()), MaxLine: 100 << 10, Continued: true}, func() error { return nil })
+	x := NewText(&format.ReadOptions{Memory: 40 << 10},
+		&lines.File{R: strings.NewReader(text.String()), Size: int64(text.Len()), MaxLine: 100 << 10, Continued: true},
+		func() error { return nil })
 	err := Index(context.Background(), &x, func(*lines.Block) bool { return true }, func(bool, int64) error { return nil })
 	if err != nil || len(x.Chunks) < 3 {
 		t.Fatal(err, len(x.Chunks))

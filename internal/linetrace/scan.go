@@ -12,42 +12,43 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Parser is how a format makes events of the lines of its text.
+// Parser converts the lines of a format's text to events.
 type Parser interface {
 	// Begin begins a scan.
 	Begin(sel trace.Selection) Scan
-	// SortTime is the time of a line for sorting; last is that of the line before it.
+	// SortTime returns the time of a line for sorting; last is that of the previous line.
 	SortTime(l []byte, last int64) int64
 }
 
 // Scan collects the links of one scan.
 type Scan interface {
-	// Assembler makes an assembler for the whole text or one of its sorted pieces.
-	// With mixed, its batches are to have the events of all locations in time order.
+	// Assembler returns an assembler for the whole text or one of its sorted pieces. If mixed is set,
+	// its batches must have the events of all locations in time order.
 	Assembler(mixed bool) Assembler
-	// Links hands on the links, after the events.
+	// Links delivers the links, after the events.
 	Links(ctx context.Context, sink format.Sink) error
 	Close()
 }
 
-// Assembler hands on the events of blocks, which come in the order of their lines.
+// Assembler delivers the events of blocks, which come in the order of their lines.
 type Assembler interface {
-	// Block makes room for what a block says.
+	// Block returns a block to parse into.
 	Block() Block
 	Take(b Block, sink format.Sink) error
-	// Finish hands on what is left after the last block.
+	// Finish delivers the remaining events after the last block.
 	Finish(sink format.Sink) error
 }
 
-// Block turns the lines of a block into events. It is used again for others.
+// Block converts the lines of a block to events. It is reused for others.
 type Block interface {
 	Parse(b *lines.Block, at Place) error
 }
 
-// Deliver is the Scan of a format's events: all those of the selection in time
-// order, or those of each location. sel and sink are those of [format.Exactly].
-// With all, chunks outside of the time window are needed, too.
-func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order format.Order, all bool, sink format.Sink) error {
+// Deliver implements the Scan of a format's events: it delivers all events of the selection in time
+// order, or those of each location. sel and sink are those of [format.Exactly]. If all is set,
+// chunks outside of the time window are needed, too.
+func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order format.Order, all bool,
+	sink format.Sink) error {
 	defer func() { t.Scanned = true }()
 	s := p.Begin(sel)
 	defer s.Close()
@@ -79,7 +80,7 @@ func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order
 	return end()
 }
 
-// selected leaves out the chunks that lie outside the time window.
+// selected returns the chunks that may have events in the time window.
 func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
 	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || all || t.Rescale {
 		return t.Chunks
@@ -186,13 +187,13 @@ type stream struct {
 	finished bool
 }
 
-// Batch takes a batch that the assembler hands on.
+// Batch takes a batch from the assembler.
 func (s *stream) Batch(b *trace.Batch) error {
 	s.out = append(s.out, b.Clone())
 	return nil
 }
 
-// Links takes nothing: links come after all pieces.
+// Links does nothing: links come after all pieces.
 func (s *stream) Links([]trace.Link) error { return nil }
 
 // Next returns the next batch of the piece.

@@ -330,14 +330,14 @@ export function isAbort(e: unknown): boolean {
 }
 
 /** errorText returns the text of an error. */
-export function say(e: unknown): string {
+export function errorText(e: unknown): string {
   if (e instanceof ApiError) return e.message;
   if (e instanceof TypeError) return "The server does not answer: is weft still running?";
   return e instanceof Error ? e.message : String(e);
 }
 
 /** statusText returns a text for answers without one, from the server or a proxy. */
-function words(status: number, text: string): string {
+function statusText(status: number, text: string): string {
   switch (status) {
     case 401:
       return "This page's token is not valid any more: open the address that weft printed.";
@@ -399,7 +399,7 @@ export class Client {
       try {
         r = await fetch(url, { credentials: "same-origin", ...init });
       } catch (e) {
-        if (!isAbort(e)) this.onLost(say(e));
+        if (!isAbort(e)) this.onLost(errorText(e));
         throw e;
       }
       if (r.status !== 401) this.onLost("");
@@ -410,7 +410,7 @@ export class Client {
         await sleep("a server that is busy", after * 1000 * (0.5 + Math.random()), init.signal ?? undefined);
         continue;
       }
-      let message = words(r.status, r.statusText);
+      let message = statusText(r.status, r.statusText);
       try {
         const v: unknown = await r.json();
         if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error)
@@ -418,7 +418,7 @@ export class Client {
       } catch {
         /** use the status */
       }
-      if (r.status === 401) this.onLost(words(401, ""));
+      if (r.status === 401) this.onLost(statusText(401, ""));
       if (r.status === 409) this.onReindex();
       throw new ApiError(message, r.status);
     }

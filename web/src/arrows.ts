@@ -1,5 +1,5 @@
 // Messages and dependencies as arrows over the rows.
-import { type Client, isAbort, type LinkInfo, type LinkSet, ranges, say } from "./api";
+import { type Client, isAbort, type LinkInfo, type LinkSet, ranges, errorText } from "./api";
 import { count } from "./dom";
 import { drop, later } from "./later";
 import { type Bitmap, blend } from "./raster";
@@ -101,7 +101,7 @@ export class LinkCache {
       this.arrived();
     } catch (e) {
       if (!isAbort(e)) {
-        this.error = say(e);
+        this.error = errorText(e);
         this.arrived();
       }
     } finally {

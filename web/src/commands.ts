@@ -1,5 +1,5 @@
 // Commands that both keys and buttons start.
-import { baseID, say, type TraceMeta } from "./api";
+import { baseID, errorText, type TraceMeta } from "./api";
 import type { App } from "./app";
 import type { Dock } from "./dock";
 import { newID } from "./notes";
@@ -56,7 +56,7 @@ export async function colorBy(app: App, choice: string, sync: () => void, cancel
     location.hash = write({ ...app.store.state, traces, color, highlight: null });
   } catch (e) {
     sync();
-    app.announce("colours: " + say(e));
+    app.announce("colours: " + errorText(e));
   }
 }
 
@@ -89,5 +89,5 @@ export function bookmark(app: App, details: Details, dock: Dock): void {
       app.store.set({ panel: "notes" });
       dock.follow(true);
     })
-    .catch((e: unknown) => app.announce("bookmark: " + say(e)));
+    .catch((e: unknown) => app.announce("bookmark: " + errorText(e)));
 }

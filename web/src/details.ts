@@ -8,7 +8,7 @@ import {
   type LinkDetails,
   type LinkInfo,
   type LinkPoint,
-  say,
+  errorText,
   sleep,
   type SpanDetails,
   type SpanInfo,
@@ -137,10 +137,10 @@ export class Details {
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      this.app.announce(isNoContent(e) ? "nothing is there at this time" : say(e));
+      this.app.announce(isNoContent(e) ? "nothing is there at this time" : errorText(e));
       replace(
         this.element,
-        el("p", { class: "faint" }, isNoContent(e) ? "Nothing is there at this time." : say(e)),
+        el("p", { class: "faint" }, isNoContent(e) ? "Nothing is there at this time." : errorText(e)),
         ...came(),
       );
     } finally {
@@ -176,7 +176,7 @@ export class Details {
       state.textContent = tooLong;
     };
     follow().catch((e: unknown) => {
-      if (!isAbort(e)) state.textContent = say(e);
+      if (!isAbort(e)) state.textContent = errorText(e);
     });
   }
 
@@ -229,7 +229,7 @@ export class Details {
     };
     if (l.count === 1)
       ask().catch((e: unknown) => {
-        if (!isAbort(e)) state.textContent = say(e);
+        if (!isAbort(e)) state.textContent = errorText(e);
       });
     return { state, link, from, to };
   }
@@ -275,7 +275,7 @@ export class Details {
       );
       this.app.announce(`${lane.fullName(track)}: ${words} at ${exact(time, lane.clock)}`);
     } catch (e) {
-      if (!isAbort(e)) this.app.announce(say(e));
+      if (!isAbort(e)) this.app.announce(errorText(e));
     } finally {
       if (this.abort === abort) {
         this.abort = null;
@@ -456,7 +456,7 @@ export class Details {
       };
       this.app.reveal(at, s?.start ?? time, s?.end ?? time, { lane: lane.index, link: l });
     } catch (x) {
-      this.app.announce(say(x));
+      this.app.announce(errorText(x));
     }
   }
 
@@ -482,7 +482,7 @@ export class Details {
             if (x) span.replaceChildren("in ", titled(x.name));
           })
           .catch((e: unknown) => {
-            if (!isAbort(e)) span.textContent = say(e);
+            if (!isAbort(e)) span.textContent = errorText(e);
           });
       return el(
         "section",
@@ -576,7 +576,7 @@ export class Details {
         BigInt(r.span.end),
       );
     } catch (e) {
-      this.app.announce(isNoContent(e) ? `no ${direction} ${d.span.name} on this row` : say(e));
+      this.app.announce(isNoContent(e) ? `no ${direction} ${d.span.name} on this row` : errorText(e));
     }
   }
 
@@ -687,7 +687,7 @@ export class Details {
       none();
     } catch (e) {
       if (isNoContent(e)) none();
-      else this.app.announce(say(e));
+      else this.app.announce(errorText(e));
     }
   }
 

@@ -1,5 +1,5 @@
 // The dock below the time lines: tabs of panels for the range, the visible window or the trace.
-import { isAbort, say } from "./api";
+import { isAbort, errorText } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
@@ -245,7 +245,7 @@ export class Dock {
       if (isAbort(e) || abort.signal.aborted) return;
       this.csvMaker = null;
       this.body.replaceChildren(
-        el("p", { class: "error" }, `${p.title}: ${say(e)}`),
+        el("p", { class: "error" }, `${p.title}: ${errorText(e)}`),
         button("Try again", "Ask the server again", () => this.follow(true)),
       );
     } finally {

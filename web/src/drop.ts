@@ -1,5 +1,5 @@
 // Files that are dropped on the page. They are opened after a confirmation.
-import { say } from "./api";
+import { errorText } from "./api";
 import type { App } from "./app";
 import { button, bytes, count, el } from "./dom";
 
@@ -41,7 +41,7 @@ export function takeDrops(app: App): void {
       : Promise.resolve(files)
     )
       .then((l) => ask(app, l))
-      .catch((x: unknown) => app.announce(say(x)));
+      .catch((x: unknown) => app.announce(errorText(x)));
   });
 }
 
@@ -62,7 +62,7 @@ function ask(app: App, files: readonly Dropped[]): void {
         location.reload();
       })
       .catch((x: unknown) => {
-        state.textContent = say(x);
+        state.textContent = errorText(x);
         state.className = "error";
         for (const b of d.querySelectorAll("button")) b.disabled = false;
       });

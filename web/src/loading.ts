@@ -1,5 +1,5 @@
 // Loads the traces of the page, and shows the progress of indexing or a failure.
-import { ApiError, baseID, type Client, say, sleep, type TraceMeta } from "./api";
+import { ApiError, baseID, type Client, errorText, sleep, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { button, el, name } from "./dom";
 import { Indexing } from "./indexing";
@@ -26,16 +26,16 @@ export async function load(
         m = await client.json<TraceMeta>("traces/" + encodeURIComponent(id));
       } catch (e) {
         if (e instanceof ApiError && e.status === 404 && baseID(id) !== id) {
-          reject(cutShort(`t=${id}`), `colours are by region: ${say(e)}`);
+          reject(cutShort(`t=${id}`), `colours are by region: ${errorText(e)}`);
           id = baseID(id);
           continue;
         }
         // indexing takes minutes: a server that does not answer may do so later
         if (e instanceof ApiError && e.status < 500) {
-          fail(id, say(e));
+          fail(id, errorText(e));
           return null;
         }
-        view.lost(say(e));
+        view.lost(errorText(e));
         await sleep(serverTimer, Math.max(1000, wait));
         continue;
       }

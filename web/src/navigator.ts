@@ -1,5 +1,5 @@
 // Brings spans, links, rows and times into view.
-import { isNoContent, type LinkInfo, say, type SpanInfo } from "./api";
+import { isNoContent, type LinkInfo, errorText, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { count } from "./dom";
 import { regionsOf } from "./panels/calls";
@@ -139,7 +139,9 @@ export class Navigator {
       this.reveal(selection, BigInt(r.span.start), BigInt(r.span.end));
       this.tellSearch(`${count(r.number)} of ${count(r.total)}`);
     } catch (e) {
-      this.app.announce(isNoContent(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : say(e));
+      this.app.announce(
+        isNoContent(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : errorText(e),
+      );
     }
   }
   /** hit is the last call that the search led to. */

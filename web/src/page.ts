@@ -3,7 +3,7 @@ import { Address, saveTimer } from "./address";
 import {
   baseID,
   Client,
-  say,
+  errorText,
   type LinkInfo,
   type LocationRow,
   type States,
@@ -363,7 +363,7 @@ export class Page implements App {
         // for locations the time of work, for resources the time with any claim
         l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
       } catch (e) {
-        this.announce("busy times: " + say(e));
+        this.announce("busy times: " + errorText(e));
         return;
       }
     }
@@ -394,7 +394,7 @@ export class Page implements App {
     try {
       this.list = await this.client.json<TraceList>("traces");
     } catch (e) {
-      this.fail("weft", say(e));
+      this.fail("weft", errorText(e));
       return;
     }
     if (!this.list.readOnly) takeDrops(this);

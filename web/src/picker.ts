@@ -1,5 +1,5 @@
 // Selects what the user clicks: spans, links, ranges and the ends of a measurement.
-import { say, type SpanDetails } from "./api";
+import { errorText, type SpanDetails } from "./api";
 import type { App } from "./app";
 import type { Hit } from "./hit";
 import type { Details } from "./details";
@@ -159,7 +159,7 @@ export class Picker {
       this.app.store.set({ range: { from, to: to > from ? to : from + 1n } });
       this.app.announce(`range from ${d.span.name} to ${o.span.name}: ${exact(to - from, this.app.axis)}`);
     } catch (e) {
-      this.app.announce(say(e));
+      this.app.announce(errorText(e));
     }
   }
 }

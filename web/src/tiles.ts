@@ -1,6 +1,6 @@
 // The tiles of one trace: which ones a view needs, which are cached, and which are drawn until
 // better ones arrive.
-import { type Client, isAbort, ranges, say } from "./api";
+import { type Client, isAbort, ranges, errorText } from "./api";
 import { drop, later, now } from "./later";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
@@ -258,7 +258,7 @@ export class TileCache {
       this.arrived();
     } catch (e) {
       if (!isAbort(e)) {
-        this.error = say(e);
+        this.error = errorText(e);
         this.failed = now();
         this.queue = [];
         this.arrived();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError, say, type TraceState } from "../src/api";
+import { ApiError, errorText, type TraceState } from "../src/api";
 import { remaining, overviewWords, sizeOf } from "../src/indexing";
 
 test("what remains follows from the progress since the first look", () => {
@@ -25,8 +25,8 @@ test("what the sums of a trace are is said in words", () => {
 });
 
 test("errors are said in words", () => {
-  expect(say(new TypeError("Failed to fetch"))).toContain("does not answer");
-  expect(say(new ApiError("the sentence of the server", 503))).toBe("the sentence of the server");
+  expect(errorText(new TypeError("Failed to fetch"))).toContain("does not answer");
+  expect(errorText(new ApiError("the sentence of the server", 503))).toBe("the sentence of the server");
 });
 
 test("the size of a trace of several files is not that of its main file", () => {

@@ -1,5 +1,5 @@
 // The call tree: time by call path, opened level by level.
-import { type CallNode, type CallTree, type PathsLeft, say } from "../api";
+import { type CallNode, type CallTree, type PathsLeft, errorText } from "../api";
 import { button, count, el, percent, titled } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
@@ -152,7 +152,7 @@ export function calltree(): Panel {
           at = n.longest;
         return at
           ? jump(text, "go to the longest call", () => {
-              goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(say(e)));
+              goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(errorText(e)));
             })
           : text;
       };

@@ -1,5 +1,5 @@
 // Bookmarks: places and windows with a text.
-import { type Note, say } from "../api";
+import { type Note, errorText } from "../api";
 import { button, el, name, spoken } from "../dom";
 import type { Panel } from "../dock";
 import { csv, fileName, saveText } from "../export";
@@ -27,7 +27,7 @@ export function notes(): Panel {
             );
             tools.again();
           })
-          .catch((e: unknown) => app.announce("notes: " + say(e)));
+          .catch((e: unknown) => app.announce("notes: " + errorText(e)));
       };
       const add = (): void => {
         const s = app.store.state,
@@ -54,7 +54,7 @@ export function notes(): Panel {
               const known = new Set(app.notes.of(lane.index).map((n) => n.id));
               store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]);
             })
-            .catch((e: unknown) => app.announce("import: " + say(e)));
+            .catch((e: unknown) => app.announce("import: " + errorText(e)));
       });
       const adds = button("", "Add a note for the range, else the window", add);
       const label = (): void => {

@@ -1,5 +1,5 @@
 // General facts of the trace: counts of its index, and the output of `weft info`.
-import { isAbort, say as words } from "../api";
+import { isAbort, errorText } from "../api";
 import { bytes, count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import type { Lane } from "../lane";
@@ -259,7 +259,7 @@ export function overview(): Panel {
         .catch((e: unknown) => {
           if (!isAbort(e))
             right.replaceChildren(
-              el("p", { class: "error" }, `What else the trace tells could not be read: ${printable(words(e))}`),
+              el("p", { class: "error" }, `What else the trace tells could not be read: ${printable(errorText(e))}`),
             );
         });
     },

@@ -1,5 +1,5 @@
 // The flat profile: the number and time of each region's calls or claims.
-import { type Profile, ranges, say } from "../api";
+import { type Profile, ranges, errorText } from "../api";
 import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
 import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
@@ -149,7 +149,7 @@ export function profile(): Panel {
           show: (x) =>
             jump(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => {
               goLongest(app, scope, String(x.region), x.kind ?? "region", tracksOf(x)).catch((e: unknown) =>
-                app.announce(say(e)),
+                app.announce(errorText(e)),
               );
             }),
         },
