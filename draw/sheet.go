@@ -33,6 +33,8 @@ type Sheet struct {
 	// From and To bound the window, To exclusive; if To is not behind From it is all of
 	// the trace.
 	From, To int64
+	// Origin is the time that the axis calls 0; nil is the first event of Colors or Index.
+	Origin *int64
 	// Tracks are those to draw, in their order; nil draws all, the ones of a group beside
 	// each other. No more than MaxRows (0 is 64) are drawn.
 	Tracks  []int
@@ -169,6 +171,11 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 	}
 	first, last, _ := s.Index.Extent()
 	l.origin, l.from, l.to = first, s.From, s.To
+	if s.Origin != nil {
+		l.origin = *s.Origin
+	} else if s.Colors != nil {
+		l.origin, _, _ = s.Colors.Extent()
+	}
 	if l.to <= l.from {
 		l.from, l.to = first, behind(last)
 	}

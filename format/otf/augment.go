@@ -39,6 +39,11 @@ type AugmentOptions struct {
 	Remove bool
 	// Output is the master file of a copy that is made instead of changing the trace.
 	Output string
+	// Guard is called for each existing file that the copy would replace or remove. Its error
+	// ends Augment, and all files stay. Nil allows everything.
+	Guard func(path string) error
+	// Written is called with the names of the copy's files when they are complete; it may be nil.
+	Written func(names []string)
 }
 
 // ErrSameTrace is that the copy that [Augment] is to make is the trace itself.

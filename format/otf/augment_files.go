@@ -227,7 +227,19 @@ func (a *augmenter) commit() error {
 			n.Remove(to)
 		}
 	}
-	return n.Commit()
+	if a.opt.Output == "" {
+		return n.Commit()
+	}
+	if a.opt.Guard != nil {
+		if err := n.Replaced(a.opt.Guard); err != nil {
+			return err
+		}
+	}
+	err := n.Commit()
+	if err == nil && a.opt.Written != nil {
+		a.opt.Written(n.Names())
+	}
+	return err
 }
 
 // stub is what the names of the new files begin with.

@@ -648,6 +648,25 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 	return sel, nil
 }
 
+// absolute returns the flags with their times on the trace's own clock. It is called before events are
+// filtered: percentages, and times that are counted from the first event, are those of the whole trace.
+func (s *selecting) absolute(ctx context.Context, in *input) (*selecting, error) {
+	times := selecting{from: s.from, to: s.to, window: s.window}
+	sel, err := times.selection(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	x := *s
+	x.window = ""
+	if x.from = times.from; x.from != "" {
+		x.from = fmt.Sprintf("@%d", sel.From)
+	}
+	if x.to = times.to; x.to != "" {
+		x.to = fmt.Sprintf("@%d", sel.To)
+	}
+	return &x, nil
+}
+
 // timeFlag is the text of a flag for a time, "" if it is not given, and where the time goes.
 type timeFlag struct {
 	flag, text string

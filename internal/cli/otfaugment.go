@@ -83,6 +83,7 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	c.Flags().BoolVar(&x.remove, "remove", false, "remove them instead")
 	c.Flags().StringVarP(&x.output, "output", "o", "", "master file of a copy that gets them instead of TRACE")
 	c.Flags().BoolVar(&x.asJSON, "json", false, "print JSON")
+	a.forceFlag(c)
 	return c
 }
 
@@ -122,8 +123,8 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) (*augmented, 
 	}
 	defer in.Close()
 	points := []uint64{}
-	opt := &otf.AugmentOptions{Read: in.opt, Snapshots: x.what == "snapshots", Summaries: x.what == "summaries", Remove: x.remove, Output: x.output,
-		Points: func(r otf.TimeRange) ([]uint64, error) {
+	opt := &otf.AugmentOptions{Read: in.opt, Snapshots: x.what == "snapshots", Summaries: x.what == "summaries", Remove: x.remove,
+		Output: x.output, Guard: a.replaceable, Written: a.written.Add, Points: func(r otf.TimeRange) ([]uint64, error) {
 			var err error
 			points, err = x.points(r, set("count") || !set("at"))
 			return points, err

@@ -79,6 +79,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 	}
 	c.Flags().BoolVarP(&keep, "keep", "k", false, "keep the files as they are beside the new ones")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.forceFlag(c)
 	return c
 }
 
@@ -119,7 +120,14 @@ func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, op
 	done := []changedFile{}
 	var bad error
 	for _, path := range files {
+		to := path + ".z"
+		if inflate {
+			to = strings.TrimSuffix(path, ".z")
+		}
 		st, err := os.Stat(path)
+		if err == nil {
+			err = a.replaceable(to)
+		}
 		if err != nil {
 			return done, err
 		}
@@ -137,10 +145,7 @@ func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, op
 		} else if err != nil {
 			return done, err
 		}
-		to := path + ".z"
-		if inflate {
-			to = strings.TrimSuffix(path, ".z")
-		}
+		a.written.Add([]string{to})
 		done = append(done, changedFile{path, to, size, st.Size()})
 	}
 	return done, bad

@@ -37,6 +37,7 @@ type plotting struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
+	origin          *int64 // of the axis; nil is that of the index
 }
 
 // The rows and colours that are no attributes.
@@ -205,6 +206,9 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 	if err != nil {
 		return err
 	}
+	if s, err = s.absolute(ctx, in); err != nil {
+		return err
+	}
 	e, part := in.Events, false
 	w := transform.Wanted{Kind: sel.Kind, Region: sel.Region}
 	if !p.messages {
@@ -244,6 +248,15 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 			return err
 		}
 		defer colors.Close()
+	}
+	if part {
+		first, _, ok, err := format.Extent(ctx, in.Events)
+		if err != nil {
+			return err
+		}
+		if ok {
+			p.origin = &first
+		}
 	}
 	return a.drawIndex(ctx, x, colors, filepath.Base(in.src.Path), out, s, p)
 }
@@ -338,8 +351,9 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out s
 	if err != nil {
 		return err
 	}
-	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, MaxRows: p.maxRows, MaxDepth: mostDepths,
-		Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
+	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, Origin: p.origin, MaxRows: p.maxRows,
+		MaxDepth: mostDepths,
+		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}

@@ -231,13 +231,17 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 // reportPaths adds the call paths of the chosen regions, as if there were no others.
 func (a *app) reportPaths(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by string,
 	x *report.Report) error {
+	rest, err := s.absolute(ctx, in)
+	if err != nil {
+		return err
+	}
 	e, err := s.ofRegions(ctx, in)
 	if err != nil {
 		return err
 	}
-	some, rest := *in, *s
+	some := *in
 	some.Events, rest.regions = e, nil
-	t, err := a.callTree(ctx, &some, &rest, rows, by, byInclusive)
+	t, err := a.callTree(ctx, &some, rest, rows, by, byInclusive)
 	if err != nil {
 		return err
 	}
