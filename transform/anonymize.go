@@ -162,7 +162,7 @@ var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "
 
 // groupKinds are kinds of groups that do not identify the machine.
 var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator",
-	"group"}
+	"group", "time series"}
 
 // links replaces the texts in links.
 func (x *anonymizer) links(l []trace.Link) {

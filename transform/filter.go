@@ -122,7 +122,7 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 		kinds: map[trace.Kind]bool{}}
 	inner := everything(sel)
 	if inner.Links != trace.NoLinks {
-		s.dropped = map[int64]bool{}
+		s.dropped = map[linkEnd]bool{}
 	}
 	if w := f.wanted.Location; w != nil {
 		inner.Location = func(loc uint32) bool { return w(loc) && (sel.Location == nil || sel.Location(loc)) }
@@ -138,8 +138,8 @@ type filterScan struct {
 	kinds   map[trace.Kind]bool // decisions by kind
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
-	queue   queue          // of all locations, in time order
-	dropped map[int64]bool // dropped claims and marks, by id
+	queue   queue            // of all locations, in time order
+	dropped map[linkEnd]bool // dropped claims and marks
 	gather  rowCollector
 }
 
@@ -352,8 +352,14 @@ func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 // recordDropped remembers a dropped claim or mark, for links.
 func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped != nil && !keep && x.Op(0) != trace.Undefined {
-		s.dropped[int64(x.Op(0))] = true
+		s.dropped[linkEnd{x.Kind() == trace.Mark, int64(x.Op(0))}] = true
 	}
+}
+
+// linkEnd names a mark or a claim, which may have the same id.
+type linkEnd struct {
+	mark bool
+	id   int64
 }
 
 // flush delivers the waiting rows, which never ended and are kept.
@@ -379,7 +385,7 @@ func (s *filterScan) links(l []trace.Link) []trace.Link {
 		if e.Location != trace.NoRef && s.Location != nil && !s.Location(e.Location) {
 			return true
 		}
-		return e.Kind != trace.AtLocation && s.dropped[e.ID]
+		return e.Kind != trace.AtLocation && s.dropped[linkEnd{e.Kind == trace.AtEvent, e.ID}]
 	}
 	for _, x := range l {
 		if !gone(&x.Src) && !gone(&x.Dst) {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Bare returns only the events of a trace in a window, and the links with an end in it. What is
+// Bare returns only the events of a trace in a window, and the links with both ends in it. What is
 // open at its borders is neither begun again nor ended, and messages may lack a partner. Where the
 // format can seek, its cost is that of the window.
 func Bare(d format.Events, w trace.Window) format.Events { return &windowEvents{sameDefinitions{d}, w} }
@@ -27,11 +27,37 @@ func (b *windowEvents) selection(sel trace.Selection) trace.Selection {
 
 // Scan delivers the window.
 func (b *windowEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	return b.inner.Scan(ctx, b.selection(sel), order, sink)
+	return b.inner.Scan(ctx, b.selection(sel), order, windowLinks{sink, b.window})
 }
 
 // ScanParallel delivers the window from as many goroutines as the trace does.
 func (b *windowEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
-	return b.inner.ScanParallel(ctx, b.selection(sel), begin)
+	return b.inner.ScanParallel(ctx, b.selection(sel), func() func(int) format.Sink {
+		sinks := begin()
+		return func(worker int) format.Sink { return windowLinks{sinks(worker), b.window} }
+	})
+}
+
+// windowLinks drops the links with an end outside the window.
+type windowLinks struct {
+	format.Sink
+	window trace.Window
+}
+
+// End tells the sink that a location is complete.
+func (w windowLinks) End(location uint32) error { return format.End(w.Sink, location) }
+
+// Links delivers the links with both ends in the window.
+func (w windowLinks) Links(l []trace.Link) error {
+	var keep []trace.Link
+	for _, x := range l {
+		if w.window.Has(x.Src.Time) && w.window.Has(x.Dst.Time) {
+			keep = append(keep, x)
+		}
+	}
+	if len(keep) == 0 {
+		return nil
+	}
+	return w.Sink.Links(keep)
 }

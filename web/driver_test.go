@@ -68,6 +68,9 @@ func runWeft(t *testing.T, args ...string) []byte {
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
+	if c.ProcessState.ExitCode() == 1 && len(out) > 0 {
+		return out // the answer is "no": of a trace without processors there are no states
+	}
 	if err != nil {
 		t.Fatalf("weft %s: %v\n%s", strings.Join(args, " "), err, &errs)
 	}

@@ -113,6 +113,28 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 	}
 }
 
+// What is kept of a file stays whole: dependencies of events whose id a dropped claim has, too, none to what a
+// piece lacks, and the TS line of a series whose name is replaced.
+func TestTRACEPartsStayWhole(t *testing.T) {
+	for _, x := range []struct {
+		verb       []string
+		text, want string
+	}{
+		{[]string{"filter", "--kind", "mark"}, "R 1 1 false ;\nC 1 0 1 1 1 ;\nE 1 5 ;\nE 2 6 ;\nD 1 4 1 2 ;\n",
+			"TU SECONDS\nR 1 1 false ;\nE 1 5 ;\nE 2 6 ;\nD 1 4 1 2 ;\n"},
+		{[]string{"filter", "--not-kind", "mark"}, "R 1 1 false ;\nC 1 0 1 1 1 ;\nC 2 1 2 1 1 ;\nE 1 5 ;\nD 1 0 1 2 ;\n",
+			"TU SECONDS\nR 1 1 false ;\nC 1 0 1 1 1 ;\nC 2 1 2 1 1 ;\nD 1 0 1 2 ;\n"},
+		{[]string{"cut", "--borders", "bare", "--window", "4s..6s"}, "E 1 0 ;\nE 2 5 ;\nD 1 4 1 2 ;\nE 3 5.5 ;\nD 2 4 2 3 ;\n",
+			"TU SECONDS\nE 2 5 ;\nE 3 5.5 ;\nD 2 4 2 3 ;\n"},
+		{[]string{"anonymize"}, "TS 1 ; name=g\nTSS 1 1 ; name=s\nTSP 1 1 0 1\n",
+			"TU SECONDS\nTS 1 ; name=time series 1\nTSS 1 1 ; name=signal 1\nTSP 1 1 0 1\n"},
+	} {
+		if got, _ := etfVerb(t, x.text, x.verb...); got != x.want {
+			t.Errorf("%q: found %q, expected %q", x.verb, got, x.want)
+		}
+	}
+}
+
 // A line that does not count does not begin to count where it becomes the first of a file.
 func TestTRACELinesThatMustNotBeFirst(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
