@@ -596,7 +596,7 @@ func unitOf(name string) (num, den int64, ok bool) {
 	return 1, 1, false
 }
 
-// The ends of the nine types of dependencies (docs/formats/etf.md, "Dependencies").
+// dependencyEnds has the ends of the nine types of dependencies (docs/formats/etf.md, "Dependencies").
 var dependencyEnds = [9][2]trace.EndKind{
 	{trace.AtClaimStart, trace.AtClaimStart}, {trace.AtClaimStart, trace.AtClaimEnd},
 	{trace.AtClaimEnd, trace.AtClaimStart}, {trace.AtClaimEnd, trace.AtClaimEnd},

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// the settings of most tests
+// testSettings are the settings of most tests.
 var testSettings = Settings{Version: 1, Format: "x"}
 
 func write(t *testing.T, path, text string) {
