@@ -17,11 +17,10 @@ import type { App } from "./app";
 import { unpack } from "./colors";
 import { button, bytes, count, el, name, replace, titled } from "./dom";
 import type { Lane } from "./lane";
-import { LinkEnds } from "./linkends";
+import { LinkEnds, zoomLink } from "./linkends";
 import type { Selection } from "./store";
 import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
-import { around } from "./view";
 
 /**
  * maxRequests is how often the attributes of a link are requested while the server still reads
@@ -517,7 +516,7 @@ export class Details {
         "div",
         { class: "tools" },
         button("zoom", l.count > 1 ? "Zoom to the time of all of them (Z)" : "Zoom to this link (Z)", () =>
-          this.zoomLink(s),
+          zoomLink(this.app, s),
         ),
       ),
       el(
@@ -539,22 +538,6 @@ export class Details {
       `selected ${what}${l.name ? " " + l.name : ""} from ${row(l.from.track)} to ${row(l.to.track)}, ` +
         `${l.alone ? "never received" : l.unsent ? "never sent" : exact(to - from, lane.clock)}`,
     );
-  }
-
-  /** zoomLink shows the time of a link, or the surroundings of a link with only one end. */
-  private zoomLink(s: { lane: number; link: LinkInfo }): void {
-    const lane = this.app.lanes[s.lane],
-      l = s.link,
-      half = l.alone === true || l.unsent === true,
-      a = lane.toAxis(BigInt(l.from.time)),
-      b = half ? a : lane.toAxis(BigInt(l.to.time));
-    if (half) {
-      this.app.show(around(a, a + lane.length / 1000n + 1n, this.app.limits()));
-      return;
-    }
-    const both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n },
-      m = (both.to - both.from) / 5n + 1n;
-    this.app.show({ from: both.from - m, to: both.to + m });
   }
 
   /** step goes to the next or previous span of the same region on the row. */
@@ -695,7 +678,7 @@ export class Details {
   zoom(): void {
     const l = this.app.store.state.link;
     if (l && !this.app.store.state.selection) {
-      this.zoomLink(l);
+      zoomLink(this.app, l);
       return;
     }
     const s = this.app.store.state.selection,

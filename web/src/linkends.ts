@@ -1,8 +1,11 @@
 // The spans at the ends of links.
 import { type Client, isNoContent, type LinkInfo, type SpanDetails } from "./api";
+import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
 import type { Lane } from "./lane";
 import { decodeTile, runAt, StripKind } from "./tile";
+import type { Window } from "./time";
+import { around } from "./view";
 
 /** mostLanes is the number of claims of a resource that are requested to find that of a dependency. */
 const mostLanes = 32;
@@ -78,4 +81,20 @@ export class LinkEnds {
   within(s: Held, t: bigint): bigint {
     return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start;
   }
+}
+
+/** zoomLink shows the time of a link, or the surroundings of a link with only one end. */
+export function zoomLink(app: App, s: { lane: number; link: LinkInfo }): void {
+  const lane = app.lanes[s.lane],
+    l = s.link,
+    half = l.alone === true || l.unsent === true,
+    a = lane.toAxis(BigInt(l.from.time)),
+    b = half ? a : lane.toAxis(BigInt(l.to.time));
+  if (half) {
+    app.show(around(a, a + lane.length / 1000n + 1n, app.limits()));
+    return;
+  }
+  const both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n },
+    m = (both.to - both.from) / 5n + 1n;
+  app.show({ from: both.from - m, to: both.to + m });
 }
