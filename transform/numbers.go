@@ -48,6 +48,7 @@ type ownNumbers struct {
 	trace      int
 	own        []int64         // processors with records
 	processors map[int64]int64 // numbers in the merged trace
+	given      map[int64]bool  // the values of processors
 	types      map[int64]int64
 	used       map[int64]bool // the values of types
 	sets       map[setID]int64
@@ -88,7 +89,7 @@ func newNumbering(list []format.Events, unify bool, merged *trace.Definitions) (
 		if len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
 			return nil
 		}
-		x := &ownNumbers{numbering: n, trace: i, processors: map[int64]int64{}, types: map[int64]int64{},
+		x := &ownNumbers{numbering: n, trace: i, processors: map[int64]int64{}, given: map[int64]bool{}, types: map[int64]int64{},
 			used: map[int64]bool{}, sets: map[setID]int64{}}
 		all = append(all, x)
 		seen := map[int64]bool{}
@@ -211,7 +212,8 @@ func (x *ownNumbers) processor(p int64) int64 {
 		return to
 	}
 	to = p
-	if owner, taken := x.numbering.processors[p]; taken && owner != x.trace {
+	// A processor that data alone name may have the number that another one of the trace has been given.
+	if owner, taken := x.numbering.processors[p]; taken && (owner != x.trace || x.given[p]) {
 		if x.next == hostNumber {
 			x.next++
 		}
@@ -222,6 +224,7 @@ func (x *ownNumbers) processor(p int64) int64 {
 		x.next = max(x.next, to+1)
 	}
 	x.processors[p], x.numbering.processors[to] = to, x.trace
+	x.given[to] = true
 	return to
 }
 

@@ -504,3 +504,14 @@ func TestRoundedPICL(t *testing.T) {
 		}
 	}
 }
+
+// Processors that data alone name are of two runs, too: nobody sends to itself, or to a processor of the other run.
+func TestMergeOfPICLWithProcessorsInDataAlone(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -21 1.0 6 0 3 2 8 1 7\n-4 -21 2.0 6 0 0\n")
+	out := filepath.Join(t.TempDir(), "out.trf")
+	weft(t, 0, "merge", "-q", in, in, out)
+	const want = "-3 -21 1.000000 6 0 3 2 8 1 8\n-3 -21 1.000000 7 0 3 2 8 1 9\n-4 -21 2.000000 6 0 0\n-4 -21 2.000000 7 0 0\n"
+	if got := textOf(t, out); got != want {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
