@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
-	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 
+	"github.com/weft-trace/weft/internal/spill"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -64,15 +62,14 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 
 // scanReduced is ScanReduced with a limit on the bytes of packed events in memory.
 func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink, memory int64) error {
-	s := &reducedStore{memory: memory}
-	s.chunk = min(max(int(memory)/max(d.Defs().Locations.Len(), 1), 512), 16<<10)
-	defer s.close()
+	s := spill.New(memory, d.Defs().Locations.Len())
+	defer s.Close()
 	sel.Links = trace.NoLinks
 	var mu sync.Mutex
 	var workers []*reducedSink
 	err := d.ScanParallel(ctx, sel, func() func(int) Sink {
 		workers = nil
-		s.clear()
+		s.Clear()
 		return func(int) Sink {
 			w := &reducedSink{store: s, reduce: r.New(), ends: r.Ends}
 			mu.Lock()
@@ -106,65 +103,11 @@ func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 // reducedBytes is the number of bytes of packed events that ScanReduced keeps in memory.
 const reducedBytes = 32 << 20
 
-// reducedStore holds packed events in memory and in a temporary file.
-type reducedStore struct {
-	chunk  int          // bytes of a chunk
-	memory int64        // bytes that may be kept in memory
-	used   atomic.Int64 // bytes kept in memory
-	mu     sync.Mutex   // guards the fields below
-	file   *os.File     // nil until it is needed
-	size   int64        // of the file
-}
-
-// clear drops all events.
-func (s *reducedStore) clear() {
-	s.used.Store(0)
-	s.size = 0
-}
-
-func (s *reducedStore) close() {
-	if s.file != nil {
-		s.file.Close()
-		os.Remove(s.file.Name())
-	}
-}
-
-// keep stores a chunk and takes ownership of it.
-func (s *reducedStore) keep(b []byte) (reducedChunk, error) {
-	n := int64(len(b))
-	if s.used.Add(n) <= s.memory {
-		return reducedChunk{memory: b}, nil
-	}
-	s.used.Add(-n)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.file == nil {
-		var err error
-		if s.file, err = os.CreateTemp("", "weft-events-*"); err != nil {
-			return reducedChunk{}, fmt.Errorf("cannot make a temporary file: %w", err)
-		}
-		os.Remove(s.file.Name()) // succeeds where open files can be removed
-	}
-	at := s.size
-	if _, err := s.file.WriteAt(b, at); err != nil {
-		return reducedChunk{}, err
-	}
-	s.size += n
-	return reducedChunk{at: at, size: len(b)}, nil
-}
-
-// reducedChunk is a piece of a location's packed events.
-type reducedChunk struct {
-	memory []byte // nil if it is in the file
-	at     int64
-	size   int
-}
-
 // reducedLane holds the chosen events of a location.
 type reducedLane struct {
 	location uint32
 	codes    *[]reducedCode // the table of the worker
-	chunks   []reducedChunk
+	chunks   []spill.Chunk
 	buf      []byte // the newest events
 	last     int64  // time of the previous event
 	order    int64  // the latest order of an event
@@ -192,7 +135,7 @@ type reducedCode struct {
 
 // reducedSink is the sink of one goroutine.
 type reducedSink struct {
-	store  *reducedStore
+	store  *spill.Store
 	reduce Reducer
 	ends   func(trace.Kind) bool
 	rows   []int32
@@ -328,7 +271,7 @@ func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 			l.buf = binary.AppendUvarint(l.buf, x)
 		}
 	}
-	if len(l.buf) >= w.store.chunk {
+	if len(l.buf) >= w.store.ChunkSize() {
 		return w.flush(l)
 	}
 	return nil
@@ -373,20 +316,15 @@ func (w *reducedSink) flush(l *reducedLane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	c, err := w.store.keep(l.buf)
-	l.chunks = append(l.chunks, c)
-	if c.memory == nil {
-		l.buf = l.buf[:0]
-	} else {
-		l.buf = make([]byte, 0, min(cap(l.buf), w.store.chunk+64))
-	}
+	c, buf, err := w.store.Keep(l.buf)
+	l.chunks, l.buf = append(l.chunks, c), buf
 	return err
 }
 
 // reducedReader is the stream of a location's packed events.
 type reducedReader struct {
 	lane  *reducedLane
-	store *reducedStore
+	store *spill.Store
 	rows  int // rows per batch
 	chunk int // the next chunk
 	data  []byte
@@ -402,16 +340,12 @@ func (r *reducedReader) Next(context.Context) (*trace.Batch, error) {
 		if r.chunk == len(r.lane.chunks) {
 			return nil, nil
 		}
-		c := &r.lane.chunks[r.chunk]
-		r.chunk++
-		if r.data = c.memory; r.data == nil {
-			r.room = slices.Grow(r.room[:0], c.size)[:c.size]
-			if _, err := r.store.file.ReadAt(r.room, c.at); err != nil {
-				return nil, err
-			}
-			r.data = r.room
+		data, err := r.store.Load(r.lane.chunks[r.chunk], &r.room)
+		if err != nil {
+			return nil, err
 		}
-		c.memory = nil
+		r.data, r.lane.chunks[r.chunk] = data, spill.Chunk{}
+		r.chunk++
 	}
 	b, data, codes := &r.b, r.data, *r.lane.codes
 	b.Reset(r.lane.location)
