@@ -1,0 +1,94 @@
+package synclog
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// joinPaths makes one list of the paths of all workers, in an order that does not depend on the
+// distribution of the work, and sets the workers' places.
+//
+// The threads of a team begin at a parallel region, which only the first thread of their process
+// enters from another region. Their paths continue that of the first thread, the first one if the
+// region is entered from several.
+func joinPaths(d *trace.Definitions, workers []*worker) []Path {
+	type edge struct {
+		parent int32
+		region uint32
+	}
+	var nodes []edge
+	index := map[edge]int32{}
+	numbers := make([][]int32, len(workers))
+	for i, w := range workers {
+		numbers[i] = make([]int32, len(w.nodes))
+		for j, n := range w.nodes {
+			e := edge(n)
+			if e.parent >= 0 {
+				e.parent = numbers[i][e.parent] // parents come before their children
+			}
+			at, ok := index[e]
+			if !ok {
+				at = int32(len(nodes))
+				index[e] = at
+				nodes = append(nodes, e)
+			}
+			numbers[i][j] = at
+		}
+	}
+	below := map[int32][]int32{}
+	for i, e := range nodes {
+		below[e.parent] = append(below[e.parent], int32(i))
+	}
+	for _, l := range below {
+		slices.SortFunc(l, func(a, b int32) int { return cmp.Compare(nodes[a].region, nodes[b].region) })
+	}
+	var paths []Path
+	place := make([]uint32, len(nodes))
+	joined := map[Path]uint32{}
+	parallel := map[uint32]uint32{} // the first path of each region
+	type step struct {
+		node   int32
+		parent uint32
+	}
+	walk := func(root int32) {
+		var wait []step
+		push := func(node int32, parent uint32) {
+			for _, c := range slices.Backward(below[node]) {
+				wait = append(wait, step{c, parent})
+			}
+		}
+		push(root, NoPath)
+		for len(wait) > 0 {
+			s := wait[len(wait)-1]
+			wait = wait[:len(wait)-1]
+			region := nodes[s.node].region
+			p := Path{s.parent, region}
+			first, ok := parallel[region]
+			if root == outermostThread && s.parent == NoPath && ok && d.RoleOf(region) == trace.ForkRole {
+				p = paths[first]
+			}
+			at, ok := joined[p]
+			if !ok {
+				at = uint32(len(paths))
+				joined[p] = at
+				paths = append(paths, p)
+			}
+			if _, ok := parallel[region]; !ok {
+				parallel[region] = at
+			}
+			place[s.node] = at
+			push(s.node, at)
+		}
+	}
+	walk(outermost)
+	walk(outermostThread)
+	for i, w := range workers {
+		w.places = make([]uint32, len(w.nodes))
+		for j, n := range numbers[i] {
+			w.places[j] = place[n]
+		}
+	}
+	return paths
+}

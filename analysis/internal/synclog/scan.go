@@ -1,0 +1,141 @@
+package synclog
+
+import (
+	"container/heap"
+	"context"
+	"encoding/binary"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Scan calls f with each call, in the order in which they end. Calls that end at the same time come
+// in the order of their locations. The call is valid until f returns. Scan may be called several
+// times.
+func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
+	h := make(readers, 0, len(l.lanes))
+	for _, x := range l.lanes {
+		r := &reader{log: l, lane: x}
+		ok, err := r.next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			h = append(h, r)
+		}
+	}
+	heap.Init(&h)
+	for n := 0; len(h) > 0; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := h[0]
+		if err := f(&r.call); err != nil {
+			return err
+		}
+		ok, err := r.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			heap.Pop(&h)
+			continue
+		}
+		if len(h) > 1 {
+			heap.Fix(&h, 0)
+		}
+	}
+	return nil
+}
+
+// readers is a heap of the lanes, by the end of the next call.
+type readers []*reader
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (h readers) Len() int { return len(h) }
+
+// Less orders by time, then by location.
+func (h readers) Less(i, j int) bool {
+	a, b := &h[i].call, &h[j].call
+	return a.Leave < b.Leave || a.Leave == b.Leave && a.Location < b.Location
+}
+
+// Swap swaps two readers.
+func (h readers) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push appends a reader.
+func (h *readers) Push(x any) { *h = append(*h, x.(*reader)) }
+
+// Pop removes the last reader.
+func (h *readers) Pop() any {
+	n := len(*h) - 1
+	x := (*h)[n]
+	*h = (*h)[:n]
+	return x
+}
+
+// reader unpacks the calls of a lane.
+type reader struct {
+	log   *Log
+	lane  *lane
+	chunk int // the next one
+	data  []byte
+	room  []byte
+	call  Call
+}
+
+// number takes a number off b.
+func number(b []byte) (uint64, []byte) {
+	if x := b[0]; x < 0x80 {
+		return uint64(x), b[1:]
+	}
+	x, n := binary.Uvarint(b)
+	return x, b[n:]
+}
+
+// next unpacks the next call. ok is false after the last one.
+func (r *reader) next() (ok bool, err error) {
+	if len(r.data) == 0 {
+		if r.chunk == len(r.lane.chunks) {
+			return false, nil
+		}
+		if r.data, err = r.log.store.Load(r.lane.chunks[r.chunk], &r.room); err != nil {
+			return false, err
+		}
+		r.chunk++
+	}
+	c, b, w := &r.call, r.data, r.lane.worker
+	flags := b[0]
+	node, b := number(b[1:])
+	after, n := binary.Varint(b)
+	length, b := number(b[n:])
+	leave := c.Leave + after
+	*c = Call{Location: r.lane.loc, Path: NoPath, Region: trace.NoRef, Leave: leave, Enter: int64(uint64(leave) - length),
+		Bare: flags&bare != 0, InTeam: flags&inTeam != 0, Points: c.Points[:0]}
+	if node > 0 {
+		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
+		c.Role = w.kind(c.Region).role
+	}
+	if c.InTeam {
+		c.Team.Communicator, b = number(b)
+		c.Team.Visit, b = number(b)
+		c.Team.Barrier, b = number(b)
+	}
+	points, b := number(b)
+	for range points {
+		kind := b[0]
+		var after uint64
+		after, b = number(b[1:])
+		p := Point{Kind: Kind(kind & 31), Time: int64(uint64(c.Enter) + after)}
+		operands := int(kind >> 5)
+		for i := range p.Ops {
+			p.Ops[i] = trace.Undefined
+			if i < operands {
+				p.Ops[i], b = number(b)
+				p.Ops[i]--
+			}
+		}
+		c.Points = append(c.Points, p)
+	}
+	r.data = b
+	return true, nil
+}

@@ -1,0 +1,219 @@
+// Package synclog extracts from a trace the calls in which locations synchronise: calls that send
+// or receive messages, take part in collective operations or barriers, or acquire locks. It is the
+// common basis of the analyses that follow causes from one location to another.
+//
+// A [Call] is a visit of a region whose role is communication or synchronisation, with its
+// synchronisation points: the events in it that other locations can cause or wait for. A point
+// outside of such a region is a call of its own that takes no time.
+//
+// [Read] scans a trace by location on all cores and packs the calls into 10 to 40 bytes each.
+// [Log.Scan] delivers them in the order in which they end. A log holds 32 MiB of packed calls in
+// memory and more in a temporary file; it also uses 120 bytes per call path and 16 KiB per location.
+package synclog
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/spill"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Kind is the kind of a point.
+type Kind uint8
+
+// The kinds. Operands are those of the event kind of the same name in package trace, except where
+// noted.
+const (
+	Send           Kind = iota // trace.Send
+	SendPost                   // trace.SendBegin
+	SendDone                   // trace.SendComplete
+	RecvPost                   // trace.RecvBegin
+	Recv                       // trace.Recv
+	RecvDone                   // trace.RecvComplete
+	Cancelled                  // trace.RequestCancelled
+	CollectivePost             // trace.CollectiveRequest
+	CollectiveDone             // trace.CollectiveComplete
+	Collective                 // trace.CollectiveEnd; the last operand is the time from its begin to its end
+	Acquire                    // trace.LockAcquire
+	Release                    // trace.LockRelease
+	Fork                       // trace.ThreadFork
+	Join                       // trace.ThreadJoin
+	TeamBegin                  // trace.ThreadTeamBegin
+	TeamEnd                    // trace.ThreadTeamEnd
+)
+
+// MaxOperands is the greatest number of operands of a point.
+const MaxOperands = 6
+
+// Point is an event that other locations can cause or wait for.
+type Point struct {
+	Kind Kind
+	Time int64
+	Ops  [MaxOperands]uint64 // trace.Undefined where the event has none
+}
+
+// Team identifies a barrier of a team of threads: the Barrier-th barrier of the location in its
+// Visit-th visit of the team.
+type Team struct {
+	Communicator, Visit, Barrier uint64
+}
+
+// Call is a visit of a region in which a location synchronises.
+type Call struct {
+	Location     uint32
+	Path         uint32 // index into Log.Paths, or NoPath outside of all regions
+	Region       uint32 // the region's row, or trace.NoRef outside of all regions
+	Role         trace.Role
+	Enter, Leave int64
+	// Bare reports that the point is in no region of a role that synchronises. Enter and Leave are the
+	// times of its event, and Path is what was open around it.
+	Bare   bool
+	InTeam bool // the call is a barrier of Team
+	Team   Team
+	Points []Point // in order of time
+}
+
+// NoPath is the path of a call outside of all regions.
+const NoPath = ^uint32(0)
+
+// Path is a call path: a region in the path that is its parent.
+type Path struct {
+	Parent uint32 // index into Log.Paths, less than that of the path itself, or NoPath
+	Region uint32 // the region's row
+}
+
+// Options are the settings of [Read].
+type Options struct {
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	Rows *trace.Rows
+}
+
+// Log holds the calls of a trace. Close releases its memory and file.
+type Log struct {
+	Defs  *trace.Definitions
+	Paths []Path
+	// First and Last are the times of the first and last event of the trace. First is greater than
+	// Last if there is none.
+	First, Last int64
+
+	lanes []*lane
+	store *spill.Store
+}
+
+// Sequence is the key of the collective operations of a communicator. Non-blocking operations form
+// a sequence of their own.
+type Sequence struct {
+	Communicator uint64
+	Posted       bool
+}
+
+// memory is the number of bytes of packed calls that a log keeps in memory.
+const memory = 32 << 20
+
+// Close releases the log.
+func (l *Log) Close() { l.store.Close() }
+
+// Read makes the log of a trace. An error is that of the scan or of the temporary file.
+func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
+	l := &Log{Defs: events.Defs(), store: spill.New(memory, events.Defs().Locations.Len())}
+	sel := trace.Everything()
+	sel.Links = trace.NoLinks
+	later := laterThreads(l.Defs)
+	var mu sync.Mutex
+	var workers []*worker
+	err := events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		workers = nil
+		l.store.Clear()
+		return func(int) format.Sink {
+			w := newWorker(l.Defs, opt.Rows, later, l.store)
+			mu.Lock()
+			defer mu.Unlock()
+			workers = append(workers, w)
+			return w
+		}
+	})
+	if err == nil {
+		for _, w := range workers {
+			if err = w.finish(); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	l.join(workers)
+	return l, nil
+}
+
+// join makes one log of what the workers have packed.
+func (l *Log) join(workers []*worker) {
+	l.Paths = joinPaths(l.Defs, workers)
+	l.First, l.Last = 1, 0
+	for _, w := range workers {
+		for _, x := range w.lanes {
+			if x == nil {
+				continue
+			}
+			if l.First > l.Last {
+				l.First, l.Last = x.first, x.latest
+			}
+			l.First, l.Last = min(l.First, x.first), max(l.Last, x.latest)
+			l.lanes = append(l.lanes, x)
+		}
+	}
+	slices.SortFunc(l.lanes, func(a, b *lane) int { return int(a.loc) - int(b.loc) })
+}
+
+// Sequences calls f with the number of calls that each location makes in each sequence of
+// collective operations, in no particular order.
+func (l *Log) Sequences(f func(s Sequence, location uint32, calls int64)) {
+	for _, x := range l.lanes {
+		for s, n := range x.sequences {
+			f(s, x.loc, n)
+		}
+	}
+}
+
+// Teams calls f with the number of times that each location begins to work in each team, in no
+// particular order.
+func (l *Log) Teams(f func(communicator uint64, location uint32, visits uint64)) {
+	for _, x := range l.lanes {
+		for c, n := range x.visits {
+			f(c, x.loc, n)
+		}
+	}
+}
+
+// Visits calls f with the number of visits of each location to each region row that begins or ends
+// MPI, or is a barrier without a point, in no particular order.
+func (l *Log) Visits(f func(region, location uint32, visits int64)) {
+	for _, x := range l.lanes {
+		for r, n := range x.regions {
+			f(r, x.loc, n)
+		}
+	}
+}
+
+// Locations returns the locations with events, in the order of the definitions.
+func (l *Log) Locations() []uint32 {
+	list := make([]uint32, len(l.lanes))
+	for i, x := range l.lanes {
+		list[i] = x.loc
+	}
+	return list
+}
+
+// Extent returns the times of the first and the last event of a location. ok is false if it has
+// none.
+func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
+	i, ok := slices.BinarySearchFunc(l.lanes, location, func(x *lane, loc uint32) int { return int(x.loc) - int(loc) })
+	if !ok {
+		return 0, 0, false
+	}
+	return l.lanes[i].first, l.lanes[i].latest, true
+}

@@ -1,0 +1,482 @@
+package synclog
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/spill"
+	"github.com/weft-trace/weft/trace"
+)
+
+// worker is the sink of one goroutine.
+type worker struct {
+	defs   *trace.Definitions
+	rows   *trace.Rows
+	later  []bool // by location: it is a thread, and another one comes first in its process
+	store  *spill.Store
+	lanes  []*lane // by location
+	nodes  []node
+	index  map[node]int32
+	places []uint32 // the global path of each node; set by joinPaths
+	kinds  []regionKind
+	mapped []uint32 // rows of the regions of a batch
+	free   []*openCall
+}
+
+// node is a call path of a worker. The parent of an outermost region is outermost, or
+// outermostThread at threads that are not the first one of their process.
+type node struct {
+	parent int32
+	region uint32
+}
+
+const (
+	outermost       = -1
+	outermostThread = -2
+)
+
+// regionKind is what a worker needs to know of a region.
+type regionKind struct {
+	known bool
+	role  trace.Role
+	call  bool // a visit is a call of the log
+	kept  bool // even without points
+}
+
+// lane holds the calls of a location.
+type lane struct {
+	loc           uint32
+	root          int32
+	worker        *worker
+	first, latest int64 // times of the first and last event
+	any           bool
+	stack         []frame
+	open          openset.Index[uint32] // the regions of stack
+	last          child
+	calls         []*openCall // open ones, the innermost last
+	collectives   []begun     // open ones, the innermost last
+	teams         []teamVisit // the location is in, the innermost last
+	visits        map[uint64]uint64
+	sequences     map[Sequence]int64
+	regions       map[uint32]int64
+	end           int64 // of the call packed last
+	buf           []byte
+	chunks        []spill.Chunk
+}
+
+// child caches the node that was entered last.
+type child struct {
+	node
+	index int32
+}
+
+// frame is an open region.
+type frame struct {
+	node  int32
+	enter int64
+	call  *openCall // nil if the region's visits are no calls
+}
+
+// openCall is a call that has not ended.
+type openCall struct {
+	node   int32
+	enter  int64
+	kind   regionKind
+	points int
+	packed []byte
+}
+
+// begun is a collective operation that has begun and not ended.
+type begun struct {
+	time     int64
+	ops      [5]uint64
+	matching uint64
+}
+
+// teamVisit is a visit of a team of threads.
+type teamVisit struct{ communicator, visit, barriers uint64 }
+
+func newWorker(d *trace.Definitions, rows *trace.Rows, later []bool, store *spill.Store) *worker {
+	return &worker{defs: d, rows: rows, later: later, store: store, index: map[node]int32{}}
+}
+
+// Links ignores links.
+func (w *worker) Links([]trace.Link) error { return nil }
+
+// kind returns what is known of a region.
+func (w *worker) kind(region uint32) *regionKind {
+	if int64(region) >= int64(len(w.kinds)) {
+		if !w.defs.Regions.Has(region) {
+			return &regionKind{}
+		}
+		w.kinds = append(w.kinds, make([]regionKind, w.defs.Regions.Len()-len(w.kinds))...)
+	}
+	k := &w.kinds[region]
+	if !k.known {
+		*k = kindOf(w.defs, region)
+	}
+	return k
+}
+
+// kindOf classifies a region.
+func kindOf(d *trace.Definitions, region uint32) regionKind {
+	k := regionKind{known: true, role: d.RoleOf(region)}
+	switch r := k.role; {
+	case r >= trace.SendRole && r <= trace.CommunicationRole, r == trace.LockRole, r == trace.ConditionRole,
+		r == trace.ThreadRole, r == trace.WaitingRole, r == trace.TaskWaitRole:
+		k.call = true
+	}
+	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || IsInit(d, region) || IsFinalize(d, region)
+	return k
+}
+
+// IsInit reports whether a region is the call that begins MPI.
+func IsInit(d *trace.Definitions, region uint32) bool {
+	name := mpiCall(d, region)
+	return name == "init" || name == "init_thread"
+}
+
+// IsFinalize reports whether a region is the call that ends MPI.
+func IsFinalize(d *trace.Definitions, region uint32) bool { return mpiCall(d, region) == "finalize" }
+
+// mpiCall returns the name of an MPI call in lower case and without prefix, or "" for other regions.
+func mpiCall(d *trace.Definitions, region uint32) string {
+	if !d.Regions.Has(region) {
+		return ""
+	}
+	name := strings.TrimPrefix(strings.TrimRight(strings.ToLower(d.Regions.At(region).Name), "_"), "p")
+	name, ok := strings.CutPrefix(name, "mpi_")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+func (w *worker) lane(loc uint32) *lane {
+	for int64(loc) >= int64(len(w.lanes)) {
+		w.lanes = append(w.lanes, make([]*lane, max(1, w.defs.Locations.Len()-len(w.lanes)))...)
+	}
+	l := w.lanes[loc]
+	if l == nil {
+		l = &lane{loc: loc, root: outermost, worker: w, visits: map[uint64]uint64{}, sequences: map[Sequence]int64{},
+			regions: map[uint32]int64{}}
+		if int64(loc) < int64(len(w.later)) && w.later[loc] {
+			l.root = outermostThread
+		}
+		w.lanes[loc] = l
+	}
+	return l
+}
+
+// laterThreads returns for each location whether it is a thread that is not the first of its process.
+func laterThreads(d *trace.Definitions) []bool {
+	later := make([]bool, d.Locations.Len())
+	begun := map[uint32]bool{}
+	for i, l := range d.Locations.All() {
+		if d.Groups.Has(l.Group) && d.Groups.At(l.Group).Kind == "process" {
+			later[i], begun[l.Group] = begun[l.Group], true
+		}
+	}
+	return later
+}
+
+// Batch packs the calls that end in a batch.
+func (w *worker) Batch(b *trace.Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	refs := w.rows.Map(&w.mapped, b.Ref)
+	var l *lane
+	op := 0
+	for i, k := range b.Kind {
+		if l == nil || b.Loc == trace.MixedLoc {
+			l = w.lane(b.Location(i))
+		}
+		t := b.Time[i]
+		if !l.any {
+			l.any, l.first, l.latest = true, t, t
+		}
+		switch k {
+		case trace.Enter:
+			l.latest = max(l.latest, t)
+			w.enter(l, t, refs[i])
+			continue
+		case trace.Leave:
+			l.latest = max(l.latest, t)
+			if err := w.leave(l, t, refs[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		if k.IsEvent() {
+			l.latest = max(l.latest, t)
+		}
+		if k < trace.Send || k > trace.LockRelease {
+			continue
+		}
+		for op < len(b.OpRow) && b.OpRow[op] < uint32(i) {
+			op++
+		}
+		var ops []uint64
+		if op < len(b.OpRow) && b.OpRow[op] == uint32(i) {
+			from := uint32(0)
+			if op > 0 {
+				from = b.OpEnd[op-1]
+			}
+			ops = b.Op[from:b.OpEnd[op]]
+		}
+		if err := w.point(l, t, k, ops); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *worker) enter(l *lane, t int64, region uint32) {
+	n := node{l.root, region}
+	if top := len(l.stack) - 1; top >= 0 {
+		n.parent = l.stack[top].node
+	}
+	if l.last.node != n || l.last.index == 0 {
+		i, ok := w.index[n]
+		if !ok {
+			w.nodes = append(w.nodes, n)
+			i = int32(len(w.nodes))
+			w.index[n] = i
+		}
+		l.last = child{n, i}
+	}
+	f := frame{l.last.index - 1, t, nil}
+	if k := w.kind(region); k.call || k.kept {
+		f.call = w.begin(l, f.node, t, *k)
+	}
+	l.open.Open(region, len(l.stack))
+	l.stack = append(l.stack, f)
+}
+
+// begin opens a call.
+func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
+	var c *openCall
+	if n := len(w.free); n > 0 {
+		c, w.free = w.free[n-1], w.free[:n-1]
+		*c = openCall{packed: c.packed[:0]}
+	} else {
+		c = &openCall{}
+	}
+	c.node, c.enter, c.kind = node, t, k
+	l.calls = append(l.calls, c)
+	return c
+}
+
+func (w *worker) leave(l *lane, t int64, region uint32) error {
+	i := len(l.stack) - 1
+	if i < 0 || w.nodes[l.stack[i].node].region != region {
+		i = l.open.Find(region, len(l.stack), func(i int) uint32 { return w.nodes[l.stack[i].node].region })
+	}
+	if i < 0 {
+		return nil // not open
+	}
+	call := l.stack[i].call
+	if i == len(l.stack)-1 && !l.open.Mapped() {
+		l.stack = l.stack[:i]
+	} else {
+		l.stack = openset.Close(&l.open, l.stack, i, region)
+	}
+	if call == nil {
+		return nil
+	}
+	return w.end(l, call, t)
+}
+
+// end packs a call that ends.
+func (w *worker) end(l *lane, c *openCall, t int64) error {
+	if top := len(l.calls) - 1; l.calls[top] == c {
+		l.calls = l.calls[:top]
+	} else {
+		i := slices.Index(l.calls, c)
+		l.calls = slices.Delete(l.calls, i, i+1)
+	}
+	w.free = append(w.free, c)
+	if c.points == 0 && !c.kind.kept {
+		return nil
+	}
+	barrier := c.kind.role == trace.BarrierRole || c.kind.role == trace.ImplicitBarrierRole
+	if c.kind.kept && (c.points == 0 || !barrier) {
+		l.regions[w.nodes[c.node].region]++
+	}
+	if c.points > 0 || !barrier || len(l.teams) == 0 {
+		return w.pack(l, c.node, c.enter, t, 0, nil, c.points, c.packed)
+	}
+	team := &l.teams[len(l.teams)-1]
+	team.barriers++
+	return w.pack(l, c.node, c.enter, t, inTeam, team, 0, nil)
+}
+
+// Flags of packed calls.
+const (
+	bare = 1 << iota
+	inTeam
+)
+
+// pack appends a call to a lane.
+func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte) error {
+	b := append(l.buf, flags)
+	b = appendNumber(b, uint64(node+1))
+	b = binary.AppendVarint(b, leave-l.end)
+	b = appendNumber(b, uint64(leave)-uint64(enter))
+	if team != nil {
+		b = binary.AppendUvarint(b, team.communicator)
+		b = binary.AppendUvarint(b, team.visit)
+		b = binary.AppendUvarint(b, team.barriers-1)
+	}
+	b = appendNumber(b, uint64(points))
+	l.buf, l.end = append(b, packed...), leave
+	if len(l.buf) < w.store.ChunkSize() {
+		return nil
+	}
+	return w.flush(l)
+}
+
+// appendNumber appends a number, usually in one byte.
+func appendNumber(b []byte, x uint64) []byte {
+	if x < 0x80 {
+		return append(b, byte(x))
+	}
+	return binary.AppendUvarint(b, x)
+}
+
+func (w *worker) flush(l *lane) error {
+	if len(l.buf) == 0 {
+		return nil
+	}
+	c, buf, err := w.store.Keep(l.buf)
+	l.chunks, l.buf = append(l.chunks, c), buf
+	return err
+}
+
+// pointKinds maps the kinds of events to those of points.
+var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,
+	trace.RecvBegin: RecvPost, trace.Recv: Recv, trace.RecvComplete: RecvDone, trace.RequestCancelled: Cancelled,
+	trace.CollectiveRequest: CollectivePost, trace.CollectiveComplete: CollectiveDone, trace.LockAcquire: Acquire,
+	trace.LockRelease: Release, trace.ThreadFork: Fork, trace.ThreadJoin: Join}
+
+// point takes an event that may be a point.
+func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
+	switch k {
+	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
+		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease, trace.ThreadFork, trace.ThreadJoin:
+		return w.add(l, pointKinds[k], t, t, ops)
+	case trace.CollectiveBegin:
+		c := begun{time: t, matching: operand(ops, 5)}
+		for i := range c.ops {
+			c.ops[i] = operand(ops, i)
+		}
+		l.collectives = append(l.collectives, c)
+	case trace.CollectiveEnd:
+		return w.collective(l, t, ops)
+	case trace.Collective:
+		end := t
+		if d := operand(ops, 5); d != trace.Undefined && int64(d) > 0 {
+			end = trace.Add(t, int64(d))
+		}
+		return w.take(l, [5]uint64{operand(ops, 0), operand(ops, 1), operand(ops, 2), operand(ops, 3), operand(ops, 4)}, t, end)
+	case trace.CollectiveComplete:
+		l.sequences[Sequence{operand(ops, 1), true}]++
+		return w.add(l, CollectiveDone, t, t, ops)
+	case trace.ThreadTeamBegin:
+		c := operand(ops, 0)
+		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
+		l.visits[c]++
+		return w.add(l, TeamBegin, t, t, ops)
+	case trace.ThreadTeamEnd:
+		if n := len(l.teams); n > 0 {
+			l.teams = l.teams[:n-1]
+		}
+		return w.add(l, TeamEnd, t, t, ops)
+	}
+	return nil
+}
+
+// operand returns an operand, or trace.Undefined if there is none.
+func operand(ops []uint64, i int) uint64 {
+	if i < len(ops) {
+		return ops[i]
+	}
+	return trace.Undefined
+}
+
+// collective closes the latest open collective operation with the same matching id.
+func (w *worker) collective(l *lane, t int64, ops []uint64) error {
+	i := len(l.collectives) - 1
+	if id := operand(ops, 5); id != trace.Undefined {
+		for i >= 0 && l.collectives[i].matching != id {
+			i--
+		}
+	}
+	var of [5]uint64
+	for i := range of {
+		of[i] = operand(ops, i)
+	}
+	if i < 0 {
+		return w.take(l, of, t, t)
+	}
+	b := l.collectives[i]
+	l.collectives = slices.Delete(l.collectives, i, i+1)
+	if of[0] == trace.Undefined { // with OTF the begin determines the operation
+		of = b.ops
+	}
+	return w.take(l, of, b.time, t)
+}
+
+// take adds the point of a collective operation.
+func (w *worker) take(l *lane, ops [5]uint64, begin, end int64) error {
+	l.sequences[Sequence{ops[1], false}]++
+	return w.add(l, Collective, begin, end, append(ops[:], uint64(end)-uint64(begin)))
+}
+
+// add adds a point to the innermost call, or makes it a call of its own.
+func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
+	if n := len(l.calls); n > 0 {
+		c := l.calls[n-1]
+		c.points++
+		c.packed = appendPoint(c.packed, k, uint64(end)-uint64(c.enter), ops)
+		return nil
+	}
+	at := int32(-1)
+	if n := len(l.stack); n > 0 {
+		at = l.stack[n-1].node
+	}
+	return w.pack(l, at, begin, end, bare, nil, 1, appendPoint(nil, k, uint64(end)-uint64(begin), ops))
+}
+
+// appendPoint packs a point. after is its time since the begin of the call.
+func appendPoint(b []byte, k Kind, after uint64, ops []uint64) []byte {
+	n := min(len(ops), MaxOperands)
+	b = append(b, byte(k)|byte(n)<<5)
+	b = appendNumber(b, after)
+	for _, x := range ops[:n] {
+		b = appendNumber(b, x+1) // Undefined wraps to 0
+	}
+	return b
+}
+
+// finish packs what is open at the end of each location.
+func (w *worker) finish() error {
+	for _, l := range w.lanes {
+		if l == nil {
+			continue
+		}
+		for len(l.calls) > 0 {
+			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {
+				return err
+			}
+		}
+		if err := w.flush(l); err != nil {
+			return err
+		}
+		l.stack, l.buf = nil, nil
+	}
+	return nil
+}

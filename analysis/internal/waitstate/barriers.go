@@ -1,0 +1,108 @@
+package waitstate
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/trace"
+)
+
+// barriers holds the incomplete barriers that the trace records as regions alone: those of teams of
+// threads, and the begin and end of MPI.
+type barriers struct {
+	teams   map[synclog.Team][]Member
+	visits  map[uint64][]uint64 // by communicator of the team: the visits of each location, ascending
+	joins   map[joinKey][]Member
+	next    map[visitor]int64
+	regions map[uint32][]int64 // by region row: the visits of each location, ascending
+}
+
+// joinKey identifies the n-th visits of a region.
+type joinKey struct {
+	region uint32
+	number int64
+}
+
+// visitor is a location that visits a region.
+type visitor struct{ region, location uint32 }
+
+func (b *barriers) init(e *engine) {
+	*b = barriers{map[synclog.Team][]Member{}, map[uint64][]uint64{}, map[joinKey][]Member{}, map[visitor]int64{},
+		map[uint32][]int64{}}
+	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
+	for _, l := range b.visits {
+		slices.Sort(l)
+	}
+	e.log.Visits(func(region, _ uint32, visits int64) { b.regions[region] = append(b.regions[region], visits) })
+	for _, l := range b.regions {
+		slices.Sort(l)
+	}
+}
+
+// barrier takes a call that is a barrier without a point, or begins or ends MPI.
+func (e *engine) barrier(c *synclog.Call, place Place) {
+	b := &e.barriers
+	m := memberOf(c, place)
+	isInit, isFinalize := synclog.IsInit(e.defs, c.Region), synclog.IsFinalize(e.defs, c.Region)
+	switch {
+	case isInit || isFinalize:
+		at := visitor{c.Region, c.Location}
+		k := joinKey{c.Region, b.next[at]}
+		b.next[at]++
+		list := append(b.joins[k], m)
+		counts := b.regions[c.Region]
+		if i, _ := slices.BinarySearch(counts, k.number+1); len(list) < len(counts)-i {
+			b.joins[k] = list
+			return
+		}
+		delete(b.joins, k)
+		if isInit {
+			e.together(&Operation{Members: list}, Patterns, InitCompletion)
+		} else {
+			e.together(&Operation{Members: list}, Finalize, Patterns)
+		}
+	case c.InTeam:
+		list := append(b.teams[c.Team], m)
+		counts := b.visits[c.Team.Communicator]
+		if i, _ := slices.BinarySearch(counts, c.Team.Visit+1); len(list) < len(counts)-i {
+			b.teams[c.Team] = list
+			return
+		}
+		delete(b.teams, c.Team)
+		k := ExplicitBarrier
+		if c.Role == trace.ImplicitBarrierRole {
+			k = ImplicitBarrier
+		}
+		e.together(&Operation{Members: list, Communicator: c.Team.Communicator, HasCommunicator: true}, k, Patterns)
+	default:
+		e.Unjudged[UnknownBarrier]++
+	}
+}
+
+// together finds the waits of calls in which all wait for all. A pattern of Patterns is not reported.
+func (e *engine) together(o *Operation, waiting, completion Pattern) {
+	if len(o.Members) < 2 {
+		return
+	}
+	o.Root = -1
+	e.Judged += int64(len(o.Members))
+	slices.SortFunc(o.Members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
+	last, first := Latest(o.Members), FirstLeave(o.Members)
+	for i := range o.Members {
+		m := &o.Members[i]
+		if waiting != Patterns {
+			e.wait(o.waitFor(waiting, m, last))
+		}
+		if completion != Patterns {
+			e.wait(o.completion(completion, m, last, first))
+		}
+	}
+	e.operation(o)
+}
+
+// unfinishedBarriers counts the calls of barriers that are incomplete.
+func (e *engine) unfinishedBarriers() {
+	for _, l := range e.barriers.teams {
+		e.Unjudged[IncompleteBarrier] += int64(len(l))
+	}
+}

@@ -1,0 +1,271 @@
+package waitstate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/trace"
+)
+
+// instance is a collective operation of which some members are known.
+type instance struct {
+	operation, root uint64
+	members         []Member
+}
+
+// sequence holds the operations of a communicator that are incomplete.
+type sequence struct {
+	communicator uint64
+	posted       bool
+	next         map[uint32]int64 // number of each location's next operation
+	counts       []int64          // calls of each location, ascending
+	done         int64            // number of the first operation in list
+	list         []instance
+	disagreed    bool // members do not do the same operations from here on
+	ranks        []uint32
+	free         [][]Member
+}
+
+// countMembers prepares the sequences and barriers: how many members each operation has.
+func (e *engine) countMembers() {
+	e.log.Sequences(func(k synclog.Sequence, loc uint32, calls int64) {
+		s := e.collectives[k]
+		if s == nil {
+			s = &sequence{communicator: k.Communicator, posted: k.Posted, next: map[uint32]int64{}}
+			if k.Communicator < uint64(e.defs.Communicator.Len()) {
+				s.ranks = e.defs.Ranks(uint32(k.Communicator))
+			}
+			e.collectives[k] = s
+		}
+		s.counts = append(s.counts, calls)
+	})
+	for _, s := range e.collectives {
+		slices.Sort(s.counts)
+	}
+	e.barriers.init(e)
+}
+
+// expected returns the number of locations that take part in the n-th operation.
+func (s *sequence) expected(n int64) int {
+	i, _ := slices.BinarySearch(s.counts, n+1)
+	return len(s.counts) - i
+}
+
+// collective takes the post, the completion or the whole of a collective operation.
+func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
+	m := memberOf(c, at)
+	m.bare = c.Bare
+	switch p.Kind {
+	case synclog.CollectivePost:
+		e.messages.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter}
+		return
+	case synclog.CollectiveDone:
+		k := request{c.Location, p.Ops[5]}
+		if r, ok := e.messages.requests[k]; ok {
+			delete(e.messages.requests, k)
+			m.Arrival, m.ArrivalPlace = r.enter, r.place
+		}
+	}
+	m.bare = m.bare && m.Enter == m.Leave
+	m.sends, m.receives = p.Ops[3] != 0, p.Ops[4] != 0
+	s := e.collectives[synclog.Sequence{Communicator: p.Ops[1], Posted: p.Kind == synclog.CollectiveDone}]
+	if s == nil {
+		return
+	}
+	n := s.next[c.Location]
+	s.next[c.Location]++
+	if s.communicator >= uint64(e.defs.Communicator.Len()) || s.disagreed || n < s.done {
+		e.Unjudged[UnmatchedCollective]++
+		return
+	}
+	for int64(len(s.list)) <= n-s.done {
+		s.list = append(s.list, instance{operation: p.Ops[0], root: p.Ops[2]})
+	}
+	x := &s.list[n-s.done]
+	if len(x.members) == 0 {
+		x.operation, x.root = p.Ops[0], p.Ops[2]
+		if k := len(s.free); k > 0 {
+			x.members, s.free = s.free[k-1], s.free[:k-1]
+		}
+	} else if x.operation != p.Ops[0] || x.root != p.Ops[2] && !e.connectsGroups(s.communicator) {
+		e.disagree(s, 1)
+		return
+	}
+	x.members = append(x.members, m)
+	for len(s.list) > 0 && len(s.list[0].members) > 0 && len(s.list[0].members) >= s.expected(s.done) {
+		e.judge(s, &s.list[0])
+		s.free = append(s.free, s.list[0].members[:0])
+		s.list = slices.Delete(s.list, 0, 1)
+		s.done++
+	}
+}
+
+// disagree gives up a sequence, and counts its calls that are known.
+func (e *engine) disagree(s *sequence, calls int) {
+	for _, x := range s.list {
+		calls += len(x.members)
+	}
+	s.list, s.free, s.disagreed = nil, nil, true
+	e.Unjudged[UnmatchedCollective] += int64(calls)
+}
+
+// connectsGroups reports whether a communicator connects two groups.
+func (e *engine) connectsGroups(communicator uint64) bool {
+	return slices.ContainsFunc(e.defs.Communicator.At(uint32(communicator)).Attrs,
+		func(a trace.Attr) bool { return a.Key == "other" })
+}
+
+// rankOf returns the location of a rank, or trace.NoRef.
+func (s *sequence) rankOf(rank uint64) uint32 {
+	if rank < uint64(len(s.ranks)) {
+		return s.ranks[rank]
+	}
+	return trace.NoRef
+}
+
+// judge finds the waits in an operation whose members are known.
+func (e *engine) judge(s *sequence, x *instance) {
+	if e.connectsGroups(s.communicator) || len(x.members) < 2 {
+		return
+	}
+	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
+	if slices.ContainsFunc(x.members, func(m Member) bool { return m.bare }) {
+		e.Unjudged[BareCollective] += int64(len(x.members))
+		return
+	}
+	e.Judged += int64(len(x.members))
+	name, _ := e.defs.OperationName(x.operation)
+	o := &Operation{Communicator: s.communicator, HasCommunicator: true, Members: x.members, Root: -1, Posted: s.posted,
+		Collective: true}
+	switch name {
+	case "barrier":
+		e.all(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
+	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter", "reduce-scatter-block":
+		e.all(o, NxN, NxNCompletion, func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
+	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
+		root := s.rankOf(x.root)
+		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
+			e.Unjudged[UnmatchedCollective] += int64(len(x.members))
+			return
+		}
+		if name == "gather" || name == "gatherv" || name == "reduce" {
+			e.toRoot(o)
+		} else {
+			e.fromRoot(o)
+		}
+	case "scan", "exscan":
+		e.scan(s, o)
+	default:
+		o.Relation = Independent
+	}
+	e.operation(o)
+}
+
+// memberOf returns the part of a call in an operation that it begins and completes.
+func memberOf(c *synclog.Call, at Place) Member {
+	return Member{Place: at, Path: c.Path, Arrival: c.Enter, ArrivalPlace: at, Enter: c.Enter, Leave: c.Leave}
+}
+
+// Latest returns the member that arrives last, the first one of several.
+func Latest(members []Member) *Member {
+	last := &members[0]
+	for i := range members {
+		if members[i].Arrival > last.Arrival {
+			last = &members[i]
+		}
+	}
+	return last
+}
+
+// FirstLeave returns the time at which the first member leaves.
+func FirstLeave(members []Member) int64 {
+	first := int64(math.MaxInt64)
+	for i := range members {
+		first = min(first, members[i].Leave)
+	}
+	return first
+}
+
+// waitFor returns the wait of a member in its call for another one to arrive.
+func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
+	return Wait{p, m.Place, m.Path, m.Enter, min(cause.Arrival, m.Leave) - m.Enter, cause.ArrivalPlace, cause.Arrival,
+		o.Communicator, o.HasCommunicator}
+}
+
+// completion returns the time that a member takes to complete an operation that has begun
+// everywhere. first is the time at which the first member leaves.
+func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
+	begin := max(first, last.Arrival, m.Enter)
+	return Wait{p, m.Place, m.Path, begin, m.Leave - begin, last.ArrivalPlace, last.Arrival, o.Communicator,
+		o.HasCommunicator}
+}
+
+// all finds the waits in an operation in which all wait for all. takesPart reports whether a member
+// waits, and whether its completion counts.
+func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
+	last, first := Latest(o.Members), FirstLeave(o.Members)
+	e.violated(&e.EarlyOperations, last.Arrival-first)
+	for i := range o.Members {
+		m := &o.Members[i]
+		waits, completes := takesPart(m)
+		if waits {
+			e.wait(o.waitFor(waiting, m, last))
+		}
+		if completes && !o.Posted {
+			e.wait(o.completion(completion, m, last, first))
+		}
+	}
+}
+
+// fromRoot finds the waits in an operation in which all wait for the root.
+func (e *engine) fromRoot(o *Operation) {
+	o.Relation = RootSends
+	for i := range o.Members {
+		if m := &o.Members[i]; i != o.Root && m.receives {
+			e.wait(o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
+		}
+	}
+}
+
+// toRoot finds the wait of the root in an operation in which it waits for the first of the others.
+func (e *engine) toRoot(o *Operation) {
+	o.Relation = RootWaits
+	var first *Member
+	for i := range o.Members {
+		if m := &o.Members[i]; i != o.Root && (first == nil || m.Arrival < first.Arrival) {
+			first = m
+		}
+	}
+	if root := &o.Members[o.Root]; root.receives {
+		e.wait(o.waitFor(EarlyReduce, root, first))
+	}
+}
+
+// scan finds the waits of ranks for the ranks before them.
+func (e *engine) scan(s *sequence, o *Operation) {
+	o.Relation = RanksWait
+	var last *Member
+	for _, location := range s.ranks {
+		i, ok := slices.BinarySearchFunc(o.Members, location,
+			func(m Member, location uint32) int { return cmp.Compare(m.Place.Location, location) })
+		if !ok {
+			continue
+		}
+		m := &o.Members[i]
+		if last == nil || m.Arrival > last.Arrival {
+			last = m
+		}
+		e.wait(o.waitFor(EarlyScan, m, last))
+	}
+}
+
+// unfinishedCollectives counts the calls of operations that are incomplete.
+func (e *engine) unfinishedCollectives() {
+	for _, s := range e.collectives {
+		if !s.disagreed {
+			e.disagree(s, 0)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package waits
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Result is the result of the analysis. Times and durations are in ticks of Clock.
+type Result struct {
+	Clock trace.Clock `json:"-"`
+	// Locations is the number of locations with events, and Time the time between the first and the
+	// last event of each, summed.
+	Locations int         `json:"locations"`
+	Time      trace.Ticks `json:"time"`
+	// Judged is the number of calls whose waits are known, those of no length included.
+	Judged int64 `json:"judged"`
+	// Waiting is the sum of all patterns but those that are part of others.
+	Waiting  trace.Ticks `json:"waiting"`
+	Patterns []Pattern   `json:"patterns"` // those that occur, in the order of the documentation
+	// Late lists, for each communicator, the locations that were the last to begin a collective
+	// operation in which all wait for all, by descending Lost.
+	Late []Late `json:"late"`
+	// Violations are messages and operations whose times contradict causality, as clocks differ. Their
+	// waits are clamped. weft align corrects clocks.
+	Violations Violations `json:"violations"`
+	// Unjudged counts what the trace records too little of.
+	Unjudged []Unjudged `json:"unjudged"`
+}
+
+// Pattern is a type of wait state.
+type Pattern struct {
+	Pattern string `json:"pattern"`
+	// PartOf is the pattern that includes the waits of this one, or "".
+	PartOf     string      `json:"partOf,omitempty"`
+	Count      int64       `json:"count"`
+	Time       trace.Ticks `json:"time"`
+	Statistics Statistics  `json:"statistics"`
+	// The breakdowns are ordered by descending time.
+	Regions       []Share `json:"regions"`
+	Paths         []Share `json:"paths"`
+	Locations     []Share `json:"locations"`
+	PathLocations []Share `json:"pathLocations"`
+	Communicators []Share `json:"communicators"`
+	Pairs         []Share `json:"pairs"` // of the waiting location and the one that it waits for
+	// Worst are the longest waits, the longest first.
+	Worst []Wait `json:"worst"`
+	// Bins are the waiting times in equal parts of the window, or of the trace.
+	Bins []Bin `json:"bins,omitempty"`
+}
+
+// Statistics describe the lengths of the waits of a pattern. The quartiles are exact up to 255 ticks
+// and within 0.4 % above.
+type Statistics struct {
+	Min      int64   `json:"min"`
+	Max      int64   `json:"max"`
+	Mean     float64 `json:"mean"`
+	Variance float64 `json:"variance"` // of all waits, in square ticks
+	Quartile int64   `json:"lowerQuartile"`
+	Median   int64   `json:"median"`
+	Upper    int64   `json:"upperQuartile"`
+}
+
+// Share is the part of a pattern that something has. Fields that do not apply are nil or empty.
+type Share struct {
+	Region       string      `json:"region,omitempty"`
+	Path         []string    `json:"path,omitempty"` // the outermost region first
+	Location     *uint32     `json:"location,omitempty"`
+	LocationName string      `json:"locationName,omitempty"`
+	Cause        *uint32     `json:"cause,omitempty"` // the location that is waited for
+	CauseName    string      `json:"causeName,omitempty"`
+	Communicator string      `json:"communicator,omitempty"`
+	Count        int64       `json:"count"`
+	Time         trace.Ticks `json:"time"`
+}
+
+// Wait is a single wait.
+type Wait struct {
+	Location     uint32   `json:"location"` // index into Definitions.Locations
+	LocationName string   `json:"locationName"`
+	Path         []string `json:"path"`
+	Begin        int64    `json:"begin"`
+	Time         int64    `json:"time"`
+	Cause        uint32   `json:"cause"` // the location that is waited for
+	CauseName    string   `json:"causeName"`
+	CauseTime    int64    `json:"causeTime"` // when the cause begins the call that ends the wait
+}
+
+// Bin is a part of the time.
+type Bin struct {
+	From int64       `json:"from"`
+	To   int64       `json:"to"`
+	Time trace.Ticks `json:"time"`
+}
+
+// Late is a location that came last to collective operations.
+type Late struct {
+	Communicator string      `json:"communicator"`
+	Location     uint32      `json:"location"`
+	LocationName string      `json:"locationName"`
+	Operations   int64       `json:"operations"` // operations to which it came last
+	Of           int64       `json:"of"`         // operations of the communicator in which all wait for all
+	Lost         trace.Ticks `json:"lost"`       // time that the others waited in those to which it came last
+}
+
+// Violations counts contradictions. Worst is the greatest one in ticks.
+type Violations struct {
+	Messages   int64 `json:"messages"`
+	Operations int64 `json:"operations"`
+	Worst      int64 `json:"worst"`
+}
+
+// Unjudged counts events whose waits cannot be judged.
+type Unjudged struct {
+	What   string `json:"what"`
+	Count  int64  `json:"count"`
+	Reason string `json:"reason"`
+}
+
+// result makes the result.
+func (a *adder) result() *Result {
+	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{}, Judged: a.counts.Judged,
+		Violations: Violations{a.counts.EarlyMessages, a.counts.EarlyOperations, a.counts.Worst}}
+	for _, loc := range a.log.Locations() {
+		first, last, _ := a.log.Extent(loc)
+		if !a.has(loc) {
+			continue
+		}
+		r.Locations++
+		r.Time = r.Time.Plus(trace.TicksOf(a.opt.Window.Clip(last)).Minus(trace.TicksOf(a.opt.Window.Clip(first))))
+	}
+	for p := range waitstate.Patterns {
+		s := &a.patterns[p]
+		if s.total.Count == 0 {
+			continue
+		}
+		if _, part := p.PartOf(); !part {
+			r.Waiting = r.Waiting.Plus(s.total.Sum())
+		}
+		r.Patterns = append(r.Patterns, a.pattern(p, s))
+	}
+	a.late(r)
+	for k, u := range unjudged {
+		if n := a.counts.Unjudged[k]; n > 0 {
+			r.Unjudged = append(r.Unjudged, Unjudged{u.what, n, u.reason})
+		}
+	}
+	return r
+}
+
+// pattern returns the figures of a pattern.
+func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
+	t := &s.total
+	n := float64(t.Count)
+	mean := t.Sum().Float() / n
+	p := Pattern{Pattern: k.String(), Count: t.Count, Time: t.Sum(),
+		Statistics: Statistics{Min: t.Min, Max: t.Max, Mean: mean, Variance: max(0, s.squares/n-mean*mean),
+			Quartile: s.lengths.Percentile(25, t), Median: s.lengths.Percentile(50, t), Upper: s.lengths.Percentile(75, t)}}
+	if whole, part := k.PartOf(); part {
+		p.PartOf = whole.String()
+	}
+	regions, paths, locations := map[uint32]*sum{}, map[uint32]*sum{}, map[uint32]*sum{}
+	for k, x := range s.places {
+		region := trace.NoRef
+		if k.path < uint32(len(a.log.Paths)) {
+			region = a.log.Paths[k.path].Region
+		}
+		merge(regions, region, x)
+		merge(paths, k.path, x)
+		merge(locations, k.location, x)
+	}
+	p.Regions = shares(regions, func(r uint32) Share { return Share{Region: a.regionName(r)} })
+	p.Paths = shares(paths, func(path uint32) Share { return Share{Path: a.pathNames(path)} })
+	p.Locations = shares(locations, func(l uint32) Share { return Share{Location: &l, LocationName: a.locationName(l)} })
+	p.PathLocations = shares(s.places, func(k placeKey) Share {
+		return Share{Path: a.pathNames(k.path), Location: &k.location, LocationName: a.locationName(k.location)}
+	})
+	p.Communicators = shares(s.communicators, func(c uint64) Share { return Share{Communicator: a.communicatorName(c)} })
+	p.Pairs = shares(s.pairs, func(k pairKey) Share {
+		return Share{Location: &k.location, LocationName: a.locationName(k.location),
+			Cause: &k.cause, CauseName: a.locationName(k.cause)}
+	})
+	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compare(&b, &a) })
+	for i := range s.worst {
+		w := &s.worst[i]
+		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.pathNames(w.Path), w.Begin,
+			w.Length, w.Cause.Location, a.locationName(w.Cause.Location), w.CauseTime})
+	}
+	if len(s.bins) > 0 {
+		for i := range s.bins {
+			p.Bins = append(p.Bins, Bin{a.binStart(i), a.binStart(i + 1), s.bins[i]})
+		}
+	}
+	return p
+}
+
+func merge[K comparable](to map[K]*sum, k K, x *sum) {
+	s := to[k]
+	if s == nil {
+		s = &sum{}
+		to[k] = s
+	}
+	s.count += x.count
+	s.time = s.time.Plus(x.time)
+}
+
+// shares returns the sums by descending time.
+func shares[K comparable](sums map[K]*sum, share func(K) Share) []Share {
+	list := make([]Share, 0, len(sums))
+	for k, s := range sums {
+		x := share(k)
+		x.Count, x.Time = s.count, s.time
+		list = append(list, x)
+	}
+	number := func(p *uint32) int64 {
+		if p == nil {
+			return -1
+		}
+		return int64(*p)
+	}
+	slices.SortFunc(list, func(a, b Share) int {
+		return cmp.Or(b.Time.Cmp(a.Time), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Region, b.Region),
+			slices.Compare(a.Path, b.Path), cmp.Compare(number(a.Location), number(b.Location)),
+			cmp.Compare(number(a.Cause), number(b.Cause)), cmp.Compare(a.Communicator, b.Communicator))
+	})
+	return list
+}
+
+// late adds the locations that came last.
+func (a *adder) late(r *Result) {
+	for k, x := range a.last {
+		r.Late = append(r.Late, Late{a.communicatorName(k.communicator), k.location, a.locationName(k.location), x.count,
+			a.joint[k.communicator], x.time})
+	}
+	slices.SortFunc(r.Late, func(a, b Late) int {
+		return cmp.Or(b.Lost.Cmp(a.Lost), cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Communicator, b.Communicator),
+			cmp.Compare(a.Location, b.Location))
+	})
+}
+
+func (a *adder) regionName(r uint32) string {
+	if int64(r) < int64(len(a.regions)) {
+		return a.regions[r]
+	}
+	return "unknown"
+}
+
+// pathNames returns the names of a path's regions, the outermost first.
+func (a *adder) pathNames(path uint32) []string {
+	names := []string{}
+	for path < uint32(len(a.log.Paths)) {
+		names = append(names, a.regionName(a.log.Paths[path].Region))
+		path = a.log.Paths[path].Parent
+	}
+	slices.Reverse(names)
+	return names
+}
+
+func (a *adder) locationName(l uint32) string {
+	if a.defs.Locations.Has(l) {
+		return a.names[l]
+	}
+	return "unknown"
+}
+
+func (a *adder) communicatorName(c uint64) string {
+	if c >= uint64(a.defs.Communicator.Len()) {
+		return "unknown"
+	}
+	x := a.defs.Communicator.At(uint32(c))
+	return cmp.Or(x.Name, x.ID)
+}
+
+// binStart returns the time at which a bin begins.
+func (a *adder) binStart(i int) int64 {
+	span := float64(uint64(a.to)-uint64(a.from)) * float64(i) / float64(a.opt.Bins)
+	return a.from + int64(min(math.Round(span), float64(uint64(a.to)-uint64(a.from))))
+}

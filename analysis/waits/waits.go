@@ -1,0 +1,260 @@
+package waits
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options are the settings of the analysis.
+type Options struct {
+	// Window counts the parts of waits in it. A wait counts where it begins. Nil counts all.
+	Window *trace.Window
+	// Locations selects the locations whose waits count. Nil selects all.
+	Locations func(location uint32) bool
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	Rows *trace.Rows
+	// Worst is the number of waits of each pattern that are listed.
+	Worst int
+	// Bins is the number of equal parts of the window, or the trace, for which waits are summed; 0 for
+	// none.
+	Bins int
+}
+
+// Patterns returns the names of all patterns, in the order in which results list them.
+func Patterns() []string {
+	list := make([]string, waitstate.Patterns)
+	for i := range list {
+		list[i] = waitstate.Pattern(i).String()
+	}
+	return list
+}
+
+// unjudged describes what cannot be judged.
+var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
+	waitstate.BareReceive: {"receives",
+		"they are in no call of a communication library, so that it is unknown since when the location waited"},
+	waitstate.UnmatchedReceive: {"receives", "the trace has no send for them"},
+	waitstate.BareCollective: {"collective calls",
+		"they take no time in the trace, and are in no call of a communication library"},
+	waitstate.UnmatchedCollective: {"collective calls",
+		"calls of other members are missing, or members disagree about the operation"},
+	waitstate.UnknownBarrier:    {"barrier calls", "the trace does not record whose calls belong together"},
+	waitstate.IncompleteBarrier: {"barrier calls", "calls of other threads of the team are missing"},
+}
+
+// sum is a number of waits and their time.
+type sum struct {
+	count int64
+	time  trace.Ticks
+}
+
+func (s *sum) add(length int64) {
+	s.count++
+	s.time.Add(length)
+}
+
+type placeKey struct{ path, location uint32 }
+
+type pairKey struct{ location, cause uint32 }
+
+type lastKey struct {
+	communicator uint64
+	location     uint32
+}
+
+// patternSums are the sums of a pattern.
+type patternSums struct {
+	total         durations.Total
+	lengths       durations.Histogram
+	squares       float64
+	places        map[placeKey]*sum
+	pairs         map[pairKey]*sum
+	communicators map[uint64]*sum
+	worst         []waitstate.Wait
+	bins          []trace.Ticks
+}
+
+// compare orders waits by length, and of equal lengths puts the one that begins first behind.
+func compare(w, o *waitstate.Wait) int {
+	return cmp.Or(cmp.Compare(w.Length, o.Length), cmp.Compare(o.Begin, w.Begin),
+		cmp.Compare(o.Place.Location, w.Place.Location), cmp.Compare(o.Place.Number, w.Place.Number),
+		cmp.Compare(o.Cause.Location, w.Cause.Location))
+}
+
+// adder sums the waits of a log.
+type adder struct {
+	log      *synclog.Log
+	defs     *trace.Definitions
+	opt      Options
+	from, to int64 // of the bins
+	names    []string
+	regions  []string
+	patterns [waitstate.Patterns]patternSums
+	last     map[lastKey]*sum
+	joint    map[uint64]int64 // operations in which all wait for all, by communicator
+	counts   waitstate.Result
+}
+
+// Find finds the wait states of a trace. An error is that of the scan, of the temporary file, or of
+// the context.
+func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows})
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	a := newAdder(log, opt)
+	if a.counts, err = waitstate.Run(ctx, log, waitstate.Hooks{Wait: a.add, Operation: a.operation}); err != nil {
+		return nil, err
+	}
+	return a.result(), nil
+}
+
+func newAdder(log *synclog.Log, opt Options) *adder {
+	d := log.Defs
+	a := &adder{log: log, defs: d, opt: opt, names: d.FullNames(), regions: d.RegionNames(opt.Rows), last: map[lastKey]*sum{},
+		joint: map[uint64]int64{}}
+	a.from, a.to = opt.Window.Clip(log.First), opt.Window.Clip(log.Last)
+	for i := range a.patterns {
+		a.patterns[i] = patternSums{places: map[placeKey]*sum{}, pairs: map[pairKey]*sum{}, communicators: map[uint64]*sum{}}
+	}
+	return a
+}
+
+// has reports whether the waits of a location count.
+func (a *adder) has(location uint32) bool { return a.opt.Locations == nil || a.opt.Locations(location) }
+
+// add counts a wait.
+func (a *adder) add(w *waitstate.Wait) {
+	if !a.has(w.Place.Location) {
+		return
+	}
+	window := a.opt.Window
+	length := window.Clip(w.Begin+w.Length) - window.Clip(w.Begin)
+	begins := window.Has(w.Begin)
+	if length <= 0 && !begins {
+		return
+	}
+	s := &a.patterns[w.Pattern]
+	s.count(w, length, begins)
+	if begins {
+		s.keepWorst(w, a.opt.Worst)
+	}
+	if a.opt.Bins > 0 {
+		a.bin(s, w.Begin, w.Begin+w.Length)
+	}
+}
+
+// operation counts the member that arrived last at an operation in which all wait for all, and what
+// the others lost by it.
+func (a *adder) operation(o *waitstate.Operation) {
+	if !o.Collective || o.Relation != waitstate.AllWait {
+		return
+	}
+	last := waitstate.Latest(o.Members)
+	if !a.opt.Window.Has(last.Arrival) {
+		return
+	}
+	a.joint[o.Communicator]++
+	k := lastKey{o.Communicator, last.Place.Location}
+	n := a.last[k]
+	if n == nil {
+		n = &sum{}
+		a.last[k] = n
+	}
+	n.count++
+	for i := range o.Members {
+		m := &o.Members[i]
+		if w := min(last.Arrival, m.Leave) - m.Enter; w > 0 && a.has(m.Place.Location) {
+			n.time.Add(w)
+		}
+	}
+}
+
+// count adds a wait to the sums. A wait that begins before the window adds its time in it.
+func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
+	s.total.Add(length)
+	s.lengths.Add(length)
+	s.squares += float64(length) * float64(length)
+	n := int64(1)
+	if !begins {
+		n = 0
+	}
+	increase(s.places, placeKey{w.Path, w.Place.Location}, n, length)
+	increase(s.pairs, pairKey{w.Place.Location, w.Cause.Location}, n, length)
+	if w.HasCommunicator {
+		increase(s.communicators, w.Communicator, n, length)
+	}
+}
+
+func increase[K comparable](sums map[K]*sum, k K, n, length int64) {
+	s := sums[k]
+	if s == nil {
+		s = &sum{}
+		sums[k] = s
+	}
+	s.count += n
+	s.time.Add(length)
+}
+
+// keepWorst keeps the n longest waits in a heap with the shortest first.
+func (s *patternSums) keepWorst(w *waitstate.Wait, n int) {
+	list := s.worst
+	if len(list) < n {
+		list = append(list, *w)
+		for i := len(list) - 1; i > 0; {
+			up := (i - 1) / 2
+			if compare(&list[up], &list[i]) <= 0 {
+				break
+			}
+			list[up], list[i] = list[i], list[up]
+			i = up
+		}
+		s.worst = list
+		return
+	}
+	if len(list) == 0 || compare(w, &list[0]) <= 0 {
+		return
+	}
+	list[0] = *w
+	for i := 0; ; {
+		least := i
+		for _, c := range [2]int{2*i + 1, 2*i + 2} {
+			if c < len(list) && compare(&list[c], &list[least]) < 0 {
+				least = c
+			}
+		}
+		if least == i {
+			return
+		}
+		list[i], list[least] = list[least], list[i]
+		i = least
+	}
+}
+
+// bin adds a wait to the bins that it touches.
+func (a *adder) bin(s *patternSums, from, to int64) {
+	if s.bins == nil {
+		s.bins = make([]trace.Ticks, a.opt.Bins)
+	}
+	from, to = max(from, a.from), min(to, a.to)
+	if from >= to {
+		return
+	}
+	width := float64(uint64(a.to)-uint64(a.from)) / float64(a.opt.Bins)
+	i := max(0, min(int(float64(uint64(from)-uint64(a.from))/width), a.opt.Bins-1))
+	for i > 0 && a.binStart(i) > from {
+		i--
+	}
+	for ; i < a.opt.Bins && a.binStart(i) < to; i++ {
+		if n := min(to, a.binStart(i+1)) - max(from, a.binStart(i)); n > 0 {
+			s.bins[i].Add(n)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package waits_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/trace"
+)
+
+// scoutNames maps the metrics of Scalasca's analyser to patterns.
+var scoutNames = map[string]string{
+	"mpi_latesender": "late-sender", "mpi_latereceiver": "late-receiver", "mpi_barrier_wait": "wait-at-barrier",
+	"mpi_barrier_completion": "barrier-completion", "mpi_wait_nxn": "wait-at-nxn", "mpi_nxn_completion": "nxn-completion",
+	"mpi_latebroadcast": "late-broadcast", "mpi_earlyreduce": "early-reduce", "mpi_earlyscan": "early-scan",
+	"mpi_init_completion": "init-completion", "mpi_finalize_wait": "wait-at-finalize",
+	"omp_ibarrier_wait": "wait-at-implicit-omp-barrier", "omp_ebarrier_wait": "wait-at-explicit-omp-barrier",
+	"omp_lock_contention_critical": "lock-contention",
+}
+
+// scout reads the figures of the analyser: by pattern, path and location. The file shows long paths
+// without their beginning.
+func scout(t *testing.T, path string) map[string]map[string][]int64 {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all := map[string]map[string][]int64{}
+	pattern := ""
+	for s := bufio.NewScanner(f); s.Scan(); {
+		line := s.Text()
+		if !strings.HasPrefix(line, " ") {
+			pattern = scoutNames[strings.Fields(line)[0]]
+			continue
+		}
+		if pattern == "" {
+			continue
+		}
+		name, figures, ok := strings.Cut(line, "[")
+		if !ok {
+			t.Fatalf("%s: found %q", path, line)
+		}
+		var list []int64
+		for _, x := range strings.Split(strings.Trim(figures, "]"), ",") {
+			n, err := strconv.ParseInt(strings.Trim(x, " '"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, n)
+		}
+		if all[pattern] == nil {
+			all[pattern] = map[string][]int64{}
+		}
+		all[pattern][strings.TrimSpace(name)] = list
+	}
+	return all
+}
+
+func open(t testing.TB, path string) format.Events {
+	t.Helper()
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func find(t testing.TB, d format.Events, opt waits.Options) *waits.Result {
+	t.Helper()
+	opt.Rows = trace.NewRows(d.Defs())
+	r, err := waits.Find(context.Background(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestScout compares each figure of Scalasca's analyser with weft's.
+func TestScout(t *testing.T) {
+	for _, name := range []string{"hand", "p2p", "omp"} {
+		dir := filepath.Join("testdata", name)
+		expected := scout(t, filepath.Join(dir, "scout.txt"))
+		if len(expected) == 0 {
+			t.Fatalf("%s: found no figures", name)
+		}
+		r := find(t, open(t, filepath.Join(dir, "traces.otf2")), waits.Options{Worst: 3})
+		found := map[string]map[string][]int64{}
+		for _, p := range r.Patterns {
+			if p.PartOf != "" {
+				continue
+			}
+			paths := map[string][]int64{}
+			for _, s := range p.PathLocations {
+				path := strings.Join(s.Path, "/")
+				for x := range expected[p.Pattern] {
+					if strings.HasSuffix(path, x) {
+						path = x
+					}
+				}
+				if paths[path] == nil {
+					paths[path] = make([]int64, 3)
+				}
+				paths[path][*s.Location] = s.Time.Int64()
+			}
+			found[p.Pattern] = paths
+		}
+		if a, b := fmt.Sprint(found), fmt.Sprint(expected); a != b {
+			t.Errorf("%s:\nfound    %s\nexpected %s", name, a, b)
+		}
+		if len(r.Unjudged) > 0 || r.Violations != (waits.Violations{}) {
+			t.Errorf("%s: found %+v, %+v", name, r.Unjudged, r.Violations)
+		}
+	}
+}
+
+// TestWrongOrder checks the message of p2p that is received before one that was sent earlier, by
+// another location.
+func TestWrongOrder(t *testing.T) {
+	r := find(t, open(t, "testdata/p2p/traces.otf2"), waits.Options{})
+	var found []string
+	for _, p := range r.Patterns {
+		if p.PartOf != "" {
+			found = append(found, fmt.Sprint(p.Pattern, " ", p.Count, " ", p.Time, " ", p.PartOf))
+		}
+	}
+	expected := []string{"late-sender-wrong-order 1 350 late-sender",
+		"late-sender-wrong-order-different-source 1 350 late-sender-wrong-order"}
+	if !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}

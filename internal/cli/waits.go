@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/trace"
+)
+
+// The ways to break down waits, as --by names them.
+const (
+	waitsByRegion       = "region"
+	waitsByPath         = "path"
+	waitsByLocation     = "location"
+	waitsByCommunicator = "communicator"
+	waitsByPair         = "pair"
+)
+
+var waitBreakdowns = []string{waitsByRegion, waitsByPath, waitsByLocation, waitsByCommunicator, waitsByPair}
+
+// waitsResult is what weft waits --json prints.
+type waitsResult struct {
+	heading
+	bounds
+	*waits.Result
+}
+
+func (a *app) waitsCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, asCSV bool
+	var by string
+	var top, worst, bins int
+	c := &cobra.Command{
+		Use:   "waits TRACE",
+		Short: "Find wait states: who waited for whom, in which calls, and how long",
+		Long: `Find the times in which a location sits in a call because another one is late: receives
+whose sender is late, sends whose receiver is late, collective operations and barriers in
+which members come late, and locks that another thread holds. The patterns and their
+formulas are those of Scalasca, as far as docs/analyses/waits.md says nothing else.
+
+--by breaks each pattern down by region, call path, location, communicator, or pair of the
+waiting location and the one that it waits for. The last table lists who was the last to come to
+collective operations, and what the others lost by it. --worst N lists the longest waits of
+each pattern, with both ends. --bins N sums the waits in N equal parts of the time.
+--location and --group count the waits of these locations, for whatever other location.
+--window, or --from and --to, count the parts of waits in a window.
+
+Where messages are received before they are sent, clocks differ, and waits are not to be
+trusted: weft align corrects clocks. What the trace records too little of is counted, never
+taken for zero.`,
+		Example: "  weft waits trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
+			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv",
+		Args: exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && asCSV {
+				return usageError("--json and --csv: expected one of them")
+			}
+			if _, err := oneOf("--by", by, waitBreakdowns...); err != nil {
+				return err
+			}
+			for _, x := range []struct {
+				flag string
+				n    int
+			}{{"--top", top}, {"--worst", worst}, {"--bins", bins}} {
+				if x.n < 0 || x.n > 1_000_000 {
+					return usageError("%s %d: expected a number from 0 to 1000000", x.flag, x.n)
+				}
+			}
+			in, err := a.open(c.Context(), args[0], &r)
+			var none error // of a trace of which nothing can be said
+			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				sel, err := s.selection(c.Context(), in)
+				if err != nil {
+					return nil, nil, err
+				}
+				x := &waitsResult{heading: in.heading()}
+				opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: worst, Bins: bins}
+				x.bounds, opt.Window = s.bounds(sel)
+				if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
+					return nil, nil, err
+				}
+				if x.Judged == 0 {
+					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
+				}
+				return x, func() error {
+					switch {
+					case asCSV:
+						return a.waitsCSV(x.Result, by)
+					case none == nil:
+						a.printWaits(x.Result, in.Defs(), by, top)
+					}
+					return nil
+				}, nil
+			})
+			if err == nil {
+				err = none
+			}
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
+	r.rolesFlag(c.Flags())
+	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
+	c.Flags().StringVar(&by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
+	complete(c, "by", waitBreakdowns...)
+	c.Flags().IntVar(&worst, "worst", 3, "how many of the longest waits of each pattern to list")
+	c.Flags().IntVar(&bins, "bins", 0, "sum the waits in this many parts of the time, too")
+	c.Flags().IntVar(&top, "top", 10, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
+	return c
+}
+
+// nothingToJudge says why no wait can be found in a trace.
+func nothingToJudge(x *waits.Result) string {
+	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of them; " +
+		"waits cannot be judged"
+	for _, u := range x.Unjudged {
+		text += fmt.Sprintf("; %d %s: %s", u.Count, u.What, u.Reason)
+	}
+	return text
+}
+
+// percent returns a share of time for people.
+func percentOf(part, whole trace.Ticks) string {
+	if whole.Cmp(trace.Ticks{}) <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", 100*part.Float()/whole.Float())
+}
+
+// shareName returns what a share belongs to.
+func shareName(x *waits.Share, by string) string {
+	switch by {
+	case waitsByRegion:
+		return x.Region
+	case waitsByPath:
+		return strings.Join(x.Path, " > ")
+	case waitsByLocation:
+		return x.LocationName
+	case waitsByPair:
+		return x.LocationName + " for " + x.CauseName
+	}
+	return x.Communicator
+}
+
+// breakdown returns the shares of a pattern.
+func breakdown(p *waits.Pattern, by string) []waits.Share {
+	switch by {
+	case waitsByRegion:
+		return p.Regions
+	case waitsByPath:
+		return p.Paths
+	case waitsByLocation:
+		return p.Locations
+	case waitsByPair:
+		return p.Pairs
+	}
+	return p.Communicators
+}
+
+func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top int) {
+	clock := d.Clock
+	f := clock.FormatSum
+	printf(a.out, "Waiting    %s, %s %% of the time of %d locations\n", f(x.Waiting), percentOf(x.Waiting, x.Time), x.Locations)
+	if v := x.Violations; v.Messages+v.Operations > 0 {
+		printf(a.out, "Clocks     differ: %d messages received before they were sent, %d operations left before all had come, "+
+			"by up to %s; waits are not to be trusted; see weft align\n", v.Messages, v.Operations, clock.FormatDuration(v.Worst))
+	}
+	for _, u := range x.Unjudged {
+		printf(a.out, "Unjudged   %d %s: %s\n", u.Count, u.What, u.Reason)
+	}
+	fmt.Fprintln(a.out)
+	printTable(a.out, table.Row{"pattern", "waits", "time", "%", "mean", "median", "max"}, len(x.Patterns), 0,
+		func(i int) table.Row {
+			p := &x.Patterns[i]
+			name := p.Pattern
+			if p.PartOf != "" {
+				name = "  " + name
+			}
+			return table.Row{name, p.Count, f(p.Time), percentOf(p.Time, x.Time), clock.FormatMean(p.Time, max(1, p.Count)),
+				clock.FormatDuration(p.Statistics.Median), clock.FormatDuration(p.Statistics.Max)}
+		})
+	for i := range x.Patterns {
+		p := &x.Patterns[i]
+		list := breakdown(p, by)
+		if p.PartOf != "" || len(list) == 0 {
+			continue
+		}
+		fmt.Fprintf(a.out, "\n%s by %s\n", p.Pattern, by)
+		if more := printTable(a.out, table.Row{by, "waits", "time", "%"}, len(list), top, func(i int) table.Row {
+			s := &list[i]
+			return table.Row{shareName(s, by), s.Count, f(s.Time), percentOf(s.Time, p.Time)}
+		}); more > 0 {
+			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
+		}
+		if len(p.Worst) > 0 {
+			fmt.Fprintln(a.out)
+		}
+		printTable(a.out, table.Row{"longest", "at", "location", "in", "for", "which came at"}, len(p.Worst), 0, func(i int) table.Row {
+			w := &p.Worst[i]
+			return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
+				strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
+		})
+		if len(p.Bins) > 0 {
+			fmt.Fprintln(a.out)
+			printTable(a.out, table.Row{"from", "to", "time"}, len(p.Bins), 0, func(i int) table.Row {
+				b := &p.Bins[i]
+				return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", f(b.Time)}
+			})
+		}
+	}
+	a.printList("locations", len(x.Late), top, table.Row{"last to come", "communicator", "operations", "of", "others lost"},
+		func(i int) table.Row {
+			l := &x.Late[i]
+			return table.Row{l.LocationName, l.Communicator, l.Operations, l.Of, f(l.Lost)}
+		})
+}
+
+// waitsCSV prints the breakdown of all patterns.
+func (a *app) waitsCSV(x *waits.Result, by string) error {
+	w := csv.NewWriter(a.out)
+	head := []string{"pattern", "part_of", by}
+	if by == waitsByPair {
+		head = []string{"pattern", "part_of", "location", "cause"}
+	}
+	if err := w.Write(append(head, "waits", "time")); err != nil {
+		return err
+	}
+	for i := range x.Patterns {
+		p := &x.Patterns[i]
+		list := breakdown(p, by)
+		for j := range list {
+			s := &list[j]
+			row := []string{p.Pattern, p.PartOf, shareName(s, by)}
+			if by == waitsByPair {
+				row = []string{p.Pattern, p.PartOf, s.LocationName, s.CauseName}
+			}
+			if err := w.Write(append(row, strconv.FormatInt(s.Count, 10), x.Clock.FormatSumSeconds(s.Time))); err != nil {
+				return err
+			}
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
