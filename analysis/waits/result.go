@@ -173,10 +173,10 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 		merge(locations, k.location, x)
 	}
 	p.Regions = shares(regions, func(r uint32) Share { return Share{Region: a.regionName(r)} })
-	p.Paths = shares(paths, func(path uint32) Share { return Share{Path: a.pathNames(path)} })
+	p.Paths = shares(paths, func(path uint32) Share { return Share{Path: a.log.PathNames(path, a.regions)} })
 	p.Locations = shares(locations, func(l uint32) Share { return Share{Location: &l, LocationName: a.locationName(l)} })
 	p.PathLocations = shares(s.places, func(k placeKey) Share {
-		return Share{Path: a.pathNames(k.path), Location: &k.location, LocationName: a.locationName(k.location)}
+		return Share{Path: a.log.PathNames(k.path, a.regions), Location: &k.location, LocationName: a.locationName(k.location)}
 	})
 	p.Communicators = shares(s.communicators, func(c uint64) Share { return Share{Communicator: a.communicatorName(c)} })
 	p.Pairs = shares(s.pairs, func(k pairKey) Share {
@@ -186,7 +186,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compare(&b, &a) })
 	for i := range s.worst {
 		w := &s.worst[i]
-		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.pathNames(w.Path), w.Begin,
+		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.log.PathNames(w.Path, a.regions), w.Begin,
 			w.Length, w.Cause.Location, a.locationName(w.Cause.Location), w.CauseTime})
 	}
 	if len(s.bins) > 0 {
@@ -246,17 +246,6 @@ func (a *adder) regionName(r uint32) string {
 		return a.regions[r]
 	}
 	return "unknown"
-}
-
-// pathNames returns the names of a path's regions, the outermost first.
-func (a *adder) pathNames(path uint32) []string {
-	names := []string{}
-	for path < uint32(len(a.log.Paths)) {
-		names = append(names, a.regionName(a.log.Paths[path].Region))
-		path = a.log.Paths[path].Parent
-	}
-	slices.Reverse(names)
-	return names
 }
 
 func (a *adder) locationName(l uint32) string {

@@ -110,7 +110,8 @@ func (r *reader) next() (ok bool, err error) {
 	length, b := number(b[n:])
 	leave := c.Leave + after
 	*c = Call{Location: r.lane.loc, Path: NoPath, Region: trace.NoRef, Leave: leave, Enter: int64(uint64(leave) - length),
-		Bare: flags&bare != 0, InTeam: flags&inTeam != 0, Points: c.Points[:0]}
+		Bare: flags&bare != 0, InTeam: flags&inTeam != 0, Points: c.Points[:0],
+		Before: c.Before[:0], Inside: c.Inside[:0], Last: flags&last != 0}
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
 		c.Role = w.kind(c.Region).role
@@ -136,6 +137,26 @@ func (r *reader) next() (ok bool, err error) {
 		}
 		c.Points = append(c.Points, p)
 	}
+	if r.log.times {
+		c.Before, b = w.unpackTimes(c.Before, b)
+		c.Inside, b = w.unpackTimes(c.Inside, b)
+	}
 	r.data = b
 	return true, nil
+}
+
+// unpackTimes appends packed exclusive times to list.
+func (w *worker) unpackTimes(list []PathTime, b []byte) ([]PathTime, []byte) {
+	n, b := number(b)
+	for range n {
+		var node, time uint64
+		node, b = number(b)
+		time, b = number(b)
+		x := PathTime{NoPath, int64(time)}
+		if node > 0 {
+			x.Path = w.places[node-1]
+		}
+		list = append(list, x)
+	}
+	return list, b
 }

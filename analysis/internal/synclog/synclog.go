@@ -74,6 +74,18 @@ type Call struct {
 	InTeam bool // the call is a barrier of Team
 	Team   Team
 	Points []Point // in order of time
+	// Before and Inside are the exclusive times of paths since the end of the location's previous call,
+	// up to Enter and from there to Leave, if Options.Times. If the previous call ended after Enter,
+	// as it is part of this one, all is in Inside. Last reports that the call is none, and its Before is
+	// the rest of the location's time.
+	Before, Inside []PathTime
+	Last           bool
+}
+
+// PathTime is an exclusive time of a path, NoPath if no region is open.
+type PathTime struct {
+	Path uint32
+	Time int64
 }
 
 // NoPath is the path of a call outside of all regions.
@@ -89,6 +101,9 @@ type Path struct {
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
+	// Times keeps the exclusive times of paths between calls, in about 4 bytes for each path of each
+	// call.
+	Times bool
 }
 
 // Log holds the calls of a trace. Close releases its memory and file.
@@ -100,6 +115,7 @@ type Log struct {
 	First, Last int64
 
 	lanes []*lane
+	times bool
 	store *spill.Store
 }
 
@@ -118,7 +134,7 @@ func (l *Log) Close() { l.store.Close() }
 
 // Read makes the log of a trace. An error is that of the scan or of the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
-	l := &Log{Defs: events.Defs(), store: spill.New(memory, events.Defs().Locations.Len())}
+	l := &Log{Defs: events.Defs(), times: opt.Times, store: spill.New(memory, events.Defs().Locations.Len())}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	later := laterThreads(l.Defs)
@@ -128,7 +144,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 		workers = nil
 		l.store.Clear()
 		return func(int) format.Sink {
-			w := newWorker(l.Defs, opt.Rows, later, l.store)
+			w := newWorker(l.Defs, opt, later, l.store)
 			mu.Lock()
 			defer mu.Unlock()
 			workers = append(workers, w)
@@ -216,4 +232,19 @@ func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 		return 0, 0, false
 	}
 	return l.lanes[i].first, l.lanes[i].latest, true
+}
+
+// PathNames returns the names of a path's regions, the outermost first. regions are the names by row.
+func (l *Log) PathNames(path uint32, regions []string) []string {
+	names := []string{}
+	for path < uint32(len(l.Paths)) {
+		name := "unknown"
+		if r := l.Paths[path].Region; int64(r) < int64(len(regions)) {
+			name = regions[r]
+		}
+		names = append(names, name)
+		path = l.Paths[path].Parent
+	}
+	slices.Reverse(names)
+	return names
 }

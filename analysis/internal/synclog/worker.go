@@ -14,6 +14,7 @@ import (
 type worker struct {
 	defs   *trace.Definitions
 	rows   *trace.Rows
+	times  bool
 	later  []bool // by location: it is a thread, and another one comes first in its process
 	store  *spill.Store
 	lanes  []*lane // by location
@@ -64,6 +65,14 @@ type lane struct {
 	end           int64 // of the call packed last
 	buf           []byte
 	chunks        []spill.Chunk
+	passed        []nodeTime // exclusive times since the end of the call packed last
+	since         int64      // the time up to which passed is complete
+}
+
+// nodeTime is an exclusive time of a node, -1 if no region is open.
+type nodeTime struct {
+	node int32
+	time int64
 }
 
 // child caches the node that was entered last.
@@ -86,6 +95,7 @@ type openCall struct {
 	kind   regionKind
 	points int
 	packed []byte
+	before int // number of entries of lane.passed that lie before the call
 }
 
 // begun is a collective operation that has begun and not ended.
@@ -98,8 +108,8 @@ type begun struct {
 // teamVisit is a visit of a team of threads.
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
-func newWorker(d *trace.Definitions, rows *trace.Rows, later []bool, store *spill.Store) *worker {
-	return &worker{defs: d, rows: rows, later: later, store: store, index: map[node]int32{}}
+func newWorker(d *trace.Definitions, opt Options, later []bool, store *spill.Store) *worker {
+	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{}}
 }
 
 // Links ignores links.
@@ -196,7 +206,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		}
 		t := b.Time[i]
 		if !l.any {
-			l.any, l.first, l.latest = true, t, t
+			l.any, l.first, l.latest, l.since = true, t, t, t
 		}
 		switch k {
 		case trace.Enter:
@@ -234,7 +244,52 @@ func (w *worker) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// pass adds the time since the previous event to the innermost region.
+func (l *lane) pass(t int64) {
+	d := t - l.since
+	if d <= 0 {
+		return
+	}
+	l.since = t
+	node := int32(-1)
+	if n := len(l.stack); n > 0 {
+		node = l.stack[n-1].node
+	}
+	l.passed = append(l.passed, nodeTime{node, d})
+	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2
+		from := 0
+		if k := len(l.calls); k > 0 {
+			from = l.calls[k-1].before
+		}
+		l.passed = l.passed[:from+combine(l.passed[from:])]
+	}
+}
+
+// combine adds up the times of equal nodes, sorts them by node, and returns their number.
+func combine(list []nodeTime) int {
+	switch {
+	case len(list) < 2:
+		return len(list)
+	case len(list) == 2 && list[0].node < list[1].node:
+		return 2
+	}
+	slices.SortFunc(list, func(a, b nodeTime) int { return int(a.node) - int(b.node) })
+	n := 0
+	for _, x := range list[1:] {
+		if x.node == list[n].node {
+			list[n].time += x.time
+		} else {
+			n++
+			list[n] = x
+		}
+	}
+	return n + 1
+}
+
 func (w *worker) enter(l *lane, t int64, region uint32) {
+	if w.times {
+		l.pass(t)
+	}
 	n := node{l.root, region}
 	if top := len(l.stack) - 1; top >= 0 {
 		n.parent = l.stack[top].node
@@ -265,7 +320,7 @@ func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	} else {
 		c = &openCall{}
 	}
-	c.node, c.enter, c.kind = node, t, k
+	c.node, c.enter, c.kind, c.before = node, t, k, len(l.passed)
 	l.calls = append(l.calls, c)
 	return c
 }
@@ -277,6 +332,9 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	}
 	if i < 0 {
 		return nil // not open
+	}
+	if w.times {
+		l.pass(t)
 	}
 	call := l.stack[i].call
 	if i == len(l.stack)-1 && !l.open.Mapped() {
@@ -307,21 +365,22 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.regions[w.nodes[c.node].region]++
 	}
 	if c.points > 0 || !barrier || len(l.teams) == 0 {
-		return w.pack(l, c.node, c.enter, t, 0, nil, c.points, c.packed)
+		return w.pack(l, c.node, c.enter, t, 0, nil, c.points, c.packed, c.before)
 	}
 	team := &l.teams[len(l.teams)-1]
 	team.barriers++
-	return w.pack(l, c.node, c.enter, t, inTeam, team, 0, nil)
+	return w.pack(l, c.node, c.enter, t, inTeam, team, 0, nil, c.before)
 }
 
 // Flags of packed calls.
 const (
 	bare = 1 << iota
 	inTeam
+	last
 )
 
 // pack appends a call to a lane.
-func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte) error {
+func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte, before int) error {
 	b := append(l.buf, flags)
 	b = appendNumber(b, uint64(node+1))
 	b = binary.AppendVarint(b, leave-l.end)
@@ -332,11 +391,31 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 		b = binary.AppendUvarint(b, team.barriers-1)
 	}
 	b = appendNumber(b, uint64(points))
-	l.buf, l.end = append(b, packed...), leave
+	b = append(b, packed...)
+	if w.times {
+		b = appendTimes(b, l.passed[:before])
+		b = appendTimes(b, l.passed[before:])
+		l.passed = l.passed[:0]
+		for _, c := range l.calls {
+			c.before = 0
+		}
+	}
+	l.buf, l.end = b, leave
 	if len(l.buf) < w.store.ChunkSize() {
 		return nil
 	}
 	return w.flush(l)
+}
+
+// appendTimes packs exclusive times.
+func appendTimes(b []byte, list []nodeTime) []byte {
+	list = list[:combine(list)]
+	b = appendNumber(b, uint64(len(list)))
+	for _, x := range list {
+		b = appendNumber(b, uint64(x.node+1))
+		b = appendNumber(b, uint64(x.time))
+	}
+	return b
 }
 
 // appendNumber appends a number, usually in one byte.
@@ -448,7 +527,10 @@ func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
 	if n := len(l.stack); n > 0 {
 		at = l.stack[n-1].node
 	}
-	return w.pack(l, at, begin, end, bare, nil, 1, appendPoint(nil, k, uint64(end)-uint64(begin), ops))
+	if w.times {
+		l.pass(end)
+	}
+	return w.pack(l, at, begin, end, bare, nil, 1, appendPoint(nil, k, uint64(end)-uint64(begin), ops), len(l.passed))
 }
 
 // appendPoint packs a point. after is its time since the begin of the call.
@@ -468,15 +550,23 @@ func (w *worker) finish() error {
 		if l == nil {
 			continue
 		}
+		if w.times {
+			l.pass(l.latest)
+		}
 		for len(l.calls) > 0 {
 			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {
+				return err
+			}
+		}
+		if w.times {
+			if err := w.pack(l, -1, l.latest, l.latest, last, nil, 0, nil, len(l.passed)); err != nil {
 				return err
 			}
 		}
 		if err := w.flush(l); err != nil {
 			return err
 		}
-		l.stack, l.buf = nil, nil
+		l.stack, l.passed, l.buf = nil, nil, nil
 	}
 	return nil
 }

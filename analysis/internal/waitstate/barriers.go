@@ -12,6 +12,8 @@ import (
 type barriers struct {
 	teams   map[synclog.Team][]Member
 	visits  map[uint64][]uint64 // by communicator of the team: the visits of each location, ascending
+	starts  map[synclog.Team][]Member
+	begun   map[visitor]uint64 // visits of teams, by communicator and location
 	joins   map[joinKey][]Member
 	next    map[visitor]int64
 	regions map[uint32][]int64 // by region row: the visits of each location, ascending
@@ -23,11 +25,15 @@ type joinKey struct {
 	number int64
 }
 
-// visitor is a location that visits a region.
-type visitor struct{ region, location uint32 }
+// visitor is a location that visits a region or works in a team.
+type visitor struct {
+	region   uint64 // region row, or communicator of a team
+	location uint32
+}
 
 func (b *barriers) init(e *engine) {
-	*b = barriers{map[synclog.Team][]Member{}, map[uint64][]uint64{}, map[joinKey][]Member{}, map[visitor]int64{},
+	*b = barriers{map[synclog.Team][]Member{}, map[uint64][]uint64{},
+		map[synclog.Team][]Member{}, map[visitor]uint64{}, map[joinKey][]Member{}, map[visitor]int64{},
 		map[uint32][]int64{}}
 	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
 	for _, l := range b.visits {
@@ -46,7 +52,7 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 	isInit, isFinalize := synclog.IsInit(e.defs, c.Region), synclog.IsFinalize(e.defs, c.Region)
 	switch {
 	case isInit || isFinalize:
-		at := visitor{c.Region, c.Location}
+		at := visitor{uint64(c.Region), c.Location}
 		k := joinKey{c.Region, b.next[at]}
 		b.next[at]++
 		list := append(b.joins[k], m)
@@ -77,6 +83,25 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 	default:
 		e.Unjudged[UnknownBarrier]++
 	}
+}
+
+// teamBegins takes the begin of a thread's work in a team.
+func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
+	b := &e.barriers
+	at := visitor{p.Ops[0], c.Location}
+	team := synclog.Team{Communicator: p.Ops[0], Visit: b.begun[at]}
+	b.begun[at]++
+	m := memberOf(c, place)
+	m.Arrival = p.Time
+	list := append(b.starts[team], m)
+	counts := b.visits[team.Communicator]
+	if i, _ := slices.BinarySearch(counts, team.Visit+1); len(list) < len(counts)-i {
+		b.starts[team] = list
+		return
+	}
+	delete(b.starts, team)
+	slices.SortFunc(list, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
+	e.operation(&Operation{Relation: Starts, Communicator: team.Communicator, HasCommunicator: true, Members: list, Root: -1})
 }
 
 // together finds the waits of calls in which all wait for all. A pattern of Patterns is not reported.

@@ -129,6 +129,7 @@ const (
 	RootSends                   // all wait for the root
 	RootWaits                   // the root waits for all
 	RanksWait                   // each rank waits for those before it
+	Starts                      // the threads of a team begin to work
 	Independent                 // none is known to wait
 )
 
@@ -213,7 +214,10 @@ func (e *engine) call(c *synclog.Call) error {
 	if e.hooks.Call != nil {
 		e.hooks.Call(c, at)
 	}
-	if len(c.Points) == 0 {
+	switch {
+	case c.Last:
+		return nil
+	case len(c.Points) == 0:
 		e.barrier(c, at)
 		return nil
 	}
@@ -227,6 +231,8 @@ func (e *engine) call(c *synclog.Call) error {
 			e.collective(c, at, p)
 		case synclog.Acquire, synclog.Release:
 			e.lock(c, at, p)
+		case synclog.TeamBegin:
+			e.teamBegins(c, at, p)
 		}
 	}
 	if own != nil {

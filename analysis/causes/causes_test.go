@@ -1,0 +1,115 @@
+package causes_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/trace"
+)
+
+// scoutNames maps the metrics of Scalasca's analyser to patterns, and whether they are long-term
+// costs.
+var scoutNames = map[string]struct {
+	pattern string
+	long    bool
+}{
+	"delay_latesender": {"late-sender", false}, "delay_latesender_longterm": {"late-sender", true},
+	"delay_latereceiver": {"late-receiver", false}, "delay_latereceiver_longterm": {"late-receiver", true},
+	"delay_barrier": {"wait-at-barrier", false}, "delay_barrier_longterm": {"wait-at-barrier", true},
+	"delay_n2n": {"wait-at-nxn", false}, "delay_n2n_longterm": {"wait-at-nxn", true},
+	"delay_12n": {"late-broadcast", false}, "delay_12n_longterm": {"late-broadcast", true},
+	"delay_ompbarrier": {"wait-at-implicit-omp-barrier", false}, "delay_ompbarrier_longterm": {"wait-at-implicit-omp-barrier", true},
+}
+
+// TestScout compares the costs with those of Scalasca's analyser, which shows them in whole
+// microseconds: ticks.
+func TestScout(t *testing.T) {
+	for _, name := range []string{"hand", "p2p", "omp"} {
+		dir := "../waits/testdata/" + name
+		r := find(t, dir+"/traces.otf2")
+		f, err := os.Open(dir + "/scout.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		expected := map[string]float64{}
+		metric, indirect := "", 0.0
+		for s := bufio.NewScanner(f); s.Scan(); {
+			if line := s.Text(); !strings.HasPrefix(line, " ") {
+				metric = strings.Fields(line)[0]
+			} else if x, ok := scoutNames[metric]; ok || metric == "mpi_wait_indirect_latesender" {
+				path, figures, _ := strings.Cut(line, "[")
+				for loc, n := range strings.Split(strings.Trim(figures, "]"), ",") {
+					v, err := strconv.ParseFloat(strings.Trim(n, " '"), 64)
+					switch {
+					case err != nil:
+						t.Fatal(err)
+					case !ok:
+						indirect += v
+					case v > 0:
+						expected[fmt.Sprint(x.pattern, " ", x.long, " ", strings.TrimSpace(path), " ", loc)] = v
+					}
+				}
+			}
+		}
+		found := map[string]float64{}
+		for _, p := range r.Patterns {
+			if p.Pattern == "late-sender" && math.Abs(p.Indirect-indirect) > 1 {
+				t.Errorf("%s: found indirect waits of %g, expected %g", name, p.Indirect, indirect)
+			}
+			if sum := p.ShortTerm + p.LongTerm; math.Abs(sum-p.Waiting.Float()) > 1e-6*sum {
+				t.Errorf("%s: %s: found costs of %g, expected the waiting time, %v", name, p.Pattern, sum, p.Waiting)
+			}
+			if p.Pattern == "early-reduce" || p.Pattern == "wait-at-finalize" || p.Pattern == "lock-contention" {
+				continue // the analyser has no causes of them
+			}
+			for _, c := range p.Costs {
+				for _, x := range []struct {
+					long bool
+					cost float64
+				}{{false, c.ShortTerm}, {true, c.LongTerm}} {
+					if x.cost > 0 {
+						path := strings.Join(c.Path, "/")
+						path = path[max(0, len(path)-34):]
+						found[fmt.Sprint(p.Pattern, " ", x.long, " ", path, " ", c.Location)] = x.cost
+					}
+				}
+			}
+		}
+		for k, v := range expected {
+			if math.Abs(found[k]-v) > 1 {
+				t.Errorf("%s: %s: found %g, expected %g", name, k, found[k], v)
+			}
+			delete(found, k)
+		}
+		for k, v := range found {
+			t.Errorf("%s: %s: found %g, expected nothing", name, k, v)
+		}
+		if len(expected) == 0 {
+			t.Errorf("%s: found no figures", name)
+		}
+	}
+}
+
+func find(t *testing.T, path string) *causes.Result {
+	t.Helper()
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r, err := causes.Find(context.Background(), d, causes.Options{Rows: trace.NewRows(d.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,295 @@
+// Package history keeps what waits and dependences a trace has, in a form in which analyses can walk
+// it forward and backward: the calls of each location with the exclusive times between them, the
+// waits, and what calls of different locations depend on each other.
+//
+// A history uses about 40 bytes per call, 16 bytes per exclusive time of a path between two calls, 56
+// bytes per wait, 24 bytes per message, and 16 bytes per member of an operation.
+package history
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+)
+
+// Call is a call of a location.
+type Call struct {
+	Enter, Leave int64
+	Path         uint32
+	before       uint32 // end of its times before Enter in Location.times
+	inside       uint32 // end of its times up to Leave
+	waits        int32  // index of its first wait in History.Waits plus 1, or 0
+}
+
+// Operation is an operation of several locations.
+type Operation struct {
+	Relation waitstate.Relation
+	// Begun is the time at which it had begun everywhere and the first member had left, or at which the
+	// root had begun it.
+	Begun   int64
+	Root    uint32 // location; trace.NoRef if there is none
+	Members []waitstate.Place
+	// Last is the call that arrived last.
+	Last waitstate.Place
+}
+
+// Location holds the calls of a location.
+type Location struct {
+	First, Last int64 // times of its events
+	Calls       []Call
+	Times       []synclog.PathTime
+	operations  []part // in order of calls
+}
+
+// part is the part of a location in an operation.
+type part struct{ call, operation int32 }
+
+// wait is a wait and the next one of its call.
+type wait struct {
+	waitstate.Wait
+	next int32 // index plus 1, or 0
+}
+
+// pair is two locations, the lower one first.
+type pair struct{ a, b uint32 }
+
+// message is a message between two locations.
+type message struct {
+	a, b      int32 // calls
+	aReceives bool
+}
+
+// History is the history of a trace.
+type History struct {
+	Log        *synclog.Log
+	Locations  []*Location // by index; nil without events
+	Operations []Operation
+	Counts     waitstate.Result
+
+	waits    []wait
+	messages map[pair][]message
+}
+
+// Read makes the history of a log with times. hooks are called while it is made.
+func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
+	h := &History{Log: log, messages: map[pair][]message{}}
+	var err error
+	h.Counts, err = waitstate.Run(ctx, log, waitstate.Hooks{
+		Call: func(c *synclog.Call, p waitstate.Place) {
+			h.call(c)
+			if hooks.Call != nil {
+				hooks.Call(c, p)
+			}
+		},
+		Wait: func(w *waitstate.Wait) {
+			h.wait(w)
+			if hooks.Wait != nil {
+				hooks.Wait(w)
+			}
+		},
+		Message: func(m *waitstate.Message) {
+			h.message(m)
+			if hooks.Message != nil {
+				hooks.Message(m)
+			}
+		},
+		Operation: func(o *waitstate.Operation) {
+			h.operation(o)
+			if hooks.Operation != nil {
+				hooks.Operation(o)
+			}
+		},
+		Handover: hooks.Handover,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.sort()
+	return h, nil
+}
+
+func (h *History) location(loc uint32) *Location {
+	for int64(loc) >= int64(len(h.Locations)) {
+		h.Locations = append(h.Locations, nil)
+	}
+	if h.Locations[loc] == nil {
+		first, last, _ := h.Log.Extent(loc)
+		h.Locations[loc] = &Location{First: first, Last: last}
+	}
+	return h.Locations[loc]
+}
+
+func (h *History) call(c *synclog.Call) {
+	l := h.location(c.Location)
+	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path}
+	l.Times = append(l.Times, c.Before...)
+	x.before = uint32(len(l.Times))
+	l.Times = append(l.Times, c.Inside...)
+	x.inside = uint32(len(l.Times))
+	l.Calls = append(l.Calls, x)
+}
+
+func (h *History) wait(w *waitstate.Wait) {
+	if _, part := w.Pattern.PartOf(); part || !w.Pattern.Waits() {
+		return
+	}
+	h.waits = append(h.waits, wait{Wait: *w})
+}
+
+func (h *History) message(m *waitstate.Message) {
+	k, x := pair{m.Send.Location, m.Recv.Location}, message{m.Send.Number, m.Recv.Number, false}
+	if k.a > k.b {
+		k, x = pair{k.b, k.a}, message{x.b, x.a, true}
+	}
+	h.messages[k] = append(h.messages[k], x)
+}
+
+func (h *History) operation(o *waitstate.Operation) {
+	if o.Relation == waitstate.Independent {
+		return
+	}
+	last := waitstate.Latest(o.Members)
+	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
+		Begun: max(waitstate.FirstLeave(o.Members), last.Arrival), Last: last.ArrivalPlace}
+	if o.Root >= 0 {
+		x.Root = o.Members[o.Root].Place.Location
+		x.Begun = o.Members[o.Root].Arrival
+	}
+	for i := range o.Members {
+		m := &o.Members[i]
+		x.Members[i] = m.Place
+		l := h.location(m.Place.Location)
+		l.operations = append(l.operations, part{m.Place.Number, int32(len(h.Operations))})
+	}
+	h.Operations = append(h.Operations, x)
+}
+
+// sort puts everything in the order of calls.
+func (h *History) sort() {
+	// Waits are found when the other side is known. Later waits are at the end.
+	slices.SortFunc(h.waits, func(a, b wait) int { return compareWaits(h, &a.Wait, &b.Wait) })
+	for i := range slices.Backward(h.waits) {
+		w := &h.waits[i]
+		c := &h.Locations[w.Place.Location].Calls[w.Place.Number]
+		w.next, c.waits = c.waits, int32(i+1)
+	}
+	for _, l := range h.Locations {
+		if l != nil {
+			slices.SortFunc(l.operations, func(a, b part) int { return int(a.call) - int(b.call) })
+		}
+	}
+	for _, list := range h.messages {
+		slices.SortFunc(list, func(x, y message) int { return int(x.a) - int(y.a) })
+	}
+}
+
+// compareWaits orders waits by their ends.
+func compareWaits(h *History, a, b *waitstate.Wait) int {
+	x, y := &h.Locations[a.Place.Location].Calls[a.Place.Number], &h.Locations[b.Place.Location].Calls[b.Place.Number]
+	switch {
+	case x.Leave != y.Leave:
+		if x.Leave < y.Leave {
+			return -1
+		}
+		return 1
+	case a.Place.Location != b.Place.Location:
+		return int(a.Place.Location) - int(b.Place.Location)
+	case a.Place.Number != b.Place.Number:
+		return int(a.Place.Number) - int(b.Place.Number)
+	}
+	return int(a.Pattern) - int(b.Pattern)
+}
+
+// Waits returns the number of waits. They are in the order in which their calls end.
+func (h *History) Waits() int { return len(h.waits) }
+
+// Wait returns the i-th wait.
+func (h *History) Wait(i int) *waitstate.Wait { return &h.waits[i].Wait }
+
+// At returns a call.
+func (h *History) At(p waitstate.Place) *Call { return &h.Locations[p.Location].Calls[p.Number] }
+
+// WaitsOf calls f with the index of each wait of a call.
+func (h *History) WaitsOf(c *Call, f func(i int)) {
+	for i := c.waits; i > 0; i = h.waits[i-1].next {
+		f(int(i - 1))
+	}
+}
+
+// Before returns the exclusive times between the previous call of a location and the n-th one.
+func (l *Location) Before(n int32) []synclog.PathTime {
+	from := uint32(0)
+	if n > 0 {
+		from = l.Calls[n-1].inside
+	}
+	return l.Times[from:l.Calls[n].before]
+}
+
+// Inside returns the exclusive times in the n-th call of a location.
+func (l *Location) Inside(n int32) []synclog.PathTime {
+	return l.Times[l.Calls[n].before:l.Calls[n].inside]
+}
+
+// Opening is the last dependence between two locations before given calls.
+type Opening struct {
+	OK   bool            // there is one
+	A, B int32           // the calls, -1 without
+	Op   *Operation      // nil for a message
+	From waitstate.Place // of a message: the call that sends
+}
+
+// Opening returns the last message between two locations, or operation in which both depend on each
+// other, before the given calls.
+func (h *History) Opening(a, b waitstate.Place) Opening {
+	o := Opening{A: -1, B: -1}
+	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
+	swap := k.a > k.b
+	if swap {
+		k, na, nb = pair{k.b, k.a}, nb, na
+	}
+	list := h.messages[k]
+	i, _ := slices.BinarySearchFunc(list, na, func(m message, n int32) int { return int(m.a) - int(n) })
+	for i--; i >= 0; i-- {
+		if m := list[i]; m.b < nb {
+			o = Opening{OK: true, A: m.a, B: m.b, From: waitstate.Place{Location: k.a, Number: m.a}}
+			if m.aReceives {
+				o.From = waitstate.Place{Location: k.b, Number: m.b}
+			}
+			if swap {
+				o.A, o.B = o.B, o.A
+			}
+			break
+		}
+	}
+	parts := h.Locations[a.Location].operations
+	j, _ := slices.BinarySearchFunc(parts, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
+	for j--; j >= 0 && parts[j].call > o.A; j-- {
+		x := &h.Operations[parts[j].operation]
+		if n, ok := x.member(b.Location); ok && n < b.Number && n > o.B && x.relates(a.Location, b.Location) {
+			return Opening{OK: true, A: parts[j].call, B: n, Op: x}
+		}
+	}
+	return o
+}
+
+// member returns the call of a location in an operation.
+func (o *Operation) member(loc uint32) (call int32, ok bool) {
+	i, ok := slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
+		return int(p.Location) - int(loc)
+	})
+	if !ok {
+		return 0, false
+	}
+	return o.Members[i].Number, true
+}
+
+// relates reports whether two members depend on each other.
+func (o *Operation) relates(a, b uint32) bool {
+	switch o.Relation {
+	case waitstate.RootSends, waitstate.RootWaits:
+		return o.Root == a || o.Root == b
+	}
+	return true
+}
