@@ -116,6 +116,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // follow distributes the cost of a wait, and what it carries of later ones.
 func (f *finder) follow(i int) {
 	w := f.h.Wait(i)
+	if w.Pattern == waitstate.Reduction {
+		return // EarlyReduce has the wait
+	}
 	counts := f.opt.Window.Has(w.Begin) && (f.opt.Locations == nil || f.opt.Locations(w.Place.Location))
 	if !counts && len(f.carried[i]) == 0 {
 		return
@@ -255,6 +258,9 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening, whole
 		x.addAll(l.Inside(n))
 		x.h.WaitsOf(c, func(i int) {
 			w := x.h.Wait(i)
+			if w.Pattern == waitstate.Reduction {
+				return
+			}
 			x.waits = append(x.waits, i)
 			x.waited += w.Length
 			x.add(w.Path, -w.Length)

@@ -132,7 +132,7 @@ func (a *adder) has(location uint32) bool { return a.opt.Locations == nil || a.o
 
 // add counts a wait.
 func (a *adder) add(w *waitstate.Wait) {
-	if !a.has(w.Place.Location) {
+	if w.Pattern == waitstate.Reduction || !a.has(w.Place.Location) {
 		return
 	}
 	window := a.opt.Window

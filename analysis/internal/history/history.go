@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/trace"
 )
 
 // Call is a call of a location.
@@ -21,6 +22,10 @@ type Call struct {
 	before       uint32 // end of its times before Enter in Location.times
 	inside       uint32 // end of its times up to Leave
 	waits        int32  // index of its first wait in History.Waits plus 1, or 0
+	Role         trace.Role
+	Begins       bool // a thread begins to work in a team
+	Init         bool // it begins MPI
+	Last         bool // it is no call, but the rest of the location's time
 }
 
 // Operation is an operation of several locations.
@@ -40,7 +45,28 @@ type Location struct {
 	First, Last int64 // times of its events
 	Calls       []Call
 	Times       []synclog.PathTime
-	operations  []part // in order of calls
+	operations  []part   // in order of calls
+	sources     []source // in order of calls
+}
+
+// source is a call that another one depends on.
+type source struct {
+	call int32 // of the location
+	Source
+}
+
+// Source is what the end of a call depends on, besides operations: it is not before the source's call
+// begins or, if Released, before a lock is released in it.
+type Source struct {
+	Place    waitstate.Place
+	Time     int64
+	Released bool
+}
+
+// fork is an event at which a location starts threads.
+type fork struct {
+	time  int64
+	place waitstate.Place
 }
 
 // part is the part of a location in an operation.
@@ -63,22 +89,25 @@ type message struct {
 
 // History is the history of a trace.
 type History struct {
-	Log        *synclog.Log
+	Log *synclog.Log
+	// Finalize is the end of MPI by all processes, nil if the trace does not have it.
+	Finalize   *Operation
 	Locations  []*Location // by index; nil without events
 	Operations []Operation
 	Counts     waitstate.Result
 
 	waits    []wait
+	forks    map[uint32][]fork // by location group
 	messages map[pair][]message
 }
 
 // Read makes the history of a log with times. hooks are called while it is made.
 func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
-	h := &History{Log: log, messages: map[pair][]message{}}
+	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{}}
 	var err error
 	h.Counts, err = waitstate.Run(ctx, log, waitstate.Hooks{
 		Call: func(c *synclog.Call, p waitstate.Place) {
-			h.call(c)
+			h.call(c, p)
 			if hooks.Call != nil {
 				hooks.Call(c, p)
 			}
@@ -101,7 +130,12 @@ func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 				hooks.Operation(o)
 			}
 		},
-		Handover: hooks.Handover,
+		Handover: func(o *waitstate.Handover) {
+			h.depends(o.To, Source{o.From, o.Released, true})
+			if hooks.Handover != nil {
+				hooks.Handover(o)
+			}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -121,9 +155,20 @@ func (h *History) location(loc uint32) *Location {
 	return h.Locations[loc]
 }
 
-func (h *History) call(c *synclog.Call) {
+func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l := h.location(c.Location)
-	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path}
+	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, Role: c.Role, Last: c.Last,
+		Init: synclog.IsInit(h.Log.Defs, c.Region)}
+	for _, q := range c.Points {
+		switch q.Kind {
+		case synclog.TeamBegin:
+			x.Begins = true
+		case synclog.Fork:
+			if g, ok := h.group(c.Location); ok {
+				h.forks[g] = append(h.forks[g], fork{q.Time, p})
+			}
+		}
+	}
 	l.Times = append(l.Times, c.Before...)
 	x.before = uint32(len(l.Times))
 	l.Times = append(l.Times, c.Inside...)
@@ -131,14 +176,55 @@ func (h *History) call(c *synclog.Call) {
 	l.Calls = append(l.Calls, x)
 }
 
+// group returns the group of a location.
+func (h *History) group(loc uint32) (group uint32, ok bool) {
+	d := h.Log.Defs
+	if !d.Locations.Has(loc) || !d.Groups.Has(d.Locations.At(loc).Group) {
+		return 0, false
+	}
+	return d.Locations.At(loc).Group, true
+}
+
+// Fork returns the call in which another location of the group of a location started threads, the
+// last one up to a time.
+func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok bool) {
+	g, ok := h.group(loc)
+	if !ok {
+		return p, 0, false
+	}
+	list := h.forks[g]
+	i, _ := slices.BinarySearchFunc(list, t, func(f fork, t int64) int {
+		if f.time <= t {
+			return -1
+		}
+		return 1
+	})
+	for i--; i >= 0; i-- {
+		if f := list[i]; f.place.Location != loc {
+			return f.place, f.time, true
+		}
+	}
+	return p, 0, false
+}
+
+// depends adds what the end of a call depends on.
+func (h *History) depends(p waitstate.Place, s Source) {
+	l := h.location(p.Location)
+	l.sources = append(l.sources, source{p.Number, s})
+}
+
 func (h *History) wait(w *waitstate.Wait) {
 	if _, part := w.Pattern.PartOf(); part || !w.Pattern.Waits() {
 		return
 	}
 	h.waits = append(h.waits, wait{Wait: *w})
+	if w.Pattern == waitstate.LateReceiver {
+		h.depends(w.Place, Source{w.Cause, w.CauseTime, false})
+	}
 }
 
 func (h *History) message(m *waitstate.Message) {
+	h.depends(m.Recv, Source{m.Send, m.SendEnter, false})
 	k, x := pair{m.Send.Location, m.Recv.Location}, message{m.Send.Number, m.Recv.Number, false}
 	if k.a > k.b {
 		k, x = pair{k.b, k.a}, message{x.b, x.a, true}
@@ -164,6 +250,9 @@ func (h *History) operation(o *waitstate.Operation) {
 		l.operations = append(l.operations, part{m.Place.Number, int32(len(h.Operations))})
 	}
 	h.Operations = append(h.Operations, x)
+	if o.Finalize {
+		h.Finalize = &x
+	}
 }
 
 // sort puts everything in the order of calls.
@@ -178,6 +267,7 @@ func (h *History) sort() {
 	for _, l := range h.Locations {
 		if l != nil {
 			slices.SortFunc(l.operations, func(a, b part) int { return int(a.call) - int(b.call) })
+			slices.SortStableFunc(l.sources, func(a, b source) int { return int(a.call) - int(b.call) })
 		}
 	}
 	for _, list := range h.messages {
@@ -211,7 +301,7 @@ func (h *History) Wait(i int) *waitstate.Wait { return &h.waits[i].Wait }
 // At returns a call.
 func (h *History) At(p waitstate.Place) *Call { return &h.Locations[p.Location].Calls[p.Number] }
 
-// WaitsOf calls f with the index of each wait of a call.
+// WaitsOf calls f with the index of each wait of a call, those of a reduction included.
 func (h *History) WaitsOf(c *Call, f func(i int)) {
 	for i := c.waits; i > 0; i = h.waits[i-1].next {
 		f(int(i - 1))

@@ -67,6 +67,14 @@ type lane struct {
 	chunks        []spill.Chunk
 	passed        []nodeTime // exclusive times since the end of the call packed last
 	since         int64      // the time up to which passed is complete
+	forks         []forked   // open parallel constructs, the innermost last
+}
+
+// forked is a parallel construct that the location has begun. Its region is entered after the fork
+// and left before the join; the times between count as times of the region.
+type forked struct {
+	depth int   // of the stack at the fork
+	node  int32 // the region's path, -1 before it is entered
 }
 
 // nodeTime is an exclusive time of a node, -1 if no region is open.
@@ -255,6 +263,9 @@ func (l *lane) pass(t int64) {
 	if n := len(l.stack); n > 0 {
 		node = l.stack[n-1].node
 	}
+	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node >= 0 {
+		node = l.forks[n-1].node
+	}
 	l.passed = append(l.passed, nodeTime{node, d})
 	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2
 		from := 0
@@ -304,6 +315,9 @@ func (w *worker) enter(l *lane, t int64, region uint32) {
 		l.last = child{n, i}
 	}
 	f := frame{l.last.index - 1, t, nil}
+	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && w.kind(region).role == trace.ForkRole {
+		l.forks[n-1].node = f.node
+	}
 	if k := w.kind(region); k.call || k.kept {
 		f.call = w.begin(l, f.node, t, *k)
 	}
@@ -439,13 +453,23 @@ func (w *worker) flush(l *lane) error {
 var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,
 	trace.RecvBegin: RecvPost, trace.Recv: Recv, trace.RecvComplete: RecvDone, trace.RequestCancelled: Cancelled,
 	trace.CollectiveRequest: CollectivePost, trace.CollectiveComplete: CollectiveDone, trace.LockAcquire: Acquire,
-	trace.LockRelease: Release, trace.ThreadFork: Fork, trace.ThreadJoin: Join}
+	trace.LockRelease: Release}
 
 // point takes an event that may be a point.
 func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
+	case trace.ThreadFork:
+		err := w.add(l, Fork, t, t, ops)
+		l.forks = append(l.forks, forked{len(l.stack), -1})
+		return err
+	case trace.ThreadJoin:
+		err := w.add(l, Join, t, t, ops)
+		if n := len(l.forks); n > 0 {
+			l.forks = l.forks[:n-1]
+		}
+		return err
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
-		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease, trace.ThreadFork, trace.ThreadJoin:
+		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
 		c := begun{time: t, matching: operand(ops, 5)}

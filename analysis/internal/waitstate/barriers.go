@@ -63,9 +63,9 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 		}
 		delete(b.joins, k)
 		if isInit {
-			e.together(&Operation{Members: list}, Patterns, InitCompletion)
+			e.together(&Operation{Members: list, Init: true}, Patterns, InitCompletion)
 		} else {
-			e.together(&Operation{Members: list}, Finalize, Patterns)
+			e.together(&Operation{Members: list, Finalize: true}, Finalize, Patterns)
 		}
 	case c.InTeam:
 		list := append(b.teams[c.Team], m)

@@ -241,6 +241,13 @@ func (e *engine) toRoot(o *Operation) {
 	if root := &o.Members[o.Root]; root.receives {
 		e.wait(o.waitFor(EarlyReduce, root, first))
 	}
+	last := Latest(o.Members)
+	together := last.Arrival < FirstLeave(o.Members)
+	for i := range o.Members {
+		if m := &o.Members[i]; m != last && (together || i == o.Root && m.receives) {
+			e.wait(o.waitFor(Reduction, m, last))
+		}
+	}
 }
 
 // scan finds the waits of ranks for the ranks before them.

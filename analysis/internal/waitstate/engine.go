@@ -37,9 +37,13 @@ const (
 	ExplicitBarrier
 	LockContention
 	Patterns // the number of patterns
+
+	// Reduction is the wait of a member of a reduction or gather for the last one to come, as far as the
+	// operation cannot end without that one. It is no wait state of its own: EarlyReduce is.
+	Reduction = Patterns
 )
 
-var patterns = [Patterns]struct {
+var patterns = [Patterns + 1]struct {
 	name   string
 	partOf Pattern
 	part   bool
@@ -61,6 +65,7 @@ var patterns = [Patterns]struct {
 	ImplicitBarrier:     {name: "wait-at-implicit-omp-barrier"},
 	ExplicitBarrier:     {name: "wait-at-explicit-omp-barrier"},
 	LockContention:      {name: "lock-contention"},
+	Reduction:           {name: "reduction"},
 }
 
 // String returns the name of a pattern.
@@ -141,7 +146,8 @@ type Operation struct {
 	Members         []Member // by location
 	Root            int      // index into Members; -1 if there is none
 	Posted          bool     // non-blocking
-	Collective      bool     // a collective operation of a communicator, no barrier of threads or the begin or end of MPI
+	Collective      bool     // a collective operation of a communicator
+	Init, Finalize  bool     // the calls begin or end MPI
 }
 
 // Message is a message of which both sides are known.

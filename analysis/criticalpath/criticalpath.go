@@ -1,0 +1,411 @@
+// Package criticalpath finds the critical path of a run: the chain of activities, through the calls
+// in which locations wait for each other, that determines how long the run takes. Only what lies on
+// it can make the run shorter.
+//
+// The path is followed backward from the last location to enter MPI_Finalize, or, in a trace without
+// it, to have an event. At a wait the path continues at the location that is waited for, at the time
+// at which the wait ends. It ends at the begin of MPI_Init, or at the location's first event. Its
+// pieces follow one another without a gap, so that their lengths add up to the length of the path.
+// docs/analyses/path.md has the formulas of the other figures, which are Scalasca's.
+//
+// [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call and 60 per wait.
+package criticalpath
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options are the settings of the analysis.
+type Options struct {
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	Rows *trace.Rows
+}
+
+// Result is the result of the analysis. Times are in ticks.
+type Result struct {
+	// Begin and End are the times at which the path begins and ends. Length is End - Begin.
+	Begin  int64 `json:"begin"`
+	End    int64 `json:"end"`
+	Length int64 `json:"length"`
+	// Regions, Paths and Locations have the parts of the path, by descending time.
+	Regions   []Region   `json:"regions"`
+	Paths     []Path     `json:"paths"`
+	Locations []Location `json:"locations"`
+	// Pieces are the path in the order of time.
+	Pieces []Piece `json:"pieces"`
+}
+
+// Region is the part of a region on the path.
+type Region struct {
+	Region string `json:"region"` // "" outside of all regions
+	Time   int64  `json:"time"`
+	// Imbalance is the part of Time by which it exceeds the mean of all locations' time in the region,
+	// without waits.
+	Imbalance float64 `json:"imbalance"`
+}
+
+// Path is the part of a call path at a location.
+type Path struct {
+	Path         []string `json:"path"` // the outermost region first
+	Location     uint32   `json:"location"`
+	LocationName string   `json:"locationName"`
+	// Critical is the time on the critical path.
+	Critical int64 `json:"critical"`
+	// Activities is the part of the location's own time in the call path, without waits, that is not
+	// more than the critical path spends in it. NonCritical is the rest.
+	Activities  int64 `json:"activities"`
+	NonCritical int64 `json:"nonCritical"`
+	// Impact is the time that all locations lose because this part of the critical path is longer than
+	// their own time in the call path.
+	Impact float64 `json:"impact"`
+}
+
+// Location is the part of a location on the path.
+type Location struct {
+	Location     uint32 `json:"location"`
+	LocationName string `json:"locationName"`
+	Time         int64  `json:"time"`
+}
+
+// Piece is a part of the path at one location. The path reaches it from the piece before it by the
+// given pattern of wait state, or by the start of threads.
+type Piece struct {
+	Location     uint32 `json:"location"`
+	LocationName string `json:"locationName"`
+	From         int64  `json:"from"`
+	To           int64  `json:"to"`
+	By           string `json:"by,omitempty"` // "" for the first piece
+}
+
+// key is a call path at a location.
+type key struct{ path, location uint32 }
+
+// walker follows the path backward.
+type walker struct {
+	h      *history.History
+	times  map[key]int64
+	pieces []Piece
+}
+
+// Find finds the critical path of a trace. An error is that of the scan, of the temporary
+// file, or of the context.
+func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	h, err := history.Read(ctx, log, waitstate.Hooks{})
+	if err != nil {
+		return nil, err
+	}
+	return find(ctx, h, opt)
+}
+
+func find(ctx context.Context, h *history.History, opt Options) (*Result, error) {
+	w := &walker{h: h, times: map[key]int64{}}
+	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
+	if at, t, ok := w.start(); ok {
+		r.End = t
+		var err error
+		if r.Begin, err = w.walk(ctx, at, t); err != nil {
+			return nil, err
+		}
+		r.Length = r.End - r.Begin
+	}
+	w.fill(r, opt)
+	return r, nil
+}
+
+// start returns the location and the time at which the path ends.
+func (w *walker) start() (loc uint32, t int64, ok bool) {
+	if f := w.h.Finalize; f != nil {
+		return f.Last.Location, w.h.At(f.Last).Enter, true
+	}
+	for i, l := range w.h.Locations {
+		if l != nil && (!ok || l.Last > t) {
+			loc, t, ok = uint32(i), l.Last, true
+		}
+	}
+	return loc, t, ok
+}
+
+// walk follows the path from a time of a location and returns the time at which it begins.
+func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, err error) {
+	still := 0 // jumps since the path last went back in time
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		from, next, by := w.piece(loc, t, still < len(w.h.Locations))
+		still++
+		if t > from {
+			still = 0
+			w.pieces = append(w.pieces, Piece{Location: loc, From: from, To: t})
+		}
+		if next == trace.NoRef {
+			return from, nil
+		}
+		if k := len(w.pieces); k > 0 {
+			w.pieces[k-1].By = by
+		}
+		loc, t = next, from
+	}
+}
+
+// piece goes back from a time of a location to the end of a wait, or to the begin of the path. It
+// counts what the location did, and returns the time at which the piece begins, and the location at
+// which the path continues, or trace.NoRef. Without jump it passes by waits that end at t.
+func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32, by string) {
+	l := w.h.Locations[loc]
+	// The first call that ends after t. It may have begun before.
+	n, _ := slices.BinarySearchFunc(l.Calls, t, func(c history.Call, t int64) int {
+		if c.Leave <= t {
+			return -1
+		}
+		return 1
+	})
+	if n < len(l.Calls) {
+		if wait := w.last(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
+			end := wait.Begin + wait.Length
+			w.add(wait.Path, loc, t-end)
+			return end, wait.Cause.Location, wait.Pattern.String()
+		}
+		w.partial(l, loc, int32(n), t)
+	}
+	for n--; n >= 0; n-- {
+		c := &l.Calls[n]
+		w.addAll(loc, l.Inside(int32(n)))
+		if wait := w.last(c); wait != nil && (jump || wait.Begin+wait.Length < t) {
+			w.add(wait.Path, loc, -wait.Length)
+			return wait.Begin + wait.Length, wait.Cause.Location, wait.Pattern.String()
+		}
+		if c.Init {
+			return c.Enter, trace.NoRef, ""
+		}
+		if c.Begins {
+			if p, time, ok := w.h.Fork(loc, c.Leave); ok {
+				w.add(w.parallel(l, int32(n)), loc, c.Leave-time)
+				return time, p.Location, "fork"
+			}
+		}
+		w.addAll(loc, l.Before(int32(n)))
+	}
+	return min(t, l.First), trace.NoRef, ""
+}
+
+// last returns the wait of a call that ends last, or nil. Of a reduction that is the wait for its last
+// member.
+func (w *walker) last(c *history.Call) (last *waitstate.Wait) {
+	w.h.WaitsOf(c, func(i int) {
+		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil || x.Begin+x.Length > last.Begin+last.Length) {
+			last = x
+		}
+	})
+	return last
+}
+
+// partial counts what a location did from the end of the call before the n-th one to t, which is
+// before the end of the n-th one.
+func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
+	c := &l.Calls[n]
+	switch {
+	case c.Last:
+		w.addLess(loc, l.Before(n), c.Leave-t)
+	case t <= c.Enter:
+		w.addLess(loc, l.Before(n), c.Enter-t)
+	default:
+		w.addAll(loc, l.Before(n))
+		since := c.Enter
+		if n > 0 { // a call in it may have ended since
+			since = max(since, l.Calls[n-1].Leave)
+		}
+		w.add(c.Path, loc, t-since)
+	}
+}
+
+// parallel returns the path of the parallel region in which a thread begins to work with its n-th
+// call.
+func (w *walker) parallel(l *history.Location, n int32) uint32 {
+	for _, c := range l.Calls[n+1:] {
+		for p := c.Path; p != synclog.NoPath; p = w.h.Log.Paths[p].Parent {
+			if w.h.Log.Defs.RoleOf(w.h.Log.Paths[p].Region) == trace.ForkRole {
+				return p
+			}
+		}
+		if c.Begins {
+			break
+		}
+	}
+	return synclog.NoPath
+}
+
+func (w *walker) add(path, loc uint32, time int64) { w.times[key{path, loc}] += time }
+
+func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
+	for _, x := range list {
+		w.add(x.Path, loc, x.Time)
+	}
+}
+
+// addLess adds times of which the given amount, which lies behind the path, is left out. It is unknown
+// of which paths that is, so that the longest times are shortened.
+func (w *walker) addLess(loc uint32, list []synclog.PathTime, less int64) {
+	if less > 0 {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b synclog.PathTime) int { return cmp.Compare(b.Time, a.Time) })
+		for i := range list {
+			x := min(less, list[i].Time)
+			list[i].Time -= x
+			less -= x
+		}
+	}
+	w.addAll(loc, list)
+}
+
+// fill sets the fields of a result but for the length.
+func (w *walker) fill(r *Result, opt Options) {
+	log := w.h.Log
+	names, regions := log.Defs.FullNames(), log.Defs.RegionNames(opt.Rows)
+	name := func(loc uint32) string {
+		if log.Defs.Locations.Has(loc) {
+			return names[loc]
+		}
+		return "unknown"
+	}
+	own, locations := w.own()
+	critical := map[uint32]int64{} // by path
+	onPath := map[uint32]int64{}   // by location
+	for k, t := range w.times {
+		critical[k.path] += t
+		onPath[k.location] += t
+	}
+	impact := w.impact(r.Length, own, locations, critical)
+	for k, t := range own {
+		if t == 0 && w.times[k] == 0 {
+			continue
+		}
+		x := Path{Path: log.PathNames(k.path, regions), Location: k.location, LocationName: name(k.location),
+			Critical: w.times[k], Activities: min(t, critical[k.path])}
+		x.NonCritical = t - x.Activities
+		if c := critical[k.path]; c > 0 {
+			x.Impact = impact[k.path] * float64(x.Critical) / float64(c)
+		}
+		r.Paths = append(r.Paths, x)
+	}
+	slices.SortFunc(r.Paths, func(a, b Path) int {
+		return cmp.Or(cmp.Compare(b.Critical, a.Critical), slices.Compare(a.Path, b.Path), cmp.Compare(a.Location, b.Location))
+	})
+	r.Regions = w.regions(own, len(locations), regions)
+	for loc, t := range onPath {
+		r.Locations = append(r.Locations, Location{loc, name(loc), t})
+	}
+	slices.SortFunc(r.Locations, func(a, b Location) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Location, b.Location))
+	})
+	for _, p := range slices.Backward(w.pieces) {
+		p.LocationName = name(p.Location)
+		r.Pieces = append(r.Pieces, p)
+	}
+}
+
+// own returns the time of each call path at each location, without waits, and the locations. Every
+// path on the critical path has an entry.
+func (w *walker) own() (own map[key]int64, locations []uint32) {
+	own = map[key]int64{}
+	for i, l := range w.h.Locations {
+		if l == nil {
+			continue
+		}
+		loc := uint32(i)
+		locations = append(locations, loc)
+		for _, t := range l.Times {
+			own[key{t.Path, loc}] += t.Time
+		}
+	}
+	for i := range w.h.Waits() {
+		x := w.h.Wait(i)
+		if x.Pattern == waitstate.EarlyReduce {
+			continue // Reduction includes it
+		}
+		own[key{x.Path, x.Place.Location}] -= x.Length
+	}
+	for k := range w.times {
+		own[k] += 0
+	}
+	return own, locations
+}
+
+// impact returns for each path the time that locations lose because the critical path spends more
+// time in it than they do: what a location has less to do than the critical path is divided among
+// the paths in which it has less to do.
+func (w *walker) impact(length int64, own map[key]int64, locations []uint32, critical map[uint32]int64) map[uint32]float64 {
+	out := map[uint32]float64{}
+	paths := make([]uint32, 0, len(critical))
+	for p := range critical {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths) // sums of floats must not depend on the order of the map
+	busy := map[uint32]int64{}
+	for k, t := range own {
+		busy[k.location] += t
+	}
+	for _, loc := range locations {
+		idle := length - busy[loc]
+		excess := int64(0)
+		for _, p := range paths {
+			excess += max(0, critical[p]-own[key{p, loc}])
+		}
+		if excess == 0 {
+			continue
+		}
+		for _, p := range paths {
+			out[p] += float64(idle) * float64(max(0, critical[p]-own[key{p, loc}])) / float64(excess)
+		}
+	}
+	for _, p := range paths {
+		out[p] = max(0, out[p])
+	}
+	return out
+}
+
+// regions sums up the path by region.
+func (w *walker) regions(own map[key]int64, locations int, names []string) []Region {
+	region := func(path uint32) uint32 {
+		if path == synclog.NoPath {
+			return trace.NoRef
+		}
+		return w.h.Log.Paths[path].Region
+	}
+	critical, all := map[uint32]int64{}, map[uint32]int64{}
+	for k, t := range w.times {
+		critical[region(k.path)] += t
+	}
+	for k, t := range own {
+		all[region(k.path)] += t
+	}
+	out := []Region{}
+	for r, t := range critical {
+		if t == 0 {
+			continue
+		}
+		x := Region{Time: t, Imbalance: math.Max(0, float64(t)-float64(all[r])/float64(locations))}
+		if int64(r) < int64(len(names)) {
+			x.Region = names[r]
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b Region) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Region, b.Region))
+	})
+	return out
+}
