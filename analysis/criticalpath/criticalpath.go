@@ -16,6 +16,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -28,7 +29,21 @@ import (
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
+	// WhatIf are changes for which the runtime is computed.
+	WhatIf []Change
+	// Gains is the number of regions for which Result.Gains has the runtime with half of their time.
+	Gains int
 }
+
+// Change is a factor of the exclusive times, waits left out, of the regions with a name. Communication
+// stands for the time that all calls of communication libraries take themselves.
+type Change struct {
+	Region string  `json:"region"`
+	Factor float64 `json:"factor"`
+}
+
+// Communication is the Region of a [Change] of the network.
+const Communication = "latency"
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
@@ -42,6 +57,32 @@ type Result struct {
 	Locations []Location `json:"locations"`
 	// Pieces are the path in the order of time.
 	Pieces []Piece `json:"pieces"`
+	// Runtime is the time from the first event of the trace to the last one.
+	Runtime int64 `json:"runtime"`
+	// WhatIf is the runtime with Options.WhatIf, nil without.
+	WhatIf *int64 `json:"whatIf,omitempty"`
+	// Gains are the regions with the most time on the path, by descending gain.
+	Gains []Gain `json:"gains,omitempty"`
+}
+
+// Gain is how much shorter the run would be if a region took less time.
+type Gain struct {
+	Region string `json:"region"`
+	// Half is by how much the run would be shorter if the region took half of its time.
+	Half int64 `json:"half"`
+	// Curve are the runtimes with the factors [Factors] of the region's time.
+	Curve []int64 `json:"curve"`
+}
+
+// Factors are those of [Gain.Curve].
+func Factors() []float64 { return []float64{0.9, 0.75, 0.5, 0.25, 0} }
+
+// RegionError reports a region of a change that the trace does not have.
+type RegionError struct{ Region string }
+
+// Error names the region.
+func (e *RegionError) Error() string {
+	return "found no region " + strconv.Quote(e.Region) + " in the trace, expected one that it has"
 }
 
 // Region is the part of a region on the path.
@@ -123,7 +164,8 @@ func find(ctx context.Context, h *history.History, opt Options) (*Result, error)
 		r.Length = r.End - r.Begin
 	}
 	w.fill(r, opt)
-	return r, nil
+	r.Runtime = max(0, h.Log.Last-h.Log.First)
+	return r, whatIf(ctx, h, r, opt)
 }
 
 // start returns the location and the time at which the path ends.

@@ -3,12 +3,14 @@ package cli
 import (
 	"encoding/csv"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
 )
@@ -29,12 +31,13 @@ type waitsResult struct {
 	heading
 	bounds
 	*waits.Result
+	Causes *causes.Result `json:"causes,omitempty"`
 }
 
 func (a *app) waitsCommand() *cobra.Command {
 	var r reading
 	var s selecting
-	var asJSON, asCSV bool
+	var asJSON, asCSV, why bool
 	var by string
 	var top, worst, bins int
 	c := &cobra.Command{
@@ -49,13 +52,17 @@ formulas are those of Scalasca, as far as docs/analyses/waits.md says nothing el
 waiting location and the one that it waits for. The last table lists who was the last to come to
 collective operations, and what the others lost by it. --worst N lists the longest waits of
 each pattern, with both ends. --bins N sums the waits in N equal parts of the time.
+--causes finds root causes: the call paths in which the location that others wait for spent more
+time than they did since they last met. SHORT TERM is what it costs those who wait for it,
+LONG TERM what it costs others because those who wait for it are late themselves; both add up
+to the waiting time of each pattern.
 --location and --group count the waits of these locations, for whatever other location.
 --window, or --from and --to, count the parts of waits in a window.
 
 Where messages are received before they are sent, clocks differ, and waits are not to be
 trusted: weft align corrects clocks. What the trace records too little of is counted, never
 taken for zero.`,
-		Example: "  weft waits trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
+		Example: "  weft waits trace.otf2\n  weft waits --causes trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
 			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -86,15 +93,27 @@ taken for zero.`,
 				if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
 					return nil, nil, err
 				}
+				if why {
+					if x.Causes, err = causes.Find(c.Context(), in.Events, causes.Options{Locations: sel.Location, Rows: opt.Rows,
+						Window: opt.Window}); err != nil {
+						return nil, nil, err
+					}
+				}
 				if x.Judged == 0 {
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
 				}
 				return x, func() error {
 					switch {
 					case asCSV:
+						if why {
+							return a.causesCSV(x.Causes, in.Defs().Clock)
+						}
 						return a.waitsCSV(x.Result, by)
 					case none == nil:
 						a.printWaits(x.Result, in.Defs(), by, top)
+						if why {
+							a.printCauses(x.Causes, in.Defs().Clock, top)
+						}
 					}
 					return nil
 				}, nil
@@ -112,6 +131,7 @@ taken for zero.`,
 	s.placeFlags(c.Flags())
 	c.Flags().StringVar(&by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	complete(c, "by", waitBreakdowns...)
+	c.Flags().BoolVar(&why, "causes", false, "find root causes: which call path at which location made others wait")
 	c.Flags().IntVar(&worst, "worst", 3, "how many of the longest waits of each pattern to list")
 	c.Flags().IntVar(&bins, "bins", 0, "sum the waits in this many parts of the time, too")
 	c.Flags().IntVar(&top, "top", 10, "how many lines of each table to show; 0 shows all, as --json and --csv do")
@@ -203,27 +223,61 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 		}); more > 0 {
 			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
 		}
-		if len(p.Worst) > 0 {
-			fmt.Fprintln(a.out)
-		}
-		printTable(a.out, table.Row{"longest", "at", "location", "in", "for", "which came at"}, len(p.Worst), 0, func(i int) table.Row {
+		a.printList("waits", len(p.Worst), 0, table.Row{"longest", "at", "location", "in", "for", "which came at"}, func(i int) table.Row {
 			w := &p.Worst[i]
 			return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
 				strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
 		})
-		if len(p.Bins) > 0 {
-			fmt.Fprintln(a.out)
-			printTable(a.out, table.Row{"from", "to", "time"}, len(p.Bins), 0, func(i int) table.Row {
-				b := &p.Bins[i]
-				return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", f(b.Time)}
-			})
-		}
+		a.printList("bins", len(p.Bins), 0, table.Row{"from", "to", "time"}, func(i int) table.Row {
+			b := &p.Bins[i]
+			return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", f(b.Time)}
+		})
 	}
 	a.printList("locations", len(x.Late), top, table.Row{"last to come", "communicator", "operations", "of", "others lost"},
 		func(i int) table.Row {
 			l := &x.Late[i]
 			return table.Row{l.LocationName, l.Communicator, l.Operations, l.Of, f(l.Lost)}
 		})
+}
+
+func (a *app) printCauses(x *causes.Result, clock trace.Clock, top int) {
+	f := func(t float64) string { return clock.FormatDuration(int64(math.Round(t))) }
+	for i := range x.Patterns {
+		p := &x.Patterns[i]
+		all := p.Waiting.Float()
+		printf(a.out, "\nCauses of %s: %.1f %% direct, %.1f %% because the late one had to wait itself\n", p.Pattern,
+			100*p.Direct/all, 100*p.Indirect/all)
+		more := printTable(a.out, table.Row{"cause", "location", "short term", "long term", "%"}, len(p.Costs), top,
+			func(i int) table.Row {
+				c := &p.Costs[i]
+				return table.Row{orOutside(strings.Join(c.Path, " > ")), c.LocationName, f(c.ShortTerm), f(c.LongTerm),
+					fmt.Sprintf("%.1f", 100*(c.ShortTerm+c.LongTerm)/all)}
+			})
+		if more > 0 {
+			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
+		}
+	}
+}
+
+// causesCSV prints the causes of all patterns.
+func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
+	w := csv.NewWriter(a.out)
+	if err := w.Write([]string{"pattern", "path", "location", "short_term", "long_term"}); err != nil {
+		return err
+	}
+	seconds := func(t float64) string { return strconv.FormatFloat(t/clock.UnitTicks(), 'g', -1, 64) }
+	for i := range x.Patterns {
+		p := &x.Patterns[i]
+		for j := range p.Costs {
+			c := &p.Costs[j]
+			if err := w.Write([]string{p.Pattern, orOutside(strings.Join(c.Path, " > ")), c.LocationName, seconds(c.ShortTerm),
+				seconds(c.LongTerm)}); err != nil {
+				return err
+			}
+		}
+	}
+	w.Flush()
+	return w.Error()
 }
 
 // waitsCSV prints the breakdown of all patterns.

@@ -33,9 +33,14 @@ type Operation struct {
 	Relation waitstate.Relation
 	// Begun is the time at which it had begun everywhere and the first member had left, or at which the
 	// root had begun it.
-	Begun   int64
-	Root    uint32 // location; trace.NoRef if there is none
+	Begun int64
+	Root  uint32 // location; trace.NoRef if there is none
+	// Members are the calls that complete the operation, by location.
 	Members []waitstate.Place
+	// Arrivals are the calls that begin it, nil if they are the Members, as it blocks.
+	Arrivals []waitstate.Place
+	// Together reports that it had begun everywhere before the first member left.
+	Together bool
 	// Last is the call that arrived last.
 	Last waitstate.Place
 }
@@ -94,7 +99,9 @@ type History struct {
 	Finalize   *Operation
 	Locations  []*Location // by index; nil without events
 	Operations []Operation
-	Counts     waitstate.Result
+	// Order has all calls in the order in which they end.
+	Order  []waitstate.Place
+	Counts waitstate.Result
 
 	waits    []wait
 	forks    map[uint32][]fork // by location group
@@ -174,6 +181,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l.Times = append(l.Times, c.Inside...)
 	x.inside = uint32(len(l.Times))
 	l.Calls = append(l.Calls, x)
+	h.Order = append(h.Order, p)
 }
 
 // group returns the group of a location.
@@ -238,7 +246,11 @@ func (h *History) operation(o *waitstate.Operation) {
 	}
 	last := waitstate.Latest(o.Members)
 	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
-		Begun: max(waitstate.FirstLeave(o.Members), last.Arrival), Last: last.ArrivalPlace}
+		Begun: max(waitstate.FirstLeave(o.Members), last.Arrival), Last: last.ArrivalPlace,
+		Together: last.Arrival < waitstate.FirstLeave(o.Members)}
+	if o.Posted {
+		x.Arrivals = make([]waitstate.Place, len(o.Members))
+	}
 	if o.Root >= 0 {
 		x.Root = o.Members[o.Root].Place.Location
 		x.Begun = o.Members[o.Root].Arrival
@@ -246,6 +258,9 @@ func (h *History) operation(o *waitstate.Operation) {
 	for i := range o.Members {
 		m := &o.Members[i]
 		x.Members[i] = m.Place
+		if o.Posted {
+			x.Arrivals[i] = m.ArrivalPlace
+		}
 		l := h.location(m.Place.Location)
 		l.operations = append(l.operations, part{m.Place.Number, int32(len(h.Operations))})
 	}
@@ -305,6 +320,22 @@ func (h *History) At(p waitstate.Place) *Call { return &h.Locations[p.Location].
 func (h *History) WaitsOf(c *Call, f func(i int)) {
 	for i := c.waits; i > 0; i = h.waits[i-1].next {
 		f(int(i - 1))
+	}
+}
+
+// Sources calls f with what the end of the n-th call depends on, besides operations.
+func (l *Location) Sources(n int32, f func(s *Source)) {
+	i, _ := slices.BinarySearchFunc(l.sources, n, func(s source, n int32) int { return int(s.call) - int(n) })
+	for ; i < len(l.sources) && l.sources[i].call == n; i++ {
+		f(&l.sources[i].Source)
+	}
+}
+
+// OperationsOf calls f with the index of each operation that the n-th call completes.
+func (l *Location) OperationsOf(n int32, f func(operation int32)) {
+	i, _ := slices.BinarySearchFunc(l.operations, n, func(p part, n int32) int { return int(p.call) - int(n) })
+	for ; i < len(l.operations) && l.operations[i].call == n; i++ {
+		f(l.operations[i].operation)
 	}
 }
 

@@ -1,0 +1,254 @@
+// Package efficiency computes the efficiency factors of the POP project: how much of the time of a
+// run is useful, and of the rest, what is lost to imbalance, to dependences, and to transfers.
+// docs/analyses/efficiency.md has the formulas.
+//
+// Time is useful if it is spent neither in a communication library nor in the runtime of a threading
+// model. [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call and 60 per
+// wait.
+package efficiency
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/retime"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options are the settings of the analysis.
+type Options struct {
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	Rows *trace.Rows
+}
+
+// Result is the result of the analysis. Times are in ticks.
+type Result struct {
+	Clock     trace.Clock `json:"-"`
+	Processes int         `json:"processes"` // that communicate, or have threads
+	Threads   int         `json:"threads"`   // of all processes
+	Runtime   int64       `json:"runtime"`   // from the first event of the trace to the last one
+	Ideal     int64       `json:"ideal"`     // the runtime on a network that takes no time
+	Useful    trace.Ticks `json:"useful"`    // the sum of all threads
+	UsefulMax int64       `json:"usefulMax"` // of the thread with the most
+	Factors   Factors     `json:"factors"`
+	// Hybrid has the factors of programs with several threads in a process, nil for others.
+	Hybrid *Hybrid `json:"hybrid,omitempty"`
+}
+
+// Factors are the factors of the standard model, from 0 to 1. Parallel is the product of LoadBalance
+// and Communication, and Communication that of Serialisation and Transfer.
+type Factors struct {
+	Parallel      float64 `json:"parallel"`
+	LoadBalance   float64 `json:"load-balance"`
+	Communication float64 `json:"communication"`
+	Serialisation float64 `json:"serialisation"`
+	Transfer      float64 `json:"transfer"`
+}
+
+// Hybrid has the factors of programs with processes and threads. In the multiplicative model
+// Factors.Parallel is the product of MPI and OpenMP.
+type Hybrid struct {
+	MPI              float64 `json:"mpi-parallel"`
+	MPILoadBalance   float64 `json:"mpi-load-balance"`
+	MPICommunication float64 `json:"mpi-communication"`
+	MPISerialisation float64 `json:"mpi-serialisation"`
+	MPITransfer      float64 `json:"mpi-transfer"`
+	OpenMP           float64 `json:"omp-parallel"`
+	OMPLoadBalance   float64 `json:"omp-load-balance"`
+	OMPCommunication float64 `json:"omp-communication"`
+	// The factors of the additive model: Parallel is Process + Thread - 1.
+	Process              float64 `json:"process"`
+	ProcessLoadBalance   float64 `json:"process-load-balance"`
+	ProcessCommunication float64 `json:"process-communication"`
+	ProcessSerialisation float64 `json:"process-serialisation"`
+	ProcessTransfer      float64 `json:"process-transfer"`
+	Thread               float64 `json:"thread"`
+	SerialRegion         float64 `json:"serial-region"`
+	OMPRegion            float64 `json:"omp-region"`
+}
+
+// Find computes the factors of a trace. ok is false if it has no useful time. An error is that of the
+// scan, of the temporary file, or of the context.
+func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
+	if err != nil {
+		return nil, false, err
+	}
+	defer log.Close()
+	h, err := history.Read(ctx, log, waitstate.Hooks{})
+	if err != nil {
+		return nil, false, err
+	}
+	r = Of(h)
+	return r, r.UsefulMax > 0, nil
+}
+
+// Of computes the factors of a history.
+func Of(h *history.History) *Result {
+	c := count(h)
+	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
+	for _, p := range c.processes {
+		r.Threads += p.threads
+	}
+	if r.Runtime <= 0 || r.Threads == 0 || c.most == 0 {
+		return r
+	}
+	r.Ideal = max(min(retime.Makespan(h, retime.Options{}), r.Runtime), c.most)
+	t := float64(r.Runtime)
+	mean := c.useful.Float() / float64(r.Threads)
+	most, ideal := float64(c.most), float64(r.Ideal)
+	r.Factors = Factors{mean / t, mean / most, most / t, most / ideal, ideal / t}
+	if r.Threads > r.Processes {
+		r.Hybrid = c.hybrid(r)
+	}
+	return r
+}
+
+// process sums up the threads of a process.
+type process struct {
+	threads       int
+	outside       int64 // time of the first thread outside of MPI
+	useful        int64 // of all threads
+	parallel      int64 // time of the first thread in parallel regions
+	serial        int64 // useful time of the first thread outside of them
+	parallelTimes int64 // useful time of all threads in them
+	first         bool
+}
+
+// counted sums up a history.
+type counted struct {
+	useful    trace.Ticks
+	most      int64
+	processes []*process
+}
+
+// kind classifies the time of a path.
+type kind uint8
+
+const (
+	usefulTime kind = iota
+	mpiTime
+	threadTime // in the runtime of a threading model
+)
+
+// count sums up the times of all threads.
+func count(h *history.History) *counted {
+	d := h.Log.Defs
+	kinds, parallel := make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
+	for i, p := range h.Log.Paths {
+		switch role := d.RoleOf(p.Region); {
+		case role == trace.BarrierRole && d.RegionParadigm(d.Regions.At(p.Region)) == trace.OpenMP,
+			role == trace.ImplicitBarrierRole, role == trace.LockRole && !isBody(d.Regions.At(p.Region)),
+			role == trace.ConditionRole, role == trace.ThreadRole, role == trace.TaskWaitRole:
+			kinds[i] = threadTime
+		case role >= trace.SendRole && role <= trace.CommunicationRole:
+			kinds[i] = mpiTime
+		}
+		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
+	}
+	c := &counted{}
+	byGroup := map[uint32]*process{}
+	for i, l := range h.Locations {
+		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
+			continue
+		}
+		p := &process{}
+		if loc := uint32(i); d.Locations.Has(loc) && d.Groups.Has(d.Locations.At(loc).Group) &&
+			d.Groups.At(d.Locations.At(loc).Group).Kind == "process" {
+			g := d.Locations.At(loc).Group
+			if byGroup[g] == nil {
+				byGroup[g] = p
+				c.processes = append(c.processes, p)
+			}
+			p = byGroup[g]
+		} else {
+			c.processes = append(c.processes, p)
+		}
+		c.thread(p, l, kinds, parallel)
+	}
+	return c
+}
+
+// isBody reports whether a region of a critical section is what the program does in it.
+func isBody(r *trace.Region) bool { return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") }
+
+// thread adds the times of a thread to its process. Outside of all regions a program computes, unless
+// its location is that of a thread that has nothing to do.
+func (c *counted) thread(p *process, l *history.Location, kinds []kind, parallel []bool) {
+	sleeps := false
+	for i := range l.Calls {
+		sleeps = sleeps || l.Calls[i].Begins
+	}
+	useful := int64(0)
+	for _, t := range l.Times {
+		k, inside := usefulTime, false
+		switch {
+		case t.Path != synclog.NoPath:
+			k, inside = kinds[t.Path], parallel[t.Path]
+		case sleeps && p.threads > 0:
+			k = threadTime
+		}
+		if k == usefulTime {
+			useful += t.Time
+			if inside {
+				p.parallelTimes += t.Time
+			}
+		}
+		if p.threads == 0 { // the first thread
+			if k != mpiTime {
+				p.outside += t.Time
+			}
+			switch {
+			case inside && k != mpiTime:
+				p.parallel += t.Time
+			case k == usefulTime:
+				p.serial += t.Time
+			}
+		}
+	}
+	p.threads++
+	p.useful += useful
+	c.useful.Add(useful)
+	c.most = max(c.most, useful)
+}
+
+// hybrid returns the factors of processes and threads.
+func (c *counted) hybrid(r *Result) *Hybrid {
+	t, threads := float64(r.Runtime), float64(r.Threads)
+	var sumOutside, maxOutside, parallel, serial, maxBoth, serialSum, inside float64
+	for _, p := range c.processes {
+		n := float64(p.threads)
+		sumOutside += float64(p.outside)
+		maxOutside = math.Max(maxOutside, float64(p.outside))
+		parallel += n * float64(p.parallel) / threads
+		serial += n * float64(p.serial) / threads
+		maxBoth = math.Max(maxBoth, float64(p.parallel+p.serial))
+		serialSum += float64(p.serial) / threads
+		inside += float64(p.parallelTimes) / threads
+	}
+	h := &Hybrid{}
+	h.MPILoadBalance = sumOutside / float64(len(c.processes)) / maxOutside
+	h.MPICommunication = maxOutside / t
+	h.MPI = h.MPILoadBalance * h.MPICommunication
+	ideal := math.Max(float64(r.Ideal), maxOutside)
+	h.MPISerialisation, h.MPITransfer = maxOutside/ideal, ideal/t
+	h.OpenMP = r.Factors.Parallel / h.MPI
+	h.OMPLoadBalance = r.Factors.LoadBalance / h.MPILoadBalance
+	h.OMPCommunication = r.Factors.Communication / h.MPICommunication
+	mean := r.Useful.Float() / threads
+	h.Process = (parallel + serial) / t
+	h.ProcessLoadBalance = 1 - (maxBoth-parallel-serial)/t
+	h.ProcessCommunication = maxBoth / t
+	ideal = math.Max(float64(r.Ideal), maxBoth)
+	h.ProcessSerialisation = 1 - (ideal-maxBoth)/t
+	h.ProcessTransfer = ideal / t
+	h.Thread = 1 - (parallel+serial-mean)/t
+	h.SerialRegion = 1 - (serial-serialSum)/t
+	h.OMPRegion = 1 - (parallel-inside)/t
+	return h
+}

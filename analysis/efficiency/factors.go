@@ -1,0 +1,78 @@
+package efficiency
+
+import "fmt"
+
+// Scaling compares a run with another one, the reference.
+type Scaling struct {
+	// Computation is the useful time of the reference divided by that of the run.
+	Computation float64 `json:"computation"`
+	// Global is the product of Computation and the parallel efficiency of the run.
+	Global float64 `json:"global"`
+	// Speedup is the runtime of the reference divided by that of the run.
+	Speedup float64 `json:"speedup"`
+}
+
+// Scale compares a run with a reference. With weak, the work grows with the number of threads.
+func Scale(reference, run *Result, weak bool) Scaling {
+	s := Scaling{Computation: seconds(reference, reference.Useful.Float()) / seconds(run, run.Useful.Float()),
+		Speedup: seconds(reference, float64(reference.Runtime)) / seconds(run, float64(run.Runtime))}
+	if weak {
+		s.Computation *= float64(run.Threads) / float64(reference.Threads)
+	}
+	s.Global = s.Computation * run.Factors.Parallel
+	return s
+}
+
+// seconds converts ticks of a run.
+func seconds(r *Result, ticks float64) float64 { return ticks / r.Clock.UnitTicks() }
+
+// HybridFactor is a factor of programs with processes and threads.
+type HybridFactor struct {
+	Name string
+	Of   func(h *Hybrid) float64
+}
+
+// HybridFactors returns the factors with their names, those of the multiplicative model first.
+func HybridFactors() []HybridFactor {
+	return []HybridFactor{
+		{"MPI parallel efficiency", func(h *Hybrid) float64 { return h.MPI }},
+		{"  MPI load balance", func(h *Hybrid) float64 { return h.MPILoadBalance }},
+		{"  MPI communication", func(h *Hybrid) float64 { return h.MPICommunication }},
+		{"    MPI serialisation", func(h *Hybrid) float64 { return h.MPISerialisation }},
+		{"    MPI transfer", func(h *Hybrid) float64 { return h.MPITransfer }},
+		{"OpenMP parallel efficiency", func(h *Hybrid) float64 { return h.OpenMP }},
+		{"  OpenMP load balance", func(h *Hybrid) float64 { return h.OMPLoadBalance }},
+		{"  OpenMP communication", func(h *Hybrid) float64 { return h.OMPCommunication }},
+		{"process efficiency (additive)", func(h *Hybrid) float64 { return h.Process }},
+		{"  process load balance", func(h *Hybrid) float64 { return h.ProcessLoadBalance }},
+		{"  process communication", func(h *Hybrid) float64 { return h.ProcessCommunication }},
+		{"    process serialisation", func(h *Hybrid) float64 { return h.ProcessSerialisation }},
+		{"    process transfer", func(h *Hybrid) float64 { return h.ProcessTransfer }},
+		{"thread efficiency (additive)", func(h *Hybrid) float64 { return h.Thread }},
+		{"  serial region", func(h *Hybrid) float64 { return h.SerialRegion }},
+		{"  OpenMP region", func(h *Hybrid) float64 { return h.OMPRegion }},
+	}
+}
+
+// low is the factor below which a factor gets a sentence.
+const low = 0.8
+
+// Sentences returns a sentence for each factor below 0.8 that no other factor explains.
+func (r *Result) Sentences() (list []string) {
+	say := func(f float64, format string) {
+		if f < low && f > 0 {
+			list = append(list, fmt.Sprintf(format, 100*(1-f)))
+		}
+	}
+	say(r.Factors.LoadBalance, "Load balance: some threads compute longer than others, and %.0f %% of the time of the longest one is lost "+
+		"by the mean; weft waits --causes shows which calls are longer where.")
+	say(r.Factors.Serialisation, "Serialisation: %.0f %% of the ideal runtime is spent waiting for others in turn, though the work may be "+
+		"balanced in all; weft path shows the chain.")
+	say(r.Factors.Transfer, "Transfer: the network and the library take %.0f %% of the runtime; fewer, larger or overlapping "+
+		"messages help; weft comm shows sizes.")
+	if h := r.Hybrid; h != nil {
+		say(h.SerialRegion, "Serial regions: %.0f %% of the time of all threads is lost while one thread of a process works alone.")
+		say(h.OMPRegion, "OpenMP regions: %.0f %% of the time is lost in the runtime of parallel regions and at their barriers.")
+	}
+	return list
+}

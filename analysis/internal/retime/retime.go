@@ -1,0 +1,205 @@
+// Package retime computes when the calls of a history would end if some of its times were other ones:
+// computation that is faster or slower, or communication that takes no time. Each call begins when
+// the location has done what lies before it, and ends when what it depends on has happened, and not
+// before the time that it takes itself has passed.
+//
+// With the times as they are, the result is the trace, if no message or operation contradicts
+// causality.
+package retime
+
+import (
+	"math"
+
+	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options determine what changes.
+type Options struct {
+	// Scale returns the factor of the exclusive times of a path, waits left out. Nil is 1 for all.
+	Scale func(path uint32) float64
+	// Transfer is the factor of the time that communication takes, waits left out: 0 on an ideal
+	// network.
+	Transfer float64
+}
+
+// unknown marks times that are not computed yet.
+const unknown = math.MinInt64
+
+// retimer holds the new times.
+type retimer struct {
+	h       *history.History
+	opt     Options
+	scale   []float64 // by path; nil if all are 1
+	enters  [][]int64 // new begins of calls, by location
+	ends    []int64   // new end of the last call of each location
+	counts  []int32   // calls of each location that are done
+	arrived []int64   // by operation: when its last member arrives
+}
+
+// Makespan returns the time from the first event of the trace to the new end of its last location.
+func Makespan(h *history.History, opt Options) int64 {
+	r := &retimer{h: h, opt: opt, enters: make([][]int64, len(h.Locations)), ends: make([]int64, len(h.Locations)),
+		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations))}
+	if opt.Scale != nil {
+		r.scale = make([]float64, len(h.Log.Paths)+1)
+		for p := range r.scale {
+			path := uint32(p)
+			if p == len(h.Log.Paths) {
+				path = synclog.NoPath
+			}
+			r.scale[p] = opt.Scale(path)
+		}
+	}
+	for i, l := range h.Locations {
+		if l != nil {
+			r.ends[i] = l.First - h.Log.First
+			r.enters[i] = make([]int64, len(l.Calls))
+		}
+	}
+	for i := range r.arrived {
+		r.arrived[i] = unknown
+	}
+	for _, p := range h.Order {
+		r.call(p)
+	}
+	last := int64(0)
+	for i, l := range h.Locations {
+		if l != nil {
+			last = max(last, r.ends[i])
+		}
+	}
+	return last
+}
+
+// scaled returns a time of a path with its factor.
+func (r *retimer) scaled(path uint32, t int64) int64 {
+	if r.scale == nil {
+		return t
+	}
+	return int64(math.Round(r.scale[min(path, uint32(len(r.scale)-1))] * float64(t)))
+}
+
+func (r *retimer) sum(list []synclog.PathTime) int64 {
+	t := int64(0)
+	for _, x := range list {
+		t += r.scaled(x.Path, x.Time)
+	}
+	return t
+}
+
+// enter returns the new time at which a call begins. If the call is not done yet, all calls of its
+// location before it are.
+func (r *retimer) enter(p waitstate.Place) int64 {
+	l := r.h.Locations[p.Location]
+	done := r.counts[p.Location]
+	if p.Number < done {
+		return r.enters[p.Location][p.Number]
+	}
+	t := r.ends[p.Location]
+	for n := done; n < p.Number; n++ { // calls within this one, and none in a sound trace
+		t += r.sum(l.Before(n)) + r.sum(l.Inside(n))
+	}
+	return t + r.sum(l.Before(p.Number))
+}
+
+// call computes the new end of a call.
+func (r *retimer) call(p waitstate.Place) {
+	l := r.h.Locations[p.Location]
+	c := &l.Calls[p.Number]
+	begin, base := r.enter(p), c.Enter // of the part of the call that is not done yet
+	if p.Number > 0 {
+		base = max(base, l.Calls[p.Number-1].Leave)
+	}
+	cause, newCause := int64(math.MinInt64), int64(math.MinInt64) // when what the call depends on has happened
+	after := func(was, is int64) {
+		late := max(0, was-c.Leave) // it contradicts causality
+		cause, newCause = max(cause, was-late), max(newCause, is-late)
+	}
+	l.Sources(p.Number, func(s *history.Source) {
+		is := r.enter(s.Place)
+		if s.Released {
+			is += s.Time - r.h.At(s.Place).Enter
+		}
+		after(s.Time, is)
+	})
+	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
+	took := r.sum(l.Inside(p.Number))
+	if c.Begins {
+		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread slept before
+			r.done(p, begin, max(r.ends[p.Location], r.enter(at)+c.Leave-time))
+			return
+		}
+	}
+	if cause > base {
+		took -= r.scaled(c.Path, cause-base)
+	}
+	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
+		own := int64(0) // the call's time without that of regions in it
+		for _, x := range l.Inside(p.Number) {
+			if x.Path == c.Path {
+				own += r.scaled(x.Path, x.Time)
+			}
+		}
+		if cause > base {
+			own -= r.scaled(c.Path, cause-base)
+		}
+		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
+	}
+	r.done(p, begin, max(begin, newCause)+max(0, took))
+}
+
+func (r *retimer) done(p waitstate.Place, begin, end int64) {
+	r.enters[p.Location][p.Number] = begin
+	r.ends[p.Location] = end
+	r.counts[p.Location] = p.Number + 1
+}
+
+// operation reports to after what a call in an operation depends on.
+func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
+	o := &r.h.Operations[i]
+	switch o.Relation {
+	case waitstate.AllWait:
+	case waitstate.RootWaits:
+		if o.Root != p.Location && !o.Together {
+			return
+		}
+	case waitstate.RootSends:
+		if o.Root == p.Location {
+			return
+		}
+		for k, m := range o.Members {
+			if m.Location == o.Root {
+				at := r.arrival(o, k)
+				after(r.h.At(at).Enter, r.enter(at))
+			}
+		}
+		return
+	case waitstate.RanksWait:
+		for k, m := range o.Members {
+			if m.Location <= p.Location {
+				at := r.arrival(o, k)
+				after(r.h.At(at).Enter, r.enter(at))
+			}
+		}
+		return
+	default:
+		return
+	}
+	if r.arrived[i] == unknown {
+		for k := range o.Members {
+			r.arrived[i] = max(r.arrived[i], r.enter(r.arrival(o, k)))
+		}
+	}
+	after(r.h.At(o.Last).Enter, r.arrived[i])
+}
+
+// arrival returns the call with which a member begins an operation.
+func (r *retimer) arrival(o *history.Operation, member int) waitstate.Place {
+	if o.Arrivals != nil {
+		return o.Arrivals[member]
+	}
+	return o.Members[member]
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/trace"
+)
+
+// efficiencyResult is the part of a trace in what weft efficiency --json prints.
+type efficiencyResult struct {
+	heading
+	*efficiency.Result
+	Scaling *efficiency.Scaling `json:"scaling,omitempty"`
+}
+
+func (a *app) efficiencyCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, weak bool
+	c := &cobra.Command{
+		Use:   "efficiency TRACE…",
+		Short: "Compute the POP efficiency factors of one or several runs",
+		Long: `Compute the efficiency factors of the POP project. Parallel efficiency is the share of
+the time that is useful: outside of communication libraries and of the runtime of threads. It is
+the product of load balance and communication efficiency, which is the product of serialisation
+efficiency, what is lost by waiting for dependences, and transfer efficiency, what the network
+takes. The ideal runtime behind the last two comes from computing all times of the trace anew, on
+a network that takes no time. A factor below 0.8 is worth a look, and gets a sentence.
+
+Of programs with several threads in a process, the hybrid factors follow: the multiplicative model
+divides the parallel efficiency into those of MPI and OpenMP, the additive model into those of
+processes and of threads. Several traces, such as runs with more and more processes, are compared
+with the first one: computation scaling is the useful time of the first run divided by that of
+another one, global efficiency its product with the parallel efficiency. With --weak the work is taken
+to grow with the number of threads.
+
+--window, or --from and --to, cut a part out of each trace first.`,
+		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +
+			"  weft efficiency --window 20%..80% trace.otf2",
+		Args: someArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			var list []*efficiencyResult
+			for _, path := range args {
+				x, err := a.efficiencyOf(c, path, &r, &s)
+				if err != nil {
+					return err
+				}
+				if len(list) > 0 {
+					scaling := efficiency.Scale(list[0].Result, x.Result, weak)
+					x.Scaling = &scaling
+				}
+				list = append(list, x)
+			}
+			if asJSON {
+				if len(list) == 1 {
+					return a.writeJSON(a.out, list[0])
+				}
+				return a.writeJSON(a.out, list)
+			}
+			a.printEfficiency(list)
+			return nil
+		},
+	}
+	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
+	r.rolesFlag(c.Flags())
+	s.timeFlags(c.Flags())
+	c.Flags().BoolVar(&weak, "weak", false, "the work of runs with more threads is larger in proportion")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: an object, of several traces a list")
+	return c
+}
+
+// efficiencyOf computes the factors of a trace.
+func (a *app) efficiencyOf(c *cobra.Command, path string, r *reading, s *selecting) (*efficiencyResult, error) {
+	in, err := a.open(c.Context(), path, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	times := *s
+	if err := times.splitWindow(); err != nil {
+		return nil, err
+	}
+	if _, err := times.narrow(c.Context(), in); err != nil {
+		return nil, err
+	}
+	x := &efficiencyResult{heading: in.heading()}
+	var ok bool
+	if x.Result, ok, err = efficiency.Find(c.Context(), in.Events, efficiency.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
+		return nil, err
+	}
+	in.bar.done()
+	a.tell(in, r.quiet)
+	if !ok {
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected some; "+
+			"the trace has no efficiency", path)}
+	}
+	return x, nil
+}
+
+// printEfficiency prints the factors of traces side by side.
+func (a *app) printEfficiency(list []*efficiencyResult) {
+	head := table.Row{"factor"}
+	for range list {
+		head = append(head, "")
+	}
+	type row struct {
+		name  string
+		value func(x *efficiencyResult) string
+	}
+	factor := func(f func(x *efficiencyResult) float64) func(*efficiencyResult) string {
+		return func(x *efficiencyResult) string { return fmt.Sprintf("%.3f", f(x)) }
+	}
+	rows := []row{
+		{"trace", func(x *efficiencyResult) string { return x.Path }},
+		{"processes", func(x *efficiencyResult) string { return fmt.Sprint(x.Processes) }},
+		{"threads", func(x *efficiencyResult) string { return fmt.Sprint(x.Threads) }},
+		{"runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Runtime) }},
+		{"ideal runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Ideal) }},
+		{"parallel efficiency", factor(func(x *efficiencyResult) float64 { return x.Factors.Parallel })},
+		{"  load balance", factor(func(x *efficiencyResult) float64 { return x.Factors.LoadBalance })},
+		{"  communication", factor(func(x *efficiencyResult) float64 { return x.Factors.Communication })},
+		{"    serialisation", factor(func(x *efficiencyResult) float64 { return x.Factors.Serialisation })},
+		{"    transfer", factor(func(x *efficiencyResult) float64 { return x.Factors.Transfer })},
+	}
+	hybrid, scaling := false, len(list) > 1
+	for _, x := range list {
+		hybrid = hybrid || x.Hybrid != nil
+	}
+	if hybrid {
+		for _, f := range efficiency.HybridFactors() {
+			rows = append(rows, row{f.Name, func(x *efficiencyResult) string {
+				if x.Hybrid == nil {
+					return "–"
+				}
+				return fmt.Sprintf("%.3f", f.Of(x.Hybrid))
+			}})
+		}
+	}
+	if scaling {
+		for _, f := range []struct {
+			name string
+			of   func(s *efficiency.Scaling) float64
+		}{
+			{"computation scaling", func(s *efficiency.Scaling) float64 { return s.Computation }},
+			{"global efficiency", func(s *efficiency.Scaling) float64 { return s.Global }},
+			{"speed-up", func(s *efficiency.Scaling) float64 { return s.Speedup }},
+		} {
+			rows = append(rows, row{f.name, func(x *efficiencyResult) string {
+				if x.Scaling == nil {
+					return "–"
+				}
+				return fmt.Sprintf("%.3f", f.of(x.Scaling))
+			}})
+		}
+	}
+	printTable(a.out, head, len(rows), 0, func(i int) table.Row {
+		r := table.Row{rows[i].name}
+		for _, x := range list {
+			r = append(r, rows[i].value(x))
+		}
+		return r
+	})
+	for _, x := range list {
+		for _, s := range x.Sentences() {
+			if len(list) > 1 {
+				s = x.Path + ": " + s
+			}
+			fmt.Fprintln(a.out, "\n"+s)
+		}
+	}
+}
+
+func (a *app) durationOf(x *efficiencyResult, t int64) string {
+	return x.Result.Clock.FormatDuration(t)
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/trace"
+)
+
+// pathResult is what weft path --json prints.
+type pathResult struct {
+	heading
+	*criticalpath.Result
+	Factors []float64 `json:"factors,omitempty"` // of the curves
+}
+
+func (a *app) pathCommand() *cobra.Command {
+	var r reading
+	var asJSON, asCSV bool
+	var whatIf string
+	var top, pieces int
+	c := &cobra.Command{
+		Use:   "path TRACE",
+		Short: "Find the critical path, and what faster regions would gain",
+		Long: `Find the critical path: the chain of activities, through the calls in which locations
+wait for each other, that determines how long the run takes. It is followed backward from the
+last location to enter MPI_Finalize, or to have an event; at a wait it continues at the location that
+is waited for. Its pieces add up to its length.
+
+The first tables list the regions and the locations on the path. IMBALANCE is the part of a region's
+time on the path by which it exceeds the mean of all locations. GAIN is how much shorter the run
+would be if the region took half of its time, with all waits computed anew; the columns behind it are
+the runtimes with other factors. --pieces N lists the longest pieces of the path.
+
+--what-if REGION=FACTOR,… computes the runtime with other times of some regions: 0.5 halves a region's
+own time, 0 takes it away. The region latency stands for the time that the network takes in
+all calls of communication libraries.`,
+		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
+			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2",
+		Args: exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && asCSV {
+				return usageError("--json and --csv: expected one of them")
+			}
+			for _, x := range []struct {
+				flag string
+				n    int
+			}{{"--top", top}, {"--pieces", pieces}} {
+				if x.n < 0 || x.n > 1_000_000 {
+					return usageError("%s %d: expected a number from 0 to 1000000", x.flag, x.n)
+				}
+			}
+			changes, err := parseChanges(whatIf)
+			if err != nil {
+				return err
+			}
+			in, err := a.open(c.Context(), args[0], &r)
+			var none error // of a trace without a path
+			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
+				if len(changes) == 0 {
+					opt.Gains = 10
+				}
+				found, err := criticalpath.Find(c.Context(), in.Events, opt)
+				var unknown *criticalpath.RegionError
+				if errors.As(err, &unknown) {
+					return nil, nil, usageError("--what-if %s: %v%s", whatIf, unknown,
+						nearest(unknown.Region, in.Defs().RegionNames(opt.Rows)))
+				}
+				if err != nil {
+					return nil, nil, err
+				}
+				x := &pathResult{heading: in.heading(), Result: found}
+				if len(x.Gains) > 0 {
+					x.Factors = criticalpath.Factors()
+				}
+				if x.Length == 0 {
+					none = &exitError{exitDefects, fmt.Errorf("%s: found no events that take time, expected some; "+
+						"the trace has no critical path", in.src.Path)}
+				}
+				return x, func() error {
+					switch {
+					case asCSV:
+						return a.pathCSV(found, in.Defs().Clock)
+					case none == nil:
+						a.printPath(found, in.Defs().Clock, top, pieces)
+					}
+					return nil
+				}, nil
+			})
+			if err == nil {
+				err = none
+			}
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
+	r.rolesFlag(c.Flags())
+	c.Flags().StringVar(&whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
+	c.Flags().IntVar(&pieces, "pieces", 0, "how many of the longest pieces of the path to list")
+	c.Flags().IntVar(&top, "top", 10, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all pieces")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")
+	return c
+}
+
+// parseChanges reads a list of changes.
+func parseChanges(s string) (list []criticalpath.Change, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	for _, x := range strings.Split(s, ",") {
+		i := strings.LastIndex(x, "=")
+		if i <= 0 {
+			return nil, usageError("--what-if %s: expected REGION=FACTOR, such as solve=0.5", s)
+		}
+		f, err := strconv.ParseFloat(x[i+1:], 64)
+		if err != nil || !(f >= 0 && f <= 1000) {
+			return nil, usageError("--what-if %s: found the factor %s, expected a number from 0 to 1000", s, x[i+1:])
+		}
+		list = append(list, criticalpath.Change{Region: strings.TrimSpace(x[:i]), Factor: f})
+	}
+	return list, nil
+}
+
+// outside stands for times in which no region is open.
+const outside = "(outside of all regions)"
+
+func orOutside(region string) string {
+	if region == "" {
+		return outside
+	}
+	return region
+}
+
+func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces int) {
+	f := clock.FormatDuration
+	share := func(t, all int64) string { return percentOf(trace.TicksOf(t), trace.TicksOf(all)) }
+	printf(a.out, "Path       %s, from %s s to %s s, in %d pieces\nRuntime    %s\n", f(x.Length), clock.FormatSeconds(x.Begin),
+		clock.FormatSeconds(x.End), len(x.Pieces), f(x.Runtime))
+	if t := x.WhatIf; t != nil {
+		printf(a.out, "What if    %s, %s %% of the runtime\n", f(*t), share(*t, x.Runtime))
+	}
+	a.printList("regions", len(x.Regions), top, table.Row{"region", "time", "%", "imbalance"}, func(i int) table.Row {
+		r := &x.Regions[i]
+		return table.Row{orOutside(r.Region), f(r.Time), share(r.Time, x.Length), f(int64(r.Imbalance))}
+	})
+	a.printList("locations", len(x.Locations), top, table.Row{"location", "time", "%"}, func(i int) table.Row {
+		l := &x.Locations[i]
+		return table.Row{l.LocationName, f(l.Time), share(l.Time, x.Length)}
+	})
+	head := table.Row{"with half of", "gain", "%"}
+	for _, f := range criticalpath.Factors() {
+		head = append(head, fmt.Sprintf("runtime with %g", f))
+	}
+	a.printList("regions", len(x.Gains), top, head, func(i int) table.Row {
+		g := &x.Gains[i]
+		row := table.Row{g.Region, f(g.Half), share(g.Half, x.Runtime)}
+		for _, t := range g.Curve {
+			row = append(row, f(t))
+		}
+		return row
+	})
+	longest := longestPieces(x.Pieces, pieces)
+	a.printList("pieces", len(longest), 0, table.Row{"piece", "from", "to", "location", "reached by"}, func(i int) table.Row {
+		p := &longest[i]
+		return table.Row{f(p.To - p.From), clock.FormatSeconds(p.From) + " s", clock.FormatSeconds(p.To) + " s", p.LocationName, p.By}
+	})
+}
+
+// longestPieces returns the n longest pieces in the order of time.
+func longestPieces(list []criticalpath.Piece, n int) []criticalpath.Piece {
+	if n == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b criticalpath.Piece) int { return cmp.Compare(b.To-b.From, a.To-a.From) })
+	list = list[:min(n, len(list))]
+	slices.SortFunc(list, func(a, b criticalpath.Piece) int { return cmp.Compare(a.From, b.From) })
+	return list
+}
+
+// pathCSV prints the call paths on the critical path.
+func (a *app) pathCSV(x *criticalpath.Result, clock trace.Clock) error {
+	w := csv.NewWriter(a.out)
+	if err := w.Write([]string{"path", "location", "critical", "activities", "non_critical", "impact"}); err != nil {
+		return err
+	}
+	for i := range x.Paths {
+		p := &x.Paths[i]
+		if err := w.Write([]string{orOutside(strings.Join(p.Path, " > ")), p.LocationName, clock.FormatSeconds(p.Critical),
+			clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical), clock.FormatSeconds(int64(p.Impact))}); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
