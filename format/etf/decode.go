@@ -42,17 +42,16 @@ type decoder struct {
 	events    uint32 // location of events
 }
 
-type seriesKey struct{ group, series int64 }
-
-// definedKey identifies the object that a line defines.
-type definedKey struct {
-	Keyword
-	seriesKey
+// seriesKey identifies what a line of a kind defines: for TSS a series by the ids of its group and its
+// own, for other kinds, such as S, something by the first id.
+type seriesKey struct {
+	kind          Keyword
+	group, series int64
 }
 
 // id returns the id of the object in the line.
-func (k definedKey) id() string {
-	if k.Keyword == TSS {
+func (k seriesKey) id() string {
+	if k.kind == TSS {
 		return fmt.Sprintf("%d/%d", k.group, k.series)
 	}
 	return strconv.FormatInt(k.group, 10)
@@ -106,7 +105,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	lists := map[Keyword][]series{}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
-	defined := map[definedKey]int64{} // lines
+	defined := map[seriesKey]int64{} // lines
 	for _, x := range defs {
 		if x.other {
 			d.opaque(&x)
@@ -132,12 +131,12 @@ func (d *decoder) define(defs []defLine, events bool) error {
 				return err
 			}
 		}
-		k := definedKey{Keyword: rec.Keyword}
+		k := seriesKey{kind: rec.Keyword}
 		switch rec.Keyword {
 		case R, S, TS:
 			k.group = rec.ID
 		case TSS:
-			k.seriesKey = seriesKey{rec.ID, rec.Series}
+			k.group, k.series = rec.ID, rec.Series
 		}
 		if first := defined[k]; rec.Keyword != T && first > 0 {
 			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %s twice", names[rec.Keyword], k.id()),
@@ -229,7 +228,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	for _, s := range lists[S] {
 		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
-			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, -1}, trace.NoRef)
+			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID}, trace.NoRef)
 		d.drawn = append(d.drawn, s.Line)
 	}
 	group := map[int64]uint32{}
@@ -249,7 +248,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		d.addMetric(trace.MetricDef{ID: fmt.Sprintf("%d/%d", s.ID, s.Series), Name: get(s.attrs, "name"),
 			Unit: get(s.attrs, "unit"),
-			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, s.Series}, g)
+			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{TSS, s.ID, s.Series}, g)
 	}
 	return nil
 }
@@ -300,7 +299,7 @@ func (d *decoder) resourceOf(id int64) (uint32, bool) {
 
 func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32 {
 	id := "S" + m.ID
-	if k.series >= 0 {
+	if k.kind == TSS {
 		id = "TS" + m.ID
 	}
 	m.Location = d.Model.Locations.Add(trace.Location{ID: id, Name: m.Name, Kind: trace.SignalLocation, Group: group})

@@ -331,7 +331,7 @@ func (e *encoder) nativeRow(x *row) error {
 		s := &e.signals[x.ref]
 		if s.curve == nil {
 			s.id = e.id(e.Defs.Metrics.At(x.ref).ID, "signal")
-			s.curve = e.w.curve(seriesKey{s.id, -1})
+			s.curve = e.w.curve(seriesKey{kind: S, group: s.id})
 		}
 		e.checkCurves(s.curve, x)
 		l := &s.curve.lines
@@ -352,7 +352,7 @@ func (e *encoder) nativeRow(x *row) error {
 			e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
 			return nil
 		}
-		c := e.w.curve(seriesKey{r.ID, r.Series})
+		c := e.w.curve(seriesKey{TSS, r.ID, r.Series})
 		e.checkCurves(c, x)
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.Time(x.time))

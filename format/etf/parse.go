@@ -425,7 +425,7 @@ func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, e
 
 // signal returns the metric of a fragment's signal.
 func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
-	m, err := p.metric(seriesKey{id, -1}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
+	m, err := p.metric(seriesKey{kind: S, group: id}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
 	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
 		err = p.report(problem{"etf.late-definition",
 			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10),
@@ -438,7 +438,7 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 	d := p.d
 	return linetrace.Define(&d.Text, p.place, d.metrics, k, func() (uint32, error) {
 		what := "the id of an S line"
-		if k.series >= 0 {
+		if k.kind == TSS {
 			what = "the ids of a TSS line"
 		}
 		if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err !=
@@ -453,7 +453,7 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 // samples creates items for the values of a TSP or TSR line.
 func (p *parsed) samples(number int64, l []byte) error {
 	rec := &p.rec
-	m, err := p.metric(seriesKey{rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number,
+	m, err := p.metric(seriesKey{TSS, rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number,
 		l)
 	if err != nil {
 		return err
