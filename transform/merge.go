@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,8 +108,10 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
 			rounded: &x.Rounded,
 			definer: newDefiner(src, to)}
-		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
-		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
+		units := unitSeconds(x.defs.Clock)
+		units.Quo(units, unitSeconds(src.Clock))
+		p.more, _ = new(big.Float).SetInt(units.Num()).Float64()
+		p.less, _ = new(big.Float).SetInt(units.Denom()).Float64()
 		x.list = append(x.list, p)
 		if x.numbers == nil {
 			continue
@@ -143,23 +146,12 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 }
 
 // copyGlobals copies all remaining definitions, with the properties, opaque definitions and operations
-// of the traces. A property with different values gets the number of its trace.
+// of the traces.
 func (x *Merged) copyGlobals() {
-	properties := map[string]string{}
 	for i, p := range x.list {
 		src := p.src
 		p.definer.all()
-		for _, a := range src.Properties.All() {
-			v := a.Value.String()
-			if old, ok := properties[a.Key]; ok && len(x.list) > 1 {
-				if old == v {
-					continue
-				}
-				a.Key = fmt.Sprintf("%s (%d)", a.Key, i+1)
-			}
-			properties[a.Key] = v
-			x.defs.Properties.Add(a)
-		}
+		x.copyProperties(src, i+1)
 		for _, o := range src.Opaque.All() {
 			if x.numbers == nil { // others are definitions by number, at positions among the records
 				x.defs.Opaque.Add(o)
@@ -171,6 +163,37 @@ func (x *Merged) copyGlobals() {
 				x.defs.Operations.Add(o)
 			}
 		}
+	}
+}
+
+// copyProperties adds the properties of a trace that no other trace has. A key of which another trace has other
+// values gets the number of the trace, or the next one with which the key is not in use. A trace may have a key
+// several times.
+func (x *Merged) copyProperties(src *trace.Definitions, number int) {
+	valuesOf := func(d *trace.Definitions) map[string][]string {
+		values := map[string][]string{}
+		for _, a := range d.Properties.All() {
+			values[a.Key] = append(values[a.Key], a.Value.String())
+		}
+		return values
+	}
+	had, own := valuesOf(&x.defs), valuesOf(src)
+	names := map[string]string{}
+	for _, a := range src.Properties.All() {
+		old, used := had[a.Key]
+		if used && !slices.ContainsFunc(own[a.Key], func(v string) bool { return !slices.Contains(old, v) }) {
+			continue
+		}
+		if used && names[a.Key] == "" {
+			name := ""
+			for n := number; name == "" || had[name] != nil || own[name] != nil; n++ {
+				name = fmt.Sprintf("%s (%d)", a.Key, n)
+			}
+			names[a.Key], had[name] = name, own[a.Key]
+			x.renamed++
+		}
+		a.Key = cmp.Or(names[a.Key], a.Key)
+		x.defs.Properties.Add(a)
 	}
 }
 
@@ -210,7 +233,28 @@ func commonClock(list []format.Events, apart []int64) trace.Clock {
 	if limit := new(big.Int).Mul(den, big.NewInt(1_000_000_000_000_000)); num.Cmp(limit) > 0 || !num.IsInt64() {
 		return trace.Seconds(1_000_000_000_000)
 	}
-	return trace.Clock{Num: num.Int64(), Den: den.Int64()}
+	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
+	// The first trace's unit stays if decimals of it say all times.
+	if u, exact, ok := c.Rescale(c.Unit, x); exact && ok && isPowerOfTen(u) {
+		x.Unit = u
+	}
+	return x
+}
+
+// unitSeconds returns the length of the time unit of fragments.
+func unitSeconds(c trace.Clock) *big.Rat {
+	if c.Unit == 0 {
+		return big.NewRat(1, 1)
+	}
+	unit := big.NewRat(c.Unit, c.Num)
+	return unit.Mul(unit, big.NewRat(c.Den, 1))
+}
+
+func isPowerOfTen(v int64) bool {
+	for v > 1 && v%10 == 0 {
+		v /= 10
+	}
+	return v == 1
 }
 
 // same returns the key that entries share which become one.
@@ -267,14 +311,17 @@ func (m *Merging) same(t table, v any) string {
 type Merged struct {
 	// Rounded is the number of times that do not fit a tick of the common clock.
 	Rounded int64
+	renamed int64 // properties
 	defs    trace.Definitions
 	list    []*mergeInput
 	numbers []*ownNumbers
 }
 
-// Lost counts the numbers whose meaning the last scan could not keep.
+// Lost counts the numbers whose meaning the last scan could not keep, and the properties whose keys have changed.
 func (m *Merged) Lost() *format.Loss {
 	loss := &format.Loss{}
+	loss.Add("property", "key", format.Degraded, "another trace has another value; the number of the trace is added to the key",
+		m.renamed)
 	for _, x := range m.numbers {
 		x.lost(loss)
 	}
@@ -383,7 +430,7 @@ type mergeInput struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	units      float64 // the merged trace's time unit of fragments, in that of this trace
+	more, less float64 // how often the trace's time unit of fragments is in the merged trace's, and that in it
 	rounded    *int64
 	out        trace.Batch
 	times      []int64
@@ -442,13 +489,13 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && ops[0] != trace.Undefined {
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Origin == "etf") { // where -1 is an id
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:
-			if x.units != 1 {
-				for j, f := 2, x.units; j < min(4, len(ops)); j, f = j+1, f*x.units {
-					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * f)
+			if x.more != x.less {
+				for j, more, less := 2, x.more, x.less; j < min(4, len(ops)); j, more, less = j+1, more*more, less*less {
+					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * more / less)
 				}
 			}
 		}
