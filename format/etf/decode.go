@@ -21,7 +21,9 @@ type decoder struct {
 	// Lines that the last scan could not read, of events and dependencies together and of dependencies
 	// alone.
 	skipped, skippedLinks atomic.Int64
-	tooLong               int64 // lines above the length limit
+	lessText, otherForm   atomic.Int64 // lines of the last scan, see unclear
+	defines               unclear      // lines of definitions
+	tooLong               int64        // lines above the length limit
 
 	first    int64   // line of the first readable record, 0 for none
 	keptSize int     // bytes of lines in Definitions.Opaque
@@ -60,7 +62,8 @@ func (k seriesKey) id() string {
 // Overview returns the number of comments that the definitions do not have, and the number of lines
 // that cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	o := &format.Overview{Unread: d.unread()}
+	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
+		Spelled: d.otherForm.Load() + d.defines.otherForm}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{
 			{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
@@ -111,7 +114,11 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			d.opaque(&x)
 			continue
 		}
-		report := func(p problem) error { return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text)) }
+		isClear := true
+		report := func(p problem) error {
+			isClear = false
+			return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text))
+		}
 		ok, err := rec.read(x.text, x.line, report)
 		if err != nil {
 			return err
@@ -152,6 +159,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			continue
 		}
 		defined[k] = rec.Line
+		if !isClear {
+			d.defines.addLine(x.text)
+		}
 		switch rec.Keyword {
 		case O:
 			offset, offsetLine = rec.ID, rec.Line
@@ -350,6 +360,8 @@ type scan struct {
 func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	d.skipped.Store(0)
 	d.skippedLinks.Store(0)
+	d.lessText.Store(0)
+	d.otherForm.Store(0)
 	return scan{d, d.newLinker(sel)}
 }
 

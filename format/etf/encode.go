@@ -1,7 +1,6 @@
 package etf
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -197,8 +196,7 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 // key returns the text ", key=" of an attribute.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		name := cmp.Or(e.Defs.Attributes.At(uint32(n)).Name, "unnamed")
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), name)
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.Defs.Attributes.At(uint32(n)).Name)
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]

@@ -81,7 +81,8 @@ type parsed struct {
 	rec       Record
 	// Unreadable lines of the block, and the number of dependencies among them.
 	skipped, skippedLinks int64
-	rounded               bool // a rounded time of the current line has been reported
+	kept                  unclear // lines of the block
+	rounded               bool    // a rounded time of the current line has been reported
 	// Caches of this parser.
 	regions map[string]uint32
 	attrs   map[string]uint32
@@ -127,7 +128,7 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 			p.slots[l.batch.Loc] = 0
 		}
 	}
-	p.used, p.skipped, p.skippedLinks = 0, 0, 0
+	p.used, p.skipped, p.skippedLinks, p.kept = 0, 0, 0, unclear{}
 	p.deps, p.places, p.texts = p.deps[:0], p.places[:0], p.texts[:0]
 	w := p.d.File.Walk(b)
 	usual := w.Plain() && p.d.Restore == nil
@@ -160,6 +161,10 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 	if p.skipped > 0 {
 		p.d.skipped.Add(p.skipped)
 		p.d.skippedLinks.Add(p.skippedLinks)
+	}
+	if p.kept != (unclear{}) {
+		p.d.lessText.Add(p.kept.lessText)
+		p.d.otherForm.Add(p.kept.otherForm)
 	}
 	if p.d.Restore == nil {
 		for _, l := range p.lanes[:p.used] {
@@ -518,13 +523,18 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 	named := kind == C || kind == E
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)
+	all, isClear := list, true
 	for n := 0; ; n++ {
 		key, value, rest, defect, more := attrlist.Next(list)
 		if !more {
+			if !isClear {
+				p.kept.add(all)
+			}
 			return ref, nil
 		}
 		list = rest
 		if defect != attrlist.NoProblem {
+			isClear = false
 			if err := p.report(attributeProblem(defect, key, value), number, l); err != nil {
 				return ref, err
 			}
@@ -550,7 +560,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 					return ref, err
 				}
 				p.vals[i] = v
-				dup = true
+				dup, isClear = true, false
 			}
 		}
 		if !dup {
