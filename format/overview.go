@@ -111,6 +111,7 @@ func (o *Overview) LostText(l *Loss, how How) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
 	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
+	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 }
 
 // LostDefinitions counts the definitions of a trace that an encoded trace lacks: names for which
@@ -122,7 +123,6 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 		return err
 	}
 	o.LostText(l, Lost)
-	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -21,9 +22,11 @@ type decoder struct {
 	// Lines that the last scan could not read, of events and dependencies together and of dependencies
 	// alone.
 	skipped, skippedLinks atomic.Int64
-	lessText, otherForm   atomic.Int64 // lines of the last scan, see unclear
-	defines               unclear      // lines of definitions
-	tooLong               int64        // lines above the length limit
+	// Lines and times of the last scan, see unclear.
+	lessText, otherForm, rounded atomic.Int64
+
+	defines unclear // lines of definitions
+	tooLong int64   // lines above the length limit
 
 	first    int64   // line of the first readable record, 0 for none
 	keptSize int     // bytes of lines in Definitions.Opaque
@@ -63,7 +66,7 @@ func (k seriesKey) id() string {
 // that cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
-		Spelled: d.otherForm.Load() + d.defines.otherForm}
+		Spelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{
 			{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
@@ -165,6 +168,11 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		switch rec.Keyword {
 		case O:
 			offset, offsetLine = rec.ID, rec.Line
+			_, i, _ := keyword(x.text)
+			t, _, exact := trace.ParseDecimal(bytes.TrimSpace(x.text[i:]))
+			if _, whole, _ := t.Ticks(0); !whole || !exact {
+				d.defines.rounded++
+			}
 		case T:
 			for _, a := range keep.attrs {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
@@ -362,6 +370,7 @@ func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	d.skippedLinks.Store(0)
 	d.lessText.Store(0)
 	d.otherForm.Store(0)
+	d.rounded.Store(0)
 	return scan{d, d.newLinker(sel)}
 }
 

@@ -289,10 +289,13 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 2 {
 			break
 		}
-		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
+		at, isGuess, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref}, x.pos)
 		if !ok {
 			e.Lost.Add("claim-end", "", format.Lost, "its claim has not begun", 1)
 			return nil
+		}
+		if isGuess {
+			e.Lost.Add("claim-end", "claim", format.Degraded, "claims of the same id are open; the one that began first ends", 1)
 		}
 		e.checkEnd(at, x.time)
 		var more []byte

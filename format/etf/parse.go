@@ -165,6 +165,7 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 	if p.kept != (unclear{}) {
 		p.d.lessText.Add(p.kept.lessText)
 		p.d.otherForm.Add(p.kept.otherForm)
+		p.d.rounded.Add(p.kept.rounded)
 	}
 	if p.d.Restore == nil {
 		for _, l := range p.lanes[:p.used] {
@@ -199,6 +200,7 @@ func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
 	if exact && ok || p.rounded {
 		return v, nil
 	}
+	p.kept.rounded++
 	err := p.report(problem{"etf.time-rounded", t.String(),
 		fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
 	return v, err
@@ -226,7 +228,9 @@ func (p *parsed) line(l []byte, number int64) error {
 			return err
 		}
 	}
-	p.rounded = bad.rule == "etf.time-rounded"
+	if p.rounded = bad.rule == "etf.time-rounded"; p.rounded {
+		p.kept.rounded++
+	}
 	rec.Line = number
 	if k == D {
 		return p.dependency(attrs, number, l)

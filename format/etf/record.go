@@ -437,8 +437,9 @@ func repeatedKey(key string) problem {
 		trace.Warning}
 }
 
-// unclear counts attribute lists of which weft cannot tell what is meant.
+// unclear counts attribute lists of which weft cannot tell what is meant, and times.
 type unclear struct {
+	rounded   int64 // times that have more digits than fit
 	lessText  int64 // a value or a backslash is not in the record
 	otherForm int64 // others, which are written in another form
 }

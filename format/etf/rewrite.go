@@ -85,6 +85,9 @@ func (w *rewriter) count(loss *format.Loss) {
 		how = format.Degraded // mending leaves it out on purpose
 	}
 	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm}
+	if w.sound {
+		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
+	}
 	o.LostText(loss, how)
 	if !w.renamed {
 		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
