@@ -93,3 +93,75 @@ func TestCutTRACEClaimKeepsItsComment(t *testing.T) {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
 }
+
+// Claims of one id keep their ends. Where other formats cannot tell which one ends, the loss table counts it.
+func TestTRACEClaimsOfOneID(t *testing.T) {
+	const (
+		head = "TU SECONDS\nR 1 1 false ;\n"
+		text = head + "C 1 0 5 1 1 ; x=1\nC 1 1 6 1 1 ; x=2\nC 1 2 3 1 1 ; x=3\nC 2 7 8 1 1 ;\n"
+	)
+	for verb, want := range map[string]string{
+		"filter": text,
+		"cut":    text,
+		"merge":  text,
+		"repair": head + "C 1 0 5 1 1 ; x=1\nC 3 1 6 1 1 ; x=2\nC 4 2 3 1 1 ; x=3\nC 2 7 8 1 1 ;\n",
+	} {
+		args := []string{verb, "--force"}
+		if verb == "cut" {
+			args = append(args, "--from", "0%")
+		}
+		if got, _ := etfVerb(t, text, args...); got != want {
+			t.Errorf("%s: found\n%s\nexpected\n%s", verb, got, want)
+		}
+	}
+	merged, _ := etfVerb(t, head+"C 1 0 5 1 1 ; x=4\n", "merge", textFile(t, "first.etf", text))
+	for _, line := range []string{"C 2 0 5 1 1 ; x=1", "C 2 1 6 1 1 ; x=2", "C 2 2 3 1 1 ; x=3", "C 3 0 5 2 1 ; x=4"} {
+		if !strings.Contains(merged, line+"\n") {
+			t.Errorf("merge: found no %q in\n%s", line, merged)
+		}
+	}
+	there := filepath.Join(t.TempDir(), "x.trf")
+	mustRun(t, "convert", textFile(t, "in.etf", text), there)
+	rows, _ := mustRun(t, "convert", "--json", there, filepath.Join(t.TempDir(), "x.etf"))
+	n := int64(0)
+	for _, r := range lossRows(t, rows) {
+		if r.Kind == "claim-end" && r.Field == "claim" {
+			n += r.Count
+		}
+	}
+	if n != 2 { // of the three ends, the last one has no choice
+		t.Errorf("found %d ends that are guessed, expected 2: %s", n, rows)
+	}
+}
+
+// Rounded times, a fraction of the offset and signals without fragments are in the loss table.
+func TestLossOfTRACEDigitsAndSignals(t *testing.T) {
+	const text = "TU SECONDS\nO 1.5\nE 1 0.1234567890123456789 ;\nE 2 123456789.5 ;\nE 3 1e-17 ;\nS 5 ;\nS 6 ;\nF 6 0 1 1 0 0\n"
+	in := textFile(t, "in.etf", text)
+	for _, x := range []struct {
+		args           []string
+		out            string
+		times, signals int64
+	}{
+		{[]string{"convert"}, "x.etf", 0, 0},
+		{[]string{"filter"}, "x.etf", 0, 1},
+		{[]string{"cut", "--from", "0%"}, "x.etf", 0, 1},
+		{[]string{"filter", "--prune"}, "x.etf", 3, 0}, // pruning is asked for
+		{[]string{"convert"}, "x.trf", 3, 0},
+		{[]string{"filter"}, "x.otf", 3, 0},
+	} {
+		rows, _ := mustRun(t, append(x.args, "-q", "--json", "--allow-loss", in, filepath.Join(t.TempDir(), x.out))...)
+		var times, signals int64
+		for _, r := range lossRows(t, rows) {
+			switch r.Kind {
+			case "time":
+				times += r.Count
+			case "signal":
+				signals += r.Count
+			}
+		}
+		if times != x.times || signals != x.signals {
+			t.Errorf("%q: found %d times and %d signals, expected %d and %d", x.args, times, signals, x.times, x.signals)
+		}
+	}
+}
