@@ -35,7 +35,7 @@ type Merging struct {
 // which their difference is a whole number of ticks. If it would exceed 10^15 ticks a second, the
 // clock has picoseconds and times are rounded, which [Merged.Rounded] counts. If several traces
 // have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
-// the number of its trace.
+// the number of its trace, which [Merged.Lost] tells where it does not fit 64 bits.
 //
 // Traces whose data name processors, event types and subsets by number keep these numbers where
 // they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
@@ -106,7 +106,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Format = ""
 		}
 		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
-			rounded: &x.Rounded,
+			rounded: &x.Rounded, large: &x.large,
 			definer: newDefiner(src, to)}
 		units := unitSeconds(x.defs.Clock)
 		units.Quo(units, unitSeconds(src.Clock))
@@ -309,9 +309,10 @@ func (m *Merging) same(t table, v any) string {
 
 // Merged is several traces as one.
 type Merged struct {
-	// Rounded is the number of times that do not fit a tick of the common clock.
+	// Rounded is the number of times in the last scan that do not fit a tick of the common clock.
 	Rounded int64
 	renamed int64 // properties
+	large   int64 // ids in the last scan that are too large to be different from all others
 	defs    trace.Definitions
 	list    []*mergeInput
 	numbers []*ownNumbers
@@ -322,6 +323,7 @@ func (m *Merged) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded, "another trace has another value; the number of the trace is added to the key",
 		m.renamed)
+	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", m.large)
 	for _, x := range m.numbers {
 		x.lost(loss)
 	}
@@ -341,6 +343,7 @@ func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Ord
 		x.unknown = 0
 	}
 	if !sel.NoEvents {
+		m.Rounded, m.large = 0, 0
 		if err := m.events(ctx, order, sink); err != nil {
 			return err
 		}
@@ -432,6 +435,7 @@ type mergeInput struct {
 	zero, base int64
 	more, less float64 // how often the trace's time unit of fragments is in the merged trace's, and that in it
 	rounded    *int64
+	large      *int64
 	out        trace.Batch
 	times      []int64
 }
@@ -465,6 +469,9 @@ func (x *mergeInput) time(t int64) int64 {
 func (x *mergeInput) id(id int64) int64 {
 	if x.of == 1 {
 		return id
+	}
+	if n := int64(x.of); id > (math.MaxInt64-int64(x.number))/n || id < math.MinInt64/n {
+		*x.large++
 	}
 	return id*int64(x.of) + int64(x.number)
 }

@@ -149,3 +149,30 @@ func TestMergeOfTRACEAttributes(t *testing.T) {
 		}
 	}
 }
+
+// What a merge rounds is counted once, and ids that cannot be told apart are in the loss table.
+func TestMergeOfTRACECountsWhatDoesNotFit(t *testing.T) {
+	const signal = "S 1 ;\nF 1 0 1 1 0 0\n"
+	_, told := etfVerb(t, "TU NANOSECONDS\nE 1 1 ;\n", "merge", textFile(t, "a.etf", signal+"E 1 0.0000000000000001 ;\n"))
+	if !strings.Contains(told, "\n1 times were rounded") && !strings.HasPrefix(told, "1 times were rounded") {
+		t.Errorf("found %q, expected one time that is rounded", told)
+	}
+	for text, want := range map[string]int64{
+		"E 4611686018427387903 1 ;\n":  0, // × 2 + 1 is 2⁶³ - 1
+		"E 4611686018427387904 1 ;\n":  1,
+		"E -4611686018427387904 1 ;\n": 0,
+		"E -4611686018427387905 1 ;\n": 1,
+	} {
+		rows, _ := mustRun(t, "merge", "-q", "--json", textFile(t, "a.etf", "E 1 1 ;\n"), textFile(t, "b.etf", signal+text),
+			filepath.Join(t.TempDir(), "x.etf"))
+		n := int64(0)
+		for _, r := range lossRows(t, rows) {
+			if r.Kind == "event" && r.Field == "id" {
+				n += r.Count
+			}
+		}
+		if n != want {
+			t.Errorf("%q: found %d ids that are too large, expected %d: %s", text, n, want, rows)
+		}
+	}
+}
