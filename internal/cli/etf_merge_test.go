@@ -100,6 +100,15 @@ func TestTRACESeriesOfNegativeIDs(t *testing.T) {
 	}
 }
 
+// Dependencies of an event with the id -1 go with it.
+func TestFilterTRACEEventOfNegativeID(t *testing.T) {
+	const text = "E -1 0 ; name=z\nE 2 5 ; name=k\nE 3 6 ; name=k\nD 1 4 -1 2 ;\nD 2 4 2 3 ;\n"
+	got, _ := etfVerb(t, text, "filter", "--region", "k")
+	if want := "TU SECONDS\nE 2 5 ; name=k\nE 3 6 ; name=k\nD 2 4 2 3 ;\n"; got != want {
+		t.Errorf("found\n%s\nexpected\n%s", got, want)
+	}
+}
+
 // The time unit of the first file stays where its decimals say all times. Coefficients change with the unit.
 func TestMergeOfTRACEKeepsTheUnit(t *testing.T) {
 	for _, x := range []struct{ a, b, want string }{
