@@ -37,12 +37,12 @@ func (o *openClaims) take(q *queue, k claimKey, pos int64) (at int64, isGuess, o
 	at = k.id + o.offset
 	x := q.at(at)
 	counted := x != nil && x.key == k && !x.other && !x.done
-	l := o.others[k]
-	if counted && (len(l) == 0 || x.pos == pos && pos > 0) {
+	if counted && x.pos == pos && pos > 0 {
 		return at, false, true
 	}
+	l := o.others[k]
 	if len(l) == 0 {
-		return 0, false, false
+		return at, false, counted
 	}
 	i := -1
 	if pos > 0 {
