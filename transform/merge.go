@@ -321,8 +321,8 @@ type Merged struct {
 // Lost counts the numbers whose meaning the last scan could not keep, and the properties whose keys have changed.
 func (m *Merged) Lost() *format.Loss {
 	loss := &format.Loss{}
-	loss.Add("property", "key", format.Degraded, "another trace has another value; the number of the trace is added to the key",
-		m.renamed)
+	loss.Add("property", "key", format.Degraded,
+		"another trace has another value; the number of the trace is added to the key", m.renamed)
 	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", m.large)
 	for _, x := range m.numbers {
 		x.lost(loss)
@@ -501,8 +501,9 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 			}
 		case trace.Fragment:
 			if x.more != x.less {
-				for j, more, less := 2, x.more, x.less; j < min(4, len(ops)); j, more, less = j+1, more*more, less*less {
+				for j, more, less := 2, x.more, x.less; j < min(4, len(ops)); j++ {
 					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * more / less)
+					more, less = more*more, less*less
 				}
 			}
 		}

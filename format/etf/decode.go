@@ -246,7 +246,8 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	for _, s := range lists[S] {
 		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
-			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID}, trace.NoRef)
+			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID},
+			trace.NoRef)
 		d.drawn = append(d.drawn, s.Line)
 	}
 	group := map[int64]uint32{}

@@ -295,7 +295,8 @@ func (e *encoder) nativeRow(x *row) error {
 			return nil
 		}
 		if isGuess {
-			e.Lost.Add("claim-end", "claim", format.Degraded, "claims of the same id are open; the one that began first ends", 1)
+			e.Lost.Add("claim-end", "claim", format.Degraded,
+				"claims of the same id are open; the one that began first ends", 1)
 		}
 		e.checkEnd(at, x.time)
 		var more []byte

@@ -462,8 +462,8 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 // samples creates items for the values of a TSP or TSR line.
 func (p *parsed) samples(number int64, l []byte) error {
 	rec := &p.rec
-	m, err := p.metric(seriesKey{TSS, rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number,
-		l)
+	m, err := p.metric(seriesKey{TSS, rec.ID, rec.Series}, trace.SeriesMetric,
+		fmt.Sprintf("%d/%d", rec.ID, rec.Series), number, l)
 	if err != nil {
 		return err
 	}

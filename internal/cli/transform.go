@@ -410,7 +410,8 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	n := &counting{Events: d}
 	loss, err := w.encode(ctx, a, n, from...)
 	if err == nil {
-		loss.Add("signal", "definition", format.Degraded, "it has no fragment, which TRACE wants, and is left out", signals)
+		loss.Add("signal", "definition", format.Degraded,
+			"it has no fragment, which TRACE wants, and is left out", signals)
 	}
 	if x.lost != nil && err == nil {
 		for _, r := range x.lost().Rows() {
