@@ -93,8 +93,8 @@ type Overview struct {
 	// Definitions counts the definition records by type. It is nil where the format has no definition
 	// records.
 	Definitions []DefinitionRecords
-	// Spelled is the number of records in the last scan whose spelling neither [trace.Definitions] nor
-	// the events keep.
+	// Spelled is the number of records, those of events in the last scan, whose spelling neither
+	// [trace.Definitions] nor the events keep.
 	Spelled int64
 	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
@@ -105,6 +105,15 @@ type Overview struct {
 	Rounded int64
 }
 
+// LostText counts what the definitions and events do not keep of the text of records. how is what becomes of lines
+// that cannot be read.
+func (o *Overview) LostText(l *Loss, how How) {
+	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
+	l.Add("line", "", how, "cannot be read", o.Unread)
+	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
+	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
+}
+
 // LostDefinitions counts the definitions of a trace that an encoded trace lacks: names for which
 // [trace.Definitions] has no table, positions, spellings, and records that were left out to save
 // memory.
@@ -113,10 +122,7 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	if o == nil {
 		return err
 	}
-	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
-	l.Add("line", "", Lost, "cannot be read", o.Unread)
-	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
-	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
+	o.LostText(l, Lost)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

@@ -388,6 +388,9 @@ func (s *cutScan) reopen(loc uint32) error {
 		o.add(&s.reopens, loc, s.window.From)
 		s.reopens.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(began)))
 	}
+	if len(s.reopens.Pos) < s.reopens.Len() {
+		s.reopens.Pos = s.reopens.Pos[:0]
+	}
 	slices.SortStableFunc(s.late, func(a, b lateSamples) int { return cmp.Compare(a.time, b.time) })
 	return s.clipped(&s.reopens)
 }

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -39,6 +40,8 @@ type definer struct {
 	into   *target
 	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
 	ids    map[int64]uint32     // locations of src by the file's own number
+	series map[string]uint32    // groups of time series of src by id
+	alone  map[string]string    // ids of series' groups without a definition in the target, by those in src
 	// edit changes a copy of an entry before the target is searched for it. Nil leaves all unchanged.
 	edit func(v any)
 }
@@ -56,7 +59,7 @@ type target struct {
 	// found has the entries that may be shared, ids the ids in use.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
-	most  [tableCount]int64 // the greatest number among the ids
+	most  [tableCount]map[string]int64 // the greatest number among the ids, by what stands before it
 }
 
 const unmapped = trace.NoRef
@@ -142,6 +145,9 @@ func (m *definer) copy(t table, i uint32) uint32 {
 	case metrics:
 		return copyEntry(m, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
 			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
+			if v.Kind == trace.SeriesMetric {
+				v.ID = m.seriesID(v.ID)
+			}
 		})
 	case resources:
 		return copyEntry(m, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
@@ -184,8 +190,50 @@ func (m *definer) hasCycle(i uint32) bool {
 	return false
 }
 
-// put adds an entry to a table, or finds an equal one. An id in use is replaced by the number after
-// the greatest one.
+// seriesID returns the id of a time series, GROUP/SERIES, with the id that its group has in the target. A group
+// without a definition keeps a number for itself, too.
+func (m *definer) seriesID(id string) string {
+	group, series, ok := strings.Cut(id, "/")
+	if !ok || m.into.whole {
+		return id
+	}
+	if m.series == nil {
+		m.series, m.alone = map[string]uint32{}, map[string]string{}
+		for i := range m.src.Groups.Len() {
+			if g := m.src.Groups.At(uint32(i)); g.Kind == "time series" {
+				m.series[g.ID] = uint32(i)
+			}
+		}
+	}
+	if i, ok := m.series[group]; ok {
+		return m.into.defs.Groups.At(m.lookup(groups, i)).ID + "/" + series
+	}
+	if _, ok := m.alone[group]; !ok {
+		m.alone[group] = m.into.unused(groups, "", group)
+	}
+	return m.alone[group] + "/" + series
+}
+
+// unused returns an id, or before and the number after the greatest one behind it if the id is in use.
+func (to *target) unused(t table, before, id string) string {
+	if to.ids[t] == nil {
+		to.ids[t], to.most[t] = map[string]bool{}, map[string]int64{}
+	}
+	most, ok := to.most[t][before]
+	if !ok {
+		most = -1
+	}
+	if to.ids[t][id] {
+		id = before + strconv.FormatInt(most+1, 10)
+	}
+	to.ids[t][id] = true
+	if n, err := strconv.ParseInt(strings.TrimPrefix(id, before), 10, 64); err == nil && n < 1<<62 {
+		to.most[t][before] = max(most, n)
+	}
+	return id
+}
+
+// put adds an entry to a table, or finds an equal one. An id in use is replaced.
 func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
@@ -201,16 +249,11 @@ func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	}
 	if id != nil && !to.whole {
 		if p := id(&v); *p != "" {
-			if to.ids[t] == nil {
-				to.ids[t], to.most[t] = map[string]bool{}, -1
+			before := ""
+			if m, ok := any(&v).(*trace.MetricDef); ok && m.Kind == trace.SeriesMetric {
+				before = m.ID[:strings.LastIndexByte(m.ID, '/')+1]
 			}
-			if to.ids[t][*p] {
-				*p = strconv.FormatInt(to.most[t]+1, 10)
-			}
-			to.ids[t][*p] = true
-			if n, err := strconv.ParseInt(*p, 10, 64); err == nil && n < 1<<62 {
-				to.most[t] = max(to.most[t], n)
-			}
+			*p = to.unused(t, before, *p)
 		}
 	}
 	i := to.tables[t].(*trace.Table[T]).Add(v)

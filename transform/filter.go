@@ -351,7 +351,7 @@ func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 
 // recordDropped remembers a dropped claim or mark, for links.
 func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
-	if s.dropped != nil && !keep && x.Op(0) != trace.Undefined {
+	if s.dropped != nil && !keep {
 		s.dropped[linkEnd{x.Kind() == trace.Mark, int64(x.Op(0))}] = true
 	}
 }

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ type Merging struct {
 // which their difference is a whole number of ticks. If it would exceed 10^15 ticks a second, the
 // clock has picoseconds and times are rounded, which [Merged.Rounded] counts. If several traces
 // have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
-// the number of its trace.
+// the number of its trace, which [Merged.Lost] tells where it does not fit 64 bits.
 //
 // Traces whose data name processors, event types and subsets by number keep these numbers where
 // they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
@@ -105,10 +106,12 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			x.defs.Format = ""
 		}
 		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
-			rounded: &x.Rounded,
+			rounded: &x.Rounded, large: &x.large,
 			definer: newDefiner(src, to)}
-		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
-		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
+		units := unitSeconds(x.defs.Clock)
+		units.Quo(units, unitSeconds(src.Clock))
+		p.more, _ = new(big.Float).SetInt(units.Num()).Float64()
+		p.less, _ = new(big.Float).SetInt(units.Denom()).Float64()
 		x.list = append(x.list, p)
 		if x.numbers == nil {
 			continue
@@ -143,23 +146,12 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 }
 
 // copyGlobals copies all remaining definitions, with the properties, opaque definitions and operations
-// of the traces. A property with different values gets the number of its trace.
+// of the traces.
 func (x *Merged) copyGlobals() {
-	properties := map[string]string{}
 	for i, p := range x.list {
 		src := p.src
 		p.definer.all()
-		for _, a := range src.Properties.All() {
-			v := a.Value.String()
-			if old, ok := properties[a.Key]; ok && len(x.list) > 1 {
-				if old == v {
-					continue
-				}
-				a.Key = fmt.Sprintf("%s (%d)", a.Key, i+1)
-			}
-			properties[a.Key] = v
-			x.defs.Properties.Add(a)
-		}
+		x.copyProperties(src, i+1)
 		for _, o := range src.Opaque.All() {
 			if x.numbers == nil { // others are definitions by number, at positions among the records
 				x.defs.Opaque.Add(o)
@@ -171,6 +163,37 @@ func (x *Merged) copyGlobals() {
 				x.defs.Operations.Add(o)
 			}
 		}
+	}
+}
+
+// copyProperties adds the properties of a trace that no other trace has. A key of which another trace has other
+// values gets the number of the trace, or the next one with which the key is not in use. A trace may have a key
+// several times.
+func (x *Merged) copyProperties(src *trace.Definitions, number int) {
+	valuesOf := func(d *trace.Definitions) map[string][]string {
+		values := map[string][]string{}
+		for _, a := range d.Properties.All() {
+			values[a.Key] = append(values[a.Key], a.Value.String())
+		}
+		return values
+	}
+	had, own := valuesOf(&x.defs), valuesOf(src)
+	names := map[string]string{}
+	for _, a := range src.Properties.All() {
+		old, used := had[a.Key]
+		if used && !slices.ContainsFunc(own[a.Key], func(v string) bool { return !slices.Contains(old, v) }) {
+			continue
+		}
+		if used && names[a.Key] == "" {
+			name := ""
+			for n := number; name == "" || had[name] != nil || own[name] != nil; n++ {
+				name = fmt.Sprintf("%s (%d)", a.Key, n)
+			}
+			names[a.Key], had[name] = name, own[a.Key]
+			x.renamed++
+		}
+		a.Key = cmp.Or(names[a.Key], a.Key)
+		x.defs.Properties.Add(a)
 	}
 }
 
@@ -210,7 +233,28 @@ func commonClock(list []format.Events, apart []int64) trace.Clock {
 	if limit := new(big.Int).Mul(den, big.NewInt(1_000_000_000_000_000)); num.Cmp(limit) > 0 || !num.IsInt64() {
 		return trace.Seconds(1_000_000_000_000)
 	}
-	return trace.Clock{Num: num.Int64(), Den: den.Int64()}
+	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
+	// The first trace's unit stays if decimals of it say all times.
+	if u, exact, ok := c.Rescale(c.Unit, x); exact && ok && isPowerOfTen(u) {
+		x.Unit = u
+	}
+	return x
+}
+
+// unitSeconds returns the length of the time unit of fragments.
+func unitSeconds(c trace.Clock) *big.Rat {
+	if c.Unit == 0 {
+		return big.NewRat(1, 1)
+	}
+	unit := big.NewRat(c.Unit, c.Num)
+	return unit.Mul(unit, big.NewRat(c.Den, 1))
+}
+
+func isPowerOfTen(v int64) bool {
+	for v > 1 && v%10 == 0 {
+		v /= 10
+	}
+	return v == 1
 }
 
 // same returns the key that entries share which become one.
@@ -265,16 +309,21 @@ func (m *Merging) same(t table, v any) string {
 
 // Merged is several traces as one.
 type Merged struct {
-	// Rounded is the number of times that do not fit a tick of the common clock.
+	// Rounded is the number of times in the last scan that do not fit a tick of the common clock.
 	Rounded int64
+	renamed int64 // properties
+	large   int64 // ids in the last scan that are too large to be different from all others
 	defs    trace.Definitions
 	list    []*mergeInput
 	numbers []*ownNumbers
 }
 
-// Lost counts the numbers whose meaning the last scan could not keep.
+// Lost counts the numbers whose meaning the last scan could not keep, and the properties whose keys have changed.
 func (m *Merged) Lost() *format.Loss {
 	loss := &format.Loss{}
+	loss.Add("property", "key", format.Degraded,
+		"another trace has another value; the number of the trace is added to the key", m.renamed)
+	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", m.large)
 	for _, x := range m.numbers {
 		x.lost(loss)
 	}
@@ -294,6 +343,7 @@ func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Ord
 		x.unknown = 0
 	}
 	if !sel.NoEvents {
+		m.Rounded, m.large = 0, 0
 		if err := m.events(ctx, order, sink); err != nil {
 			return err
 		}
@@ -383,8 +433,9 @@ type mergeInput struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	units      float64 // the merged trace's time unit of fragments, in that of this trace
+	more, less float64 // how often the trace's time unit of fragments is in the merged trace's, and that in it
 	rounded    *int64
+	large      *int64
 	out        trace.Batch
 	times      []int64
 }
@@ -419,6 +470,9 @@ func (x *mergeInput) id(id int64) int64 {
 	if x.of == 1 {
 		return id
 	}
+	if n := int64(x.of); id > (math.MaxInt64-int64(x.number))/n || id < math.MinInt64/n {
+		*x.large++
+	}
 	return id*int64(x.of) + int64(x.number)
 }
 
@@ -442,13 +496,14 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && ops[0] != trace.Undefined {
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Origin == "etf") { // where -1 is an id
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:
-			if x.units != 1 {
-				for j, f := 2, x.units; j < min(4, len(ops)); j, f = j+1, f*x.units {
-					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * f)
+			if x.more != x.less {
+				for j, more, less := 2, x.more, x.less; j < min(4, len(ops)); j++ {
+					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * more / less)
+					more, less = more*more, less*less
 				}
 			}
 		}

@@ -273,6 +273,7 @@ type claimed struct {
 	ref      uint32
 	resource uint64
 	seq      int64    // order of begins
+	pos      int64    // in the file
 	ops      []uint64 // operands of its begin, in the first pass
 }
 
@@ -478,7 +479,7 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 		l.claims = map[int64][]claimed{}
 	}
 	l.seq++
-	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
+	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq, pos: x.Pos()}
 	if m.quiet {
 		c.ops = slices.Clone(ops)
 	}
@@ -489,8 +490,8 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// leaveClaim ends a claim: of several with its id the first one of its activity and resource, or
-// the first.
+// leaveClaim ends a claim: of several with its id the one of its line, or the first one of its activity and
+// resource, or the first.
 func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
@@ -499,7 +500,10 @@ func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 			"its begin before it; the end is left away")
 		return
 	}
-	i := max(0, slices.IndexFunc(open, func(c claimed) bool { return c.ref == x.Ref() && c.resource == x.Op(1) }))
+	i := slices.IndexFunc(open, func(c claimed) bool { return c.pos == x.Pos() && c.pos > 0 })
+	if i < 0 {
+		i = max(0, slices.IndexFunc(open, func(c claimed) bool { return c.ref == x.Ref() && c.resource == x.Op(1) }))
+	}
 	c := open[i]
 	if open = slices.Delete(open, i, i+1); len(open) == 0 {
 		delete(l.claims, id)

@@ -36,8 +36,9 @@ func (s *state) stripAttributes() {
 	}
 }
 
-// row holds operands and attributes, which few rows have.
+// row holds operands and attributes, which few rows have, and the position in the file.
 type row struct {
+	pos  int64
 	ops  []uint64
 	keys []uint32
 	vals []trace.Value
@@ -49,7 +50,7 @@ func keep(c *trace.Cursor) *row {
 	if ops == nil && len(keys) == 0 {
 		return nil
 	}
-	r := &row{ops: slices.Clone(ops), keys: slices.Clone(keys), vals: slices.Clone(vals)}
+	r := &row{pos: c.Pos(), ops: slices.Clone(ops), keys: slices.Clone(keys), vals: slices.Clone(vals)}
 	for i := range r.vals {
 		r.vals[i].Str = strings.Clone(r.vals[i].Str)
 	}
@@ -63,7 +64,7 @@ func (r *row) operands() []uint64 {
 	return r.ops
 }
 
-// add appends the row to a batch at a time.
+// add appends the row to a batch at a time. Claims keep their position, if all rows before do.
 func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	b.Add(loc, t, o.kind, o.ref)
 	if o.row == nil {
@@ -74,6 +75,9 @@ func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	}
 	for i, k := range o.row.keys {
 		b.AddAttr(k, o.row.vals[i])
+	}
+	if o.kind == trace.ClaimBegin && o.row.pos > 0 && len(b.Pos) == b.Len()-1 {
+		b.Pos = append(b.Pos, o.row.pos)
 	}
 }
 

@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -21,7 +22,11 @@ type decoder struct {
 	// Lines that the last scan could not read, of events and dependencies together and of dependencies
 	// alone.
 	skipped, skippedLinks atomic.Int64
-	tooLong               int64 // lines above the length limit
+	// Lines and times of the last scan, see unclear.
+	lessText, otherForm, rounded atomic.Int64
+
+	defines unclear // lines of definitions
+	tooLong int64   // lines above the length limit
 
 	first    int64   // line of the first readable record, 0 for none
 	keptSize int     // bytes of lines in Definitions.Opaque
@@ -42,17 +47,16 @@ type decoder struct {
 	events    uint32 // location of events
 }
 
-type seriesKey struct{ group, series int64 }
-
-// definedKey identifies the object that a line defines.
-type definedKey struct {
-	Keyword
-	seriesKey
+// seriesKey identifies what a line of a kind defines: for TSS a series by the ids of its group and its
+// own, for other kinds, such as S, something by the first id.
+type seriesKey struct {
+	kind          Keyword
+	group, series int64
 }
 
 // id returns the id of the object in the line.
-func (k definedKey) id() string {
-	if k.Keyword == TSS {
+func (k seriesKey) id() string {
+	if k.kind == TSS {
 		return fmt.Sprintf("%d/%d", k.group, k.series)
 	}
 	return strconv.FormatInt(k.group, 10)
@@ -61,7 +65,8 @@ func (k definedKey) id() string {
 // Overview returns the number of comments that the definitions do not have, and the number of lines
 // that cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	o := &format.Overview{Unread: d.unread()}
+	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
+		Spelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{
 			{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
@@ -106,13 +111,17 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	lists := map[Keyword][]series{}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
-	defined := map[definedKey]int64{} // lines
+	defined := map[seriesKey]int64{} // lines
 	for _, x := range defs {
 		if x.other {
 			d.opaque(&x)
 			continue
 		}
-		report := func(p problem) error { return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text)) }
+		isClear := true
+		report := func(p problem) error {
+			isClear = false
+			return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text))
+		}
 		ok, err := rec.read(x.text, x.line, report)
 		if err != nil {
 			return err
@@ -132,12 +141,12 @@ func (d *decoder) define(defs []defLine, events bool) error {
 				return err
 			}
 		}
-		k := definedKey{Keyword: rec.Keyword}
+		k := seriesKey{kind: rec.Keyword}
 		switch rec.Keyword {
 		case R, S, TS:
 			k.group = rec.ID
 		case TSS:
-			k.seriesKey = seriesKey{rec.ID, rec.Series}
+			k.group, k.series = rec.ID, rec.Series
 		}
 		if first := defined[k]; rec.Keyword != T && first > 0 {
 			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %s twice", names[rec.Keyword], k.id()),
@@ -153,9 +162,17 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			continue
 		}
 		defined[k] = rec.Line
+		if !isClear {
+			d.defines.addLine(x.text)
+		}
 		switch rec.Keyword {
 		case O:
 			offset, offsetLine = rec.ID, rec.Line
+			_, i, _ := keyword(x.text)
+			t, _, exact := trace.ParseDecimal(bytes.TrimSpace(x.text[i:]))
+			if _, whole, _ := t.Ticks(0); !whole || !exact {
+				d.defines.rounded++
+			}
 		case T:
 			for _, a := range keep.attrs {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
@@ -229,7 +246,8 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	for _, s := range lists[S] {
 		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
-			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, -1}, trace.NoRef)
+			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID},
+			trace.NoRef)
 		d.drawn = append(d.drawn, s.Line)
 	}
 	group := map[int64]uint32{}
@@ -249,7 +267,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		d.addMetric(trace.MetricDef{ID: fmt.Sprintf("%d/%d", s.ID, s.Series), Name: get(s.attrs, "name"),
 			Unit: get(s.attrs, "unit"),
-			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, s.Series}, g)
+			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{TSS, s.ID, s.Series}, g)
 	}
 	return nil
 }
@@ -300,7 +318,7 @@ func (d *decoder) resourceOf(id int64) (uint32, bool) {
 
 func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32 {
 	id := "S" + m.ID
-	if k.series >= 0 {
+	if k.kind == TSS {
 		id = "TS" + m.ID
 	}
 	m.Location = d.Model.Locations.Add(trace.Location{ID: id, Name: m.Name, Kind: trace.SignalLocation, Group: group})
@@ -351,6 +369,9 @@ type scan struct {
 func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	d.skipped.Store(0)
 	d.skippedLinks.Store(0)
+	d.lessText.Store(0)
+	d.otherForm.Store(0)
+	d.rounded.Store(0)
 	return scan{d, d.newLinker(sel)}
 }
 

@@ -1,7 +1,6 @@
 package etf
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -197,8 +196,7 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 // key returns the text ", key=" of an attribute.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		name := cmp.Or(e.Defs.Attributes.At(uint32(n)).Name, "unnamed")
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), name)
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.Defs.Attributes.At(uint32(n)).Name)
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]
@@ -291,10 +289,14 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 2 {
 			break
 		}
-		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
+		at, isGuess, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref}, x.pos)
 		if !ok {
 			e.Lost.Add("claim-end", "", format.Lost, "its claim has not begun", 1)
 			return nil
+		}
+		if isGuess {
+			e.Lost.Add("claim-end", "claim", format.Degraded,
+				"claims of the same id are open; the one that began first ends", 1)
 		}
 		e.checkEnd(at, x.time)
 		var more []byte
@@ -331,7 +333,7 @@ func (e *encoder) nativeRow(x *row) error {
 		s := &e.signals[x.ref]
 		if s.curve == nil {
 			s.id = e.id(e.Defs.Metrics.At(x.ref).ID, "signal")
-			s.curve = e.w.curve(seriesKey{s.id, -1})
+			s.curve = e.w.curve(seriesKey{kind: S, group: s.id})
 		}
 		e.checkCurves(s.curve, x)
 		l := &s.curve.lines
@@ -352,7 +354,7 @@ func (e *encoder) nativeRow(x *row) error {
 			e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
 			return nil
 		}
-		c := e.w.curve(seriesKey{r.ID, r.Series})
+		c := e.w.curve(seriesKey{TSS, r.ID, r.Series})
 		e.checkCurves(c, x)
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.Time(x.time))

@@ -53,7 +53,7 @@ type scanResult struct {
 	kind    [2]Keyword      // of the first and the last of them
 	claims  timedLines
 	points  timedLines                // events
-	curves  map[seriesKey]*timedLines // fragments (series -1) and samples
+	curves  map[seriesKey]*timedLines // fragments (S) and samples (TSS)
 	signal  int64                     // of the last common fragment
 	drawn   *timedLines               // and its curve
 	defs    []defLine
@@ -239,15 +239,15 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.events = true
 			r.change(b, l, number, k)
 		case TSP:
-			c := r.curve(seriesKey{rec.ID, rec.Series})
+			c := r.curve(seriesKey{TSS, rec.ID, rec.Series})
 			for _, x := range rec.Times {
 				c.add(x)
 				r.Scale = max(r.Scale, x.Trim().Scale)
 			}
 		default:
-			key := seriesKey{rec.ID, -1}
+			key := seriesKey{kind: S, group: rec.ID}
 			if k == TSR {
-				key.series = rec.Series
+				key.kind, key.series = TSS, rec.Series
 			}
 			r.curve(key).add(t)
 		}
@@ -351,7 +351,7 @@ func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int 
 		return 0
 	}
 	if r.drawn == nil || r.signal != id {
-		r.signal, r.drawn = id, r.curve(seriesKey{id, -1})
+		r.signal, r.drawn = id, r.curve(seriesKey{kind: S, group: id})
 	}
 	at := trace.Decimal{Coef: t0, Scale: scale0}
 	r.drawn.add(at)

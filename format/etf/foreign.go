@@ -89,7 +89,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		if len(ops) != 2 {
 			break
 		}
-		if at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}); ok {
+		if at, _, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}, 0); ok {
 			return e.foreignEnd(c, at)
 		}
 	}

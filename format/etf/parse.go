@@ -81,7 +81,8 @@ type parsed struct {
 	rec       Record
 	// Unreadable lines of the block, and the number of dependencies among them.
 	skipped, skippedLinks int64
-	rounded               bool // a rounded time of the current line has been reported
+	kept                  unclear // lines of the block
+	rounded               bool    // a rounded time of the current line has been reported
 	// Caches of this parser.
 	regions map[string]uint32
 	attrs   map[string]uint32
@@ -127,7 +128,7 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 			p.slots[l.batch.Loc] = 0
 		}
 	}
-	p.used, p.skipped, p.skippedLinks = 0, 0, 0
+	p.used, p.skipped, p.skippedLinks, p.kept = 0, 0, 0, unclear{}
 	p.deps, p.places, p.texts = p.deps[:0], p.places[:0], p.texts[:0]
 	w := p.d.File.Walk(b)
 	usual := w.Plain() && p.d.Restore == nil
@@ -160,6 +161,11 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 	if p.skipped > 0 {
 		p.d.skipped.Add(p.skipped)
 		p.d.skippedLinks.Add(p.skippedLinks)
+	}
+	if p.kept != (unclear{}) {
+		p.d.lessText.Add(p.kept.lessText)
+		p.d.otherForm.Add(p.kept.otherForm)
+		p.d.rounded.Add(p.kept.rounded)
 	}
 	if p.d.Restore == nil {
 		for _, l := range p.lanes[:p.used] {
@@ -194,6 +200,7 @@ func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
 	if exact && ok || p.rounded {
 		return v, nil
 	}
+	p.kept.rounded++
 	err := p.report(problem{"etf.time-rounded", t.String(),
 		fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
 	return v, err
@@ -221,7 +228,9 @@ func (p *parsed) line(l []byte, number int64) error {
 			return err
 		}
 	}
-	p.rounded = bad.rule == "etf.time-rounded"
+	if p.rounded = bad.rule == "etf.time-rounded"; p.rounded {
+		p.kept.rounded++
+	}
 	rec.Line = number
 	if k == D {
 		return p.dependency(attrs, number, l)
@@ -425,7 +434,7 @@ func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, e
 
 // signal returns the metric of a fragment's signal.
 func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
-	m, err := p.metric(seriesKey{id, -1}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
+	m, err := p.metric(seriesKey{kind: S, group: id}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
 	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
 		err = p.report(problem{"etf.late-definition",
 			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10),
@@ -438,7 +447,7 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 	d := p.d
 	return linetrace.Define(&d.Text, p.place, d.metrics, k, func() (uint32, error) {
 		what := "the id of an S line"
-		if k.series >= 0 {
+		if k.kind == TSS {
 			what = "the ids of a TSS line"
 		}
 		if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err !=
@@ -453,8 +462,8 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 // samples creates items for the values of a TSP or TSR line.
 func (p *parsed) samples(number int64, l []byte) error {
 	rec := &p.rec
-	m, err := p.metric(seriesKey{rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number,
-		l)
+	m, err := p.metric(seriesKey{TSS, rec.ID, rec.Series}, trace.SeriesMetric,
+		fmt.Sprintf("%d/%d", rec.ID, rec.Series), number, l)
 	if err != nil {
 		return err
 	}
@@ -518,13 +527,18 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 	named := kind == C || kind == E
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)
+	all, isClear := list, true
 	for n := 0; ; n++ {
 		key, value, rest, defect, more := attrlist.Next(list)
 		if !more {
+			if !isClear {
+				p.kept.add(all)
+			}
 			return ref, nil
 		}
 		list = rest
 		if defect != attrlist.NoProblem {
+			isClear = false
 			if err := p.report(attributeProblem(defect, key, value), number, l); err != nil {
 				return ref, err
 			}
@@ -550,7 +564,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 					return ref, err
 				}
 				p.vals[i] = v
-				dup = true
+				dup, isClear = true, false
 			}
 		}
 		if !dup {

@@ -9,7 +9,7 @@ import (
 
 // openClaims finds the numbers of open claims in the queue by their ids. If ids are counted up in
 // the order in which claims begin, the number follows from the id; the map has the other claims. Of
-// several claims with the same id, the first one ends first.
+// several claims with the same id, the one of the line ends, else the first one.
 type openClaims struct {
 	any    bool
 	offset int64 // number minus id
@@ -32,22 +32,36 @@ func (o *openClaims) add(q *queue, at int64, k claimKey) {
 	}
 }
 
-// take finds and removes an open claim.
-func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
+// take finds and removes an open claim. isGuess is set if there are several and none is of the line pos.
+func (o *openClaims) take(q *queue, k claimKey, pos int64) (at int64, isGuess, ok bool) {
 	at = k.id + o.offset
-	if x := q.at(at); x != nil && x.key == k && !x.other && !x.done {
-		return at, true
+	x := q.at(at)
+	counted := x != nil && x.key == k && !x.other && !x.done
+	if counted && x.pos == pos && pos > 0 {
+		return at, false, true
 	}
 	l := o.others[k]
-	switch len(l) {
-	case 0:
-		return 0, false
-	case 1:
-		delete(o.others, k)
-	default:
-		o.others[k] = l[1:]
+	if len(l) == 0 {
+		return at, false, counted
 	}
-	return l[0], true
+	i := -1
+	if pos > 0 {
+		i = slices.IndexFunc(l, func(n int64) bool { return q.at(n).pos == pos })
+	}
+	isGuess = i < 0 && (counted || len(l) > 1)
+	if i < 0 {
+		if counted && at < l[0] {
+			return at, isGuess, true
+		}
+		i = 0
+	}
+	at = l[i]
+	if len(l) == 1 {
+		delete(o.others, k)
+	} else {
+		o.others[k] = slices.Delete(l, i, i+1)
+	}
+	return at, isGuess, true
 }
 
 // queueLimit is the number of claims that wait for an older one to end before that one is put

@@ -212,7 +212,7 @@ func (p *parsed) quickFragment(rest []byte, line int64) int {
 		return 0
 	}
 	d.Growing.Lock()
-	m, ok := d.metrics[seriesKey{id, -1}]
+	m, ok := d.metrics[seriesKey{kind: S, group: id}]
 	d.Growing.Unlock()
 	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
 		return 0

@@ -437,6 +437,43 @@ func repeatedKey(key string) problem {
 		trace.Warning}
 }
 
+// unclear counts attribute lists of which weft cannot tell what is meant, and times.
+type unclear struct {
+	rounded   int64 // times that have more digits than fit
+	lessText  int64 // a value or a backslash is not in the record
+	otherForm int64 // others, which are written in another form
+}
+
+// add counts a list.
+func (u *unclear) add(list []byte) {
+	keys, less, other := map[string]bool{}, false, false
+	for {
+		key, _, rest, p, more := attrlist.Next(list)
+		if !more {
+			break
+		}
+		less = less || keys[key] || p == attrlist.LostBackslash
+		other = other || p == attrlist.SecondEquals || p == attrlist.NoEquals
+		keys[key] = true
+		list = rest
+	}
+	switch {
+	case less:
+		u.lessText++
+	case other:
+		u.otherForm++
+	}
+}
+
+// addLine counts the attribute list of a line.
+func (u *unclear) addLine(l []byte) {
+	var r Record
+	k, i, _ := keyword(l)
+	if attrs, p := r.parse(k, l, i); p.rule == "" || p.severity != trace.Error {
+		u.add(attrs)
+	}
+}
+
 // parseAttrs reads an attribute list, and calls report with its problems.
 func parseAttrs(list []byte, attrs []Attr, report func(problem)) []Attr {
 	from := len(attrs)

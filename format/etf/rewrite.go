@@ -23,8 +23,9 @@ func (o *original) Renamable() {}
 type rewriter struct {
 	d       *decoder
 	lines   *linetrace.Lines
-	renamed bool // comments are left out
-	sound   bool // lines with a defect are rewritten
+	renamed bool    // comments are left out
+	sound   bool    // lines with a defect are rewritten
+	changed unclear // lines that are written anew though weft cannot tell what is meant
 	rec     Record
 	text    []byte
 	err     error
@@ -83,7 +84,11 @@ func (w *rewriter) count(loss *format.Loss) {
 	if w.sound && !w.renamed {
 		how = format.Degraded // mending leaves it out on purpose
 	}
-	loss.Add("line", "", how, "cannot be read", w.d.unread())
+	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm}
+	if w.sound {
+		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
+	}
+	o.LostText(loss, how)
 	if !w.renamed {
 		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
 		for _, x := range w.notes {
@@ -218,6 +223,9 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	}
 	if canonical != nil && bytes.Equal(canonical, b[n:]) {
 		return append(b[:n], l...)
+	}
+	if !w.sound {
+		w.changed.addLine(l)
 	}
 	return b
 }

@@ -45,7 +45,7 @@ type curve struct {
 
 // rank returns 0 for signals and 1 for time series.
 func (c *curve) rank() int {
-	if c.key.series == -1 {
+	if c.key.kind == S {
 		return 0
 	}
 	return 1
@@ -61,7 +61,8 @@ func (c *curve) inGroup(o *curve) int {
 	if c.rank() == 0 {
 		return 0
 	}
-	return cmp.Or(cmp.Compare(c.key.group, o.key.group), cmp.Compare(c.key.series, o.key.series))
+	return cmp.Or(cmp.Compare(c.key.group, o.key.group), cmp.Compare(c.key.kind, o.key.kind),
+		cmp.Compare(c.key.series, o.key.series))
 }
 
 // samplesPerLine is the largest number of samples in a TSP line.
@@ -94,11 +95,8 @@ func (w *Writer) Write(r *Record) error {
 		w.res = append(r.Append(w.res), '\n')
 		return nil
 	case S, TS, TSS:
-		k := seriesKey{r.ID, -1}
-		switch r.Keyword {
-		case TS:
-			k.series = -2
-		case TSS:
+		k := seriesKey{kind: r.Keyword, group: r.ID}
+		if r.Keyword == TSS {
 			k.series = r.Series
 		}
 		c := w.curve(k)
@@ -107,9 +105,9 @@ func (w *Writer) Write(r *Record) error {
 		}
 		return nil
 	case F, TSP, TSR:
-		k := seriesKey{r.ID, r.Series}
+		k := seriesKey{TSS, r.ID, r.Series}
 		if r.Keyword == F {
-			k.series = -1
+			k = seriesKey{kind: S, group: r.ID}
 		}
 		c := w.curve(k)
 		if r.Keyword == TSP {

@@ -58,15 +58,7 @@ var unreadLines = "R 0 1 false ;\nE 0 1 ;\nE 1 2 ;\nE 9\nD\nD 0 9 0 1 ;\nD x 4 0
 // lostLines is what a loss table says of lines.
 func lostLines(t *testing.T, rows string) (n int64, how format.How) {
 	t.Helper()
-	var list []format.LossRow
-	if err := json.Unmarshal([]byte(rows), &list); err != nil {
-		var verb struct{ Loss []format.LossRow }
-		if err := json.Unmarshal([]byte(rows), &verb); err != nil {
-			t.Fatalf("%v: %s", err, rows)
-		}
-		list = verb.Loss
-	}
-	for _, r := range list {
+	for _, r := range lossRows(t, rows) {
 		if r.Kind == "line" {
 			n, how = n+r.Count, r.How
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -392,9 +391,8 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	for _, in := range ins {
 		from = append(from, in.file)
 	}
-	signals := slices.ContainsFunc(d.Defs().Metrics.All(),
-		func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric })
-	if x.prune || w.format.About().Name == "etf" && signals {
+	signals := definedSignals(d)
+	if x.prune || w.format.About().Name == "etf" && signals > 0 {
 		// TRACE has no signals without fragments.
 		what := transform.PruneSignals
 		if x.prune {
@@ -403,9 +401,18 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		if d, err = transform.Prune(ctx, d, what); err != nil {
 			return err
 		}
+		if signals -= definedSignals(d); x.prune {
+			signals = 0 // which is what was asked for
+		}
+	} else {
+		signals = 0
 	}
 	n := &counting{Events: d}
 	loss, err := w.encode(ctx, a, n, from...)
+	if err == nil {
+		loss.Add("signal", "definition", format.Degraded,
+			"it has no fragment, which TRACE wants, and is left out", signals)
+	}
 	if x.lost != nil && err == nil {
 		for _, r := range x.lost().Rows() {
 			loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
@@ -452,6 +459,16 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		return err
 	}
 	return refused
+}
+
+// definedSignals counts the signals that the file defines.
+func definedSignals(d format.Events) (n int64) {
+	for _, m := range d.Defs().Metrics.All() {
+		if m.Kind == trace.SignalMetric && !m.Undefined {
+			n++
+		}
+	}
+	return n
 }
 
 // counting counts what is delivered.
