@@ -83,8 +83,8 @@ all calls of communication libraries.`,
 				if len(x.Gains) > 0 {
 					x.Factors = criticalpath.Factors()
 				}
-				if x.Length == 0 {
-					none = &exitError{exitDefects, fmt.Errorf("%s: found no events that take time, expected some; "+
+				if len(x.Regions) == 0 || len(x.Regions) == 1 && x.Regions[0].Region == "" {
+					none = &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; "+
 						"the trace has no critical path", in.src.Path)}
 				}
 				return x, func() error {
