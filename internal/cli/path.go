@@ -68,7 +68,7 @@ all calls of communication libraries.`,
 			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
 				if len(changes) == 0 {
-					opt.Gains = 10
+					opt.Gains = 5
 				}
 				found, err := criticalpath.Find(c.Context(), in.Events, opt)
 				var unknown *criticalpath.RegionError

@@ -165,7 +165,7 @@ func (h *History) location(loc uint32) *Location {
 func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l := h.location(c.Location)
 	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, Role: c.Role, Last: c.Last,
-		Init: synclog.IsInit(h.Log.Defs, c.Region)}
+		Init: c.Init}
 	for _, q := range c.Points {
 		switch q.Kind {
 		case synclog.TeamBegin:

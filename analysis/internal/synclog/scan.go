@@ -114,7 +114,8 @@ func (r *reader) next() (ok bool, err error) {
 		Before: c.Before[:0], Inside: c.Inside[:0], Last: flags&last != 0}
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
-		c.Role = w.kind(c.Region).role
+		k := w.kind(c.Region)
+		c.Role, c.Init, c.Finalize = k.role, k.init, k.finalize
 	}
 	if c.InTeam {
 		c.Team.Communicator, b = number(b)

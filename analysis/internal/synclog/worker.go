@@ -44,6 +44,8 @@ type regionKind struct {
 	role  trace.Role
 	call  bool // a visit is a call of the log
 	kept  bool // even without points
+
+	init, finalize bool // it begins or ends MPI
 }
 
 // lane holds the calls of a location.
@@ -146,18 +148,11 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 		r == trace.ThreadRole, r == trace.WaitingRole, r == trace.TaskWaitRole:
 		k.call = true
 	}
-	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || IsInit(d, region) || IsFinalize(d, region)
+	name := mpiCall(d, region)
+	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
+	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init || k.finalize
 	return k
 }
-
-// IsInit reports whether a region is the call that begins MPI.
-func IsInit(d *trace.Definitions, region uint32) bool {
-	name := mpiCall(d, region)
-	return name == "init" || name == "init_thread"
-}
-
-// IsFinalize reports whether a region is the call that ends MPI.
-func IsFinalize(d *trace.Definitions, region uint32) bool { return mpiCall(d, region) == "finalize" }
 
 // mpiCall returns the name of an MPI call in lower case and without prefix, or "" for other regions.
 func mpiCall(d *trace.Definitions, region uint32) string {

@@ -93,6 +93,30 @@ type messages struct {
 	channels map[channel]*pendingEnds
 	requests map[request]posted
 	orders   []*receiveOrder // by location
+
+	freshCalls    []call // allocated and not used
+	freshMessages []message
+}
+
+// freshObjects is the number of calls and of messages that are allocated at once.
+const freshObjects = 32
+
+func (m *messages) newCall() *call {
+	if len(m.freshCalls) == 0 {
+		m.freshCalls = make([]call, freshObjects)
+	}
+	c := &m.freshCalls[0]
+	m.freshCalls = m.freshCalls[1:]
+	return c
+}
+
+func (m *messages) newMessage() *message {
+	if len(m.freshMessages) == 0 {
+		m.freshMessages = make([]message, freshObjects)
+	}
+	x := &m.freshMessages[0]
+	m.freshMessages = m.freshMessages[1:]
+	return x
 }
 
 func (m *messages) init(e *engine) {
@@ -100,9 +124,10 @@ func (m *messages) init(e *engine) {
 }
 
 // callOf returns the call that completes messages, and makes it if there is none yet.
-func callOf(c *synclog.Call, at Place, own *call) *call {
+func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	if own == nil {
-		own = &call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, bare: c.Bare,
+		own = m.newCall()
+		*own = call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, bare: c.Bare,
 			test: c.Role == trace.TestRole, pending: 1}
 	}
 	return own
@@ -113,7 +138,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 	m := &e.messages
 	switch p.Kind {
 	case synclog.Send:
-		own = callOf(c, at, own)
+		own = m.callOf(c, at, own)
 		own.pending++
 		m.send(c, at, p, own)
 	case synclog.SendPost:
@@ -125,7 +150,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 		k := request{c.Location, p.Ops[0]}
 		if r, ok := m.requests[k]; ok && r.send != nil {
 			delete(m.requests, k)
-			own = callOf(c, at, own)
+			own = m.callOf(c, at, own)
 			own.pending++
 			r.send.sendCall = own
 			e.receiverKnown(r.send)
@@ -135,11 +160,11 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 	case synclog.Cancelled:
 		delete(m.requests, request{c.Location, p.Ops[0]})
 	case synclog.Recv:
-		own = callOf(c, at, own)
+		own = m.callOf(c, at, own)
 		own.pending++
 		m.receive(c, p, own, posted{place: at, enter: c.Enter})
 	case synclog.RecvDone:
-		own = callOf(c, at, own)
+		own = m.callOf(c, at, own)
 		own.pending++
 		post := posted{place: at, enter: c.Enter}
 		k := request{c.Location, p.Ops[4]}
@@ -169,7 +194,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	q := ends.receives[p.Ops[2]]
 	var x *message
 	if q.empty() {
-		x = &message{}
+		x = m.newMessage()
 		q = ends.sends[p.Ops[2]]
 		if q == nil {
 			q = &fifo{}
@@ -194,7 +219,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	q := ends.sends[p.Ops[2]]
 	var x *message
 	if q.empty() {
-		x = &message{}
+		x = m.newMessage()
 		q = ends.receives[p.Ops[2]]
 		if q == nil {
 			q = &fifo{}
