@@ -54,11 +54,6 @@ type sum struct {
 	time  trace.Ticks
 }
 
-func (s *sum) add(length int64) {
-	s.count++
-	s.time.Add(length)
-}
-
 type placeKey struct{ path, location uint32 }
 
 type pairKey struct{ location, cause uint32 }
