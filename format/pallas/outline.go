@@ -8,40 +8,41 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// outline is what a thread's tokens come to when they are followed from the root. Its
-// lists go by place.
+// outline is the result of following a thread's tokens from the root. Its lists are indexed like
+// those of the thread.
 type outline struct {
 	t    *Thread
 	root int
-	// order has the sequences that the root leads to, each behind those that it leads
-	// to itself; there may be others too, which do not occur.
+	// order lists the sequences that the root leads to, each after those that it leads to itself.
+	// It may contain other sequences, which do not occur.
 	order []int
-	// sequences and events are how often each occurs, size how many events are in an
-	// occurrence of a sequence. What is greater than 2⁶⁴−1 is that.
+	// sequences and events hold the number of occurrences of each; size holds the number of events
+	// in one occurrence of each sequence. Numbers saturate at 2⁶⁴−1.
 	sequences, events, size []uint64
-	total                   uint64 // events of the thread
+	total                   uint64 // number of events of the thread
 	err                     *GrammarError
 }
 
-// GrammarError is a token that leads nowhere, or back to where it stands.
+// GrammarError reports a token that names nothing, or that leads back to the sequence that
+// contains it.
 type GrammarError struct {
 	Path            string // of the thread's file
 	Sequence        Token
 	Found, Expected string
 }
 
-// Error says it in one line.
+// Error describes the defect in one line.
 func (e *GrammarError) Error() string {
 	return fmt.Sprintf("%s: sequence %s: found %s, expected %s", e.Path, e.Sequence, e.Found, e.Expected)
 }
 
-// Is reports that it is [format.ErrDamaged].
+// Is reports whether target is [format.ErrDamaged].
 func (e *GrammarError) Is(target error) bool { return target == format.ErrDamaged }
 
-// step is what a token leads to: events and sequences occur once, sequences of loops
+// step is the result of following a token: an event or a sequence once, or the sequence of a loop
 // many times.
 type step struct {
-	event, sequence int // place; -1 for none
+	event, sequence int // index; -1 for none
 	times           uint64
 }
 
@@ -51,29 +52,30 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 	switch k.Type() {
 	case EventToken:
 		if s.event, ok = int(k.ID()), int(k.ID()) < len(t.Events); !t.inOrder {
-			s.event, ok = place(t.eventMap, k.ID(), len(t.Events))
+			s.event, ok = indexOf(t.eventMap, k.ID(), len(t.Events))
 		}
 	case SequenceToken:
 		if s.sequence, ok = int(k.ID()), int(k.ID()) < t.lists.len(); !t.inOrder {
-			s.sequence, ok = place(t.sequenceMap, k.ID(), t.lists.len())
+			s.sequence, ok = indexOf(t.sequenceMap, k.ID(), t.lists.len())
 		}
 	case LoopToken:
 		if l := t.Loop(k); l != nil && l.Sequence.Type() == SequenceToken {
 			s.times = uint64(l.Iterations)
-			s.sequence, ok = place(t.sequenceMap, l.Sequence.ID(), t.lists.len())
+			s.sequence, ok = indexOf(t.sequenceMap, l.Sequence.ID(), t.lists.len())
 		}
 	}
 	return s, ok
 }
 
-// newOutline follows all tokens once. Of a thread that has a script it says only that it
-// is sound.
+// newOutline follows all tokens once. The outline of a thread that has a script is empty: such a
+// thread is sound.
 func newOutline(t *Thread) *outline {
 	if t.script != nil {
 		return &outline{t: t}
 	}
-	g := &outline{t: t, sequences: make([]uint64, t.lists.len()), events: make([]uint64, len(t.Events)), size: make([]uint64, t.lists.len())}
-	root, ok := place(t.sequenceMap, t.Root.ID(), t.lists.len())
+	g := &outline{t: t, sequences: make([]uint64, t.lists.len()), events: make([]uint64, len(t.Events)),
+		size: make([]uint64, t.lists.len())}
+	root, ok := indexOf(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !ok {
 		g.err = &GrammarError{t.path, t.Root, "no such sequence", "the sequence that the thread begins with"}
 		return g
@@ -101,8 +103,9 @@ func newOutline(t *Thread) *outline {
 	return g
 }
 
-// straight does what follow does where sequences stand behind those that they lead to, as
-// writers make them; false if they do not, or if anything is wrong.
+// straight does the work of follow in one pass, without a stack. It needs sequences to come after
+// those that they lead to, as writers make them. If they do not, or if the grammar has a defect,
+// it returns false.
 func (g *outline) straight() bool {
 	t := g.t
 	if !t.inOrder {
@@ -144,7 +147,7 @@ func (g *outline) straight() bool {
 	return true
 }
 
-// follow puts the sequences in order, and adds up the events in each.
+// follow computes order, and the number of events in each sequence.
 func (g *outline) follow() {
 	const (
 		new = iota
@@ -172,7 +175,8 @@ func (g *outline) follow() {
 		s, ok := g.t.step(k)
 		switch {
 		case !ok:
-			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s (0x%08x)", k, uint32(k)), "one of an event, sequence or loop of the thread"}
+			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s (0x%08x)", k, uint32(k)),
+				"one of an event, sequence or loop of the thread"}
 			return
 		case s.event >= 0:
 			f.size = sum(f.size, 1)
@@ -190,7 +194,7 @@ func (g *outline) follow() {
 	}
 }
 
-// token names the sequence at a place.
+// token returns the token of the sequence at an index.
 func (g *outline) token(at int) Token {
 	for id, i := range g.t.sequenceMap {
 		if int(i) == at {
@@ -200,7 +204,7 @@ func (g *outline) token(at int) Token {
 	return NoToken
 }
 
-// sound tells whether all events occur as often as they have times.
+// sound reports whether each event occurs in the grammar as often as it has times.
 func (g *outline) sound() bool {
 	if g.t.script != nil {
 		return true
