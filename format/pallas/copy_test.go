@@ -36,7 +36,7 @@ func copyTrace(t testing.TB, name string, values map[string]string) string {
 	return to
 }
 
-// eventTexts returns the events of eventTexts threads of a trace.
+// eventTexts returns the events of all threads of a trace.
 func eventTexts(t testing.TB, name string) (l []string) {
 	t.Helper()
 	for _, th := range threads(t, name) {

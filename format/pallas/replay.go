@@ -26,13 +26,13 @@ type replay struct {
 	prefetch *prefetcher // loads blocks in another goroutine; nil to load them when they are needed
 }
 
-// position is a position in a sequence.
+// position is a place in a sequence.
 type position struct {
 	next, from, end uint32 // indexes in the list of all tokens
 	again           uint64 // iterations that remain of the loop whose body the sequence is
 }
 
-// timeIterator iterates over the timeIterator of an event.
+// timeIterator iterates over the times of an event.
 type timeIterator struct {
 	values []uint64         // of the current block
 	next   int              // index in values

@@ -21,7 +21,7 @@ type slots struct {
 	ops  []uint64 // operands of the current row
 }
 
-// minHeap is a heap of numbers, the minHeap first.
+// minHeap is a heap of numbers, the lowest first.
 type minHeap []uint64
 
 func (h minHeap) Len() int           { return len(h) }

@@ -68,7 +68,7 @@ func (d *decoder) newSummaryBuilder() *summaryBuilder {
 	return &summaryBuilder{d: d.with(&quiet), regions: map[uint32]*regionSums{}}
 }
 
-// addThreads adds addThreads threads. It returns false as soon as a thread has a defect or cannot be summed up,
+// addThreads adds all threads. It returns false as soon as a thread has a defect or cannot be summed up,
 // because the events must be read then.
 func (x *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 	for _, id := range x.d.threads {
@@ -104,7 +104,7 @@ type summaryBuilder struct {
 	locationSums []format.LocationSums
 }
 
-// regionSums holds the regionSums of a region's blocks, in nanoseconds.
+// regionSums holds the sums of a region's blocks, in nanoseconds.
 type regionSums struct {
 	count                uint64
 	inclusive, exclusive sum64
@@ -154,7 +154,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 	return s.n <= math.MaxInt64 && s.short <= math.MaxInt64-s.n
 }
 
-// addThread adds a addThread.
+// addThread adds a thread.
 func (x *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	g := newOutline(t)
 	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {

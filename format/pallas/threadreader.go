@@ -51,7 +51,7 @@ type eventRow struct {
 	kind trace.Kind
 }
 
-// listIterator iterates over the attribute listIterator of an event's occurrences.
+// listIterator iterates over the attribute lists of an event's occurrences.
 type listIterator struct {
 	rest  []byte
 	list  attributeList

@@ -100,7 +100,7 @@ type Archive struct {
 	missingErr          error           // set if the archive's file is missing
 	fileID, fileThreads uint32          // its own id and its number of threads, as its file states them
 	groups              []LocationGroup // location groups in its file, where the format has no place for them
-	// how many Locations come from its ownCount file, and how many follow from the mainCount file
+	// how many Locations come from its own file, and how many follow from the main file
 	ownCount, mainCount int
 
 	mu      sync.Mutex

@@ -79,7 +79,7 @@ type refMap struct {
 	refs [3]map[Ref]Ref
 }
 
-// newRef returns the new ref newRef r. An undefined ref stays undefined, even if another archive defines
+// newRef returns the new ref of r. An undefined ref stays undefined, even if another archive defines
 // that number.
 func (m *refMap) newRef(table int, r Ref) Ref {
 	if m == nil {

@@ -33,7 +33,7 @@ type resource struct {
 	held     valueWriter
 }
 
-// minHeap is a heap of numbers with the minHeap on top.
+// minHeap is a heap of numbers with the lowest on top.
 type minHeap struct{ sort.IntSlice }
 
 // Push adds a number.

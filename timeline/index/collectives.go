@@ -39,7 +39,7 @@ func communicator(op uint64) uint32 {
 	return uint32(op)
 }
 
-// onComm returns the operations onComm a communicator.
+// onComm returns the operations on a communicator.
 func (o *openCollectives) onComm(comm uint32) *onCommunicator {
 	if *o == nil {
 		*o = openCollectives{}

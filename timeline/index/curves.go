@@ -105,12 +105,12 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 }
 
 const (
-	// usualBlur is the usual limit for the length of buckets in pixels. Spans in shorter buckets cannot
-	// be told apart.
+	// usualBlur is the usual limit for the length of buckets in pixels. Spans within a
+	// bucket of that length are indistinguishable.
 	usualBlur = 2
 	// maxBlur is the limit if there are too many spans to read them all.
 	maxBlur = 8
-	// maxSpans is the number of spans from which on a tile uses mostBlur.
+	// maxSpans is the number of spans from which on a tile uses maxBlur.
 	maxSpans = 400_000
 )
 

@@ -376,7 +376,7 @@ func (j *joiner) join(list []bundle) []bundle {
 	return list[:n]
 }
 
-// joinBucket joins the bundles of a joinBucket, in place, and sorts them by pairs. It returns the number
+// joinBucket joins the bundles of a bucket, in place, and sorts them by pairs. It returns the number
 // of the remaining bundles.
 func (j *joiner) joinBucket(list []bundle) int {
 	if len(list) == 1 {

@@ -53,7 +53,7 @@ type numberedChannel struct {
 // fewChannels is the largest number of channels that are searched one by one.
 const fewChannels = 16
 
-// find returns the channel find k, or nil.
+// find returns the channel of k, or nil.
 func (c *channels) find(k channelEnd) *channel {
 	if c.many != nil {
 		return c.many[k]
@@ -92,7 +92,7 @@ func (c *channels) set(k channelEnd, ch *channel) {
 	c.many[k] = ch
 }
 
-// spoolParts is the number of spoolParts into which the ends of messages are divided. The two ends of a
+// spoolParts is the number of parts into which the ends of messages are divided. The two ends of a
 // message are in the same part, so that one part at a time can be paired in memory.
 const spoolParts = 64
 
