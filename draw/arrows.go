@@ -132,8 +132,8 @@ func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, 
 	}
 }
 
-// disc returns a polygon that looks like a circle.
-func disc(x, y, r float64) []point {
+// circle returns a polygon that looks like a circle.
+func circle(x, y, r float64) []point {
 	var out []point
 	for i := range 12 {
 		s, c := math.Sincos(float64(i) * math.Pi / 6)
@@ -165,7 +165,7 @@ func arrowHead(s []point, size float64) []point {
 	}
 	d := math.Hypot(tip.x-from.x, tip.y-from.y)
 	if d == 0 {
-		return disc(tip.x, tip.y, 2)
+		return circle(tip.x, tip.y, 2)
 	}
 	ux, uy := (tip.x-from.x)/d, (tip.y-from.y)/d
 	bx, by := tip.x-ux*size, tip.y-uy*size

@@ -80,9 +80,9 @@ func niceStep(x float64) (step float64, digits int) {
 	return 10 * p, int(max(0, -e-1))
 }
 
-// number formats a value for display, with four significant digits or all digits of the integer
+// formatNumber formats a value for display, with four significant digits or all digits of the integer
 // part.
-func number(x float64) string {
+func formatNumber(x float64) string {
 	switch a := math.Abs(x); {
 	case a >= 1e9 || a < 1e-3 && a > 0:
 		return strconv.FormatFloat(x, 'g', 4, 64)

@@ -57,13 +57,13 @@ func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))
 	for len(out) < len(names) {
 		rest := names[len(out):]
-		out = append(out, distinct(rest[:min(len(rest), len(lightPalette))], len(names))...)
+		out = append(out, distinctColors(rest[:min(len(rest), len(lightPalette))], len(names))...)
 	}
 	return out
 }
 
-// distinct assigns different colours to some of n names.
-func distinct(names []string, n int) []int {
+// distinctColors assigns different colours to some of n names.
+func distinctColors(names []string, n int) []int {
 	// The first colours differ most, so that names use no more than needed.
 	choice := len(lightPalette)
 	for _, size := range []int{6, 8, 12} {

@@ -374,8 +374,8 @@ func (l *sheet) findOverloads(ctx context.Context) error {
 		}
 		if more++; more <= maxOverloads {
 			l.notes = append(l.notes,
-				strings.TrimSpace(fmt.Sprintf("%s: claims hold up to %s of %s %s", trackName(x), number(float64(peak)),
-					number(x.Capacity), x.Unit))+".")
+				strings.TrimSpace(fmt.Sprintf("%s: claims hold up to %s of %s %s", trackName(x), formatNumber(float64(peak)),
+					formatNumber(x.Capacity), x.Unit))+".")
 		}
 	}
 	if more -= maxOverloads; more > 0 {

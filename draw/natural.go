@@ -30,14 +30,14 @@ func ValueOrder(tracks []index.Track) []int {
 		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) > 0 {
 			return c
 		}
-		return natural(a.Name, b.Name)
+		return compareNatural(a.Name, b.Name)
 	})
 	return order
 }
 
-// natural compares texts with numbers in them by the values of the numbers, so that job 2 precedes
+// compareNatural compares texts with numbers in them by the values of the numbers, so that job 2 precedes
 // job 10.
-func natural(a, b string) int {
+func compareNatural(a, b string) int {
 	whole := cmp.Compare(a, b)
 	for a != "" && b != "" {
 		da, db := leadingDigits(a), leadingDigits(b)

@@ -367,13 +367,13 @@ func (l *sheet) edgeLabels(r *sheetRow) (high, low string) {
 	t := &l.all[r.track]
 	switch t.Kind {
 	case index.CounterTrack:
-		high = strings.TrimSpace(number(t.High) + " " + t.Unit)
+		high = strings.TrimSpace(formatNumber(t.High) + " " + t.Unit)
 		if t.Low != t.High {
-			low = number(t.Low)
+			low = formatNumber(t.Low)
 		}
 	case index.ResourceTrack:
 		if t.Capacity > 0 {
-			high = strings.TrimSpace(number(t.Capacity) + " " + t.Unit)
+			high = strings.TrimSpace(formatNumber(t.Capacity) + " " + t.Unit)
 		}
 		if r.stacked {
 			low = "0"

@@ -104,11 +104,11 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 		if !v.durations {
 			lo, hi = x.First, x.Last
 		}
-		ok = histogram(out, b, lo, hi)
+		ok = decodeHistogram(out, b, lo, hi)
 	case c == ZFP:
-		ok = zfp(out, b)
+		ok = decodeZFP(out, b)
 	default:
-		ok = masked(out, b, r.p.Encoding)
+		ok = decodeMasked(out, b, r.p.Encoding)
 	}
 	if !ok {
 		return dst[:from], bad(fmt.Sprintf("a block of %d bytes", len(b)), fmt.Sprintf("one that has %d values", n))
@@ -207,9 +207,9 @@ func rawFrame(b []byte) ([]byte, bool) {
 	return b[head:], true
 }
 
-// masked reads values that are stored with the number of bytes that the greatest needs, or with
+// decodeMasked reads values that are stored with the number of bytes that the greatest needs, or with
 // all 8.
-func masked(out []uint64, b []byte, e Encoding) bool {
+func decodeMasked(out []uint64, b []byte, e Encoding) bool {
 	n := len(out)
 	if len(b) == 8*n {
 		for i := range out {
@@ -236,10 +236,10 @@ func masked(out []uint64, b []byte, e Encoding) bool {
 	return true
 }
 
-// histogram reads values that were rounded to 256 steps between the least and the greatest. If
+// decodeHistogram reads values that were rounded to 256 steps between the least and the greatest. If
 // these are less than 256 apart, the writer does not fill in their fields; the least and the
 // greatest are lo and hi then.
-func histogram(out []uint64, b []byte, lo, hi uint64) bool {
+func decodeHistogram(out []uint64, b []byte, lo, hi uint64) bool {
 	if len(b) != len(out)+16 {
 		return false
 	}
@@ -258,9 +258,9 @@ func histogram(out []uint64, b []byte, lo, hi uint64) bool {
 	return true
 }
 
-// zfp reads a zfp stream of integers in blocks of 4. It was written with an accuracy of 0.1, for
+// decodeZFP reads a zfp stream of integers in blocks of 4. It was written with an accuracy of 0.1, for
 // which integers need all bit planes.
-func zfp(out []uint64, b []byte) bool {
+func decodeZFP(out []uint64, b []byte) bool {
 	r := bitReader{b: b}
 	for from := 0; from < len(out); from += 4 {
 		var u [4]uint64

@@ -370,7 +370,7 @@ func (g *outline) loops() []uint64 {
 	for i, n := range g.sequences {
 		for _, k := range g.t.Sequences[i].Tokens {
 			if at, ok := indexOf(g.t.loopMap, k.ID(), len(l)); ok && k.Type() == LoopToken {
-				l[at] = sum(l[at], n)
+				l[at] = saturatingAdd(l[at], n)
 			}
 		}
 	}

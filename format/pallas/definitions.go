@@ -116,11 +116,11 @@ func (s *source) members(size int) int {
 
 // index builds the lookup tables. If several definitions have the same ref, the first one applies.
 func (d *Definitions) index() {
-	d.text = newTexted(d.Strings)
-	d.region = places(d.Regions, func(x *Region) Ref { return x.Ref })
-	d.attr = places(d.Attributes, func(x *Attribute) Ref { return x.Ref })
-	d.group = places(d.Groups, func(x *Group) Ref { return x.Ref })
-	d.comm = places(d.Comms, func(x *Comm) Ref { return x.Ref })
+	d.text = newStringsByRef(d.Strings)
+	d.region = indexesByRef(d.Regions, func(x *Region) Ref { return x.Ref })
+	d.attr = indexesByRef(d.Attributes, func(x *Attribute) Ref { return x.Ref })
+	d.group = indexesByRef(d.Groups, func(x *Group) Ref { return x.Ref })
+	d.comm = indexesByRef(d.Comms, func(x *Comm) Ref { return x.Ref })
 }
 
 // stringsByRef finds strings by their refs. If several strings have the same ref, the first one
@@ -132,7 +132,7 @@ type stringsByRef struct {
 	high map[Ref]int32
 }
 
-func newTexted(list []String) stringsByRef {
+func newStringsByRef(list []String) stringsByRef {
 	t := stringsByRef{list: list, low: make([]int32, len(list)+1), high: map[Ref]int32{}}
 	for i := len(list) - 1; i >= 0; i-- {
 		if r := list[i].Ref; uint64(r) < uint64(len(t.low)) {
@@ -157,7 +157,7 @@ func (t *stringsByRef) at(r Ref) (text string, ok bool) {
 	return t.list[i-1].Text, true
 }
 
-func places[T any](l []T, ref func(*T) Ref) map[Ref]int {
+func indexesByRef[T any](l []T, ref func(*T) Ref) map[Ref]int {
 	m := make(map[Ref]int, len(l))
 	for i := range l {
 		r := ref(&l[i])
@@ -179,7 +179,7 @@ func (d *Definitions) Text(r Ref) (text string, ok bool) {
 
 // Region returns the region with a ref, or nil.
 func (d *Definitions) Region(r Ref) *Region {
-	return find(d, r, func(d *Definitions) ([]Region, map[Ref]int) { return d.Regions, d.region })
+	return findDefinition(d, r, func(d *Definitions) ([]Region, map[Ref]int) { return d.Regions, d.region })
 }
 
 // RegionName returns the name of the region with a ref; ok is false if region or name is
@@ -193,21 +193,21 @@ func (d *Definitions) RegionName(r Ref) (text string, ok bool) {
 
 // Attribute returns the attribute with a ref, or nil.
 func (d *Definitions) Attribute(r Ref) *Attribute {
-	return find(d, r, func(d *Definitions) ([]Attribute, map[Ref]int) { return d.Attributes, d.attr })
+	return findDefinition(d, r, func(d *Definitions) ([]Attribute, map[Ref]int) { return d.Attributes, d.attr })
 }
 
 // Group returns the group with a ref, or nil.
 func (d *Definitions) Group(r Ref) *Group {
-	return find(d, r, func(d *Definitions) ([]Group, map[Ref]int) { return d.Groups, d.group })
+	return findDefinition(d, r, func(d *Definitions) ([]Group, map[Ref]int) { return d.Groups, d.group })
 }
 
 // Comm returns the communicator with a ref, or nil.
 func (d *Definitions) Comm(r Ref) *Comm {
-	return find(d, r, func(d *Definitions) ([]Comm, map[Ref]int) { return d.Comms, d.comm })
+	return findDefinition(d, r, func(d *Definitions) ([]Comm, map[Ref]int) { return d.Comms, d.comm })
 }
 
-// find looks a ref up in the archive's table and then in the trace's.
-func find[T any](d *Definitions, r Ref, table func(*Definitions) ([]T, map[Ref]int)) *T {
+// findDefinition looks a ref up in the archive's table and then in the trace's.
+func findDefinition[T any](d *Definitions, r Ref, table func(*Definitions) ([]T, map[Ref]int)) *T {
 	for ; d != nil; d = d.global {
 		l, m := table(d)
 		if i, ok := m[r]; ok {

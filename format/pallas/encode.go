@@ -68,7 +68,7 @@ type encoder struct {
 	begun bool
 	loss  format.Loss
 	plain bool
-	from  *original // nil unless a Pallas trace is rewritten
+	from  *rewrittenTrace // nil unless a Pallas trace is rewritten
 	rows  carrier.Rows
 	slots bool // replace requests by slots
 	// renumbered counts the requests that were replaced by slots, by kind.

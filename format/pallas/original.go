@@ -9,12 +9,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is a Pallas trace that is rewritten: its definitions and metadata are written
+// rewrittenTrace is a Pallas trace that is rewritten: its definitions and metadata are written
 // unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
-type original struct {
+type rewrittenTrace struct {
 	m        *model
 	threads  map[uint32]threadID // by index of the location
-	archives map[uint32]*inverse
+	archives map[uint32]*refsOfModel
 	records  map[trace.Kind]Record // records of kinds that only Pallas has
 	groups   map[uint32]uint32     // ids of location groups, by index
 	regions  map[uint32]Ref        // refs of regions that a command has added
@@ -22,8 +22,8 @@ type original struct {
 	next     Ref // all refs from here on are unused
 }
 
-// inverse maps entries of the model to the refs by which an archive names them.
-type inverse struct {
+// refsOfModel maps entries of the model to the refs by which an archive names them.
+type refsOfModel struct {
 	s     *scope
 	name  func(string) string // returns the new text for a text of the archive; nil if texts are unchanged
 	refs  [refTables]map[uint32]Ref
@@ -46,7 +46,7 @@ const (
 
 // rewrite makes the encoder write the trace that m was read from, with the changes since.
 func (e *encoder) rewrite(m *model) {
-	o := &original{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*inverse{},
+	o := &rewrittenTrace{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*refsOfModel{},
 		records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
 		regions: map[uint32]Ref{}, attrs: map[uint32]Ref{}}
 	e.from = o
@@ -68,7 +68,7 @@ func (e *encoder) rewrite(m *model) {
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, renamedValues(a.Metadata, name), a.groups
 		y.Definitions.Strings = renamedStrings(a.Definitions.Strings, name)
 		y.locations = append(slices.Clone(a.Locations[:a.ownCount]), a.Locations[a.ownCount+a.mainCount:]...)
-		o.archives[a.ID] = &inverse{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
+		o.archives[a.ID] = &refsOfModel{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
 		o.reserve(a.Definitions)
 	}
 }
@@ -118,7 +118,7 @@ func renamedValues(l []Metadata, name func(string) string) []Metadata {
 }
 
 // reserve marks the refs that d uses as used.
-func (o *original) reserve(d *Definitions) {
+func (o *rewrittenTrace) reserve(d *Definitions) {
 	use := func(r Ref) {
 		if r < 1<<31 {
 			o.next = max(o.next, r+1)
@@ -136,7 +136,7 @@ func (o *original) reserve(d *Definitions) {
 }
 
 // fill computes the refs of all entries.
-func (v *inverse) fill(m *model) {
+func (v *refsOfModel) fill(m *model) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v.texts = map[string]Ref{}
@@ -165,7 +165,7 @@ func (v *inverse) fill(m *model) {
 }
 
 // ref returns the ref of an entry of a table; ok is false if the archive has no ref for it.
-func (v *inverse) ref(m *model, table int, i uint64) (r Ref, ok bool) {
+func (v *refsOfModel) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 	if v.refs[table] == nil {
 		v.fill(m)
 	}
@@ -180,7 +180,7 @@ func (v *inverse) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 }
 
 // rank returns the rank of a location in a communicator. It is the inverse of [model.peer].
-func (v *inverse) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
+func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 	known, ok := v.peers[comm]
 	if !ok {
 		known = map[uint64]uint32{}
@@ -207,7 +207,7 @@ func (v *inverse) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 }
 
 // textOf returns the ref of a text for a thread of an archive.
-func (e *encoder) textOf(v *inverse, text string) Ref {
+func (e *encoder) textOf(v *refsOfModel, text string) Ref {
 	if v.texts == nil {
 		v.fill(e.from.m)
 	}
@@ -218,14 +218,14 @@ func (e *encoder) textOf(v *inverse, text string) Ref {
 }
 
 // regionOf returns the ref of a region. It defines a region that a command has added.
-func (e *encoder) regionOf(v *inverse, i uint32) Ref {
+func (e *encoder) regionOf(v *refsOfModel, i uint32) Ref {
 	return e.from.refOf(v, ofRegions, i, e.from.regions, func(r Ref) {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
 	})
 }
 
 // attributeOf returns the ref of an attribute. It defines an attribute that a command has added.
-func (e *encoder) attributeOf(v *inverse, i uint32) Ref {
+func (e *encoder) attributeOf(v *refsOfModel, i uint32) Ref {
 	return e.from.refOf(v, ofAttrs, i, e.from.attrs, func(r Ref) {
 		a, t := e.defs.Attributes.At(i), StringValue
 		if a.Type <= trace.LocationGroupRef {
@@ -237,7 +237,7 @@ func (e *encoder) attributeOf(v *inverse, i uint32) Ref {
 
 // refOf returns the ref of an entry of a table. If no archive has the entry, refOf assigns a new
 // ref and calls define, once.
-func (o *original) refOf(v *inverse, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
+func (o *rewrittenTrace) refOf(v *refsOfModel, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
 	if r, ok := added[i]; ok {
 		return r
 	}
@@ -336,7 +336,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 }
 
 // record returns the record that events of a kind were read from, if only Pallas has that kind.
-func (o *original) record(k trace.Kind) (Record, bool) {
+func (o *rewrittenTrace) record(k trace.Kind) (Record, bool) {
 	r, ok := o.records[k]
 	if !ok {
 		o.m.mu.Lock()
@@ -350,7 +350,7 @@ func (o *original) record(k trace.Kind) (Record, bool) {
 }
 
 // valueOf returns the bytes of a value. It is the inverse of [model.value].
-func (e *encoder) valueOf(v *inverse, x *trace.Value) []byte {
+func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
 	m := e.from.m
 	ref := func(table int) []byte {
 		r, ok := v.ref(m, table, x.Num)

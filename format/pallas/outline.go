@@ -81,7 +81,7 @@ func newOutline(t *Thread) *outline {
 		return g
 	}
 	g.root = root
-	if !g.straight() {
+	if !g.followDirect() {
 		if g.follow(); g.err != nil {
 			return g
 		}
@@ -93,9 +93,9 @@ func newOutline(t *Thread) *outline {
 		for _, k := range t.lists.at(at) {
 			s, _ := t.step(k)
 			if s.event >= 0 {
-				g.events[s.event] = sum(g.events[s.event], n)
+				g.events[s.event] = saturatingAdd(g.events[s.event], n)
 			} else {
-				g.sequences[s.sequence] = sum(g.sequences[s.sequence], product(n, s.times))
+				g.sequences[s.sequence] = saturatingAdd(g.sequences[s.sequence], saturatingMul(n, s.times))
 			}
 		}
 	}
@@ -103,10 +103,10 @@ func newOutline(t *Thread) *outline {
 	return g
 }
 
-// straight does the work of follow in one pass, without a stack. It needs sequences to come after
+// followDirect does the work of follow in one pass, without a stack. It needs sequences to come after
 // those that they lead to, as writers make them. If they do not, or if the grammar has a defect,
 // it returns false.
-func (g *outline) straight() bool {
+func (g *outline) followDirect() bool {
 	t := g.t
 	if !t.inOrder {
 		return false
@@ -126,7 +126,7 @@ func (g *outline) straight() bool {
 			if !ok || s.sequence == g.root || s.sequence >= at && at != g.root {
 				return false
 			}
-			size = sum(size, product(g.size[s.sequence], s.times))
+			size = saturatingAdd(size, saturatingMul(g.size[s.sequence], s.times))
 		}
 		g.size[at] = size
 		g.order = append(g.order, at)
@@ -179,7 +179,7 @@ func (g *outline) follow() {
 				"one of an event, sequence or loop of the thread"}
 			return
 		case s.event >= 0:
-			f.size = sum(f.size, 1)
+			f.size = saturatingAdd(f.size, 1)
 			f.next++
 		case state[s.sequence] == new:
 			state[s.sequence] = open
@@ -188,7 +188,7 @@ func (g *outline) follow() {
 			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s, which leads back to it", k), "no circles"}
 			return
 		default:
-			f.size = sum(f.size, product(g.size[s.sequence], s.times))
+			f.size = saturatingAdd(f.size, saturatingMul(g.size[s.sequence], s.times))
 			f.next++
 		}
 	}
@@ -220,14 +220,14 @@ func (g *outline) sound() bool {
 	return true
 }
 
-func sum(a, b uint64) uint64 {
+func saturatingAdd(a, b uint64) uint64 {
 	if s, carry := bits.Add64(a, b, 0); carry == 0 {
 		return s
 	}
 	return math.MaxUint64
 }
 
-func product(a, b uint64) uint64 {
+func saturatingMul(a, b uint64) uint64 {
 	if hi, lo := bits.Mul64(a, b); hi == 0 {
 		return lo
 	}

@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// packing compresses the full blocks of a thread during recording, several at the same time, and
+// blockPacker compresses the full blocks of a thread during recording, several at the same time, and
 // writes them in the order in which they became full.
-type packing struct {
+type blockPacker struct {
 	mu     sync.Mutex
 	idle   sync.Cond // signalled when no block is left to be written; uses mu
-	list   []*packed
+	list   []*pendingBlock
 	next   uint64   // number of the next block
 	places []uint64 // positions of the blocks by their numbers
 	err    error
 }
 
-// packed is a block that is being compressed or written.
-type packed struct {
+// pendingBlock is a block that is being compressed or written.
+type pendingBlock struct {
 	to     *dataWriter
 	values []uint64
 	room   packBuffers
@@ -116,11 +116,11 @@ func (t *threadWriter) findRecent(values []uint64, length bool, d *dataWriter) (
 // pack passes a full block on to be compressed. It returns the error of an earlier block, if any.
 func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err error) {
 	t.w.underWay <- struct{}{}
-	var x *packed
+	var x *pendingBlock
 	select {
 	case x = <-t.w.freePacked:
 	default:
-		x = &packed{}
+		x = &pendingBlock{}
 	}
 	x.to, x.values, x.out, x.done = d, values, x.out[:0], false
 	p := &t.packing
@@ -134,7 +134,7 @@ func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err 
 }
 
 // compress compresses a block, and then writes all finished blocks at the front of the list.
-func (t *threadWriter) compress(x *packed) {
+func (t *threadWriter) compress(x *pendingBlock) {
 	x.out = t.w.appendBlock(x.out, &x.room, x.values)
 	p := &t.packing
 	p.mu.Lock()

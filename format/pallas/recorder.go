@@ -225,9 +225,9 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	return nil
 }
 
-// checkpointDue reports whether to make a checkpoint, after enough bytes of times have been written. That is
-// the case for the first checkpoint, if a checkpoint is much smaller than the times written since
-// the last one, or if ten times as much has been written as at the last one.
+// checkpointDue reports whether to make a checkpoint, after enough bytes of times have been
+// written. That is the case for the first checkpoint, if a checkpoint is much smaller than the
+// times written since the last one, or if ten times as much has been written as at the last one.
 func (r *Recorder) checkpointDue() bool {
 	const bytes = 230 // size of a sequence with its sums
 	t := r.w

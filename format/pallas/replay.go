@@ -72,7 +72,7 @@ func (x *replay) skip(before []uint64) (ok bool) {
 	x.begin()
 	left := uint64(0)
 	for _, n := range before {
-		left = sum(left, n)
+		left = saturatingAdd(left, n)
 	}
 	if left == 0 {
 		return true
@@ -322,7 +322,7 @@ func (x *replay) seek(from uint64) (before []uint64, err error) {
 func (v *Vector) blocksBefore(to uint64) (block int, before uint64) {
 	block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= to })
 	for i := range block {
-		before = sum(before, v.Blocks[i].Count)
+		before = saturatingAdd(before, v.Blocks[i].Count)
 	}
 	return block, before
 }
@@ -333,7 +333,7 @@ func (x *replay) countBefore(to uint64) (n uint64, err error) {
 	for e := range x.times {
 		v := &x.t.Events[e].Timestamps
 		block, before := v.blocksBefore(to)
-		n = sum(n, before)
+		n = saturatingAdd(n, before)
 		if block == len(v.Blocks) || v.Blocks[block].First >= to {
 			continue
 		}

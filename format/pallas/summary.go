@@ -291,11 +291,11 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 			st, _ := t.step(k)
 			if st.event < 0 {
 				if r := region[st.sequence]; r != trace.NoRef {
-					inner = insert(inner, r)
+					inner = insertSorted(inner, r)
 					continue
 				}
 				for _, r := range within[st.sequence] {
-					inner = insert(inner, r)
+					inner = insertSorted(inner, r)
 				}
 				continue
 			}
@@ -330,13 +330,13 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 			continue
 		}
 		for _, i := range inner {
-			direct[r] = insert(direct[r], i)
+			direct[r] = insertSorted(direct[r], i)
 		}
 		blocks = append(blocks, at)
 	}
 	var inside []bool
-	if !x.forPreview && circular(direct) {
-		if inside = recursive(t, g, region); inside == nil {
+	if !x.forPreview && hasCycle(direct) {
+		if inside = recursiveVisits(t, g, region); inside == nil {
 			return false
 		}
 	}
@@ -364,10 +364,10 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 // maxRecursiveWords is the largest number of words that recursive uses for the regions around sequences.
 const maxRecursiveWords = 4 << 20
 
-// recursive reports, for each sequence that is a visit of a region, whether it is inside of
+// recursiveVisits reports, for each sequence that is a visit of a region, whether it is inside of
 // another visit of that region. It returns nil if a sequence is both in different places, or if
 // there are too many sequences and regions.
-func recursive(t *Thread, g *outline, region []uint32) []bool {
+func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	bit := map[uint32]int{}
 	for _, r := range region {
 		if _, ok := bit[r]; !ok && r != trace.NoRef {
@@ -417,8 +417,8 @@ func recursive(t *Thread, g *outline, region []uint32) []bool {
 	return inside
 }
 
-// insert inserts a number into a sorted list unless the list has it.
-func insert(l []uint32, n uint32) []uint32 {
+// insertSorted inserts a number into a sorted list unless the list has it.
+func insertSorted(l []uint32, n uint32) []uint32 {
 	i, found := slices.BinarySearch(l, n)
 	if found {
 		return l
@@ -426,8 +426,8 @@ func insert(l []uint32, n uint32) []uint32 {
 	return slices.Insert(l, i, n)
 }
 
-// circular reports whether any number leads back to itself.
-func circular(next map[uint32][]uint32) bool {
+// hasCycle reports whether any number leads back to itself.
+func hasCycle(next map[uint32][]uint32) bool {
 	const (
 		open = 1 + iota
 		done

@@ -394,8 +394,9 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 // one value.
 const singleVectors = 80 + 80 + 48
 
-// singleSequence reads a sequence that occurs once, for a lean thread; where there are many sequences, most
-// are of this sort. If the next sequence is of another sort, singleSequence reads nothing and returns false.
+// singleSequence reads a sequence that occurs once, for a lean thread; where there are many
+// sequences, most are of this sort. If the next sequence is of another sort, singleSequence reads
+// nothing and returns false.
 func (s *source) singleSequence(lists *tokenLists) bool {
 	const (
 		head = 12

@@ -295,13 +295,13 @@ func (w *Writer) appendFrame(b []byte, room *packBuffers, values []uint64) []byt
 		return b
 	}
 	if room.strides.same(n) != int(room.strides.kept[1]) {
-		b = shorter(at, len(b), appendSmallFrame(b, values, &room.strides))
+		b = keepShorter(at, len(b), appendSmallFrame(b, values, &room.strides))
 	}
-	return shorter(at, len(b), w.search(b, room.plain))
+	return keepShorter(at, len(b), w.search(b, room.plain))
 }
 
-// shorter keeps the shorter of two frames, which begin at at and at middle.
-func shorter(at, middle int, both []byte) []byte {
+// keepShorter keeps the shorter of two frames, which begin at at and at middle.
+func keepShorter(at, middle int, both []byte) []byte {
 	if len(both)-middle < middle-at {
 		return append(both[:at], both[middle:]...)
 	}
@@ -314,7 +314,7 @@ func (w *Writer) search(b, plain []byte) []byte {
 	for i, e := range w.zstd {
 		middle := len(b)
 		if b = e.EncodeAll(plain, b); i > 0 {
-			b = shorter(at, middle, b)
+			b = keepShorter(at, middle, b)
 		}
 	}
 	return b

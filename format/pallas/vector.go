@@ -169,10 +169,10 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	}
 	if l.abi <= 17 && durations {
 		// Some writers of those versions stored the sum.
-		v.Mean = repaired(v.Mean, v.Min, v.Max, v.Size)
+		v.Mean = repairMean(v.Mean, v.Min, v.Max, v.Size)
 		for i := v.from; i < len(*all); i++ {
 			x := &(*all)[i]
-			x.Mean = repaired(x.Mean, x.Min, x.Max, x.Count)
+			x.Mean = repairMean(x.Mean, x.Min, x.Max, x.Count)
 		}
 	}
 	return v
@@ -206,9 +206,9 @@ func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok boo
 	return true
 }
 
-// repaired returns mean, or mean ÷ n if mean must be the sum of the n values. A mean is less than
+// repairMean returns mean, or mean ÷ n if mean must be the sum of the n values. A mean is less than
 // max unless all values are equal.
-func repaired(mean, min, max, n uint64) uint64 {
+func repairMean(mean, min, max, n uint64) uint64 {
 	if mean > max || mean == max && min < max {
 		return mean / n
 	}

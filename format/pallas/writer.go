@@ -54,7 +54,7 @@ type Writer struct {
 	compatible  bool
 	underWay    chan struct{} // holds an entry for each full block that is not written yet
 	freeBlocks  chan []uint64 // free buffers for blocks
-	freePacked  chan *packed
+	freePacked  chan *pendingBlock
 	freeBuffers chan *threadBuffers
 	threads     atomic.Int64    // number of threads that have begun
 	zstd        []*zstd.Encoder // the shortest of their frames is used
@@ -91,7 +91,7 @@ type threadWriter struct {
 	flushed  int64         // bytes of written blocks, before compression
 	last     int64         // flushed at the last checkpoint
 	enough   int64         // flushed that is needed for the next checkpoint
-	packing  packing
+	packing  blockPacker
 	buffers  *threadBuffers    // set while the grammar is written
 	large    []*recordedVector // vectors whose buffers count in held
 	held     int64             // bytes of their buffers
@@ -100,8 +100,8 @@ type threadWriter struct {
 	finished bool
 }
 
-// threadBuffers holds the buffers for writing the grammar of a thread. They are shared because there may be
-// many threads.
+// threadBuffers holds the buffers for writing the grammar of a thread. They are shared because
+// there may be many threads.
 type threadBuffers struct {
 	room   packBuffers
 	w      *bufio.Writer
@@ -175,7 +175,7 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 	}
 	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible,
 		underWay: make(chan struct{}, blocksUnderWay), freeBlocks: make(chan []uint64, blocksUnderWay),
-		freePacked: make(chan *packed, blocksUnderWay), freeBuffers: make(chan *threadBuffers, maxFreeBuffers),
+		freePacked: make(chan *pendingBlock, blocksUnderWay), freeBuffers: make(chan *threadBuffers, maxFreeBuffers),
 		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level),
 			LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
@@ -407,29 +407,29 @@ func le64(b []byte, values ...uint64) []byte {
 // append appends the five tables, sorted.
 func (d *Definitions) append(b []byte) []byte {
 	b = le64(b, uint64(len(d.Strings)))
-	for _, x := range sorted(d.Strings, func(x String) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Strings, func(x String) Ref { return x.Ref }) {
 		b = append(append(le32(b, x.Ref, uint32(len(x.Text)+1)), x.Text...), 0)
 	}
 	b = le64(b, uint64(len(d.Regions)))
-	for _, x := range sorted(d.Regions, func(x Region) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Regions, func(x Region) Ref { return x.Ref }) {
 		b = le32(b, x.Ref, x.Name)
 	}
 	b = le64(b, uint64(len(d.Attributes)))
-	for _, x := range sorted(d.Attributes, func(x Attribute) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Attributes, func(x Attribute) Ref { return x.Ref }) {
 		b = le32(b, x.Ref, x.Name, x.Description, uint32(x.Type))
 	}
 	b = le64(b, uint64(len(d.Groups)))
-	for _, x := range sorted(d.Groups, func(x Group) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Groups, func(x Group) Ref { return x.Ref }) {
 		b = le32(le32(b, x.Ref, x.Name, x.Type, x.Paradigm, uint32(len(x.Members))), x.Members...)
 	}
 	b = le64(b, uint64(len(d.Comms)))
-	for _, x := range sorted(d.Comms, func(x Comm) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Comms, func(x Comm) Ref { return x.Ref }) {
 		b = le32(b, x.Ref, x.Name, x.Group, x.Parent)
 	}
 	return b
 }
 
-func sorted[T any](l []T, ref func(T) Ref) []T {
+func sortedByRef[T any](l []T, ref func(T) Ref) []T {
 	l = slices.Clone(l)
 	slices.SortStableFunc(l, func(a, b T) int { return int(int64(ref(a)) - int64(ref(b))) })
 	return l

@@ -242,18 +242,18 @@ func (b *builder) packer() *packer {
 
 // tracks ends all tracks and writes their levels, several tracks at a time.
 func (b *builder) tracks(ctx context.Context, dir *directory) error {
-	var jobs []*ending
+	var jobs []*endedLocation
 	for _, w := range b.workers {
 		for _, l := range w.locations {
 			if l != nil {
-				jobs = append(jobs, &ending{index: l.index, location: l})
+				jobs = append(jobs, &endedLocation{index: l.index, location: l})
 			}
 		}
 		for i := range w.ended {
 			jobs = append(jobs, &w.ended[i])
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *ending) int { return cmp.Compare(a.index, b.index) })
+	slices.SortFunc(jobs, func(a, b *endedLocation) int { return cmp.Compare(a.index, b.index) })
 	enders := b.packers(b.cores)
 	defer func() {
 		for _, p := range b.allPackers {
@@ -261,13 +261,13 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 		}
 	}()
 	next := 0
-	return pipeline.Run(ctx, b.cores, func() (*ending, bool, error) {
+	return pipeline.Run(ctx, b.cores, func() (*endedLocation, bool, error) {
 		if next == len(jobs) {
 			return nil, false, nil
 		}
 		next++
 		return jobs[next-1], true, nil
-	}, func(w int, x *ending) (list []*trackEntry, err error) {
+	}, func(w int, x *endedLocation) (list []*trackEntry, err error) {
 		if x.location == nil {
 			return x.tracks, nil
 		}
@@ -294,9 +294,9 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 	})
 }
 
-// ending is a location without further events. Either its tracks are complete, or the location is
+// endedLocation is a location without further events. Either its tracks are complete, or the location is
 // still to be ended.
-type ending struct {
+type endedLocation struct {
 	index    uint32
 	location *location
 	tracks   []*trackEntry
@@ -307,7 +307,7 @@ type worker struct {
 	*packer
 	b            *builder
 	locations    []*location
-	ended        []ending
+	ended        []endedLocation
 	freeLocation *location    // a location that has ended, whose memory is reused
 	freeTracks   []*spanTrack // tracks that have ended, whose memory is reused
 	regions      []uint32     // merged number of each region
@@ -337,7 +337,7 @@ func (w *worker) End(n uint32) error {
 	l := w.locations[n]
 	w.locations[n] = nil
 	list, err := l.end(w.packer, w.b.defs)
-	w.ended = append(w.ended, ending{index: n, tracks: list})
+	w.ended = append(w.ended, endedLocation{index: n, tracks: list})
 	if l.visits != nil {
 		w.freeTracks = append(w.freeTracks, l.visits)
 	}

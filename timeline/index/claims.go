@@ -13,7 +13,7 @@ import (
 
 // openClaim is a claim that has begun and not ended.
 type openClaim struct {
-	open
+	openSpan
 	id       int64
 	resource *resource
 	lane     int
@@ -27,7 +27,7 @@ type resource struct {
 	spans    *spanTrack
 	lanes    []*openClaim // the claim in each lane; nil if the lane is free
 	free     minHeap      // numbers of free lanes, and possibly of lanes that are not free or do not exist any more
-	open     []open       // scratch
+	open     []openSpan   // scratch
 	amount   float64
 	claims   int
 	held     valueWriter
@@ -80,7 +80,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{open: open{start: t, region: w.nameKey(c), level: uint32(lane), height: math.MaxUint8}, id: id,
+	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), height: math.MaxUint8}, id: id,
 		resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {
@@ -133,11 +133,11 @@ func (l *location) release(p *packer, t, id int64) error {
 	} else if x.lane < len(r.lanes) {
 		heap.Push(&r.free, x.lane)
 	}
-	if r.spans.add(&x.open, t, r.claims-1) {
+	if r.spans.add(&x.openSpan, t, r.claims-1) {
 		r.open = r.open[:0]
 		for _, o := range r.lanes {
 			if o != nil {
-				r.open = append(r.open, o.open)
+				r.open = append(r.open, o.openSpan)
 			}
 		}
 		if err := r.spans.writeBlock(p, r.open); err != nil {

@@ -70,7 +70,7 @@ func appendUvarint(b []byte, x uint64) []byte {
 
 // appendVarint does the same for binary.AppendVarint.
 func appendVarint(b []byte, x int64) []byte {
-	return appendUvarint(b, unsigned(x))
+	return appendUvarint(b, zigzagEncode(x))
 }
 
 // count reads the number of entries that follow, each of which takes at least one byte.

@@ -42,7 +42,7 @@ func TestNumbers(t *testing.T) {
 		got := make([]uint64, len(want))
 		c.read(got)
 		for i := 1; i < len(got); i += 2 {
-			got[i] = uint64(zigzag(got[i]))
+			got[i] = uint64(zigzagDecode(got[i]))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("found %d, expected %d", got, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// operation returns the name of a collective operation.
-func operation(d *trace.Definitions, n uint64) string {
+// operationName returns the name of a collective operation.
+func operationName(d *trace.Definitions, n uint64) string {
 	if name, ok := d.OperationName(n); ok {
 		return name
 	}
@@ -32,7 +32,7 @@ type onCommunicator struct {
 	count int     // number of all operations that have ended
 }
 
-func communicator(op uint64) uint32 {
+func commRef(op uint64) uint32 {
 	if op >= uint64(trace.NoRef) {
 		return trace.NoRef
 	}
@@ -53,7 +53,7 @@ func (o *openCollectives) onComm(comm uint32) *onCommunicator {
 }
 
 func (o *openCollectives) begin(c *trace.Cursor) {
-	x := o.onComm(communicator(c.Op(1)))
+	x := o.onComm(commRef(c.Op(1)))
 	x.begun = append(x.begun, c.Time())
 }
 
@@ -80,7 +80,7 @@ type collective struct {
 type collector map[uint32][]collective
 
 func (w *worker) collective(l *location, c *trace.Cursor) {
-	comm := communicator(c.Op(1))
+	comm := commRef(c.Op(1))
 	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
 	o := l.coll.onComm(comm)
 	switch c.Kind() {
@@ -145,7 +145,7 @@ func (b *builder) collectives(dir *directory) error {
 			r, ok := regions[x.operation]
 			if !ok {
 				r = uint32(len(dir.Regions))
-				dir.Regions = append(dir.Regions, Region{Name: operation(b.defs, x.operation), Group: operationGroup})
+				dir.Regions = append(dir.Regions, Region{Name: operationName(b.defs, x.operation), Group: operationGroup})
 				regions[x.operation] = r
 			}
 			lane := slices.IndexFunc(lanes, func(until int64) bool { return until <= x.start })
@@ -167,16 +167,17 @@ func (b *builder) collectives(dir *directory) error {
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
 		}
-		var behind []open
+		var behind []openSpan
 		for _, s := range spans {
 			next[s.Depth] = next[s.Depth][1:]
-			if !t.add(&open{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End, len(next)) {
+			if !t.add(&openSpan{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End,
+				len(next)) {
 				continue
 			}
 			behind = behind[:0]
 			for _, l := range next {
 				if len(l) > 0 && l[0].Start < s.End {
-					behind = append(behind, open{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth),
+					behind = append(behind, openSpan{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth),
 						height: math.MaxUint8})
 				}
 			}

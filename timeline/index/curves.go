@@ -66,7 +66,7 @@ func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curv
 	l := &e.valueLvl[level]
 	low, high := floorDiv(from-e.First, l.width), floorDiv(to-1-e.First, l.width)
 	var list []stretch
-	for _, b := range within(l.blocks, low, high) {
+	for _, b := range blocksWithin(l.blocks, low, high) {
 		if err := read(r, &b, &list, decodeStretches); err != nil {
 			return nil, err
 		}

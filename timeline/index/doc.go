@@ -8,14 +8,16 @@
 // claims in lanes and the amount in use; a counter, series or signal of a location; or a
 // communicator with its collective operations. For each track the index stores
 //
-//   - its spans (visits, claims or operations) in the order of their ends, in blocks of 4096. Each block also lists
-//     the spans that are open at its end, so that the spans of a window are in few blocks;
-//   - the sums of each block by region. The profile of a window is the sum over the blocks in it, minus the parts
-//     before and after the window in the blocks at its two ends;
+//   - its spans (visits, claims or operations) in the order of their ends, in blocks of 4096.
+//     Each block also lists the spans that are open at its end, so that the spans of a window
+//     are in few blocks;
+//   - the sums of each block by region. The profile of a window is the sum over the blocks in
+//     it, minus the parts before and after the window in the blocks at its two ends;
 //   - its instants, and the values of its curve, in blocks;
-//   - levels of buckets of equal length, each of which combines 4 buckets of the level below. For spans, a bucket holds
-//     for each depth the region that was open longest, the share of the bucket in which it was open, and the share in
-//     which any region was open. For instants it holds their number, and for curves the range of values.
+//   - levels of buckets of equal length, each of which combines 4 buckets of the level below.
+//     For spans, a bucket holds for each depth the region that was open longest, the share of
+//     the bucket in which it was open, and the share in which any region was open. For
+//     instants it holds their number, and for curves the range of values.
 //
 // Links are messages (the n-th send of a channel with its n-th receive), stored dependencies, and
 // forks and joins of threads. They are stored in blocks, too, and in levels of bundles: a bundle

@@ -335,7 +335,7 @@ type packer struct {
 	file   *file
 	enc    *zstd.Encoder
 	planes planePacker
-	sums   summer
+	sums   blockSummer
 	raw    []byte
 	packed []byte
 
@@ -438,9 +438,9 @@ func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) (
 	})
 }
 
-// within returns the blocks that may have entries between low and high. The blocks must be in the
+// blocksWithin returns the blocks that may have entries between low and high. The blocks must be in the
 // order of their ends.
-func within(l []blockEntry, low, high int64) []blockEntry {
+func blocksWithin(l []blockEntry, low, high int64) []blockEntry {
 	i := sort.Search(len(l), func(i int) bool { return l[i].last >= low })
 	k := i
 	for k < len(l) && l[k].first <= high {

@@ -57,7 +57,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	if t.begun == nil {
 		t.begun, t.ended = map[uint32]int64{}, map[uint32]int64{}
 	}
-	team := communicator(c.Op(0))
+	team := commRef(c.Op(0))
 	put := func(kind meetKind, number int64, one bool, at int64) error {
 		return w.meets.side(side{meeting{kind, team, number}, one, l.index, at})
 	}

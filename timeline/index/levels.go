@@ -30,7 +30,7 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 	c, next, partial := &p.columns, int64(0), false
 	for i := range l {
 		r := &l[i]
-		p.numberColumns[0][i] = unsigned(r.bucket - next)
+		p.numberColumns[0][i] = zigzagEncode(r.bucket - next)
 		p.numberColumns[1][i] = uint64(r.n)
 		next = r.bucket + r.n
 		p.numberColumns[2][i] = uint64(r.region + 1)
@@ -68,7 +68,7 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	next := int64(0)
 	var r run // passed to f each time, which must not keep it
 	for i := range n {
-		r = run{bucket: next + zigzag(skip.at(i)), n: int64(counts.at(i)), height: math.MaxUint8}
+		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), height: math.MaxUint8}
 		next = r.bucket + r.n
 		if next <= low {
 			continue

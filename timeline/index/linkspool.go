@@ -226,7 +226,7 @@ func (w *endWriter) keep(part int, b []byte) (err error) {
 func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	// A send without a destination counts as one without a receive, and a receive without a source
 	// as one without a send.
-	k := channelEnd{communicator(c.Op(0)), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
+	k := channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
 	ch := l.channels.find(k)
 	n := int64(0)
 	switch { // each side reads only its own number

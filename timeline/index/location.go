@@ -16,7 +16,7 @@ type location struct {
 	events      int64
 	visits      *spanTrack
 	instants    *instantWriter
-	stack       []open
+	stack       []openSpan
 	openIndex   openset.Index[uint32] // index of stack by the regions that leaves name
 	opened      []uint32              // number of open visits of each region, by its number plus 1
 	keys        map[uint32]int32      // number of open spans by name, if spans are named by an attribute
@@ -43,7 +43,7 @@ func (w *worker) location(n uint32) *location {
 	if l == nil {
 		w.region(0)
 		deep := max(8, min(w.maxDepth, 256))
-		l = &location{index: n, stack: make([]open, 0, deep), opened: make([]uint32, min(len(w.regions)+1, 256))}
+		l = &location{index: n, stack: make([]openSpan, 0, deep), opened: make([]uint32, min(len(w.regions)+1, 256))}
 		w.locations[n] = l
 	}
 	return l
@@ -107,7 +107,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	}
 	w.maxDepth = max(w.maxDepth, len(l.stack)+1)
 	l.openIndex.Open(ref, len(l.stack))
-	l.stack = append(l.stack, open{at, 0, key, ref, level, math.MaxUint8, recursive})
+	l.stack = append(l.stack, openSpan{at, 0, key, ref, level, math.MaxUint8, recursive})
 }
 
 // countName adds n to the number of open spans with a name, and returns the sum.
@@ -164,11 +164,11 @@ func (l *location) close(p *packer, i int, at int64) error {
 }
 
 // unclosed returns the open visits.
-func (l *location) unclosed() []open {
+func (l *location) unclosed() []openSpan {
 	if !l.openIndex.Mapped() {
 		return l.stack
 	}
-	var list []open
+	var list []openSpan
 	for i := range l.stack {
 		if !l.openIndex.Gap(i) {
 			list = append(list, l.stack[i])

@@ -19,7 +19,7 @@ func (c *numbers) uint(x uint64) {
 }
 
 // int appends a number that may be negative.
-func (c *numbers) int(x int64) { c.uint(unsigned(x)) }
+func (c *numbers) int(x int64) { c.uint(zigzagEncode(x)) }
 
 // read copies the column to the beginning of to.
 func (c *numbers) read(to []uint64) {

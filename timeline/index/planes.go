@@ -276,7 +276,8 @@ func (t *table) read(c *columns) (n int, err error) {
 	return n, nil
 }
 
-// unsigned maps signed numbers to unsigned ones for a column. zigzag is its inverse.
-func unsigned(x int64) uint64 { return uint64(x)<<1 ^ uint64(x>>63) }
+// zigzagEncode maps signed numbers to unsigned ones for a column. zigzagDecode is its
+// inverse.
+func zigzagEncode(x int64) uint64 { return uint64(x)<<1 ^ uint64(x>>63) }
 
-func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+func zigzagDecode(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

@@ -98,16 +98,16 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		if err := load(k); err != nil {
 			return nil, err
 		}
-		t.cut(b.spans, from, to, visits)
+		t.addClipped(b.spans, from, to, visits)
 	}
 	if j < len(e.blocks) {
 		if err := load(j); err != nil {
 			return nil, err
 		}
-		t.cut(b.spans, from, to, visits)
+		t.addClipped(b.spans, from, to, visits)
 		for _, o := range b.open {
 			if o.start < to {
-				t.cut([]Span{o.span(math.MaxInt64)}, from, to, visits)
+				t.addClipped([]Span{o.span(math.MaxInt64)}, from, to, visits)
 			}
 		}
 	}
@@ -253,9 +253,9 @@ func (t *tally) sorted() []Sum {
 // length adds the duration of a span to the extremes.
 func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 
-// cut adds the durations of spans inside of a window. If nested is set, it only updates the
+// addClipped adds the durations of spans inside of a window. If nested is set, it only updates the
 // extremes, because visits are summed up elsewhere.
-func (t *tally) cut(l []Span, from, to int64, nested bool) {
+func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
 		if s.End <= from && s.Start < from || s.Start >= to {
 			continue
@@ -285,7 +285,7 @@ func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, l
 	if i == len(e.blocks) || at <= e.First {
 		return nil // all spans have ended before, or none has begun
 	}
-	var frames []open
+	var frames []openSpan
 	since := e.First
 	if i > 0 {
 		if err := w.decode(&e.blocks[i-1], w.before.decode); err != nil {
@@ -297,7 +297,7 @@ func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, l
 	if err := load(i); err != nil {
 		return err
 	}
-	if nested(frames, &w.b) {
+	if properlyNested(frames, &w.b) {
 		t.tree(frames, since, &w.b, at, sign)
 	} else {
 		t.replay(frames, since, &w.b, at, sign)
@@ -305,9 +305,9 @@ func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, l
 	return nil
 }
 
-// nested reports whether the spans are properly nested: each ends before the spans around it, and
+// properlyNested reports whether the spans are properly nested: each ends before the spans around it, and
 // depths identify these.
-func nested(frames []open, b *spanBlock) bool {
+func properlyNested(frames []openSpan, b *spanBlock) bool {
 	for i := range frames {
 		if int(frames[i].level) != i {
 			return false
@@ -355,7 +355,7 @@ func nested(frames []open, b *spanBlock) bool {
 
 // tree adds the sums of a block of nested spans up to a time. The exclusive time of a span is its
 // duration minus that of its direct children, which precede it.
-func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
+func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
 	var below [DeepDepth + 2]int64 // by depth, the durations of spans that have no parent yet
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
@@ -401,7 +401,7 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 }
 
 // replay does the work of tree for spans that end in any order.
-func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64) {
+func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
 	// The frames that were open before the block come first, in their order. Spans and open frames
 	// after the block are matched with them by begin, depth and region. Of equal ones, the
 	// innermost ends first.
@@ -419,7 +419,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 	var moments []replayEvent
 	var over []int // frames that end exactly at the time
 	begin := since
-	add := func(o open, end int64, ends bool) {
+	add := func(o openSpan, end int64, ends bool) {
 		m := mark{o.start, o.level, o.region}
 		var k int
 		var l []int
@@ -447,7 +447,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 	level := b.levels()
 	for k := range b.spans {
 		s := &b.spans[k]
-		add(open{start: s.Start, region: s.Region, level: level(s), recursive: b.recursive[k]}, s.End, true)
+		add(openSpan{start: s.Start, region: s.Region, level: level(s), recursive: b.recursive[k]}, s.End, true)
 	}
 	for _, o := range b.open {
 		add(o, 0, false)
@@ -500,7 +500,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 }
 
 // addOpen adds the sums up to a time of a span that is open then, multiplied by sign.
-func (t *tally) addOpen(f *open, at, sign int64) {
+func (t *tally) addOpen(f *openSpan, at, sign int64) {
 	c := t.at(f.region)
 	if sign > 0 {
 		c.Count++ // spans open at the begin of the window are counted where they end
@@ -515,7 +515,7 @@ func (t *tally) addOpen(f *open, at, sign int64) {
 // sortMoments sorts enters and leaves by time. At the same time, the order does not change any sum if
 // no frame ends before it begins and the innermost frame begins last: an outer frame ends later and
 // therefore comes later.
-func sortMoments(moments []replayEvent, frames []open) {
+func sortMoments(moments []replayEvent, frames []openSpan) {
 	slices.SortStableFunc(moments, func(a, b replayEvent) int {
 		switch {
 		case a.time != b.time:

@@ -12,7 +12,7 @@ import (
 )
 
 // TestTree checks that tree and replay compute the same sums of a block of nested spans up to a
-// time, and that nested recognises spans that end in any order.
+// time, and that properlyNested recognises spans that end in any order.
 func TestTree(t *testing.T) {
 	effort.Sequential(t)
 	for _, astray := range []bool{false, true} {
@@ -46,7 +46,7 @@ func TestTree(t *testing.T) {
 		w := x.scratch()
 		trees, replays := 0, 0
 		for i := range e.blocks {
-			var frames []open
+			var frames []openSpan
 			since := e.First
 			if i > 0 {
 				if err := w.decode(&e.blocks[i-1], w.before.decode); err != nil {
@@ -57,7 +57,7 @@ func TestTree(t *testing.T) {
 			if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
 				t.Fatal(err)
 			}
-			if !nested(frames, &w.b) {
+			if !properlyNested(frames, &w.b) {
 				replays++
 				continue
 			}

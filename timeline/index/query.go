@@ -51,10 +51,10 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 
 // endOf returns the end of a span that is open after a block. The span ends in the first block
 // after which it is not open.
-func (x *Index) endOf(r *reader, e *trackEntry, block int, o *open) (int64, error) {
+func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, error) {
 	var b spanBlock
 	var err error
-	same := func(p open) bool { return p.start == o.start && p.level == o.level && p.region == o.region }
+	same := func(p openSpan) bool { return p.start == o.start && p.level == o.level && p.region == o.region }
 	i := block + 1 + sort.Search(len(e.blocks)-block-1, func(k int) bool {
 		if err == nil {
 			err = r.decode(&e.blocks[block+1+k], b.decode)
@@ -161,9 +161,9 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 	var b spanBlock
 	var sums sumReader
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at })
-	from := open{}
+	from := openSpan{}
 	found := -1 // the block after which the span is open
-	take := func(y Span, block int, o open) {
+	take := func(y Span, block int, o openSpan) {
 		if y.Region != region {
 			return
 		}

@@ -19,8 +19,8 @@ type Span struct {
 // counted but not drawn.
 const DeepDepth = math.MaxUint8
 
-// open is a span that is open at the end of a block.
-type open struct {
+// openSpan is a span that is open at the end of a block.
+type openSpan struct {
 	start     int64
 	exclusive int64 // exclusive time so far
 	region    uint32
@@ -31,19 +31,19 @@ type open struct {
 }
 
 // depth returns the depth of the span.
-func (o *open) depth() uint8 { return uint8(min(o.level, DeepDepth)) }
+func (o *openSpan) depth() uint8 { return uint8(min(o.level, DeepDepth)) }
 
 // span returns the span that ends at a time.
-func (o *open) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.height} }
+func (o *openSpan) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.height} }
 
 // spanBlock is a decoded block of spans.
 type spanBlock struct {
 	spans     []Span
-	recursive []bool   // by span
-	deep      []uint32 // levels of the spans of depth DeepDepth, in order
-	open      []open   // spans that are open after the last one
+	recursive []bool     // by span
+	deep      []uint32   // levels of the spans of depth DeepDepth, in order
+	open      []openSpan // spans that are open after the last one
 	table     table
-	inner     inner
+	inner     innerBegins
 }
 
 // blockSpans is the number of spans in a block, unless more spans are open: each block also lists
@@ -62,22 +62,22 @@ type spanWriter struct {
 	deep                []byte  // varints: the levels of spans of depth DeepDepth, minus DeepDepth
 	exclusive           numbers // exclusive times of visits, for their sums
 	recursive           []byte  // bits; empty if none is set
-	inner               inner
+	inner               innerBegins
 }
 
-// inner holds, for each depth, the begin of the first span that the next span around it will
+// innerBegins holds, for each depth, the begin of the first span that the next span around it will
 // contain, as far as the spans are in the same block.
-type inner struct {
+type innerBegins struct {
 	known [(DeepDepth + 2 + 63) / 64]uint64
 	start []int64
 }
 
 // reset starts a block.
-func (x *inner) reset() { x.known = [len(x.known)]uint64{} }
+func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
 
 // add returns the begin of the first span inside of a span that ends, or the end itself if it
 // contains none.
-func (x *inner) add(depth uint8, end int64) (first int64) {
+func (x *innerBegins) add(depth uint8, end int64) (first int64) {
 	first = end
 	if below := uint(depth) + 1; x.known[below/64]>>(below%64)&1 == 1 {
 		x.known[below/64] &^= 1 << (below % 64)
@@ -87,7 +87,7 @@ func (x *inner) add(depth uint8, end int64) (first int64) {
 }
 
 // begin records the begin of a span that has been passed to add.
-func (x *inner) begin(depth uint8, start int64) {
+func (x *innerBegins) begin(depth uint8, start int64) {
 	d := uint(depth)
 	if x.known[d/64]>>(d%64)&1 == 1 {
 		return
@@ -100,7 +100,7 @@ func (x *inner) begin(depth uint8, start int64) {
 }
 
 // add adds a span that has ended.
-func (w *spanWriter) add(o *open, end int64) {
+func (w *spanWriter) add(o *openSpan, end int64) {
 	depth := o.depth()
 	w.end.int(end - w.last)
 	w.last = end
@@ -127,7 +127,7 @@ func (w *spanWriter) add(o *open, end int64) {
 }
 
 // encode ends the block.
-func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
+func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 	b = binary.AppendUvarint(b, uint64(w.n))
 	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
 		w.recursive = append(w.recursive, 0)
@@ -185,7 +185,7 @@ func (x *spanBlock) decode(b []byte) error {
 		x.deep = append(x.deep, DeepDepth+uint32(deep.uint()))
 	}
 	for range c.count() {
-		o := open{start: c.int(), exclusive: int64(c.uint())}
+		o := openSpan{start: c.int(), exclusive: int64(c.uint())}
 		r := c.uint()
 		o.region, o.recursive, o.level, o.height = uint32(r>>1)-1, r&1 == 1, uint32(c.uint()), c.byte()
 		x.open = append(x.open, o)
@@ -200,9 +200,9 @@ func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
 	x.inner.reset()
 	ends, lengths, regions := &numbers[0], &numbers[1], &numbers[2]
 	for i := range x.spans {
-		last += zigzag(ends.at(i))
+		last += zigzagDecode(ends.at(i))
 		d := depth[i]
-		start := x.inner.add(d, last) - zigzag(lengths.at(i))
+		start := x.inner.add(d, last) - zigzagDecode(lengths.at(i))
 		x.inner.begin(d, start)
 		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
 	}
@@ -256,7 +256,7 @@ func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 		entry: &trackEntry{},
 		kind:  kind,
 		w: spanWriter{end: column(), length: column(), region: column(), exclusive: column(),
-			depth: make([]byte, 0, size), inner: inner{start: depths[deep:deep]}},
+			depth: make([]byte, 0, size), inner: innerBegins{start: depths[deep:deep]}},
 		depths: depths[:0:deep],
 	}
 }
@@ -269,7 +269,7 @@ func (t *spanTrack) reset(kind TrackKind) {
 
 // add adds a span that has ended, after which behind spans are open. It reports whether the block
 // is full and must be written.
-func (t *spanTrack) add(o *open, end int64, behind int) bool {
+func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
 		t.w.exclusive.int(o.exclusive)
@@ -284,7 +284,7 @@ func (t *spanTrack) add(o *open, end int64, behind int) bool {
 }
 
 // writeBlock writes the block of the collected spans. stack lists the spans that are open after them.
-func (t *spanTrack) writeBlock(p *packer, stack []open) error {
+func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	if err := t.block(p, stack); err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (t *spanTrack) writeBlock(p *packer, stack []open) error {
 }
 
 // block writes the collected spans and sums them up. Afterwards they are in p.levels.last.
-func (t *spanTrack) block(p *packer, stack []open) error {
+func (t *spanTrack) block(p *packer, stack []openSpan) error {
 	w := t.w // its columns remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
 	given, last := &p.planes.numberColumns, &p.levels.last

@@ -56,8 +56,8 @@ func (c *columns) sums(l []sum) []sum {
 	return l
 }
 
-// summer sums up blocks of spans. Its memory is reused.
-type summer struct {
+// blockSummer sums up blocks of spans. Its memory is reused.
+type blockSummer struct {
 	cells     []sum   // of the latest block
 	slot      []int32 // by region plus 1: 1 + its index in cells
 	exclusive []uint64
@@ -67,7 +67,7 @@ type summer struct {
 
 // block sums up the spans of a block and returns the begin of the first one. recursive holds a bit
 // for each span, and exclusive its exclusive time if it is a visit.
-func (m *summer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
+func (m *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
 	for i := range m.cells {
 		m.slot[m.cells[i].region+1] = 0
 	}
@@ -91,7 +91,7 @@ func (m *summer) block(kind TrackKind, spans []Span, recursive []byte, exclusive
 		}
 		length := s.End - s.Start
 		if kind == LocationTrack {
-			m.cells[k-1].add(length, zigzag(m.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
+			m.cells[k-1].add(length, zigzagDecode(m.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
 		} else {
 			m.cells[k-1].add(length, length, false)
 		}
@@ -124,7 +124,7 @@ func addSums(all, list []sum) []sum {
 
 // totals returns the sums of all tracks.
 func (b *builder) totals() (visits, claims []Sum) {
-	list := func(of func(*summer) []sum) (out []Sum) {
+	list := func(of func(*blockSummer) []sum) (out []Sum) {
 		var all []sum
 		for _, p := range b.allPackers {
 			all = addSums(all, of(&p.sums))
@@ -135,5 +135,5 @@ func (b *builder) totals() (visits, claims []Sum) {
 		}
 		return out
 	}
-	return list(func(m *summer) []sum { return m.visits }), list(func(m *summer) []sum { return m.claims })
+	return list(func(m *blockSummer) []sum { return m.visits }), list(func(m *blockSummer) []sum { return m.claims })
 }

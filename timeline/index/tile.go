@@ -351,7 +351,7 @@ func (p *tilePart) strip(s Strip, runs []columnRun) {
 // level calls f for the runs of a level that overlap the window, with their times.
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
-	for _, b := range within(l.blocks, low, high) {
+	for _, b := range blocksWithin(l.blocks, low, high) {
 		err := t.decode(&b, func(b []byte) error {
 			return t.runs.each(b, low, high, func(u *run) {
 				start := e.First + u.bucket*l.width
@@ -425,7 +425,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 // instants calls f for the instants of a track in a window.
 func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
 	var list []instant
-	for _, b := range within(e.instants, from, trace.Add(to, -1)) {
+	for _, b := range blocksWithin(e.instants, from, trace.Add(to, -1)) {
 		if err := read(r, &b, &list, decodeInstants); err != nil {
 			return err
 		}
