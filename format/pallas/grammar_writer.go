@@ -24,23 +24,27 @@ type grammarWriter struct {
 }
 
 // next writes the collected bytes.
-func (g *grammarWriter) next() {
-	g.w.Write(g.b) // the last write of w returns its error
-	g.b = g.b[:0]
+func (g *grammarWriter) next() { g.b = g.put(g.b) }
+
+// put writes b, and returns it emptied.
+func (g *grammarWriter) put(b []byte) []byte {
+	g.w.Write(b) // the last write of w returns its error
+	return b[:0]
 }
 
 // ids writes an id map in which n ids are indexes, except for discarded entries.
 func (g *grammarWriter) ids(n int, discarded func(i int) bool) {
-	g.b = le64(g.b, uint64(n))
+	b := le64(g.b, uint64(n))
 	for i := range n {
 		id := uint32(i)
 		if discarded(i) {
 			id = uint32(NoRef)
 		}
-		if g.b = le32(g.b, id); len(g.b) > dataBuffer {
-			g.next()
+		if b = le32(b, id); len(b) > dataBuffer {
+			b = g.put(b)
 		}
 	}
+	g.b = b
 }
 
 // write writes the whole grammar.
@@ -131,13 +135,15 @@ func (g *grammarWriter) sequence(i int) error {
 	if length == 0 {
 		return nil
 	}
+	b := g.b
 	for _, tokens := range pieces {
 		for _, k := range tokens {
-			if g.b = le32(g.b, uint32(k)); len(g.b) > dataBuffer {
-				g.next()
+			if b = le32(b, uint32(k)); len(b) > dataBuffer {
+				b = g.put(b)
 			}
 		}
 	}
+	g.b = b
 	o := g.whole
 	if i < len(g.sequences) {
 		o = t.r.occurrences(uint32(i))
