@@ -7,10 +7,11 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// DepthAt is the depth of the strip whose span holds the end of a link at a column of a tile
-// (a fraction counts): of nested spans the innermost, or, if the link is where its span ends,
-// the innermost that ends there; of the lanes of a resource that in which a claim ends or
-// begins there, else the only one that holds something. It is -1 when the tile does not tell.
+// DepthAt returns the depth of the strip whose span contains the end of a link at a column of a
+// tile, which may be fractional. For nested spans, that is the innermost span; if ends is set, it
+// is the innermost span that ends there. For the lanes of a resource, it is the lane in which a
+// claim ends or begins there, or else the only lane with a claim there. DepthAt returns -1 if the
+// tile does not determine the depth.
 func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends bool) int {
 	inner, edge, near, holds := -1, -1, 1.01, 0
 	reach := 1
@@ -51,8 +52,8 @@ func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends b
 	return -1
 }
 
-// runAt is the run of a strip that covers a column, or the nearest one within reach columns;
-// -1 for none.
+// runAt returns the run of a strip that covers a column, or the nearest one within reach columns,
+// or -1.
 func runAt(t *index.Tile, s index.Strip, column, reach int) int {
 	end := func(k int) int { return int(t.X[k]) + int(t.N[k]) }
 	last := s.First + s.Count

@@ -9,29 +9,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the trace that is written again: its definitions and metadata are written as they
-// are, and its events with the refs that they had (docs/formats/pallas.md, "Rewriting a trace").
-type original struct {
+// rewrittenTrace is a Pallas trace that is rewritten: its definitions and metadata are written
+// unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
+type rewrittenTrace struct {
 	m        *model
-	threads  map[uint32]threadID // by location
-	archives map[uint32]*inverse
-	records  map[trace.Kind]Record // of kinds that only Pallas has
-	groups   map[uint32]uint32     // ids of location groups
-	regions  map[uint32]Ref        // that a verb has added
+	threads  map[uint32]threadID // by index of the location
+	archives map[uint32]*refsOfModel
+	records  map[trace.Kind]Record // records of kinds that only Pallas has
+	groups   map[uint32]uint32     // ids of location groups, by index
+	regions  map[uint32]Ref        // refs of regions that a command has added
 	attrs    map[uint32]Ref
-	next     Ref // refs from here on are free
+	next     Ref // all refs from here on are unused
 }
 
-// inverse finds the refs by which an archive names entries of the model.
-type inverse struct {
+// refsOfModel maps entries of the model to the refs by which an archive names them.
+type refsOfModel struct {
 	s     *scope
-	name  func(string) string // the text that is written for one of the archive; nil for the same
+	name  func(string) string // returns the new text for a text of the archive; nil if texts are unchanged
 	refs  [refTables]map[uint32]Ref
 	texts map[string]Ref
-	peers map[Ref]map[uint64]uint32 // ranks of locations, by communicator
+	peers map[Ref]map[uint64]uint32 // ranks by communicator and location
 }
 
-// refTables are the tables of a scope.
+// refTables is the number of tables of a scope.
 const refTables = 5
 
 var scopeTables = [refTables]func(*scope) map[Ref]uint32{regions, texts, comms, sets, attrs}
@@ -44,9 +44,10 @@ const (
 	ofAttrs
 )
 
-// rewrite has the encoder write what a model was made of, with what has been changed since.
+// rewrite makes the encoder write the trace that m was read from, with the changes since.
 func (e *encoder) rewrite(m *model) {
-	o := &original{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*inverse{}, records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
+	o := &rewrittenTrace{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*refsOfModel{},
+		records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
 		regions: map[uint32]Ref{}, attrs: map[uint32]Ref{}}
 	e.from = o
 	for at, loc := range m.location {
@@ -57,22 +58,23 @@ func (e *encoder) rewrite(m *model) {
 	}
 	name := e.renaming(m)
 	w := e.w
-	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups, renamedValues(m.t.Metadata, name), m.t.Locations
-	d := &w.Definitions // what is added must not come into the model's own lists
+	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups,
+		renamedValues(m.t.Metadata, name), m.t.Locations
+	d := &w.Definitions // appending to these must not change the model's own lists
 	d.Strings, d.Regions, d.Attributes = renamedStrings(d.Strings, name), slices.Clip(d.Regions), slices.Clip(d.Attributes)
 	o.reserve(m.t.Definitions)
 	for _, a := range m.archives {
 		y := w.Archive(a.ID)
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, renamedValues(a.Metadata, name), a.groups
 		y.Definitions.Strings = renamedStrings(a.Definitions.Strings, name)
-		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
-		o.archives[a.ID] = &inverse{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
+		y.locations = append(slices.Clone(a.Locations[:a.ownCount]), a.Locations[a.ownCount+a.mainCount:]...)
+		o.archives[a.ID] = &refsOfModel{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
 		o.reserve(a.Definitions)
 	}
 }
 
-// renaming is the function that gives the text which is written for one of the trace, nil if names
-// stay. The names of attributes are words.
+// renaming returns the function that maps texts of the trace to the texts that are written, or nil
+// if they are unchanged. Names of attributes are passed on as words.
 func (e *encoder) renaming(m *model) func(text string) string {
 	rename := e.defs.Rename
 	if rename == nil {
@@ -115,8 +117,8 @@ func renamedValues(l []Metadata, name func(string) string) []Metadata {
 	return l
 }
 
-// reserve keeps refs that are in use.
-func (o *original) reserve(d *Definitions) {
+// reserve marks the refs that d uses as used.
+func (o *rewrittenTrace) reserve(d *Definitions) {
 	use := func(r Ref) {
 		if r < 1<<31 {
 			o.next = max(o.next, r+1)
@@ -133,8 +135,8 @@ func (o *original) reserve(d *Definitions) {
 	}
 }
 
-// fill learns the refs of all entries.
-func (v *inverse) fill(m *model) {
+// fill computes the refs of all entries.
+func (v *refsOfModel) fill(m *model) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v.texts = map[string]Ref{}
@@ -142,7 +144,7 @@ func (v *inverse) fill(m *model) {
 		v.refs[t] = map[uint32]Ref{}
 		for s := v.s; s != nil; s = s.outer {
 			for r, i := range table(s) {
-				if known, _ := look(v.s, table, r); known == i {
+				if known, _ := lookUp(v.s, table, r); known == i {
 					v.refs[t][i] = r
 				}
 			}
@@ -162,8 +164,8 @@ func (v *inverse) fill(m *model) {
 	}
 }
 
-// ref is the ref of an entry of a table; ok is false if the archive names no such entry.
-func (v *inverse) ref(m *model, table int, i uint64) (r Ref, ok bool) {
+// ref returns the ref of an entry of a table; ok is false if the archive has no ref for it.
+func (v *refsOfModel) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 	if v.refs[table] == nil {
 		v.fill(m)
 	}
@@ -171,14 +173,14 @@ func (v *inverse) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 		return NoRef, false
 	}
 	if r, ok = v.refs[table][uint32(i)]; !ok {
-		v.fill(m) // a stand-in may have been made since
+		v.fill(m) // a stand-in may have been added since
 		r, ok = v.refs[table][uint32(i)]
 	}
 	return r, ok
 }
 
-// rank is the rank of a location in a communicator, as [model.peer] reads it.
-func (v *inverse) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
+// rank returns the rank of a location in a communicator. It is the inverse of [model.peer].
+func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 	known, ok := v.peers[comm]
 	if !ok {
 		known = map[uint64]uint32{}
@@ -204,8 +206,8 @@ func (v *inverse) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 	return rank, ok
 }
 
-// textOf is the ref of a text for a thread of an archive.
-func (e *encoder) textOf(v *inverse, text string) Ref {
+// textOf returns the ref of a text for a thread of an archive.
+func (e *encoder) textOf(v *refsOfModel, text string) Ref {
 	if v.texts == nil {
 		v.fill(e.from.m)
 	}
@@ -215,15 +217,15 @@ func (e *encoder) textOf(v *inverse, text string) Ref {
 	return e.string(text)
 }
 
-// regionOf is the ref of a region; one that a verb has added is defined.
-func (e *encoder) regionOf(v *inverse, i uint32) Ref {
+// regionOf returns the ref of a region. It defines a region that a command has added.
+func (e *encoder) regionOf(v *refsOfModel, i uint32) Ref {
 	return e.from.refOf(v, ofRegions, i, e.from.regions, func(r Ref) {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
 	})
 }
 
-// attributeOf is the ref of an attribute; one that a verb has added is defined.
-func (e *encoder) attributeOf(v *inverse, i uint32) Ref {
+// attributeOf returns the ref of an attribute. It defines an attribute that a command has added.
+func (e *encoder) attributeOf(v *refsOfModel, i uint32) Ref {
 	return e.from.refOf(v, ofAttrs, i, e.from.attrs, func(r Ref) {
 		a, t := e.defs.Attributes.At(i), StringValue
 		if a.Type <= trace.LocationGroupRef {
@@ -233,9 +235,9 @@ func (e *encoder) attributeOf(v *inverse, i uint32) Ref {
 	})
 }
 
-// refOf is the ref of an entry of a table. One that no archive has gets a new one, once, which
-// define defines.
-func (o *original) refOf(v *inverse, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
+// refOf returns the ref of an entry of a table. If no archive has the entry, refOf assigns a new
+// ref and calls define, once.
+func (o *rewrittenTrace) refOf(v *refsOfModel, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
 	if r, ok := added[i]; ok {
 		return r
 	}
@@ -249,12 +251,13 @@ func (o *original) refOf(v *inverse, table int, i uint32, added map[uint32]Ref, 
 	return r
 }
 
-// again makes, of a row, the record that it was read from.
-func (e *encoder) again(c *trace.Cursor, archive uint32) (record Record, attributes []Value) {
+// originalRecord returns the record that a row was read from, and its attributes. It leaves the payload in
+// e.payload.
+func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record, attributes []Value) {
 	o := e.from
 	v := o.archives[archive]
 	keys, values := c.Attrs()
-	own := func(key uint32) *trace.Value { // an attribute that the model itself has made
+	own := func(key uint32) *trace.Value { // an attribute that the model itself has added
 		if i := slices.Index(keys, key); i >= 0 && key != trace.NoRef {
 			return &values[i]
 		}
@@ -332,8 +335,8 @@ func (e *encoder) again(c *trace.Cursor, archive uint32) (record Record, attribu
 	return Generic, attributes
 }
 
-// record is the record that events of a kind are which only Pallas has.
-func (o *original) record(k trace.Kind) (Record, bool) {
+// record returns the record that events of a kind were read from, if only Pallas has that kind.
+func (o *rewrittenTrace) record(k trace.Kind) (Record, bool) {
 	r, ok := o.records[k]
 	if !ok {
 		o.m.mu.Lock()
@@ -346,8 +349,8 @@ func (o *original) record(k trace.Kind) (Record, bool) {
 	return r, ok
 }
 
-// valueOf are the bytes of a value, as [model.value] reads them.
-func (e *encoder) valueOf(v *inverse, x *trace.Value) []byte {
+// valueOf returns the bytes of a value. It is the inverse of [model.value].
+func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
 	m := e.from.m
 	ref := func(table int) []byte {
 		r, ok := v.ref(m, table, x.Num)
@@ -393,8 +396,8 @@ func (e *encoder) valueOf(v *inverse, x *trace.Value) []byte {
 	return le64(nil, x.Num)
 }
 
-// closeAgain writes threads without events, and the files of the trace.
-func (e *encoder) closeAgain() error {
+// closeRewritten writes the threads that have no events, and the files of the trace.
+func (e *encoder) closeRewritten() error {
 	for _, at := range e.from.m.threads {
 		if _, err := e.thread(e.from.m.location[at]); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// Where there are many threads their blocks are shorter, and say the same.
+// TestRoom checks that many threads get shorter blocks with the same content.
 func TestRoom(t *testing.T) {
 	effort.Sequential(t)
 	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
@@ -25,10 +25,10 @@ func TestRoom(t *testing.T) {
 		}
 		all = append(all, r)
 	}
-	var want []fed
+	var want []inputEvent
 	r := all[7]
 	for i := range uint64(30_000) {
-		f := fed{time: 3*i + i%2, record: Enter, payload: region(uint32(i / 2 % 30))}
+		f := inputEvent{time: 3*i + i%2, record: Enter, payload: region(uint32(i / 2 % 30))}
 		if i%2 == 1 {
 			f.record = Leave
 		}
@@ -36,7 +36,7 @@ func TestRoom(t *testing.T) {
 		if err := r.Record(f.time, f.record, f.payload, nil); err != nil {
 			t.Fatal(err)
 		}
-		if most := r.w.held; most > roomForAll/threadsOfAll+8*blockValues {
+		if most := r.w.held; most > allBuffers/threadsOfAll+8*blockValues {
 			t.Fatalf("event %d: room for %d bytes", i, most)
 		}
 	}

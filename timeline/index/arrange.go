@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/internal/pipeline"
 )
 
-// blocks lists all blocks, in the order in which a file has them.
+// blocks lists all blocks in the order in which the file has them.
 func (d *directory) blocks() (list []*blockEntry) {
 	add := func(l []blockEntry, levels ...levelEntry) {
 		for i := range l {
@@ -32,18 +32,18 @@ func (d *directory) blocks() (list []*blockEntry) {
 	return list
 }
 
-// moveBytes is how much is copied at a time.
+// moveBytes is the number of bytes that are copied at a time.
 const moveBytes = 256 << 10
 
-// move is blocks that are copied together.
-type move struct {
+// blockMove is a list of blocks that are copied together.
+type blockMove struct {
 	blocks []*blockEntry
-	from   []int64 // where they were
+	from   []int64 // their previous offsets
 	size   int64
 }
 
-// arrange copies all blocks to another file, where they stand in their order: which worker
-// had written what, and when, is not to be seen in an index.
+// arrange copies all blocks to another file, in the order of their tables. Thus the index does not
+// depend on which worker wrote which block, and when.
 func (f *file) arrange(ctx context.Context, d *directory, to *os.File, workers int) error {
 	if err := f.flush(); err != nil {
 		return err
@@ -56,20 +56,20 @@ func (f *file) arrange(ctx context.Context, d *directory, to *os.File, workers i
 	}
 	buffers := make([][]byte, workers)
 	next := 0
-	err := pipeline.Run(ctx, workers, func() (move, bool, error) {
+	err := pipeline.Run(ctx, workers, func() (blockMove, bool, error) {
 		first, size := next, int64(0)
 		for next < len(list) && (next == first || size+int64(list[next].size) <= moveBytes) {
 			size += int64(list[next].size)
 			next++
 		}
-		return move{list[first:next], froms[first:next], size}, next > first, nil
-	}, func(w int, p move) (struct{}, error) {
+		return blockMove{list[first:next], froms[first:next], size}, next > first, nil
+	}, func(w int, p blockMove) (struct{}, error) {
 		if int64(cap(buffers[w])) < p.size {
 			buffers[w] = make([]byte, max(p.size, moveBytes))
 		}
 		b := buffers[w][:p.size]
 		for i, k := 0, int64(0); i < len(p.blocks); {
-			// What stands together is read together.
+			// Adjacent blocks are read together.
 			from, n := p.from[i], int64(p.blocks[i].size)
 			for i++; i < len(p.blocks) && p.from[i] == from+n; i++ {
 				n += int64(p.blocks[i].size)

@@ -7,9 +7,11 @@ import (
 	"sort"
 )
 
-// Spans calls f for the spans of a track that are of some regions and have a part in a window, with their
-// own ends, in no order. What f gives is how long a span has to be at least from then on.
-func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64, f func(Span) (least int64)) error {
+// Spans calls f for the spans of a track that belong to one of the regions and overlap a window,
+// with their own ends, in no particular order. It skips spans shorter than least ticks; f returns
+// the value of least for the spans that follow.
+func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
+	f func(Span) (least int64)) error {
 	e, err := x.track(track, from, to)
 	if err != nil {
 		return fmt.Errorf("spans: %w", err)

@@ -17,10 +17,11 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// The same trace gives the same bytes, however many cores there are and whichever of them
-// comes first: with messages, threads, markers, claims and stored links.
+// TestSameBytes checks that a trace always gives the same bytes, for any number of cores and any
+// order in which they finish. The trace has messages, threads, markers, claims and stored links.
 func TestSameBytes(t *testing.T) {
-	paths := []string{"../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../../format/etf/testdata/ok/feature-coverage.etf"}
+	paths := []string{"../../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
+		"../../format/etf/testdata/ok/feature-coverage.etf"}
 	workloads := []string{"stencil", "cps", "masterworker"}
 	if effort.Race {
 		workloads = workloads[:2]
@@ -41,8 +42,9 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// So it is with spans that are named by an attribute, with more values than are told apart,
-// which locations share: those that come first have names of their own, in their order.
+// TestSameBytesColored checks the same for spans that are named by an attribute. Locations share
+// its values, and there are more values than are kept apart; the first ones in the trace have
+// names of their own.
 func TestSameBytesColored(t *testing.T) {
 	const locations, visits = 12, 3000
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -52,7 +54,7 @@ func TestSameBytesColored(t *testing.T) {
 	for l := range locations {
 		loc := r.Location(fmt.Sprint("p", l))
 		for i := range visits {
-			// An eighth of the values of one location are of the one before it.
+			// An eighth of the values of a location are those of the previous location.
 			v := fmt.Sprint("job ", l*visits+i-visits/8)
 			r.Enter(loc, int64(2*i), g, trace.Attr{Key: "job", Value: trace.StringValue(v)})
 			r.Leave(loc, int64(2*i+1), g)

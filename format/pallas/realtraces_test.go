@@ -17,15 +17,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// folders are the real traces: those of the project and, where they are, those that
-// were handed out.
+// folders returns the folders of the real traces: those of the project and, if they exist, those
+// of the specifications.
 func folders(t testing.TB) []string {
 	t.Helper()
 	var l []string
 	patterns := []string{"testdata/ok/*", "../../../shared/traces/pallas/*"}
 	switch {
 	case effort.Race:
-		patterns = []string{"testdata/ok/a*"} // the codecs run in one goroutine
+		patterns = []string{"testdata/ok/a*"} // the codecs are tested in one goroutine
 	case testing.Short():
 		patterns = patterns[:1]
 	}
@@ -35,7 +35,7 @@ func folders(t testing.TB) []string {
 			t.Fatal(err)
 		}
 		for _, dir := range m {
-			// The writer died of some settings.
+			// The writer crashed with some settings.
 			if x, _ := filepath.Glob(filepath.Join(dir, "trace", "*.pallas")); len(x) > 0 {
 				l = append(l, dir)
 			}
@@ -44,7 +44,7 @@ func folders(t testing.TB) []string {
 	return l
 }
 
-// mainFile is the main file of a trace.
+// mainFile returns the main file of a trace.
 func mainFile(t testing.TB, dir string) string {
 	t.Helper()
 	l, err := filepath.Glob(filepath.Join(dir, "trace", "*.pallas"))
@@ -54,7 +54,7 @@ func mainFile(t testing.TB, dir string) string {
 	return l[0]
 }
 
-// unzip reads a compressed text.
+// unzip returns a compressed text.
 func unzip(t testing.TB, name string) string {
 	t.Helper()
 	f, err := os.Open(name)
@@ -73,8 +73,8 @@ func unzip(t testing.TB, name string) string {
 	return b.String()
 }
 
-// told is what a thread says, in the words of truth.txt.
-func told(t testing.TB, th *Thread) []string {
+// threadText returns the events of a thread in the form of truth.txt.
+func threadText(t testing.TB, th *Thread) []string {
 	t.Helper()
 	lists := make([]map[uint64]string, len(th.Events))
 	for i := range th.Events {
@@ -110,8 +110,8 @@ func told(t testing.TB, th *Thread) []string {
 	return l
 }
 
-// Real traces say what was recorded: order, times, records, payloads and attributes.
-// Codecs that lose digits may change times by as much as they do.
+// TestTruth checks that real traces are read as they were recorded: order, times, records,
+// payloads and attributes. Lossy codecs may change times by their error.
 func TestTruth(t *testing.T) {
 	dirs := folders(t)
 	if len(dirs) == 0 {
@@ -130,7 +130,7 @@ func TestTruth(t *testing.T) {
 			}
 			for _, th := range threads(t, mainFile(t, dir)) {
 				id := fmt.Sprint(th.ID)
-				compare(t, told(t, th), want[id], tr.Compression, th)
+				compare(t, threadText(t, th), want[id], tr.Compression, th)
 				delete(want, id)
 			}
 			for id, l := range want {
@@ -164,8 +164,8 @@ func compare(t *testing.T, got, want []string, c Compression, th *Thread) {
 	}
 }
 
-// lossOf is by how much a codec may change a time: a step of the greatest block for
-// histograms, what was seen for zfp.
+// lossOf returns the amount by which a codec may change a time: a step of the widest block for
+// histograms, and the observed error for zfp.
 func lossOf(th *Thread, c Compression) uint64 {
 	if c == ZFP {
 		return 2
@@ -176,10 +176,11 @@ func lossOf(th *Thread, c Compression) uint64 {
 			width, last = max(width, b.Last-b.First), max(last, b.Last)
 		}
 	}
-	return width/255 + 2 + last>>52 // doubles round great times
+	return width/255 + 2 + last>>52 // doubles round large times
 }
 
-// print --compat prints what pallas_print -T prints, and all of it where the tool dies.
+// TestCompat checks that print --compat prints what pallas_print -T prints, and the whole trace
+// where the tool crashes.
 func TestCompat(t *testing.T) {
 	effort.Sequential(t)
 	for _, dir := range folders(t) {
@@ -189,7 +190,8 @@ func TestCompat(t *testing.T) {
 				want = unzip(t, filepath.Join(dir, "print_T.txt.gz"))
 			}
 			var got bytes.Buffer
-			if err := (Format{}).Compat(context.Background(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{}, format.Printing{Selection: trace.Everything()}, &got); err != nil {
+			if err := (Format{}).Compat(context.Background(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{},
+				format.Printing{Selection: trace.Everything()}, &got); err != nil {
 				t.Fatal(err)
 			}
 			events := strings.Count(unzip(t, filepath.Join(dir, "truth.txt.gz")), "\n")
@@ -200,7 +202,7 @@ func TestCompat(t *testing.T) {
 			if got.String() == want || strings.HasPrefix(got.String(), want) && strings.Count(want, "\n") < events+titles {
 				return
 			}
-			// A thread without events kills the tool in the middle of all.
+			// A thread without events makes the tool crash in the middle of the output.
 			if strings.HasSuffix(filepath.Base(dir), "empty_thread") {
 				return
 			}

@@ -6,7 +6,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// tileOf has a strip a depth, each of runs of a first column and a width.
+// tileOf returns a tile with a strip for each depth. Each run is given by its first column and its
+// width.
 func tileOf(runs ...[][2]int) *index.Tile {
 	t := &index.Tile{Width: 100}
 	for depth, list := range runs {
@@ -19,7 +20,7 @@ func tileOf(runs ...[][2]int) *index.Tile {
 	return t
 }
 
-// The page's own function is held against the same numbers.
+// TestDepthAt uses the same numbers as the test of the page's own function.
 func TestDepthAt(t *testing.T) {
 	nested := tileOf([][2]int{{0, 50}, {60, 30}}, [][2]int{{10, 20}, {61, 1}})
 	lanes := tileOf([][2]int{{0, 30}}, [][2]int{{10, 30}}, [][2]int{{20, 30}})

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// restore makes the model of the definitions that the metadata carry; false if they
-// carry none. Links stay there until they are wanted.
+// restore builds the model from the definitions that the metadata carry. It returns false if they
+// carry none. Links stay in the metadata until they are needed.
 func (m *model) restore() (bool, error) {
 	pairs, err := carrier.UnpackTexts(m.t.metadata(), definitionKey)
 	if len(pairs) == 0 || err != nil {
@@ -36,8 +36,8 @@ func (m *model) restore() (bool, error) {
 	return true, nil
 }
 
-// place puts the threads of a trace that carries its definitions where those say.
-func (m *model) place(a *Archive) error {
+// placeThreads assigns the threads of an archive to the locations that the carried definitions name.
+func (m *model) placeThreads(a *Archive) error {
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), nil)
 	for i := range m.defs.Regions.Len() {
 		s.regions[Ref(i)] = uint32(i)
@@ -58,7 +58,8 @@ func (m *model) place(a *Archive) error {
 	return nil
 }
 
-// carriedOps are the operands of a row, of a trace that weft wrote: ranks are locations.
+// carriedOps returns the operands of a row of a trace that weft wrote, in which ranks are
+// locations.
 func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 	ref := func(v uint64, n int) (uint64, error) {
 		switch {
@@ -86,8 +87,7 @@ func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 	return v, errors.Join(err, bad)
 }
 
-// carriedRows adds the rows of events of a thread with attributes, in a trace that
-// weft wrote.
+// carriedRows adds rows for events of a thread with attributes, in a trace that weft wrote.
 func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 	b := &x.b
 	for i, e := range events {
@@ -99,7 +99,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 			if ok {
 				var err error
 				if x.values, err = list.values(x.values[:0]); err != nil {
-					if err := x.badAttributes(err); err != nil {
+					if err := x.reportAttributes(err); err != nil {
 						return err
 					}
 				}
@@ -118,8 +118,10 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 			if err == nil {
 				continue
 			}
-			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: x.t.path},
-				Record: fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(), Expected: "what weft wrote; the event is read without it"}); err != nil {
+			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: x.t.path},
+				Record:   fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(),
+				Expected: "what weft wrote; the event is read without it"}); err != nil {
 				return err
 			}
 		}
@@ -131,7 +133,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 	return nil
 }
 
-// deliverLinks hands on the links that the metadata carry.
+// deliverLinks delivers the links that the metadata carry.
 func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || sel.Links == trace.NoLinks {
 		return nil
@@ -146,7 +148,8 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
 		}
 		if err != nil {
-			err = d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+			err = d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
 		} else {
 			err = sink.Links(links)
 		}
