@@ -20,7 +20,7 @@ import (
 type pathResult struct {
 	heading
 	*criticalpath.Result
-	Factors []float64 `json:"factors,omitempty"` // of the curves
+	Factors []float64 `json:"curveFactors,omitempty"` // of the curves of gains
 }
 
 func (a *app) pathCommand() *cobra.Command {
