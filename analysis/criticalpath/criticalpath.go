@@ -149,10 +149,11 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return find(ctx, h, opt)
+	return Of(ctx, h, opt)
 }
 
-func find(ctx context.Context, h *history.History, opt Options) (*Result, error) {
+// Of finds the critical path of a history. An error is a [RegionError] or that of the context.
+func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[key]int64{}}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
 	if at, t, ok := w.start(); ok {
