@@ -414,3 +414,26 @@ func (o *Operation) relates(a, b uint32) bool {
 	}
 	return true
 }
+
+// Spot is a call path at a location.
+type Spot struct{ Path, Location uint32 }
+
+// Own returns the time of each call path at each location, waits left out, those of reductions
+// included.
+func (h *History) Own() map[Spot]int64 {
+	own := map[Spot]int64{}
+	for i, l := range h.Locations {
+		if l == nil {
+			continue
+		}
+		for _, t := range l.Times {
+			own[Spot{t.Path, uint32(i)}] += t.Time
+		}
+	}
+	for i := range h.waits {
+		if w := &h.waits[i].Wait; w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
+			own[Spot{w.Path, w.Place.Location}] -= w.Length
+		}
+	}
+	return own
+}

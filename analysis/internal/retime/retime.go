@@ -25,6 +25,8 @@ type Options struct {
 	// Transfer is the factor of the time that communication takes, waits left out: 0 on an ideal
 	// network.
 	Transfer float64
+	// WithoutLocks lets locations acquire locks before others release them.
+	WithoutLocks bool
 }
 
 // unknown marks times that are not computed yet.
@@ -131,6 +133,9 @@ func (r *retimer) call(p waitstate.Place) {
 	l.Sources(p.Number, func(s *history.Source) {
 		is := r.enter(s.Place)
 		if s.Released {
+			if r.opt.WithoutLocks {
+				is = unknown / 2
+			}
 			is += s.Time - r.h.At(s.Place).Enter
 		}
 		after(s.Time, is)

@@ -154,6 +154,12 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	return k
 }
 
+// BeginsOrEndsMPI reports whether a region is the call that begins or ends MPI.
+func BeginsOrEndsMPI(d *trace.Definitions, region uint32) bool {
+	k := kindOf(d, region)
+	return k.init || k.finalize
+}
+
 // mpiCall returns the name of an MPI call in lower case and without prefix, or "" for other regions.
 func mpiCall(d *trace.Definitions, region uint32) string {
 	if !d.Regions.Has(region) {
