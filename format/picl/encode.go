@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,8 @@ type encoder struct {
 	text                 []byte
 	kept                 []keptRecord // definition records of the original trace
 	keptLabels, keptSets bool
+	placeless            []Record     // definition records whose place among the records is unknown
+	named                *definitions // labels among these
 	rows                 int64  // number of written event records
 	recProc              uint32 // the attribute "recorded process", or NoRef
 	spelled              bool   // times keep the spelling of the file from which the trace was read
@@ -91,16 +94,102 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
 				k := parseKept(o.Data)
+				if k.before == withoutPlace {
+					e.placeless = append(e.placeless, k.rec)
+					continue
+				}
 				e.kept = append(e.kept, k)
 				e.keptLabels = e.keptLabels || k.rec.Type == TypeLabel
 				e.keptSets = e.keptSets || k.rec.Type <= TypeProcessorSet
 			}
 		}
 	}
+	e.selectPlaceless()
 	// Close makes the header again from all definitions; it is usually the same.
 	e.w.header = e.header(&format.Loss{})
 	return nil
 }
+
+// selectPlaceless removes the definition records whose place is unknown and whose contents the header
+// or the labels ahead of other records tell.
+func (e *encoder) selectPlaceless() {
+	e.named = newDefinitions()
+	if len(e.placeless) == 0 {
+		return
+	}
+	e.prepare()
+	d := e.Defs
+	for i := range d.Sets.Len() {
+		if r, ok := setRecord(d.Sets.At(uint32(i))); ok {
+			e.named.add(&r)
+		}
+	}
+	for i := range e.kept {
+		if e.kept[i].rec.Type <= TypeProcessorSet {
+			e.named.add(&e.kept[i].rec)
+		}
+	}
+	others := map[int64]bool{} // event types that statistics and subsets name
+	for i := range d.Attributes.Len() {
+		if n, err := strconv.ParseInt(d.Attributes.At(uint32(i)).Name, 10, 64); err == nil {
+			others[n] = true
+		}
+	}
+	for k, members := range e.named.sets {
+		for _, m := range members {
+			others[m] = others[m] || k.typ == TypeEventSet
+		}
+	}
+	e.placeless = slices.DeleteFunc(e.placeless, func(r Record) bool {
+		switch {
+		case r.Type != TypeLabel:
+			return false
+		case r.Event == -1 && r.Processor >= 0:
+			for i := range d.Locations.Len() {
+				k := e.key(uint32(i))
+				if k.processor == r.Processor && (r.Process == -1 || k.process == r.Process) &&
+					d.Locations.At(uint32(i)).Kind != trace.PeerLocation {
+					return true
+				}
+			}
+		case r.Event != -1 && !e.named.isSubset(r.Event):
+			return slices.Contains(e.events, r.Event) && !(e.severalNames[r.Event] && others[r.Event])
+		}
+		return false
+	})
+	for i := range e.placeless {
+		if e.placeless[i].Type == TypeLabel {
+			e.named.add(&e.placeless[i])
+		}
+	}
+}
+
+// nameNow returns the name that an event type has for a record unless the encoder writes a label
+// of its own.
+func (e *encoder) nameNow(event, processor, process int64) string {
+	if name, ok := e.named.labelOf(event, processor, process, math.MaxInt64); ok {
+		return name
+	}
+	return eventName(event)
+}
+
+// setRecord returns the record that defines a set. ok is false if PICL has no such subsets.
+func setRecord(s *trace.Set) (r Record, ok bool) {
+	typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
+		"event types": TypeEventSet}[s.Kind]
+	id, err := strconv.ParseInt(s.ID, 10, 64)
+	if typ == 0 || err != nil {
+		return r, false
+	}
+	vals := []trace.Value{intValue(id)}
+	for _, m := range s.Members {
+		vals = append(vals, intValue(m))
+	}
+	return Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals}, true
+}
+
+// withoutPlace is the place of a definition record that belongs ahead of all others.
+const withoutPlace = -1
 
 // keptRecord is a definition record of a trace and the number of event records before it.
 type keptRecord struct {
@@ -219,7 +308,7 @@ func (e *encoder) writeLabel(loc, ref uint32, r *Record) error {
 		}
 		_, labelled := e.labels[k]
 		e.labels[k] = ref
-		if !labelled && name == eventName(ev) {
+		if !labelled && name == e.nameNow(ev, p.processor, p.process) {
 			return nil
 		}
 	}
@@ -573,9 +662,10 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 	}
 	if e.native {
 		e.prepare()
+		records = append(records, e.placeless...)
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.eventOf(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && name != eventName(ev) &&
+			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && name != e.nameNow(ev, -1, -1) &&
 				(e.rewriter == nil || !e.rewriter.hasLabel(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
@@ -583,27 +673,20 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
 			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation &&
+				l.Name != e.named.nameOf(k.processor, k.process) &&
 				(e.rewriter == nil || !e.rewriter.hasName(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
-			s := d.Sets.At(uint32(i))
-			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
-				"event types": TypeEventSet}[s.Kind]
-			id, err := strconv.ParseInt(s.ID, 10, 64)
-			if typ == 0 || err != nil {
+			r, ok := setRecord(d.Sets.At(uint32(i)))
+			if !ok {
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
 				continue
 			}
-			if e.rewriter != nil && e.rewriter.d.defs.hasSubset(setKey{typ, id}) {
-				continue
+			if e.rewriter == nil || !e.rewriter.d.defs.hasSubset(setKey{r.Type, r.Values[0].Int()}) {
+				records = append(records, r)
 			}
-			vals := []trace.Value{intValue(id)}
-			for _, m := range s.Members {
-				vals = append(vals, intValue(m))
-			}
-			records = append(records, Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals})
 		}
 		return records
 	}
