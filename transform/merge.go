@@ -93,7 +93,10 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			return nil, err
 		}
 	}
-	x.numbers = newNumbering(list, m.Unify, &x.defs)
+	var err error
+	if x.numbers, err = newNumbering(ctx, list, m.Unify, &x.defs); err != nil {
+		return nil, err
+	}
 	if x.numbers != nil {
 		to.same, to.whole = m.sameNumber, true
 	}
@@ -153,7 +156,11 @@ func (x *Merged) copyGlobals() {
 		p.definer.all()
 		x.copyProperties(src, i+1)
 		for _, o := range src.Opaque.All() {
-			if x.numbers == nil { // others are definitions by number, at positions among the records
+			keep := true
+			if x.numbers != nil { // definitions by number, at positions among the records
+				o.Data, keep = x.numbers[i].definition(o.Data)
+			}
+			if keep {
 				x.defs.Opaque.Add(o)
 			}
 		}

@@ -418,7 +418,7 @@ func TestNumbersPICL(t *testing.T) {
 			"-201 -1 -1.000000 -1 -1 2 2 -2001 0\n-201 -1 -1.000000 -1 -1 3 2 -2002 1 2\n-3 -21 0.100000 0 0 3 2 8 1 -2001\n-3 -21 0.100000 2 0 3 2 8 1 -2002\n" +
 				"-2 4 0.200000 -2001 -1 0\n-2 4 0.200000 1 0 0\n"},
 		{"other side without records", []string{"merge"}, []string{"-3 -21 0.1 0 0 3 2 8 1 7\n", "-3 -21 0.2 0 0 3 2 8 1 7\n-4 -51 0.3 0 0 4 2 8 1 -1 -1\n"},
-			"-3 -21 0.100000 0 0 3 2 8 1 7\n-3 -21 0.200000 1 0 3 2 8 1 8\n-4 -51 0.300000 1 0 4 2 8 1 -1 -1\n"},
+			"-3 -21 0.100000 0 0 3 2 8 1 7\n-3 -21 0.200000 1 0 3 2 8 1 2\n-4 -51 0.300000 1 0 4 2 8 1 -1 -1\n"},
 		{"event types", []string{"merge"}, []string{first, second},
 			"-5 4 -1.000000 -1 -1 1 0 A\n-5 6 -1.000000 -1 -1 1 0 B\n-5 7 -1.000000 -1 -1 1 0 C\n-2 4 0.100000 0 0 0\n-2 6 0.100000 1 0 0\n" +
 				"-2 5 0.200000 0 0 0\n-2 7 0.200000 1 0 0\n-102 -1 1.000000 0 0 2 \"%d%d\" 4 1 5 1\n-102 6 1.000000 1 0 2 \"%d%d\" 6 1 7 1\n"},
@@ -505,12 +505,13 @@ func TestRoundedPICL(t *testing.T) {
 	}
 }
 
-// Processors that data alone name are of two runs, too: nobody sends to itself, or to a processor of the other run.
+// Processors that data alone name are of two runs, too: nobody sends to itself, or to a processor of the other run,
+// and the first trace keeps its numbers.
 func TestMergeOfPICLWithProcessorsInDataAlone(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 -21 1.0 6 0 3 2 8 1 7\n-4 -21 2.0 6 0 0\n")
 	out := filepath.Join(t.TempDir(), "out.trf")
 	weft(t, 0, "merge", "-q", in, in, out)
-	const want = "-3 -21 1.000000 6 0 3 2 8 1 8\n-3 -21 1.000000 7 0 3 2 8 1 9\n-4 -21 2.000000 6 0 0\n-4 -21 2.000000 7 0 0\n"
+	const want = "-3 -21 1.000000 6 0 3 2 8 1 7\n-3 -21 1.000000 8 0 3 2 8 1 9\n-4 -21 2.000000 6 0 0\n-4 -21 2.000000 8 0 0\n"
 	if got := textOf(t, out); got != want {
 		t.Errorf("found %q, expected %q", got, want)
 	}
