@@ -1,0 +1,142 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// definitionRecord is one of PICL's definition records in [trace.Definitions.Opaque].
+type definitionRecord struct {
+	typ, event, processor, process int64
+	time, data                     string
+}
+
+// labelRecord is the type of labels, descriptorRecord that of descriptors, processorSetRecord to
+// eventSetRecord are those of subsets.
+const (
+	labelRecord        = -5
+	descriptorRecord   = -6
+	processorSetRecord = -201
+	eventSetRecord     = -203
+)
+
+// parseDefinition parses an opaque definition.
+func parseDefinition(text string) (r definitionRecord, ok bool) {
+	_, line, _ := strings.Cut(text, "\t")
+	f := strings.SplitN(line, " ", 6)
+	if len(f) < 6 {
+		return r, false
+	}
+	for i, to := range map[int]*int64{0: &r.typ, 1: &r.event, 3: &r.processor, 4: &r.process} {
+		n, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil {
+			return r, false
+		}
+		*to = n
+	}
+	r.time, r.data = f[2], f[5]
+	return r, true
+}
+
+// String returns the opaque definition, without a place among the records.
+func (r *definitionRecord) String() string {
+	return fmt.Sprintf("-1\t%d %d %s %d %d %s", r.typ, r.event, r.time, r.processor, r.process, r.data)
+}
+
+// key returns the record without its time.
+func (r *definitionRecord) key() string {
+	return fmt.Sprint(r.typ, " ", r.event, " ", r.processor, " ", r.process, " ", r.data)
+}
+
+// text returns the text of a label.
+func (r *definitionRecord) text() string {
+	f := strings.SplitN(r.data, " ", 3)
+	return f[len(f)-1]
+}
+
+// counts reports whether the definitions of the trace have the subset that the record defines. They do
+// not if the record has a defect or a later one replaces it.
+func (r *definitionRecord) counts(d *trace.Definitions) bool {
+	f := strings.Fields(r.data)
+	if len(f) < 3 {
+		return false
+	}
+	var list []int64
+	for _, word := range f[2:] {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return false
+		}
+		list = append(list, n)
+	}
+	kind := [...]string{processorSets, processSets, eventSets}[processorSetRecord-r.typ]
+	for _, s := range d.Sets.All() {
+		if s.Kind == kind && idNumber(s.ID) == list[0] {
+			return slices.Equal(s.Members, list[1:])
+		}
+	}
+	return false
+}
+
+// definition translates a definition record to the merged trace. It returns false for one that the
+// definitions tell already, and counts those that are lost.
+func (x *ownNumbers) definition(text string) (string, bool) {
+	r, ok := parseDefinition(text)
+	switch {
+	case !ok:
+		return "", false
+	case r.typ == descriptorRecord:
+		x.described++
+		return "", false
+	case r.typ != labelRecord:
+		if !r.counts(x.src) {
+			x.dropped++
+		}
+		return "", false
+	}
+	everywhere := x.labels[r.key()] == x.traces
+	if _, isSet := x.sets[setID{eventSets, r.event}]; r.event != -1 && !isSet && !slices.Contains(predefinedSets, r.event) &&
+		!x.named.events[r.event] && slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
+		return "", false // the regions tell it
+	}
+	switch {
+	case r.processor != -1:
+		r.processor = x.processor(r.processor)
+	case r.event == -1 && r.process == -1 || r.event >= 0 || everywhere:
+	default:
+		r.processor = x.everyone()
+	}
+	if r.event != -1 {
+		r.event = x.event(r.event)
+	}
+	r.process = x.process(r.process)
+	had := x.written[r.key()]
+	x.written[r.key()] = true
+	return r.String(), !had
+}
+
+// needed returns a definition record of the trace without its place. It returns false for labels of what nothing
+// names but the heads of records, for descriptors, and for subsets that the definitions have.
+func (x *dataNumbers) needed(text string) (string, bool) {
+	r, ok := parseDefinition(text)
+	isSet := func() bool {
+		return slices.Contains(predefinedSets, r.event) || slices.ContainsFunc(x.defs.Sets.All(), func(s trace.Set) bool {
+			return s.Kind == eventSets && idNumber(s.ID) == r.event
+		})
+	}
+	switch {
+	case !ok || r.typ == descriptorRecord:
+		return "", false
+	case r.typ != labelRecord:
+		ok = !r.counts(x.defs)
+	case r.event == -1:
+		ok = r.processor < 0 || x.processors[r.processor]
+	default:
+		ok = x.events[r.event] || isSet()
+	}
+	return r.String(), ok
+}
