@@ -37,9 +37,9 @@ type encoder struct {
 	keptLabels, keptSets bool
 	placeless            []Record     // definition records whose place among the records is unknown
 	named                *definitions // labels among these
-	rows                 int64  // number of written event records
-	recProc              uint32 // the attribute "recorded process", or NoRef
-	spelled              bool   // times keep the spelling of the file from which the trace was read
+	rows                 int64        // number of written event records
+	recProc              uint32       // the attribute "recorded process", or NoRef
+	spelled              bool         // times keep the spelling of the file from which the trace was read
 	rewriter             *rewriter
 	described            *definitions // written definitions: those of the writer, and labels
 }
@@ -450,6 +450,9 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 		return e.w.writeLine(r, l)
 	}
 	if r.Text == "" {
+		if e.rewriter != nil && e.rewriter.lostText {
+			e.Lost.Add("record", "text", format.Degraded, leftText, 1)
+		}
 		for _, v := range r.Values {
 			if v.Type == trace.String {
 				if how := textChange(v.Str, len(r.Values)); how != "" {
@@ -648,6 +651,8 @@ func (e *encoder) Close() error {
 
 // addLeft adds the omitted records to the loss.
 func (w *Writer) addLeft(loss *format.Loss) {
+	loss.Add("record", "text", format.Degraded, leftText, w.Left[leftText])
+	delete(w.Left, leftText)
 	for reason, n := range w.Left {
 		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}

@@ -362,6 +362,9 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 		}
 	}
 	p.scan.spelled.Add(1)
+	if skipsData(data, h, line, &p.res) {
+		p.scan.damaged.Add(1)
+	}
 }
 
 // takeAddedAttributes removes the attributes that were added when the trace was changed from the
