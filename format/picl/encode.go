@@ -55,7 +55,7 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 		return nil, err
 	}
 	_, digits := opt.Values["picl.digits"]
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo),
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain || wo.ParaGraph, Mapping: mapping}, w: NewWriter(out, wo),
 		spelled: !digits}, nil
 }
 

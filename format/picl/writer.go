@@ -2,6 +2,7 @@ package picl
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -582,6 +583,10 @@ func (w *Writer) Close() error {
 		}
 	}
 	if w.opt.ParaGraph {
+		if !slices.ContainsFunc(w.order, func(p *paragraphProcessor) bool { return p.any }) {
+			return fmt.Errorf("picl.paragraph: %w: found no event of a processor, expected at least one, because ParaGraph "+
+				"reads nothing else", format.ErrEventsLost)
+		}
 		w.header = w.paraGraphHeader()
 	}
 	return w.body.Finish(w.headerText())
