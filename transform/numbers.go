@@ -515,7 +515,10 @@ func (x *ownNumbers) edit(v any) {
 		v.ID = format(to) + "/" + format(q)
 	case *trace.Region:
 		if e, err := strconv.ParseInt(v.ID, 10, 64); err == nil {
-			v.ID = format(x.event(e))
+			to := x.event(e)
+			if v.ID = format(to); v.Name == unlabelled(e) {
+				v.Name = unlabelled(to)
+			}
 		}
 	case *trace.Set:
 		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)})), x.members(v.Kind, v.Members)

@@ -72,6 +72,11 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		if what == PruneAll {
 			defs.Opaque = trace.Table[trace.Opaque]{}
 			numbers.addSets()
+			for i, x := range used.index[locations] {
+				if p, _, ok := placeOf(d.Defs().Locations.At(uint32(i)).ID); ok && x != unmapped {
+					numbers.processors[p] = true
+				}
+			}
 			for _, o := range d.Defs().Opaque.All() {
 				if data, ok := numbers.needed(o.Data); ok {
 					defs.Opaque.Add(trace.Opaque{Format: o.Format, Data: data})

@@ -141,25 +141,20 @@ func (e *encoder) selectPlaceless() {
 		}
 	}
 	e.placeless = slices.DeleteFunc(e.placeless, func(r Record) bool {
-		switch {
-		case r.Type != TypeLabel:
-			return false
-		case r.Event == -1 && r.Processor >= 0:
-			for i := range d.Locations.Len() {
-				k := e.key(uint32(i))
-				if k.processor == r.Processor && (r.Process == -1 || k.process == r.Process) &&
-					d.Locations.At(uint32(i)).Kind != trace.PeerLocation {
-					return true
-				}
-			}
-		case r.Event != -1 && !e.named.isSubset(r.Event):
-			return slices.Contains(e.events, r.Event) && !(e.severalNames[r.Event] && others[r.Event])
-		}
-		return false
+		return r.Type == TypeLabel && r.Event != -1 && !e.named.isSubset(r.Event) && slices.Contains(e.events, r.Event) &&
+			!(e.severalNames[r.Event] && others[r.Event])
 	})
 	for i := range e.placeless {
 		if e.placeless[i].Type == TypeLabel {
 			e.named.add(&e.placeless[i])
+		}
+	}
+	// A label of some processors may name all records of an event type. Their own labels tell if not.
+	for _, l := range e.named.labels {
+		for _, ev := range e.events {
+			if in, _ := e.named.inEventSubset(l.event, ev); (l.processor != -1 || l.process != -1) && (in || ev == l.event) {
+				e.severalNames[ev] = true
+			}
 		}
 	}
 }
