@@ -29,6 +29,7 @@ type encoder struct {
 	keys                 []procKey // by location
 	events               []int64   // by region
 	labels               map[procEvent]uint32
+	placed               map[procEvent]placed
 	severalNames         map[int64]bool
 	rec                  Record
 	pairs                []carrier.Pair
@@ -86,7 +87,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.labels, e.severalNames = map[procEvent]uint32{}, map[int64]bool{}
+	e.labels, e.severalNames, e.placed = map[procEvent]uint32{}, map[int64]bool{}, map[procEvent]placed{}
 	e.recProc, e.described = trace.NoRef, e.w.defs
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
@@ -100,7 +101,10 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 				}
 				e.kept = append(e.kept, k)
 				e.keptLabels = e.keptLabels || k.rec.Type == TypeLabel
-				e.keptSets = e.keptSets || k.rec.Type <= TypeProcessorSet
+				if k.rec.Type <= TypeProcessorSet {
+					e.keptSets = true
+					e.described.add(&k.rec) // a label of a subset may precede it
+				}
 			}
 		}
 	}
@@ -221,13 +225,56 @@ func parseKept(s string) (k keptRecord) {
 // writeDefinitions writes the kept records that precede the event record with this number.
 func (e *encoder) writeDefinitions(rows int64) error {
 	for len(e.kept) > 0 && e.kept[0].before <= rows {
-		r := &e.kept[0].rec
-		if err := e.w.Write(r); err != nil {
+		if err := e.writeKept(); err != nil {
 			return err
 		}
-		e.kept = e.kept[1:]
 	}
 	return nil
+}
+
+// writeKept writes the next kept record.
+func (e *encoder) writeKept() error {
+	r := &e.kept[0].rec
+	e.kept = e.kept[1:]
+	if r.Type == TypeLabel {
+		e.described.add(r)
+	}
+	return e.w.Write(r)
+}
+
+// placeLabels makes the kept labels tell the name of a record's event type. They may be at other places
+// because a change of the trace has removed or added records ahead of it. Then those with earlier times are
+// written, and a label of its own if these do not suffice.
+func (e *encoder) placeLabels(loc, ref uint32, r *Record) error {
+	k := procEvent{loc, e.events[ref]}
+	now := placed{ref, len(e.described.labels)}
+	if e.placed[k] == now {
+		return nil
+	}
+	name := e.Defs.Regions.At(ref).Name
+	for own := false; ; {
+		have, ok := e.described.labelOf(k.event, r.Processor, r.Process, math.MaxInt64)
+		if !ok {
+			have = eventName(k.event)
+		}
+		if have == name || own {
+			e.placed[k] = placed{ref, len(e.described.labels)}
+			return nil
+		}
+		if own = len(e.kept) == 0 || e.kept[0].rec.Time.Cmp(r.Time) > 0; own {
+			e.kept = slices.Insert(e.kept, 0, keptRecord{rec: Record{Type: TypeLabel, Event: k.event, Time: r.Time,
+				Processor: r.Processor, Process: r.Process, Values: []trace.Value{trace.StringValue(name)}}})
+		}
+		if err := e.writeKept(); err != nil {
+			return err
+		}
+	}
+}
+
+// placed is a region whose name the first labels tell.
+type placed struct {
+	region uint32
+	labels int
 }
 
 // processorOf returns the processor number of a location. It skips the number of the host.
@@ -433,6 +480,11 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 	if e.rewriter != nil {
 		var err error
 		if l, err = e.rewriter.originalLine(r, c.Pos()); err != nil {
+			return err
+		}
+	}
+	if ref := c.Ref(); e.keptLabels && ref != trace.NoRef && c.Kind() != trace.Leave {
+		if err := e.placeLabels(c.Location(), ref, r); err != nil {
 			return err
 		}
 	}

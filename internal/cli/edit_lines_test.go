@@ -508,6 +508,24 @@ func TestLabelsWithoutRecordsPICL(t *testing.T) {
 	}
 }
 
+// Where another format's file lost records ahead of a label, the label still stands ahead of the records that it names.
+func TestLabelsOfChangedPICL(t *testing.T) {
+	in := textFile(t, "in.trf", "-2 3 0.1 0 0 0\n-2 4 0.2 0 0 0\n-2 3 0.3 0 0 0\n-5 3 0.35 -1 -1 5 0 later\n-2 3 0.4 0 0 0\n-2 4 0.5 0 0 0\n")
+	over, back := filepath.Join(t.TempDir(), "over.etf"), filepath.Join(t.TempDir(), "back.trf")
+	weft(t, 0, "convert", "-q", in, over)
+	weft(t, 0, "filter", "-q", "--not-region", "event 4", over, back)
+	const want = "-2 3 0.100000 0 0 0\n-2 3 0.300000 0 0 0\n-5 3 0.350000 -1 -1 5 0 later\n-2 3 0.400000 0 0 0\n"
+	if got := textOf(t, back); got != want {
+		t.Errorf("found\n%s\nexpected\n%s", got, want)
+	}
+	// The record is ahead of the label now, and keeps its name.
+	weft(t, 0, "align", "-q", "--force", "--clock-correction", textFile(t, "clocks.json",
+		`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0/0","points":[[0,-2]]}]}`), over, back)
+	if got := textOf(t, back); !strings.Contains(got, "0 0 5 0 later\n-2 3 0.200000") && !strings.Contains(got, " later\n-2 3 0.200000") {
+		t.Errorf("found\n%s", got)
+	}
+}
+
 // Definitions of subsets that do not count, and data that a descriptor skips, are in the loss table.
 func TestLossOfPICLWrittenAnew(t *testing.T) {
 	const defects = "-201 -1 -1 -1 -1 0\n-202 -1 -1 -1 -1 2 1 -7 x\n-201 -1 -1 -1 -1 2 2 -8 1\n-201 -1 -1 -1 -1 2 2 -8 2\n-2 3 0.1 5 0 0\n"
