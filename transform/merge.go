@@ -38,8 +38,9 @@ type Merging struct {
 // the number of its trace, which [Merged.Lost] tells where it does not fit 64 bits.
 //
 // Traces whose data name processors, event types and subsets by number keep these numbers where
-// they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
-// of them have records of one processor, or with Unify, they are parts of one run.
+// they can, and their data are changed with them where they cannot ([Merged.Lost]). Merge reads such
+// traces once to find the numbers. Where no two of them have records of one processor, or with Unify,
+// they are parts of one run.
 //
 // Events with equal times are in the order of the traces. Merge holds a batch for each trace, and the
 // memory of its decoder.

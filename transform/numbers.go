@@ -164,18 +164,19 @@ var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1
 
 // newNumbering assigns numbers to the definitions of traces, and to all that their data name, for which
 // it reads them. It returns nil if the traces do not refer to anything by number.
-func newNumbering(ctx context.Context, list []format.Events, unify bool, merged *trace.Definitions) (all []*ownNumbers, err error) {
-	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, reserved: map[int64]bool{}, events: map[int64]string{},
-		byLabel: map[string]int64{}, sets: map[setID]string{}, lowest: -2000, labels: map[string]int{},
-		written: map[string]bool{}}
+func newNumbering(ctx context.Context, list []format.Events, unify bool,
+	merged *trace.Definitions) (all []*ownNumbers, err error) {
+	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, reserved: map[int64]bool{},
+		events: map[int64]string{}, byLabel: map[string]int64{}, sets: map[setID]string{}, lowest: -2000,
+		labels: map[string]int{}, written: map[string]bool{}}
 	for _, d := range list {
 		if d := d.Defs(); len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
 			return nil, nil
 		}
 	}
 	for i, d := range list {
-		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), named: newDataNumbers(d.Defs()), processors: map[int64]int64{},
-			types: map[int64]int64{}, used: map[int64]bool{}, sets: map[setID]int64{}}
+		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), named: newDataNumbers(d.Defs()),
+			processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{}, sets: map[setID]int64{}}
 		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.batch}); err != nil {
 			return nil, err
 		}

@@ -82,6 +82,13 @@ func (r *definitionRecord) counts(d *trace.Definitions) bool {
 	return false
 }
 
+// isEventSet reports whether a number is the id of a subset of event types.
+func isEventSet(d *trace.Definitions, id int64) bool {
+	return slices.Contains(predefinedSets, id) || slices.ContainsFunc(d.Sets.All(), func(s trace.Set) bool {
+		return s.Kind == eventSets && idNumber(s.ID) == id
+	})
+}
+
 // definition translates a definition record to the merged trace. It returns false for one that the
 // definitions tell already, and counts those that are lost.
 func (x *ownNumbers) definition(text string) (string, bool) {
@@ -99,8 +106,8 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 		return "", false
 	}
 	everywhere := x.labels[r.key()] == x.traces
-	if _, isSet := x.sets[setID{eventSets, r.event}]; r.event != -1 && !isSet && !slices.Contains(predefinedSets, r.event) &&
-		!x.named.events[r.event] && slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
+	if r.event != -1 && !x.named.events[r.event] && !isEventSet(x.src, r.event) &&
+		slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
 		return "", false // the regions tell it
 	}
 	switch {
@@ -119,15 +126,10 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 	return r.String(), !had
 }
 
-// needed returns a definition record of the trace without its place. It returns false for labels of what nothing
-// names but the heads of records, for descriptors, and for subsets that the definitions have.
+// needed returns a definition record of the trace without its place. It returns false for labels that the
+// definitions tell or that nothing needs, for descriptors, and for subsets that the definitions have.
 func (x *dataNumbers) needed(text string) (string, bool) {
 	r, ok := parseDefinition(text)
-	isSet := func() bool {
-		return slices.Contains(predefinedSets, r.event) || slices.ContainsFunc(x.defs.Sets.All(), func(s trace.Set) bool {
-			return s.Kind == eventSets && idNumber(s.ID) == r.event
-		})
-	}
 	switch {
 	case !ok || r.typ == descriptorRecord:
 		return "", false
@@ -136,7 +138,7 @@ func (x *dataNumbers) needed(text string) (string, bool) {
 	case r.event == -1:
 		ok = r.processor < 0 || x.processors[r.processor]
 	default:
-		ok = x.events[r.event] || isSet()
+		ok = x.events[r.event] || isEventSet(x.defs, r.event)
 	}
 	return r.String(), ok
 }

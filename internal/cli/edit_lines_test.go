@@ -497,7 +497,7 @@ func TestNumbersPICL(t *testing.T) {
 func TestLabelsWithoutRecordsPICL(t *testing.T) {
 	for _, text := range []string{
 		"-5 8 0.0 -1 -1 4 0 idle\n-5 -1 0.0 1 -1 4 0 peer\n-5 -1012 0.0 -1 -1 5 0 SENDS\n-3 -21 1.0 0 0 3 2 8 1 1\n-4 -21 2.0 0 0 0\n-102 -1 3.0 0 0 1 \"%d%d\" 8 3\n",
-		"-5 8 0.0 -1 -1 4 0 idle\n-5 -1 0.0 1 -1 4 0 peer\n-5 -1012 0.0 -1 -1 5 0 SENDS\n-4 -21 2.0 0 0 0\n-3 -21 1.0 0 0 3 2 8 1 1\n-102 -1 3.0 0 0 1 \"%d%d\" 8 3\n",
+		"-5 -1 0.0 1 -1 4 0 peer\n-5 -1012 0.0 -1 -1 5 0 SENDS\n-4 -21 2.0 0 0 0\n-5 8 0.0 -1 -1 4 0 idle\n-3 -21 1.0 0 0 3 2 8 1 1\n-102 -1 3.0 0 0 1 \"%d%d\" 8 3\n",
 	} {
 		over, back := filepath.Join(t.TempDir(), "over.etf"), filepath.Join(t.TempDir(), "back.trf")
 		weft(t, 0, "convert", "-q", textFile(t, "in.trf", text), over)
