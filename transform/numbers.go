@@ -22,6 +22,7 @@ type numbering struct {
 	traces     int
 	defs       *trace.Definitions // of the merged trace
 	processors map[int64]int      // the trace of each number
+	recorded   map[int64]bool     // processors with records
 	reserved   map[int64]bool     // processors that a trace has or names
 	next       int64              // all processors with records have lower numbers
 	events     map[int64]string   // names of event types
@@ -166,8 +167,8 @@ var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1
 // it reads them. It returns nil if the traces do not refer to anything by number.
 func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	merged *trace.Definitions) (all []*ownNumbers, err error) {
-	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, reserved: map[int64]bool{},
-		events: map[int64]string{}, byLabel: map[string]int64{}, sets: map[setID]string{}, lowest: -2000,
+	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
+		reserved: map[int64]bool{}, events: map[int64]string{}, byLabel: map[string]int64{}, sets: map[setID]string{}, lowest: -2000,
 		labels: map[string]int{}, written: map[string]bool{}}
 	for _, d := range list {
 		if d := d.Defs(); len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
@@ -210,11 +211,8 @@ func (x *ownNumbers) collect(unify bool) {
 		}
 		x.own = append(x.own, p)
 		seen[p], n.reserved[p] = true, true
-		if _, taken := n.processors[p]; !taken {
-			n.processors[p] = x.trace
-		} else {
-			n.apart = !unify
-		}
+		n.apart = n.apart || n.recorded[p] && !unify
+		n.recorded[p] = true
 	}
 	for p := range x.named.processors {
 		n.reserved[p] = true
