@@ -55,6 +55,7 @@ type ownNumbers struct {
 	trace      int
 	src        *trace.Definitions
 	named      *dataNumbers
+	texts      map[string]bool // of labels
 	own        []int64         // processors with records
 	processors map[int64]int64 // numbers in the merged trace
 	types      map[int64]int64
@@ -236,12 +237,14 @@ func (x *ownNumbers) collect(unify bool) {
 		}
 	}
 	once := map[string]bool{}
+	x.texts = map[string]bool{}
 	for _, o := range x.src.Opaque.All() {
 		if l, ok := parseDefinition(o.Data); ok && l.typ == labelRecord {
 			n.nextEvent, n.lowest = max(n.nextEvent, l.event+1), min(n.lowest, l.event, l.processor, l.process)
 			if l.processor >= 0 {
 				x.named.processors[l.processor], n.reserved[l.processor] = true, true
 			}
+			x.texts[l.text()] = true
 			if key := l.key(); !once[key] {
 				once[key] = true
 				n.labels[key]++
@@ -515,22 +518,24 @@ func (x *ownNumbers) edit(v any) {
 	case *trace.Region:
 		if e, err := strconv.ParseInt(v.ID, 10, 64); err == nil {
 			to := x.event(e)
-			if v.ID = format(to); v.Name == unlabelled(e) {
-				v.Name = unlabelled(to)
-			}
+			v.ID, v.Name = format(to), x.newName(e, to, v.Name)
 		}
 	case *trace.Set:
 		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)})), x.members(v.Kind, v.Members)
 	case *trace.AttributeDef: // the figure of an event type
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
-			if to := x.event(e); to != e {
-				v.Name = format(to)
-				if v.Doc == unlabelled(e) {
-					v.Doc = unlabelled(to)
-				}
-			}
+			to := x.event(e)
+			v.Name, v.Doc = format(to), x.newName(e, to, v.Doc)
 		}
 	}
+}
+
+// newName returns the name of an event type that gets another number. A name that no label gives changes too.
+func (x *ownNumbers) newName(from, to int64, name string) string {
+	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !x.texts[name]) {
+		return unlabelled(to)
+	}
+	return name
 }
 
 // values changes the numbers in attribute values to those of the merged trace. It reads the rows of

@@ -28,8 +28,8 @@ type encoder struct {
 	last                 trace.Decimal
 	keys                 []procKey // by location
 	events               []int64   // by region
-	labels               map[procEvent]uint32
-	placed               map[procEvent]placed
+	told                 map[procEvent]told
+	ambiguous            map[int64]bool // event types of statistics with several names, of which the trace kept one
 	severalNames         map[int64]bool
 	rec                  Record
 	pairs                []carrier.Pair
@@ -87,7 +87,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.labels, e.severalNames, e.placed = map[procEvent]uint32{}, map[int64]bool{}, map[procEvent]placed{}
+	e.told, e.severalNames, e.ambiguous = map[procEvent]told{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.described = trace.NoRef, e.w.defs
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
@@ -108,9 +108,25 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			}
 		}
 	}
+	if e.native && d.Format != "picl" { // other formats tell attributes apart by name
+		seen := map[string]bool{}
+		for _, a := range d.Attributes.All() {
+			if n, err := strconv.ParseInt(a.Name, 10, 64); err == nil {
+				e.ambiguous[n] = seen[a.Name]
+				seen[a.Name] = true
+			}
+		}
+	}
 	e.selectPlaceless()
 	// Close makes the header again from all definitions; it is usually the same.
 	e.w.header = e.header(&format.Loss{})
+	if e.native && e.rewriter == nil {
+		for i := range e.w.header {
+			if e.w.header[i].Type != TypeDescriptor {
+				e.described.add(&e.w.header[i])
+			}
+		}
+	}
 	return nil
 }
 
@@ -163,13 +179,10 @@ func (e *encoder) selectPlaceless() {
 	}
 }
 
-// nameNow returns the name that an event type has for a record unless the encoder writes a label
-// of its own.
-func (e *encoder) nameNow(event, processor, process int64) string {
-	if name, ok := e.named.labelOf(event, processor, process, math.MaxInt64); ok {
-		return name
-	}
-	return eventName(event)
+// namedAs reports whether the labels ahead of all records, or none, give an event type its name.
+func (e *encoder) namedAs(event int64, name string) bool {
+	have, ok := e.named.labelOf(event, -1, -1, math.MaxInt64)
+	return ok && have == name || !ok && name == eventName(event)
 }
 
 // setRecord returns the record that defines a set. ok is false if PICL has no such subsets.
@@ -242,27 +255,25 @@ func (e *encoder) writeKept() error {
 	return e.w.Write(r)
 }
 
-// placeLabels makes the kept labels tell the name of a record's event type. They may be at other places
-// because a change of the trace has removed or added records ahead of it. Then those with earlier times are
-// written, and a label of its own if these do not suffice.
-func (e *encoder) placeLabels(loc, ref uint32, r *Record) error {
-	k := procEvent{loc, e.events[ref]}
-	now := placed{ref, len(e.described.labels)}
-	if e.placed[k] == now {
+// tellName makes the labels tell the name of an event type for a record. The kept labels do, unless a change
+// of the trace has removed or added records ahead of them. Then those with earlier times are written,
+// and a label of its own if these do not suffice.
+func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) error {
+	k := procEvent{loc, event}
+	if e.told[k] == (told{name, r.Process, len(e.described.labels)}) {
 		return nil
 	}
-	name := e.Defs.Regions.At(ref).Name
 	for own := false; ; {
-		have, ok := e.described.labelOf(k.event, r.Processor, r.Process, math.MaxInt64)
+		have, ok := e.described.labelOf(event, r.Processor, r.Process, math.MaxInt64)
 		if !ok {
-			have = eventName(k.event)
+			have = eventName(event)
 		}
 		if have == name || own {
-			e.placed[k] = placed{ref, len(e.described.labels)}
+			e.told[k] = told{name, r.Process, len(e.described.labels)}
 			return nil
 		}
 		if own = len(e.kept) == 0 || e.kept[0].rec.Time.Cmp(r.Time) > 0; own {
-			e.kept = slices.Insert(e.kept, 0, keptRecord{rec: Record{Type: TypeLabel, Event: k.event, Time: r.Time,
+			e.kept = slices.Insert(e.kept, 0, keptRecord{rec: Record{Type: TypeLabel, Event: event, Time: r.Time,
 				Processor: r.Processor, Process: r.Process, Values: []trace.Value{trace.StringValue(name)}}})
 		}
 		if err := e.writeKept(); err != nil {
@@ -271,10 +282,37 @@ func (e *encoder) placeLabels(loc, ref uint32, r *Record) error {
 	}
 }
 
-// placed is a region whose name the first labels tell.
-type placed struct {
-	region uint32
-	labels int
+// told is a name that the first labels tell for a process.
+type told struct {
+	name    string
+	process int64
+	labels  int
+}
+
+// tellNames makes the labels tell the names of the event types of a row's record.
+func (e *encoder) tellNames(c *trace.Cursor, r *Record) error {
+	if ref := c.Ref(); ref != trace.NoRef {
+		// The kept labels need not tell the name of an exit, which has that of its entry. Those of a file tell
+		// names that do not change.
+		if ev := e.events[ref]; !(e.keptLabels && c.Kind() == trace.Leave) && (e.rewriter == nil || e.severalNames[ev]) {
+			if err := e.tellName(c.Location(), ev, e.Defs.Regions.At(ref).Name, r); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Kind() != trace.Statistics {
+		return nil
+	}
+	keys, _ := c.Attrs()
+	for _, key := range keys {
+		a := e.Defs.Attributes.At(key)
+		if n, err := strconv.ParseInt(a.Name, 10, 64); err == nil && a.Doc != "" && !e.ambiguous[n] {
+			if err := e.tellName(c.Location(), n, a.Doc, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // processorOf returns the processor number of a location. It skips the number of the host.
@@ -322,40 +360,6 @@ func (e *encoder) eventOf(ref uint32) int64 {
 		e.events = append(e.events, ev)
 	}
 	return e.events[ref]
-}
-
-// writeLabel writes a label before a record whose event type has another name than in the
-// location's record before it.
-func (e *encoder) writeLabel(loc, ref uint32, r *Record) error {
-	if ref == trace.NoRef || e.keptLabels {
-		return nil
-	}
-	ev := e.events[ref]
-	if !e.severalNames[ev] {
-		return nil
-	}
-	k := procEvent{loc, ev}
-	p, name := procKey{r.Processor, r.Process}, e.Defs.Regions.At(ref).Name
-	if e.rewriter != nil {
-		have, ok := e.described.labelOf(ev, p.processor, p.process, math.MaxInt64)
-		if have == name || !ok && name == eventName(ev) {
-			return nil
-		}
-		l := label{scope{ev, p.processor, p.process, 0}, name}
-		e.described.labels = append(e.described.labels, l)
-		e.described.byEvent[ev] = append(e.described.byEvent[ev], int32(len(e.described.labels)-1))
-	} else {
-		if cur, ok := e.labels[k]; ok && cur == ref {
-			return nil
-		}
-		_, labelled := e.labels[k]
-		e.labels[k] = ref
-		if !labelled && name == e.nameNow(ev, p.processor, p.process) {
-			return nil
-		}
-	}
-	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process,
-		Values: []trace.Value{trace.StringValue(name)}})
 }
 
 // prepare finds the event types with several names. It is called once per batch, because the tables
@@ -483,13 +487,8 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 			return err
 		}
 	}
-	if ref := c.Ref(); e.keptLabels && ref != trace.NoRef && c.Kind() != trace.Leave {
-		if err := e.placeLabels(c.Location(), ref, r); err != nil {
-			return err
-		}
-	}
 	if l == nil || c.Kind() != trace.Leave || e.rewriter.moved { // an exit has the name of its entry
-		if err := e.writeLabel(c.Location(), c.Ref(), r); err != nil {
+		if err := e.tellNames(c, r); err != nil {
 			return err
 		}
 	}
@@ -717,7 +716,7 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		records = append(records, e.placeless...)
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.eventOf(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && name != e.nameNow(ev, -1, -1) &&
+			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && !e.namedAs(ev, name) &&
 				(e.rewriter == nil || !e.rewriter.hasLabel(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
