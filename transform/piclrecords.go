@@ -21,6 +21,7 @@ const (
 	labelRecord        = -5
 	descriptorRecord   = -6
 	processorSetRecord = -201
+	processSetRecord   = -202
 	eventSetRecord     = -203
 )
 
@@ -61,25 +62,21 @@ func (r *definitionRecord) text() string {
 // counts reports whether the definitions of the trace have the subset that the record defines. They do
 // not if the record has a defect or a later one replaces it.
 func (r *definitionRecord) counts(d *trace.Definitions) bool {
-	f := strings.Fields(r.data)
-	if len(f) < 3 {
-		return false
+	data := r.data
+	if i, j := strings.IndexByte(data, '"'), strings.LastIndexByte(data, '"'); i >= 0 {
+		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string
 	}
 	var list []int64
-	for _, word := range f[2:] {
-		n, err := strconv.ParseInt(word, 10, 64)
-		if err != nil {
-			return false
-		}
-		list = append(list, n)
-	}
-	kind := [...]string{processorSets, processSets, eventSets}[processorSetRecord-r.typ]
-	for _, s := range d.Sets.All() {
-		if s.Kind == kind && idNumber(s.ID) == list[0] {
-			return slices.Equal(s.Members, list[1:])
+	for _, word := range strings.FieldsFunc(data, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			list = append(list, n)
 		}
 	}
-	return false
+	kind := map[int64]string{processorSetRecord: processorSets, processSetRecord: processSets,
+		eventSetRecord: eventSets}[r.typ]
+	return len(list) >= 3 && slices.ContainsFunc(d.Sets.All(), func(s trace.Set) bool {
+		return s.Kind == kind && idNumber(s.ID) == list[2] && slices.Equal(s.Members, list[3:])
+	})
 }
 
 // isEventSet reports whether a number is the id of a subset of event types.

@@ -20,7 +20,7 @@ const (
 // definition. It reads the trace once to find the references. Locations remain that have events,
 // are the other side of a message, or belong to a remaining communicator. The trace's properties,
 // its opaque definitions, which may belong to anything, and resources whose locations remain stay
-// too.
+// too. Where data name definitions by number, sets stay, and of the opaque definitions the labels of what data name.
 func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err

@@ -29,6 +29,8 @@ type encoder struct {
 	keys                 []procKey // by location
 	events               []int64   // by region
 	told                 map[procEvent]told
+	ownLabels            map[scope]int  // indexes of the labels of single processes that the encoder has added
+	narrow               int            // number of labels in described that were added for single processes
 	ambiguous            map[int64]bool // event types of statistics with several names, of which the trace kept one
 	severalNames         map[int64]bool
 	rec                  Record
@@ -88,7 +90,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.told, e.severalNames, e.ambiguous = map[procEvent]told{}, map[int64]bool{}, map[int64]bool{}
-	e.recProc, e.described = trace.NoRef, e.w.defs
+	e.recProc, e.described, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
@@ -251,6 +253,7 @@ func (e *encoder) writeKept() error {
 	e.kept = e.kept[1:]
 	if r.Type == TypeLabel {
 		e.described.add(r)
+		delete(e.ownLabels, scope{r.Event, r.Processor, r.Process, 0})
 	}
 	return e.w.Write(r)
 }
@@ -260,26 +263,41 @@ func (e *encoder) writeKept() error {
 // and a label of its own if these do not suffice.
 func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) error {
 	k := procEvent{loc, event}
-	if e.told[k] == (told{name, r.Process, len(e.described.labels)}) {
-		return nil
-	}
-	for own := false; ; {
+	for {
+		now := told{name, r.Process, len(e.described.labels) - e.narrow}
+		if e.told[k] == now {
+			return nil
+		}
 		have, ok := e.described.labelOf(event, r.Processor, r.Process, math.MaxInt64)
 		if !ok {
 			have = eventName(event)
 		}
-		if have == name || own {
-			e.told[k] = told{name, r.Process, len(e.described.labels)}
+		if have == name {
+			e.told[k] = now
 			return nil
 		}
-		if own = len(e.kept) == 0 || e.kept[0].rec.Time.Cmp(r.Time) > 0; own {
-			e.kept = slices.Insert(e.kept, 0, keptRecord{rec: Record{Type: TypeLabel, Event: event, Time: r.Time,
-				Processor: r.Processor, Process: r.Process, Values: []trace.Value{trace.StringValue(name)}}})
+		if len(e.kept) == 0 || e.kept[0].rec.Time.Cmp(r.Time) > 0 {
+			break
 		}
 		if err := e.writeKept(); err != nil {
 			return err
 		}
 	}
+	l := Record{Type: TypeLabel, Event: event, Time: r.Time, Processor: r.Processor, Process: r.Process,
+		Values: []trace.Value{trace.StringValue(name)}}
+	sc := scope{event, r.Processor, r.Process, 0}
+	if i, ok := e.ownLabels[sc]; ok {
+		e.described.labels[i].text = name
+	} else {
+		e.described.add(&l)
+		// A label of one process does not change what the others are called.
+		if r.Processor >= 0 && r.Process >= 0 && e.rewriter == nil && !e.described.isSubset(event) {
+			e.ownLabels[sc] = len(e.described.labels) - 1
+			e.narrow++
+		}
+	}
+	e.told[k] = told{name, r.Process, len(e.described.labels) - e.narrow}
+	return e.w.Write(&l)
 }
 
 // told is a name that the first labels tell for a process.

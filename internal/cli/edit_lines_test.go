@@ -537,6 +537,7 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		args        []string
 	}{
 		{"subset", "", 3, defects, []string{"merge", "--allow-loss"}},
+		{"subset", "", 0, "-201 -1 -1 -1 -1 1 \"%d %d\" -8 1\n-201 -1 -1 -1 -1 1 \"(%d,%d)\" (-9,1)\n-2 3 0.1 5 0 0\n", []string{"merge"}},
 		{"descriptor", "", 1, "-6 -1 -1 -1 -1 1 \"%d%s\" 7 \"%d %d\"\n-2 3 0.1 5 0 0\n", []string{"merge"}},
 		{"record", "text", 1, skipped, []string{"merge"}},
 		{"record", "text", 1, skipped, []string{"filter", "--prune"}},
