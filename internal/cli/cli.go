@@ -135,7 +135,8 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.As(err, &e):
 		return e.code
-	case errors.As(err, &d), errors.Is(err, format.ErrUnknown), errors.Is(err, format.ErrDamaged):
+	case errors.As(err, &d), errors.Is(err, format.ErrUnknown), errors.Is(err, format.ErrDamaged),
+		errors.Is(err, format.ErrEventsLost):
 		return exitDefects
 	}
 	return exitIO
