@@ -6,26 +6,26 @@ import (
 	"unsafe"
 )
 
-// ahead holds the records of usual lines that a stream has read ahead.
-type ahead struct {
+// readAhead holds the records of frequent lines that a stream has read ahead.
+type readAhead struct {
 	list   []aheadRecord
-	at     int // the next one
-	filled int // at, when rec was made of the record in hand
+	at     int // index of the next record
+	filled int // value of at when stream.rec was set from the current record
 	form   timeForm
 	*aheadShared
 }
 
-// aheadShared is what the streams share that one goroutine reads at once: what lines mean, and how
-// much memory each may have.
+// aheadShared is shared by the streams that one goroutine reads together. It caches the meaning of
+// lines and limits the memory of each stream.
 type aheadShared struct {
 	processes [1 << processBits]aheadProcess
 	functions [1 << functionBits]aheadFunction
-	rows      int // records that are read ahead
-	chunk     int // bytes that are read at once
+	rows      int // number of records that a stream reads ahead
+	chunk     int // number of bytes that a stream reads at once
 }
 
-// shareAhead makes what n streams share. Few get the memory that makes them fast; of many, each gets
-// little, so that 4000 take 16 KiB each.
+// shareAhead returns what n streams share. Up to 64 streams get buffers of the full size, which is
+// fastest. More streams get smaller buffers, so that 4000 streams take 16 KiB each.
 func shareAhead(n int) *aheadShared {
 	x := &aheadShared{rows: aheadRows, chunk: chunk}
 	if n > 64 {
@@ -34,29 +34,30 @@ func shareAhead(n int) *aheadShared {
 	return x
 }
 
-// aheadRecord is an event with its line in the stream's buffer, without the end.
+// aheadRecord is an event with the position of its line in the buffer of the stream, without the line
+// end.
 type aheadRecord struct {
 	time     uint64
 	process  uint32
-	function uint32 // of enter and leave
+	function uint32 // of an enter or leave
 	from, to int32
-	// start is where its time line begins, if that and a process line stand before
-	// the event, else -1.
-	start  int32
-	typ    Type
-	paired bool // the line of a pair stands before the event's, from which from is
+	// start is the position of the time line of the event if exactly a time line and a process line
+	// precede the event, else -1.
+	start   int32
+	typ     Type
+	hasPair bool // the line of a key-value pair precedes the event's line; from is its beginning
 }
 
-// visit tells whether it is an enter or a leave, and nothing more.
-func (x *aheadRecord) visit() bool { return (1<<Enter|1<<Leave)>>x.typ&1 != 0 && !x.paired }
+// isVisit reports whether the record is an enter or a leave without a key-value pair.
+func (x *aheadRecord) isVisit() bool { return (1<<Enter|1<<Leave)>>x.typ&1 != 0 && !x.hasPair }
 
-// aheadProcess is a process line that has been read.
+// aheadProcess caches the meaning of a process line.
 type aheadProcess struct {
 	text    uint64
 	process uint32
 }
 
-// aheadFunction is a line of enter or leave that has been read.
+// aheadFunction caches the meaning of the line of an enter or leave.
 type aheadFunction struct {
 	text     uint64
 	function uint32
@@ -67,14 +68,13 @@ const (
 	functionBits = 13
 )
 
-// usualType are the types of usual records by the first byte of their line.
-var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter, 'N': NoOp}
+// frequentType maps the first byte of a line to the frequent record type.
+var frequentType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter, 'N': NoOp}
 
-// look reads usual lines ahead, as [bulk.lines] does, and reports whether there
-// are any.
+// refill reads frequent lines ahead, as [bulkReader.lines] does. It reports whether it read any.
 //
 //go:noinline
-func (s *stream) look() bool {
+func (s *stream) refill() bool {
 	a, t := &s.ahead, s.t
 	a.list, a.at, a.filled = a.list[:0], 0, 0
 	if !s.begun || s.skip || s.part != Events || s.end || len(s.rec.KeyValues) > 0 {
@@ -91,7 +91,7 @@ func (s *stream) look() bool {
 		a.list = make([]aheadRecord, 0, a.rows)
 		a.form = newTimeForm()
 	}
-	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
+	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // so that no line end is found there
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
 	pos, end := t.from, t.from+size
 	list, n, done := a.list[:a.rows], 0, pos
@@ -99,7 +99,7 @@ func (s *stream) look() bool {
 	for pos < end && n < len(list) {
 		w := word(text, pos)
 		start := int32(-1)
-		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit
+		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit
 			start = int32(pos)
 			v, n := a.form.read(text, pos, w)
 			if n == 0 {
@@ -115,7 +115,7 @@ func (s *stream) look() bool {
 				break
 			}
 			star := upTo(w, marks)
-			known := &a.processes[star*spread>>(64-processBits)]
+			known := &a.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !s.learnProcess(known, w, marks) {
 				break
 			}
@@ -127,25 +127,25 @@ func (s *stream) look() bool {
 			start = -1
 		}
 		x := &list[n]
-		x.from, x.paired = int32(pos), false
+		x.from, x.hasPair = int32(pos), false
 		if byte(w) == 'K' {
 			end := pairEnd(text, pos)
 			if end == 0 {
 				break
 			}
-			x.paired = true
+			x.hasPair = true
 			pos = end + 1
 			w = word(text, pos)
 			marks = lineEnds(w)
 		}
-		x.time, x.process, x.to, x.start, x.typ = time, process, 0, start, usualType[byte(w)]
-		// Whether it is an enter or a leave nobody can foresee, so that is not asked.
+		x.time, x.process, x.to, x.start, x.typ = time, process, 0, start, frequentType[byte(w)]
+		// Enters and leaves alternate unpredictably, so a branch between them would be slow.
 		if w&(visitBit|0x20) == visitBit && byte(w) != 'N' {
 			line := upTo(w, marks)
 			n := lineLength(marks)
-			known := &a.functions[line*spread>>(64-functionBits)]
+			known := &a.functions[line*hashFactor>>(64-functionBits)]
 			if known.text != line {
-				_, v, ok := visit(w, n)
+				_, v, ok := parseVisit(w, n)
 				if !ok {
 					break
 				}
@@ -155,7 +155,7 @@ func (s *stream) look() bool {
 		} else if byte(w) == 'C' {
 			x.to = int32(sampleEnd(text, pos))
 		} else if byte(w) == 'N' {
-			if char(text, pos+1) == '\n' {
+			if byteAt(text, pos+1) == '\n' {
 				x.to = int32(pos + 1)
 			}
 		} else if x.typ != 0 {
@@ -172,13 +172,13 @@ func (s *stream) look() bool {
 	return n > 0
 }
 
-// learnProcess notes which process the line in w names, if it is wanted.
+// learnProcess caches the process that the line in w names, if that process is selected.
 func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
 	n := lineLength(marks)
 	if n < 2 || n == 8 {
 		return false
 	}
-	v, bad := hexWord(short(w>>8, n-1))
+	v, bad := hexWord(padDigits(w>>8, n-1))
 	if bad != 0 || !s.wanted(v) {
 		return false
 	}
@@ -186,121 +186,123 @@ func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
 	return true
 }
 
-// messageEnd returns where the line of the message at pos ends, 0 if it is spelled
-// in another way than usual.
+// messageEnd returns the end of the line of the message at pos, or 0 if the line is not spelled in the
+// frequent way.
 func messageEnd(text unsafe.Pointer, pos int) int {
 	_, i := number(text, pos+1)
-	if char(text, i) != 'L' || i == pos+1 {
+	if byteAt(text, i) != 'L' || i == pos+1 {
 		return 0
 	}
 	_, k := number(text, i+1)
-	if char(text, k) != 'T' || k == i+1 {
+	if byteAt(text, k) != 'T' || k == i+1 {
 		return 0
 	}
 	_, m := number(text, k+1)
-	if char(text, m) != 'C' || m == k+1 {
+	if byteAt(text, m) != 'C' || m == k+1 {
 		return 0
 	}
 	_, n := number(text, m+1)
 	if n == m+1 {
 		return 0
 	}
-	if char(text, n) == 'X' {
+	if byteAt(text, n) == 'X' {
 		from := n + 1
 		if _, n = number(text, from); n == from {
 			return 0
 		}
 	}
-	if char(text, n) != '\n' {
+	if byteAt(text, n) != '\n' {
 		return 0
 	}
 	return n
 }
 
-// pairEnd does so for a pair whose value is a short array of bytes.
+// pairEnd returns the end of the line of the key-value pair at pos, or 0 unless its value is a short
+// array of bytes in the frequent spelling.
 func pairEnd(text unsafe.Pointer, pos int) int {
 	_, i := number(text, pos+1)
-	if i == pos+1 || char(text, i) != 'Y' || char(text, i+1) != 'b' || char(text, i+2) != 'V' {
+	if i == pos+1 || byteAt(text, i) != 'Y' || byteAt(text, i+1) != 'b' || byteAt(text, i+2) != 'V' {
 		return 0
 	}
 	from := i + 3
-	for i = from; hexValue[char(text, i)] < 16; i++ {
+	for i = from; hexValue[byteAt(text, i)] < 16; i++ {
 		if i-from == 2*arrayLine {
 			return 0
 		}
 	}
-	if char(text, i) != 'L' {
+	if byteAt(text, i) != 'L' {
 		return 0
 	}
 	length, n := number(text, i+1)
-	if n == i+1 || 2*length != uint64(i-from) || char(text, n) != '\n' {
+	if n == i+1 || 2*length != uint64(i-from) || byteAt(text, n) != '\n' {
 		return 0
 	}
 	return n
 }
 
-// sampleEnd does so for the value of a counter.
+// sampleEnd returns the end of the line of the counter value at pos, or 0 if the line is not spelled
+// in the frequent way.
 func sampleEnd(text unsafe.Pointer, pos int) int {
 	_, i := number(text, pos+3)
-	if char(text, pos+1) != 'N' || char(text, pos+2) != 'T' || char(text, i) != 'V' || i == pos+3 {
+	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' || i == pos+3 {
 		return 0
 	}
 	_, n := number(text, i+1)
-	if char(text, n) != '\n' || n == i+1 {
+	if byteAt(text, n) != '\n' || n == i+1 {
 		return 0
 	}
 	return n
 }
 
-// advance goes to the next record that was read ahead. It returns false if there is
-// none.
+// advance goes to the next record that was read ahead. It returns false if there is none and no more
+// can be read ahead.
 func (s *stream) advance() bool {
 	if s.ahead.at < len(s.ahead.list) {
 		s.ahead.at++
 		return true
 	}
-	return s.more()
+	return s.advanceRefilled()
 }
 
-// more reads ahead and goes to the first record.
+// advanceRefilled reads ahead and goes to the first record that it read.
 //
 //go:noinline
-func (s *stream) more() bool {
+func (s *stream) advanceRefilled() bool {
 	a := &s.ahead
 	if a.at > 0 {
 		x := &a.list[a.at-1]
 		s.time, s.process = x.time, uint64(x.process)
-		s.rec.KeyValues = s.rec.KeyValues[:0] // they are the event's
+		s.rec.KeyValues = s.rec.KeyValues[:0] // the pairs of that record
 	}
-	if !s.look() {
+	if !s.refill() {
 		return false
 	}
 	a.at = 1
-	s.stepped, s.empty, s.gave, s.silent = true, false, true, false
+	s.stepped, s.empty, s.delivered, s.silent = true, false, true, false
 	return true
 }
 
-// current is the record in hand, which advance went to.
+// current returns the current record, to which advance has gone.
 func (s *stream) current() *aheadRecord { return &s.ahead.list[s.ahead.at-1] }
 
-// stale tells whether the record in hand was read ahead and rec does not have it.
-func (s *stream) stale() bool { return s.stepped && s.ahead.filled != s.ahead.at }
+// needsFill reports whether the current record was read ahead and has not been copied to rec.
+func (s *stream) needsFill() bool { return s.stepped && s.ahead.filled != s.ahead.at }
 
-// fill makes a record of it.
+// fill sets rec from the current record.
 func (s *stream) fill() {
 	x, r := s.current(), &s.rec
 	r.KeyValues = r.KeyValues[:0]
 	line := s.t.buf[x.from:x.to]
-	if x.paired {
+	if x.hasPair {
 		n := bytes.IndexByte(line, '\n')
 		r.pair(line[:n], 0, s.r.opt.AsLibrary)
 		line = line[n+1:]
 	}
-	if x.visit() {
+	if x.isVisit() {
 		r.Type, r.Function, r.SCL = x.typ, uint64(x.function), 0
 	} else {
-		r.quick(line)
+		r.parseFrequent(line)
 	}
-	r.Stream, r.Time, r.Process = s.shown, x.time, uint64(x.process)
+	r.Stream, r.Time, r.Process = s.reported, x.time, uint64(x.process)
 	s.ahead.filled = s.ahead.at
 }

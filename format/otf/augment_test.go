@@ -91,7 +91,7 @@ func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
 	var l []line
 	for c.Next() {
 		x := c.Record()
-		if !wanted(x.Type) || part.timed() && x.Process == unset { // which libotf does not read
+		if !wanted(x.Type) || part.timed() && x.Process == noProcess { // which libotf does not read
 			continue
 		}
 		key := fmt.Sprintf("%20d %10d %2d", x.Time, x.Process, x.Type)

@@ -16,40 +16,40 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// decoder reads a trace through the common model. Its ticks are the trace's own,
-// less the base of its clock.
+// decoder reads a trace as the common model. Its ticks are those of the trace, minus the base of its
+// clock.
 type decoder struct {
 	format.EventsAlone
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
 	files []survey
-	// bare: there are leaves that do not say what they leave. An attempt that meets one without
-	// knowing sets metBare.
-	bare, metBare bool
-	named         bool // there are leaves that say it
-	any           bool
-	first         uint64
-	last          uint64
-	count         int64
-	err           error // of strict reading, from where none can be returned
-	// indexed says that all files have been looked through.
+	// unnamedLeaves is set if some leaves name no function. A speculative scan that meets such a leave
+	// unexpectedly sets metUnnamedLeave.
+	unnamedLeaves, metUnnamedLeave bool
+	namedLeaves                    bool // some leaves name a function
+	hasEvents                      bool
+	first                          uint64
+	last                           uint64
+	count                          int64
+	err                            error // first defect under strict reading where no error can be returned
+	// indexed is set once all files have been surveyed.
 	indexed bool
-	bounds  *timeBounds // what surveyEnds found
-	// complete are the surveys of those files that surveyEnds looked at as a whole.
+	bounds  *timeBounds // result of surveyEnds
+	// complete holds the surveys of files that surveyEnds read as a whole.
 	complete map[surveyedFile]survey
-	// trying: nothing is known of the files' order yet, and other scans run at the
-	// same time (see try).
+	// trying is set during a speculative scan: the order of the files is not verified yet, and other
+	// scans run at the same time (see scanSpeculatively).
 	trying bool
-	// unlinked: it does not matter that there are links.
+	// unlinked is set if links may be ignored.
 	unlinked bool
-	// Streams of processes that the master file does not name, and whether a
-	// process is in several.
-	home    map[uint64]uint32
-	strayed bool
-	stacks  []*openRegions // by location, for bare leaves
-	links   *carrier.Links // those met so far; nil if they are not wanted
-	met     int64
+	// home maps processes that the master file does not name to the stream in which they were first
+	// found. strayed is set if a process is in several streams.
+	home      map[uint64]uint32
+	strayed   bool
+	stacks    []*openRegions // by location, for leaves that name no region
+	links     *carrier.Links // links found so far; nil if they are not selected
+	linkCount int64
 }
 
 // Open opens a trace.
@@ -57,7 +57,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
 	}
-	files, err := FewFiles(opt.Values)
+	files, err := FileManagerOf(opt.Values)
 	if err != nil {
 		return nil, err
 	}
@@ -72,48 +72,49 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if d.model, err = newModel(ctx, r); err != nil {
 		return nil, err
 	}
-	d.undefined = d.standIn
+	d.undefined = d.reportUndefined
 	return d, nil
 }
 
-// tolerated are the options for what libotf reads without a word: strict reading
-// does not stop there.
-func tolerated(opt *format.ReadOptions) *format.ReadOptions {
+// lenientOptions returns options under which strict reading does not stop. They are for defects that
+// libotf accepts silently.
+func lenientOptions(opt *format.ReadOptions) *format.ReadOptions {
 	o := *opt
 	o.Strict = false
 	return &o
 }
 
-// quiet is the reader without a report.
-func (r *Reader) quiet() *Reader {
+// withoutReport returns a copy of the reader that does not report defects.
+func (r *Reader) withoutReport() *Reader {
 	q := *r
 	q.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
 	return &q
 }
 
-// standIn reports a token that nothing defines.
-func (d *decoder) standIn(what string, stream uint32, token uint64) {
-	err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning, Position: trace.Position{File: d.r.src.Path},
+// reportUndefined reports a token that has no definition.
+func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
+	err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning, Position: trace.Position{File: d.r.src.Path},
 		Found: fmt.Sprintf("%s %d in stream %x", what, token, stream), Expected: "a definition; a stand-in takes its place"})
 	if d.err == nil {
 		d.err = err
 	}
 }
 
-// late reports a record that is too late for the model; format/otf reads it.
-func (d *decoder) late(r *Record) error {
-	return tolerated(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
+// reportTooLate reports a record whose time does not fit the common model. The package format/otf
+// itself can read it.
+func (d *decoder) reportTooLate(r *Record) error {
+	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
 		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
 }
 
-// Defs are the definitions. Those of undefined tokens grow during scans.
+// Defs returns the definitions. Scans add stand-ins for undefined tokens to them.
 func (d *decoder) Defs() *trace.Definitions { return d.defs }
 
-// Close has nothing to free.
+// Close does nothing; no file stays open.
 func (d *decoder) Close() error { return nil }
 
-// Scan delivers all events in the order of time, or those of each location, stream after
-// stream.
+// Scan delivers all events in the order of time, or the events of each location in the order of time,
+// stream after stream.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.opt.Pass()
 	if sel.NoEvents && !d.carried {
@@ -121,7 +122,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	}
 	sel, sink = format.Exactly(d.defs, sel, sink)
 	if sel.Few && order == format.GlobalOrder {
-		if ok, err := d.few(ctx, sel, sink); ok || err != nil {
+		if ok, err := d.scanInWindows(ctx, sel, sink); ok || err != nil {
 			return err
 		}
 	}
@@ -165,25 +166,25 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 		i = k
 	}
-	d.r = d.r.quiet() // what is wrong has been reported
+	d.r = d.r.withoutReport() // the defects have been reported
 	if err := r.Flush(); err != nil {
 		return err
 	}
 	return d.deliverLinks(ctx, sel, sink)
 }
 
-// few delivers the events in the order of time, window by window, so that whoever stops has read no
-// more than a few times what he got. Each window trusts the files beyond it, as those of
-// [decoder.surveySelected] do. ok is false, and nothing has been delivered, if the trace must be
-// surveyed first.
-func (d *decoder) few(ctx context.Context, sel trace.Selection, sink format.Sink) (ok bool, err error) {
+// scanInWindows delivers the events in the order of time, one window of time after another. A consumer
+// that stops early has thus caused at most a few times the necessary reading. Like
+// [decoder.surveySelected], it assumes that the files are in order outside of the windows that it
+// reads. If the trace must be surveyed first, ok is false and nothing has been delivered.
+func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink format.Sink) (ok bool, err error) {
 	const bytes = 64 << 10 // of each stream in the first window
 	ends, err := d.surveyEnds(ctx)
 	if err != nil || d.indexed || !ends.trusted || !ends.any {
 		return false, err
 	}
 	if d.carried && sel.Links != trace.NoLinks {
-		if linked, err := d.linksBehind(); linked || err != nil {
+		if linked, err := d.hasTrailingLinks(); linked || err != nil {
 			return false, err
 		}
 	}
@@ -191,7 +192,7 @@ func (d *decoder) few(ctx context.Context, sel trace.Selection, sink format.Sink
 	part := bytes * float64(d.r.master.Len()) / float64(max(ends.size, 1))
 	length := max(1, int64(float64(last-first)*min(1, part)))
 	r := d.r
-	defer func() { d.r = r.quiet() }() // what is wrong has been reported
+	defer func() { d.r = r.withoutReport() }() // the defects have been reported
 	for w := sel; ; length *= 4 {
 		if w.To = sel.To; last-first > length {
 			w.To = min(sel.To, first+length)
@@ -215,15 +216,15 @@ func (d *decoder) few(ctx context.Context, sel trace.Selection, sink format.Sink
 	}
 }
 
-// linksBehind tells whether a stream has links behind its events.
-func (d *decoder) linksBehind() (linked bool, err error) {
+// hasTrailingLinks reports whether a stream may have links after its events.
+func (d *decoder) hasTrailingLinks() (linked bool, err error) {
 	for _, id := range d.r.master.Streams() {
 		s, err := d.r.open(id, Events)
 		if err != nil {
 			return false, err
 		}
 		if s != nil {
-			linked = linked || s.t.zip != nil || s.t.linksBehind()
+			linked = linked || s.t.zip != nil || s.t.hasTrailingLinks()
 			s.t.Close()
 		}
 	}
@@ -235,19 +236,19 @@ func (d *decoder) ordered(ctx context.Context, files []survey, sel trace.Selecti
 	d.stacks = nil
 	d.links = newLinks(d, sel)
 	err := d.merge(ctx, files, sel, sink)
-	d.r = d.r.quiet() // what is wrong has been reported
+	d.r = d.r.withoutReport() // the defects have been reported
 	if err != nil {
 		return err
 	}
 	return d.deliverLinks(ctx, sel, sink)
 }
 
-// ScanParallel begins at the snapshots before the selected times, if stacks are asked for and
-// the trace has some. Else it first tries without looking through the trace.
+// ScanParallel begins at the snapshots before the selected times, if open calls are requested and the
+// trace has such snapshots. Otherwise it first tries to scan without surveying the trace.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	sinks := begin()
 	if sel.Stacks && sel.From > math.MinInt64 {
-		ok, err := d.resume(ctx, sel, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
+		ok, err := d.scanFromSnapshots(ctx, sel, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
 		if ok || err != nil {
 			return err
 		}
@@ -255,13 +256,13 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 	}
 	ask, _ := format.Exactly(d.defs, sel, nil)
 	for {
-		known := d.metBare
-		ok, err := d.try(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
+		known := d.metUnnamedLeave
+		ok, err := d.scanSpeculatively(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
 		if ok || err != nil {
 			return err
 		}
 		sinks = begin()
-		if known || !d.metBare {
+		if known || !d.metUnnamedLeave {
 			return d.Scan(ctx, sel, format.PerLocation, sinks(0))
 		}
 	}
@@ -304,9 +305,9 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 	return format.Merge(ctx, format.Select(d.defs, sel, streams), sink)
 }
 
-// direct delivers the events of the only file of a stream, which is in order,
-// location by location.
-func (d *decoder) direct(ctx context.Context, x *bulk, file *survey, sel trace.Selection) error {
+// direct delivers the events of the only file of a stream, location by location. The file must be in
+// the order of time.
+func (d *decoder) direct(ctx context.Context, x *bulkReader, file *survey, sel trace.Selection) error {
 	f, err := d.stream(ctx, file, sel)
 	if f == nil || err != nil {
 		return err
@@ -315,16 +316,16 @@ func (d *decoder) direct(ctx context.Context, x *bulk, file *survey, sel trace.S
 	return x.run(ctx, f)
 }
 
-// fileStream delivers one file as batches in the order of time.
+// fileStream delivers the records of one file as batches in the order of time.
 type fileStream struct {
 	d      *decoder
 	s      *stream // nil when the records come from the sorter
 	sorter *extsort.Sorter
 	it     *extsort.Iterator
-	to     uint64 // where the records end that are wanted
-	enough uint64 // from which time on a record of each process suffices, 0 if all are wanted (see bulk)
-	held   bool   // the record in hand was not wanted because of to
-	rows   int    // of a batch
+	to     uint64 // end of the selected times
+	enough uint64 // from this time on one record of each process suffices (see bulkReader); 0 if all are needed
+	held   bool   // the current record was not delivered because it is not before to
+	rows   int    // rows of a batch
 	rec    Record
 	b      trace.Batch
 }
@@ -338,10 +339,10 @@ func (f *fileStream) close() {
 	}
 }
 
-// rows is how many rows a file's batch has: little, as there may be many files.
+// rows is the number of rows of a batch. It is small because many files may be open.
 const rows = 256
 
-// Next makes the next batch.
+// Next returns the next batch, or nil at the end.
 func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 	f.b.Reset(trace.MixedLoc)
 	for f.b.Len() < max(1, f.rows) {
@@ -362,7 +363,7 @@ func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &f.b, nil
 }
 
-// next is the next record that the model can have, nil at the end.
+// next returns the next record that fits the common model, or nil at the end.
 func (f *fileStream) next(ctx context.Context) (*Record, error) {
 	for {
 		r := &f.rec
@@ -386,7 +387,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			return nil, nil
 		}
 		if f.d.carried {
-			if link, err := f.d.carriedPlace(r); link || err != nil {
+			if link, err := f.d.restorePlace(r); link || err != nil {
 				if err != nil {
 					return nil, err
 				}
@@ -397,13 +398,13 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 		if r.Time-f.d.clock.base <= math.MaxInt64 {
 			return r, nil
 		}
-		if err := f.d.late(r); err != nil {
+		if err := f.d.reportTooLate(r); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// stream opens a file for a scan, sorted if need be.
+// stream opens a file for a scan. It sorts the records if necessary.
 func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*fileStream, error) {
 	s, err := d.r.open(x.id, x.part)
 	if err != nil || s == nil {
@@ -422,8 +423,8 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 			s.t.readFrom(x.from)
 			return f, nil
 		}
-		// What a leave closes may depend on all that is before.
-		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.bare {
+		// The region that an unnamed leave closes may depend on all earlier events.
+		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.unnamedLeaves {
 			if err := s.t.search(from); err != nil {
 				f.close()
 				return nil, err
@@ -449,14 +450,14 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	})
 }
 
-// sorts tells whether the records of a file have to be sorted.
+// sorts reports whether the records of a file have to be sorted.
 func (d *decoder) sorts(x *survey) bool {
 	return x.unsorted > 0 || x.part == Events && len(d.async) > 0
 }
 
-// markers brings the markers, which need not be sorted, into the order of time.
+// markers returns the markers in the order of time. The files of markers need not be in that order.
 func (d *decoder) markers(ctx context.Context) (*fileStream, error) {
-	c, err := d.r.quiet().Cursor(ctx, Markers) // they were read with the definitions
+	c, err := d.r.withoutReport().Cursor(ctx, Markers) // defects were reported when the definitions were read
 	if err != nil {
 		return nil, err
 	}
@@ -472,8 +473,8 @@ func (d *decoder) markers(ctx context.Context) (*fileStream, error) {
 	})
 }
 
-// sort takes all records that next gives, nil at the end, and delivers them in
-// the order of time from now on.
+// sort sorts all records that next returns, until it returns nil. After that the fileStream delivers
+// them in the order of time.
 func (f *fileStream) sort(ctx context.Context, memory int, next func() (*Record, error)) error {
 	f.sorter = extsort.New(memory, "")
 	var buf []byte
@@ -484,8 +485,8 @@ func (f *fileStream) sort(ctx context.Context, memory int, next func() (*Record,
 			return err
 		}
 		if err == nil {
-			buf = hold(buf[:0], r)
-			err = f.sorter.Add(int64(r.Time^1<<63), n, buf) // as signed numbers they keep their order
+			buf = appendSorted(buf[:0], r)
+			err = f.sorter.Add(int64(r.Time^1<<63), n, buf) // the order of times is kept in signed numbers
 		}
 		if err != nil {
 			return err
@@ -493,8 +494,8 @@ func (f *fileStream) sort(ctx context.Context, memory int, next func() (*Record,
 	}
 }
 
-// hold writes a record for the sorter, restore reads it.
-func hold(b []byte, r *Record) []byte {
+// appendSorted encodes a record for the sorter; restore decodes it.
+func appendSorted(b []byte, r *Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, r.Process)
 	b = binary.LittleEndian.AppendUint32(b, r.Stream)
 	b = append(b, byte(r.Type))
@@ -509,14 +510,15 @@ func (f *fileStream) restore(x extsort.Record) {
 	r.Time, r.Process, r.Stream = uint64(x.A)^1<<63, process, stream
 }
 
-// reread reads the lines that Append made of a record of this type.
+// reread parses the lines that Append has written for a record of the type. It returns false if they
+// are not those of such a record.
 func (r *Record) reread(text []byte, typ Type) bool {
 	r.KeyValues = r.KeyValues[:0]
 	for {
 		i := bytes.IndexByte(text, '\n')
 		l := text[:max(i, 0)]
 		kind, at := lineType(l)
-		// The line of an unknown record may look like anything; pairs come first.
+		// The line of an unknown record may look like a pair, but pairs come first.
 		if kind == pairLine && (typ != Unknown || i+1 < len(text)) {
 			r.pair(l, at, false)
 			text = text[i+1:]
@@ -530,7 +532,7 @@ func (r *Record) reread(text []byte, typ Type) bool {
 	}
 }
 
-// locate is the location of a record's process.
+// locate returns the location of a record's process.
 func (d *decoder) locate(r *Record) uint32 {
 	if d.strayed {
 		if i, ok := d.model.index[scopedToken{processes, r.Stream, r.Process}]; ok && r.Type != Marker {
@@ -540,7 +542,7 @@ func (d *decoder) locate(r *Record) uint32 {
 	return d.location(r.Process)
 }
 
-// row adds the row of a record.
+// row adds the row of a record to b.
 func (d *decoder) row(b *trace.Batch, r *Record) {
 	loc := d.locate(r)
 	t := d.clock.model(r.Time)
@@ -563,7 +565,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	case Enter:
 		f := d.region(stream, r.Function)
 		add(trace.Enter, f)
-		if d.bare {
+		if d.unnamedLeaves {
 			d.open(loc).enter(f)
 		}
 	case Leave:
@@ -590,21 +592,21 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		ops := room[:0]
 		for _, o := range m.ops {
 			v := o.value
-			if o.how != always {
+			if o.source != constant {
 				v = *r.number(o.f)
 			}
-			switch o.how {
-			case peer:
+			switch o.source {
+			case processLocation:
 				v = location(v)
-			case other, root:
+			case optionalLocation, optionalRoot:
 				if v == 0 {
 					v = trace.Undefined
-				} else if o.how == other {
+				} else if o.source == optionalLocation {
 					v = location(v)
 				}
-			case comm:
+			case optionalCommunicator:
 				v = communicator(v)
-			case past:
+			case fileTime:
 				v -= d.clock.base
 			}
 			ops = append(ops, v)
@@ -612,15 +614,15 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
 	}
-	carries := false // what the record does not say is carried, as what it repeats is not
+	carries := false // the row is carried; attributes that repeat a field are omitted
 	if d.carried {
 		_, carries = r.Find(rowKey)
 	}
 	if texted && !carries {
-		b.AddAttr(d.own(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
+		b.AddAttr(d.ownAttribute(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
 	}
 	if r.SCL != 0 && hasSCL(r.Type) && !carries {
-		b.AddAttr(d.own(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
+		b.AddAttr(d.ownAttribute(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
 	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
@@ -643,13 +645,13 @@ func hasSCL(t Type) bool {
 	return len(l) > 0 && l[len(l)-1].f == fSCL
 }
 
-// leave finds the region that a leave closes when it does not say so.
+// leave returns the region that a leave closes, also if the record does not name it.
 func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 	switch {
-	case !d.bare && function == 0 && d.trying:
-		d.metBare, d.odd = true, true
+	case !d.unnamedLeaves && function == 0 && d.trying:
+		d.metUnnamedLeave, d.needsDefinition = true, true
 		return trace.NoRef
-	case !d.bare:
+	case !d.unnamedLeaves:
 		return d.region(stream, function)
 	case function == 0:
 		return d.open(loc).leave(trace.NoRef)
@@ -657,13 +659,13 @@ func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 	return d.open(loc).leave(d.region(stream, function))
 }
 
-// openRegions are the open regions of a location, innermost last.
+// openRegions holds the open regions of a location, innermost last.
 type openRegions struct {
 	list  []uint32
 	among openset.Index[uint32]
 }
 
-// open are those of a location.
+// open returns the open regions of a location.
 func (d *decoder) open(loc uint32) *openRegions {
 	for uint64(len(d.stacks)) <= uint64(loc) {
 		d.stacks = append(d.stacks, &openRegions{})
@@ -676,8 +678,8 @@ func (s *openRegions) enter(region uint32) {
 	s.list = append(s.list, region)
 }
 
-// leave closes a region, NoRef for the innermost one, and returns which that is; NoRef if none is
-// open.
+// leave closes a region, or the innermost one if region is NoRef. It returns the region that it
+// closed, or NoRef if none was open.
 func (s *openRegions) leave(region uint32) uint32 {
 	l := s.list
 	i := len(l) - 1
@@ -691,11 +693,12 @@ func (s *openRegions) leave(region uint32) uint32 {
 	return region
 }
 
-// own is an attribute that is not the trace's.
-func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
+// ownAttribute returns an attribute that weft adds to those of the trace. It defines the attribute on
+// the first call.
+func (m *model) ownAttribute(at *uint32, name string, t trace.Type) uint32 {
 	if *at == trace.NoRef {
 		if m.frozen {
-			m.odd = true
+			m.needsDefinition = true
 			return trace.NoRef
 		}
 		*at = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
@@ -703,8 +706,8 @@ func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
 	return *at
 }
 
-// named finds what a token names; what nothing defines gets a stand-in, which add
-// makes. A group of the number 0 is none, if nothing defines it.
+// named returns the definition that a token names. An undefined token gets a stand-in, which add
+// makes. Token 0 of a table of groups means no group, unless it is defined.
 func (m *model) named(table int, what string, stream uint32, token uint64, add func(id, name string) uint32) uint32 {
 	i, ok := m.find(table, stream, token)
 	if !ok && token == 0 && (table == groups || table == functionGroups || table == counterGroups || table == fileGroups) {
@@ -712,7 +715,7 @@ func (m *model) named(table int, what string, stream uint32, token uint64, add f
 	}
 	if !ok {
 		if m.frozen {
-			m.odd = true
+			m.needsDefinition = true
 			return trace.NoRef
 		}
 		m.undefined(what, stream, token)
@@ -746,7 +749,7 @@ func (m *model) file(stream uint32, token uint64) uint32 {
 	})
 }
 
-// ref is what a token of a table names.
+// ref returns the index of the definition that a token of a table names.
 func (m *model) ref(table int, stream uint32, token uint64) uint32 {
 	switch table {
 	case functions:
@@ -770,7 +773,7 @@ func (m *model) text(table int, stream uint32, token uint64) uint32 {
 	return m.named(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
 }
 
-// Raw prints the trace's files as they are, one after another.
+// Raw writes the text of the trace's files, one after another.
 func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
 	r, err := Open(ctx, src, &Options{Read: opt})
 	if err != nil {
@@ -786,7 +789,7 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 				return err
 			}
 			if s == nil {
-				if err := r.needed(id, part); err != nil {
+				if err := r.reportMissing(id, part); err != nil {
 					return err
 				}
 				continue

@@ -12,7 +12,7 @@ import (
 // Format is the Open Trace Format, version 1.
 type Format struct{}
 
-// About describes the format.
+// About returns the description of the format.
 func (Format) About() format.About { return about }
 
 var about = format.About{
@@ -55,9 +55,10 @@ var about = format.About{
 	},
 }
 
-// Probe recognises a master file, and by its name a file that a writer left.
+// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer by
+// its name.
 func (Format) Probe(name string, text []byte) int {
-	if _, _, _, ok := leftName(path.Base(name)); ok {
+	if _, _, _, ok := parseUnfinishedName(path.Base(name)); ok {
 		return 60
 	}
 	named := strings.HasSuffix(name, ".otf")
@@ -67,7 +68,7 @@ func (Format) Probe(name string, text []byte) int {
 		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 			l, rest = rest[:i], rest[i+1:]
 		} else if rest = nil; good+bad > 0 {
-			break // a line that the head cuts off
+			break // the head ends inside this line
 		}
 		s := scanner{l: l}
 		if s.end() {

@@ -13,83 +13,82 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// bulk delivers the events of a file that is in the order of time, location by
-// location. It reads the usual lines itself, many at a time, and leaves all others
-// to [stream.next].
-type bulk struct {
+// bulkReader delivers the events of a file that is in the order of time, location by location. It
+// parses frequent lines itself, many at a time, and leaves all others to [stream.next].
+type bulkReader struct {
 	d      *decoder
 	f      *fileStream
 	sink   format.Sink
-	states states
-	// withStates: streams have snapshots or statistics, which are wanted.
+	states stateFiles
+	// withStates is set if streams have snapshots or statistics that are selected.
 	withStates bool
-	resume     *uint64 // where to begin, with the regions that are open there; nil for the beginning
-	lanes      []*lane // all there are
-	oldest     int     // the lane to be given to another process next, when there may be no more
+	resume     *uint64 // time of the snapshots to begin with; nil begins at the start
+	lanes      []*lane // all lanes in use
+	oldest     int     // index of the lane that is reused next when all maxLanes are in use
 	free       []*lane
-	text       []byte  // between files: where text is read to
-	near       []*lane // by process, the small ones
-	far        map[uint64]*lane
+	text       []byte  // buffer of the stream, kept between files
+	nearLanes  []*lane // lanes of processes with small numbers, by process
+	farLanes   map[uint64]*lane
 	form       timeForm
-	base, to   uint64 // of the times that are wanted
-	crowded    bool   // there were more processes than lanes
-	waiting    int    // lanes that wait for a record behind the wanted times
+	base, to   uint64 // of the selected times
+	crowded    bool   // the file had more processes than maxLanes
+	waiting    int    // number of lanes that wait for a record after the selected times
 	processes  [1 << processBits]processText
 	visits     [1 << visitBits]visitText
 	peers      [1 << peerBits]peerText
 	tails      [1 << peerBits]tailText
-	counter    uint64 // the latest one, and what it is
+	counter    uint64 // the latest counter; metric is its metric
 	metric     uint32
-	any        bool
+	hasRows    bool
 	first      uint64 // time of the first row
 	last       uint64 // time of the last row
-	strange    bool   // a row was before it, or is of a process that is not the stream's
+	unordered  bool   // a row was earlier than the one before, or of a process of another stream
 }
 
-func newBulk(d *decoder, sink format.Sink) *bulk {
-	return &bulk{d: d, sink: sink, form: newTimeForm()}
+func newBulk(d *decoder, sink format.Sink) *bulkReader {
+	return &bulkReader{d: d, sink: sink, form: newTimeForm()}
 }
 
-// begin makes it ready for a file. What it holds is used again.
-func (x *bulk) begin(f *fileStream) {
+// begin prepares the reader for a file. It reuses lanes and buffers.
+func (x *bulkReader) begin(f *fileStream) {
 	if x.f != nil {
 		x.wait(false)
 		x.free = append(x.free, x.lanes...)
-		x.lanes, x.oldest, x.far = x.lanes[:0], 0, nil
-		clear(x.near)
+		x.lanes, x.oldest, x.farLanes = x.lanes[:0], 0, nil
+		clear(x.nearLanes)
 	}
-	x.forget()
-	x.f, x.any, x.last, x.crowded, x.metric = f, false, 0, false, trace.NoRef
-	if f.s.byLine = true; len(f.s.t.buf) == 0 { // else a search has read something
+	x.clearTables()
+	x.f, x.hasRows, x.last, x.crowded, x.metric = f, false, 0, false, trace.NoRef
+	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has read some text
 		f.s.t.buf = x.text
 	}
 }
 
-// forget empties the tables. No text is 0 but that of 8 such bytes, which is looked
-// for in the first place.
-func (x *bulk) forget() {
+// clearTables empties the caches. A zeroed entry matches the text 0 only, which hashes to the first
+// place, so the first place gets a text that never occurs.
+func (x *bulkReader) clearTables() {
 	clear(x.processes[:])
 	clear(x.visits[:])
 	clear(x.peers[:])
 	clear(x.tails[:])
-	x.visits[0].text, x.peers[0].text, x.tails[0].text = nothing, nothing, nothing
+	x.visits[0].text, x.peers[0].text, x.tails[0].text = neverText, neverText, neverText
 }
 
-// end keeps what the next file can use.
-func (x *bulk) end() { x.text = x.f.s.t.buf[:0] }
+// end keeps the buffer for the next file.
+func (x *bulkReader) end() { x.text = x.f.s.t.buf[:0] }
 
-// odd tells that a trace needs to be looked through before it is read.
-func (x *bulk) odd() bool { return x.d.trying && (x.strange || x.d.odd) }
+// needsSurvey reports whether the trace must be surveyed before it can be read.
+func (x *bulkReader) needsSurvey() bool { return x.d.trying && (x.unordered || x.d.needsDefinition) }
 
-// lane is where the rows of a process wait for more of them.
+// lane collects the rows of a process.
 type lane struct {
 	process uint64
-	at      uint16       // among all lanes
-	open    *openRegions // of its location, where there are bare leaves
-	n       uint         // rows
-	waits   bool         // for a record behind the wanted times
+	at      uint16       // index in lanes
+	open    *openRegions // open regions of the location; used if leaves name no region
+	n       uint         // number of rows
+	waits   bool         // for a record after the selected times
 	rows    laneRows
-	b       trace.Batch // all other columns
+	b       trace.Batch // the other columns
 }
 
 type laneRows struct {
@@ -98,16 +97,16 @@ type laneRows struct {
 	kind [trace.BatchRows]trace.Kind
 }
 
-// maxLanes bounds the memory: a lane has 53 KB.
+// maxLanes limits the memory: a lane takes 53 KB.
 const maxLanes = 128
 
-// batch is the lane's batch, with room for one more row.
+// batch returns the batch of the lane, with room for one more row.
 func (l *lane) batch() *trace.Batch {
 	l.b.Time, l.b.Kind, l.b.Ref = l.rows.time[:l.n], l.rows.kind[:l.n], l.rows.ref[:l.n]
 	return &l.b
 }
 
-// add adds a row that has operands, which the caller appends.
+// add adds a row with operands, which the caller appends to the returned batch.
 func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
 	i := l.n & (trace.BatchRows - 1)
 	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, ref, kind
@@ -116,8 +115,8 @@ func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
 	return &l.b
 }
 
-// run delivers the whole file.
-func (x *bulk) run(ctx context.Context, f *fileStream) error {
+// run delivers the events of a file.
+func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 	x.begin(f)
 	defer x.end()
 	to := f.to
@@ -129,8 +128,8 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		if x.waiting > 0 && patience > 0 {
 			patience--
 		} else if f.held {
-			// It comes before the lines that hot would take.
-		} else if err := x.hot(ctx); err != nil || x.odd() {
+			// The held record comes before the lines that readFrequent would take.
+		} else if err := x.readFrequent(ctx); err != nil || x.needsSurvey() {
 			return err
 		}
 		r, err := x.f.next(ctx)
@@ -138,16 +137,16 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 			return err
 		}
 		if r == nil && x.states.time() < to {
-			// They come before the events of their time.
-			if err := x.addStates(ctx); err != nil || x.odd() {
+			// Snapshots and statistics come before the events of their time.
+			if err := x.addStates(ctx); err != nil || x.needsSurvey() {
 				return err
 			}
 			f.to = min(to, x.states.time())
 			continue
 		}
 		if r == nil && f.held && f.to < to {
-			// One record of each process tells that it goes on. Those that have ended have none:
-			// after some records all others are read.
+			// One more record of a process shows that the process continues. A process that has ended
+			// has no such record: after some records, run stops waiting and reads the rest.
 			f.to = to
 			x.wait(!x.crowded)
 			continue
@@ -156,10 +155,10 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 			break
 		}
 		if r.Time < x.last {
-			x.strange = true
+			x.unordered = true
 		}
-		if x.last = r.Time; !x.any {
-			x.any, x.first = true, r.Time // hot does not read the first one
+		if x.last = r.Time; !x.hasRows {
+			x.hasRows, x.first = true, r.Time // readFrequent does not read the first record
 		}
 		l, err := x.lane(r)
 		if err != nil {
@@ -173,7 +172,7 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		if l.n == trace.BatchRows {
 			err = x.emit(l)
 		}
-		if err != nil || x.odd() {
+		if err != nil || x.needsSurvey() {
 			return err
 		}
 		if goesOn {
@@ -192,7 +191,7 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 }
 
 // wait makes all lanes wait for a record, or none.
-func (x *bulk) wait(on bool) {
+func (x *bulkReader) wait(on bool) {
 	for _, l := range x.lanes {
 		l.waits = on
 	}
@@ -201,14 +200,14 @@ func (x *bulk) wait(on bool) {
 	}
 }
 
-// lane is where the rows of a record's process wait.
-func (x *bulk) lane(r *Record) (*lane, error) {
-	if l := x.known(r.Process); l != nil {
+// lane returns the lane of a record's process.
+func (x *bulkReader) lane(r *Record) (*lane, error) {
+	if l := x.laneOf(r.Process); l != nil {
 		return l, nil
 	}
 	if x.d.trying {
 		home, ok := x.d.r.master.Stream(uint32(r.Process))
-		x.strange = x.strange || !ok || home != r.Stream
+		x.unordered = x.unordered || !ok || home != r.Stream
 	}
 	var l *lane
 	if len(x.lanes) < maxLanes {
@@ -228,41 +227,41 @@ func (x *bulk) lane(r *Record) (*lane, error) {
 		x.set(l.process, nil)
 		if clear(x.processes[:]); !x.crowded {
 			x.crowded = true
-			x.forget()
+			x.clearTables()
 		}
 	}
 	l.process = r.Process
 	l.b.Reset(x.d.locate(r))
-	if x.d.bare {
+	if x.d.unnamedLeaves {
 		l.open = x.d.open(l.b.Loc)
 	}
 	x.set(r.Process, l)
 	return l, nil
 }
 
-func (x *bulk) set(process uint64, l *lane) {
+func (x *bulkReader) set(process uint64, l *lane) {
 	if process >= fewTokens {
-		if x.far == nil {
-			x.far = map[uint64]*lane{}
+		if x.farLanes == nil {
+			x.farLanes = map[uint64]*lane{}
 		}
-		x.far[process] = l
+		x.farLanes[process] = l
 		return
 	}
-	for uint64(len(x.near)) <= process {
-		x.near = append(x.near, nil)
+	for uint64(len(x.nearLanes)) <= process {
+		x.nearLanes = append(x.nearLanes, nil)
 	}
-	x.near[process] = l
+	x.nearLanes[process] = l
 }
 
-func (x *bulk) known(process uint64) *lane {
-	if process < uint64(len(x.near)) {
-		return x.near[process]
+func (x *bulkReader) laneOf(process uint64) *lane {
+	if process < uint64(len(x.nearLanes)) {
+		return x.nearLanes[process]
 	}
-	return x.far[process]
+	return x.farLanes[process]
 }
 
-// emit hands on what waits in a lane.
-func (x *bulk) emit(l *lane) error {
+// emit passes on the rows of a lane.
+func (x *bulkReader) emit(l *lane) error {
 	if l.n == 0 {
 		return nil
 	}
@@ -272,26 +271,24 @@ func (x *bulk) emit(l *lane) error {
 	return err
 }
 
-// messageKind are the kinds of messages by the first byte of their line.
+// messageKind maps the first byte of a line to the kind of message.
 var messageKind = [256]trace.Kind{'S': trace.Send, 'R': trace.Recv}
 
-// A trace has few processes and functions: what a line with one of them says is
-// found by its text, which is less than 8 bytes with its end.
+// A trace has few processes and functions. The meaning of a line with one of them is cached under the
+// text of the line, which including its end is at most 8 bytes long.
 type (
 	processText struct {
 		text uint64
 		l    *lane
 	}
-	// visitText is an enter or leave, or such a line together with the process line
-	// before it.
+	// visitText caches an enter or leave, or such a line together with the process line before it.
 	visitText struct {
 		text uint64
 		ref  uint32
 		kind trace.Kind
-		lane uint16 // with a process line: where it is among all
+		lane uint16 // index of the lane that the process line selects, if there is one
 	}
-	// peerText is what stands in a message from the process to the L, tailText what
-	// stands from the T to the end.
+	// peerText caches the part of a message line before the L. tailText caches the part from the T on.
 	peerText struct{ text, location uint64 }
 	tailText struct{ text, tag, communicator uint64 }
 )
@@ -300,125 +297,124 @@ const (
 	processBits = 8
 	visitBits   = 14
 	peerBits    = 8
-	spread      = 0x9e3779b97f4a7c15 // makes the first bits depend on all bytes
-	nothing     = 1                  // a text that is never looked for in the first place of a table
+	hashFactor  = 0x9e3779b97f4a7c15 // spreads all bytes to the high bits
+	neverText   = 1                  // a text that never hashes to the first place of a table
 )
 
-// ends has the last bit of each byte set.
-const ends = 0x0101010101010101
+// eachByte has the lowest bit of each byte set.
+const eachByte = 0x0101010101010101
 
-// lineEnds marks the line ends among 8 bytes, the first of which is the lowest,
-// by the highest bit of their byte. The byte behind one may be marked wrongly if
-// it is a vertical tab.
+// lineEnds marks the line ends among the 8 bytes of w, the first of which is the lowest. A mark is the
+// highest bit of the byte. A vertical tab after a line end may be marked wrongly.
 func lineEnds(w uint64) uint64 {
-	w ^= '\n' * ends
-	return (w - ends) &^ w & (0x80 * ends)
+	w ^= '\n' * eachByte
+	return (w - eachByte) &^ w & (0x80 * eachByte)
 }
 
-// lineLength is how many bytes stand before the first mark of lineEnds, 8 if there
-// is none.
+// lineLength returns the number of bytes before the first mark of lineEnds, 8 if there is none.
 func lineLength(marks uint64) int { return bits.TrailingZeros64(marks) >> 3 }
 
-// upTo are the bytes of w up to the first mark of lineEnds.
+// upTo returns the bytes of w up to and including the first byte that marks of lineEnds mark.
 func upTo(w, marks uint64) uint64 { return w & (marks ^ (marks - 1)) }
 
-// hexWord reads 8 bytes, the first of which is the lowest, as digits, all at once.
-// bad is 0 if they all are.
+// hexWord parses 8 bytes as hexadecimal digits, all at once. The first byte is the lowest. bad is 0 if
+// all bytes are digits.
 func hexWord(w uint64) (v, bad uint64) {
-	v = w&(0x0f*ends) + w>>6&ends*9
-	letter := (v + 6*ends) >> 4 & ends
-	bad = (v + '0'*ends + letter*('a'-'0'-10)) ^ w | v&(0xf0*ends)
-	// Neighbours move together: a multiplication shifts and adds.
+	v = w&(0x0f*eachByte) + w>>6&eachByte*9
+	letter := (v + 6*eachByte) >> 4 & eachByte
+	bad = (v + '0'*eachByte + letter*('a'-'0'-10)) ^ w | v&(0xf0*eachByte)
+	// Join neighbouring digits: each multiplication shifts and adds.
 	v = v * (1 + 1<<12) >> 8 & 0x00ff00ff00ff00ff
 	v = v * (1 + 1<<24) >> 16 & 0x0000ffff0000ffff
 	return v * (1 + 1<<48) >> 32, bad
 }
 
-// short makes 8 digits of the first n bytes of w, 1 to 8, by zeros before them.
-func short(w uint64, n int) uint64 { return w<<(64-8*uint(n)) | '0'*ends>>(8*uint(n)) }
+// padDigits returns the first n bytes of w, 1 to 8, with zero digits before them.
+func padDigits(w uint64, n int) uint64 { return w<<(64-8*uint(n)) | '0'*eachByte>>(8*uint(n)) }
 
-// word is the 8 bytes that begin at i. There is slack behind every text.
+// word returns the 8 bytes at i. Every text is followed by at least slack bytes.
 func word(text unsafe.Pointer, i int) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(text, i))[:])
 }
 
-func char(text unsafe.Pointer, i int) byte { return *(*byte)(unsafe.Add(text, i)) }
+func byteAt(text unsafe.Pointer, i int) byte { return *(*byte)(unsafe.Add(text, i)) }
 
-// pairs is what two digits are, by their text, with valid set; 0 if they are none.
-type pairs [1 << 16]uint16
+// digitPairs maps the text of two digits to their value with the bit validPair set, all other texts to
+// 0.
+type digitPairs [1 << 16]uint16
 
-const valid = 0x100
+const validPair = 0x100
 
-// digitPairs makes them when they are first needed.
-var digitPairs = sync.OnceValue(func() *pairs {
+// allDigitPairs returns the table of digit pairs, which it makes on the first call.
+var allDigitPairs = sync.OnceValue(func() *digitPairs {
 	const digits = "0123456789abcdef"
-	p := new(pairs)
+	p := new(digitPairs)
 	for i, high := range digits {
 		for k, low := range digits {
-			p[uint16(high)|uint16(low)<<8] = uint16(valid | i<<4 | k)
+			p[uint16(high)|uint16(low)<<8] = uint16(validPair | i<<4 | k)
 		}
 	}
 	return p
 })
 
-// at reads the two digits at i.
-func (p *pairs) at(text unsafe.Pointer, i int) uint64 {
+// at parses the two digits at i.
+func (p *digitPairs) at(text unsafe.Pointer, i int) uint64 {
 	return uint64(p[binary.LittleEndian.Uint16((*[2]byte)(unsafe.Add(text, i))[:])])
 }
 
-// lastDigits are the digits of a time that are read each time. The ones before them
-// are compared with those of the time before.
+// lastDigits is the number of digits of a time that are parsed each time. The digits before them are
+// compared with those of the previous time.
 const lastDigits = 6
 
-// timeForm is what the latest time line looked like.
+// timeForm holds the form of the latest time line.
 type timeForm struct {
-	n     int    // digits
-	high  uint64 // value of all digits but the last ones, less what valid makes of those
-	text  uint64 // their bytes
-	mask  uint64 // which has all bits set where they are
-	pairs *pairs
+	n     int    // number of digits
+	high  uint64 // value of all digits but the last ones, minus the contribution of validPair
+	text  uint64 // bytes of the high digits
+	mask  uint64 // bits of text that the high digits occupy
+	pairs *digitPairs
 }
 
-func newTimeForm() timeForm { return timeForm{mask: math.MaxUint64, pairs: digitPairs()} }
+func newTimeForm() timeForm { return timeForm{mask: math.MaxUint64, pairs: allDigitPairs()} }
 
-// read reads the time line at pos, which begins with the bytes of w, and returns
-// its length, 0 if it is not one that hot can read.
+// read parses the time line at pos, which begins with the bytes of w. It returns the length of the
+// line, or 0 if it cannot parse the line.
 func (f *timeForm) read(text unsafe.Pointer, pos int, w uint64) (v uint64, n int) {
 	n = f.n
 	at := pos + n
-	if char(text, at) != '\n' || w&f.mask != f.text {
+	if byteAt(text, at) != '\n' || w&f.mask != f.text {
 		return f.learn(text, pos)
 	}
 	a, b, c := f.pairs.at(text, at-6), f.pairs.at(text, at-4), f.pairs.at(text, at-2)
-	if a&b&c&valid == 0 {
+	if a&b&c&validPair == 0 {
 		return 0, 0
 	}
 	return f.high + a<<16 + b<<8 + c, n
 }
 
-// learn does so for a line that is not like the one before.
+// learn parses a time line that differs in form from the previous one, and remembers its form.
 //
 //go:noinline
 func (f *timeForm) learn(text unsafe.Pointer, pos int) (v uint64, n int) {
 	v, end := number(text, pos)
-	if n = end - pos; char(text, end) != '\n' || v > math.MaxInt64/4 {
+	if n = end - pos; byteAt(text, end) != '\n' || v > math.MaxInt64/4 {
 		return 0, 0
 	}
-	f.n, f.high, f.text, f.mask = 0, 0, 0, math.MaxUint64 // like no line
+	f.n, f.high, f.text, f.mask = 0, 0, 0, math.MaxUint64 // matches no line
 	if high := n - lastDigits; high >= 0 && high <= 8 {
 		const last = 1<<(4*lastDigits) - 1
-		f.n, f.high, f.mask = n, v&^last-valid*0x10101, 1<<(8*high)-1
+		f.n, f.high, f.mask = n, v&^last-validPair*0x10101, 1<<(8*high)-1
 		f.text = word(text, pos) & f.mask
 	}
 	return v, n
 }
 
-// hot takes the lines that are in memory, up to the first that is not one of the
-// usual ones, spelled as libotf does: time, process, enter, leave, send, receive,
-// counter. It does nothing that next would not do.
-func (x *bulk) hot(ctx context.Context) error {
+// readFrequent reads the lines in the buffer up to the first that is not a frequent line in libotf's
+// spelling: time, process, enter, leave, send, receive, counter. The result is the same as if next had
+// read them.
+func (x *bulkReader) readFrequent(ctx context.Context) error {
 	s, t := x.f.s, x.f.s.t
-	l := x.known(s.process)
+	l := x.laneOf(s.process)
 	if !s.begun || s.skip || x.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
 		return nil
 	}
@@ -426,7 +422,7 @@ func (x *bulk) hot(ctx context.Context) error {
 	if n == 0 {
 		return nil
 	}
-	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
+	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // so that no line end is found there
 	x.base, x.to = x.d.clock.base, x.f.to
 	end := t.from + n
 	for full := true; full; {
@@ -437,7 +433,7 @@ func (x *bulk) hot(ctx context.Context) error {
 			}
 		}
 	}
-	x.last, s.process, s.gave = s.time, l.process, true
+	x.last, s.process, s.delivered = s.time, l.process, true
 	if x.d.err != nil {
 		return x.d.err
 	}
@@ -447,15 +443,15 @@ func (x *bulk) hot(ctx context.Context) error {
 	return nil
 }
 
-// lines takes the lines from pos to end, with the state that is given, and returns
-// how far it came and the state there. It stops when a lane is full and before a
-// line that it cannot read.
+// lines reads the lines from pos to end, beginning with the given lane and time. It returns the
+// position, lane and time where it stopped: when a lane is full, or before a line that it cannot
+// parse.
 //
 //go:noinline
-func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
+func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
 	for pos < end {
 		w := word(text, pos)
-		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit
+		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit
 			v, n := x.form.read(text, pos, w)
 			if n == 0 || v < time || v >= x.to {
 				break
@@ -467,12 +463,12 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 		marks := lineEnds(w)
 		if byte(w) == '*' {
 			second := marks & (marks - 1)
-			if second != 0 { // the record's line is among the 8 bytes too: mostly a visit
+			if second != 0 { // the line of the record also lies in the 8 bytes; it is mostly a visit
 				both := upTo(w, second)
-				known := &x.visits[both*spread>>(64-visitBits)]
+				known := &x.visits[both*hashFactor>>(64-visitBits)]
 				if known.text == both {
 					l = x.lanes[known.lane]
-					if l.visit(int64(time-x.base), known); x.d.bare {
+					if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
 						l.nest()
 					}
 					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == trace.BatchRows {
@@ -482,7 +478,7 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 				}
 			}
 			star := upTo(w, marks)
-			known := &x.processes[star*spread>>(64-processBits)]
+			known := &x.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !x.learnProcess(known, w, marks) {
 				break
 			}
@@ -494,12 +490,12 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 			w = word(text, pos)
 			marks = lineEnds(w)
 		}
-		next := 0 // where the line behind the record is
+		next := 0 // position after the record's line
 		if w&(visitBit|0x20) == visitBit {
 			line := upTo(w, marks)
-			known := &x.visits[line*spread>>(64-visitBits)]
+			known := &x.visits[line*hashFactor>>(64-visitBits)]
 			if known.text == line || x.learnVisit(known, w, marks) {
-				if l.visit(int64(time-x.base), known); x.d.bare {
+				if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
 					l.nest()
 				}
 				next = pos + lineLength(marks) + 1
@@ -524,7 +520,8 @@ func (l *lane) visit(time int64, v *visitText) {
 	l.n++
 }
 
-// nest finds, for the last row, which region a bare leave leaves, and keeps what is open.
+// nest updates the open regions by the last row. If that row is a leave without a region, nest sets
+// the region that it leaves.
 func (l *lane) nest() {
 	i := (l.n - 1) & (trace.BatchRows - 1)
 	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {
@@ -534,12 +531,12 @@ func (l *lane) nest() {
 	}
 }
 
-// visitBit is set in the first byte of enter and leave, but not in that of any other
-// record that hot reads.
+// visitBit is set in the first byte of enter and leave, and in no other record that readFrequent
+// reads.
 const visitBit = 'E' & 'L' &^ ('S' | 'R' | 'C')
 
-// visit reads the enter or leave of n bytes that w begins with.
-func visit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
+// parseVisit parses the enter or leave in the first n bytes of w.
+func parseVisit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
 	switch byte(w) {
 	case 'E':
 		kind = trace.Enter
@@ -551,15 +548,15 @@ func visit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
 	if n < 2 || n > 7 {
 		return 0, 0, false
 	}
-	v, bad := hexWord(short(w>>8, n-1))
+	v, bad := hexWord(padDigits(w>>8, n-1))
 	return kind, v, bad == 0
 }
 
-// learnVisit notes what the line in w says.
+// learnVisit caches the meaning of the line in w.
 //
 //go:noinline
-func (x *bulk) learnVisit(to *visitText, w, marks uint64) bool {
-	kind, v, ok := visit(w, lineLength(marks))
+func (x *bulkReader) learnVisit(to *visitText, w, marks uint64) bool {
+	kind, v, ok := parseVisit(w, lineLength(marks))
 	if !ok {
 		return false
 	}
@@ -570,39 +567,38 @@ func (x *bulk) learnVisit(to *visitText, w, marks uint64) bool {
 	return ok
 }
 
-// visited is the region of an enter or leave, NoRef for a leave that does not say it; ok is false if
-// nobody expects such a leave.
-func (x *bulk) visited(kind trace.Kind, function uint64) (ref uint32, ok bool) {
+// visited returns the region of an enter or leave. A leave without a function gets NoRef; ok is then
+// false unless such leaves are expected.
+func (x *bulkReader) visited(kind trace.Kind, function uint64) (ref uint32, ok bool) {
 	if kind == trace.Leave && function == 0 {
-		return trace.NoRef, x.d.bare
+		return trace.NoRef, x.d.unnamedLeaves
 	}
-	return x.d.region(x.f.s.shown, function), true
+	return x.d.region(x.f.s.reported, function), true
 }
 
-// learnBoth notes what the two lines in w say, if the second one is an enter or
-// leave.
+// learnBoth caches the meaning of the two lines in w, if the second one is an enter or leave.
 //
 //go:noinline
-func (x *bulk) learnBoth(w, marks uint64, l *lane) {
+func (x *bulkReader) learnBoth(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
-	if kind, v, ok := visit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
+	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
 		if ref, ok := x.visited(kind, v); ok {
 			text := upTo(w, second)
-			x.visits[text*spread>>(64-visitBits)] = visitText{text, ref, kind, l.at}
+			x.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
 		}
 	}
 }
 
-// learnProcess notes which process the line in w names.
+// learnProcess caches the process of the line in w.
 //
 //go:noinline
-func (x *bulk) learnProcess(to *processText, w, marks uint64) bool {
+func (x *bulkReader) learnProcess(to *processText, w, marks uint64) bool {
 	n := lineLength(marks)
 	if n < 2 || n == 8 {
 		return false
 	}
-	v, bad := hexWord(short(w>>8, n-1))
-	l := x.known(v)
+	v, bad := hexWord(padDigits(w>>8, n-1))
+	l := x.laneOf(v)
 	if bad != 0 || l == nil {
 		return false
 	}
@@ -610,10 +606,10 @@ func (x *bulk) learnProcess(to *processText, w, marks uint64) bool {
 	return true
 }
 
-// other takes the record at pos, if it is a usual one, and returns where the next
-// line is, else 0.
-func (x *bulk) other(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
-	switch t := int64(time - x.base); char(text, pos) {
+// other reads the record at pos if it is a frequent one. It returns the position of the next line, or
+// 0 if it cannot read the record.
+func (x *bulkReader) other(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
+	switch t := int64(time - x.base); byteAt(text, pos) {
 	case 'S', 'R':
 		return x.message(l, text, pos, t)
 	case 'C':
@@ -623,34 +619,34 @@ func (x *bulk) other(l *lane, text unsafe.Pointer, pos int, time uint64) (next i
 			return x.amended(l, text, pos, t)
 		}
 	}
-	if hexValue[char(text, pos)] < 16 {
-		return pos // there need not be a record for each time
+	if hexValue[byteAt(text, pos)] < 16 {
+		return pos // a time line need not be followed by a record
 	}
 	return 0
 }
 
-// noDigits marks the bytes of w that are no digits, as lineEnds does. Of all that
-// stands in a record's line, only digits have the bit that it looks at.
-func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * ends) }
+// noDigits marks the bytes of w that are not digits, as lineEnds does. It tests one bit, which among
+// the bytes of a record's line only digits have.
+func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * eachByte) }
 
-// number reads the number that begins at i and returns where it ends; i if there
-// is none or it has more than 16 digits.
+// number parses the number at i and returns its end. The end is i if no number is there or it has more
+// than 16 digits.
 func number(text unsafe.Pointer, i int) (v uint64, end int) {
-	// Of all that stands in a record's line, only digits have this bit.
+	// Among the bytes of a record's line, only digits have this bit.
 	const digit = 0x20
 	w := word(text, i)
-	if w>>8&digit == 0 { // the end is there: many numbers are small
+	if w>>8&digit == 0 { // the number has one digit, as many have
 		if c := hexValue[byte(w)]; c < 16 {
 			return uint64(c), i + 1
 		}
 		return 0, i
 	}
-	n := bits.TrailingZeros64(^w&(digit*ends)) >> 3
+	n := bits.TrailingZeros64(^w&(digit*eachByte)) >> 3
 	if n == 0 {
 		return 0, i
 	}
 	if n < 8 {
-		v, bad := hexWord(w<<(-8*n&63) | '0'*ends>>(8*n&63))
+		v, bad := hexWord(w<<(-8*n&63) | '0'*eachByte>>(8*n&63))
 		if bad != 0 {
 			n = 0
 		}
@@ -659,8 +655,8 @@ func number(text unsafe.Pointer, i int) (v uint64, end int) {
 	v, bad := hexWord(w)
 	i += 8
 	w = word(text, i)
-	if n = bits.TrailingZeros64(^w&(digit*ends)) >> 3; n > 0 {
-		low, worse := hexWord(short(w, n))
+	if n = bits.TrailingZeros64(^w&(digit*eachByte)) >> 3; n > 0 {
+		low, worse := hexWord(padDigits(w, n))
 		v, bad = v<<(4*uint(n))|low, bad|worse
 	}
 	if bad != 0 {
@@ -669,23 +665,24 @@ func number(text unsafe.Pointer, i int) (v uint64, end int) {
 	return v, i + n
 }
 
-// message adds the row of the message at pos and returns where the next line is; 0
-// if it is spelled in another way.
-func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
-	kind := messageKind[char(text, pos)]
-	// Where most end is known at once; to go on there need not wait for the rest.
+// message adds the row of the message at pos and returns the position of the next line, or 0 if the
+// message is spelled in another way.
+func (x *bulkReader) message(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	kind := messageKind[byteAt(text, pos)]
+	// Most lines end at this position, which is available early: the processor need not wait for the
+	// end of parsing to continue there.
 	guess := pos + 8 + lineLength(lineEnds(word(text, pos+8)))
 	w := word(text, pos+1)
 	marks := noDigits(w)
 	key := upTo(w, marks)
-	peer := &x.peers[key*spread>>(64-peerBits)]
+	peer := &x.peers[key*hashFactor>>(64-peerBits)]
 	location, i := peer.location, pos+1+lineLength(marks)
 	if peer.text != key {
 		v, end := number(text, pos+1)
-		if char(text, end) != 'L' || end == pos+1 {
+		if byteAt(text, end) != 'L' || end == pos+1 {
 			return 0
 		}
-		location, i = uint64(x.d.location(v&unset)), end
+		location, i = uint64(x.d.location(v&noProcess)), end
 		if marks != 0 {
 			*peer = peerText{key, location}
 		}
@@ -694,26 +691,26 @@ func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 	w = word(text, k)
 	marks = lineEnds(w)
 	key = upTo(w, marks)
-	tail := &x.tails[key*spread>>(64-peerBits)]
+	tail := &x.tails[key*hashFactor>>(64-peerBits)]
 	tag, communicator, n := tail.tag, tail.communicator, k+lineLength(marks)
 	if tail.text != key {
-		if char(text, k) != 'T' {
+		if byteAt(text, k) != 'T' {
 			return 0
 		}
 		var m int
 		tag, m = number(text, k+1)
-		if char(text, m) != 'C' {
+		if byteAt(text, m) != 'C' {
 			return 0
 		}
 		communicator, n = number(text, m+1)
-		if char(text, n) != '\n' || m == k+1 || n == m+1 {
+		if byteAt(text, n) != '\n' || m == k+1 || n == m+1 {
 			return 0
 		}
-		tag &= unset
-		if communicator &= unset; communicator == 0 {
+		tag &= noProcess
+		if communicator &= noProcess; communicator == 0 {
 			communicator = trace.Undefined
 		} else {
-			communicator = uint64(x.d.communicator(x.f.s.shown, communicator))
+			communicator = uint64(x.d.communicator(x.f.s.reported, communicator))
 		}
 		if marks != 0 {
 			*tail = tailText{key, tag, communicator}
@@ -723,7 +720,7 @@ func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 		return 0
 	}
 	b := l.add(time, kind, trace.NoRef)
-	b.Op = append(b.Op, location, communicator, tag, length&unset)
+	b.Op = append(b.Op, location, communicator, tag, length&noProcess)
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	if n == guess {
 		return guess + 1
@@ -731,12 +728,12 @@ func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 	return n + 1
 }
 
-// carriedPair is how the pair begins that says what a record does not.
+// carriedPair is the beginning of a pair that carries what the record itself cannot express.
 const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
 
-// amended adds the row of a NoOp or message at pos, behind a pair with what the record does not
-// say, and returns where the next line is; 0 if it is spelled in another way.
-func (x *bulk) amended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+// amended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
+// position of the next line, or 0 if the lines are spelled in another way.
+func (x *bulkReader) amended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	if word(text, pos)&(1<<40-1) != carriedPair {
 		return 0
 	}
@@ -744,22 +741,22 @@ func (x *bulk) amended(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 	i, n := pos+5, 0
 	for ; n < len(data); n++ {
 		v := x.form.pairs.at(text, i)
-		if v&valid == 0 {
+		if v&validPair == 0 {
 			break
 		}
 		data[n] = byte(v)
 		i += 2
 	}
-	if char(text, i) != 'L' {
+	if byteAt(text, i) != 'L' {
 		return 0
 	}
 	length, i := number(text, i+1)
-	if length != uint64(n) || char(text, i) != '\n' {
+	if length != uint64(n) || byteAt(text, i) != '\n' {
 		return 0
 	}
-	switch i++; char(text, i) {
+	switch i++; byteAt(text, i) {
 	case 'N':
-		if char(text, i+1) != '\n' {
+		if byteAt(text, i+1) != '\n' {
 			return 0
 		}
 		k := l.n & (trace.BatchRows - 1)
@@ -775,25 +772,26 @@ func (x *bulk) amended(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 	}
 	b := l.batch()
 	if x.d.restorer.Amend(b, data[:n]) != nil {
-		b.DropLast() // the thorough way says what is wrong
+		b.DropLast() // the slow path reports the defect
 		l.n--
 		return 0
 	}
 	return next
 }
 
-// sample does the same for the value of a counter.
-func (x *bulk) sample(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+// sample adds the row of the counter value at pos and returns the position of the next line, or 0 if
+// it is spelled in another way.
+func (x *bulkReader) sample(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	counter, i := number(text, pos+3)
-	if char(text, pos+1) != 'N' || char(text, pos+2) != 'T' || char(text, i) != 'V' {
+	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' {
 		return 0
 	}
 	value, n := number(text, i+1)
-	if char(text, n) != '\n' || i == pos+3 || n == i+1 {
+	if byteAt(text, n) != '\n' || i == pos+3 || n == i+1 {
 		return 0
 	}
-	if counter &= unset; counter != x.counter || x.metric == trace.NoRef {
-		x.counter, x.metric = counter, x.d.metric(x.f.s.shown, counter)
+	if counter &= noProcess; counter != x.counter || x.metric == trace.NoRef {
+		x.counter, x.metric = counter, x.d.metric(x.f.s.reported, counter)
 	}
 	b := l.add(time, trace.Metric, x.metric)
 	b.Op = append(b.Op, value)

@@ -41,10 +41,10 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	rows = map[string][]string{}
 	switch all := trace.Everything(); way {
 	case "try":
-		ok, err := d.(*decoder).try(context.Background(), all, func(int) format.Sink { return sink })
-		if err == nil && !ok && d.(*decoder).metBare {
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), all, func(int) format.Sink { return sink })
+		if err == nil && !ok && d.(*decoder).metUnnamedLeave {
 			clear(rows) // it is begun again
-			ok, err = d.(*decoder).try(context.Background(), all, func(int) format.Sink { return sink })
+			ok, err = d.(*decoder).scanSpeculatively(context.Background(), all, func(int) format.Sink { return sink })
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func usual(rng *rand.Rand, n int, bare bool) string {
 		case 8:
 			b.WriteString(some("N\n", "N\n", "NOOP\n"))
 		case 0:
-			fmt.Fprintf(&b, "%s%sL%xT%xC%s\n", some("S", "R"), some("1", "2", "abcde", "0000002"), rng.Uint64()>>rng.UintN(64)&unset, rng.IntN(20), some("0", "7"))
+			fmt.Fprintf(&b, "%s%sL%xT%xC%s\n", some("S", "R"), some("1", "2", "abcde", "0000002"), rng.Uint64()>>rng.UintN(64)&noProcess, rng.IntN(20), some("0", "7"))
 		case 1:
 			fmt.Fprintf(&b, "CNT1V%x\n", rng.Uint64()>>rng.UintN(64))
 		case 2:
@@ -183,7 +183,7 @@ func TestPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		sums = map[string]uint64{}
-		ok, err = d.(*decoder).try(context.Background(), trace.Everything(), func(int) format.Sink {
+		ok, err = d.(*decoder).scanSpeculatively(context.Background(), trace.Everything(), func(int) format.Sink {
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				id := d.Defs().Locations.At(b.Loc).ID
 				for c := b.Cursor(); c.Next(); {
@@ -253,7 +253,7 @@ func TestZippedWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, err := d.(*decoder).try(context.Background(), sel, func(int) format.Sink {
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), sel, func(int) format.Sink {
 			return format.Trim(d.Defs(), sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				times = append(times, b.Time...)
 				return nil

@@ -1,29 +1,31 @@
 package otf
 
-// channel is what messages are matched by: the k-th send with the k-th receive.
+// channel identifies messages that are matched by their order: its k-th send belongs to its k-th
+// receive.
 type channel struct{ from, to, communicator, tag uint64 }
 
-// balance counts a channel's messages since it was even last.
+// balance counts the sends and receives of a channel since their numbers were last equal.
 type balance struct {
-	since          int64 // number of the message with which it began, of all channels
+	since          int64 // number of its first message among those of all channels
 	sent, received int64
-	waiting        []uint64 // of the states' pending sends, those not received yet
+	waiting        []uint64 // ids of sends that are pending in the state of the sender
 }
 
-// matching follows the messages of all processes in the order of time. It knows a
-// channel only while that is not even.
+// matching follows the messages of all processes in the order of time. It stores a channel only while
+// its numbers of sends and receives differ.
 type matching struct {
 	n    int64
 	open map[channel]*balance
 }
 
-// unevenTime is a time in which a channel is not even, from one even state to the next.
+// unevenTime identifies a period in which the sends and receives of a channel differ in number. since
+// is the number of the message that began it.
 type unevenTime struct {
 	channel
 	since int64
 }
 
-// at finds the balance of the channel of the next message.
+// at returns the balance of the channel of the next message and counts that message.
 func (m *matching) at(c channel) *balance {
 	b := m.open[c]
 	if b == nil {
@@ -37,18 +39,18 @@ func (m *matching) at(c channel) *balance {
 	return b
 }
 
-// settle forgets a channel that is even.
+// settle removes a channel that has as many receives as sends.
 func (m *matching) settle(c channel, b *balance) {
 	if b.sent == b.received {
 		delete(m.open, c)
 	}
 }
 
-// count takes a record of a message without keeping it.
+// count counts a message record without making it pending.
 func (m *matching) count(r *Record) { m.follow(r, nil, nil) }
 
-// lost tells, after all messages were counted, where there are sends without a
-// receive, and how many sends before them have one.
+// lost returns the periods that end without a receive for each send, with the number of sends in them
+// that have a receive. All messages must have been counted before.
 func (m *matching) lost() map[unevenTime]int64 {
 	lost := map[unevenTime]int64{}
 	for c, b := range m.open {
@@ -59,9 +61,9 @@ func (m *matching) lost() map[unevenTime]int64 {
 	return lost
 }
 
-// follow makes messages pending in the states of their senders from their send to
-// their receive. Messages that are never received do not become pending, nor those
-// received before they were sent. Without states messages are counted alone.
+// follow updates the states of the senders: a message is pending from its send to its receive. A
+// message that is never received does not become pending, nor does one that is received before it is
+// sent. If states is nil, follow only counts the messages.
 func (m *matching) follow(r *Record, lost map[unevenTime]int64, states map[uint64]*State) {
 	switch r.Type {
 	case SendMsg:

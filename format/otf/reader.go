@@ -19,49 +19,48 @@ import (
 
 // Options are the settings of a [Reader]. The zero value reads everything.
 type Options struct {
-	// Read says how defects are treated and where they go; nil is lenient.
+	// Read sets how defects are treated and reported; nil is lenient.
 	Read *format.ReadOptions
 	// Files limits the number of open files; nil sets no limit.
 	Files *FileManager
-	// From and To bound the time of events, snapshots and statistics: From ≤ time
-	// < To. A To of 0 is no bound. The beginning is searched for and reading stops
-	// at the end, which needs files in the order of time.
+	// From and To bound the time of events, snapshots and statistics: From ≤ time < To. A To of 0
+	// means no bound. The reader searches for the beginning and stops at the end, so the files must be
+	// in the order of time.
 	From, To uint64
-	// Processes tells which processes are wanted; nil is all. The answer for a
-	// process must not change while a cursor is read.
+	// Processes reports whether the records of a process are selected; nil selects all. Its answer for
+	// a process must not change while a cursor is read.
 	Processes func(process uint64) bool
-	// OneByOne delivers the records stream after stream, not in the order of time.
+	// OneByOne delivers the records stream after stream instead of merging the streams by time.
 	OneByOne bool
-	// Buffer is how much is read at once from each file, in bytes, at least 4096; 0 is
-	// 256 KiB, less where many streams are read together. The longest line that is met
-	// needs room too.
+	// Buffer is the number of bytes that are read at once from each file, at least 4096. The default 0
+	// means 256 KiB, or less where many streams are read together. The buffer grows to hold the
+	// longest line.
 	Buffer int
-	// AsLibrary follows libotf where it is not as helpful as this package: records
-	// of processes that the master file does not name are left out, a malformed
-	// record ends all reading of its part, and simultaneous records of several
-	// streams come in the order that libotf's heap makes.
+	// AsLibrary reads as libotf does where libotf is less tolerant than this package. Records of
+	// processes that the master file does not name are left out, a malformed record ends all reading
+	// of its part, and simultaneous records of several streams come in the order of libotf's heap.
 	AsLibrary bool
 
-	printing bool // for PrintCompat
+	printing bool // set by PrintCompat
 }
 
-// Reader reads a trace (docs/formats/otf.md). Its methods but [Reader.Select] may be
-// called by several goroutines at once; a [Cursor] serves one at a time.
+// Reader reads a trace (docs/formats/otf.md). Several goroutines may call its methods at once, except
+// [Reader.Select]. A [Cursor] serves one goroutine at a time.
 type Reader struct {
 	src      format.Source
 	stub     string
 	opt      Options
 	master   *MasterControl
 	maxLine  int
-	progress *progress // of a decoder
+	progress *progress // set by a decoder
 	listed   *listed
 }
 
-// Open opens a trace by its master file, whose name may lack ".otf". Of a trace whose
-// writer was killed src may name one of the files that it left, such as
-// .NAME.1.events.PID.tmp: what all of them have is then the trace, without a master file.
+// Open opens a trace by its master file, whose name may lack ".otf". If the writer of a trace was
+// killed, src may name one of its unfinished files, such as .NAME.1.events.PID.tmp. Open then reads
+// all unfinished files of that trace and needs no master file.
 func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error) {
-	src, err := left(ctx, src, opt)
+	src, err := openUnfinished(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 	return r, nil
 }
 
-// empty reports whether the master file has not a byte, and there are no definitions that tell of a trace.
+// empty reports whether the master file is empty and no file of global definitions exists.
 func (r *Reader) empty() bool {
 	size := func(name string) int64 {
 		st, err := fs.Stat(r.src.FS, name)
@@ -114,9 +113,9 @@ func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
 	return r, nil
 }
 
-// Select changes what the cursors that begin from now on deliver: the times of events,
-// snapshots and statistics, and the processes (Options.From, To and Processes). Cursors
-// that have begun keep what they had. Nobody may use the reader in the meantime.
+// Select changes what cursors that begin from now on deliver: the times of events, snapshots and
+// statistics, and the processes (Options.From, To and Processes). Cursors that have begun keep their
+// selection. No other goroutine may use the reader during the call.
 func (r *Reader) Select(from, to uint64, processes func(process uint64) bool) {
 	if to == 0 {
 		to = math.MaxUint64
@@ -124,8 +123,8 @@ func (r *Reader) Select(from, to uint64, processes func(process uint64) bool) {
 	r.opt.From, r.opt.To, r.opt.Processes = from, to, processes
 }
 
-// ReadMaster reads a master file, whose name may lack ".otf". Lines that are none
-// of its own are reported to opt, which may be nil, and skipped.
+// ReadMaster reads a master file, whose name may lack ".otf". It reports faulty lines to opt, which
+// may be nil, and skips them.
 func ReadMaster(src format.Source, opt *format.ReadOptions) (*MasterControl, error) {
 	return readMaster(src, opt, false)
 }
@@ -158,14 +157,14 @@ func readMaster(src format.Source, opt *format.ReadOptions, library bool) (*Mast
 	return m, nil
 }
 
-// StreamReader reads one stream of a trace, without the master file.
+// StreamReader reads one stream of a trace. It needs no master file.
 type StreamReader struct {
 	r  *Reader
 	id uint32
 }
 
-// OpenStream opens the stream of this number, 0 for the global definitions and
-// markers. The name of src is what the names of the trace's files begin with.
+// OpenStream opens the stream with the number id, 0 for the global definitions and markers. The name
+// of src is the common beginning of the names of the trace's files.
 func OpenStream(src format.Source, id uint32, opt *Options) (*StreamReader, error) {
 	r, err := newReader(src, src.Name, opt)
 	if err != nil {
@@ -174,16 +173,14 @@ func OpenStream(src format.Source, id uint32, opt *Options) (*StreamReader, erro
 	return &StreamReader{r, id}, nil
 }
 
-// Select changes what the cursors that begin from now on deliver, as [Reader.Select]
-// does.
+// Select changes what cursors that begin from now on deliver, as [Reader.Select] does.
 func (s *StreamReader) Select(from, to uint64, processes func(process uint64) bool) {
 	s.r.Select(from, to, processes)
 }
 
-// Cursor begins to read a part of the stream. A part whose file does not exist has
-// no records.
+// Cursor begins to read a part of the stream. A part without a file has no records.
 func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
-	r := *s.r // with what is selected now
+	r := *s.r // with the current selection
 	c := &Cursor{ctx: ctx, r: &r, part: part}
 	x, err := r.open(s.id, part)
 	if err != nil {
@@ -196,31 +193,31 @@ func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 	return c, nil
 }
 
-// maxMaster bounds the master file: a million processes need 10 MB.
+// maxMaster limits the size of the master file in bytes. A million processes need 10 MB.
 const maxMaster = 256 << 20
 
-// Master says which processes are in which streams. It belongs to the reader.
+// Master returns the map of processes to streams. It belongs to the reader.
 func (r *Reader) Master() *MasterControl { return r.master }
 
-// wanted tells whether the records of a process are.
+// wanted reports whether the records of a process are selected.
 func (r *Reader) wanted(process uint64) bool {
 	if r.opt.AsLibrary && r.master != nil {
-		if _, ok := r.master.Stream(uint32(process)); !ok || process == unset {
+		if _, ok := r.master.Stream(uint32(process)); !ok || process == noProcess {
 			return false
 		}
 	}
 	return r.opt.Processes == nil || r.opt.Processes(process)
 }
 
-// path is the name of a trace's file as the user would write it.
+// path returns the name of a file of the trace as the user would write it.
 func (r *Reader) path(name string) string {
-	if f, ok := r.src.FS.(*leftFolder); ok {
-		return f.prefix + f.real(name)
+	if f, ok := r.src.FS.(*unfinishedFS); ok {
+		return f.prefix + f.realName(name)
 	}
 	return strings.TrimSuffix(r.src.Path, r.src.Name) + name
 }
 
-// open opens a part of a stream; nil if there is none.
+// open opens a part of a stream. It returns nil if the file does not exist.
 func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	for _, z := range []string{"", ".z"} {
 		name := fileName(r.stub, id, part) + z
@@ -234,7 +231,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
+		s := &stream{r: r, id: id, reported: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
 		s.t.progress = r.progress
 		if z != "" && h.Size > 0 {
 			var head [2]byte
@@ -264,17 +261,18 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	return nil, nil
 }
 
-// manyStreams is from how many streams on the folder is listed: to ask for each file that
-// may be there costs more.
+// manyStreams is the number of streams from which on the directory is listed. Listing it then costs
+// less than trying to open each file that may exist.
 const manyStreams = 64
 
-// listed are the names of the files in the folder of a trace, when they have been listed.
+// listed holds the names of the files in the directory of a trace once it has been listed.
 type listed struct {
 	once  sync.Once
-	names map[string]bool // nil if the folder cannot be listed
+	names map[string]bool // nil if the directory cannot be listed
 }
 
-// mayExist tells whether a file of a trace of many streams can be there.
+// mayExist reports whether a file may exist. It returns false only if the directory has been listed
+// without the file.
 func (r *Reader) mayExist(name string) bool {
 	if r.listed == nil || r.master == nil || r.master.Len() < manyStreams {
 		return true
@@ -292,9 +290,9 @@ func (r *Reader) mayExist(name string) bool {
 	return r.listed.names == nil || r.listed.names[path.Base(name)]
 }
 
-// size is that of all files of some parts, as stored.
+// size returns the size on disk of all files of the given parts.
 func (r *Reader) size(parts ...Part) (size int64, err error) {
-	q := r.quiet()
+	q := r.withoutReport()
 	for _, id := range r.master.Streams() {
 		for _, part := range parts {
 			s, err := q.open(id, part)
@@ -310,41 +308,40 @@ func (r *Reader) size(parts ...Part) (size int64, err error) {
 	return size, nil
 }
 
-// Cursor goes through the records of a part of a trace. It is the caller's to
-// close.
+// Cursor reads the records of a part of a trace one after another. The caller must close it.
 type Cursor struct {
 	ctx     context.Context
 	r       *Reader
 	part    Part
-	list    []head    // of the streams that have a record, as a heap: the next one is that of list[0]
-	wait    []*stream // that come one by one, behind list
+	list    []head    // streams that have a record, as a heap; list[0] has the next one
+	wait    []*stream // streams that are read one by one, after list
 	all     []*stream
 	cur     *stream
 	err     error
-	merged  bool // in the order of time
+	merged  bool // records are delivered in the order of time
 	n       int64
-	bound   uint64 // line: as long as cur has earlier records, they are the next ones
+	bound   uint64 // for line: the next record is one of cur while its time is less
 	stopped bool   // AsLibrary: a malformed record has ended reading
 }
 
-// Cursor begins to read a part of the trace. Definitions and markers come file by
-// file, that of stream 0 first; the other parts in the order of time, and of
-// equal times in that of the streams, unless the options say otherwise. A stream
-// without the file has no records of the part; for events that is reported.
+// Cursor begins to read a part of the trace. Definitions and markers are delivered file by file,
+// beginning with the file of stream 0. The other parts are merged in the order of time, and at equal
+// times in the order of the streams, unless the options say otherwise. A stream without the file has
+// no records of the part; a missing file of events is reported.
 func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 	return r.cursor(ctx, part, r.master.Streams())
 }
 
-// cursor is Cursor for some streams.
+// cursor is like Cursor, for the given streams only.
 func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, error) {
-	own := *r // with what is selected now
+	own := *r // with the current selection
 	r = &own
 	c := &Cursor{ctx: ctx, r: r, part: part}
 	if !part.timed() {
 		ids = append([]uint32{0}, ids...)
 	}
 	shared := shareAhead(len(ids))
-	place := 0 // of the stream among those that libotf knows
+	place := 0 // index of the stream in libotf's list
 	for _, id := range ids {
 		if (part.timed() || r.opt.AsLibrary && id != 0) && !r.anyWanted(id) {
 			continue
@@ -359,8 +356,9 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		}
 		if s != nil {
 			if r.opt.AsLibrary && !part.timed() {
-				// It counts places where streams are left out, or the global file is missing.
-				s.shown = ids[place-1]
+				// libotf numbers the streams by their place, and omitted streams or a missing global
+				// file shift it.
+				s.reported = ids[place-1]
 			}
 			s.c = c
 			if s.ahead.aheadShared = shared; r.opt.Buffer == 0 {
@@ -369,7 +367,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			c.all = append(c.all, s)
 			continue
 		}
-		if err := r.needed(id, part); err != nil {
+		if err := r.reportMissing(id, part); err != nil {
 			c.Close()
 			return nil, err
 		}
@@ -401,8 +399,8 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	return c, nil
 }
 
-// needed reports that a file is not there, if it is one that every trace has, or that the master file asks for.
-func (r *Reader) needed(id uint32, part Part) error {
+// reportMissing reports a missing file, if every trace needs it or the master file names its stream.
+func (r *Reader) reportMissing(id uint32, part Part) error {
 	expected := "the events of a stream that the master file names"
 	switch {
 	case part == Definitions && id == 0:
@@ -414,11 +412,11 @@ func (r *Reader) needed(id uint32, part Part) error {
 		Position: trace.Position{File: r.path(fileName(r.stub, id, part))}, Found: "no such file, nor one with .z", Expected: expected})
 }
 
-// there reports that a file is not there that must be.
-func (r *Reader) there(id uint32, part Part) error {
+// checkExists reports a file that is needed and does not exist.
+func (r *Reader) checkExists(id uint32, part Part) error {
 	s, err := r.open(id, part)
 	if s == nil && err == nil {
-		return r.needed(id, part)
+		return r.reportMissing(id, part)
 	}
 	if s != nil {
 		s.t.Close()
@@ -438,7 +436,7 @@ func (r *Reader) anyWanted(id uint32) bool {
 	return len(r.master.Processes(id)) == 0
 }
 
-// first brings a stream to its first record.
+// first advances a stream to its first record.
 func (c *Cursor) first(s *stream) error {
 	ok, err := c.advance(s)
 	if err != nil {
@@ -447,12 +445,12 @@ func (c *Cursor) first(s *stream) error {
 	if ok {
 		c.list = append(c.list, c.head(s))
 	} else if c.r.opt.AsLibrary && !s.begun {
-		c.stopped = true // libotf gives up on all streams
+		c.stopped = true // libotf then reads no stream at all
 	}
 	return nil
 }
 
-// advance brings a stream to its next record in the time window.
+// advance advances a stream to its next record in the selected time.
 func (c *Cursor) advance(s *stream) (bool, error) {
 	for {
 		ok, err := s.next(c.ctx)
@@ -469,10 +467,10 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 	}
 }
 
-// head is a stream with what the order of its record depends on.
+// head is a stream with the sort key of its current record.
 type head struct {
 	time uint64
-	tie  uint32 // the stream's number; libotf leaves ties to its heap
+	tie  uint32 // number of the stream; 0 if libotf's heap decides
 	s    *stream
 }
 
@@ -486,7 +484,7 @@ func (c *Cursor) head(s *stream) head {
 
 func (h *head) less(o *head) bool { return h.time < o.time || h.time == o.time && h.tie < o.tie }
 
-// sift restores the heap below i. Its order of equal streams is that of libotf.
+// sift restores the heap below i. It orders equal records as libotf does.
 func (c *Cursor) sift(i int) {
 	l := c.list
 	x := l[i]
@@ -507,8 +505,8 @@ func (c *Cursor) sift(i int) {
 	l[i] = x
 }
 
-// Next goes to the next record and reports whether there is one. After false,
-// Err tells why.
+// Next advances to the next record and reports whether one exists. When it returns false, Err returns
+// the reason.
 func (c *Cursor) Next() bool {
 	if c.err != nil {
 		return false
@@ -533,7 +531,7 @@ func (c *Cursor) Next() bool {
 func (c *Cursor) next() (bool, error) {
 	c.bound = 0
 	if c.cur != nil && c.merged {
-		// The record that was read last is that of the first stream.
+		// The last record came from the first stream.
 		s := c.list[0].s
 		ok, err := c.advance(s)
 		if err != nil {
@@ -548,7 +546,7 @@ func (c *Cursor) next() (bool, error) {
 			c.list = nil
 		}
 		if ok && s.cut && c.r.opt.AsLibrary {
-			c.cur = s // libotf gives a last line without end as soon as it meets it
+			c.cur = s // libotf delivers a last line without end as soon as it reads it
 			return true, nil
 		}
 		if ok && len(c.list) > 0 {
@@ -562,11 +560,11 @@ func (c *Cursor) next() (bool, error) {
 		if len(c.list) == 0 {
 			return false, nil
 		}
-		if c.cur = c.list[0].s; c.cur.stale() {
+		if c.cur = c.list[0].s; c.cur.needsFill() {
 			c.cur.fill()
 		}
 		if c.cur.failed {
-			c.stopped, c.list = true, nil // here libotf meets the malformed record
+			c.stopped, c.list = true, nil // here libotf reads the malformed record
 			return false, nil
 		}
 		return true, nil
@@ -584,8 +582,8 @@ func (c *Cursor) next() (bool, error) {
 	return false, nil
 }
 
-// line goes to the next record if it is of a usual line, without making a record
-// of it. Where it returns nil, Next goes on. It knows no time window.
+// line advances to the next record if its line is a frequent one, without filling a Record. If it
+// returns nil, Next must be called. It ignores the selected time.
 func (c *Cursor) line() *aheadRecord {
 	if s := c.cur; s != nil && s.ahead.at < len(s.ahead.list) {
 		if x := &s.ahead.list[s.ahead.at]; x.time < c.bound {
@@ -597,7 +595,7 @@ func (c *Cursor) line() *aheadRecord {
 	return c.otherLine()
 }
 
-// otherLine is line where another stream may have the next record.
+// otherLine does the work of line when the next record may be one of another stream.
 //
 //go:noinline
 func (c *Cursor) otherLine() *aheadRecord {
@@ -633,24 +631,24 @@ func (c *Cursor) otherLine() *aheadRecord {
 	return c.cur.current()
 }
 
-// Record is the record in hand, valid until the next call of Next.
+// Record returns the current record, which is valid until the next call of Next.
 func (c *Cursor) Record() *Record { return &c.cur.rec }
 
-// Err is why Next returned false; nil at the end of the trace.
+// Err returns the error that ended reading, or nil at the end of the trace.
 func (c *Cursor) Err() error { return c.err }
 
-// Count is the number of records so far; a last line without end is none.
+// Count returns the number of records so far. A last line without end does not count.
 func (c *Cursor) Count() int64 { return c.n }
 
-// Progress is how far a cursor is.
+// Progress describes how far a cursor has read.
 type Progress struct {
-	// Read and Size count the bytes of the part's files, as stored.
+	// Read and Size are bytes of the files of the part, as stored.
 	Read, Size int64
-	// Time is that of the record in hand, 0 before the first.
+	// Time is the time of the current record, 0 before the first.
 	Time uint64
 }
 
-// Progress tells how far the cursor is.
+// Progress returns how far the cursor has read.
 func (c *Cursor) Progress() Progress {
 	var p Progress
 	for _, s := range c.all {
@@ -665,7 +663,7 @@ func (c *Cursor) Progress() Progress {
 
 func (c *Cursor) finish() { c.list, c.wait = nil, nil }
 
-// Close frees the cursor's files.
+// Close closes the files of the cursor.
 func (c *Cursor) Close() {
 	for _, s := range c.all {
 		s.t.Close()
@@ -673,13 +671,13 @@ func (c *Cursor) Close() {
 	c.finish()
 }
 
-// Handlers has a function for each type of record, nil for records that nobody
-// wants. A function's record is valid during the call.
+// Handlers has a function for each record type; types whose function is nil are ignored. A record is
+// valid only during the call.
 type Handlers [NumTypes]func(*Record) error
 
-// Each gives the next records to the handlers, at most limit of them, or all if
-// limit is less than 1; the next call goes on behind them. It returns how many
-// records it read, handled or not. An error of a handler ends it.
+// Each calls the handlers with the next records: at most limit of them, or all if limit is less than
+// 1. The next call continues after them. Each returns the number of records it read, handled or not.
+// It stops at the first error of a handler.
 func (c *Cursor) Each(h *Handlers, limit int64) (n int64, err error) {
 	for (limit < 1 || n < limit) && c.Next() {
 		n++
@@ -693,7 +691,7 @@ func (c *Cursor) Each(h *Handlers, limit int64) (n int64, err error) {
 	return n, c.Err()
 }
 
-// Clone copies a record with all that it refers to.
+// Clone returns a deep copy of a record.
 func (r *Record) Clone() *Record {
 	c := *r
 	c.byKey = nil

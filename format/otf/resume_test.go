@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	}
 	sel := trace.Everything()
 	sel.From = 4001
-	if ok, err := decode().resume(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
+	if ok, err := decode().scanFromSnapshots(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
 		t.Fatalf("without snapshots: %t, %v", ok, err)
 	}
 	if err := Augment(context.Background(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
@@ -89,7 +89,7 @@ func TestResume(t *testing.T) {
 	if err != nil || at < 3000 || at > 4001 {
 		t.Fatalf("snapshots at %d, %v", at, err)
 	}
-	if ok, err := d.resume(context.Background(), sel, got.sink(d)); !ok || err != nil {
+	if ok, err := d.scanFromSnapshots(context.Background(), sel, got.sink(d)); !ok || err != nil {
 		t.Fatalf("%t, %v", ok, err)
 	}
 	for l, rows := range all {
@@ -248,7 +248,7 @@ func TestResumeCarried(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				resumed, err := d.(*decoder).resume(t.Context(), sel, func(int) format.Sink { return format.SinkFuncs{} })
+				resumed, err := d.(*decoder).scanFromSnapshots(t.Context(), sel, func(int) format.Sink { return format.SinkFuncs{} })
 				if err != nil || resumed == x.whole {
 					t.Errorf("from %d: begun at snapshots: %t, %v; expected %t", from, resumed, err, !x.whole)
 				}
