@@ -284,7 +284,8 @@ func (a *augmenter) surveyEvents() error {
 		if err := a.add(x); err != nil {
 			return err
 		}
-	} else if err := byStream(a, a.r, func(c *Cursor) (eventSurvey, error) { return a.surveyCursor(c, nil) }, a.add); err != nil {
+	} else if err := byStream(a, a.r, func(c *Cursor) (eventSurvey, error) { return a.surveyCursor(c, nil) },
+		a.add); err != nil {
 		return err
 	}
 	if len(a.hasEvents) == 0 {
@@ -331,8 +332,10 @@ func (a *augmenter) surveyCursor(c *Cursor, m *matching) (eventSurvey, error) {
 	process := uint64(noProcess) + 1
 	err := a.each(c, func(r *Record) error {
 		if t := x.times[r.Stream]; r.Time < t {
-			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error, Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
-				Found: fmt.Sprintf("an event at %d behind one at %d", r.Time, t), Expected: "the order of time, in which weft convert writes a trace"}
+			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error,
+				Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
+				Found:    fmt.Sprintf("an event at %d behind one at %d", r.Time, t),
+				Expected: "the order of time, in which weft convert writes a trace"}
 		}
 		x.times[r.Stream] = r.Time
 		if process != r.Process {
@@ -401,7 +404,8 @@ func (a *augmenter) replay() (err error) {
 		return err
 	}
 	if !a.opt.Snapshots && !a.spread {
-		return byStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) }, func(struct{}) error { return nil })
+		return byStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) },
+			func(struct{}) error { return nil })
 	}
 	c, err := r.Cursor(a.ctx, Events)
 	if err != nil {
@@ -478,7 +482,8 @@ func (p *replayer) state(r *Record) (*State, error) {
 		} else {
 			return nil, err
 		}
-		w = NewStreamWriter(p.stub(), stream, &WriterOptions{Long: p.long, Level: level, Buffer: augmentBuffer, Files: p.read.Files})
+		w = NewStreamWriter(p.stub(), stream,
+			&WriterOptions{Long: p.long, Level: level, Buffer: augmentBuffer, Files: p.read.Files})
 		p.writers[stream] = w
 	}
 	s := NewState(r.Process, p.local[stream])

@@ -91,7 +91,8 @@ func (a *augmenter) keep(s *stream, out *partWriter, added []byte, ranged bool) 
 		case s.t.bad != nil:
 			return false, fmt.Errorf("%s: %w", s.t.name, s.t.bad)
 		case s.t.long > 0:
-			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)", s.t.name, s.t.max)
+			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)",
+				s.t.name, s.t.max)
 		case !whole:
 			out.buf = append(append(append(out.buf, pairs...), added...), l...)
 			return dropped, nil
@@ -161,7 +162,8 @@ func (a *augmenter) files() []traceFile {
 	var list []traceFile
 	for _, id := range append([]uint32{0}, a.r.master.Streams()...) {
 		for part := range numParts {
-			replaced := (a.opt.Remove || a.hasEvents[id]) && (part == Snapshots && a.opt.Snapshots || part == Statistics && a.opt.Summaries)
+			replaced := (a.opt.Remove || a.hasEvents[id]) &&
+				(part == Snapshots && a.opt.Snapshots || part == Statistics && a.opt.Summaries)
 			name := fileName("", id, part)
 			list = append(list, traceFile{name, replaced}, traceFile{name + ".z", replaced})
 		}

@@ -201,7 +201,8 @@ func (m *model) learn(t *allTokens) {
 	for _, x := range []struct {
 		table, n int
 		t        *tokens
-	}{{functions, d.Regions.Len(), &t.regions}, {groups, d.Communicator.Len(), &t.communicators}, {counters, d.Metrics.Len(), &t.metrics},
+	}{{functions, d.Regions.Len(), &t.regions}, {groups, d.Communicator.Len(), &t.communicators},
+		{counters, d.Metrics.Len(), &t.metrics},
 		{keys, d.Attributes.Len(), &t.attributes}, {files, d.Files.Len(), &t.files}, {markers, d.Markers.Len(), &t.markers}} {
 		for ; m.learnt[x.table] < x.n; m.learnt[x.table]++ {
 			m.index[scopedToken{x.table, 0, uint64(x.t.at(m.learnt[x.table]))}] = uint32(m.learnt[x.table])
@@ -255,8 +256,10 @@ func (t *text) hasTrailingLinks() bool {
 }
 
 func (d *decoder) reportCarried(r *Record, err error) error {
-	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
-		Record: fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(), Expected: "what weft wrote; the record is read without it"})
+	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
+		Position: trace.Position{File: d.r.src.Path},
+		Record:   fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(),
+		Expected: "what weft wrote; the record is read without it"})
 }
 
 // amend applies the carried part of a record to the last row of b. It reports a defect if the carried

@@ -53,15 +53,18 @@ func (c *checker) ends(ctx context.Context) error {
 			return err
 		}
 		report := func(rule string, severity trace.Severity, found, expected string) error {
-			return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: f.Path, Offset: f.Size, Binary: true}, Found: found, Expected: expected})
+			return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+				Position: trace.Position{File: f.Path, Offset: f.Size, Binary: true}, Found: found, Expected: expected})
 		}
 		one, at := lineType(before)
 		two, _ := lineType(last)
 		switch {
 		case one != timeLine || two != processLine:
-			err = report("otf.no-trailer", trace.Note, fmt.Sprintf("an end with the line %.40q", last), "the last time and process")
+			err = report("otf.no-trailer", trace.Note, fmt.Sprintf("an end with the line %.40q", last),
+				"the last time and process")
 		case bytes.HasPrefix(before[at:], []byte("ffffffffffffffff")):
-			err = report("otf.refused", trace.Warning, "the time ffffffffffffffff at the end", "the last time; libotf refused a record that was not in order, and all behind it are missing")
+			err = report("otf.refused", trace.Warning, "the time ffffffffffffffff at the end",
+				"the last time; libotf refused a record that was not in order, and all behind it are missing")
 		}
 		if err != nil {
 			return err
@@ -141,12 +144,14 @@ func (c *checker) directory() error {
 		if _, named := r.master.streams[f.stream]; f.stream != 0 && !named {
 			number := strconv.FormatUint(uint64(f.stream), 16)
 			if err := c.opt.Defect(&trace.Defect{Rule: "otf.unlisted-stream", Severity: trace.Warning, Position: at,
-				Found: "a file of stream " + number, Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
+				Found:    "a file of stream " + number,
+				Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
 				return err
 			}
 		} else if plain, z := strings.CutSuffix(f.name, ".z"); z && there[plain] {
 			if err := c.opt.Defect(&trace.Defect{Rule: "otf.hidden-file", Severity: trace.Note, Position: at,
-				Found: "a compressed file beside a plain one", Expected: "one of the two; nobody reads the compressed one"}); err != nil {
+				Found:    "a compressed file beside a plain one",
+				Expected: "one of the two; nobody reads the compressed one"}); err != nil {
 				return err
 			}
 		}

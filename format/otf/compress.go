@@ -181,7 +181,8 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		return nil, err
 	}
 	defect := func(rule string, off int64, found, expected string) error {
-		return &trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: f.Name(), Offset: off, Binary: true}, Found: found, Expected: expected}
+		return &trace.Defect{Rule: rule, Severity: trace.Error,
+			Position: trace.Position{File: f.Name(), Offset: off, Binary: true}, Found: found, Expected: expected}
 	}
 	var head [2]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil || !isZlib(head) {
@@ -212,7 +213,8 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			// The data is terminated by a check sum, which libotf does not write.
 			at := in - int64(buffered.Buffered())
 			if rest := st.Size() - at; rest > 4 {
-				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest), "at most a check sum of 4; what follows is lost"), nil
+				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest),
+					"at most a check sum of 4; what follows is lost"), nil
 			}
 			return nil, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -221,7 +223,8 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 				return nil, err
 			}
 			if !bytes.Equal(end[:], flushed) {
-				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end), fmt.Sprintf("% x; text at the end is missing", flushed)), nil
+				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end),
+					fmt.Sprintf("% x; text at the end is missing", flushed)), nil
 			}
 			return nil, nil
 		case isCorrupt(err):

@@ -22,7 +22,8 @@ import (
 // Copy writes a trace as OTF, record by record. It keeps the streams or distributes the processes over
 // other streams. It sorts files that are not in the order of time. A trace that libotf has written is
 // copied byte for byte.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
@@ -32,12 +33,14 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 // Sort copies a trace with the records of each file in the order of time, even where times go back to
 // 0, which the format allows. The format's writing options apply. The trace appears when out is
 // committed.
-func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) error {
+func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions) error {
 	_, err := copyAll(ctx, src, ro, out, wo, true)
 	return err
 }
 
-func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
+func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions, sort bool) (*format.Loss, error) {
 	files, err := FileManagerOf(ro.Values)
 	if err != nil {
 		return nil, err
@@ -57,7 +60,8 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if unify {
 		return r.unified(ctx, ro, out, opt, streams)
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort, loss: &format.Loss{}}
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
+		sort: sort, loss: &format.Loss{}}
 	c.attach(out)
 	if streams < 0 {
 		c.master = r.master
@@ -81,7 +85,8 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 }
 
 // unified copies a trace through the model, which has one set of definitions.
-func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions, streams int64) (*format.Loss, error) {
+func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions,
+	streams int64) (*format.Loss, error) {
 	d, err := Format{}.Open(ctx, r.src, ro)
 	if err != nil {
 		return nil, err
@@ -113,7 +118,8 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 	if v := wo.Value("otf.streams", ""); strings.Contains(v, ":") {
 		streams = 0
 		opt.Master, err = parseMaster([]byte(strings.ReplaceAll(v, ";", "\n")+"\n"), false, func(_ int64, p problem) error {
-			return &format.OptionError{Option: "otf.streams", Value: v, Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is none"}
+			return &format.OptionError{Option: "otf.streams", Value: v,
+				Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is none"}
 		})
 	} else {
 		streams, err = number("otf.streams", 1<<20)
@@ -390,7 +396,8 @@ func (c *copier) shares(streams uint32) []share {
 	slices.SortFunc(list, func(a, b share) int { return cmp.Compare(a.in[0], b.in[0]) })
 	for i := 1; i < len(list); i++ {
 		// Separate copies cannot count simultaneous records that change places.
-		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 && slices.Max(a.out) > slices.Min(b.out) {
+		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 &&
+			slices.Max(a.out) > slices.Min(b.out) {
 			return nil
 		}
 	}
@@ -469,7 +476,8 @@ func (c *copier) untimed(w *Writer, part Part) error {
 			continue
 		}
 		if part == Definitions && r.Stream != 0 {
-			return fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams (option otf.streams); otf.unify-tokens=true makes them global", c.r.src.Path, r.Stream)
+			return fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams "+
+				"(option otf.streams); otf.unify-tokens=true makes them global", c.r.src.Path, r.Stream)
 		}
 		if err := w.Stream(0).WritePart(r, part); err != nil {
 			return fmt.Errorf("%s: %w", c.r.src.Path, err)
@@ -567,7 +575,8 @@ const thumbnailSuffix = ".thumb"
 // change.
 func (c *copier) copyThumbnail() error {
 	name := c.r.stub + thumbnailSuffix
-	c.thumb = filepath.Join(filepath.Dir(c.stub), fmt.Sprintf(".%s%s.%d.tmp", filepath.Base(c.stub), thumbnailSuffix, os.Getpid()))
+	c.thumb = filepath.Join(filepath.Dir(c.stub),
+		fmt.Sprintf(".%s%s.%d.tmp", filepath.Base(c.stub), thumbnailSuffix, os.Getpid()))
 	err := archive.Copy(c.ctx, c.r.src, name, c.r.path(name), c.thumb)
 	if archive.IsMissing(err) {
 		c.thumb = ""

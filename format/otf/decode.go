@@ -93,8 +93,10 @@ func (r *Reader) withoutReport() *Reader {
 
 // reportUndefined reports a token that has no definition.
 func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
-	err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning, Position: trace.Position{File: d.r.src.Path},
-		Found: fmt.Sprintf("%s %d in stream %x", what, token, stream), Expected: "a definition; a stand-in takes its place"})
+	err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning,
+		Position: trace.Position{File: d.r.src.Path},
+		Found:    fmt.Sprintf("%s %d in stream %x", what, token, stream),
+		Expected: "a definition; a stand-in takes its place"})
 	if d.err == nil {
 		d.err = err
 	}
@@ -103,8 +105,10 @@ func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
 // reportTooLate reports a record whose time does not fit the common model. The package format/otf
 // itself can read it.
 func (d *decoder) reportTooLate(r *Record) error {
-	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
-		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
+	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error,
+		Position: trace.Position{File: d.r.src.Path},
+		Found:    fmt.Sprintf("%s at %d", r.Type, r.Time),
+		Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
 }
 
 // Defs returns the definitions. Scans add stand-ins for undefined tokens to them.
@@ -739,7 +743,8 @@ func (m *model) communicator(stream uint32, token uint64) uint32 {
 
 func (m *model) metric(stream uint32, token uint64) uint32 {
 	return m.named(counters, "counter", stream, token, func(id, name string) uint32 {
-		return m.defs.Metrics.Add(trace.MetricDef{ID: id, Name: name, Kind: trace.CounterMetric, Type: trace.Uint64, Location: trace.NoRef, Undefined: true})
+		return m.defs.Metrics.Add(trace.MetricDef{ID: id, Name: name, Kind: trace.CounterMetric, Type: trace.Uint64,
+			Location: trace.NoRef, Undefined: true})
 	})
 }
 

@@ -48,11 +48,12 @@ type model struct {
 	locations map[uint64]uint32
 	// undefined is called once for each token that has no definition.
 	undefined     func(what string, stream uint32, token uint64)
-	marked        bool                    // the trace has markers
-	async         map[uint32]bool         // keys of pairs whose value becomes the time of a counter
-	nearLocations []uint32                // locations of small process numbers, plus 1; 0 means look it up in locations
-	small         [processes + 1][]uint32 // definitions of small global tokens, plus 1, by table; 0 means look it up in index
-	scl, comments uint32                  // attributes that weft adds, NoRef until used
+	marked        bool            // the trace has markers
+	async         map[uint32]bool // keys of pairs whose value becomes the time of a counter
+	nearLocations []uint32        // locations of small process numbers, plus 1; 0 means look it up in locations
+	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
+	small         [processes + 1][]uint32
+	scl, comments uint32 // attributes that weft adds, NoRef until used
 	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
 	frozen, needsDefinition bool
 	// State of a trace that weft has converted: what restores the carried data, the clock, and the
@@ -93,8 +94,13 @@ func (m *model) find(table int, stream uint32, token uint64) (uint32, bool) {
 }
 
 // valueTypes maps types of pairs to types of the model.
-var valueTypes = [...]trace.Type{Char: trace.Char, Int8: trace.Int8, Uint8: trace.Uint8, Int16: trace.Int16, Uint16: trace.Uint16, Int32: trace.Int32,
-	Uint32: trace.Uint32, Int64: trace.Int64, Uint64: trace.Uint64, Float32: trace.Float32, Float64: trace.Float64, Bytes: trace.Bytes}
+var valueTypes = [...]trace.Type{
+	Char: trace.Char,
+	Int8: trace.Int8, Uint8: trace.Uint8, Int16: trace.Int16, Uint16: trace.Uint16,
+	Int32: trace.Int32, Uint32: trace.Uint32, Int64: trace.Int64, Uint64: trace.Uint64,
+	Float32: trace.Float32, Float64: trace.Float64,
+	Bytes: trace.Bytes,
+}
 
 // value returns the value of a pair in the model. It does not refer to the pair's bytes.
 func (v *KeyValue) value() trace.Value {
@@ -125,13 +131,15 @@ func counterType(properties uint64) trace.Type {
 const defaultResolution = 1_000_000
 
 func emptyModel(d *trace.Definitions) *model {
-	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{}, local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
+	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
+		local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
 		scl: trace.NoRef, comments: trace.NoRef, clock: fileClock{scale: 1}}
 }
 
 // newModel reads all definitions, including those of markers.
 func newModel(ctx context.Context, r *Reader) (*model, error) {
-	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"), Clock: trace.Seconds(defaultResolution)})
+	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"),
+		Clock: trace.Seconds(defaultResolution)})
 	var list []*Record
 	for _, part := range []Part{Definitions, Markers} {
 		c, err := r.Cursor(ctx, part)
@@ -162,8 +170,10 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			x.settle()
 			return x, nil
 		}
-		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error, Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
-			Found: err.Error(), Expected: "the definitions of a trace that weft wrote; OTF's own ones take their place"}); err != nil {
+		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
+			Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
+			Found:    err.Error(),
+			Expected: "the definitions of a trace that weft wrote; OTF's own ones take their place"}); err != nil {
 			return nil, err
 		}
 	}
@@ -236,13 +246,15 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		case DefCreator:
 			d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
 		case DefVersion:
-			d.Properties.Add(trace.Attr{Key: "otf.version", Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
+			d.Properties.Add(trace.Attr{Key: "otf.version",
+				Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
 		case DefUniqueID:
 			d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
 		case DefinitionComment:
 			m.comment(r)
 		case DefTimeRange:
-			d.Properties.Add(trace.Attr{Key: "otf.time-range", Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
+			d.Properties.Add(trace.Attr{Key: "otf.time-range",
+				Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
 		case DefProcessGroup:
 			s := trace.Set{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
 			for _, p := range r.Members {
@@ -264,7 +276,8 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			})
 		case DefCounter:
 			x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
-				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties), Location: trace.NoRef, Attrs: attrs}
+				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties),
+				Location: trace.NoRef, Attrs: attrs}
 			set(counters, x, func() uint32 {
 				x.ID = id(r.Stream, r.Token)
 				return d.Metrics.Add(x)
@@ -292,12 +305,14 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			})
 		case DefMarker:
 			x := trace.Named{Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "severity", Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
+				Attrs: []trace.Attr{{Key: "severity",
+					Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
 			set(markers, x, func() uint32 {
 				x.ID = id(r.Stream, r.Token)
 				return d.Markers.Add(x)
 			})
-		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL, DefCollectiveOperation:
+		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL,
+			DefCollectiveOperation:
 		default:
 			m.opaque(r)
 		}
@@ -366,7 +381,8 @@ func (m *model) key(stream uint32, v *KeyValue) uint32 {
 	if int(v.Type) < len(valueTypes) {
 		t = valueTypes[v.Type]
 	}
-	i := m.defs.Attributes.Add(trace.AttributeDef{ID: strconv.FormatUint(uint64(v.Key), 10), Name: fmt.Sprintf("key %d", v.Key), Type: t})
+	i := m.defs.Attributes.Add(trace.AttributeDef{ID: strconv.FormatUint(uint64(v.Key), 10),
+		Name: fmt.Sprintf("key %d", v.Key), Type: t})
 	m.index[scopedToken{keys, 0, uint64(v.Key)}] = i
 	return i
 }
@@ -401,7 +417,8 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	nodes := map[uint64]uint32{} // node by process
 	for _, r := range list {
 		if name, ok := strings.CutPrefix(r.Name, nodeGroup); ok && r.Type == DefProcessGroup {
-			g := d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(name), Kind: "node", Parent: trace.NoRef})
+			g := d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(name), Kind: "node",
+				Parent: trace.NoRef})
 			for _, p := range r.Members {
 				if _, twice := nodes[uint64(p)]; !twice {
 					nodes[uint64(p)] = g
@@ -425,7 +442,8 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	for _, r := range list {
 		if r.Type == DefProcess && parents[r.Token] {
 			if _, twice := group[r.Token]; !twice {
-				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "process", Parent: above(r.Token)})
+				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
+					Kind: "process", Parent: above(r.Token)})
 			}
 		}
 	}
@@ -436,7 +454,8 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 		if _, twice := m.locations[r.Token]; twice {
 			continue
 		}
-		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.Text(r.Name), Kind: trace.ProcessLocation, Group: above(r.Token), Attrs: m.attrs(r)}
+		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.Text(r.Name), Kind: trace.ProcessLocation,
+			Group: above(r.Token), Attrs: m.attrs(r)}
 		if g, ok := group[r.Token]; ok {
 			l.Group = g
 		}
@@ -494,7 +513,8 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = remember(m.nearLocations, process, i)
 	} else {
-		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
+		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10),
+			Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i
 	}
 	return i

@@ -92,7 +92,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{},
+		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.attach(out)
 	return e
@@ -184,7 +185,8 @@ func (e *encoder) event(c *trace.Cursor) error {
 		tie, w = math.MaxUint64, e.w.Stream(0)
 	}
 	if t == e.last && tie < e.tie {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another file", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
+			"changes places with a simultaneous event of another file", 1)
 	}
 	e.last, e.tie = t, tie
 	return w.Write(r)
@@ -337,7 +339,8 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	}
 	location := func(i int) uint64 { return table(&e.tokens.locations, e.defs.Locations.Len(), op(i)) }
 	named := func(table int) uint64 {
-		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics, files: &e.tokens.files,
+		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics,
+			files:   &e.tokens.files,
 			markers: &e.tokens.markers, functionGroups: nil, fileGroups: nil}[table]
 		switch {
 		case ref == trace.NoRef:
@@ -367,7 +370,8 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	case !ok || typ.Part() != Events && typ != Marker && e.defs.Origin != "otf":
 		// Snapshots and summaries of other formats may be anywhere among the events. In OTF they come
 		// before or after all events of their time.
-	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) && location(0) == 0:
+	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
+		location(0) == 0:
 	default:
 		r.Type = typ
 		if m.table != noTable {
@@ -456,7 +460,8 @@ func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 		v := &values[i]
 		def := e.defs.Attributes.At(k)
 		switch {
-		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" && specs[r.Type].hasField(fText):
+		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" &&
+			specs[r.Type].hasField(fText):
 			r.Text = v.Str
 			continue
 		case def.Name == sclName && v.Type == trace.Uint32 && r.SCL == 0 && hasSCL(r.Type):
@@ -603,7 +608,8 @@ func (e *encoder) definitions() error {
 			key  uint64
 			typ  ValueType
 			name string
-		}{{definitionKey, Bytes, carriedName + "definitions"}, {rowKey, Bytes, carriedName + "event"}, {locationKey, Uint32, carriedName + "location"}, {linkKey, Bytes, carriedName + "links"}} {
+		}{{definitionKey, Bytes, carriedName + "definitions"}, {rowKey, Bytes, carriedName + "event"},
+			{locationKey, Uint32, carriedName + "location"}, {linkKey, Bytes, carriedName + "links"}} {
 			put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
 		}
 	}
@@ -649,7 +655,8 @@ func (e *encoder) definitions() error {
 	group := e.groups(put)
 	sclFile, scl := map[string]uint64{}, uint64(0)
 	for i, x := range d.Regions.All() {
-		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group), Name: x.Name}
+		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group),
+			Name: x.Name}
 		if x.File != "" && x.Line >= 0 {
 			f, ok := sclFile[x.File]
 			if !ok {
@@ -669,7 +676,8 @@ func (e *encoder) definitions() error {
 		if name == "" {
 			name = m.ID
 		}
-		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group), Name: name, Unit: m.Unit, Properties: counterProperties(m)})
+		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group),
+			Name: name, Unit: m.Unit, Properties: counterProperties(m)})
 	}
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})

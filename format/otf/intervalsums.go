@@ -45,7 +45,8 @@ func (e *ProcessError) Error() string {
 // SumUp computes the sums of what a process did in an interval. process is the number or else the name
 // of the process. choose returns the interval; it gets the time range of the trace, whose last time is
 // set only if whole is set.
-func SumUp(ctx context.Context, src format.Source, opt *Options, process string, whole bool, choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
+func SumUp(ctx context.Context, src format.Source, opt *Options, process string, whole bool,
+	choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
 	r, err := Open(ctx, src, opt)
 	if err != nil {
 		return nil, err
@@ -61,8 +62,10 @@ func SumUp(ctx context.Context, src format.Source, opt *Options, process string,
 	if err := readSpan(ctx, r, &span, whole); err != nil {
 		return nil, err
 	}
-	q := &IntervalSums{Process: strconv.FormatUint(id, 10), Name: names[nameKey{0, DefProcess, id}], ticksPerSecond: max(1, span.TicksPerSecond),
-		Functions: []CallSums{}, FunctionGroups: []CallSums{}, Collectives: []MessageSums{}, Files: []AccessSums{}, FileGroups: []AccessSums{}}
+	q := &IntervalSums{Process: strconv.FormatUint(id, 10), Name: names[nameKey{0, DefProcess, id}],
+		ticksPerSecond: max(1, span.TicksPerSecond),
+		Functions:      []CallSums{}, FunctionGroups: []CallSums{}, Collectives: []MessageSums{}, Files: []AccessSums{},
+		FileGroups: []AccessSums{}}
 	if q.From, q.To, err = choose(span); err != nil {
 		return nil, err
 	}

@@ -53,7 +53,9 @@ type KeyValue struct {
 // Pair returns a key-value pair. Its type follows from that of v: int8 becomes Int8, uint64 Uint64,
 // float32 Float32, float64 Float64, and so on. A []byte becomes Bytes and is not copied. [CharPair]
 // returns a pair of type Char.
-func Pair[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | []byte](key uint32, v T) KeyValue {
+func Pair[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | []byte](
+	key uint32, v T,
+) KeyValue {
 	number := func(t ValueType, bits uint64) KeyValue {
 		return KeyValue{Key: key, Type: t, Bits: bits & (^uint64(0) >> (64 - t.bits()))}
 	}

@@ -20,7 +20,8 @@ import (
 // names. Such files can be read by passing one of them to [Open].
 
 // unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
-var unfinishedPattern = regexp.MustCompile(`^\.(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?\.([0-9]+)\.tmp$`)
+var unfinishedPattern = regexp.MustCompile(
+	`^\.(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?\.([0-9]+)\.tmp$`)
 
 // parseUnfinishedName splits the name of an unfinished file. It returns the name of the trace, the
 // final name of the file and the number of the process that wrote it.

@@ -119,17 +119,18 @@ func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaster parses the text of a master file. It calls report with the number of each faulty line
-// and the problem. If library is set, it ignores a last line without a line end, as libotf does.
+// parseMaster parses the text of a master file. It calls report with the number of each faulty line and
+// the problem. If library is set, it ignores a last line without a line end, as libotf does.
 func parseMaster(text []byte, library bool, report func(line int64, p problem) error) (*MasterControl, error) {
 	m := &MasterControl{}
 	for number := int64(1); len(text) > 0; number++ {
+		defect := func(found, expected string) error { return report(number, masterProblem(found, expected)) }
 		l := text
 		if i := bytes.IndexByte(text, '\n'); i >= 0 {
 			l, text = text[:i], text[i+1:]
 		} else {
 			text = nil
-			if err := report(number, masterProblem("a last line without end", "a line end; libotf does not read the line")); err != nil {
+			if err := defect("a last line without end", "a line end; libotf does not read the line"); err != nil {
 				return m, err
 			}
 			if library {
@@ -143,42 +144,47 @@ func parseMaster(text []byte, library bool, report func(line int64, p problem) e
 		if isMultiplexed(l) {
 			return m, errMultiplexed
 		}
-		start := s.i
-		id := s.hex()
-		s.skip()
-		if s.i == start || s.i == len(l) || l[s.i] != ':' {
-			if err := report(number, masterProblem(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; the line is skipped")); err != nil {
-				return m, err
-			}
-			continue
-		}
-		stream := uint32(id)
-		if !validStream(stream) {
-			if err := report(number, masterProblem("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; the line is skipped")); err != nil {
-				return m, err
-			}
-			continue
-		}
-		for more := true; more; {
-			s.i++ // skip the colon or the comma
-			s.skip()
-			from := s.i
-			p := uint32(s.hex())
-			if s.i == from {
-				if err := report(number, masterProblem("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; it is taken as 0")); err != nil {
-					return m, err
-				}
-			}
-			if !m.Assign(p, stream) && m.process[p] != stream {
-				if err := report(number, masterProblem(fmt.Sprintf("process %x in streams %x and %x", p, m.process[p], stream), "one stream a process; the first one counts")); err != nil {
-					return m, err
-				}
-			}
-			s.skip()
-			more = s.i < len(l) && l[s.i] == ','
+		if err := m.parseLine(&s, defect); err != nil {
+			return m, err
 		}
 	}
 	return m, nil
+}
+
+// parseLine adds the processes of a line of a master file. It calls defect for each fault of the line.
+func (m *MasterControl) parseLine(s *scanner, defect func(found, expected string) error) error {
+	l, start := s.l, s.i
+	id := s.hex()
+	s.skip()
+	if s.i == start || s.i == len(l) || l[s.i] != ':' {
+		return defect(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; the line is skipped")
+	}
+	stream := uint32(id)
+	if !validStream(stream) {
+		return defect("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; the line is skipped")
+	}
+	for more := true; more; {
+		s.i++ // skip the colon or the comma
+		s.skip()
+		from := s.i
+		p := uint32(s.hex())
+		if s.i == from {
+			err := defect("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; it is taken as 0")
+			if err != nil {
+				return err
+			}
+		}
+		if !m.Assign(p, stream) && m.process[p] != stream {
+			err := defect(fmt.Sprintf("process %x in streams %x and %x", p, m.process[p], stream),
+				"one stream a process; the first one counts")
+			if err != nil {
+				return err
+			}
+		}
+		s.skip()
+		more = s.i < len(l) && l[s.i] == ','
+	}
+	return nil
 }
 
 func masterProblem(found, expected string) problem {
@@ -191,4 +197,5 @@ func isMultiplexed(l []byte) bool {
 	return len(l) > 2 && l[0] == 'i' && hexValue[l[1]] < 16 && bytes.Count(l, []byte{':'}) == 2
 }
 
-var errMultiplexed = fmt.Errorf("found an IOFSL trace, all streams of which share files, expected one that has files of its own for each stream; not supported")
+var errMultiplexed = fmt.Errorf("found an IOFSL trace, all streams of which share files, expected one that has files " +
+	"of its own for each stream; not supported")

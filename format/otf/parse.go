@@ -125,7 +125,8 @@ func hex(l []byte, i int) (v uint64, end int) {
 
 // oldEnd are the fields of EndFileOperation in the old spelling FE. What it calls handle is the
 // matching id.
-var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"), n8(fBytes, "B", "BYTES"), scl}
+var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"),
+	n8(fBytes, "B", "BYTES"), scl}
 
 // oldGroup is a second group after the properties of a counter. libotf uses it even if it is 0.
 var oldGroup = n4(fGroup, "G", "GROUP")
@@ -264,7 +265,8 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	t, ok := keywords[part][string(w)]
 	if !ok {
 		r.Type, r.Text = Unknown, str(l)
-		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(), "a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
+		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
+			"a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
 	}
 	r.Type, r.Unnamed = t, false
 	sp := &specs[t]
@@ -305,7 +307,8 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			r.Members = s.members(r.Members[:0])
 		default:
 			v, bad := s.text()
-			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') && (t == EventComment || t == SnapshotComment || t == SummaryComment) {
+			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') &&
+				(t == EventComment || t == SnapshotComment || t == SummaryComment) {
 				v, bad = []byte("(null)"), problem{}
 			}
 			if bad.rule != "" {
@@ -319,7 +322,8 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	}
 	// libotf ignores the rest of a line, except where it looked for an optional field and did not find
 	// it.
-	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) && !s.end() {
+	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) &&
+		!s.end() {
 		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
 	}
 	return problem{}
@@ -449,7 +453,8 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		}
 	}
 	if n > arrayLine {
-		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n), fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
+		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n),
+			fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
 	}
 	return problem{}
 }

@@ -160,7 +160,8 @@ func properties(p uint64) string {
 	return enum(p&3, "ACC", "ABS") + "/" + enum(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
 		func() string {
 			if i := p & 0x1e0 >> 5; i < 10 && i != 6 && i != 7 {
-				return [10]string{"UNSIGNED8", "SIGNED8", "UNSIGNED4", "SIGNED4", "UNSIGNED2", "SIGNED2", 8: "FLOAT", 9: "DOUBLE"}[i]
+				return [10]string{"UNSIGNED8", "SIGNED8", "UNSIGNED4", "SIGNED4", "UNSIGNED2", "SIGNED2", 8: "FLOAT",
+					9: "DOUBLE"}[i]
 			}
 			return "UNKNOWN <" + strconv.FormatUint(p&0x1e0, 10) + ">"
 		}()
@@ -218,7 +219,8 @@ func fileOperation(op uint64) string {
 	if flags == nil {
 		flags = []string{"EMPTY"}
 	}
-	return enum(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK", "UNLOCK") + ", flags " + strings.Join(flags, ", ")
+	return enum(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK",
+		"UNLOCK") + ", flags " + strings.Join(flags, ", ")
 }
 
 // keyValues prints the key-value pairs of a record.
@@ -390,24 +392,30 @@ func (p *printer) record(r *Record) {
 	case DefProcessGroup:
 		p.printf("DefProcessGroup: stream %d, group %d, name \"%s\", procs %s", r.Stream, r.Token, name, decimals(r.Members))
 	case DefAttributeList:
-		p.printf("DefAttributeList: stream %d, attr_token %d, attributes %s", r.Stream, r.Token, joined(r.Members, func(m uint32) string {
-			return enum(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters", "hasEnterLeaveRecords", "IsCommunicator", "IsCUDAThread", "IsMasterThread")
-		}))
+		p.printf("DefAttributeList: stream %d, attr_token %d, attributes %s", r.Stream, r.Token,
+			joined(r.Members, func(m uint32) string {
+				return enum(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters",
+					"hasEnterLeaveRecords", "IsCommunicator", "IsCUDAThread", "IsMasterThread")
+			}))
 	case DefProcessOrGroupAttributes:
 		p.printf("DefProcessOrGroupAttributes: stream %d, process %d, attr_token %d", r.Stream, r.Token, r.AttributeList)
 	case DefProcessSubstitutes:
-		p.printf("DefProcessSubstitutes: stream %d, representative process %d, procs %s", r.Stream, r.Token, decimals(r.Members))
+		p.printf("DefProcessSubstitutes: stream %d, representative process %d, procs %s", r.Stream, r.Token,
+			decimals(r.Members))
 	case DefFunctionGroup:
 		p.printf("DefFunctionGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
 	case DefFunction:
-		p.printf("DefFunction: stream %d, function %d, name \"%s\", group %d, source %d", r.Stream, r.Token, name, r.Group, r.SCL)
+		p.printf("DefFunction: stream %d, function %d, name \"%s\", group %d, source %d", r.Stream, r.Token, name, r.Group,
+			r.SCL)
 	case DefCollectiveOperation:
-		p.printf("DefCollective: stream %d, collective %d, name \"%s\", type %s", r.Stream, r.Token, name, enum(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
+		p.printf("DefCollective: stream %d, collective %d, name \"%s\", type %s", r.Stream, r.Token, name,
+			enum(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
 	case DefCounterGroup:
 		p.printf("DefCounterGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
 	case DefCounter:
 		p.define(r)
-		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token, name, properties(r.Properties), r.Group, cText(r.Unit))
+		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token,
+			name, properties(r.Properties), r.Group, cText(r.Unit))
 	case DefCounterAssignments:
 		p.printf("DefCounterAssignments: stream %d, counter_token %d, assignees %s", r.Stream, r.Token, decimals(r.Members))
 	case DefSCLFile:
@@ -421,47 +429,59 @@ func (p *printer) record(r *Record) {
 	case DefKeyValue:
 		kind := r.Kind
 		p.printf("DefKeyValue: stream %d, token %d, type %s, name \"%s\", desc \"%s\"", r.Stream, r.Token,
-			enum(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE", "BYTE_ARRAY"), name, text)
+			enum(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE",
+				"BYTE_ARRAY"), name, text)
 	case DefAuxSamplePoint:
-		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime, enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
+		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime,
+			enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
 
 	case BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
 	case CollectiveOperation:
-		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d", r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)
+		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d",
+			r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)
 	case BeginCollective:
-		p.printf("BeginCollective: process %d, collective %d, group %d, matchingId %d, root %d, sent %d, received %d, source %d", r.Process, r.Collective, r.Communicator, r.Matching, r.Root, r.Sent, r.Received, r.SCL)
+		p.printf("BeginCollective: process %d, collective %d, group %d, matchingId %d, root %d, sent %d, received %d, "+
+			"source %d", r.Process, r.Collective, r.Communicator, r.Matching, r.Root, r.Sent, r.Received, r.SCL)
 	case EndCollective:
 		p.printf("EndCollective: process %d, matchingId %d", r.Process, r.Matching)
 	case EventComment:
 		p.printf("EventComment: process %d, comment \"%s\"", r.Process, text)
 	case FileOperation:
-		p.printf("FileOperation: file ID %d, process %d, handle ID %d, operation %s, bytes %d, duration %d, source %d", r.File, r.Process, uint32(r.Handle), fileOperation(r.Operation), r.Bytes, r.Duration, r.SCL)
+		p.printf("FileOperation: file ID %d, process %d, handle ID %d, operation %s, bytes %d, duration %d, source %d",
+			r.File, r.Process, uint32(r.Handle), fileOperation(r.Operation), r.Bytes, r.Duration, r.SCL)
 	case BeginFileOperation:
 		p.printf("BeginFileOperation: process %d, matching ID %d, source %d", r.Process, r.Matching, r.SCL)
 	case EndFileOperation:
-		p.printf("EndFileOperation: process %d, file ID %d, matching ID %d, handle ID %d, operation %s, bytes %d, source %d", r.Process, r.File, r.Matching, r.Handle, fileOperation(r.Operation), r.Bytes, r.SCL)
+		p.printf("EndFileOperation: process %d, file ID %d, matching ID %d, handle ID %d, operation %s, bytes %d, source %d",
+			r.Process, r.File, r.Matching, r.Handle, fileOperation(r.Operation), r.Bytes, r.SCL)
 	case RMAPut, RMAPutRemoteEnd, RMAGet:
 		origin := fmt.Sprintf("origin %d", r.Process)
 		if r.Origin != 0 {
 			origin = fmt.Sprintf("initiator %d, origin %d", r.Process, r.Origin)
 		}
-		p.printf("%s: %s, target %d, communicator %d, tag %d, bytes %d, source %d", r.Type, origin, r.Peer, r.Communicator, r.Tag, r.Bytes, r.SCL)
+		p.printf("%s: %s, target %d, communicator %d, tag %d, bytes %d, source %d", r.Type, origin, r.Peer, r.Communicator,
+			r.Tag, r.Bytes, r.SCL)
 	case RMAEnd:
 		if r.Peer != 0 {
-			p.printf("RMAEnd: initiator %d, remote %d, communicator %d, tag %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SCL)
+			p.printf("RMAEnd: initiator %d, remote %d, communicator %d, tag %d, source %d", r.Process, r.Peer, r.Communicator,
+				r.Tag, r.SCL)
 		} else {
 			p.printf("RMAEnd: process %d, communicator %d, tag %d, source %d", r.Process, r.Communicator, r.Tag, r.SCL)
 		}
 
 	case FunctionSummary:
-		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function, r.Count, r.Exclusive, r.Inclusive)
+		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function,
+			r.Count, r.Exclusive, r.Inclusive)
 	case FunctionGroupSummary:
-		p.printf("StatFunctionGroup: process %d, group %d, invocations %d, excltime %d, incltime %d", r.Process, r.Group, r.Count, r.Exclusive, r.Inclusive)
+		p.printf("StatFunctionGroup: process %d, group %d, invocations %d, excltime %d, incltime %d", r.Process, r.Group,
+			r.Count, r.Exclusive, r.Inclusive)
 	case MessageSummary:
-		p.printf("StatMessage: process %d, peer %d, group %d, type %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+		p.printf("StatMessage: process %d, peer %d, group %d, type %d, numsent %d, numreceived %d, bytessent %d, "+
+			"bytesreceived %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
 	case CollectiveSummary:
-		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d",
+			r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
 	case SummaryComment, FileOperationSummary, FileGroupOperationSummary:
 		// otfprint prints nothing for them.
 		p.b, p.n = p.b[:before], p.n-1
@@ -473,18 +493,24 @@ func (p *printer) record(r *Record) {
 	case EnterSnapshot:
 		p.printf("SnapEnter: otime %d, process %d, function %d, source %d", r.OriginalTime, r.Process, r.Function, r.SCL)
 	case SendSnapshot:
-		p.printf("SnapSend: otime %d, sender %d, receiver %d, group %d, tag %d, length %d, source %d", r.OriginalTime, r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
+		p.printf("SnapSend: otime %d, sender %d, receiver %d, group %d, tag %d, length %d, source %d", r.OriginalTime,
+			r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
 	case OpenFileSnapshot:
-		p.printf("SnapOpenFile: otime %d, process %d, fileid %d, handle ID %d, source %d", r.OriginalTime, r.Process, r.File, uint32(r.Handle), r.SCL)
+		p.printf("SnapOpenFile: otime %d, process %d, fileid %d, handle ID %d, source %d", r.OriginalTime, r.Process, r.File,
+			uint32(r.Handle), r.SCL)
 	case BeginCollectiveSnapshot:
-		p.printf("SnapBeginCollop: otime %d, process %d, collOp %d, matchingID %d, group %d, root %d, sent %d, received %d, source %d", r.OriginalTime, r.Process, r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received, r.SCL)
+		p.printf("SnapBeginCollop: otime %d, process %d, collOp %d, matchingID %d, group %d, root %d, sent %d, received "+
+			"%d, source %d", r.OriginalTime, r.Process, r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received,
+			r.SCL)
 	case BeginFileOperationSnapshot:
-		p.printf("SnapBeginFileOp: otime %d, process %d, matchingID %d, source %d", r.OriginalTime, r.Process, r.Matching, r.SCL)
+		p.printf("SnapBeginFileOp: otime %d, process %d, matchingID %d, source %d", r.OriginalTime, r.Process, r.Matching,
+			r.SCL)
 	case CollectiveCountSnapshot:
 		p.printf("SnapCollopCount: process %d, communicator %d, count %d", r.Process, r.Communicator, r.Count)
 	case CounterSnapshot:
 		// otfprint prints the two numbers in the wrong order.
-		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter, p.counterValue(r.Counter, r.Value))
+		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter,
+			p.counterValue(r.Counter, r.Value))
 
 	case DefMarker:
 		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enum(r.Kind, "", "ERROR", "WARNING", "HINT"))

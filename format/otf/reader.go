@@ -146,7 +146,8 @@ func readMaster(src format.Source, opt *format.ReadOptions, library bool) (*Mast
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
 	m, err := parseMaster(text, library, func(line int64, p problem) error {
-		return opt.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: trace.Position{File: src.Path, Line: line}, Found: p.found, Expected: p.expected})
+		return opt.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity,
+			Position: trace.Position{File: src.Path, Line: line}, Found: p.found, Expected: p.expected})
 	})
 	if errors.Is(err, errMultiplexed) {
 		err = fmt.Errorf("%s: %w", src.Path, err)
@@ -240,7 +241,8 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 				return nil, fmt.Errorf("%s: %w", s.t.name, err)
 			}
 			if head[0]&15 != 8 || (int(head[0])<<8|int(head[1]))%31 != 0 {
-				err := s.report(problem{"otf.corrupt", fmt.Sprintf("the bytes % x", head[:]), "the header of compressed data", trace.Error}, 0)
+				err := s.report(problem{"otf.corrupt", fmt.Sprintf("the bytes % x", head[:]), "the header of compressed data",
+					trace.Error}, 0)
 				if err != nil {
 					s.t.Close()
 					return nil, err
@@ -409,7 +411,8 @@ func (r *Reader) reportMissing(id uint32, part Part) error {
 		return nil
 	}
 	return r.opt.Read.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error,
-		Position: trace.Position{File: r.path(fileName(r.stub, id, part))}, Found: "no such file, nor one with .z", Expected: expected})
+		Position: trace.Position{File: r.path(fileName(r.stub, id, part))}, Found: "no such file, nor one with .z",
+		Expected: expected})
 }
 
 // checkExists reports a file that is needed and does not exist.

@@ -14,7 +14,8 @@ import (
 // (DefAuxSamplePoint). All processes then have a snapshot at that time, so a process without records
 // there has nothing open. ok is false if the trace cannot be read in this way. For a trace converted
 // from another format that is the case if OTF's own records do not contain all enters and leaves.
-func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
+	err error) {
 	from, ok := d.clock.file(sel.From)
 	if !ok || sel.From < 0 || d.marked || d.carriesOpen() || len(d.async) > 0 {
 		return false, nil

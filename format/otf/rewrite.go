@@ -129,7 +129,8 @@ func (e *encoder) rewriteDefinitions() error {
 			if !ok {
 				t = Bytes
 			}
-			if err := write(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc}); err != nil {
+			if err := write(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name,
+				Text: a.Doc}); err != nil {
 				return err
 			}
 		}

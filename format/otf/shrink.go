@@ -70,7 +70,8 @@ func (r *Reader) definitions(ctx context.Context, f func(*Record)) error {
 // Streams keep their numbers; streams without a kept process vanish. It is an error if no process is
 // kept. The format's writing options apply, except otf.streams. The trace appears when out is
 // committed.
-func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep func(process uint64) bool, out *format.Output, wo *format.WriteOptions) error {
+func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep func(process uint64) bool,
+	out *format.Output, wo *format.WriteOptions) error {
 	r, err := Open(ctx, src, &Options{Read: ro, Processes: keep})
 	if err != nil {
 		return err
@@ -80,7 +81,8 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 		return err
 	}
 	if streams >= 0 {
-		return &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""), Expected: "keep, where processes are left out"}
+		return &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""),
+			Expected: "keep, where processes are left out"}
 	}
 	s := &shrinker{keep: keep, groups: map[scopedToken]bool{}}
 	for _, id := range r.master.Streams() {
@@ -101,7 +103,8 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	if err := r.definitions(ctx, s.note); err != nil {
 		return err
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, master: &s.master, edit: s.edit}
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
+		master: &s.master, edit: s.edit}
 	c.attach(out)
 	if err := c.keep(ro); err != nil {
 		return err

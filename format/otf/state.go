@@ -163,7 +163,8 @@ func (s *State) Event(r *Record) error {
 	case Counter:
 		s.counters.at(r.Counter).v = counterValue{s.repeat(r, r.Time), r.Value}
 	case CollectiveOperation:
-		s.countCollective(&openCollective{collective: r.Collective, communicator: r.Communicator, root: r.Root, sent: r.Sent, received: r.Received})
+		s.countCollective(&openCollective{collective: r.Collective, communicator: r.Communicator, root: r.Root, sent: r.Sent,
+			received: r.Received})
 	case BeginCollective:
 		s.collectives.begin(r.Matching, s.collectiveOf(r, r.Time))
 	case EndCollective:
@@ -340,7 +341,8 @@ func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 		o.repeat(OpenFileSnapshot, &x.repeatedEvent)
 	}
 	for _, x := range s.collectives.list() {
-		r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received = x.collective, x.matching, x.communicator, x.root, x.sent, x.received
+		r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received = x.collective, x.matching, x.communicator,
+			x.root, x.sent, x.received
 		o.repeat(BeginCollectiveSnapshot, &x.repeatedEvent)
 	}
 	for _, x := range s.collected.all() {
@@ -421,7 +423,8 @@ func (x *transferSum) fill(r *Record) {
 }
 
 func (x *accessSum) fill(r *Record) {
-	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = x.opens, x.closes, x.reads, x.writes, x.seeks, x.bytesRead, x.bytesWritten
+	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = x.opens, x.closes, x.reads, x.writes,
+		x.seeks, x.bytesRead, x.bytesWritten
 }
 
 func (x *accessSum) add(y *accessSum) {

@@ -50,7 +50,8 @@ func (s *stream) position(off int64) trace.Position {
 }
 
 func (s *stream) report(p problem, off int64) error {
-	return s.r.opt.Read.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: s.position(off), Found: p.found, Expected: p.expected})
+	return s.r.opt.Read.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: s.position(off), Found: p.found,
+		Expected: p.expected})
 }
 
 // str returns a string with the bytes of b, without copying them.
@@ -107,7 +108,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			return false, err
 		}
 		if s.t.long > 0 {
-			p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long), fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
+			p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long),
+				fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
 			s.t.long = 0
 			if err := s.report(p, off); err != nil {
 				return false, err
@@ -156,10 +158,12 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		if !whole {
 			// The file is truncated here, so a number may lack digits.
 			s.end = true
-			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]), "a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
+			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
+				"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
 				return false, err
 			}
-			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun || s.skip || s.r.opt.AsLibrary && !s.delivered {
+			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
+				s.skip || s.r.opt.AsLibrary && !s.delivered {
 				return false, err
 			}
 			s.setUnknown(nil)
@@ -196,7 +200,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				continue // no record of the part depends on this state
 			}
 			if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
-				if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped", trace.Error}, off); err != nil {
+				if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped",
+					trace.Error}, off); err != nil {
 					return false, err
 				}
 				if library && s.begun && !s.skip {
@@ -215,7 +220,9 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		if s.part.timed() {
 			if !s.begun {
 				if s.stateless++; s.stateless == 1 {
-					if err := s.report(problem{"otf.no-state", fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]), "a time line and a process line; records before them are skipped", trace.Error}, off); err != nil {
+					if err := s.report(problem{"otf.no-state",
+						fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]),
+						"a time line and a process line; records before them are skipped", trace.Error}, off); err != nil {
 						return false, err
 					}
 				}
@@ -317,7 +324,8 @@ func (s *stream) setUnknown(l []byte) {
 
 // malformed reports a line that is skipped. If the reader follows libotf, the line ends all reading.
 func (s *stream) malformed(p problem, off int64) error {
-	if t := s.rec.Type; s.r.opt.printing && (t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
+	if t := s.rec.Type; s.r.opt.printing &&
+		(t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
 		return nil // otfprint has no handler for them, so libotf does not parse them
 	}
 	if s.r.opt.AsLibrary {

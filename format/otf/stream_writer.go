@@ -86,7 +86,8 @@ type OrderError struct {
 
 // Error returns a message with the time that was found and those that were expected.
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record, e.Time, e.Last)
+	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record,
+		e.Time, e.Last)
 }
 
 // Write writes a record to the file of its part ([Record.Part]). Times must not decrease, except to 0,

@@ -28,7 +28,8 @@ func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Recor
 		return nil, fmt.Errorf("%s: found no process %d, expected one of the master file", r.src.Path, process)
 	}
 	if from > to {
-		return nil, fmt.Errorf("%s: found an interval from %d to %d, expected an end that is not before the beginning", r.src.Path, from, to)
+		return nil, fmt.Errorf("%s: found an interval from %d to %d, expected an end that is not before the beginning",
+			r.src.Path, from, to)
 	}
 	q := sumQuery{ctx: ctx, r: r, process: process, stream: stream, group: &Grouping{Global: &Grouping{}}}
 	if err := q.define(); err != nil {
@@ -68,7 +69,8 @@ func (q *sumQuery) window(part Part, from, to uint64, f func(*Record) error) err
 		return err
 	}
 	r := &Reader{src: q.r.src, stub: q.r.stub, master: q.r.master, maxLine: q.r.maxLine,
-		opt: Options{Read: q.r.opt.Read, Files: q.r.opt.Files, From: from, To: to, Processes: func(p uint64) bool { return p == q.process }}}
+		opt: Options{Read: q.r.opt.Read, Files: q.r.opt.Files, From: from, To: to,
+			Processes: func(p uint64) bool { return p == q.process }}}
 	c, err := r.Cursor(q.ctx, part)
 	if err != nil {
 		return err
@@ -188,12 +190,14 @@ func (q *sumQuery) statistics(s *State, t uint64) (complete bool, err error) {
 	split := false
 	err = q.window(Statistics, t, t+1, func(r *Record) error {
 		n[r.Type]++
-		split = split || r.Type == MessageSummary && r.Peer|r.Communicator|r.Tag != 0 || r.Type == CollectiveSummary && r.Communicator != 0
+		split = split || r.Type == MessageSummary && r.Peer|r.Communicator|r.Tag != 0 || r.Type == CollectiveSummary &&
+			r.Communicator != 0
 		s.Restore(r)
 		return nil
 	})
 	some := n[FunctionSummary]+n[MessageSummary]+n[CollectiveSummary]+n[FileOperationSummary] > 0
-	grouped := n[FunctionSummary] == 0 && n[FunctionGroupSummary] > 0 || n[FileOperationSummary] == 0 && n[FileGroupOperationSummary] > 0
+	grouped := n[FunctionSummary] == 0 && n[FunctionGroupSummary] > 0 || n[FileOperationSummary] == 0 &&
+		n[FileGroupOperationSummary] > 0
 	return some && !grouped && !split, err
 }
 
@@ -232,8 +236,10 @@ func (q *sumQuery) replay(t uint64) error {
 	q.time = t
 	var o *OrderError
 	if errors.As(err, &o) {
-		err = &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error, Position: trace.Position{File: q.r.path(fileName(q.r.stub, q.stream, Events))},
-			Found: fmt.Sprintf("an event at %d behind one at %d", o.Time, o.Last), Expected: "the order of time, in which weft convert writes a trace"}
+		err = &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error,
+			Position: trace.Position{File: q.r.path(fileName(q.r.stub, q.stream, Events))},
+			Found:    fmt.Sprintf("an event at %d behind one at %d", o.Time, o.Last),
+			Expected: "the order of time, in which weft convert writes a trace"}
 	}
 	return err
 }

@@ -102,7 +102,8 @@ func (d *decoder) index(ctx context.Context) error {
 // surveyFiles surveys the files of streams on all cores and calls take with the results in order:
 // stream after stream, snapshots and statistics before events. It does not report defects, which the
 // following scan reports.
-func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*stream) (survey, error), take func(surveyed) error) error {
+func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*stream) (survey, error),
+	take func(surveyed) error) error {
 	quiet := d.r.withoutReport()
 	var files []surveyed
 	for _, id := range streams {
@@ -146,20 +147,26 @@ func (d *decoder) take(f survey, s *stream) error {
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
 			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
 		}
-		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
-			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
+		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning,
+			Position: trace.Position{File: s.t.name},
+			Found:    fmt.Sprintf("process %d in stream %x", p, f.id),
+			Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
 			return err
 		}
 	}
 	if !f.begun {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: s.t.name},
-			Found: "no time line and process line", Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error,
+			Position: trace.Position{File: s.t.name},
+			Found:    "no time line and process line",
+			Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
 			return err
 		}
 	}
 	if f.unsorted > 0 {
-		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.unsortedAt, Binary: true},
-			Found: "records that are not in the order of time", Expected: "ascending times; they are sorted while reading", Count: f.unsorted}); err != nil {
+		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning,
+			Position: trace.Position{File: s.t.name, Offset: f.unsortedAt, Binary: true},
+			Found:    "records that are not in the order of time", Expected: "ascending times; they are sorted while reading",
+			Count: f.unsorted}); err != nil {
 			return err
 		}
 	}
@@ -325,25 +332,26 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 	}
 	e := timeBounds{trusted: true}
 	d.complete = map[surveyedFile]survey{}
-	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) { return surveyEnds(ctx, s) }, func(x surveyed) error {
-		if x.s == nil {
-			e.trusted = e.trusted && x.part != Events
-			return nil
-		}
-		f := x.found
-		if f.complete {
-			d.complete[x.surveyedFile] = f
-		}
-		e.size += x.s.t.h.Size
-		e.trusted = e.trusted && f.begun && d.trustworthy(&f) && f.last <= math.MaxInt64/4
-		if f.hasRecords {
-			if !e.any {
-				e.first, e.any = f.first, true
+	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) { return surveyEnds(ctx, s) },
+		func(x surveyed) error {
+			if x.s == nil {
+				e.trusted = e.trusted && x.part != Events
+				return nil
 			}
-			e.first, e.last = min(e.first, f.first), max(e.last, f.last)
-		}
-		return nil
-	})
+			f := x.found
+			if f.complete {
+				d.complete[x.surveyedFile] = f
+			}
+			e.size += x.s.t.h.Size
+			e.trusted = e.trusted && f.begun && d.trustworthy(&f) && f.last <= math.MaxInt64/4
+			if f.hasRecords {
+				if !e.any {
+					e.first, e.any = f.first, true
+				}
+				e.first, e.last = min(e.first, f.first), max(e.last, f.last)
+			}
+			return nil
+		})
 	if err == nil {
 		d.bounds = &e
 	}
@@ -394,7 +402,8 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 // order of time, as the format demands. ok is false if sel selects everything, or if the survey finds
 // something whose meaning depends on all earlier records. The whole trace must then be surveyed.
 func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list []survey, ok bool, err error) {
-	if d.indexed || d.unnamedLeaves || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 && sel.Location == nil {
+	if d.indexed || d.unnamedLeaves || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 &&
+		sel.Location == nil {
 		return nil, false, nil
 	}
 	streams, ok := d.streamsOf(sel)

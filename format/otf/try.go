@@ -17,7 +17,8 @@ import (
 // It assumes that the files are in order, undamaged and complete in their definitions. If that proves
 // wrong, it returns ok false, and the caller must use [decoder.Scan], which considers all earlier
 // records.
-func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
+	err error) {
 	if d.indexed || d.marked || len(d.async) > 0 {
 		return false, nil
 	}
@@ -26,7 +27,8 @@ func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, si
 
 // scanStreams does the work of scanSpeculatively. If resume is not nil, it begins at the snapshots of
 // that time (see [decoder.scanFromSnapshots]).
-func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, resume *uint64) (ok bool, err error) {
+func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink,
+	resume *uint64) (ok bool, err error) {
 	streams, ok := d.streamsOf(sel)
 	if !ok {
 		return false, nil
@@ -68,7 +70,8 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 	for w := range workers {
 		m := *d.model
 		m.frozen = true
-		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked, unnamedLeaves: d.metUnnamedLeave}, nil)
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked,
+			unnamedLeaves: d.metUnnamedLeave}, nil)
 		readers[w].resume, readers[w].withStates = resume, states
 	}
 	defer func() {
@@ -139,7 +142,8 @@ var errNeedsSurvey = errors.New("otf: the trace must be looked through first")
 
 // scanPieces is used for few large streams. It decodes the pieces of a stream at the same time and
 // delivers them in order.
-func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, sel trace.Selection, sink format.Sink) (bool, error) {
+func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, sel trace.Selection,
+	sink format.Sink) (bool, error) {
 	r := readers[0].d.r
 	var list []piece
 	for _, id := range streams {
