@@ -140,28 +140,9 @@ func emptyModel(d *trace.Definitions) *model {
 func newModel(ctx context.Context, r *Reader) (*model, error) {
 	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"),
 		Clock: trace.Seconds(defaultResolution)})
-	var list []*Record
-	for _, part := range []Part{Definitions, Markers} {
-		c, err := r.Cursor(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		for c.Next() {
-			switch x := c.Record(); {
-			case x.Type == Marker:
-				m.marked = true
-			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
-				// A trace may have many of them, and nothing refers to them, so only their text is
-				// kept.
-				m.opaque(x)
-			default:
-				list = append(list, x.Clone())
-			}
-		}
-		c.Close()
-		if c.Err() != nil {
-			return nil, c.Err()
-		}
+	list, err := m.readDefinitions(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	if data := carried(list); data != nil {
 		x, err := restore(data)
@@ -177,46 +158,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			return nil, err
 		}
 	}
-	d := m.defs
-	// Definitions may stand in any order. Those that others refer to are taken first.
-	texts := func(table int, r *Record) {
-		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
-	}
-	for _, r := range list {
-		if r.Type.Part() == Definitions && r.Stream != 0 {
-			m.local[r.Stream] = true
-		}
-		switch r.Type {
-		case DefTimerResolution:
-			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
-				d.Clock = trace.Seconds(int64(r.TicksPerSecond))
-			}
-		case DefFunctionGroup:
-			texts(functionGroups, r)
-		case DefCounterGroup:
-			texts(counterGroups, r)
-		case DefFileGroup:
-			texts(fileGroups, r)
-		case DefSCLFile:
-			texts(sclFiles, r)
-		case DefCollectiveOperation:
-			texts(collectives, r)
-			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
-			d.Operations.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
-		}
-	}
-	name := func(table int, r *Record, token uint64) string {
-		if i, ok := m.find(table, r.Stream, token); ok {
-			return *d.Strings.At(i)
-		}
-		return ""
-	}
-	for _, r := range list {
-		if r.Type == DefSCL {
-			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{name(sclFiles, r, r.File), int64(r.Line)}
-		}
-	}
+	m.addTexts(list)
 	unify, err := r.boolOption(unifyOption)
 	if err != nil {
 		return nil, err
@@ -227,7 +169,6 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	known := map[string]uint32{}
 	for _, r := range list {
-		attrs := m.attrs(r)
 		// set assigns a definition to the token of r. If tokens are unified, equal definitions become
 		// one; like is the definition without its id.
 		set := func(table int, like any, add func() uint32) {
@@ -242,90 +183,178 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			}
 			m.index[scopedToken{table, r.Stream, r.Token}] = i
 		}
-		switch r.Type {
-		case DefCreator:
-			d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
-		case DefVersion:
-			d.Properties.Add(trace.Attr{Key: "otf.version",
-				Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
-		case DefUniqueID:
-			d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
-		case DefinitionComment:
-			m.comment(r)
-		case DefTimeRange:
-			d.Properties.Add(trace.Attr{Key: "otf.time-range",
-				Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
-		case DefProcessGroup:
-			s := trace.Set{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
-			for _, p := range r.Members {
-				s.Members = append(s.Members, int64(p))
-			}
-			set(groups, [2]any{s.Name, s.Members}, func() uint32 {
-				return d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef})
-			})
-		case DefFunction:
-			x := trace.Region{Name: trace.Text(r.Name), Group: name(functionGroups, r, r.Group), Attrs: attrs}
-			if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
-				x.File, x.Line = p.file, p.line
-			} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
-				x.File, x.Line = p.file, p.line
-			}
-			set(functions, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Regions.Add(x)
-			})
-		case DefCounter:
-			x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
-				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties),
-				Location: trace.NoRef, Attrs: attrs}
-			set(counters, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Metrics.Add(x)
-			})
-		case DefFile:
-			x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
-			set(files, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Files.Add(x)
-			})
-		case DefKeyValue:
-			x := trace.AttributeDef{Name: trace.Text(r.Name), Doc: trace.Text(r.Text)}
-			if r.Kind < uint64(len(valueTypes)) {
-				x.Type = valueTypes[r.Kind]
-			}
-			if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
-				if m.async == nil {
-					m.async = map[uint32]bool{}
-				}
-				m.async[uint32(r.Token)] = true
-			}
-			set(keys, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Attributes.Add(x)
-			})
-		case DefMarker:
-			x := trace.Named{Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "severity",
-					Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
-			set(markers, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Markers.Add(x)
-			})
-		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL,
-			DefCollectiveOperation:
-		default:
-			m.opaque(r)
-		}
+		m.addDefinition(r, async, set)
 	}
 	m.processes(list, r.master)
 	if len(m.local) == 0 {
-		d.Native = &original{r: r, model: m}
+		m.defs.Native = &original{r: r, model: m}
 	}
 	if len(m.places) > 0 {
 		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use it
 	}
 	m.settle()
 	return m, nil
+}
+
+// readDefinitions reads the records of all definitions, including those of markers.
+func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record, err error) {
+	for _, part := range []Part{Definitions, Markers} {
+		c, err := r.Cursor(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for c.Next() {
+			switch x := c.Record(); {
+			case x.Type == Marker:
+				m.marked = true
+			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
+				// A trace may have many of them, and nothing refers to them, so only their text is kept.
+				m.opaque(x)
+			default:
+				list = append(list, x.Clone())
+			}
+		}
+		c.Close()
+		if c.Err() != nil {
+			return nil, c.Err()
+		}
+	}
+	return list, nil
+}
+
+// addTexts adds the definitions that other definitions refer to: groups, files and places in the source.
+// They are added first, because definitions may be in any order.
+func (m *model) addTexts(list []*Record) {
+	d := m.defs
+	add := func(table int, r *Record) {
+		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
+	}
+	for _, r := range list {
+		if r.Type.Part() == Definitions && r.Stream != 0 {
+			m.local[r.Stream] = true
+		}
+		switch r.Type {
+		case DefTimerResolution:
+			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
+				d.Clock = trace.Seconds(int64(r.TicksPerSecond))
+			}
+		case DefFunctionGroup:
+			add(functionGroups, r)
+		case DefCounterGroup:
+			add(counterGroups, r)
+		case DefFileGroup:
+			add(fileGroups, r)
+		case DefSCLFile:
+			add(sclFiles, r)
+		case DefCollectiveOperation:
+			add(collectives, r)
+			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
+			d.Operations.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
+				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
+		}
+	}
+	for _, r := range list {
+		if r.Type == DefSCL {
+			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{m.textOf(sclFiles, r.Stream, r.File), int64(r.Line)}
+		}
+	}
+}
+
+// textOf returns the text that a token of a stream names in a table of texts, "" if it is undefined.
+func (m *model) textOf(table int, stream uint32, token uint64) string {
+	if i, ok := m.find(table, stream, token); ok {
+		return *m.defs.Strings.At(i)
+	}
+	return ""
+}
+
+// addDefinition adds a definition to its table, and calls set with it. async is set if counters have the
+// times at which they were read.
+func (m *model) addDefinition(r *Record, async bool, set func(table int, like any, add func() uint32)) {
+	d, attrs := m.defs, m.attrs(r)
+	switch r.Type {
+	case DefProcessGroup:
+		s := trace.Set{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
+		for _, p := range r.Members {
+			s.Members = append(s.Members, int64(p))
+		}
+		set(groups, [2]any{s.Name, s.Members}, func() uint32 {
+			return d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef})
+		})
+	case DefFunction:
+		x := trace.Region{Name: trace.Text(r.Name), Group: m.textOf(functionGroups, r.Stream, r.Group), Attrs: attrs}
+		if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
+			x.File, x.Line = p.file, p.line
+		} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
+			x.File, x.Line = p.file, p.line
+		}
+		set(functions, x, func() uint32 {
+			x.ID = id(r.Stream, r.Token)
+			return d.Regions.Add(x)
+		})
+	case DefCounter:
+		x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
+			Mode: properties(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group), Type: counterType(r.Properties),
+			Location: trace.NoRef, Attrs: attrs}
+		set(counters, x, func() uint32 {
+			x.ID = id(r.Stream, r.Token)
+			return d.Metrics.Add(x)
+		})
+	case DefFile:
+		x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
+		set(files, x, func() uint32 {
+			x.ID = id(r.Stream, r.Token)
+			return d.Files.Add(x)
+		})
+	case DefKeyValue:
+		x := trace.AttributeDef{Name: trace.Text(r.Name), Doc: trace.Text(r.Text)}
+		if r.Kind < uint64(len(valueTypes)) {
+			x.Type = valueTypes[r.Kind]
+		}
+		if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
+			if m.async == nil {
+				m.async = map[uint32]bool{}
+			}
+			m.async[uint32(r.Token)] = true
+		}
+		set(keys, x, func() uint32 {
+			x.ID = id(r.Stream, r.Token)
+			return d.Attributes.Add(x)
+		})
+	case DefMarker:
+		x := trace.Named{Name: trace.Text(r.Name),
+			Attrs: []trace.Attr{{Key: "severity",
+				Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
+		set(markers, x, func() uint32 {
+			x.ID = id(r.Stream, r.Token)
+			return d.Markers.Add(x)
+		})
+	case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL,
+		DefCollectiveOperation:
+	default:
+		m.addProperty(r)
+	}
+}
+
+// addProperty adds a definition that becomes a property of the trace, or that has no table in the model.
+func (m *model) addProperty(r *Record) {
+	d := m.defs
+	switch r.Type {
+	case DefCreator:
+		d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
+	case DefVersion:
+		d.Properties.Add(trace.Attr{Key: "otf.version",
+			Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
+	case DefUniqueID:
+		d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
+	case DefinitionComment:
+		m.comment(r)
+	case DefTimeRange:
+		d.Properties.Add(trace.Attr{Key: "otf.time-range",
+			Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
+	default:
+		m.opaque(r)
+	}
 }
 
 // opaque adds a definition that has no table in the model.

@@ -174,7 +174,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 		if !e.originalRecord(c, r) {
 			return nil
 		}
-	} else if usual := e.native(c, r); !usual && !e.complete(c, r) {
+	} else if frequent := e.native(c, r); !frequent && !e.complete(c, r) {
 		return nil
 	}
 	// Readers order simultaneous records by stream and part, markers last.
@@ -295,7 +295,7 @@ func (e *encoder) truncate(r *Record) {
 
 // native sets r to the record that expresses the row best for other tools, or to a comment if OTF has
 // no such record. frequent is true for events that readers always restore completely.
-func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
+func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	keys, values := c.Attrs()
 	plain := len(keys) == 0 && !c.Derived()
@@ -324,6 +324,21 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		e.attributes(r, keys, values)
 		return false
 	}
+	e.nativeFields(c, r)
+	if r.Type == EventComment && kind != trace.Comment && e.original == nil && !readable(kind) {
+		r.Type = NoOp
+	}
+	e.attributes(r, keys, values)
+	if r.Type == EventComment && r.Text == "" {
+		r.Text = e.describe(c)
+	}
+	return false
+}
+
+// nativeFields sets the type and the fields of r for an event that is not a visit or a counter value. It
+// leaves r as it is if OTF has no record for the event.
+func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
+	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	op := func(i int) uint64 {
 		if i < len(ops) {
 			return ops[i]
@@ -339,8 +354,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	location := func(i int) uint64 { return table(&e.tokens.locations, e.defs.Locations.Len(), op(i)) }
 	named := func(table int) uint64 {
 		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics,
-			files:   &e.tokens.files,
-			markers: &e.tokens.markers, functionGroups: nil, fileGroups: nil}[table]
+			files: &e.tokens.files, markers: &e.tokens.markers, functionGroups: nil, fileGroups: nil}[table]
 		switch {
 		case ref == trace.NoRef:
 			return 0
@@ -401,14 +415,6 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 			e.operations[r.Collective&noProcess] = true
 		}
 	}
-	if r.Type == EventComment && kind != trace.Comment && e.original == nil && !readable(kind) {
-		r.Type = NoOp
-	}
-	e.attributes(r, keys, values)
-	if r.Type == EventComment && r.Text == "" {
-		r.Text = e.describe(c)
-	}
-	return false
 }
 
 // transfer returns the operands of a transfer to or from remote memory, or of its end, in the form of

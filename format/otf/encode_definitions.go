@@ -42,6 +42,16 @@ func (e *encoder) definitions() error {
 		}
 	}
 	put(&creator)
+	e.processDefinitions(put)
+	e.communicatorDefinitions(put)
+	e.regionDefinitions(put)
+	e.attributeDefinitions(put)
+	return err
+}
+
+// processDefinitions writes the definitions of processes, and of the process groups that stand for nodes.
+func (e *encoder) processDefinitions(put func(*Record)) {
+	d := e.defs
 	names := d.FullNames()
 	for i := range d.Locations.Len() {
 		l := d.Locations.At(uint32(i))
@@ -63,6 +73,11 @@ func (e *encoder) definitions() error {
 			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
 		}
 	}
+}
+
+// communicatorDefinitions writes the definitions of communicators.
+func (e *encoder) communicatorDefinitions(put func(*Record)) {
+	d := e.defs
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
 		if list := d.Ranks(uint32(i)); list != nil {
@@ -80,6 +95,11 @@ func (e *encoder) definitions() error {
 		}
 		put(&r)
 	}
+}
+
+// regionDefinitions writes the definitions of functions, counters and files.
+func (e *encoder) regionDefinitions(put func(*Record)) {
+	d := e.defs
 	group := e.groups(put)
 	sclFile, scl := map[string]uint64{}, uint64(0)
 	for i, x := range d.Regions.All() {
@@ -110,6 +130,11 @@ func (e *encoder) definitions() error {
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
 	}
+}
+
+// attributeDefinitions writes the definitions of keys, collective operations and markers.
+func (e *encoder) attributeDefinitions(put func(*Record)) {
+	d := e.defs
 	for i, a := range d.Attributes.All() {
 		t, ok := pairTypes[a.Type]
 		if !ok {
@@ -144,7 +169,6 @@ func (e *encoder) definitions() error {
 		}
 		put(r)
 	}
-	return err
 }
 
 // severities maps the severity of a marker in OTF or OTF2 to the type in OTF.

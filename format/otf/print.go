@@ -374,6 +374,35 @@ func (p *printer) record(r *Record) {
 	if r.Unnamed {
 		name = "(null)"
 	}
+	if r.Type == Unknown {
+		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
+		return // otfprint prints no pairs for it
+	}
+	switch r.Type.Part() {
+	case Events:
+		p.event(r, text)
+	case Statistics:
+		if !p.summary(r) {
+			// otfprint prints nothing for it.
+			p.b, p.n = p.b[:before], p.n-1
+			p.number = strconv.AppendInt(p.number[:0], p.n, 10)
+			return
+		}
+	case Snapshots:
+		p.snapshot(r, text)
+	case Markers:
+		p.marker(r, name, text)
+	default:
+		p.definition(r, name, text)
+	}
+	if r.Type != DefVersion && r.Type != DefUniqueID {
+		p.keyValues(r)
+	}
+	p.b = append(p.b, '\n')
+}
+
+// definition prints a definition, whose name and text are given as otfprint prints them.
+func (p *printer) definition(r *Record, name, text string) {
 	switch r.Type {
 	case DefVersion:
 		p.printf("DefVersion: stream %d, version: %d.%d.%d \"%s\"", r.Stream, r.Major, r.Minor, r.Sub, text)
@@ -434,7 +463,12 @@ func (p *printer) record(r *Record) {
 	case DefAuxSamplePoint:
 		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime,
 			enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
+	}
+}
 
+// event prints an event that is not one of the most frequent types.
+func (p *printer) event(r *Record, text string) {
+	switch r.Type {
 	case BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
 	case CollectiveOperation:
@@ -469,7 +503,12 @@ func (p *printer) record(r *Record) {
 		} else {
 			p.printf("RMAEnd: process %d, communicator %d, tag %d, source %d", r.Process, r.Communicator, r.Tag, r.SCL)
 		}
+	}
+}
 
+// summary prints a summary. It returns false if otfprint prints nothing for it.
+func (p *printer) summary(r *Record) bool {
+	switch r.Type {
 	case FunctionSummary:
 		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function,
 			r.Count, r.Exclusive, r.Inclusive)
@@ -482,12 +521,15 @@ func (p *printer) record(r *Record) {
 	case CollectiveSummary:
 		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d",
 			r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
-	case SummaryComment, FileOperationSummary, FileGroupOperationSummary:
-		// otfprint prints nothing for them.
-		p.b, p.n = p.b[:before], p.n-1
-		p.number = strconv.AppendInt(p.number[:0], p.n, 10)
-		return
+	default:
+		return false
+	}
+	return true
+}
 
+// snapshot prints a record of a snapshot.
+func (p *printer) snapshot(r *Record, text string) {
+	switch r.Type {
 	case SnapshotComment:
 		p.printf("SnapComment: process %d, comment \"%s\"", r.Process, text)
 	case EnterSnapshot:
@@ -511,18 +553,15 @@ func (p *printer) record(r *Record) {
 		// otfprint prints the two numbers in the wrong order.
 		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter,
 			p.counterValue(r.Counter, r.Value))
+	}
+}
 
+// marker prints a marker or its definition.
+func (p *printer) marker(r *Record, name, text string) {
+	switch r.Type {
 	case DefMarker:
 		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enum(r.Kind, "", "ERROR", "WARNING", "HINT"))
 	case Marker:
 		p.printf("Marker: ID %d, process %d, text \"%s\"", r.Token, r.Process, text)
-
-	case Unknown:
-		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
-		return // otfprint prints no pairs for it
 	}
-	if r.Type != DefVersion && r.Type != DefUniqueID {
-		p.keyValues(r)
-	}
-	p.b = append(p.b, '\n')
 }

@@ -151,7 +151,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
 		return false // the row comes from a record that is written for another row
 	}
-	if usual := e.native(c, r); usual {
+	if frequent := e.native(c, r); frequent {
 		if r.Type == Leave && e.original.model.onlyUnnamedLeaves {
 			r.Function = 0
 		}

@@ -107,25 +107,11 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if s.t.long > 0 {
-			p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long),
-				fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
-			s.t.long = 0
-			if err := s.report(p, off); err != nil {
-				return false, err
-			}
+		if err := s.reportLong(off); err != nil {
+			return false, err
 		}
 		if !more {
-			s.end = true
-			if err := s.finish(off); err != nil {
-				return false, err
-			}
-			if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
-				s.setUnknown(nil) // libotf reports an empty last line as unknown
-				s.cut, s.rec.torn = true, true
-				return true, nil
-			}
-			return library && s.begun && !s.delivered && s.step(), nil
+			return s.endOfFile(off, library)
 		}
 		s.empty = len(l) == 0
 		if whole && len(l) > 0 && s.begun && s.part == Events {
@@ -156,20 +142,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			kind, i = recordLine, bytes.IndexByte(l, '\r') // libotf treats only blanks and tabs as blank space
 		}
 		if !whole {
-			// The file is truncated here, so a number may lack digits.
-			s.end = true
-			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
-				"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
-				return false, err
-			}
-			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
-				s.skip || s.r.opt.AsLibrary && !s.delivered {
-				return false, err
-			}
-			s.setUnknown(nil)
-			s.rec.Text = str(l)
-			s.cut, s.rec.torn = true, true
-			return true, nil
+			return s.lastLine(l, kind, off)
 		}
 		switch kind {
 		case blankLine:
@@ -178,105 +151,170 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 			continue
 		case timeLine:
-			sc := scanner{l: l, i: i}
-			if !s.part.timed() {
-				continue // no record of the part depends on this state
+			// At the beginning libotf takes the first of several time lines.
+			if s.part.timed() && (s.begun || !s.timed) {
+				sc := scanner{l: l, i: i}
+				s.time, s.timed = sc.hex(), true
 			}
-			if s.timed && !s.begun {
-				continue // libotf takes the first of several time lines
-			}
-			s.time, s.timed = sc.hex(), true
 			continue
 		case processLine:
-			if s.part.timed() && !s.timed {
-				continue
+			if ok, err := s.readProcess(l, i, off); ok || err != nil {
+				return ok, err
 			}
-			sc := scanner{l: l, i: i + 1}
-			if !s.part.timed() {
-				if sc.skip(); s.r.opt.AsLibrary && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
-					s.setUnknown(l[i:])
-					return true, nil
-				}
-				continue // no record of the part depends on this state
-			}
-			if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
-				if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped",
-					trace.Error}, off); err != nil {
-					return false, err
-				}
-				if library && s.begun && !s.skip {
-					s.setUnknown(l[i:])
-					return true, nil
-				}
-				continue
-			}
-			if s.process = sc.hex() & noProcess; s.process == noProcess && !s.begun && s.r.opt.AsLibrary {
-				continue // libotf's number for no process
-			}
-			s.begun = true
-			s.skip = !s.wanted(s.process)
 			continue
 		}
-		if s.part.timed() {
-			if !s.begun {
-				if s.stateless++; s.stateless == 1 {
-					if err := s.report(problem{"otf.no-state",
-						fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]),
-						"a time line and a process line; records before them are skipped", trace.Error}, off); err != nil {
-						return false, err
-					}
-				}
-				continue
+		if s.part.timed() && !s.begun {
+			if err := s.reportStateless(l, off); err != nil {
+				return false, err
 			}
-			if s.skip {
-				if library {
-					return s.step(), nil
-				}
-				continue
+			continue
+		}
+		if s.part.timed() && s.skip {
+			if library {
+				return s.step(), nil
 			}
+			continue
 		}
 		if kind == pairLine {
 			if bad := r.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
 				if err := s.malformed(bad, off); err != nil {
 					return false, err
 				}
-				if s.end {
-					s.state()
-					return s.failed, nil
-				}
+			}
+			if s.end { // set by malformed
+				s.state()
+				return s.failed, nil
 			}
 			if library {
 				return s.step(), nil
 			}
 			continue
 		}
-		bad := r.parse(l, i, s.part, s.asLibrary())
-		if bad.expected == noQuote {
-			if bad, err = s.parseOn(bad, l, i); err != nil {
-				return false, err
-			}
+		if ok, err := s.readRecord(l, i, off); ok || err != nil || s.end {
+			return ok, err
 		}
-		if bad.rule != "" {
-			if r.Type == Unknown {
-				if err := s.report(bad, off); err != nil {
-					return false, err
-				}
-				s.setUnknown(l[i:])
-				return true, nil
-			}
-			if err := s.malformed(bad, off); err != nil {
-				return false, err
-			}
-			if s.end {
-				s.state()
-				return s.failed, nil
-			}
-			r.KeyValues = r.KeyValues[:0]
-			continue
+	}
+}
+
+// readRecord parses the line of a record from i on, and more lines if a string of it does not end on the
+// line. ok is false if the record is malformed: it has then been reported, and s.end is set if that ends
+// all reading.
+func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
+	r := &s.rec
+	bad := r.parse(l, i, s.part, s.asLibrary())
+	if bad.expected == noQuote {
+		if bad, err = s.parseOn(bad, l, i); err != nil {
+			return false, err
 		}
+	}
+	switch {
+	case bad.rule == "":
 		s.state()
 		return true, nil
+	case r.Type == Unknown:
+		if err := s.report(bad, off); err != nil {
+			return false, err
+		}
+		s.setUnknown(l[i:])
+		return true, nil
 	}
+	if err := s.malformed(bad, off); err != nil {
+		return false, err
+	}
+	if s.end {
+		s.state()
+		return s.failed, nil
+	}
+	r.KeyValues = r.KeyValues[:0]
+	return false, nil
+}
+
+// reportLong reports the lines that were skipped because of their length, if there were any.
+func (s *stream) reportLong(off int64) error {
+	if s.t.long == 0 {
+		return nil
+	}
+	p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long),
+		fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
+	s.t.long = 0
+	return s.report(p, off)
+}
+
+// reportStateless counts a record before the first time and process, and reports the first one.
+func (s *stream) reportStateless(l []byte, off int64) error {
+	if s.stateless++; s.stateless > 1 {
+		return nil
+	}
+	return s.report(problem{"otf.no-state",
+		fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]),
+		"a time line and a process line; records before them are skipped", trace.Error}, off)
+}
+
+// endOfFile ends reading. If libotf is followed, it may return one more record or step, as nextLine does.
+func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
+	s.end = true
+	if err := s.finish(off); err != nil {
+		return false, err
+	}
+	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
+		s.setUnknown(nil) // libotf reports an empty last line as unknown
+		s.cut, s.rec.torn = true, true
+		return true, nil
+	}
+	return library && s.begun && !s.delivered && s.step(), nil
+}
+
+// lastLine reports a last line without a line end, and makes it an unknown record. The file is truncated
+// there, so a number in the line may lack digits. ok is false if the line is not delivered.
+func (s *stream) lastLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
+	s.end = true
+	if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
+		"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
+		return false, err
+	}
+	if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
+		s.skip || s.r.opt.AsLibrary && !s.delivered {
+		return false, err
+	}
+	s.setUnknown(nil)
+	s.rec.Text = str(l)
+	s.cut, s.rec.torn = true, true
+	return true, nil
+}
+
+// readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record,
+// because libotf is followed and does not accept the line.
+func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
+	library := s.r.opt.AsLibrary
+	sc := scanner{l: l, i: i + 1}
+	if !s.part.timed() {
+		// No record of the part depends on the process.
+		if sc.skip(); library && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
+			s.setUnknown(l[i:])
+			return true, nil
+		}
+		return false, nil
+	}
+	if !s.timed {
+		return false, nil
+	}
+	if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
+		if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped",
+			trace.Error}, off); err != nil {
+			return false, err
+		}
+		if library && s.begun && !s.skip {
+			s.setUnknown(l[i:])
+			return true, nil
+		}
+		return false, nil
+	}
+	if s.process = sc.hex() & noProcess; s.process == noProcess && !s.begun && library {
+		return false, nil // libotf's number for no process
+	}
+	s.begun = true
+	s.skip = !s.wanted(s.process)
+	return false, nil
 }
 
 // step makes the current line a step: a line that libotf's heap counts as a record although it
