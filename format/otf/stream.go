@@ -107,8 +107,10 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if err := s.reportLong(off); err != nil {
-			return false, err
+		if s.t.long > 0 {
+			if err := s.reportLong(off); err != nil {
+				return false, err
+			}
 		}
 		if !more {
 			return s.endOfFile(off, library)
@@ -229,11 +231,8 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 	return false, nil
 }
 
-// reportLong reports the lines that were skipped because of their length, if there were any.
+// reportLong reports the lines that were skipped because of their length.
 func (s *stream) reportLong(off int64) error {
-	if s.t.long == 0 {
-		return nil
-	}
 	p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long),
 		fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
 	s.t.long = 0
