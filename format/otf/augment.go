@@ -146,7 +146,7 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 			err = e
 		}
 	}()
-	if err := a.define(); err != nil {
+	if err := a.readDefinitions(); err != nil {
 		return err
 	}
 	if !a.opt.Remove {
@@ -212,20 +212,20 @@ func (a *augmenter) prepare(path string) error {
 	if a.opt.Output != "" {
 		a.target = strings.TrimSuffix(a.opt.Output, ".otf")
 		if old, err := os.Stat(path); err != nil {
-			return cause(path, err)
+			return fileError(path, err)
 		} else if out, err := os.Stat(a.target + ".otf"); err == nil && os.SameFile(old, out) {
 			return fmt.Errorf("%s: found %w, expected the name of a copy", a.opt.Output, ErrSameTrace)
 		}
 	}
 	var err error
 	if a.temp, err = os.MkdirTemp(filepath.Dir(a.target), "."+filepath.Base(a.target)+".*.tmp"); err != nil {
-		return cause(a.target, err)
+		return fileError(a.target, err)
 	}
 	return nil
 }
 
-// define reads the definitions.
-func (a *augmenter) define() error {
+// readDefinitions reads the definitions.
+func (a *augmenter) readDefinitions() error {
 	a.resolution = defaultResolution
 	c, err := a.r.Cursor(a.ctx, Definitions)
 	if err != nil {
@@ -275,7 +275,7 @@ func (a *augmenter) surveyEvents() error {
 	a.size = 2 * c.Progress().Size // each file is read twice
 	a.events = TimeRange{First: math.MaxUint64, TicksPerSecond: a.resolution}
 	if a.opt.Snapshots {
-		var m matching
+		var m messageMatcher
 		x, err := a.surveyCursor(c, &m)
 		if err != nil {
 			return err
@@ -284,7 +284,7 @@ func (a *augmenter) surveyEvents() error {
 		if err := a.add(x); err != nil {
 			return err
 		}
-	} else if err := byStream(a, a.r, func(c *Cursor) (eventSurvey, error) { return a.surveyCursor(c, nil) },
+	} else if err := forEachStream(a, a.r, func(c *Cursor) (eventSurvey, error) { return a.surveyCursor(c, nil) },
 		a.add); err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (a *augmenter) add(x eventSurvey) error {
 }
 
 // surveyCursor reads all records of a cursor. It counts messages in m unless m is nil.
-func (a *augmenter) surveyCursor(c *Cursor, m *matching) (eventSurvey, error) {
+func (a *augmenter) surveyCursor(c *Cursor, m *messageMatcher) (eventSurvey, error) {
 	x := eventSurvey{first: math.MaxUint64, times: map[uint32]uint64{}}
 	process := uint64(noProcess) + 1
 	err := a.each(c, func(r *Record) error {
@@ -352,9 +352,9 @@ func (a *augmenter) surveyCursor(c *Cursor, m *matching) (eventSurvey, error) {
 	return x, err
 }
 
-// byStream calls work with the events of each stream, for several streams at a time, and calls done
+// forEachStream calls work with the events of each stream, for several streams at a time, and calls done
 // with the results in the order of the streams.
-func byStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error), done func(R) error) error {
+func forEachStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error), done func(R) error) error {
 	ids := a.r.master.Streams()
 	return pipeline.Run(a.ctx, a.opt.Read.Cores(), func() (id uint32, ok bool, err error) {
 		if len(ids) > 0 {
@@ -404,7 +404,7 @@ func (a *augmenter) replay() (err error) {
 		return err
 	}
 	if !a.opt.Snapshots && !a.spread {
-		return byStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) },
+		return forEachStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) },
 			func(struct{}) error { return nil })
 	}
 	c, err := r.Cursor(a.ctx, Events)
@@ -420,7 +420,7 @@ func (a *augmenter) replayAll(c *Cursor) error {
 	p := replayer{augmenter: a, states: map[uint64]*State{}, writers: map[uint32]*StreamWriter{}}
 	defer p.abort()
 	points := a.points
-	var messages matching
+	var messages messageMatcher
 	err := a.each(c, func(r *Record) error {
 		for len(points) > 0 && points[0].time <= r.Time {
 			if err := p.write(&points[0]); err != nil {

@@ -17,7 +17,7 @@ import (
 
 // definitions writes the file of the global definitions, if it changes.
 func (a *augmenter) definitions() error {
-	added, ranged := a.added()
+	added, ranged := a.newDefinitions()
 	s, err := a.r.withoutReport().open(0, Definitions)
 	if err != nil || s == nil && len(added) == 0 {
 		return err
@@ -35,7 +35,7 @@ func (a *augmenter) definitions() error {
 	if err != nil {
 		return err
 	}
-	dropped, err := a.keep(s, out, added, ranged)
+	dropped, err := a.copyDefinitions(s, out, added, ranged)
 	if err != nil || len(added) == 0 && !dropped {
 		return err
 	}
@@ -48,9 +48,9 @@ func (a *augmenter) definitions() error {
 	return nil
 }
 
-// added returns the lines of the new definitions. ranged is set if they include a time range, which
+// newDefinitions returns the lines of the new definitions. ranged is set if they include a time range, which
 // replaces existing ones.
-func (a *augmenter) added() (text []byte, ranged bool) {
+func (a *augmenter) newDefinitions() (text []byte, ranged bool) {
 	if len(a.hasEvents) > 0 {
 		x := a.events
 		for _, d := range a.defined {
@@ -72,9 +72,9 @@ func (a *augmenter) added() (text []byte, ranged bool) {
 	return text, ranged
 }
 
-// keep copies the definitions without those that are replaced, and adds the new lines after the last
+// copyDefinitions copies the definitions without those that are replaced, and adds the new lines after the last
 // complete line. Text after it without a line end is not a record and must not become one.
-func (a *augmenter) keep(s *stream, out *partWriter, added []byte, ranged bool) (dropped bool, err error) {
+func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ranged bool) (dropped bool, err error) {
 	if s == nil {
 		out.buf = append(out.buf, added...)
 		return false, nil
@@ -189,7 +189,7 @@ func (a *augmenter) copy() error {
 		in.Close()
 		f, err := os.Create(path)
 		if err != nil {
-			return cause(path, err)
+			return fileError(path, err)
 		}
 		err = format.CopyText(a.ctx, from, f)
 		if e := f.Close(); err == nil {

@@ -109,7 +109,7 @@ type fileClock struct {
 // never negative.
 func newFileClock(c trace.Clock, first int64) fileClock {
 	f := fileClock{scale: uint64(c.Den)}
-	if ok, base := mul(first, f.scale); ok && first < 0 {
+	if ok, base := multiply(first, f.scale); ok && first < 0 {
 		f.base = -base
 	}
 	return f
@@ -118,7 +118,7 @@ func newFileClock(c trace.Clock, first int64) fileClock {
 // file converts a time of the model. ok is false if the result does not fit.
 func (f fileClock) file(t int64) (v uint64, ok bool) {
 	if f.scale > 1 {
-		if ok, v = mul(t, f.scale); !ok {
+		if ok, v = multiply(t, f.scale); !ok {
 			return 0, false
 		}
 		t = int64(v)
@@ -145,8 +145,8 @@ func (f fileClock) from(v uint64) int64 {
 	return t
 }
 
-// mul multiplies two numbers. ok is false if the product does not fit.
-func mul(t int64, by uint64) (ok bool, v uint64) {
+// multiply multiplies two numbers. ok is false if the product does not fit.
+func multiply(t int64, by uint64) (ok bool, v uint64) {
 	if by > math.MaxInt64 {
 		return false, 0
 	}
@@ -154,8 +154,8 @@ func mul(t int64, by uint64) (ok bool, v uint64) {
 	return t == 0 || p/int64(by) == t && p != math.MinInt64, uint64(p)
 }
 
-// carried returns the carried definitions of a trace, or nil if it has none.
-func carried(list []*Record) []byte {
+// carriedDefinitions returns the carried definitions of a trace, or nil if it has none.
+func carriedDefinitions(list []*Record) []byte {
 	for _, r := range list {
 		if v, ok := r.Find(definitionKey); ok && r.Type == DefCreator && carrier.Packed(v.Bytes) {
 			return v.Bytes
@@ -164,8 +164,8 @@ func carried(list []*Record) []byte {
 	return nil
 }
 
-// restore builds a model from carried definitions.
-func restore(data []byte) (*model, error) {
+// restoreModel builds a model from carried definitions.
+func restoreModel(data []byte) (*model, error) {
 	pairs, err := carrier.Unpack(data)
 	if err != nil {
 		return nil, err
@@ -186,12 +186,12 @@ func restore(data []byte) (*model, error) {
 			}
 		}
 	}
-	m.learn(newTokens(d))
+	m.indexTokens(newTokens(d))
 	return m, nil
 }
 
-// learn adds the tokens of carried definitions to the index. It skips those that it has added before.
-func (m *model) learn(t *allTokens) {
+// indexTokens adds the tokens of carried definitions to the index. It skips those that it has added before.
+func (m *model) indexTokens(t *allTokens) {
 	d := m.defs
 	for i := len(m.process); i < d.Locations.Len(); i++ {
 		p := uint64(t.locations.at(i))
@@ -245,7 +245,7 @@ func (d *decoder) restorePlace(r *Record) (link bool, err error) {
 
 // hasTrailingLinks reports whether the last lines of a file contain links, which follow all events. It
 // always returns false for a compressed file.
-func (t *text) hasTrailingLinks() bool {
+func (t *lineReader) hasTrailingLinks() bool {
 	if t.zip != nil {
 		return false
 	}

@@ -73,8 +73,8 @@ func (c *checker) ends(ctx context.Context) error {
 	return nil
 }
 
-// tail is the number of bytes at the end of a file that contain its last lines.
-const tail = 4 << 10
+// tailBytes is the number of bytes at the end of a file that contain its last lines.
+const tailBytes = 4 << 10
 
 // lastLines returns the last two lines of a file. A line that does not fit into the last bytes lacks
 // its beginning.
@@ -94,7 +94,7 @@ func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, e
 		defer z.Close()
 		end, err = lastBytes(ctx, z)
 	} else {
-		end = make([]byte, min(size, tail))
+		end = make([]byte, min(size, tailBytes))
 		if _, err = h.ReadAt(end, size-int64(len(end))); errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -118,13 +118,13 @@ func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 		}
 		n, err := r.Read(buf)
 		if len(end)+n > cap(end) {
-			end = end[:copy(end, end[len(end)-tail:])]
+			end = end[:copy(end, end[len(end)-tailBytes:])]
 		}
 		end = append(end, buf[:n]...)
 		switch {
 		case err == nil:
 		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF), isCorrupt(err):
-			return end[max(0, len(end)-tail):], nil
+			return end[max(0, len(end)-tailBytes):], nil
 		default:
 			return nil, err
 		}

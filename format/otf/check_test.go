@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 			"x.1.1.events.z": ""}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "TE1O1"`, map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n"}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "yyyyy`,
-			map[string]string{"x.a.snaps": "1\n*2\nTC\"" + strings.Repeat("y", 3*tail) + "\"\n"}},
+			map[string]string{"x.a.snaps": "1\n*2\nTC\"" + strings.Repeat("y", 3*tailBytes) + "\"\n"}},
 		{"otf.refused", 1, "x.a.snaps", "the time ffffffffffffffff at the end",
 			map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n#\"error due to unsorted time stamp, " +
 				"aborted\"\nffffffffffffffff\n*2\n"}},

@@ -61,8 +61,8 @@ type turn struct {
 	communicator uint64
 }
 
-// hold takes the rows of a batch and writes those that need not wait.
-func (e *encoder) hold(b *trace.Batch) error {
+// holdRows takes the rows of a batch and writes those that need not wait.
+func (e *encoder) holdRows(b *trace.Batch) error {
 	h := &e.held
 	if h.open == nil {
 		h.rows.Reset(trace.MixedLoc)
@@ -93,22 +93,22 @@ func (e *encoder) hold(b *trace.Batch) error {
 		}
 	}
 	if h.rows.Len() > maxHeldRows {
-		return e.release(h.rows.Len())
+		return e.releaseRows(h.rows.Len())
 	}
 	first := h.rows.Len()
 	for _, n := range h.open {
 		first = min(first, n)
 	}
-	return e.release(first)
+	return e.releaseRows(first)
 }
 
-// release writes the first n rows that were held back.
-func (e *encoder) release(n int) error {
+// releaseRows writes the first n rows that were held back.
+func (e *encoder) releaseRows(n int) error {
 	h := &e.held
 	if n == 0 {
 		return nil
 	}
-	e.reader.model.learn(e.tokens)
+	e.reader.model.indexTokens(e.tokens)
 	c := h.rows.Cursor()
 	for i := range n {
 		c.Next()

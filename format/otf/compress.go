@@ -46,7 +46,7 @@ func (r *Reader) files(tell bool) ([]File, error) {
 					continue
 				}
 				if err != nil {
-					return nil, cause(r.path(name), err)
+					return nil, fileError(r.path(name), err)
 				}
 				out = append(out, File{Path: r.path(name), Stream: id, Part: part, Compressed: z != "", Size: st.Size()})
 				break
@@ -107,7 +107,7 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 			return 0, err
 		}
 	}
-	return replace(path, path+".z", opt, func(f *os.File, w io.Writer) error {
+	return replaceFile(path, path+".z", opt, func(f *os.File, w io.Writer) error {
 		if _, err := w.Write(zlibHeader(level)); err != nil {
 			return err
 		}
@@ -145,8 +145,8 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 	})
 }
 
-// flushed are the last bytes of a compressed file that is complete.
-var flushed = []byte{0, 0, 0xff, 0xff}
+// flushEnd are the last bytes of a compressed file that is complete.
+var flushEnd = []byte{0, 0, 0xff, 0xff}
 
 // DecompressFile decompresses a file, whose name ends in ".z", to one without the suffix. That file
 // must not exist, because readers prefer it. The original is removed when the new file is complete. A
@@ -161,7 +161,7 @@ func DecompressFile(ctx context.Context, path string, opt Compression) (int64, e
 		return 0, fmt.Errorf("%s: found a file of this name, which is what readers take, expected none", to)
 	}
 	var bad error
-	n, err := replace(path, to, opt, func(f *os.File, w io.Writer) error {
+	n, err := replaceFile(path, to, opt, func(f *os.File, w io.Writer) error {
 		var err error
 		if bad, err = inflate(ctx, f, w, opt.Progress); err != nil || opt.Keep {
 			return err
@@ -222,9 +222,9 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			if _, err := f.ReadAt(end[:], max(0, st.Size()-4)); err != nil && !errors.Is(err, io.EOF) {
 				return nil, err
 			}
-			if !bytes.Equal(end[:], flushed) {
+			if !bytes.Equal(end[:], flushEnd) {
 				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end),
-					fmt.Sprintf("% x; text at the end is missing", flushed)), nil
+					fmt.Sprintf("% x; text at the end is missing", flushEnd)), nil
 			}
 			return nil, nil
 		case isCorrupt(err):
@@ -240,17 +240,17 @@ func isZlib(head [2]byte) bool {
 	return head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0
 }
 
-// replace writes a file from another one, which it removes at the end unless Keep is set. It returns
+// replaceFile writes a file from another one, which it removes at the end unless Keep is set. It returns
 // the size of the new file.
-func replace(from, to string, opt Compression, write func(f *os.File, w io.Writer) error) (int64, error) {
+func replaceFile(from, to string, opt Compression, write func(f *os.File, w io.Writer) error) (int64, error) {
 	f, err := os.Open(from)
 	if err != nil {
-		return 0, cause(from, err)
+		return 0, fileError(from, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return 0, cause(from, err)
+		return 0, fileError(from, err)
 	}
 	if !st.Mode().IsRegular() {
 		return 0, fmt.Errorf("%s: found no ordinary file, expected one of a trace", from)
@@ -269,14 +269,14 @@ func replace(from, to string, opt Compression, write func(f *os.File, w io.Write
 	os.Chmod(to, st.Mode().Perm()) // best effort
 	made, err := os.Stat(to)
 	if err != nil {
-		return 0, cause(to, err)
+		return 0, fileError(to, err)
 	}
 	if opt.Keep {
 		return made.Size(), nil
 	}
 	f.Close() // some systems cannot remove an open file
 	if err := os.Remove(from); err != nil {
-		return 0, cause(from, err)
+		return 0, fileError(from, err)
 	}
 	return made.Size(), nil
 }

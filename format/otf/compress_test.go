@@ -70,7 +70,7 @@ func TestCompress(t *testing.T) {
 			if err != nil || exists(path) || size != int64(len(z)) {
 				t.Fatalf("%s: %d bytes, said %d (%v), the original is still there: %t", name, len(z), size, err, exists(path))
 			}
-			if !bytes.HasPrefix(z, []byte(x.head)) || !bytes.HasSuffix(z, flushed) {
+			if !bytes.HasPrefix(z, []byte(x.head)) || !bytes.HasSuffix(z, flushEnd) {
 				t.Errorf("%s: begins % x, ends % x", name, z[:2], z[len(z)-4:])
 			}
 			if !bytes.Equal(inflated(t, path+".z"), want) {
@@ -101,11 +101,11 @@ func checkPieces(t *testing.T, name string, z, text []byte) {
 	t.Helper()
 	found := map[int]bool{}
 	for i := 0; ; {
-		k := bytes.Index(z[i:], flushed)
+		k := bytes.Index(z[i:], flushEnd)
 		if k < 0 {
 			break
 		}
-		i += k + len(flushed)
+		i += k + len(flushEnd)
 		got, _ := io.ReadAll(flate.NewReader(bytes.NewReader(z[i:])))
 		if len(got) > 0 && bytes.HasSuffix(text, got) {
 			found[len(text)-len(got)] = true

@@ -65,7 +65,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	c.attach(out)
 	if streams < 0 {
 		c.master = r.master
-		err = c.keep(ro)
+		err = c.copyStreams(ro)
 	} else {
 		err = c.spread(uint32(streams))
 	}
@@ -198,9 +198,9 @@ type copier struct {
 	edit func(*Record) bool
 }
 
-// wants reports whether the current record belongs in the copy. An incomplete line does not: with a
+// selects reports whether the current record belongs in the copy. An incomplete line does not: with a
 // line end it could be taken for a record.
-func (c *copier) wants(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
+func (c *copier) selects(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
 
 func (c *copier) writer(id uint32) *StreamWriter {
 	w := c.writers[id]
@@ -211,8 +211,8 @@ func (c *copier) writer(id uint32) *StreamWriter {
 	return w
 }
 
-// keep copies each file to one of the same stream.
-func (c *copier) keep(ro *format.ReadOptions) error {
+// copyStreams copies each file to one of the same stream.
+func (c *copier) copyStreams(ro *format.ReadOptions) error {
 	ids := append([]uint32{0}, c.master.Streams()...)
 	for _, f := range c.r.partFiles() {
 		// Readers ignore the files of other streams, but they belong to the trace.
@@ -222,7 +222,7 @@ func (c *copier) keep(ro *format.ReadOptions) error {
 	}
 	for _, id := range ids {
 		for part := range numParts {
-			if err := c.file(id, part, ro); err != nil {
+			if err := c.copyFile(id, part, ro); err != nil {
 				return err
 			}
 		}
@@ -230,7 +230,7 @@ func (c *copier) keep(ro *format.ReadOptions) error {
 	return nil
 }
 
-func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
+func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 	s, err := c.r.open(id, part)
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if !ok || err != nil {
 			return err
 		}
-		if !c.wants(s) {
+		if !c.selects(s) {
 			continue
 		}
 		if part.timed() && s.rec.Time < last && (s.rec.Time > 0 || c.sort) {
@@ -288,11 +288,11 @@ func (c *copier) recopySorted(s *stream, w *StreamWriter, part Part, ro *format.
 		return err
 	}
 	defer again.t.Close()
-	return c.sorted(again, w, part, ro)
+	return c.copySorted(again, w, part, ro)
 }
 
-// sorted copies a file in the order of time.
-func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
+// copySorted copies a file in the order of time.
+func (c *copier) copySorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
 	var f fileStream
 	defer f.close()
 	err := f.sort(c.ctx, ro.SortMemory(), func() (*Record, error) {
@@ -301,7 +301,7 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 			if !ok || err != nil {
 				return nil, err
 			}
-			if c.wants(s) {
+			if c.selects(s) {
 				return &s.rec, nil
 			}
 		}
@@ -320,11 +320,11 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 // spread distributes the processes over new streams: equally many to each, stream after stream, as
 // otfmerge does. Groups of streams that exchange no processes are copied at the same time.
 func (c *copier) spread(streams uint32) error {
-	err := c.deal(streams, true)
+	err := c.distribute(streams, true)
 	if errors.Is(err, errStray) {
 		c.abort()
 		c.loss = &format.Loss{}
-		err = c.deal(streams, false)
+		err = c.distribute(streams, false)
 	}
 	return err
 }
@@ -423,7 +423,7 @@ func (m *moves) record(time uint64, stream uint32) {
 	}
 }
 
-func (c *copier) deal(streams uint32, apart bool) error {
+func (c *copier) distribute(streams uint32, apart bool) error {
 	opt := c.opt
 	opt.Streams = streams
 	w := Create(c.stub, &opt)
@@ -436,7 +436,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 		w.Stream(id)
 	}
 	for _, part := range []Part{Definitions, Markers} {
-		if err := c.untimed(w, part); err != nil {
+		if err := c.copyUntimed(w, part); err != nil {
 			return err
 		}
 	}
@@ -450,7 +450,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 	}, func(_ int, x share) (struct{}, error) {
 		for part := range numParts {
 			if part.timed() {
-				if err := c.share(w, x, part); err != nil {
+				if err := c.copyShare(w, x, part); err != nil {
 					return struct{}{}, err
 				}
 			}
@@ -463,8 +463,8 @@ func (c *copier) deal(streams uint32, apart bool) error {
 	return w.complete()
 }
 
-// untimed copies the definitions or markers of all streams to stream 0.
-func (c *copier) untimed(w *Writer, part Part) error {
+// copyUntimed copies the definitions or markers of all streams to stream 0.
+func (c *copier) copyUntimed(w *Writer, part Part) error {
 	cur, err := c.r.Cursor(c.ctx, part)
 	if err != nil {
 		return err
@@ -486,8 +486,8 @@ func (c *copier) untimed(w *Writer, part Part) error {
 	return cur.Err()
 }
 
-// share copies a part of the streams of a share.
-func (c *copier) share(w *Writer, x share, part Part) error {
+// copyShare copies a part of the streams of a share.
+func (c *copier) copyShare(w *Writer, x share, part Part) error {
 	// Cache of the destinations of processes.
 	var known [256]struct {
 		process uint64

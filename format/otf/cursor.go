@@ -11,8 +11,8 @@ type Cursor struct {
 	ctx     context.Context
 	r       *Reader
 	part    Part
-	list    []head    // streams that have a record, as a heap; list[0] has the next one
-	wait    []*stream // streams that are read one by one, after list
+	list    []streamHead // streams that have a record, as a heap; list[0] has the next one
+	wait    []*stream    // streams that are read one by one, after list
 	all     []*stream
 	cur     *stream
 	err     error
@@ -41,7 +41,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	shared := shareAhead(len(ids))
 	place := 0 // index of the stream in libotf's list
 	for _, id := range ids {
-		if (part.timed() || r.opt.AsLibrary && id != 0) && !r.anyWanted(id) {
+		if (part.timed() || r.opt.AsLibrary && id != 0) && !r.selectsAny(id) {
 			continue
 		}
 		s, err := r.open(id, part)
@@ -128,22 +128,24 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 	}
 }
 
-// head is a stream with the sort key of its current record.
-type head struct {
+// streamHead is a stream with the sort key of its current record.
+type streamHead struct {
 	time uint64
 	tie  uint32 // number of the stream; 0 if libotf's heap decides
 	s    *stream
 }
 
-func (c *Cursor) head(s *stream) head {
-	h := head{s.rec.Time, s.id, s}
+func (c *Cursor) head(s *stream) streamHead {
+	h := streamHead{s.rec.Time, s.id, s}
 	if c.r.opt.AsLibrary {
 		h.tie = 0
 	}
 	return h
 }
 
-func (h *head) less(o *head) bool { return h.time < o.time || h.time == o.time && h.tie < o.tie }
+func (h *streamHead) less(o *streamHead) bool {
+	return h.time < o.time || h.time == o.time && h.tie < o.tie
+}
 
 // sift restores the heap below i. It orders equal records as libotf does.
 func (c *Cursor) sift(i int) {

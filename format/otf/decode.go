@@ -136,12 +136,12 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		files = d.files
 	}
 	if order == format.GlobalOrder {
-		return d.ordered(ctx, files, sel, sink)
+		return d.scanOrdered(ctx, files, sel, sink)
 	}
 	r := format.Regroup(sink, 1<<16)
 	if d.marked {
 		// A marker may belong to any location at any time.
-		if err := d.ordered(ctx, files, sel, r); err != nil {
+		if err := d.scanOrdered(ctx, files, sel, r); err != nil {
 			return err
 		}
 		return r.Flush()
@@ -155,8 +155,8 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 			k++
 		}
 		var err error
-		if k == i+1 && !d.sorts(&files[i]) {
-			err = d.direct(ctx, x, &files[i], sel)
+		if k == i+1 && !d.needsSorting(&files[i]) {
+			err = d.scanFile(ctx, x, &files[i], sel)
 		} else if err = d.merge(ctx, files[i:k], sel, r); err == nil {
 			err = r.Flush()
 		}
@@ -206,7 +206,7 @@ func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink f
 			}
 		}
 		if err == nil {
-			err = d.ordered(ctx, files, w, sink)
+			err = d.scanOrdered(ctx, files, w, sink)
 		}
 		if err != nil || w.To == sel.To {
 			return true, err
@@ -230,8 +230,8 @@ func (d *decoder) hasTrailingLinks() (linked bool, err error) {
 	return linked, nil
 }
 
-// ordered delivers the events of files in the order of time.
-func (d *decoder) ordered(ctx context.Context, files []survey, sel trace.Selection, sink format.Sink) error {
+// scanOrdered delivers the events of files in the order of time.
+func (d *decoder) scanOrdered(ctx context.Context, files []survey, sel trace.Selection, sink format.Sink) error {
 	d.stacks = nil
 	d.links = newLinks(d, sel)
 	err := d.merge(ctx, files, sel, sink)
@@ -280,7 +280,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 		if f.s != nil {
 			f.s.ahead.aheadShared, f.s.t.chunk = shared, shared.chunk
 		}
-		f.rows = min(rows, shared.rows)
+		f.rows = min(batchRows, shared.rows)
 		streams, open = append(streams, f), append(open, f)
 	}
 	for i := range list {
@@ -304,9 +304,9 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 	return format.Merge(ctx, format.Select(d.defs, sel, streams), sink)
 }
 
-// direct delivers the events of the only file of a stream, location by location. The file must be in
+// scanFile delivers the events of the only file of a stream, location by location. The file must be in
 // the order of time.
-func (d *decoder) direct(ctx context.Context, x *bulkReader, file *survey, sel trace.Selection) error {
+func (d *decoder) scanFile(ctx context.Context, x *bulkReader, file *survey, sel trace.Selection) error {
 	f, err := d.stream(ctx, file, sel)
 	if f == nil || err != nil {
 		return err

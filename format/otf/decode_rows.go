@@ -182,9 +182,10 @@ func (m *model) ownAttribute(at *uint32, name string, t trace.Type) uint32 {
 	return *at
 }
 
-// named returns the definition that a token names. An undefined token gets a stand-in, which add
+// definitionOf returns the definition that a token names. An undefined token gets a stand-in, which add
 // makes. Token 0 of a table of groups means no group, unless it is defined.
-func (m *model) named(table int, what string, stream uint32, token uint64, add func(id, name string) uint32) uint32 {
+func (m *model) definitionOf(table int, what string, stream uint32, token uint64,
+	add func(id, name string) uint32) uint32 {
 	i, ok := m.find(table, stream, token)
 	if !ok && token == 0 && (table == groups || table == functionGroups || table == counterGroups || table == fileGroups) {
 		return trace.NoRef
@@ -195,33 +196,33 @@ func (m *model) named(table int, what string, stream uint32, token uint64, add f
 			return trace.NoRef
 		}
 		m.undefined(what, stream, token)
-		i = add(id(0, token), fmt.Sprintf("undefined %s %d", what, token))
+		i = add(definitionID(0, token), fmt.Sprintf("undefined %s %d", what, token))
 		m.index[scopedToken{table, 0, token}] = i
 	}
 	return i
 }
 
 func (m *model) region(stream uint32, token uint64) uint32 {
-	return m.named(functions, "function", stream, token, func(id, name string) uint32 {
+	return m.definitionOf(functions, "function", stream, token, func(id, name string) uint32 {
 		return m.defs.Regions.Add(trace.Region{ID: id, Name: name})
 	})
 }
 
 func (m *model) communicator(stream uint32, token uint64) uint32 {
-	return m.named(groups, "process group", stream, token, func(id, name string) uint32 {
+	return m.definitionOf(groups, "process group", stream, token, func(id, name string) uint32 {
 		return m.defs.Communicator.Add(trace.Communicator{ID: id, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
 	})
 }
 
 func (m *model) metric(stream uint32, token uint64) uint32 {
-	return m.named(counters, "counter", stream, token, func(id, name string) uint32 {
+	return m.definitionOf(counters, "counter", stream, token, func(id, name string) uint32 {
 		return m.defs.Metrics.Add(trace.MetricDef{ID: id, Name: name, Kind: trace.CounterMetric, Type: trace.Uint64,
 			Location: trace.NoRef, Undefined: true})
 	})
 }
 
 func (m *model) file(stream uint32, token uint64) uint32 {
-	return m.named(files, "file", stream, token, func(id, name string) uint32 {
+	return m.definitionOf(files, "file", stream, token, func(id, name string) uint32 {
 		return m.defs.Files.Add(trace.Named{ID: id, Name: name})
 	})
 }
@@ -247,5 +248,5 @@ func (m *model) ref(table int, stream uint32, token uint64) uint32 {
 }
 
 func (m *model) text(table int, stream uint32, token uint64) uint32 {
-	return m.named(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
+	return m.definitionOf(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
 }

@@ -71,7 +71,7 @@ type sourcePlace struct {
 	line int64
 }
 
-func id(stream uint32, token uint64) string {
+func definitionID(stream uint32, token uint64) string {
 	if stream == 0 {
 		return strconv.FormatUint(token, 10)
 	}
@@ -144,11 +144,11 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data := carried(list); data != nil {
-		x, err := restore(data)
+	if data := carriedDefinitions(list); data != nil {
+		x, err := restoreModel(data)
 		if err == nil {
 			x.marked = m.marked
-			x.settle()
+			x.fillSmallTables()
 			return x, nil
 		}
 		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
@@ -192,7 +192,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if len(m.places) > 0 {
 		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use it
 	}
-	m.settle()
+	m.fillSmallTables()
 	return m, nil
 }
 
@@ -249,7 +249,7 @@ func (m *model) addTexts(list []*Record) {
 		case DefCollectiveOperation:
 			add(collectives, r)
 			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
-			d.Operations.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
+			d.Operations.Add(trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name),
 				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
 		}
 	}
@@ -274,7 +274,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 	d, attrs := m.defs, m.attrs(r)
 	switch r.Type {
 	case DefProcessGroup:
-		s := trace.Set{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
+		s := trace.Set{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
 		for _, p := range r.Members {
 			s.Members = append(s.Members, int64(p))
 		}
@@ -289,7 +289,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			x.File, x.Line = p.file, p.line
 		}
 		set(functions, x, func() uint32 {
-			x.ID = id(r.Stream, r.Token)
+			x.ID = definitionID(r.Stream, r.Token)
 			return d.Regions.Add(x)
 		})
 	case DefCounter:
@@ -297,13 +297,13 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			Mode: properties(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group), Type: counterType(r.Properties),
 			Location: trace.NoRef, Attrs: attrs}
 		set(counters, x, func() uint32 {
-			x.ID = id(r.Stream, r.Token)
+			x.ID = definitionID(r.Stream, r.Token)
 			return d.Metrics.Add(x)
 		})
 	case DefFile:
 		x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
 		set(files, x, func() uint32 {
-			x.ID = id(r.Stream, r.Token)
+			x.ID = definitionID(r.Stream, r.Token)
 			return d.Files.Add(x)
 		})
 	case DefKeyValue:
@@ -318,15 +318,15 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			m.async[uint32(r.Token)] = true
 		}
 		set(keys, x, func() uint32 {
-			x.ID = id(r.Stream, r.Token)
+			x.ID = definitionID(r.Stream, r.Token)
 			return d.Attributes.Add(x)
 		})
 	case DefMarker:
 		x := trace.Named{Name: trace.Text(r.Name),
 			Attrs: []trace.Attr{{Key: "severity",
-				Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
+				Value: trace.StringValue(strings.ToLower(enumName(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
 		set(markers, x, func() uint32 {
-			x.ID = id(r.Stream, r.Token)
+			x.ID = definitionID(r.Stream, r.Token)
 			return d.Markers.Add(x)
 		})
 	case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL,
@@ -446,7 +446,7 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	nodes := map[uint64]uint32{} // node by process
 	for _, r := range list {
 		if name, ok := strings.CutPrefix(r.Name, nodeGroup); ok && r.Type == DefProcessGroup {
-			g := d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(name), Kind: "node",
+			g := d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(name), Kind: "node",
 				Parent: trace.NoRef})
 			for _, p := range r.Members {
 				if _, twice := nodes[uint64(p)]; !twice {
@@ -471,7 +471,7 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	for _, r := range list {
 		if r.Type == DefProcess && parents[r.Token] {
 			if _, twice := group[r.Token]; !twice {
-				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
+				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name),
 					Kind: "process", Parent: above(r.Token)})
 			}
 		}
@@ -506,8 +506,8 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 // fewTokens limits the size of the tables for small tokens.
 const fewTokens = 1 << 16
 
-// remember stores the definition of a small token, plus 1, in a table, and returns the table.
-func remember(table []uint32, token uint64, i uint32) []uint32 {
+// storeSmall stores the definition of a small token, plus 1, in a table, and returns the table.
+func storeSmall(table []uint32, token uint64, i uint32) []uint32 {
 	if token >= fewTokens {
 		return table
 	}
@@ -518,11 +518,11 @@ func remember(table []uint32, token uint64, i uint32) []uint32 {
 	return table
 }
 
-// settle fills the tables of small tokens once all definitions have been read.
-func (m *model) settle() {
+// fillSmallTables fills the tables of small tokens once all definitions have been read.
+func (m *model) fillSmallTables() {
 	for k, i := range m.index {
 		if k.stream == 0 {
-			m.small[k.table] = remember(m.small[k.table], k.token, i)
+			m.small[k.table] = storeSmall(m.small[k.table], k.token, i)
 		}
 	}
 }
@@ -540,7 +540,7 @@ func (m *model) location(process uint64) uint32 {
 		return i
 	}
 	if ok {
-		m.nearLocations = remember(m.nearLocations, process, i)
+		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10),
 			Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})

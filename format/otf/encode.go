@@ -134,9 +134,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		e.begin(b.Time[0])
 	}
 	if e.defs.Origin != "otf" && (e.held.rows.Len() > 0 || slices.Contains(b.Kind, trace.CollectiveBegin)) {
-		return e.hold(b)
+		return e.holdRows(b)
 	}
-	e.reader.model.learn(e.tokens)
+	e.reader.model.indexTokens(e.tokens)
 	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
 		if err := e.event(&c); err != nil {
@@ -174,7 +174,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 		if !e.originalRecord(c, r) {
 			return nil
 		}
-	} else if frequent := e.native(c, r); !frequent && !e.complete(c, r) {
+	} else if frequent := e.native(c, r); !frequent && !e.completeRecord(c, r) {
 		return nil
 	}
 	// Readers order simultaneous records by stream and part, markers last.
@@ -194,9 +194,9 @@ func (e *encoder) event(c *trace.Cursor) error {
 // partRank is the order of the parts of a stream for simultaneous records.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// complete makes a record express all of its row. It adds a pair that carries what the record does not
+// completeRecord makes a record express all of its row. It adds a pair that carries what the record does not
 // express, unless the trace is plain. It returns false if nothing is to be written.
-func (e *encoder) complete(c *trace.Cursor, r *Record) bool {
+func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
 		e.truncate(r)
 	}
@@ -555,7 +555,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
-	if err := e.release(e.held.rows.Len()); err != nil {
+	if err := e.releaseRows(e.held.rows.Len()); err != nil {
 		return err
 	}
 	if !e.begun {
@@ -570,7 +570,7 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the definitions and the master file.
 func (e *encoder) Close() error {
-	if err := e.release(e.held.rows.Len()); err != nil {
+	if err := e.releaseRows(e.held.rows.Len()); err != nil {
 		return err
 	}
 	if err := e.definitions(); err != nil {

@@ -49,7 +49,7 @@ func newBulk(d *decoder, sink format.Sink) *bulkReader {
 // begin prepares the reader for a file. It reuses lanes and buffers.
 func (x *bulkReader) begin(f *fileStream) {
 	if x.f != nil {
-		x.wait(false)
+		x.setWaiting(false)
 		x.free = append(x.free, x.lanes...)
 		x.lanes, x.oldest, x.farLanes = x.lanes[:0], 0, nil
 		clear(x.nearLanes)
@@ -145,7 +145,7 @@ func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 			// One more record of a process shows that the process continues. A process that has ended
 			// has no such record: after some records, run stops waiting and reads the rest.
 			f.to = to
-			x.wait(!x.crowded)
+			x.setWaiting(!x.crowded)
 			continue
 		}
 		if r == nil {
@@ -187,8 +187,8 @@ func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 	return nil
 }
 
-// wait makes all lanes wait for a record, or none.
-func (x *bulkReader) wait(on bool) {
+// setWaiting makes all lanes wait for a record, or none.
+func (x *bulkReader) setWaiting(on bool) {
 	for _, l := range x.lanes {
 		l.waits = on
 	}
@@ -221,7 +221,7 @@ func (x *bulkReader) lane(r *Record) (*lane, error) {
 		if err := x.emit(l); err != nil {
 			return nil, err
 		}
-		x.set(l.process, nil)
+		x.setLane(l.process, nil)
 		if clear(x.processes[:]); !x.crowded {
 			x.crowded = true
 			x.clearTables()
@@ -232,11 +232,11 @@ func (x *bulkReader) lane(r *Record) (*lane, error) {
 	if x.d.unnamedLeaves {
 		l.open = x.d.open(l.b.Loc)
 	}
-	x.set(r.Process, l)
+	x.setLane(r.Process, l)
 	return l, nil
 }
 
-func (x *bulkReader) set(process uint64, l *lane) {
+func (x *bulkReader) setLane(process uint64, l *lane) {
 	if process >= fewTokens {
 		if x.farLanes == nil {
 			x.farLanes = map[uint64]*lane{}
@@ -368,11 +368,11 @@ func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint
 			}
 			star := upTo(w, marks)
 			known := &x.processes[star*hashFactor>>(64-processBits)]
-			if known.text != star && !x.learnProcess(known, w, marks) {
+			if known.text != star && !x.cacheProcess(known, w, marks) {
 				break
 			}
 			if second != 0 {
-				x.learnBoth(w, marks, known.l)
+				x.cacheVisitWithProcess(w, marks, known.l)
 			}
 			l = known.l
 			pos += lineLength(marks) + 1
@@ -383,14 +383,14 @@ func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint
 		if w&(visitBit|0x20) == visitBit {
 			line := upTo(w, marks)
 			known := &x.visits[line*hashFactor>>(64-visitBits)]
-			if known.text == line || x.learnVisit(known, w, marks) {
+			if known.text == line || x.cacheVisit(known, w, marks) {
 				if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
 					l.nest()
 				}
 				next = pos + lineLength(marks) + 1
 			}
 		} else {
-			next = x.other(l, text, pos, time)
+			next = x.addOther(l, text, pos, time)
 		}
 		if next == 0 {
 			break
@@ -441,47 +441,47 @@ func parseVisit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
 	return kind, v, bad == 0
 }
 
-// learnVisit caches the meaning of the line in w.
+// cacheVisit caches the meaning of the line in w.
 //
 //go:noinline
-func (x *bulkReader) learnVisit(to *visitText, w, marks uint64) bool {
+func (x *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
 	kind, v, ok := parseVisit(w, lineLength(marks))
 	if !ok {
 		return false
 	}
-	ref, ok := x.visited(kind, v)
+	ref, ok := x.visitedRegion(kind, v)
 	if ok {
 		*to = visitText{text: upTo(w, marks), ref: ref, kind: kind}
 	}
 	return ok
 }
 
-// visited returns the region of an enter or leave. A leave without a function gets NoRef; ok is then
+// visitedRegion returns the region of an enter or leave. A leave without a function gets NoRef; ok is then
 // false unless such leaves are expected.
-func (x *bulkReader) visited(kind trace.Kind, function uint64) (ref uint32, ok bool) {
+func (x *bulkReader) visitedRegion(kind trace.Kind, function uint64) (ref uint32, ok bool) {
 	if kind == trace.Leave && function == 0 {
 		return trace.NoRef, x.d.unnamedLeaves
 	}
 	return x.d.region(x.f.s.reported, function), true
 }
 
-// learnBoth caches the meaning of the two lines in w, if the second one is an enter or leave.
+// cacheVisitWithProcess caches the meaning of the two lines in w, if the second one is an enter or leave.
 //
 //go:noinline
-func (x *bulkReader) learnBoth(w, marks uint64, l *lane) {
+func (x *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
 	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
-		if ref, ok := x.visited(kind, v); ok {
+		if ref, ok := x.visitedRegion(kind, v); ok {
 			text := upTo(w, second)
 			x.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
 		}
 	}
 }
 
-// learnProcess caches the process of the line in w.
+// cacheProcess caches the process of the line in w.
 //
 //go:noinline
-func (x *bulkReader) learnProcess(to *processText, w, marks uint64) bool {
+func (x *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
 	n := lineLength(marks)
 	if n < 2 || n == 8 {
 		return false
@@ -495,17 +495,17 @@ func (x *bulkReader) learnProcess(to *processText, w, marks uint64) bool {
 	return true
 }
 
-// other reads the record at pos if it is a frequent one. It returns the position of the next line, or
+// addOther reads the record at pos if it is a frequent one. It returns the position of the next line, or
 // 0 if it cannot read the record.
-func (x *bulkReader) other(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
+func (x *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
 	switch t := int64(time - x.base); byteAt(text, pos) {
 	case 'S', 'R':
-		return x.message(l, text, pos, t)
+		return x.addMessage(l, text, pos, t)
 	case 'C':
-		return x.sample(l, text, pos, t)
+		return x.addCounterValue(l, text, pos, t)
 	case 'K':
 		if x.d.restorer != nil {
-			return x.amended(l, text, pos, t)
+			return x.addAmended(l, text, pos, t)
 		}
 	}
 	if hexValue[byteAt(text, pos)] < 16 {
@@ -514,9 +514,9 @@ func (x *bulkReader) other(l *lane, text unsafe.Pointer, pos int, time uint64) (
 	return 0
 }
 
-// message adds the row of the message at pos and returns the position of the next line, or 0 if the
+// addMessage adds the row of the message at pos and returns the position of the next line, or 0 if the
 // message is spelled in another way.
-func (x *bulkReader) message(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	kind := messageKind[byteAt(text, pos)]
 	// Most lines end at this position, which is available early: the processor need not wait for the
 	// end of parsing to continue there.
@@ -527,7 +527,7 @@ func (x *bulkReader) message(l *lane, text unsafe.Pointer, pos int, time int64) 
 	peer := &x.peers[key*hashFactor>>(64-peerBits)]
 	location, i := peer.location, pos+1+lineLength(marks)
 	if peer.text != key {
-		v, end := number(text, pos+1)
+		v, end := parseNumber(text, pos+1)
 		if byteAt(text, end) != 'L' || end == pos+1 {
 			return 0
 		}
@@ -536,7 +536,7 @@ func (x *bulkReader) message(l *lane, text unsafe.Pointer, pos int, time int64) 
 			*peer = peerText{key, location}
 		}
 	}
-	length, k := number(text, i+1)
+	length, k := parseNumber(text, i+1)
 	w = word(text, k)
 	marks = lineEnds(w)
 	key = upTo(w, marks)
@@ -547,11 +547,11 @@ func (x *bulkReader) message(l *lane, text unsafe.Pointer, pos int, time int64) 
 			return 0
 		}
 		var m int
-		tag, m = number(text, k+1)
+		tag, m = parseNumber(text, k+1)
 		if byteAt(text, m) != 'C' {
 			return 0
 		}
-		communicator, n = number(text, m+1)
+		communicator, n = parseNumber(text, m+1)
 		if byteAt(text, n) != '\n' || m == k+1 || n == m+1 {
 			return 0
 		}
@@ -580,9 +580,9 @@ func (x *bulkReader) message(l *lane, text unsafe.Pointer, pos int, time int64) 
 // carriedPair is the beginning of a pair that carries what the record itself cannot express.
 const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
 
-// amended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
+// addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
 // position of the next line, or 0 if the lines are spelled in another way.
-func (x *bulkReader) amended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+func (x *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	if word(text, pos)&(1<<40-1) != carriedPair {
 		return 0
 	}
@@ -599,7 +599,7 @@ func (x *bulkReader) amended(l *lane, text unsafe.Pointer, pos int, time int64) 
 	if byteAt(text, i) != 'L' {
 		return 0
 	}
-	length, i := number(text, i+1)
+	length, i := parseNumber(text, i+1)
 	if length != uint64(n) || byteAt(text, i) != '\n' {
 		return 0
 	}
@@ -613,7 +613,7 @@ func (x *bulkReader) amended(l *lane, text unsafe.Pointer, pos int, time int64) 
 		l.n++
 		next = i + 2
 	case 'S', 'R':
-		if next = x.message(l, text, i, time); next == 0 {
+		if next = x.addMessage(l, text, i, time); next == 0 {
 			return 0
 		}
 	default:
@@ -628,14 +628,14 @@ func (x *bulkReader) amended(l *lane, text unsafe.Pointer, pos int, time int64) 
 	return next
 }
 
-// sample adds the row of the counter value at pos and returns the position of the next line, or 0 if
+// addCounterValue adds the row of the counter value at pos and returns the position of the next line, or 0 if
 // it is spelled in another way.
-func (x *bulkReader) sample(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
-	counter, i := number(text, pos+3)
+func (x *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	counter, i := parseNumber(text, pos+3)
 	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' {
 		return 0
 	}
-	value, n := number(text, i+1)
+	value, n := parseNumber(text, i+1)
 	if byteAt(text, n) != '\n' || i == pos+3 || n == i+1 {
 		return 0
 	}

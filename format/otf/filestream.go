@@ -33,8 +33,8 @@ func (f *fileStream) close() {
 	}
 }
 
-// rows is the number of rows of a batch. It is small because many files may be open.
-const rows = 256
+// batchRows is the number of rows of a batch. It is small because many files may be open.
+const batchRows = 256
 
 // Next returns the next batch, or nil at the end.
 func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
@@ -106,7 +106,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	}
 	s.t.kept, x.kept = x.kept, nil
 	f := &fileStream{d: d, s: s, to: math.MaxUint64}
-	if !d.sorts(x) {
+	if !d.needsSorting(x) {
 		if to, ok := d.clock.file(sel.To); ok {
 			f.to = to
 		}
@@ -144,8 +144,8 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	})
 }
 
-// sorts reports whether the records of a file have to be sorted.
-func (d *decoder) sorts(x *survey) bool {
+// needsSorting reports whether the records of a file have to be sorted.
+func (d *decoder) needsSorting(x *survey) bool {
 	return x.unsorted > 0 || x.part == Events && len(d.async) > 0
 }
 
@@ -219,7 +219,7 @@ func (r *Record) reread(text []byte, typ Type) bool {
 			continue
 		}
 		if typ == Unknown {
-			r.Type, r.Text = Unknown, str(l)
+			r.Type, r.Text = Unknown, stringOf(l)
 			return true
 		}
 		return r.parse(l, 0, typ.Part(), false).rule == "" && i+1 == len(text)

@@ -90,7 +90,7 @@ func (f *timeForm) read(text unsafe.Pointer, pos int, w uint64) (v uint64, n int
 	n = f.n
 	at := pos + n
 	if byteAt(text, at) != '\n' || w&f.mask != f.text {
-		return f.learn(text, pos)
+		return f.parseSlow(text, pos)
 	}
 	a, b, c := f.pairs.at(text, at-6), f.pairs.at(text, at-4), f.pairs.at(text, at-2)
 	if a&b&c&validPair == 0 {
@@ -99,11 +99,11 @@ func (f *timeForm) read(text unsafe.Pointer, pos int, w uint64) (v uint64, n int
 	return f.high + a<<16 + b<<8 + c, n
 }
 
-// learn parses a time line that differs in form from the previous one, and remembers its form.
+// parseSlow parses a time line that differs in form from the previous one, and remembers its form.
 //
 //go:noinline
-func (f *timeForm) learn(text unsafe.Pointer, pos int) (v uint64, n int) {
-	v, end := number(text, pos)
+func (f *timeForm) parseSlow(text unsafe.Pointer, pos int) (v uint64, n int) {
+	v, end := parseNumber(text, pos)
 	if n = end - pos; byteAt(text, end) != '\n' || v > math.MaxInt64/4 {
 		return 0, 0
 	}
@@ -120,9 +120,9 @@ func (f *timeForm) learn(text unsafe.Pointer, pos int) (v uint64, n int) {
 // the bytes of a record's line only digits have.
 func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * eachByte) }
 
-// number parses the number at i and returns its end. The end is i if no number is there or it has more
+// parseNumber parses the number at i and returns its end. The end is i if no number is there or it has more
 // than 16 digits.
-func number(text unsafe.Pointer, i int) (v uint64, end int) {
+func parseNumber(text unsafe.Pointer, i int) (v uint64, end int) {
 	// Among the bytes of a record's line, only digits have this bit.
 	const digit = 0x20
 	w := word(text, i)

@@ -47,33 +47,33 @@ var keywords = func() (k [numParts]map[string]Type) {
 func (r *Record) parseFrequent(l []byte) bool {
 	switch l[0] {
 	case 'E':
-		v, i := hex(l, 1)
+		v, i := parseHex(l, 1)
 		if i == 1 {
 			return false
 		}
 		r.Type, r.Function = Enter, v&0xffffffff
 		return r.frequentSCL(l, i)
 	case 'L':
-		v, i := hex(l, 1)
+		v, i := parseHex(l, 1)
 		if i == 1 && len(l) > 1 {
 			return false
 		}
 		r.Type, r.Function = Leave, v&0xffffffff
 		return r.frequentSCL(l, i)
 	case 'S', 'R':
-		peer, i := hex(l, 1)
+		peer, i := parseHex(l, 1)
 		if i == 1 || i == len(l) || l[i] != 'L' {
 			return false
 		}
-		length, i := hex(l, i+1)
+		length, i := parseHex(l, i+1)
 		if i == len(l) || l[i] != 'T' {
 			return false
 		}
-		tag, i := hex(l, i+1)
+		tag, i := parseHex(l, i+1)
 		if i == len(l) || l[i] != 'C' {
 			return false
 		}
-		comm, i := hex(l, i+1)
+		comm, i := parseHex(l, i+1)
 		if r.Type = SendMsg; l[0] == 'R' {
 			r.Type = RecvMsg
 		}
@@ -86,12 +86,12 @@ func (r *Record) parseFrequent(l []byte) bool {
 		if len(l) < 4 || l[1] != 'N' || l[2] != 'T' {
 			return false
 		}
-		counter, i := hex(l, 3)
+		counter, i := parseHex(l, 3)
 		if i == 3 || i == len(l) || l[i] != 'V' {
 			return false
 		}
 		r.Type, r.Counter = Counter, counter&0xffffffff
-		r.Value, i = hex(l, i+1)
+		r.Value, i = parseHex(l, i+1)
 		return i == len(l)
 	}
 	return false
@@ -106,13 +106,13 @@ func (r *Record) frequentSCL(l []byte, i int) bool {
 	if l[i] != 'X' {
 		return false
 	}
-	v, end := hex(l, i+1)
+	v, end := parseHex(l, i+1)
 	r.SCL = v & 0xffffffff
 	return end > i+1 && end == len(l)
 }
 
-// hex parses the number at i and returns its value and end.
-func hex(l []byte, i int) (v uint64, end int) {
+// parseHex parses the number at i and returns its value and end.
+func parseHex(l []byte, i int) (v uint64, end int) {
 	for ; i < len(l); i++ {
 		d := hexValue[l[i]]
 		if d > 15 {
@@ -166,7 +166,7 @@ var hexValue = func() (t [256]uint8) {
 // hex parses a number. It is 0 without digits, and bits beyond 64 are lost.
 func (s *scanner) hex() (v uint64) {
 	s.skip()
-	v, s.i = hex(s.l, s.i)
+	v, s.i = parseHex(s.l, s.i)
 	return v
 }
 
@@ -264,7 +264,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	w := s.word()
 	t, ok := keywords[part][string(w)]
 	if !ok {
-		r.Type, r.Text = Unknown, str(l)
+		r.Type, r.Text = Unknown, stringOf(l)
 		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
 			"a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
 	}
@@ -314,7 +314,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			if bad.rule != "" {
 				return bad
 			}
-			*r.text(f.f) = str(v)
+			*r.text(f.f) = stringOf(v)
 			if f.f == fName {
 				r.Unnamed = false
 			}

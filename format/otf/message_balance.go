@@ -11,9 +11,9 @@ type balance struct {
 	waiting        []uint64 // ids of sends that are pending in the state of the sender
 }
 
-// matching follows the messages of all processes in the order of time. It stores a channel only while
+// messageMatcher follows the messages of all processes in the order of time. It stores a channel only while
 // its numbers of sends and receives differ.
-type matching struct {
+type messageMatcher struct {
 	n    int64
 	open map[channel]*balance
 }
@@ -26,7 +26,7 @@ type unevenTime struct {
 }
 
 // at returns the balance of the channel of the next message and counts that message.
-func (m *matching) at(c channel) *balance {
+func (m *messageMatcher) at(c channel) *balance {
 	b := m.open[c]
 	if b == nil {
 		if m.open == nil {
@@ -40,18 +40,18 @@ func (m *matching) at(c channel) *balance {
 }
 
 // settle removes a channel that has as many receives as sends.
-func (m *matching) settle(c channel, b *balance) {
+func (m *messageMatcher) settle(c channel, b *balance) {
 	if b.sent == b.received {
 		delete(m.open, c)
 	}
 }
 
 // count counts a message record without making it pending.
-func (m *matching) count(r *Record) { m.follow(r, nil, nil) }
+func (m *messageMatcher) count(r *Record) { m.follow(r, nil, nil) }
 
 // lost returns the periods that end without a receive for each send, with the number of sends in them
 // that have a receive. All messages must have been counted before.
-func (m *matching) lost() map[unevenTime]int64 {
+func (m *messageMatcher) lost() map[unevenTime]int64 {
 	lost := map[unevenTime]int64{}
 	for c, b := range m.open {
 		if b.sent > b.received {
@@ -64,7 +64,7 @@ func (m *matching) lost() map[unevenTime]int64 {
 // follow updates the states of the senders: a message is pending from its send to its receive. A
 // message that is never received does not become pending, nor does one that is received before it is
 // sent. If states is nil, follow only counts the messages.
-func (m *matching) follow(r *Record, lost map[unevenTime]int64, states map[uint64]*State) {
+func (m *messageMatcher) follow(r *Record, lost map[unevenTime]int64, states map[uint64]*State) {
 	switch r.Type {
 	case SendMsg:
 		c := channel{r.Process, r.Peer, r.Communicator, r.Tag}

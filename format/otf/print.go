@@ -58,7 +58,7 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 				}
 			}
 		}
-		if !c.Next() || !p.take(c.Record(), c.part) {
+		if !c.Next() || !p.printSelected(c.Record(), c.part) {
 			break
 		}
 		if len(p.b) >= printBuffer {
@@ -75,8 +75,8 @@ func (o *PrintOptions) everything() bool {
 	return o.First <= 1 && o.Last == 0 && o.Wanted == nil && o.Pairs == FullPairs && o.Events == 0
 }
 
-// take prints a record if it is selected. It returns false when no more records need to be read.
-func (p *printer) take(r *Record, part Part) bool {
+// printSelected prints a record if it is selected. It returns false when no more records need to be read.
+func (p *printer) printSelected(r *Record, part Part) bool {
 	if p.opt.Wanted != nil && !p.opt.Wanted(r.Type) {
 		p.define(r)
 		return true
@@ -133,7 +133,7 @@ func cText(s string) string {
 	return s
 }
 
-func enum(v uint64, names ...string) string {
+func enumName(v uint64, names ...string) string {
 	if v < uint64(len(names)) && names[v] != "" {
 		return names[v]
 	}
@@ -157,7 +157,7 @@ func decimals(members []uint32) string {
 
 // properties returns the names of a counter's properties.
 func properties(p uint64) string {
-	return enum(p&3, "ACC", "ABS") + "/" + enum(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
+	return enumName(p&3, "ACC", "ABS") + "/" + enumName(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
 		func() string {
 			if i := p & 0x1e0 >> 5; i < 10 && i != 6 && i != 7 {
 				return [10]string{"UNSIGNED8", "SIGNED8", "UNSIGNED4", "SIGNED4", "UNSIGNED2", "SIGNED2", 8: "FLOAT",
@@ -219,7 +219,7 @@ func fileOperation(op uint64) string {
 	if flags == nil {
 		flags = []string{"EMPTY"}
 	}
-	return enum(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK",
+	return enumName(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK",
 		"UNLOCK") + ", flags " + strings.Join(flags, ", ")
 }
 
@@ -312,8 +312,8 @@ func (p *printer) appendSmall(b []byte, v uint64) []byte {
 	return b[:n+int(text>>24)]
 }
 
-// frequent prints a record of the most frequent types. It returns false for other types.
-func (p *printer) frequent(r *Record) bool {
+// printFrequent prints a record of the most frequent types. It returns false for other types.
+func (p *printer) printFrequent(r *Record) bool {
 	switch r.Type {
 	case Enter, Leave, SendMsg, RecvMsg, Counter, NoOp:
 	default:
@@ -356,7 +356,7 @@ func (p *printer) frequent(r *Record) bool {
 func (p *printer) record(r *Record) {
 	before := len(p.b)
 	p.count()
-	if p.frequent(r) {
+	if p.printFrequent(r) {
 		p.keyValues(r)
 		p.b = append(p.b, '\n')
 		return
@@ -423,7 +423,7 @@ func (p *printer) definition(r *Record, name, text string) {
 	case DefAttributeList:
 		p.printf("DefAttributeList: stream %d, attr_token %d, attributes %s", r.Stream, r.Token,
 			joined(r.Members, func(m uint32) string {
-				return enum(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters",
+				return enumName(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters",
 					"hasEnterLeaveRecords", "IsCommunicator", "IsCUDAThread", "IsMasterThread")
 			}))
 	case DefProcessOrGroupAttributes:
@@ -438,7 +438,7 @@ func (p *printer) definition(r *Record, name, text string) {
 			r.SCL)
 	case DefCollectiveOperation:
 		p.printf("DefCollective: stream %d, collective %d, name \"%s\", type %s", r.Stream, r.Token, name,
-			enum(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
+			enumName(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
 	case DefCounterGroup:
 		p.printf("DefCounterGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
 	case DefCounter:
@@ -458,11 +458,11 @@ func (p *printer) definition(r *Record, name, text string) {
 	case DefKeyValue:
 		kind := r.Kind
 		p.printf("DefKeyValue: stream %d, token %d, type %s, name \"%s\", desc \"%s\"", r.Stream, r.Token,
-			enum(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE",
+			enumName(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE",
 				"BYTE_ARRAY"), name, text)
 	case DefAuxSamplePoint:
 		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime,
-			enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
+			enumName(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
 	}
 }
 
@@ -560,7 +560,7 @@ func (p *printer) snapshot(r *Record, text string) {
 func (p *printer) marker(r *Record, name, text string) {
 	switch r.Type {
 	case DefMarker:
-		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enum(r.Kind, "", "ERROR", "WARNING", "HINT"))
+		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enumName(r.Kind, "", "ERROR", "WARNING", "HINT"))
 	case Marker:
 		p.printf("Marker: ID %d, process %d, text \"%s\"", r.Token, r.Process, text)
 	}

@@ -116,7 +116,7 @@ func (s *stream) refill() bool {
 			}
 			star := upTo(w, marks)
 			known := &a.processes[star*hashFactor>>(64-processBits)]
-			if known.text != star && !s.learnProcess(known, w, marks) {
+			if known.text != star && !s.cacheProcess(known, w, marks) {
 				break
 			}
 			process = known.process
@@ -172,14 +172,14 @@ func (s *stream) refill() bool {
 	return n > 0
 }
 
-// learnProcess caches the process that the line in w names, if that process is selected.
-func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
+// cacheProcess caches the process that the line in w names, if that process is selected.
+func (s *stream) cacheProcess(to *aheadProcess, w, marks uint64) bool {
 	n := lineLength(marks)
 	if n < 2 || n == 8 {
 		return false
 	}
 	v, bad := hexWord(padDigits(w>>8, n-1))
-	if bad != 0 || !s.wanted(v) {
+	if bad != 0 || !s.selects(v) {
 		return false
 	}
 	*to = aheadProcess{upTo(w, marks), uint32(v)}
@@ -189,25 +189,25 @@ func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
 // messageEnd returns the end of the line of the message at pos, or 0 if the line is not spelled in the
 // frequent way.
 func messageEnd(text unsafe.Pointer, pos int) int {
-	_, i := number(text, pos+1)
+	_, i := parseNumber(text, pos+1)
 	if byteAt(text, i) != 'L' || i == pos+1 {
 		return 0
 	}
-	_, k := number(text, i+1)
+	_, k := parseNumber(text, i+1)
 	if byteAt(text, k) != 'T' || k == i+1 {
 		return 0
 	}
-	_, m := number(text, k+1)
+	_, m := parseNumber(text, k+1)
 	if byteAt(text, m) != 'C' || m == k+1 {
 		return 0
 	}
-	_, n := number(text, m+1)
+	_, n := parseNumber(text, m+1)
 	if n == m+1 {
 		return 0
 	}
 	if byteAt(text, n) == 'X' {
 		from := n + 1
-		if _, n = number(text, from); n == from {
+		if _, n = parseNumber(text, from); n == from {
 			return 0
 		}
 	}
@@ -220,7 +220,7 @@ func messageEnd(text unsafe.Pointer, pos int) int {
 // pairEnd returns the end of the line of the key-value pair at pos, or 0 unless its value is a short
 // array of bytes in the frequent spelling.
 func pairEnd(text unsafe.Pointer, pos int) int {
-	_, i := number(text, pos+1)
+	_, i := parseNumber(text, pos+1)
 	if i == pos+1 || byteAt(text, i) != 'Y' || byteAt(text, i+1) != 'b' || byteAt(text, i+2) != 'V' {
 		return 0
 	}
@@ -233,7 +233,7 @@ func pairEnd(text unsafe.Pointer, pos int) int {
 	if byteAt(text, i) != 'L' {
 		return 0
 	}
-	length, n := number(text, i+1)
+	length, n := parseNumber(text, i+1)
 	if n == i+1 || 2*length != uint64(i-from) || byteAt(text, n) != '\n' {
 		return 0
 	}
@@ -243,11 +243,11 @@ func pairEnd(text unsafe.Pointer, pos int) int {
 // sampleEnd returns the end of the line of the counter value at pos, or 0 if the line is not spelled
 // in the frequent way.
 func sampleEnd(text unsafe.Pointer, pos int) int {
-	_, i := number(text, pos+3)
+	_, i := parseNumber(text, pos+3)
 	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' || i == pos+3 {
 		return 0
 	}
-	_, n := number(text, i+1)
+	_, n := parseNumber(text, i+1)
 	if byteAt(text, n) != '\n' || n == i+1 {
 		return 0
 	}

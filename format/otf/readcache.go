@@ -27,7 +27,7 @@ func newCacheBudget() *atomic.Int64 {
 }
 
 // cache makes the text keep what it reads from here on, as long as the budget lasts.
-func (t *text) cache(room *atomic.Int64) {
+func (t *lineReader) cache(room *atomic.Int64) {
 	t.kept = &readCache{to: t.read, from: t.read, budget: room}
 }
 

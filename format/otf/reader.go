@@ -53,7 +53,7 @@ type Reader struct {
 	master   *MasterControl
 	maxLine  int
 	progress *progress // set by a decoder
-	listed   *listed
+	listed   *directoryListing
 }
 
 // Open opens a trace by its master file, whose name may lack ".otf". If the writer of a trace was
@@ -94,7 +94,7 @@ func (r *Reader) empty() bool {
 }
 
 func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
-	r := &Reader{src: src, stub: stub, listed: &listed{}}
+	r := &Reader{src: src, stub: stub, listed: &directoryListing{}}
 	if opt != nil {
 		r.opt = *opt
 	}
@@ -200,8 +200,8 @@ const maxMaster = 256 << 20
 // Master returns the map of processes to streams. It belongs to the reader.
 func (r *Reader) Master() *MasterControl { return r.master }
 
-// wanted reports whether the records of a process are selected.
-func (r *Reader) wanted(process uint64) bool {
+// selects reports whether the records of a process are selected.
+func (r *Reader) selects(process uint64) bool {
 	if r.opt.AsLibrary && r.master != nil {
 		if _, ok := r.master.Stream(uint32(process)); !ok || process == noProcess {
 			return false
@@ -232,7 +232,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &stream{r: r, id: id, reported: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
+		s := &stream{r: r, id: id, reported: id, part: part, t: openLines(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
 		s.t.progress = r.progress
 		if z != "" && h.Size > 0 {
 			var head [2]byte
@@ -267,8 +267,8 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 // less than trying to open each file that may exist.
 const manyStreams = 64
 
-// listed holds the names of the files in the directory of a trace once it has been listed.
-type listed struct {
+// directoryListing holds the names of the files in the directory of a trace once it has been listed.
+type directoryListing struct {
 	once  sync.Once
 	names map[string]bool // nil if the directory cannot be listed
 }
@@ -336,7 +336,7 @@ func (r *Reader) checkExists(id uint32, part Part) error {
 	return err
 }
 
-func (r *Reader) anyWanted(id uint32) bool {
+func (r *Reader) selectsAny(id uint32) bool {
 	if r.opt.Processes == nil {
 		return true
 	}

@@ -73,7 +73,7 @@ func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func
 
 // places calls use with the places of all records from the current position of the text on, until use
 // returns false.
-func (t *text) places(use func(Place) bool) error {
+func (t *lineReader) places(use func(Place) bool) error {
 	var p Place
 	timed, begun := false, false
 	for {

@@ -100,13 +100,13 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	if s.master.Len() == 0 {
 		return fmt.Errorf("%s: found none of the chosen processes, expected one at least", src.Path)
 	}
-	if err := r.definitions(ctx, s.note); err != nil {
+	if err := r.definitions(ctx, s.noteGroup); err != nil {
 		return err
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
 		master: &s.master, edit: s.edit}
 	c.attach(out)
-	if err := c.keep(ro); err != nil {
+	if err := c.copyStreams(ro); err != nil {
 		return err
 	}
 	for _, id := range s.master.Streams() {
@@ -130,8 +130,8 @@ type shrinker struct {
 	groups map[scopedToken]bool // by group: the group is kept
 }
 
-// note records which groups are kept: all except those that lose their last member.
-func (s *shrinker) note(r *Record) {
+// noteGroup records which groups are kept: all except those that lose their last member.
+func (s *shrinker) noteGroup(r *Record) {
 	if r.Type == DefProcessGroup {
 		s.groups[scopedToken{groups, r.Stream, r.Token}] = len(r.Members) == 0 || slices.ContainsFunc(r.Members, s.member)
 	}
@@ -196,5 +196,5 @@ func (s *shrinker) begin(w *StreamWriter, stream uint32) error {
 	if p == nil || p.process <= noProcess {
 		return nil
 	}
-	return p.state(0, uint64(s.master.Processes(stream)[0]), NoOp)
+	return p.writeState(0, uint64(s.master.Processes(stream)[0]), NoOp)
 }

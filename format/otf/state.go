@@ -63,10 +63,10 @@ type State struct {
 	counted uint64 // time up to which the top of the stack has its exclusive time
 
 	stack       []frame
-	sends       opened[pendingSend]
-	files       opened[openFile]       // by handle
-	collectives opened[openCollective] // by matching id
-	operations  opened[openOperation]  // by matching id
+	sends       openTable[pendingSend]
+	files       openTable[openFile]       // by handle
+	collectives openTable[openCollective] // by matching id
+	operations  openTable[openOperation]  // by matching id
 	counters    tokenTable[counterValue]
 	collected   tokenTable[uint64] // collective operations by communicator
 

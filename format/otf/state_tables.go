@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// opened holds what has begun and not ended, by key.
-type opened[V any] struct {
+// openTable holds what has begun and not ended, by key.
+type openTable[V any] struct {
 	last uint64 // number of the next entry
 	open map[uint64]numbered[V]
 }
@@ -18,7 +18,7 @@ type numbered[V any] struct {
 }
 
 // begin adds an entry. It replaces an earlier one of the same key.
-func (o *opened[V]) begin(key uint64, v V) {
+func (o *openTable[V]) begin(key uint64, v V) {
 	if o.open == nil {
 		o.open = map[uint64]numbered[V]{}
 	}
@@ -26,14 +26,14 @@ func (o *opened[V]) begin(key uint64, v V) {
 	o.last++
 }
 
-func (o *opened[V]) end(key uint64) (V, bool) {
+func (o *openTable[V]) end(key uint64) (V, bool) {
 	x, ok := o.open[key]
 	delete(o.open, key)
 	return x.v, ok
 }
 
 // list returns the entries in the order in which they began.
-func (o *opened[V]) list() []V {
+func (o *openTable[V]) list() []V {
 	sorted := slices.SortedFunc(maps.Values(o.open), func(a, b numbered[V]) int { return cmp.Compare(a.n, b.n) })
 	list := make([]V, len(sorted))
 	for i := range sorted {

@@ -20,7 +20,7 @@ type stream struct {
 	id       uint32
 	reported uint32 // the stream number that records report
 	part     Part
-	t        *text
+	t        *lineReader
 	rec      Record
 	n        int // number of lines; the context is checked after some of them
 	// State of the lines so far.
@@ -54,19 +54,19 @@ func (s *stream) report(p problem, off int64) error {
 		Expected: p.expected})
 }
 
-// str returns a string with the bytes of b, without copying them.
-func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// stringOf returns a string with the bytes of b, without copying them.
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // asLibrary reports whether blanks are accepted only where libotf accepts them. That includes strict
 // reading, which stops where libotf gives up.
 func (s *stream) asLibrary() bool { return s.r.opt.AsLibrary || s.r.opt.Read.Strict }
 
-// wanted reports whether the records of a process are selected. It caches the answer.
-func (s *stream) wanted(process uint64) bool {
+// selects reports whether the records of a process are selected. It caches the answer.
+func (s *stream) selects(process uint64) bool {
 	x := &s.asked[process%uint64(len(s.asked))]
 	if x.answer == 0 || x.process != process {
 		x.process, x.answer = process, 1
-		if s.r.wanted(process) {
+		if s.r.selects(process) {
 			x.answer = 2
 		}
 	}
@@ -120,12 +120,12 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			// Nearly all lines are of these kinds.
 			switch c := l[0]; {
 			case hexValue[c] < 16:
-				s.time, _ = hex(l, 0)
+				s.time, _ = parseHex(l, 0)
 				continue
 			case c == '*':
-				if v, i := hex(l, 1); i > 1 && v <= noProcess {
+				if v, i := parseHex(l, 1); i > 1 && v <= noProcess {
 					if v != s.process {
-						s.process, s.skip = v, !s.wanted(v)
+						s.process, s.skip = v, !s.selects(v)
 					}
 					continue
 				}
@@ -179,12 +179,12 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		}
 		if kind == pairLine {
 			if bad := r.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
-				if err := s.malformed(bad, off); err != nil {
+				if err := s.reportMalformed(bad, off); err != nil {
 					return false, err
 				}
 			}
 			if s.end { // set by malformed
-				s.state()
+				s.setState()
 				return s.failed, nil
 			}
 			if library {
@@ -211,7 +211,7 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 	}
 	switch {
 	case bad.rule == "":
-		s.state()
+		s.setState()
 		return true, nil
 	case r.Type == Unknown:
 		if err := s.report(bad, off); err != nil {
@@ -220,11 +220,11 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 		s.setUnknown(l[i:])
 		return true, nil
 	}
-	if err := s.malformed(bad, off); err != nil {
+	if err := s.reportMalformed(bad, off); err != nil {
 		return false, err
 	}
 	if s.end {
-		s.state()
+		s.setState()
 		return s.failed, nil
 	}
 	r.KeyValues = r.KeyValues[:0]
@@ -252,7 +252,7 @@ func (s *stream) reportStateless(l []byte, off int64) error {
 // endOfFile ends reading. If libotf is followed, it may return one more record or step, as nextLine does.
 func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
 	s.end = true
-	if err := s.finish(off); err != nil {
+	if err := s.reportCorrupt(off); err != nil {
 		return false, err
 	}
 	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
@@ -271,12 +271,12 @@ func (s *stream) lastLine(l []byte, kind lineKind, off int64) (ok bool, err erro
 		"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
 		return false, err
 	}
-	if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
+	if err := s.reportCorrupt(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
 		s.skip || s.r.opt.AsLibrary && !s.delivered {
 		return false, err
 	}
 	s.setUnknown(nil)
-	s.rec.Text = str(l)
+	s.rec.Text = stringOf(l)
 	s.cut, s.rec.torn = true, true
 	return true, nil
 }
@@ -312,7 +312,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 		return false, nil // libotf's number for no process
 	}
 	s.begun = true
-	s.skip = !s.wanted(s.process)
+	s.skip = !s.selects(s.process)
 	return false, nil
 }
 
@@ -324,8 +324,8 @@ func (s *stream) step() bool {
 	return true
 }
 
-// state sets the stream, time and process of the current record.
-func (s *stream) state() {
+// setState sets the stream, time and process of the current record.
+func (s *stream) setState() {
 	r := &s.rec
 	r.Stream = s.reported
 	switch {
@@ -349,8 +349,8 @@ func (s *stream) setUnknown(l []byte) {
 			}
 		}
 	}
-	r.Type, r.Text, r.Unnamed, r.in = Unknown, str(l), false, s.part
-	s.state()
+	r.Type, r.Text, r.Unnamed, r.in = Unknown, stringOf(l), false, s.part
+	s.setState()
 	switch s.part {
 	case Definitions:
 		r.Time, r.Process = math.MaxUint64, uint64(s.reported)
@@ -359,8 +359,8 @@ func (s *stream) setUnknown(l []byte) {
 	}
 }
 
-// malformed reports a line that is skipped. If the reader follows libotf, the line ends all reading.
-func (s *stream) malformed(p problem, off int64) error {
+// reportMalformed reports a line that is skipped. If the reader follows libotf, the line ends all reading.
+func (s *stream) reportMalformed(p problem, off int64) error {
 	if t := s.rec.Type; s.r.opt.printing &&
 		(t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
 		return nil // otfprint has no handler for them, so libotf does not parse them
@@ -402,8 +402,8 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 	}
 }
 
-// finish reports damaged compressed data at the end of the file.
-func (s *stream) finish(off int64) error {
+// reportCorrupt reports damaged compressed data at the end of the file.
+func (s *stream) reportCorrupt(off int64) error {
 	if s.t.bad != nil {
 		p := problem{"otf.corrupt", s.t.bad.Error(), "compressed data; what follows is lost", trace.Error}
 		s.t.bad = nil

@@ -165,7 +165,7 @@ func (w *StreamWriter) writeFrequent(r *Record) bool {
 		return false
 	}
 	before, last, process := len(p.buf), p.last, p.process
-	if p.state(r.Time, r.Process, r.Type) == nil {
+	if p.writeState(r.Time, r.Process, r.Type) == nil {
 		var ok bool
 		if p.buf, ok = r.appendFrequent(p.buf); ok {
 			if len(p.buf) >= w.opt.Buffer {
@@ -195,7 +195,7 @@ func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 		p.last, p.process = x.time, uint64(x.process)
 	} else {
 		from = x.from
-		if err := p.state(x.time, uint64(x.process), x.typ); err != nil {
+		if err := p.writeState(x.time, uint64(x.process), x.typ); err != nil {
 			return err
 		}
 	}
@@ -251,7 +251,7 @@ func (w *StreamWriter) write(r *Record, part Part) error {
 		}
 	}
 	if part.timed() {
-		if err := p.state(r.Time, r.Process, r.Type); err != nil {
+		if err := p.writeState(r.Time, r.Process, r.Type); err != nil {
 			return err
 		}
 	}
@@ -262,9 +262,9 @@ func (w *StreamWriter) write(r *Record, part Part) error {
 	return w.err
 }
 
-// state writes the time line and process line before a record if they are needed (docs/formats/otf.md,
+// writeState writes the time line and process line before a record if they are needed (docs/formats/otf.md,
 // "State lines").
-func (p *partWriter) state(t, process uint64, typ Type) error {
+func (p *partWriter) writeState(t, process uint64, typ Type) error {
 	switch {
 	case t > p.last || t == 0:
 		p.buf = append(appendHex(p.buf, t), '\n')
@@ -374,8 +374,8 @@ func (w *StreamWriter) restart(part Part) error {
 	return err
 }
 
-// cause returns an error in one line that names the file.
-func cause(name string, err error) error {
+// fileError returns an error in one line that names the file.
+func fileError(name string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
@@ -401,7 +401,7 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 		}
 		f, err := os.OpenFile(p.temp, flags, 0o666)
 		if err != nil {
-			return nil, cause(name, err)
+			return nil, fileError(name, err)
 		}
 		p.made = true
 		return f, nil
@@ -448,7 +448,7 @@ func (p *partWriter) flush() error {
 	}
 	return p.file.With(func(f io.Closer) error {
 		if _, err := f.(*os.File).Write(text); err != nil {
-			return cause(p.name, err)
+			return fileError(p.name, err)
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Recor
 			r.src.Path, from, to)
 	}
 	q := sumQuery{ctx: ctx, r: r, process: process, stream: stream, group: &Grouping{Global: &Grouping{}}}
-	if err := q.define(); err != nil {
+	if err := q.readDefinitions(); err != nil {
 		return nil, err
 	}
 	begin, err := q.sums(from)
@@ -43,7 +43,7 @@ func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Recor
 	if err != nil {
 		return nil, err
 	}
-	return difference(begin, end), nil
+	return subtract(begin, end), nil
 }
 
 // sumQuery is a query for the sums of an interval.
@@ -84,9 +84,9 @@ func (q *sumQuery) window(part Part, from, to uint64, f func(*Record) error) err
 	return c.Err()
 }
 
-// define reads the definitions and finds the sample points. If no sample points are defined, they are
+// readDefinitions reads the definitions and finds the sample points. If no sample points are defined, they are
 // the times at which the process has records.
-func (q *sumQuery) define() error {
+func (q *sumQuery) readDefinitions() error {
 	c, err := q.r.Cursor(q.ctx, Definitions)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (q *sumQuery) sums(t uint64) ([]Record, error) {
 	for i--; i >= 0 && !q.hasPoint(snapshotPoint, points[i]); i-- {
 	}
 	if i >= 0 && (q.state == nil || q.time < points[i]) {
-		s, err := q.restored(points[i])
+		s, err := q.stateAt(points[i])
 		if err != nil {
 			return nil, err
 		}
@@ -201,16 +201,16 @@ func (q *sumQuery) statistics(s *State, t uint64) (complete bool, err error) {
 	return some && !grouped && !split, err
 }
 
-// restored returns the state at time t, from which events can be replayed, or nil if the records of
+// stateAt returns the state at time t, from which events can be replayed, or nil if the records of
 // the trace are incomplete at that time.
-func (q *sumQuery) restored(t uint64) (*State, error) {
+func (q *sumQuery) stateAt(t uint64) (*State, error) {
 	s := NewState(q.process, q.group)
 	complete, err := q.statistics(s, t)
 	if err != nil || !complete {
 		return nil, err
 	}
 	// A process with nothing open has an empty snapshot, which looks like a missing file.
-	there, err := q.exists(Snapshots)
+	there, err := q.partExists(Snapshots)
 	if err != nil || !there {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (q *sumQuery) restored(t uint64) (*State, error) {
 	return s, err
 }
 
-func (q *sumQuery) exists(part Part) (bool, error) {
+func (q *sumQuery) partExists(part Part) (bool, error) {
 	c, err := (&StreamReader{q.r, q.stream}).Cursor(q.ctx, part)
 	if err != nil {
 		return false, err
@@ -244,8 +244,8 @@ func (q *sumQuery) replay(t uint64) error {
 	return err
 }
 
-// difference subtracts the sums at the beginning of the interval from those at its end.
-func difference(begin, end []Record) []Record {
+// subtract subtracts the sums at the beginning of the interval from those at its end.
+func subtract(begin, end []Record) []Record {
 	type key struct {
 		t                           Type
 		function, group, coll, file uint64

@@ -46,7 +46,7 @@ func (d *decoder) survey(ctx context.Context) error {
 	if d.indexed {
 		return nil
 	}
-	if err := d.index(ctx); err != nil {
+	if err := d.surveyAll(ctx); err != nil {
 		return err
 	}
 	d.indexed = true
@@ -66,7 +66,7 @@ type surveyed struct {
 	found survey
 }
 
-func (d *decoder) index(ctx context.Context) error {
+func (d *decoder) surveyAll(ctx context.Context) error {
 	if d.opt.Progress != nil {
 		size, err := d.r.size(Snapshots, Statistics, Events)
 		if err != nil {
@@ -85,7 +85,7 @@ func (d *decoder) index(ctx context.Context) error {
 		if x.s == nil {
 			return d.r.reportMissing(x.id, x.part)
 		}
-		return d.take(x.found, x.s)
+		return d.addSurvey(x.found, x.s)
 	})
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*
 	}, take)
 }
 
-func (d *decoder) take(f survey, s *stream) error {
+func (d *decoder) addSurvey(f survey, s *stream) error {
 	for _, p := range slices.Sorted(maps.Keys(f.process)) {
 		home, ok := d.r.master.Stream(uint32(p))
 		if ok && home == f.id {
@@ -223,7 +223,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 		switch kind {
 		case timeLine:
 			if !timed || s.begun {
-				s.time, _ = hex(l, i)
+				s.time, _ = parseHex(l, i)
 				timed = true
 			}
 		case processLine:

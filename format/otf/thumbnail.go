@@ -46,7 +46,7 @@ func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 	rows := map[uint64]*thumbnailRow{}
 	for _, id := range r.master.Streams() {
 		for _, p := range r.master.Processes(id) {
-			if r.wanted(uint64(p)) {
+			if r.selects(uint64(p)) {
 				rows[uint64(p)] = &thumbnailRow{}
 			}
 		}
@@ -141,7 +141,7 @@ func ReadThumbnail(src format.Source) (*Thumbnail, error) {
 	}
 	text := make([]byte, size)
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, cause(path, err)
+		return nil, fileError(path, err)
 	}
 	return parseThumbnail(text, path)
 }

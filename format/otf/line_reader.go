@@ -18,8 +18,8 @@ const chunk = 256 << 10
 // slack is the number of bytes after the text that may be read.
 const slack = 64
 
-// text reads the lines of a file, which may be compressed.
-type text struct {
+// lineReader reads the lines of a file, which may be compressed.
+type lineReader struct {
 	h     *archive.Input
 	name  string // as the user wrote it
 	r     io.Reader
@@ -47,7 +47,7 @@ type text struct {
 }
 
 // zipChunk returns the number of bytes that are read at once from a compressed file.
-func (t *text) zipChunk() int {
+func (t *lineReader) zipChunk() int {
 	if t.chunk > 0 {
 		return min(t.chunk, 64<<10)
 	}
@@ -55,7 +55,7 @@ func (t *text) zipChunk() int {
 }
 
 // section reads the bytes of a file between read and stop, and advances read.
-type section struct{ t *text }
+type section struct{ t *lineReader }
 
 func (s section) Read(p []byte) (int, error) {
 	t := s.t
@@ -71,9 +71,9 @@ func (s section) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openText begins to read a file.
-func openText(h *archive.Input, name string, compressed bool, max, chunk int) *text {
-	t := &text{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
+// openLines begins to read a file.
+func openLines(h *archive.Input, name string, compressed bool, max, chunk int) *lineReader {
+	t := &lineReader{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
 	t.r = section{t}
 	if compressed {
 		t.begun = 2
@@ -85,7 +85,7 @@ func openText(h *archive.Input, name string, compressed bool, max, chunk int) *t
 }
 
 // fill moves the unread text to the front of the buffer and reads more after it.
-func (t *text) fill() error {
+func (t *lineReader) fill() error {
 	rest := len(t.buf) - t.from
 	if t.from > 0 {
 		copy(t.buf, t.buf[t.from:])
@@ -142,7 +142,7 @@ func isCorrupt(err error) bool {
 
 // line returns the next line without its line end, and its offset in the text. The line is valid until
 // the next call. whole is false for a last line without a line end.
-func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
+func (t *lineReader) line() (l []byte, off int64, whole, ok bool, err error) {
 	seen := 0
 	for {
 		if i := bytes.IndexByte(t.buf[t.from+seen:], '\n'); i >= 0 {
@@ -182,7 +182,7 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 // extend returns the current line joined with the next one. more is the number of bytes that were
 // added. ok is false if no further line exists or the joined line would be too long. The slice that
 // line returned becomes invalid.
-func (t *text) extend() (l []byte, more int, ok bool, err error) {
+func (t *lineReader) extend() (l []byte, more int, ok bool, err error) {
 	for seen := t.from; ; {
 		if i := bytes.IndexByte(t.buf[seen:], '\n'); i >= 0 {
 			more = seen + i - (t.from - 1)
@@ -209,13 +209,13 @@ const (
 	nearWindow = 2 * window
 )
 
-// restart are the bytes before a restart point of a compressed file. Decompression can begin behind
-// them, because the writer has reset its dictionary there.
-var restart = []byte{0, 0, 0xff, 0xff}
+// restartMark are the bytes before a restart point of a compressed file. Decompression can begin behind
+// them if the writer has reset its dictionary there.
+var restartMark = []byte{0, 0, 0xff, 0xff}
 
 // searchZip is search for compressed files. It looks for times after restart points. In a file
 // without any it stays at the beginning.
-func (t *text) searchZip(from uint64) error {
+func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
 	for hi-lo > chunk {
 		mid := lo + (hi-lo)/2
@@ -243,13 +243,13 @@ func (t *text) searchZip(from uint64) error {
 }
 
 // begin reads a compressed file from off on.
-func (t *text) begin(off int64) {
+func (t *lineReader) begin(off int64) {
 	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
 	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
 }
 
 // part limits reading to a piece of the file.
-func (t *text) part(p piece) error {
+func (t *lineReader) part(p piece) error {
 	t.stop = p.to
 	if t.zip == nil {
 		t.read, t.base = p.from, p.from
@@ -258,15 +258,15 @@ func (t *text) part(p piece) error {
 	if p.from > 0 {
 		t.begin(p.from)
 	}
-	t.r = io.MultiReader(endless{t.zip}, bytes.NewReader(p.tail))
+	t.r = io.MultiReader(unterminated{t.zip}, bytes.NewReader(p.tail))
 	_, err := io.CopyN(io.Discard, t.r, int64(p.skip))
 	return err
 }
 
-// endless reads compressed data that is not terminated.
-type endless struct{ r io.Reader }
+// unterminated reads compressed data that is not terminated.
+type unterminated struct{ r io.Reader }
 
-func (e endless) Read(p []byte) (int, error) {
+func (e unterminated) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = io.EOF
@@ -277,7 +277,7 @@ func (e endless) Read(p []byte) (int, error) {
 // restartAfter returns the first restart point between off and end that is soon followed by a time
 // line with a process line. at is -1 if there is none. before is the text between the restart point
 // and the time line.
-func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
+func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
 	buf := make([]byte, 64<<10)
 	text := make([]byte, 16<<10)
 	for off < end {
@@ -285,12 +285,12 @@ func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint6
 		if err != nil && !errors.Is(err, io.EOF) {
 			return -1, nil, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
 		}
-		i := bytes.Index(buf[:n], restart)
+		i := bytes.Index(buf[:n], restartMark)
 		if i < 0 {
-			off += int64(max(n-len(restart)+1, 1))
+			off += int64(max(n-len(restartMark)+1, 1))
 			continue
 		}
-		off += int64(i + len(restart))
+		off += int64(i + len(restartMark))
 		// The same bytes may occur by chance. Decompression from there yields an error or no text of
 		// the format.
 		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
@@ -326,7 +326,7 @@ func firstTime(text []byte) (at int, time uint64) {
 
 // search moves by bisection to a position before the first time that is not less than from. The
 // position is near that time if the times ascend (docs/formats/otf.md, "Time search").
-func (t *text) search(from uint64) error {
+func (t *lineReader) search(from uint64) error {
 	if t.zip != nil {
 		return t.searchZip(from)
 	}
@@ -350,14 +350,14 @@ func (t *text) search(from uint64) error {
 
 // readFrom reads a plain file from off to its end. The first reads are small, because only a part of
 // the file may be needed.
-func (t *text) readFrom(off int64) {
+func (t *lineReader) readFrom(off int64) {
 	t.read, t.stop, t.base, t.few = off, t.h.Size, off, 4*window
 	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
 }
 
 // timeAfter returns the position of the first time line between off and end that is followed by a
 // process line, or -1 if there is none.
-func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err error) {
+func (t *lineReader) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err error) {
 	for off < end {
 		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -384,7 +384,7 @@ func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err
 }
 
 // Close closes the file.
-func (t *text) Close() {
+func (t *lineReader) Close() {
 	if t.zip != nil {
 		t.zip.Close()
 	}
