@@ -26,7 +26,7 @@ func newCacheBudget() *atomic.Int64 {
 	return &room
 }
 
-// cache makes the text keep what it reads from here on, as long as the budget lasts.
+// cache makes the reader keep what it reads from here on, as long as the budget lasts.
 func (t *lineReader) cache(room *atomic.Int64) {
 	t.kept = &readCache{to: t.read, from: t.read, budget: room}
 }
