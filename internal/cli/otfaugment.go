@@ -212,7 +212,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			}
 			defer in.Close()
 			whole := to == "" || strings.Contains(from+to, "%")
-			files, err := otf.FewFiles(in.opt.Values)
+			files, err := otf.FileManagerOf(in.opt.Values)
 			if err != nil {
 				return err
 			}

@@ -16,11 +16,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rowsOf are the rows of one stream's events by location, read in one of three
-// ways. The way of ScanOrdered reads line by line.
+// rowsOf returns the rows of the events of a stream by location. way is one of three ways of reading;
+// "ordered" reads line by line.
 func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, defects string) {
-	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
-	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)}, "x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
+	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\n" +
+		"DCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
+	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)},
+		"x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
 	rep := format.NewReport()
 	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Report: rep, Workers: 1})
 	if err != nil {
@@ -41,10 +43,10 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	rows = map[string][]string{}
 	switch all := trace.Everything(); way {
 	case "try":
-		ok, err := d.(*decoder).try(context.Background(), all, func(int) format.Sink { return sink })
-		if err == nil && !ok && d.(*decoder).metBare {
-			clear(rows) // it is begun again
-			ok, err = d.(*decoder).try(context.Background(), all, func(int) format.Sink { return sink })
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), all, func(int) format.Sink { return sink })
+		if err == nil && !ok && d.(*decoder).metUnnamedLeave {
+			clear(rows) // the scan has been restarted
+			ok, err = d.(*decoder).scanSpeculatively(context.Background(), all, func(int) format.Sink { return sink })
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -66,8 +68,8 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	return rows, defects
 }
 
-// same fails if the ways of reading differ, and tells whether Try succeeded.
-func same(t *testing.T, text string) bool {
+// sameRows checks that the ways of reading agree. It returns whether the speculative scan succeeded.
+func sameRows(t *testing.T, text string) bool {
 	want, defects := rowsOf(t, text, "ordered")
 	got, found := rowsOf(t, text, "scan")
 	if fmt.Sprint(got) != fmt.Sprint(want) || found != defects {
@@ -80,9 +82,9 @@ func same(t *testing.T, text string) bool {
 	return tried != nil
 }
 
-// usual makes lines of a stream, most of them such as hot reads; bare: half of the leaves do not say
-// what they leave.
-func usual(rng *rand.Rand, n int, bare bool) string {
+// frequentLines returns random lines of a stream, most of which the fast path can read. If unnamed is
+// set, half of the leaves have no function.
+func frequentLines(rng *rand.Rand, n int, unnamed bool) string {
 	var b strings.Builder
 	time := rng.Uint64() >> rng.UintN(64) >> 4
 	some := func(list ...string) string { return list[rng.IntN(len(list))] }
@@ -102,13 +104,14 @@ func usual(rng *rand.Rand, n int, bare bool) string {
 		case 8:
 			b.WriteString(some("N\n", "N\n", "NOOP\n"))
 		case 0:
-			fmt.Fprintf(&b, "%s%sL%xT%xC%s\n", some("S", "R"), some("1", "2", "abcde", "0000002"), rng.Uint64()>>rng.UintN(64)&unset, rng.IntN(20), some("0", "7"))
+			fmt.Fprintf(&b, "%s%sL%xT%xC%s\n", some("S", "R"), some("1", "2", "abcde", "0000002"),
+				rng.Uint64()>>rng.UintN(64)&noProcess, rng.IntN(20), some("0", "7"))
 		case 1:
 			fmt.Fprintf(&b, "CNT1V%x\n", rng.Uint64()>>rng.UintN(64))
 		case 2:
 			fmt.Fprintf(&b, "%s%sX3\n", some("E", "L"), some("1", "2"))
 		default:
-			if bare && rng.IntN(2) == 0 {
+			if unnamed && rng.IntN(2) == 0 {
 				b.WriteString(some("L0\n", "L0\n", "L\n", "L00\n", "L0X3\n"))
 				break
 			}
@@ -118,22 +121,22 @@ func usual(rng *rand.Rand, n int, bare bool) string {
 	return b.String()
 }
 
-// What is read many lines at a time is what is read line by line.
-func TestHot(t *testing.T) {
+// TestFastPath checks that the fast path reads the same events as reading line by line.
+func TestFastPath(t *testing.T) {
 	effort.Sequential(t)
-	const odd = "\n\n\x0b g*E-0fFK\"X \r\x00\xff"
+	const unusual = "\n\n\x0b g*E-0fFK\"X \r\x00\xff"
 	tried := 0
 	for seed := range uint64(effort.Rounds(150)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		text := usual(rng, 1+rng.IntN(200), seed%3 == 0)
-		if same(t, text) {
+		text := frequentLines(rng, 1+rng.IntN(200), seed%3 == 0)
+		if sameRows(t, text) {
 			tried++
 		}
-		// And damaged.
+		// Damage the text.
 		b := []byte(text)
 		for range 1 + rng.IntN(3) {
 			at := rng.IntN(len(b))
-			switch c := odd[rng.IntN(len(odd))]; rng.IntN(3) {
+			switch c := unusual[rng.IntN(len(unusual))]; rng.IntN(3) {
 			case 0:
 				b[at] = c
 			case 1:
@@ -142,52 +145,54 @@ func TestHot(t *testing.T) {
 				b = slices.Delete(b, at, at+1)
 			}
 		}
-		same(t, string(b))
+		sameRows(t, string(b))
 	}
 	if tried < effort.Rounds(100) {
 		t.Errorf("only %d of %d sound files were read at once", tried, effort.Rounds(150))
 	}
-	// Longer than what is read at once, and more processes than there are lanes.
-	same(t, usual(rand.New(rand.NewPCG(7, 7)), 60_000, false))
-	same(t, usual(rand.New(rand.NewPCG(8, 8)), 60_000, true))
+	// A text longer than a read buffer, with more processes than lanes.
+	sameRows(t, frequentLines(rand.New(rand.NewPCG(7, 7)), 60_000, false))
+	sameRows(t, frequentLines(rand.New(rand.NewPCG(8, 8)), 60_000, true))
 	var b strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&b, "%x\n*%x\nE1\n", i, i%300)
 	}
-	same(t, b.String())
+	sameRows(t, b.String())
 }
 
-// FuzzHot looks for lines that are read in two ways.
-func FuzzHot(f *testing.F) {
+// FuzzFastPath looks for lines that the two ways of reading read differently.
+func FuzzFastPath(f *testing.F) {
 	for seed := range uint64(4) {
-		f.Add(usual(rand.New(rand.NewPCG(seed, 2)), 8, seed%2 == 0))
+		f.Add(frequentLines(rand.New(rand.NewPCG(seed, 2)), 8, seed%2 == 0))
 	}
-	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
+	f.Fuzz(func(t *testing.T, text string) { sameRows(t, text) })
 }
 
-// A big file is read in pieces at the same time, and comes out as from one reader.
+// TestPieces checks that a large file that is read in several pieces at a time gives the same events
+// as one reader.
 func TestPieces(t *testing.T) {
 	events := 900_000
 	if effort.Race {
-		events = 350_000 // enough for pieces of the plain text
+		events = 350_000 // enough for several pieces of the plain text
 	}
-	text := "0\n*1\nE1\n" + usual(rand.New(rand.NewPCG(3, 3)), events, false)
+	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(3, 3)), events, false)
 	if len(text) < 3*pieceSize {
 		t.Fatalf("%d bytes are not enough", len(text))
 	}
 	scan := func(name, text string, workers int) (ok bool, sums map[string]uint64) {
 		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, name: {Data: []byte(text)},
-			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\n" +
+				"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sums = map[string]uint64{}
-		ok, err = d.(*decoder).try(context.Background(), trace.Everything(), func(int) format.Sink {
+		ok, err = d.(*decoder).scanSpeculatively(context.Background(), trace.Everything(), func(int) format.Sink {
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				id := d.Defs().Locations.At(b.Loc).ID
 				for c := b.Cursor(); c.Next(); {
-					// Depends on the order.
+					// The result depends on the order.
 					sums[id] = sums[id]*31 + uint64(c.Time())*7 + uint64(c.Kind())*3 + uint64(c.Ref())
 					for _, v := range c.Ops() {
 						sums[id] = sums[id]*31 + v
@@ -211,11 +216,11 @@ func TestPieces(t *testing.T) {
 			t.Errorf("%s: by one %t %v, by four %t %v", f.name, okOne, one, ok, four)
 		}
 	}
-	// Times that go back between two pieces are seen too.
+	// Times that decrease between two pieces are detected.
 	if ok, _ := scan("x.1.events", text+text, 4); ok {
 		t.Error("a file that is not in the order of time was read at once")
 	}
-	// As is data that cannot be read.
+	// So is damaged data.
 	bad := []byte(zipped)
 	bad[len(bad)/2] ^= 0x55
 	bad[len(bad)/2+1] ^= 0x55
@@ -224,7 +229,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// zipText compresses a text as libotf does, with a restart point behind each buffer.
+// zipText compresses a text as libotf does, with a restart point after each buffer.
 func zipText(t *testing.T, text string, level, buffer int) string {
 	var b bytes.Buffer
 	z, err := flate.NewWriter(&b, level)
@@ -242,18 +247,21 @@ func zipText(t *testing.T, text string, level, buffer int) string {
 	return b.String()
 }
 
-// A window of a compressed stream begins behind the restart point that was found.
+// TestZippedWindow checks that a window of a compressed stream begins behind the restart point that
+// was found.
 func TestZippedWindow(t *testing.T) {
 	effort.Sequential(t)
-	text := "0\n*1\nE1\n" + usual(rand.New(rand.NewPCG(5, 5)), 300_000, false)
-	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.1.events.z": {Data: []byte(zipText(t, text, 1, 100_000))},
-		"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(5, 5)), 300_000, false)
+	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")},
+		"x.1.events.z": {Data: []byte(zipText(t, text, 1, 100_000))},
+		"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\n" +
+			"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 	rows := func(sel trace.Selection) (times []int64) {
 		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, err := d.(*decoder).try(context.Background(), sel, func(int) format.Sink {
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), sel, func(int) format.Sink {
 			return format.Trim(d.Defs(), sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				times = append(times, b.Time...)
 				return nil

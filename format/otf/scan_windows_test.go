@@ -12,15 +12,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Whoever stops after the first events has not had the trace read; who does not gets all events in the order of time.
-// Where the beginning shows that a file is not in order, its records are sorted, as ever.
-func TestFew(t *testing.T) {
+// TestScanInWindows checks that a consumer that stops after the first events causes little reading,
+// and that one that does not stop gets all events in the order of time. The records of a file are
+// sorted if its beginning shows that it is not in order.
+func TestScanInWindows(t *testing.T) {
 	const n = 100_000
 	for _, x := range []struct {
 		name  string
-		late  int   // the record that has an early time, 0 for none
-		early int64 // this
-		most  int   // bytes that the first five events cost
+		late  int   // index of the record that has the time early, 0 for none
+		early int64 // an earlier time than those before
+		most  int   // maximum number of bytes read for the first five events
 	}{
 		{"in order", 0, 0, 400_000},
 		{"not in order", 100, 33, 5_000_000},

@@ -7,15 +7,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// states are the snapshots and statistics of a stream, in the order of time.
-type states struct {
+// stateFiles reads the snapshots and statistics of a stream in the order of time.
+type stateFiles struct {
 	list []*stateFile
 }
 
-// stateFile is one of their files; its stream holds the next record.
+// stateFile reads one file of snapshots or statistics. Its stream holds the next record.
 type stateFile struct {
 	*fileStream
-	last uint64 // time of the record before
+	last uint64 // time of the previous record
 	end  bool
 }
 
@@ -25,15 +25,16 @@ func (f *stateFile) advance(ctx context.Context) error {
 	return err
 }
 
-func (s *states) close() {
+func (s *stateFiles) close() {
 	for _, f := range s.list {
 		f.close()
 	}
 	s.list = nil
 }
 
-// first is the file with the next record, snapshots first; nil at the end.
-func (s *states) first() (first *stateFile) {
+// first returns the file with the next record, snapshots first at equal times. It returns nil at the
+// end.
+func (s *stateFiles) first() (first *stateFile) {
 	for _, f := range s.list {
 		if !f.end && (first == nil || f.s.rec.Time < first.s.rec.Time) {
 			first = f
@@ -42,16 +43,17 @@ func (s *states) first() (first *stateFile) {
 	return first
 }
 
-// time is that of the next record, behind all times at the end.
-func (s *states) time() uint64 {
+// time returns the time of the next record, and the greatest time at the end.
+func (s *stateFiles) time() uint64 {
 	if f := s.first(); f != nil {
 		return f.s.rec.Time
 	}
 	return math.MaxUint64
 }
 
-// openStates opens the files of a stream. good is false if one must be looked through first.
-func (x *bulk) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
+// openStates opens the snapshots and statistics of a stream. good is false if one of them must be
+// surveyed first.
+func (x *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
 	x.states.close()
 	for _, part := range []Part{Snapshots, Statistics} {
 		f, err := x.d.stream(ctx, &survey{id: stream, part: part}, sel)
@@ -70,13 +72,13 @@ func (x *bulk) openStates(ctx context.Context, stream uint32, sel trace.Selectio
 	return true, nil
 }
 
-// addStates adds the rows of the records that have the next time.
-func (x *bulk) addStates(ctx context.Context) error {
+// addStates adds the rows of all records that have the next time.
+func (x *bulkReader) addStates(ctx context.Context) error {
 	t := x.states.time()
-	x.strange = x.strange || t > math.MaxInt64/4
+	x.unordered = x.unordered || t > math.MaxInt64/4
 	for f := x.states.first(); f != nil && f.s.rec.Time <= t; f = x.states.first() {
 		r := &f.s.rec
-		x.strange = x.strange || r.Time < f.last
+		x.unordered = x.unordered || r.Time < f.last
 		f.last = r.Time
 		l, err := x.lane(r)
 		if err != nil {
@@ -91,7 +93,7 @@ func (x *bulk) addStates(ctx context.Context) error {
 		if err == nil {
 			err = f.advance(ctx)
 		}
-		if err != nil || x.odd() {
+		if err != nil || x.needsSurvey() {
 			return err
 		}
 	}

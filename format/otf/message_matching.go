@@ -1,16 +1,15 @@
 package otf
 
-// MessageMatching finds the receive of each message, as libotfaux's MsgMatching does: the k-th
-// send from a process to another with a communicator and tag and the k-th receive of
-// these are one message. The zero MessageMatching is ready. It is given the receives of a trace
-// first, such as in a first pass, and then asked for each send. Its memory grows with the
-// receives that have no send yet.
+// MessageMatching finds the receive of each message, as libotfaux's MsgMatching does. Messages of one
+// sender, receiver, communicator and tag are matched by order: the k-th send belongs to the k-th
+// receive. Call Receive with all receives of a trace first, and then Send for each send. The memory
+// grows with the number of receives that have no send yet. The zero MessageMatching is ready to use.
 type MessageMatching struct{ waiting map[channel][]Receipt }
 
-// Receipt is what the receive of a message says.
+// Receipt holds the fields of a receive.
 type Receipt struct{ Time, Length, SCL uint64 }
 
-// Receive takes a record of type RecvMsg; others are ignored.
+// Receive adds a record of type RecvMsg. It ignores other types.
 func (m *MessageMatching) Receive(r *Record) {
 	if r.Type != RecvMsg {
 		return
@@ -22,7 +21,7 @@ func (m *MessageMatching) Receive(r *Record) {
 	m.waiting[c] = append(m.waiting[c], Receipt{r.Time, r.Length, r.SCL})
 }
 
-// Send finds the receive of a record of type SendMsg, which is then taken; ok is false if
+// Send returns the receive that belongs to a record of type SendMsg, and removes it. ok is false if
 // there is none.
 func (m *MessageMatching) Send(r *Record) (x Receipt, ok bool) {
 	c := channel{r.Process, r.Peer, r.Communicator, r.Tag}

@@ -9,21 +9,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ParseRecord reads the text of one record of a part, as [Record.Append] writes it: the
-// lines of its pairs, then the line of the record. Lines before it may give its time and
-// process, as in a file. The last line may lack its end; a string may run on over the
-// ends of lines. The strings of the record refer to text.
+// ParseRecord parses the text of one record of a part, in the form that [Record.Append] writes: the
+// lines of its key-value pairs, then the line of the record. Lines before it may set its time and
+// process, as in a file. The last line may lack its line end, and a string may contain line ends. The
+// strings of the record refer to text.
 //
-// The error is a [trace.Defect] at an offset in text: what a reader reports, and a
-// record that is not there or is not alone. Where the keyword is not known the record is
-// there too, with type Unknown, and so is one with too many bytes on the line of an array
-// (otf.long-array), which libotf does not read.
+// The error is a [trace.Defect] with an offset into text. It reports what a reader would report, and
+// also a text without a record or with more text after the record. In two cases ParseRecord returns
+// the record together with the error: an unknown keyword makes a record of type Unknown, and a line
+// may have more bytes of an array than libotf reads (otf.long-array).
 func ParseRecord(text string, part Part) (*Record, error) {
 	if part >= numParts {
 		return nil, fmt.Errorf("otf: found part %d, expected one of Definitions to Markers", part)
 	}
 	r := &Record{in: part}
-	var odd error // what does not keep the record from being read
+	var odd error // a defect that does not prevent reading the record
 	for at := 0; at < len(text); {
 		l := unsafe.Slice(unsafe.StringData(text), len(text))[at:]
 		size := bytes.IndexByte(l, '\n')
@@ -40,7 +40,7 @@ func ParseRecord(text string, part Part) (*Record, error) {
 			if s.skip(); s.i == size || hexValue[l[s.i]] > 15 {
 				return nil, lineDefect(problem{"otf.malformed", "process line: " + s.rest(), "a number", trace.Error}, at)
 			}
-			r.Process = s.hex() & unset
+			r.Process = s.hex() & noProcess
 		case pairLine:
 			if bad := r.pair(l[:size], i, false); bad.severity == trace.Error && bad.rule != "" {
 				return nil, lineDefect(bad, at)
@@ -55,8 +55,8 @@ func ParseRecord(text string, part Part) (*Record, error) {
 	return nil, lineDefect(problem{"otf.malformed", "no record", "the line of one", trace.Error}, len(text))
 }
 
-// parseLast reads the line of a record of which l begins with size bytes and which
-// begins at i. No other record may stand behind it.
+// parseLast parses the line of a record, which is the first size bytes of l without the first i. It
+// reports an error if another record follows.
 func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) (*Record, error) {
 	bad := r.parse(l[:size], i, part, false)
 	for bad.expected == noQuote && size < len(l) {
@@ -84,9 +84,9 @@ func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) 
 	return r, odd
 }
 
-// lineDefect is the defect of a text that is no file.
+// lineDefect returns the defect for a problem in a text that is not from a file.
 func lineDefect(p problem, at int) error {
-	// What becomes of a line in a file is not said here.
+	// The part after the semicolon describes what a reader does with a line of a file.
 	expected, _, _ := strings.Cut(p.expected, ";")
 	return &trace.Defect{Rule: p.rule, Severity: p.severity, Found: p.found, Expected: expected,
 		Position: trace.Position{File: "record", Offset: int64(at), Binary: true}}

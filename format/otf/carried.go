@@ -12,30 +12,30 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What a trace that weft wrote carries beyond OTF's own records is in key-value
-// pairs with these keys. docs/formats/otf.md, "Traces of other formats", describes them.
+// Keys of the key-value pairs in which weft keeps what OTF's own records cannot express
+// (docs/formats/otf.md, "Traces of other formats").
 const (
-	rowKey        = 1 // what the record of an event does not say of it
-	locationKey   = 2 // the index of an event's location, if its process is another one
+	rowKey        = 1 // the part of an event that its record does not express
+	locationKey   = 2 // index of an event's location, if it is not that of its process
 	linkKey       = 3 // packed links
-	definitionKey = 4 // all definitions of the model, at the DefCreator
-	lastKey       = 4 // keys of a trace's own come behind
+	definitionKey = 4 // all definitions of the model; a pair of the DefCreator
+	lastKey       = 4 // the keys of the trace itself are greater
 )
 
-// carriedName begins the names of these keys.
+// carriedName is the prefix of the names of these keys.
 const carriedName = "weft."
 
-// Names of definitions that only this package carries.
+// Names of carried definitions that only this package uses.
 const baseName = "otf.base" // ticks of the file at which the model's time is 0
 
-// laneProcess is the first process that stands for a lane of a resource.
+// laneProcess is the first process number for the lanes of resources.
 const laneProcess = 0xf0000000
 
-// tokens are the tokens of one table's entries: their own ids where those are
-// different numbers that fit, else others. They depend on the entries before, and
-// so may be asked while a table grows.
+// tokens assigns tokens to the entries of a table. An entry keeps its own id if that is a number that
+// fits and is unused; otherwise it gets another token. The token of an entry depends only on earlier
+// entries, so tokens may be used while a table grows.
 type tokens struct {
-	own  bool // all numbers that fit are taken as they are
+	own  bool // keep all ids that are numbers and fit, even if they are in use
 	list []uint32
 	used map[uint32]bool
 	id   func(i int) string
@@ -57,7 +57,7 @@ func (t *tokens) at(i int) uint32 {
 	return t.list[i]
 }
 
-// reserve keeps tokens up to the last for others.
+// reserve reserves the tokens from 1 to last for others.
 func (t *tokens) reserve(last uint32) {
 	t.used = map[uint32]bool{}
 	for i := range last {
@@ -73,7 +73,7 @@ func (t *tokens) add(token uint32) {
 	t.list = append(t.list, token)
 }
 
-// allTokens are the tokens of a trace's definitions.
+// allTokens holds the tokens of a trace's definitions.
 type allTokens struct {
 	locations, regions, communicators, metrics, attributes, files, markers tokens
 }
@@ -96,38 +96,38 @@ func newTokens(d *trace.Definitions) *allTokens {
 	return t
 }
 
-// stringToken is the token of a group whose name is this entry of the strings.
+// stringToken returns the token of a group whose name is entry i of the strings.
 func stringToken(i uint32) uint64 { return uint64(i) + 1 }
 
-// fileClock is how the times of a file follow from those of a model.
+// fileClock converts between times of a file and times of the model.
 type fileClock struct {
-	scale uint64 // ticks of the file in one of the model
-	base  uint64 // the file's time at the model's time 0
+	scale uint64 // ticks of the file per tick of the model
+	base  uint64 // time of the file at time 0 of the model
 }
 
-// newFileClock is the clock of a trace whose first event has this time; a file
-// has no time before 0.
+// newFileClock returns the clock for a trace whose first event is at time first. Times of a file are
+// never negative.
 func newFileClock(c trace.Clock, first int64) fileClock {
 	f := fileClock{scale: uint64(c.Den)}
-	if ok, base := mul(first, f.scale); ok && first < 0 {
+	if ok, base := multiply(first, f.scale); ok && first < 0 {
 		f.base = -base
 	}
 	return f
 }
 
-// file is the file's time of a model's time; ok is false if it does not fit.
+// file converts a time of the model. ok is false if the result does not fit.
 func (f fileClock) file(t int64) (v uint64, ok bool) {
 	if f.scale > 1 {
-		if ok, v = mul(t, f.scale); !ok {
+		if ok, v = multiply(t, f.scale); !ok {
 			return 0, false
 		}
 		t = int64(v)
 	}
-	v = uint64(t) + f.base // of negative times too: it wraps around
+	v = uint64(t) + f.base // wraps around for negative times
 	return v, t < 0 == (v < f.base) && v < math.MaxInt64
 }
 
-// model is the model's time of a file's.
+// model converts a time of the file.
 func (f fileClock) model(v uint64) int64 {
 	t := int64(v - f.base)
 	if f.scale > 1 {
@@ -136,7 +136,7 @@ func (f fileClock) model(v uint64) int64 {
 	return t
 }
 
-// from is the first time of the model that is not before a file's.
+// from returns the first time of the model that is not before a time of the file.
 func (f fileClock) from(v uint64) int64 {
 	t := f.model(v)
 	if x, ok := f.file(t); ok && x < v {
@@ -145,8 +145,8 @@ func (f fileClock) from(v uint64) int64 {
 	return t
 }
 
-// mul multiplies; ok is false if the product does not fit.
-func mul(t int64, by uint64) (ok bool, v uint64) {
+// multiply multiplies two numbers. ok is false if the product does not fit.
+func multiply(t int64, by uint64) (ok bool, v uint64) {
 	if by > math.MaxInt64 {
 		return false, 0
 	}
@@ -154,8 +154,8 @@ func mul(t int64, by uint64) (ok bool, v uint64) {
 	return t == 0 || p/int64(by) == t && p != math.MinInt64, uint64(p)
 }
 
-// carried finds the definitions that a trace carries, nil if it carries none.
-func carried(list []*Record) []byte {
+// carriedDefinitions returns the carried definitions of a trace, or nil if it has none.
+func carriedDefinitions(list []*Record) []byte {
 	for _, r := range list {
 		if v, ok := r.Find(definitionKey); ok && r.Type == DefCreator && carrier.Packed(v.Bytes) {
 			return v.Bytes
@@ -164,8 +164,8 @@ func carried(list []*Record) []byte {
 	return nil
 }
 
-// restore makes the model of carried definitions.
-func restore(data []byte) (*model, error) {
+// restoreModel builds a model from carried definitions.
+func restoreModel(data []byte) (*model, error) {
 	pairs, err := carrier.Unpack(data)
 	if err != nil {
 		return nil, err
@@ -186,13 +186,12 @@ func restore(data []byte) (*model, error) {
 			}
 		}
 	}
-	m.learn(newTokens(d))
+	m.indexTokens(newTokens(d))
 	return m, nil
 }
 
-// learn notes what the tokens of carried definitions name, of those that it does
-// not know yet.
-func (m *model) learn(t *allTokens) {
+// indexTokens adds the tokens of carried definitions to the index. It skips those that it has added before.
+func (m *model) indexTokens(t *allTokens) {
 	d := m.defs
 	for i := len(m.process); i < d.Locations.Len(); i++ {
 		p := uint64(t.locations.at(i))
@@ -202,7 +201,8 @@ func (m *model) learn(t *allTokens) {
 	for _, x := range []struct {
 		table, n int
 		t        *tokens
-	}{{functions, d.Regions.Len(), &t.regions}, {groups, d.Communicator.Len(), &t.communicators}, {counters, d.Metrics.Len(), &t.metrics},
+	}{{functions, d.Regions.Len(), &t.regions}, {groups, d.Communicator.Len(), &t.communicators},
+		{counters, d.Metrics.Len(), &t.metrics},
 		{keys, d.Attributes.Len(), &t.attributes}, {files, d.Files.Len(), &t.files}, {markers, d.Markers.Len(), &t.markers}} {
 		for ; m.learnt[x.table] < x.n; m.learnt[x.table]++ {
 			m.index[scopedToken{x.table, 0, uint64(x.t.at(m.learnt[x.table]))}] = uint32(m.learnt[x.table])
@@ -223,18 +223,18 @@ func (m *model) learn(t *allTokens) {
 	}
 }
 
-// carriedPlace takes a link out of the events, and gives an event on a lane of a
-// resource back to its location.
-func (d *decoder) carriedPlace(r *Record) (link bool, err error) {
+// restorePlace returns true for the record of a link, which is not an event. For an event on the lane
+// of a resource it sets the process to that of the event's location.
+func (d *decoder) restorePlace(r *Record) (link bool, err error) {
 	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
 		if d.links != nil {
-			d.met++
+			d.linkCount++
 			if _, err := carrier.UnpackLinks(v.Bytes, d.defs.Locations.Len()); err != nil {
-				return true, d.badCarried(r, err)
+				return true, d.reportCarried(r, err)
 			}
-			return true, d.links.Add(d.met, v.Bytes)
+			return true, d.links.Add(d.linkCount, v.Bytes)
 		}
-		d.odd = d.odd || d.trying && !d.unlinked // they come behind the events of all streams
+		d.needsDefinition = d.needsDefinition || d.trying && !d.unlinked // links follow the events of all streams
 		return true, nil
 	}
 	if v, ok := r.Find(locationKey); ok && v.Bits < uint64(len(d.model.process)) {
@@ -243,9 +243,9 @@ func (d *decoder) carriedPlace(r *Record) (link bool, err error) {
 	return false, nil
 }
 
-// linksBehind tells whether the last lines of a file have links, which stand behind all events. Of a
-// compressed file it does not know.
-func (t *text) linksBehind() bool {
+// hasTrailingLinks reports whether the last lines of a file contain links, which follow all events. It
+// always returns false for a compressed file.
+func (t *lineReader) hasTrailingLinks() bool {
 	if t.zip != nil {
 		return false
 	}
@@ -255,20 +255,22 @@ func (t *text) linksBehind() bool {
 	return bytes.Contains(b[:n], fmt.Appendf(nil, "\nK%xY%xV", linkKey, Bytes))
 }
 
-func (d *decoder) badCarried(r *Record, err error) error {
-	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
-		Record: fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(), Expected: "what weft wrote; the record is read without it"})
+func (d *decoder) reportCarried(r *Record, err error) error {
+	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
+		Position: trace.Position{File: d.r.src.Path},
+		Record:   fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(),
+		Expected: "what weft wrote; the record is read without it"})
 }
 
-// amend makes the last row of b the one that its record carries, if it carries one that can be
-// read.
+// amend applies the carried part of a record to the last row of b. It reports a defect if the carried
+// part cannot be read.
 func (d *decoder) amend(b *trace.Batch, r *Record) {
 	v, ok := r.Find(rowKey)
 	if !ok || v.Type != Bytes {
 		return
 	}
 	if err := d.restorer.Amend(b, v.Bytes); err != nil {
-		if err := d.badCarried(r, err); err != nil && d.err == nil {
+		if err := d.reportCarried(r, err); err != nil && d.err == nil {
 			d.err = err
 		}
 	}
@@ -278,11 +280,11 @@ func newLinks(d *decoder, sel trace.Selection) *carrier.Links {
 	if sel.Links == trace.NoLinks || !d.carried {
 		return nil
 	}
-	d.met = 0
+	d.linkCount = 0
 	return &carrier.Links{}
 }
 
-// deliverLinks hands on the links that a scan met.
+// deliverLinks passes on the links that a scan has found.
 func (d *decoder) deliverLinks(ctx context.Context, sel trace.Selection, sink format.Sink) error {
 	if d.links == nil {
 		return nil

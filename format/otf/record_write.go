@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// appendHex writes a number as OTF does.
+// appendHex appends a number as OTF writes it: lower-case hexadecimal digits without leading zeros.
 func appendHex(b []byte, v uint64) []byte {
 	if high := v >> 32; high > 0 {
 		b = appendHex(b, high)
@@ -17,20 +17,20 @@ func appendHex(b []byte, v uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, hexText(uint32(v))<<(-8*n&63))[:len(b)+n]
 }
 
-// hexText is the text of a number of 8 digits, the first of which is the highest
-// byte, all made at once.
+// hexText returns the 8 hexadecimal digits of a number, with the first digit in the highest byte. It
+// computes all digits at once.
 func hexText(v uint32) uint64 {
 	x := uint64(v)
 	x = (x | x<<16) & 0x0000ffff0000ffff
 	x = (x | x<<8) & 0x00ff00ff00ff00ff
-	x = (x | x<<4) & (0x0f * ends)
-	letter := (x + 6*ends) >> 4 & ends
-	return x + '0'*ends + letter*('a'-'0'-10)
+	x = (x | x<<4) & (0x0f * eachByte)
+	letter := (x + 6*eachByte) >> 4 & eachByte
+	return x + '0'*eachByte + letter*('a'-'0'-10)
 }
 
-// appendUsual writes the line of the most usual events, short and without pairs;
-// ok is false for others, and for numbers that do not fit.
-func (r *Record) appendUsual(b []byte) (text []byte, ok bool) {
+// appendFrequent appends the line of one of the most frequent events in the short spelling, without
+// its pairs. ok is false for other records and for numbers that do not fit.
+func (r *Record) appendFrequent(b []byte) (text []byte, ok bool) {
 	switch r.Type {
 	case Enter, Leave:
 		if (r.Function|r.SCL)>>32 != 0 {
@@ -69,7 +69,7 @@ func (r *Record) appendUsual(b []byte) (text []byte, ok bool) {
 	return append(b, '\n'), true
 }
 
-// appendText writes a string: line ends and quotes become blanks.
+// appendText appends a string in quotes. It replaces line ends and quotes by blanks.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '"') < 0 {
@@ -86,10 +86,9 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Append writes the lines of the record in the short or in the long spelling:
-// its pairs, then the record itself. Time and process of records that have them
-// stand on lines of their own, which a [StreamWriter] adds. The line of a record
-// of type Unknown is its Text.
+// Append appends the lines of the record in the short or the long spelling: its key-value pairs, then
+// the record itself. It does not write the lines with time and process, which a [StreamWriter] adds.
+// The line of a record of type Unknown is its Text.
 func (r *Record) Append(b []byte, long bool) []byte {
 	for i := range r.KeyValues {
 		b = r.KeyValues[i].append(b, long)
@@ -104,12 +103,12 @@ func (r *Record) appendLine(b []byte, long bool) []byte {
 	s := &specs[r.Type]
 	if long {
 		b = append(b, s.long...)
-		if s.bare && (len(s.fields) == 0 || r.Function|r.SCL == 0) {
+		if s.keywordOnly && (len(s.fields) == 0 || r.Function|r.SCL == 0) {
 			return append(b, ' ')
 		}
 	} else {
 		b = append(b, s.short...)
-		if s.bare && r.Function|r.SCL == 0 {
+		if s.keywordOnly && r.Function|r.SCL == 0 {
 			return b
 		}
 	}
@@ -119,7 +118,7 @@ func (r *Record) appendLine(b []byte, long bool) []byte {
 		if f.bits > 0 {
 			n = r.number(f.f)
 		}
-		if f.zero && (n != nil && *n == 0 || n == nil && r.Unnamed) {
+		if f.omitZero && (n != nil && *n == 0 || n == nil && r.Unnamed) {
 			continue
 		}
 		if long && !f.tight {
@@ -144,7 +143,7 @@ func (r *Record) appendLine(b []byte, long bool) []byte {
 	return b
 }
 
-// check tells which number does not fit its field.
+// check returns an error if a number does not fit its field.
 func (r *Record) check() error {
 	if int(r.Type) >= len(specs) || specs[r.Type].name == "" && r.Type != Unknown {
 		return fmt.Errorf("record type %d: there is none", r.Type)

@@ -13,20 +13,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// try delivers the events of traces in which nothing is odd at once, without
-// looking through them first, several streams at a time. It gives up, and ok is
-// false, when a file turns out to be out of order or damaged, or names what
-// nothing defines: what [decoder.Scan] then does depends on all that comes before.
-func (d *decoder) try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+// scanSpeculatively delivers the events without surveying the trace first, several streams at a time.
+// It assumes that the files are in order, undamaged and complete in their definitions. If that proves
+// wrong, it returns ok false, and the caller must use [decoder.Scan], which considers all earlier
+// records.
+func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
+	err error) {
 	if d.indexed || d.marked || len(d.async) > 0 {
 		return false, nil
 	}
-	return d.attempt(ctx, sel, sink, nil)
+	return d.scanStreams(ctx, sel, sink, nil)
 }
 
-// attempt does so, and for resume does not begin before that time (see
-// [decoder.resume]).
-func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, resume *uint64) (ok bool, err error) {
+// scanStreams does the work of scanSpeculatively. If resume is not nil, it begins at the snapshots of
+// that time (see [decoder.scanFromSnapshots]).
+func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink,
+	resume *uint64) (ok bool, err error) {
 	streams, ok := d.streamsOf(sel)
 	if !ok {
 		return false, nil
@@ -50,7 +52,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 			linked := false
 			if s != nil {
 				total += s.t.h.Size
-				linked = d.carried && !unlinked && s.t.linksBehind()
+				linked = d.carried && !unlinked && s.t.hasTrailingLinks()
 				s.t.Close()
 			}
 			if linked {
@@ -64,21 +66,22 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	}
 	quiet.progress = newProgress(d.opt, total)
 	workers := d.opt.Cores()
-	readers := make([]*bulk, workers)
+	readers := make([]*bulkReader, workers)
 	for w := range workers {
 		m := *d.model
 		m.frozen = true
-		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked, bare: d.metBare}, nil)
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked,
+			unnamedLeaves: d.metUnnamedLeave}, nil)
 		readers[w].resume, readers[w].withStates = resume, states
 	}
 	defer func() {
 		for _, x := range readers {
-			d.metBare = d.metBare || x.d.metBare
+			d.metUnnamedLeave = d.metUnnamedLeave || x.d.metUnnamedLeave
 		}
 	}()
-	// What a bare leave leaves depends on the pieces before.
-	if workers > 1 && len(streams) < workers && resume == nil && !states && !d.metBare {
-		ok, err = tryPieces(ctx, readers, streams, sel, sink(0))
+	// The region that an unnamed leave closes depends on earlier pieces.
+	if workers > 1 && len(streams) < workers && resume == nil && !states && !d.metUnnamedLeave {
+		ok, err = scanPieces(ctx, readers, streams, sel, sink(0))
 		return ok && len(report.Rules()) == 0, err
 	}
 	for w := range min(workers, len(streams)) {
@@ -100,7 +103,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 			return struct{}{}, err
 		}
 		for _, l := range x.lanes {
-			// A process is in one stream alone.
+			// A process is in only one stream.
 			if err := format.End(x.sink, l.b.Loc); err != nil {
 				return struct{}{}, err
 			}
@@ -110,36 +113,37 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	return err == nil && !odd.Load(), err
 }
 
-// piece is a part of a stream's events: the bytes from from to to of its file. What
-// a piece of a compressed file says begins behind the first skip bytes of its text,
-// and tail, the text that the next piece skips, belongs to it.
+// piece is a part of the events of a stream: the bytes from offset from to offset to of its file. In a
+// compressed file the piece begins after the first skip bytes of the decompressed text. It ends with
+// tail, which is the text that the next piece skips.
 type piece struct {
 	stream   uint32
 	from, to int64
-	time     uint64 // at which it begins, 0 for the beginning of the file
+	time     uint64 // time at the beginning of the piece, 0 for the beginning of the file
 	skip     int
 	tail     []byte
-	behind   bool // it may not be needed: the pieces before it tell
+	optional bool // the piece may turn out not to be needed, depending on those before it
 }
 
-// pieceSize is about how long pieces are. What each becomes is held until it is
-// its turn.
+// pieceSize is the approximate size of a piece in bytes. The decoded piece stays in memory until it
+// can be delivered.
 const pieceSize = 2 << 20
 
-// decoded is what became of a piece.
-type decoded struct {
-	stream      uint32
-	good, any   bool
-	first, last uint64 // times, if there are any
-	batches     []*trace.Batch
+// decodedPiece is the result of decoding a piece.
+type decodedPiece struct {
+	stream        uint32
+	good, hasRows bool
+	first, last   uint64 // times of the first and last row, if any is set
+	batches       []*trace.Batch
 }
 
-// errOdd ends an attempt.
-var errOdd = errors.New("otf: the trace must be looked through first")
+// errNeedsSurvey ends a speculative scan.
+var errNeedsSurvey = errors.New("otf: the trace must be looked through first")
 
-// tryPieces is try for few big streams: their pieces are read at the same time and
-// delivered in order.
-func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace.Selection, sink format.Sink) (bool, error) {
+// scanPieces is used for few large streams. It decodes the pieces of a stream at the same time and
+// delivers them in order.
+func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, sel trace.Selection,
+	sink format.Sink) (bool, error) {
 	r := readers[0].d.r
 	var list []piece
 	for _, id := range streams {
@@ -149,7 +153,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 		}
 		x, err := s.pieces()
 		if enough, ok := readers[0].d.clock.file(sel.Enough); err == nil && ok && sel.Enough != 0 {
-			x, err = s.upTo(x, enough)
+			x, err = s.splitAfter(x, enough)
 		}
 		s.t.Close()
 		if err != nil {
@@ -158,12 +162,12 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 		list = append(list, readers[0].d.selected(x, sel)...)
 	}
 	next, end := 0, 0
-	var before decoded
-	beyond := newGoingOn(sel)
-	// Batches that have been delivered are used again: new memory costs more than copies.
+	var before decodedPiece
+	beyond := newContinuation(sel)
+	// Delivered batches are reused, because copying costs less than allocating.
 	var delivered sync.Pool
-	decode := func(w int, p piece) (decoded, error) {
-		x := decoded{stream: p.stream}
+	decode := func(w int, p piece) (decodedPiece, error) {
+		x := decodedPiece{stream: p.stream}
 		readers[w].sink = format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			c, ok := delivered.Get().(*trace.Batch)
 			if !ok {
@@ -175,15 +179,15 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 		}}
 		var err error
 		x.good, err = readers[w].piece(ctx, p, sel)
-		x.any, x.first, x.last = readers[w].any, readers[w].first, readers[w].last
+		x.hasRows, x.first, x.last = readers[w].hasRows, readers[w].first, readers[w].last
 		return x, err
 	}
-	take := func(x decoded) error {
+	take := func(x decodedPiece) error {
 		if x.stream != before.stream {
-			before = decoded{stream: x.stream}
+			before = decodedPiece{stream: x.stream}
 		}
-		if !x.good || x.any && x.first < before.last {
-			return errOdd
+		if !x.good || x.hasRows && x.first < before.last {
+			return errNeedsSurvey
 		}
 		before.last = max(before.last, x.last)
 		beyond.take(x)
@@ -197,7 +201,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 	}
 	run := func() error {
 		return pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
-			for next < end && beyond.all(list[next].stream) {
+			for next < end && beyond.complete(list[next].stream) {
 				next++
 			}
 			if next == end {
@@ -209,44 +213,48 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 	}
 	var err error
 	for more := 1; next < len(list) && err == nil; {
-		// What is behind the wanted times is read when it is known that it must be, first a piece.
-		if more *= 2; !list[next].behind {
+		// Pieces after the selected times are read only when they turn out to be needed, first a
+		// single one.
+		if more *= 2; !list[next].optional {
 			more = 1
 		}
-		for end = next + 1; end < len(list) && (!list[end].behind || end < next+more/2); {
+		for end = next + 1; end < len(list) && (!list[end].optional || end < next+more/2); {
 			end++
 		}
 		err = run()
 	}
-	if errors.Is(err, errOdd) {
+	if errors.Is(err, errNeedsSurvey) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// goingOn tells for which streams the events behind the wanted times suffice: those in which each
-// location has one that had events before. A nil one wants all.
-type goingOn struct {
+// continuation finds out for which streams enough events after the selected times have been read:
+// each location that had events before has one after them. A nil *continuation wants all events.
+type continuation struct {
 	sel    trace.Selection
 	stream uint32
-	ends   map[uint32]bool // locations so far, and whether an event behind is still missing
-	done   atomic.Int64    // the latest stream that suffices, −1 for none
+	ends   map[uint32]bool // by location: an event after the selected times is still missing
+	done   atomic.Int64    // latest stream with enough events, −1 for none
 }
 
-func newGoingOn(sel trace.Selection) *goingOn {
+func newContinuation(sel trace.Selection) *continuation {
 	if sel.Enough == 0 {
 		return nil
 	}
-	g := &goingOn{sel: sel, ends: map[uint32]bool{}}
+	g := &continuation{sel: sel, ends: map[uint32]bool{}}
 	g.done.Store(-1)
 	return g
 }
 
-// all reports whether all locations of a stream go on; pieces are taken at the same time.
-func (g *goingOn) all(stream uint32) bool { return g != nil && g.done.Load() == int64(stream) }
+// complete reports whether enough events of the stream have been read. It may be called while pieces
+// are decoded.
+func (g *continuation) complete(stream uint32) bool {
+	return g != nil && g.done.Load() == int64(stream)
+}
 
-// take adds a piece, the next one of its stream or the first one of another.
-func (g *goingOn) take(x decoded) {
+// take adds the next piece of a stream, or the first piece of another stream.
+func (g *continuation) take(x decodedPiece) {
 	if g == nil {
 		return
 	}
@@ -270,8 +278,8 @@ func (g *goingOn) take(x decoded) {
 	}
 }
 
-// pieces cuts a file before time lines that a process line follows, a compressed
-// one behind its restart points.
+// pieces divides a file into pieces. A plain file is divided before time lines that are followed by a
+// process line, a compressed file after its restart points.
 func (s *stream) pieces() (list []piece, err error) {
 	t := s.t
 	buf := make([]byte, window)
@@ -299,9 +307,9 @@ func (s *stream) pieces() (list []piece, err error) {
 	return append(list, next), nil
 }
 
-// upTo cuts the pieces of a file that is not compressed a little behind the first record of a time,
-// which may be enough of it.
-func (s *stream) upTo(list []piece, enough uint64) ([]piece, error) {
+// splitAfter divides a plain file shortly after the first record at time enough, because the part
+// before may suffice. The later pieces are marked optional.
+func (s *stream) splitAfter(list []piece, enough uint64) ([]piece, error) {
 	if s.t.zip != nil {
 		return list, nil
 	}
@@ -321,12 +329,13 @@ func (s *stream) upTo(list []piece, enough uint64) ([]piece, error) {
 		}
 	}
 	for i := range list {
-		list[i].behind = list[i].from >= at
+		list[i].optional = list[i].from >= at
 	}
 	return list, nil
 }
 
-// selected are the pieces of a stream, which are in the order of time, that have selected times.
+// selected returns the pieces of a stream that contain selected times. The pieces are in the order of
+// time.
 func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 	if from, ok := d.clock.file(sel.From); ok {
 		for len(list) > 1 && list[1].time < from {
@@ -342,13 +351,13 @@ func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 	return list
 }
 
-// piece delivers the events of a piece; good is false when that was not possible.
-func (x *bulk) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
+// piece delivers the events of a piece. good is false if the trace must be surveyed first.
+func (x *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
 	if p.from > 0 || p.to < math.MaxInt64 {
-		sel.From = math.MinInt64 // the place is not to be searched
+		sel.From = math.MinInt64 // the position of the piece replaces the search
 	}
 	if x.resume != nil {
-		if found, err := x.open(ctx, p.stream, *x.resume); !found || err != nil {
+		if found, err := x.deliverOpen(ctx, p.stream, *x.resume); !found || err != nil {
 			return false, err
 		}
 		sel.From = x.d.clock.from(*x.resume)
@@ -372,27 +381,27 @@ func (x *bulk) piece(ctx context.Context, p piece, sel trace.Selection) (good bo
 	if err := x.run(ctx, f); err != nil {
 		return false, err
 	}
-	// The ticks of the model are signed, and their differences must fit.
-	return !x.odd() && f.s.begun && x.last <= math.MaxInt64/4, nil
+	// Ticks of the model are signed, and their differences must fit.
+	return !x.needsSurvey() && f.s.begun && x.last <= math.MaxInt64/4, nil
 }
 
-// progress tells how many bytes have been read. Nil tells nobody.
+// progress reports how many bytes have been read. A nil *progress reports nothing.
 type progress struct {
-	tell  func(done, total int64)
-	total int64
-	done  atomic.Int64
+	report func(done, total int64)
+	total  int64
+	done   atomic.Int64
 }
 
 func newProgress(opt *format.ReadOptions, total int64) *progress {
 	if opt.Progress == nil {
 		return nil
 	}
-	return &progress{tell: opt.Progress, total: total}
+	return &progress{report: opt.Progress, total: total}
 }
 
-// add counts bytes that were read.
+// add counts n bytes as read.
 func (p *progress) add(n int64) {
 	if p != nil && n > 0 {
-		p.tell(p.done.Add(n), p.total)
+		p.report(p.done.Add(n), p.total)
 	}
 }

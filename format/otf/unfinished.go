@@ -16,16 +16,17 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// A writer that is killed leaves its files under the names that they had until it was to be
-// closed. Who names one of them reads the trace: see [Open].
+// A writer renames its files when it is closed. If it is killed before, its files keep their temporary
+// names. Such files can be read by passing one of them to [Open].
 
-// leftPattern is what a left file is called: .NAME.STREAM.PART.PROCESS.tmp.
-var leftPattern = regexp.MustCompile(`^\.(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?\.([0-9]+)\.tmp$`)
+// unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
+var unfinishedPattern = regexp.MustCompile(
+	`^\.(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?\.([0-9]+)\.tmp$`)
 
-// leftName tells of a left file what the trace's name is, what the file should have been
-// called, and which process wrote it.
-func leftName(name string) (trace, file, process string, ok bool) {
-	m := leftPattern.FindStringSubmatch(name)
+// parseUnfinishedName splits the name of an unfinished file. It returns the name of the trace, the
+// final name of the file and the number of the process that wrote it.
+func parseUnfinishedName(name string) (trace, file, process string, ok bool) {
+	m := unfinishedPattern.FindStringSubmatch(name)
 	if m == nil {
 		return "", "", "", false
 	}
@@ -36,22 +37,22 @@ func leftName(name string) (trace, file, process string, ok bool) {
 	return m[1], m[1] + "." + m[2] + "." + m[3] + m[4], m[5], true
 }
 
-// leftFolder shows left files under the names that they should have been given.
-type leftFolder struct {
+// unfinishedFS is a file system that shows unfinished files under their final names.
+type unfinishedFS struct {
 	fs.FS
-	prefix string            // of the user's names for its files
-	files  map[string]string // what there is, by the names that it should have
+	prefix string            // of the paths in messages, before the name in FS
+	files  map[string]string // existing file by final name; "" hides a file
 	master string
 	text   []byte // of the master file
 }
 
-// left is the source of the trace of which src names a left file; others stay as they are.
-// Of each file of the trace the one of the same process is taken, else the latest that was
-// left, else the one that has its name. The master file is made of the processes that have
-// records.
-func left(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
+// openUnfinished returns the source of the trace if src is one of its unfinished files, and src itself
+// otherwise. If several files have the same final name, it takes the one that the process of src
+// wrote, else the unfinished file that was changed last, else the file that has the final name. It
+// makes a master file of the processes that have records.
+func openUnfinished(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
 	dir, base := path.Split(src.Name)
-	name, _, process, ok := leftName(base)
+	name, _, process, ok := parseUnfinishedName(base)
 	if !ok {
 		return src, nil
 	}
@@ -59,17 +60,17 @@ func left(ctx context.Context, src format.Source, opt *Options) (format.Source, 
 	if err != nil {
 		return src, fmt.Errorf("%s: %w", src.Path, err)
 	}
-	f := &leftFolder{FS: src.FS, prefix: strings.TrimSuffix(src.Path, src.Name), files: map[string]string{},
+	f := &unfinishedFS{FS: src.FS, prefix: strings.TrimSuffix(src.Path, src.Name), files: map[string]string{},
 		master: dir + name + ".otf"}
 	written := map[string]time.Time{}
 	for _, x := range l {
-		n, file, by, ok := leftName(x.Name())
+		n, file, by, ok := parseUnfinishedName(x.Name())
 		if !ok || n != name {
 			continue
 		}
 		info, err := x.Info()
 		if err != nil {
-			continue // it is gone
+			continue // removed in the meantime
 		}
 		at := info.ModTime()
 		if by == process {
@@ -79,8 +80,8 @@ func left(ctx context.Context, src format.Source, opt *Options) (format.Source, 
 			written[file], f.files[dir+file] = at, dir+x.Name()
 		}
 	}
-	// Where a compressed file was left, a plain one of that name is another trace's, and the
-	// other way round.
+	// An unfinished compressed file hides a plain file of the same name, which belongs to another
+	// trace. The same holds the other way round.
 	for file := range f.files {
 		if plain, z := strings.CutSuffix(file, ".z"); z {
 			f.hide(plain)
@@ -89,18 +90,18 @@ func left(ctx context.Context, src format.Source, opt *Options) (format.Source, 
 		}
 	}
 	out := format.Source{FS: f, Name: f.master, Path: src.Path}
-	return out, f.find(ctx, out, opt)
+	return out, f.makeMaster(ctx, out, opt)
 }
 
-// hide makes a file one that is not there, unless it was left.
-func (f *leftFolder) hide(file string) {
+// hide makes a file invisible, unless it is an unfinished file.
+func (f *unfinishedFS) hide(file string) {
 	if _, ok := f.files[file]; !ok {
 		f.files[file] = ""
 	}
 }
 
-// find makes the master file.
-func (f *leftFolder) find(ctx context.Context, src format.Source, opt *Options) error {
+// makeMaster makes the master file.
+func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *Options) error {
 	var o Options
 	if opt != nil {
 		o.Files = opt.Files
@@ -139,27 +140,27 @@ func (f *leftFolder) find(ctx context.Context, src format.Source, opt *Options) 
 	return nil
 }
 
-// real is what a file of the trace is called.
-func (f *leftFolder) real(name string) string {
+// realName returns the existing name of a file of the trace.
+func (f *unfinishedFS) realName(name string) string {
 	if x := f.files[name]; x != "" {
 		return x
 	}
 	return name
 }
 
-// Open opens a file of the trace.
-func (f *leftFolder) Open(name string) (fs.File, error) {
+// Open opens a file of the trace by its final name.
+func (f *unfinishedFS) Open(name string) (fs.File, error) {
 	if name == f.master {
 		return memoryFile{bytes.NewReader(f.text), path.Base(name)}, nil
 	}
 	if x, ok := f.files[name]; ok && x == "" {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return format.OpenRegular(f.FS, f.real(name))
+	return format.OpenRegular(f.FS, f.realName(name))
 }
 
-// ReadDir lists the files of a folder, those that were left by the names that they should have.
-func (f *leftFolder) ReadDir(dir string) ([]fs.DirEntry, error) {
+// ReadDir lists the files of a directory, with unfinished files under their final names.
+func (f *unfinishedFS) ReadDir(dir string) ([]fs.DirEntry, error) {
 	l, err := fs.ReadDir(f.FS, dir)
 	if err != nil {
 		return nil, err
@@ -173,7 +174,7 @@ func (f *leftFolder) ReadDir(dir string) ([]fs.DirEntry, error) {
 		name := path.Join(dir, x.Name())
 		file, taken := left[name]
 		if _, replaced := f.files[name]; taken {
-			out = append(out, renamed{x, path.Base(file)})
+			out = append(out, renamedEntry{x, path.Base(file)})
 		} else if !replaced {
 			out = append(out, x)
 		}
@@ -182,16 +183,16 @@ func (f *leftFolder) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return out, nil
 }
 
-// renamed is an entry of a folder with another name.
-type renamed struct {
+// renamedEntry is a directory entry under another name.
+type renamedEntry struct {
 	fs.DirEntry
 	name string
 }
 
-// Name is the other name.
-func (x renamed) Name() string { return x.name }
+// Name returns the other name.
+func (x renamedEntry) Name() string { return x.name }
 
-// memoryFile is a file that is in memory.
+// memoryFile is a file whose content is in memory.
 type memoryFile struct {
 	*bytes.Reader
 	name string

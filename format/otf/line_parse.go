@@ -6,13 +6,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// problem is what is wrong with a line.
+// problem is a defect of a line.
 type problem struct {
 	rule, found, expected string
 	severity              trace.Severity
 }
 
-// lineKind says what a line is.
+// lineKind is the kind of a line.
 type lineKind uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	recordLine
 )
 
-// keywords finds the type of a record by its keyword, for each part.
+// keywords maps the keywords of each part to record types.
 var keywords = func() (k [numParts]map[string]Type) {
 	for p := range k {
 		k[p] = map[string]Type{}
@@ -33,7 +33,7 @@ var keywords = func() (k [numParts]map[string]Type) {
 			continue
 		}
 		k[s.part][s.short], k[s.part][s.long] = Type(t), Type(t)
-		if s.part == Snapshots { // they may stand among the events
+		if s.part == Snapshots { // snapshots may also be among the events
 			k[Events][s.short], k[Events][s.long] = Type(t), Type(t)
 		}
 	}
@@ -42,43 +42,43 @@ var keywords = func() (k [numParts]map[string]Type) {
 	return k
 }()
 
-// quick reads the line of the most usual events if it is spelled shortly, without
-// blanks: enter, leave, send, receive, counter, no operation.
-func (r *Record) quick(l []byte) bool {
+// parseFrequent parses the line of a frequent event in the short spelling without blanks: enter,
+// leave, send, receive, counter, no operation. It returns false for any other line.
+func (r *Record) parseFrequent(l []byte) bool {
 	switch l[0] {
 	case 'E':
-		v, i := hex(l, 1)
+		v, i := parseHex(l, 1)
 		if i == 1 {
 			return false
 		}
 		r.Type, r.Function = Enter, v&0xffffffff
-		return r.quickSCL(l, i)
+		return r.frequentSCL(l, i)
 	case 'L':
-		v, i := hex(l, 1)
+		v, i := parseHex(l, 1)
 		if i == 1 && len(l) > 1 {
 			return false
 		}
 		r.Type, r.Function = Leave, v&0xffffffff
-		return r.quickSCL(l, i)
+		return r.frequentSCL(l, i)
 	case 'S', 'R':
-		peer, i := hex(l, 1)
+		peer, i := parseHex(l, 1)
 		if i == 1 || i == len(l) || l[i] != 'L' {
 			return false
 		}
-		length, i := hex(l, i+1)
+		length, i := parseHex(l, i+1)
 		if i == len(l) || l[i] != 'T' {
 			return false
 		}
-		tag, i := hex(l, i+1)
+		tag, i := parseHex(l, i+1)
 		if i == len(l) || l[i] != 'C' {
 			return false
 		}
-		comm, i := hex(l, i+1)
+		comm, i := parseHex(l, i+1)
 		if r.Type = SendMsg; l[0] == 'R' {
 			r.Type = RecvMsg
 		}
 		r.Peer, r.Length, r.Tag, r.Communicator = peer&0xffffffff, length&0xffffffff, tag&0xffffffff, comm&0xffffffff
-		return r.quickSCL(l, i)
+		return r.frequentSCL(l, i)
 	case 'N':
 		r.Type = NoOp
 		return len(l) == 1
@@ -86,19 +86,19 @@ func (r *Record) quick(l []byte) bool {
 		if len(l) < 4 || l[1] != 'N' || l[2] != 'T' {
 			return false
 		}
-		counter, i := hex(l, 3)
+		counter, i := parseHex(l, 3)
 		if i == 3 || i == len(l) || l[i] != 'V' {
 			return false
 		}
 		r.Type, r.Counter = Counter, counter&0xffffffff
-		r.Value, i = hex(l, i+1)
+		r.Value, i = parseHex(l, i+1)
 		return i == len(l)
 	}
 	return false
 }
 
-// quickSCL reads the place in the source at the end of a line, if it is there.
-func (r *Record) quickSCL(l []byte, i int) bool {
+// frequentSCL parses the optional source code location at the end of a line.
+func (r *Record) frequentSCL(l []byte, i int) bool {
 	r.SCL = 0
 	if i == len(l) {
 		return true
@@ -106,13 +106,13 @@ func (r *Record) quickSCL(l []byte, i int) bool {
 	if l[i] != 'X' {
 		return false
 	}
-	v, end := hex(l, i+1)
+	v, end := parseHex(l, i+1)
 	r.SCL = v & 0xffffffff
 	return end > i+1 && end == len(l)
 }
 
-// hex reads the number that l has at i and returns where it ends.
-func hex(l []byte, i int) (v uint64, end int) {
+// parseHex parses the number at i and returns its value and end.
+func parseHex(l []byte, i int) (v uint64, end int) {
 	for ; i < len(l); i++ {
 		d := hexValue[l[i]]
 		if d > 15 {
@@ -123,18 +123,19 @@ func hex(l []byte, i int) (v uint64, end int) {
 	return v, i
 }
 
-// oldEnd are the fields of the old spelling FE of EndFileOperation, the handle of
-// which is the matching id.
-var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"), n8(fBytes, "B", "BYTES"), scl}
+// oldEnd are the fields of EndFileOperation in the old spelling FE. What it calls handle is the
+// matching id.
+var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"),
+	n8(fBytes, "B", "BYTES"), scl}
 
-// oldGroup is a second group behind the properties of a counter. For libotf it counts even if it is 0.
+// oldGroup is a second group after the properties of a counter. libotf uses it even if it is 0.
 var oldGroup = n4(fGroup, "G", "GROUP")
 
-// scanner goes through a line.
+// scanner is a position in a line.
 type scanner struct {
 	l []byte
 	i int
-	// library: blanks may stand only where libotf accepts them.
+	// library allows blanks only where libotf accepts them.
 	library bool
 }
 
@@ -151,7 +152,7 @@ func (s *scanner) end() bool {
 	return s.i == len(s.l)
 }
 
-// hexValue is the value of a digit, 255 for other bytes. Capitals are no digits.
+// hexValue maps digits to their values and other bytes to 255. Capital letters are not digits.
 var hexValue = func() (t [256]uint8) {
 	for i := range t {
 		t[i] = 255
@@ -162,14 +163,14 @@ var hexValue = func() (t [256]uint8) {
 	return t
 }()
 
-// hex reads a number; without digits it is 0. What does not fit 64 bits is lost.
+// hex parses a number. It is 0 without digits, and bits beyond 64 are lost.
 func (s *scanner) hex() (v uint64) {
 	s.skip()
-	v, s.i = hex(s.l, s.i)
+	v, s.i = parseHex(s.l, s.i)
 	return v
 }
 
-// word reads a keyword.
+// word parses a keyword.
 func (s *scanner) word() []byte {
 	start := s.i
 	for s.i < len(s.l) {
@@ -181,7 +182,7 @@ func (s *scanner) word() []byte {
 	return s.l[start:s.i]
 }
 
-// rest is what is left of the line, for messages.
+// rest returns the rest of the line for messages.
 func (s *scanner) rest() string {
 	l := s.l[s.i:]
 	if len(l) == 0 {
@@ -193,12 +194,12 @@ func (s *scanner) rest() string {
 	return fmt.Sprintf("%q", l)
 }
 
-// keyword passes over the keyword of a field, if it is there.
+// keyword skips the keyword of a field and reports whether it was there.
 func (s *scanner) keyword(f *fieldSpec) bool {
 	start := s.i
 	s.skip()
 	if s.library && s.i > start {
-		// libotf compares its first alternative with the blank.
+		// libotf compares its first spelling with the blank.
 		f = &fieldSpec{f: f.f, short: f.long, long: f.long, old: f.old}
 	}
 	start = s.i
@@ -219,7 +220,7 @@ func (s *scanner) keyword(f *fieldSpec) bool {
 		}
 	}
 	if f.f == fMembers && len(w) > 0 {
-		// Nothing stands between the keywords of an empty list and of what follows.
+		// The keyword of an empty list and the next keyword are not separated.
 		for _, k := range [2]string{f.long, f.short} {
 			if len(w) > len(k) && string(w[:len(k)]) == k {
 				s.i = start + len(k)
@@ -231,7 +232,7 @@ func (s *scanner) keyword(f *fieldSpec) bool {
 	return false
 }
 
-// lineType tells what a line is.
+// lineType returns the kind of a line and the index of its first byte that is not a blank.
 func lineType(l []byte) (lineKind, int) {
 	i := 0
 	for i < len(l) && (l[i] == ' ' || l[i] == '\t' || l[i] == '\r') {
@@ -255,16 +256,17 @@ func lineType(l []byte) (lineKind, int) {
 	return recordLine, i
 }
 
-// parse reads a record's line into r, from i on. Type Unknown is what has no
-// known keyword. The strings of the record refer to the line. library tells that
-// blanks are treated as libotf does.
+// parse parses the line of a record from i on. A line without a known keyword becomes a record of type
+// Unknown. The strings of the record refer to the line. If library is set, blanks are treated as
+// libotf treats them.
 func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	s := scanner{l: l, i: i, library: library}
 	w := s.word()
 	t, ok := keywords[part][string(w)]
 	if !ok {
-		r.Type, r.Text = Unknown, str(l)
-		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(), "a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
+		r.Type, r.Text = Unknown, stringOf(l)
+		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
+			"a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
 	}
 	r.Type, r.Unnamed = t, false
 	sp := &specs[t]
@@ -272,17 +274,17 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
 		list, r.Handle = oldEnd, 0
 	}
-	there := false // the last field that may be missing
+	there := false // the latest optional field is present
 	for k := range list {
 		f := &list[k]
-		if f.zero || f.missing {
+		if f.omitZero || f.mayBeMissing {
 			at := s.i
 			there = !s.end()
 			if there && (f.short != "" || f.f == fFunction) {
 				there = f.short == "" || s.keyword(f)
 			}
 			if !there {
-				s.i = at // libotf minds blanks there
+				s.i = at // libotf is strict about blanks here
 				if f.bits > 0 {
 					*r.number(f.f) = 0
 				} else {
@@ -305,30 +307,32 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			r.Members = s.members(r.Members[:0])
 		default:
 			v, bad := s.text()
-			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') && (t == EventComment || t == SnapshotComment || t == SummaryComment) {
+			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') &&
+				(t == EventComment || t == SnapshotComment || t == SummaryComment) {
 				v, bad = []byte("(null)"), problem{}
 			}
 			if bad.rule != "" {
 				return bad
 			}
-			*r.text(f.f) = str(v)
+			*r.text(f.f) = stringOf(v)
 			if f.f == fName {
 				r.Unnamed = false
 			}
 		}
 	}
-	// libotf ignores what follows but where it looks for something that may be there and
-	// is not.
-	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) && !s.end() {
+	// libotf ignores the rest of a line, except where it looked for an optional field and did not find
+	// it.
+	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) &&
+		!s.end() {
 		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
 	}
 	return problem{}
 }
 
-// noQuote is what is expected of a string that does not end on its line.
+// noQuote is the expectation in the problem of a string that does not end on its line.
 const noQuote = "a quote at the end of the string; the record is skipped"
 
-// text reads a string.
+// text parses a string in quotes.
 func (s *scanner) text() ([]byte, problem) {
 	s.skip()
 	if s.i == len(s.l) || s.l[s.i] != '"' {
@@ -344,7 +348,7 @@ func (s *scanner) text() ([]byte, problem) {
 	return nil, problem{"otf.malformed", s.rest(), noQuote, trace.Error}
 }
 
-// members reads a list of numbers, each of which a comma follows.
+// members parses a list of numbers, each followed by a comma.
 func (s *scanner) members(list []uint32) []uint32 {
 	for {
 		s.skip()
@@ -360,10 +364,11 @@ func (s *scanner) members(list []uint32) []uint32 {
 	}
 }
 
-// manyPairs is from where on an index finds pairs.
+// manyPairs is the number of pairs from which on an index is used to find a key.
 const manyPairs = 32
 
-// find is Find for lists of any length, of a record that is being read.
+// find returns the pair with the key in the record that is being read, like [Record.Find]. It is fast
+// for lists of any length.
 func (r *Record) find(key uint32) (*KeyValue, bool) {
 	n := len(r.KeyValues)
 	if n < manyPairs {
@@ -383,11 +388,11 @@ func (r *Record) find(key uint32) (*KeyValue, bool) {
 	return &r.KeyValues[i], true
 }
 
-// pair reads a key-value line from i on and adds it to the list. library tells that
-// arrays whose lines are not as libotf writes them become what it makes of them.
+// pair parses a key-value line from i on and adds the pair to the record. If library is set, arrays
+// whose lines differ from what libotf writes become what libotf makes of them.
 func (r *Record) pair(l []byte, i int, library bool) problem {
 	if library && i > 0 {
-		return problem{} // it does not see a pair behind blanks
+		return problem{} // libotf does not recognise a pair after blanks
 	}
 	s := scanner{l: l, i: i}
 	s.word()
@@ -418,7 +423,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	switch {
 	case !known, library && old.Type == Bytes && !last:
 		if n := len(r.KeyValues); n < cap(r.KeyValues) {
-			r.KeyValues = r.KeyValues[:n+1] // its bytes are used again
+			r.KeyValues = r.KeyValues[:n+1] // its bytes are reused
 			to = &r.KeyValues[n]
 			*to = KeyValue{Key: key, Type: typ, Bytes: to.Bytes[:0]}
 		} else {
@@ -426,7 +431,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 			to = &r.KeyValues[n]
 		}
 	case library && last && len(old.Bytes)%arrayLine != 0:
-		return problem{} // an array goes on behind whole lines only
+		return problem{} // for libotf only whole lines of an array are continued
 	case old.Type == Bytes && last:
 		to = old
 	default:
@@ -442,13 +447,14 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		n++
 	}
 	if library && n < arrayLine && s.keyword(&fieldSpec{short: "L", long: "LEN"}) {
-		// What is missing of the length is 0 for it.
+		// libotf fills the missing bytes with 0.
 		if more := s.hex() - uint64(n); more < arrayLine {
 			to.Bytes = append(to.Bytes, make([]byte, more)...)
 		}
 	}
 	if n > arrayLine {
-		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n), fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
+		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n),
+			fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
 	}
 	return problem{}
 }

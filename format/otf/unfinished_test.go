@@ -14,14 +14,14 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// killed is the environment's word for where the writer writes that is killed.
-const killed = "WEFT_TEST_KILLED"
+// killedWriter is the environment variable with the name of the trace that the killed process writes.
+const killedWriter = "WEFT_TEST_KILLED"
 
-// TestKilledWriter is no test: another one runs it in a process that is killed.
+// TestKilledWriter is not a test by itself: TestUnfinishedFiles runs it in a process that it kills.
 func TestKilledWriter(t *testing.T) {
-	name := os.Getenv(killed)
+	name := os.Getenv(killedWriter)
 	if name == "" {
-		t.Skip("it is run by TestLeftFiles")
+		t.Skip("it is run by TestUnfinishedFiles")
 	}
 	w := NewStreamWriter(name, 1, nil)
 	for i := range uint64(10) {
@@ -32,14 +32,14 @@ func TestKilledWriter(t *testing.T) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(&Record{Type: Enter, Time: 99, Process: 7, Function: 99}); err != nil { // which is lost
+	if err := w.Write(&Record{Type: Enter, Time: 99, Process: 7, Function: 99}); err != nil { // this record is lost
 		t.Fatal(err)
 	}
 	fmt.Println("flushed")
 	time.Sleep(time.Minute)
 }
 
-// functionsOf gives the functions of all events of a cursor.
+// functionsOf returns a function that lists the functions of all events of a cursor.
 func functionsOf(t *testing.T) func(c *Cursor, err error) []uint64 {
 	t.Helper()
 	return func(c *Cursor, err error) (l []uint64) {
@@ -58,7 +58,7 @@ func functionsOf(t *testing.T) func(c *Cursor, err error) []uint64 {
 	}
 }
 
-// functionsIn are the functions of all events of a trace.
+// functionsIn returns the functions of all events of a trace.
 func functionsIn(t *testing.T, src format.Source) []uint64 {
 	t.Helper()
 	r, err := Open(t.Context(), src, nil)
@@ -68,11 +68,12 @@ func functionsIn(t *testing.T, src format.Source) []uint64 {
 	return functionsOf(t)(r.Cursor(t.Context(), Events))
 }
 
-// What a writer had flushed when it was killed is read by the name of the file that it left.
-func TestLeftFiles(t *testing.T) {
+// TestUnfinishedFiles checks that the records that a killed writer has flushed can be read by the name
+// of an unfinished file.
+func TestUnfinishedFiles(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$", "-test.v")
-	cmd.Env = append(os.Environ(), killed+"="+filepath.Join(dir, "x"))
+	cmd.Env = append(os.Environ(), killedWriter+"="+filepath.Join(dir, "x"))
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -104,9 +105,10 @@ func TestLeftFiles(t *testing.T) {
 	}
 }
 
-// All left files of a trace are read together: of several the writer's whose file is named, or
-// else the latest, and what was closed already.
-func TestLeftFilesTogether(t *testing.T) {
+// TestUnfinishedFilesTogether checks that all unfinished files of a trace are read together. If there
+// are several of one name, the one of the named process counts, or else the latest. Files that were
+// closed already are read as well.
+func TestUnfinishedFilesTogether(t *testing.T) {
 	event := func(process, function int) string { return fmt.Sprintf("%x\n*%x\nE%x\n", function, process, function) }
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -148,7 +150,7 @@ func TestLeftFilesTogether(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("got the files %q, want %q", names, want)
 	}
-	// A file that is not there is named as such.
+	// The error names a missing file.
 	_, err = Open(t.Context(), format.FileSource(filepath.Join(dir, "z.otf")), nil)
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that there is no such file", err)

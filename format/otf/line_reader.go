@@ -12,50 +12,50 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// chunk is how much of a file is read at once, if there are not many files.
+// chunk is the number of bytes that are read at once from a file, unless there are many files.
 const chunk = 256 << 10
 
-// slack is how many bytes behind the text may be looked at.
+// slack is the number of bytes after the text that may be read.
 const slack = 64
 
-// text delivers the lines of a file, which may be compressed.
-type text struct {
+// lineReader reads the lines of a file, which may be compressed.
+type lineReader struct {
 	h     *archive.Input
-	name  string // as the user knows it
+	name  string // as the user wrote it
 	r     io.Reader
-	zip   io.ReadCloser // of a compressed file
+	zip   io.ReadCloser // decompressor, nil for a plain file
 	read  int64         // bytes of the file that were read
-	begun int64         // where a compressed file is read from
-	stop  int64         // where reading ends
+	begun int64         // position in a compressed file from which it is read
+	stop  int64         // position in the file at which reading ends
 	buf   []byte
-	at    int   // where the line in hand begins in buf
+	at    int   // where the current line begins in buf
 	from  int   // where the next line begins in buf
-	base  int64 // where buf begins in the text, of a compressed file in that from begun on
-	end   bool  // the file has no more
-	bad   error // what went wrong with the compressed data
-	max   int   // the longest line that is read
-	// chunk is how much is read at once, the constant if it is 0.
+	base  int64 // offset of buf in the text; in a compressed file in the text from begun on
+	end   bool  // the end of the file has been read
+	bad   error // error of the compressed data
+	max   int   // length of the longest line that is read
+	// chunk is the number of bytes that are read at once; 0 means the constant chunk.
 	chunk int
-	// few is how much is read next of a file of which little may be wanted, 0 for chunk; it
-	// grows by a quarter each time.
+	// few is the number of bytes that are read next if only a part of the file may be needed. It grows
+	// by a quarter with each read. 0 means chunk.
 	few  int
-	kept *kept // bytes that have been read before
-	long int64 // bytes of lines that were left out because they were longer
-	skip bool  // the line in hand is one of them
+	kept *readCache // bytes that were read earlier
+	long int64      // bytes of skipped lines, which were longer than max
+	skip bool       // the current line is being skipped
 
 	progress *progress
 }
 
-// zipChunk is how much of a compressed file is read at once.
-func (t *text) zipChunk() int {
+// zipChunk returns the number of bytes that are read at once from a compressed file.
+func (t *lineReader) zipChunk() int {
 	if t.chunk > 0 {
 		return min(t.chunk, 64<<10)
 	}
 	return 64 << 10
 }
 
-// section reads a file from its beginning and counts.
-type section struct{ t *text }
+// section reads the bytes of a file between read and stop, and advances read.
+type section struct{ t *lineReader }
 
 func (s section) Read(p []byte) (int, error) {
 	t := s.t
@@ -71,9 +71,9 @@ func (s section) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openText begins to read a file.
-func openText(h *archive.Input, name string, compressed bool, max, chunk int) *text {
-	t := &text{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
+// openLines begins to read a file.
+func openLines(h *archive.Input, name string, compressed bool, max, chunk int) *lineReader {
+	t := &lineReader{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
 	t.r = section{t}
 	if compressed {
 		t.begun = 2
@@ -84,8 +84,8 @@ func openText(h *archive.Input, name string, compressed bool, max, chunk int) *t
 	return t
 }
 
-// fill reads more behind what is there, and moves that to the front.
-func (t *text) fill() error {
+// fill moves the unread text to the front of the buffer and reads more after it.
+func (t *lineReader) fill() error {
 	rest := len(t.buf) - t.from
 	if t.from > 0 {
 		copy(t.buf, t.buf[t.from:])
@@ -103,7 +103,7 @@ func (t *text) fill() error {
 		t.few = 0
 	}
 	room := most
-	if t.zip == nil { // small files need no more than they are
+	if t.zip == nil { // a small file needs a buffer of its own size only
 		room = int(min(int64(most), max(t.stop-t.read, 0))) + 1
 	}
 	if cap(t.buf)-slack-rest < min(room, most/2) {
@@ -123,7 +123,7 @@ func (t *text) fill() error {
 			continue
 		case err == nil:
 		case err == io.EOF, t.zip != nil && errors.Is(err, io.ErrUnexpectedEOF):
-			// The streams of compressed files have no end.
+			// libotf does not terminate compressed data.
 			t.end = true
 		case t.zip != nil && isCorrupt(err):
 			t.end, t.bad = true, err
@@ -140,10 +140,9 @@ func isCorrupt(err error) bool {
 	return errors.As(err, &c) || errors.As(err, &i)
 }
 
-// line returns the next line without its end, and where it begins in the text.
-// It is valid until the next call. whole is false for what stands behind the
-// last line end.
-func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
+// line returns the next line without its line end, and its offset in the text. The line is valid until
+// the next call. whole is false for a last line without a line end.
+func (t *lineReader) line() (l []byte, off int64, whole, ok bool, err error) {
 	seen := 0
 	for {
 		if i := bytes.IndexByte(t.buf[t.from+seen:], '\n'); i >= 0 {
@@ -159,7 +158,7 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 		}
 		seen = len(t.buf) - t.from
 		if seen > t.max {
-			// Leave the line out: go on behind its end.
+			// Skip the line: continue after its end.
 			t.long += int64(seen)
 			t.from, seen = len(t.buf), 0
 			t.skip = true
@@ -180,10 +179,10 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 	}
 }
 
-// extend returns the line in hand with the next one behind it, which becomes part of
-// it; ok is false if there is none, or if it becomes too long. What line returned is
-// no longer valid then. more is how much was added.
-func (t *text) extend() (l []byte, more int, ok bool, err error) {
+// extend returns the current line joined with the next one. more is the number of bytes that were
+// added. ok is false if no further line exists or the joined line would be too long. The slice that
+// line returned becomes invalid.
+func (t *lineReader) extend() (l []byte, more int, ok bool, err error) {
 	for seen := t.from; ; {
 		if i := bytes.IndexByte(t.buf[seen:], '\n'); i >= 0 {
 			more = seen + i - (t.from - 1)
@@ -203,21 +202,21 @@ func (t *text) extend() (l []byte, more int, ok bool, err error) {
 	}
 }
 
-// window is how much is read at a place where a time is looked for, and nearWindow how
-// much may lie before the time when it is found.
+// window is the number of bytes that a search reads at each position. nearWindow is the distance from
+// the wanted time at which a search ends.
 const (
 	window     = 4 << 10
 	nearWindow = 2 * window
 )
 
-// restart is what stands before a place of a compressed file from which it can be
-// read, if its writer forgot there what it had written before.
-var restart = []byte{0, 0, 0xff, 0xff}
+// restartMark are the bytes before a restart point of a compressed file. Decompression can begin behind
+// them if the writer has reset its dictionary there.
+var restartMark = []byte{0, 0, 0xff, 0xff}
 
-// searchZip is search for compressed files: times are looked for behind restart
-// points. Where there are none, it stays at the beginning.
-func (t *text) searchZip(from uint64) error {
-	lo, hi := int64(2), t.h.Size // lo can be read from
+// searchZip is search for compressed files. It looks for times after restart points. In a file
+// without any it stays at the beginning.
+func (t *lineReader) searchZip(from uint64) error {
+	lo, hi := int64(2), t.h.Size // decompression can begin at lo
 	for hi-lo > chunk {
 		mid := lo + (hi-lo)/2
 		at, _, time, err := t.restartAfter(mid, hi)
@@ -244,13 +243,13 @@ func (t *text) searchZip(from uint64) error {
 }
 
 // begin reads a compressed file from off on.
-func (t *text) begin(off int64) {
+func (t *lineReader) begin(off int64) {
 	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
 	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
 }
 
-// part makes a piece of the file all that is read.
-func (t *text) part(p piece) error {
+// part limits reading to a piece of the file.
+func (t *lineReader) part(p piece) error {
 	t.stop = p.to
 	if t.zip == nil {
 		t.read, t.base = p.from, p.from
@@ -259,15 +258,15 @@ func (t *text) part(p piece) error {
 	if p.from > 0 {
 		t.begin(p.from)
 	}
-	t.r = io.MultiReader(endless{t.zip}, bytes.NewReader(p.tail))
+	t.r = io.MultiReader(unterminated{t.zip}, bytes.NewReader(p.tail))
 	_, err := io.CopyN(io.Discard, t.r, int64(p.skip))
 	return err
 }
 
-// endless reads compressed data that have no end of their own.
-type endless struct{ r io.Reader }
+// unterminated reads compressed data that is not terminated.
+type unterminated struct{ r io.Reader }
 
-func (e endless) Read(p []byte) (int, error) {
+func (e unterminated) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = io.EOF
@@ -275,10 +274,10 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// restartAfter finds the first restart point behind off and before end that a time
-// line with a process line follows soon; -1 if there is none. before is the text
-// between the two.
-func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
+// restartAfter returns the first restart point between off and end that is soon followed by a time
+// line with a process line. at is -1 if there is none. before is the text between the restart point
+// and the time line.
+func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
 	buf := make([]byte, 64<<10)
 	text := make([]byte, 16<<10)
 	for off < end {
@@ -286,13 +285,14 @@ func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint6
 		if err != nil && !errors.Is(err, io.EOF) {
 			return -1, nil, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
 		}
-		i := bytes.Index(buf[:n], restart)
+		i := bytes.Index(buf[:n], restartMark)
 		if i < 0 {
-			off += int64(max(n-len(restart)+1, 1))
+			off += int64(max(n-len(restartMark)+1, 1))
 			continue
 		}
-		off += int64(i + len(restart))
-		// These bytes may also stand there by chance: then what follows is no text.
+		off += int64(i + len(restartMark))
+		// The same bytes may occur by chance. Decompression from there yields an error or no text of
+		// the format.
 		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
 		n, err = io.ReadFull(z, text)
 		z.Close()
@@ -306,8 +306,8 @@ func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint6
 	return -1, nil, 0, nil
 }
 
-// firstTime finds the first time line that a process line follows; -1 if there is
-// none. The line that the text begins with may not be whole.
+// firstTime returns the position of the first time line that is followed by a process line, or -1 if
+// there is none. It ignores the first line, which may be incomplete.
 func firstTime(text []byte) (at int, time uint64) {
 	for i := bytes.IndexByte(text, '\n') + 1; i > 0; {
 		k := bytes.IndexByte(text[i:], '\n')
@@ -324,9 +324,9 @@ func firstTime(text []byte) (at int, time uint64) {
 	return -1, 0
 }
 
-// search goes to a place before the first time that is not less than from, by
-// bisection: near it, if the times ascend (docs/formats/otf.md, "Time search").
-func (t *text) search(from uint64) error {
+// search moves by bisection to a position before the first time that is not less than from. The
+// position is near that time if the times ascend (docs/formats/otf.md, "Time search").
+func (t *lineReader) search(from uint64) error {
 	if t.zip != nil {
 		return t.searchZip(from)
 	}
@@ -348,16 +348,16 @@ func (t *text) search(from uint64) error {
 	return nil
 }
 
-// readFrom reads from a place of a file that is not compressed to its end, little at first: only a part
-// of that may be wanted.
-func (t *text) readFrom(off int64) {
+// readFrom reads a plain file from off to its end. The first reads are small, because only a part of
+// the file may be needed.
+func (t *lineReader) readFrom(off int64) {
 	t.read, t.stop, t.base, t.few = off, t.h.Size, off, 4*window
 	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
 }
 
-// timeAfter finds the first time line behind off and before end that a process
-// line follows; -1 if there is none.
-func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err error) {
+// timeAfter returns the position of the first time line between off and end that is followed by a
+// process line, or -1 if there is none.
+func (t *lineReader) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err error) {
 	for off < end {
 		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -367,8 +367,7 @@ func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err
 		if i, time := firstTime(data); i >= 0 {
 			return off + int64(i), time, nil
 		}
-		// Go on with the line end before the last two lines: the first of them may be
-		// the time line.
+		// Continue at the line end before the last two lines, the first of which may be the time line.
 		last := bytes.LastIndexByte(data, '\n')
 		if last > 0 {
 			last = bytes.LastIndexByte(data[:last], '\n')
@@ -384,8 +383,8 @@ func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err
 	return -1, 0, nil
 }
 
-// Close frees the file.
-func (t *text) Close() {
+// Close closes the file.
+func (t *lineReader) Close() {
 	if t.zip != nil {
 		t.zip.Close()
 	}
