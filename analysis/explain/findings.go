@@ -71,12 +71,15 @@ func (x *explainer) late(ctx context.Context) {
 			return
 		}
 		path := paths[d.path]
+		if x.communicates(path) {
+			continue // the finding about transfer has it
+		}
 		late := greatest(d.locations)
 		f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 		for _, loc := range late[:min(3, len(late))] {
 			f.Locations = append(f.Locations, x.location(loc))
 		}
-		region := "time outside of all regions"
+		region := "The time outside of all regions"
 		if n := len(d.names); n > 0 {
 			region = d.names[n-1]
 		}
@@ -90,6 +93,7 @@ func (x *explainer) late(ctx context.Context) {
 			f.Gain = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
 		case alone:
 			f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, x.location(late[0]))
+			f.Locations = f.Locations[:1]
 			f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
 			f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
 				if p == path && loc == late[0] {
@@ -156,21 +160,29 @@ func (x *explainer) location(loc uint32) string {
 	return "unknown"
 }
 
+// communicates reports whether a path ends in a call of a communication library.
+func (x *explainer) communicates(path uint32) bool {
+	if path == synclog.NoPath {
+		return false
+	}
+	role := x.h.Log.Defs.RoleOf(x.h.Log.Paths[path].Region)
+	return role >= trace.SendRole && role <= trace.CommunicationRole
+}
+
+// beginsOrEnds reports whether a path ends in the call that begins or ends MPI.
+func (x *explainer) beginsOrEnds(path uint32) bool {
+	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(x.h.Log.Defs, x.h.Log.Paths[path].Region)
+}
+
 // communication sums up the time of calls of communication libraries, waits left out: that of
 // beginning and ending MPI, and that of all others.
 func (x *explainer) communication() (startup, other float64) {
-	log := x.h.Log
 	for s, t := range x.own {
-		if s.Path == synclog.NoPath {
-			continue
-		}
-		region := log.Paths[s.Path].Region
-		if role := log.Defs.RoleOf(region); role < trace.SendRole || role > trace.CommunicationRole {
-			continue
-		}
-		if synclog.BeginsOrEndsMPI(log.Defs, region) {
+		switch {
+		case !x.communicates(s.Path):
+		case x.beginsOrEnds(s.Path):
 			startup += float64(t)
-		} else {
+		default:
 			other += float64(t)
 		}
 	}
@@ -184,7 +196,12 @@ func (x *explainer) transfer(context.Context) {
 		return
 	}
 	x.add(Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) + " of the time, waits left out",
-		Loss: loss, Gain: x.gain(retime.Options{}),
+		Loss: loss, Gain: x.gain(retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+			if x.communicates(path) && !x.beginsOrEnds(path) {
+				return 0
+			}
+			return 1
+		}}),
 		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", x.duration(loss))},
 		Advice:   "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and latencies."})
 }
