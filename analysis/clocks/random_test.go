@@ -94,19 +94,11 @@ func (p *program) collective(operation, root uint64, takes int64) {
 	p.rounds = append(p.rounds, [2][]moment{begins, ends})
 }
 
+func (p *program) events() format.Events { return &batches{defs: p.defs, list: p.batches} }
+
 func (p *program) solve(t testing.TB, opt clocks.Options) *clocks.Result {
 	t.Helper()
-	x := clocks.New(p.defs, opt)
-	for _, b := range p.batches {
-		if err := x.Batch(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := x.Solve(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return solve(t, p.events(), opt)
 }
 
 // check checks all properties of a correction without code of the package.
@@ -201,26 +193,24 @@ func TestRandom(t *testing.T) {
 		if x.Amortised {
 			amortised++
 		}
-		// Two parts that each saw some locations find the same.
-		a, b := clocks.New(p.defs, opt), clocks.New(p.defs, opt)
-		for i := range p.batches {
-			if err := []*clocks.Part{a, b}[i%2].Batch(p.batches[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := b.Merge(a); err != nil {
-			t.Fatal(err)
-		}
-		y, err := b.Solve(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(x, y) {
-			t.Fatalf("seed %d: merged parts found %+v, expected %+v", seed, y, x)
-		}
+		sameInPieces(t, p, opt, x)
 	}
 	if amortised < 50 {
 		t.Errorf("%d programs needed amortisation, expected 50 or more", amortised)
+	}
+}
+
+// sameInPieces checks that the result does not depend on when nodes that wait are searched.
+func sameInPieces(t testing.TB, p *program, opt clocks.Options, want *clocks.Result) {
+	t.Helper()
+	for _, waiting := range []int{1, 8} {
+		r, err := clocks.SolveWith(context.Background(), p.events(), opt, waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(r, want) {
+			t.Fatalf("%+v: with a search for every %d nodes found %+v, expected %+v", opt, waiting, r, want)
+		}
 	}
 }
 
@@ -330,7 +320,7 @@ func TestContradiction(t *testing.T) {
 	if r := run(clocks.Options{Latency: 1}, 10, 10, 15, 15); r.Contradictions.Messages != 1 {
 		t.Errorf("found %+v, expected one contradiction", r)
 	}
-	if _, err := clocks.New(d, clocks.Options{Latency: -1}).Solve(context.Background()); err == nil {
+	if _, err := clocks.Solve(context.Background(), (&program{defs: d}).events(), clocks.Options{Latency: -1}); err == nil {
 		t.Error("a negative latency is taken")
 	}
 }
@@ -409,20 +399,15 @@ func FuzzSolve(f *testing.F) {
 			}
 		}
 		for _, m := range []clocks.Model{clocks.Full, clocks.Linear, clocks.Offset} {
-			x := clocks.New(p.defs, clocks.Options{Latency: latency & (1<<30 - 1), Model: m, Always: latency < 0,
-				Reference: uint32(n / 2)})
-			for _, b := range p.batches {
-				if err := x.Batch(b); err != nil {
-					t.Fatal(err)
-				}
-			}
-			r, err := x.Solve(context.Background())
+			opt := clocks.Options{Latency: latency & (1<<30 - 1), Model: m, Always: latency < 0, Reference: uint32(n / 2)}
+			r, err := clocks.Solve(context.Background(), p.events(), opt)
 			if err != nil {
 				if scale < 1<<40 {
 					t.Fatal(err)
 				}
 				return
 			}
+			sameInPieces(t, p, opt, r)
 			if m == clocks.Full && (r.After.Messages > r.Contradictions.Messages ||
 				r.After.Collectives > r.Contradictions.Collectives) {
 				t.Fatalf("found violations: %+v", r)
@@ -450,13 +435,7 @@ func TestDistantTimes(t *testing.T) {
 	}
 	p = newProgram([]clockFunc{linear(math.MinInt64/2, 0), linear(math.MaxInt64/2, 0)})
 	p.message(0, 1, 100)
-	x := clocks.New(p.defs, clocks.Options{})
-	for _, b := range p.batches {
-		if err := x.Batch(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := x.Solve(context.Background()); !errors.Is(err, clocks.ErrFar) {
+	if _, err := clocks.Solve(context.Background(), p.events(), clocks.Options{}); !errors.Is(err, clocks.ErrFar) {
 		t.Errorf("found %v, expected %v", err, clocks.ErrFar)
 	}
 }

@@ -107,13 +107,13 @@ func (r *ring) sweep(drift, offset []float64) {
 		for _, i := range in[place] {
 			p := r.pairs[i]
 			for _, k := range p.hull {
-				forth = append(forth, corner{k.x, k.w + offset[p.from] + drift[p.from]*(k.x+k.w-p.latency)})
+				forth = append(forth, corner{k.x, k.w + offset[p.from] + drift[p.from]*(k.x+k.w-float64(p.latency))})
 			}
 		}
 		for _, i := range r.out[place] {
 			p := r.pairs[i]
 			for _, k := range p.hull {
-				back = append(back, corner{k.x + k.w - p.latency, k.w - offset[p.to] - drift[p.to]*k.x})
+				back = append(back, corner{k.x + k.w - float64(p.latency), k.w - offset[p.to] - drift[p.to]*k.x})
 			}
 		}
 		forth, back = hull(forth), hull(back)
@@ -330,7 +330,7 @@ func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	gradient := map[int32]float64{}
 	for _, i := range cycle {
 		p, k := r.pairs[i], r.corners[i]
-		gradient[p.from] += k.x + k.w - p.latency
+		gradient[p.from] += k.x + k.w - float64(p.latency)
 		gradient[p.to] -= k.x
 	}
 	delete(gradient, r.clocks[0])
@@ -455,7 +455,7 @@ const fewMessages = 8
 func oneWay(p *pair) (drift, width float64) {
 	h := p.hull
 	n := len(h)
-	if n < 2 || len(p.bounds) <= fewMessages {
+	if n < 2 || p.count <= fewMessages {
 		return 0, 2 * maxDrift
 	}
 	length := h[n-1].x - h[0].x
