@@ -19,6 +19,7 @@ type moves struct {
 	s       *solution
 	forward pile
 	moved   []int64 // by clock: the greatest distance
+	links   []link
 }
 
 func newMoves(s *solution) *moves {
@@ -142,7 +143,7 @@ func (p *pile) back(ctx context.Context, f func(x *moved) error) error {
 
 // add adds a node that is done.
 func (m *moves) add(w *waiter, t int64, unit bool) error {
-	x := moved{node: w.node, linear: w.linear, out: t, unit: unit}
+	x := moved{node: w.node, linear: w.linear, out: t, unit: unit, links: m.links[:0]}
 	for _, l := range w.links {
 		switch {
 		case l.inner && unit && (l.cause || l.role < begins):
@@ -157,6 +158,7 @@ func (m *moves) add(w *waiter, t int64, unit bool) error {
 			x.links = append(x.links, link{role: finishes, number: l.number, from: l.from})
 		}
 	}
+	m.links = x.links
 	return m.forward.add(&x)
 }
 

@@ -46,9 +46,9 @@ type pair struct {
 // determines it.
 func (p *pair) weight(drift []float64) (float64, corner) {
 	best, at := math.Inf(-1), corner{}
-	df, dt := drift[p.from], drift[p.to]
+	df, dt, latency := drift[p.from], drift[p.to], float64(p.latency)
 	for _, c := range p.hull {
-		if w := c.w + df*(c.x+c.w-float64(p.latency)) - dt*c.x; w > best {
+		if w := c.w + df*(c.x+c.w-latency) - dt*c.x; w > best {
 			best, at = w, c
 		}
 	}
@@ -69,11 +69,16 @@ type estimate struct {
 	// own
 	component []int32
 	search    *search // of clocks
+	place     []int32 // by clock: its index in the ring that is examined, or none
+	placed    []int32 // the clocks of that ring
 }
 
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
 	e := &estimate{q: q, opt: opt, reference: reference, number: map[[2]int32]int32{},
-		recent: make([]int32, len(q.clocks))}
+		recent: make([]int32, len(q.clocks)), place: make([]int32, len(q.clocks))}
+	for c := range e.place {
+		e.place[c] = none
+	}
 	e.search = newSearch(len(q.clocks), func(c, i int32) int32 {
 		if int(i) == len(e.out[c]) {
 			return none
@@ -339,10 +344,14 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 
 // ring returns the problem for clocks that bound each other.
 func (e *estimate) ring(clocks []int32) *ring {
-	r := &ring{clocks: clocks, place: map[int32]int32{}, offsetOnly: e.opt.Model == Offset}
-	for i, c := range clocks {
-		r.place[c] = int32(i)
+	for _, c := range e.placed {
+		e.place[c] = none
 	}
+	for i, c := range clocks {
+		e.place[c] = int32(i)
+	}
+	e.placed = clocks
+	r := &ring{clocks: clocks, place: e.place, offsetOnly: e.opt.Model == Offset}
 	for _, c := range clocks {
 		for _, i := range e.out[c] {
 			if r.has(e.pairs[i].to) {

@@ -10,7 +10,7 @@ import (
 // first clock keeps offset and drift 0.
 type ring struct {
 	clocks     []int32
-	place      map[int32]int32 // index in clocks of each clock
+	place      []int32 // by clock: its index in clocks, or none; shared by all rings of an estimate
 	pairs      []*pair         // between them
 	offsetOnly bool
 	out        [][]int32 // pairs by index of the sender
@@ -19,7 +19,7 @@ type ring struct {
 	next       []int32 // the pair that each clock followed in the last search for the worst cycle, by index
 }
 
-func (r *ring) has(c int32) bool { _, ok := r.place[c]; return ok }
+func (r *ring) has(c int32) bool { return r.place[c] != none }
 
 // Limits on the improvement of drifts: sweeps improve each clock against all clocks that it is tied
 // to. Then rounds improve only the worst cycle, and examine no more than effort pairs.

@@ -217,7 +217,10 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 
 // result sets the fields about the clocks, and the correction.
 func (s *solution) result(ctx context.Context) error {
-	curves := slices.Clone(s.linear)
+	curves := make([]transform.Curve, len(s.linear))
+	for c := range curves {
+		curves[c] = slices.Clone(s.linear[c])
+	}
 	if s.Amortised {
 		var err error
 		if curves, err = s.moves.curves(ctx); err != nil {
@@ -245,7 +248,7 @@ func (s *solution) result(ctx context.Context) error {
 			y.Moved = s.moves.moved[c]
 		}
 		s.Moved = max(s.Moved, y.Moved)
-		curve := slices.Clone(curves[c])
+		curve := curves[c]
 		for i := range curve {
 			t := &curve[i]
 			if t.True > 0 && q.origin > math.MaxInt64-t.True || t.True < 0 && q.origin < math.MinInt64-t.True {
@@ -263,7 +266,6 @@ func (s *solution) result(ctx context.Context) error {
 				s.Correction.Locations[id] = curve
 			}
 		}
-		curves[c] = curve
 	}
 	if !s.Amortised {
 		s.After = s.Linear
