@@ -30,7 +30,8 @@ type collection struct {
 // collector reads a trace, and finds its messages and collective operations. It reads each location
 // in time order, but goes from one location to another as messages and operations require: clocks
 // may differ by more than the trace is long, and then most messages would wait for their other end
-// if the order were that of time.
+// if the order were that of time. A receive that is too early shifts the later events of its
+// location, and a location that is far ahead of the others must wait.
 type collector struct {
 	collection
 	defs     *trace.Definitions
@@ -74,7 +75,9 @@ type lane struct {
 	location uint32
 	stream   format.Stream
 	next     *trace.Batch
-	waiting  int // ends that have not found their partners
+	shift    int64 // by which its times must be later than those of its partners, as far as is known
+	key      int64 // the shifted time of the next event, as the heap knows it
+	waiting  int   // ends that have not found their partners
 	limit    int
 	blocked  bool
 	members  member
@@ -139,7 +142,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 				return unknownLocation(int(l.location), n)
 			}
 			c.lanes[l.location] = l
-			heap.Push(&c.ready, &c.lanes[l.location])
+			c.ready.push(&c.lanes[l.location])
 		}
 	}
 	for len(c.ready)+len(c.blocked) > 0 {
@@ -164,9 +167,13 @@ func (c *collector) advance(ctx context.Context) error {
 		l := heap.Pop(&c.blocked).(*lane)
 		l.blocked = false
 		l.limit = l.waiting + c.limit
-		heap.Push(&c.ready, l)
+		c.ready.push(l)
 	}
 	l := heap.Pop(&c.ready).(*lane)
+	if l.key != l.next.Time[0]+l.shift { // it was shifted in the meantime
+		c.ready.push(l)
+		return nil
+	}
 	if err := c.read(l); err != nil {
 		return err
 	}
@@ -181,9 +188,9 @@ func (c *collector) advance(ctx context.Context) error {
 		return err
 	}
 	if l.blocked = l.waiting >= l.limit; l.blocked {
-		heap.Push(&c.blocked, l)
+		c.blocked.push(l)
 	} else {
-		heap.Push(&c.ready, l)
+		c.ready.push(l)
 	}
 	return nil
 }
@@ -195,7 +202,7 @@ func (c *collector) found(loc uint32) {
 	if l.blocked && l.waiting <= l.limit/2 {
 		l.blocked, l.limit = false, c.limit
 		heap.Remove(&c.blocked, slices.Index(c.blocked, l))
-		heap.Push(&c.ready, l)
+		c.ready.push(l)
 	}
 }
 
@@ -203,6 +210,8 @@ func (c *collector) found(loc uint32) {
 func (c *collector) pair(m messages.Pair) {
 	c.log.message(end{m.Source, m.Sent}, end{m.Destination, m.Received})
 	c.tied[m.Source], c.tied[m.Destination] = true, true
+	l := &c.lanes[m.Destination]
+	l.shift = max(l.shift, m.Sent+c.lanes[m.Source].shift-m.Received)
 	c.found(m.Source)
 	c.found(m.Destination)
 }
@@ -272,7 +281,7 @@ func isCollective(k trace.Kind) bool {
 	return false
 }
 
-// lanes is a heap of lanes by the time of their next event.
+// lanes is a heap of lanes by the shifted time of their next event.
 type lanes []*lane
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
@@ -281,7 +290,12 @@ func (h lanes) Len() int { return len(h) }
 // Less orders by time, and then by location.
 func (h lanes) Less(i, j int) bool {
 	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(a.next.Time[0], b.next.Time[0]), cmp.Compare(a.location, b.location)) < 0
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.location, b.location)) < 0
+}
+
+func (h *lanes) push(l *lane) {
+	l.key = l.next.Time[0] + l.shift
+	heap.Push(h, l)
 }
 
 // Swap swaps two lanes.

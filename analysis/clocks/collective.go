@@ -2,6 +2,7 @@ package clocks
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -239,10 +240,15 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 	}
 	if len(begins) > 0 && len(ends) > 0 {
 		o.c.log.operation(begins, ends)
-		for _, l := range [][]end{begins, ends} {
-			for _, e := range l {
-				o.c.tied[e.loc] = true
-			}
+		latest := int64(math.MinInt64)
+		for _, e := range begins {
+			o.c.tied[e.loc] = true
+			latest = max(latest, e.time+o.c.lanes[e.loc].shift)
+		}
+		for _, e := range ends {
+			o.c.tied[e.loc] = true
+			l := &o.c.lanes[e.loc]
+			l.shift = max(l.shift, latest-e.time)
 		}
 	}
 	return true

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/transform"
 )
 
 // sortBytes is the memory in which the ends of constraints are sorted.
@@ -35,30 +37,103 @@ type link struct {
 	from, to int32
 }
 
-// visit is a node in the order of the linear correction.
+// visit is a node with its time after the linear correction, and its constraints.
 type visit struct {
 	node
 	linear int64
 	links  []link
 }
 
-// visits calls f for each node, ordered by the time after the linear correction, then by clock and by
-// time. A visit is valid during the call.
+// step is a time of a clock from which on its nodes are visited later by a shift.
+type step struct{ time, shift int64 }
+
+// Limits of the steps: their number, and the part of the trace's length by which they are exact.
+const (
+	maxSteps  = 1 << 17
+	stepParts = 1 << 14
+)
+
+// agenda is an order in which nodes are visited: roughly that of causes, so that few of them wait.
+type agenda struct {
+	linear []transform.Curve
+	steps  [][]step // by clock, ascending in time and in shift
+}
+
+// key returns the time at which a node is visited.
+func (a *agenda) key(n node) int64 { return a.linear[n.clock].At(n.time) + a.shift(n) }
+
+func (a *agenda) shift(n node) int64 {
+	l := a.steps[n.clock]
+	i := len(l)
+	if i > 0 && l[i-1].time > n.time {
+		i = sort.Search(i, func(k int) bool { return l[k].time > n.time })
+	}
+	if i == 0 {
+		return 0
+	}
+	return l[i-1].shift
+}
+
+// add shifts a node and the later ones of its clock.
+func (a *agenda) add(n node, shift int64) {
+	l := a.steps[n.clock]
+	i := sort.Search(len(l), func(k int) bool { return l[k].time >= n.time })
+	k := i
+	for k < len(l) && l[k].shift <= shift {
+		k++
+	}
+	a.steps[n.clock] = slices.Replace(l, i, k, step{n.time, shift})
+}
+
+// agenda returns the order of the linear correction, in which nodes that come much before their
+// causes, and the later ones of their clocks, are put off. Where a clock was set by an hour, each
+// node would wait for an hour otherwise.
+func (s *solution) agenda(ctx context.Context) (*agenda, error) {
+	a := &agenda{linear: s.linear, steps: make([][]step, len(s.linear))}
+	length, count := int64(0), 0
+	for _, x := range s.q.clocks {
+		length = max(length, x.last-x.first)
+	}
+	err := s.q.each(ctx, func(c *constraint) error {
+		if c.inside || s.q.ignored.has(c.number) || count >= maxSteps {
+			return nil
+		}
+		latest := int64(math.MinInt64)
+		for _, n := range c.from {
+			latest = max(latest, a.key(n))
+		}
+		for _, n := range c.to {
+			if late := latest - a.key(n); late > length/stepParts {
+				a.add(n, a.shift(n)+late)
+				count++
+			}
+		}
+		return nil
+	})
+	return a, err
+}
+
+// visits calls f for each node in the order of an agenda. The nodes of a clock come in time order. A
+// visit is valid during the call.
 func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
+	order, err := s.agenda(ctx)
+	if err != nil {
+		return err
+	}
 	sorter := extsort.New(sortBytes, "")
 	defer sorter.Close()
 	var data []byte
 	add := func(n node, links ...uint64) error {
-		at := s.linear[n.clock].At(n.time)
-		same := int64(0) // earlier ticks of the clock that the correction maps to the same time
-		for same < 255 && s.linear[n.clock].At(n.time-same-1) == at {
+		key := order.key(n)
+		same := int64(0) // earlier ticks of the clock with the same key
+		for same < 255 && order.key(node{n.clock, n.time - same - 1}) == key {
 			same++
 		}
-		data = binary.AppendVarint(data[:0], n.time-at)
+		data = binary.AppendVarint(data[:0], n.time-key)
 		for _, x := range links {
 			data = binary.AppendUvarint(data, x)
 		}
-		return sorter.Add(at, int64(n.clock)<<8|same, data)
+		return sorter.Add(key, int64(n.clock)<<8|same, data)
 	}
 	for c, x := range s.q.clocks {
 		for _, t := range []int64{x.first, x.last} {
@@ -67,7 +142,7 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 			}
 		}
 	}
-	err := s.q.each(ctx, func(c *constraint) error {
+	err = s.q.each(ctx, func(c *constraint) error {
 		number, from, to := uint64(c.number), uint64(len(c.from)), uint64(len(c.to))
 		for i, side := range [2][]node{c.from, c.to} {
 			for _, n := range side {
@@ -115,7 +190,7 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 			}
 			v.links = v.links[:0]
 		}
-		v.node, v.linear, started = n, r.A, true
+		v.node, v.linear, started = n, s.linear[n.clock].At(n.time), true
 		if len(b) == 0 {
 			continue
 		}
