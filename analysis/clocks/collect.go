@@ -130,7 +130,9 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 	c.ops = newOperations(c)
 	c.matching = messages.New(c.defs, messages.Options{Pair: c.pair})
 	streams := x.Streams(readyRows)
-	c.limit = max(64, waitingEnds/max(1, len(streams)))
+	if c.limit == 0 {
+		c.limit = max(64, waitingEnds/max(1, len(streams)))
+	}
 	c.lanes = make([]lane, n)
 	for _, s := range streams {
 		l := lane{stream: s, limit: c.limit}

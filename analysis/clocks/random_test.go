@@ -214,6 +214,84 @@ func sameInPieces(t testing.TB, p *program, opt clocks.Options, want *clocks.Res
 	}
 }
 
+// TestContradictionsInPieces leaves out events of random programs, so that messages are matched
+// wrongly and contradict each other.
+func TestContradictionsInPieces(t *testing.T) {
+	contradictory := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n := 2 + r.IntN(8)
+		var list []clockFunc
+		for range n {
+			list = append(list, wildClock(r))
+		}
+		p := random(r, n, r.IntN(300), list)
+		for i, b := range p.batches {
+			left := &trace.Batch{}
+			left.Reset(uint32(i))
+			for c := b.Cursor(); c.Next(); {
+				if r.IntN(60) > 0 {
+					left.AppendRow(&c)
+				}
+			}
+			p.batches[i] = left
+		}
+		opt := clocks.Options{Latency: r.Int64N(2) * r.Int64N(200), Model: clocks.Model(r.IntN(3))}
+		x := p.solve(t, opt)
+		if x.Contradictions.Any() {
+			contradictory++
+		}
+		if opt.Model == clocks.Full && (x.After.Messages > x.Contradictions.Messages ||
+			x.After.Collectives > x.Contradictions.Collectives) {
+			t.Errorf("seed %d: found violations that are no contradictions: %+v", seed, x)
+		}
+		sameInPieces(t, p, opt, x)
+	}
+	if contradictory < 20 {
+		t.Errorf("%d programs had contradictions, expected 20 or more", contradictory)
+	}
+}
+
+// TestInnocent checks that messages that merely come after contradictory ones are no contradictions.
+func TestInnocent(t *testing.T) {
+	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0), linear(0, 0)})
+	at := func(loc int, time int64, k trace.Kind, peer uint64) {
+		p.now[loc] = time
+		p.add(loc, k, peer, trace.Undefined, 0, 8)
+	}
+	at(0, 10, trace.Recv, 1) // 0 receives the answer before the question is sent, and so does 1
+	at(0, 20, trace.Send, 1)
+	at(1, 10, trace.Recv, 0)
+	at(1, 20, trace.Send, 0)
+	at(1, 30, trace.Send, 2)
+	at(2, 5, trace.Recv, 1) // first of its clock, before all that contradicts itself
+	r := p.solve(t, clocks.Options{})
+	if r.Contradictions.Messages != 1 || r.After.Messages != 1 {
+		t.Errorf("found %+v, expected one contradiction", r)
+	}
+}
+
+// TestNonBlocking matches non-blocking operations in the order of their requests, whatever the order
+// in which they complete. The third ones differ, so that neither they nor the fourth ones count.
+func TestNonBlocking(t *testing.T) {
+	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0)})
+	for i, kinds := range [][]uint64{{0, 11, 0, 11}, {0, 11, 11, 11}} {
+		p.now[i] = 100
+		p.add(i, trace.CollectiveRequest, 99) // never complete
+		for k := range kinds {
+			p.add(i, trace.CollectiveRequest, uint64(k))
+		}
+		order := [][]int{{0, 1, 2, 3}, {3, 1, 0, 2}}[i]
+		for _, k := range order {
+			p.now[i]++
+			p.add(i, trace.CollectiveComplete, kinds[k], 0, trace.Undefined, 8, 8, uint64(k))
+		}
+	}
+	if r := p.solve(t, clocks.Options{}); r.Collectives != 2 {
+		t.Errorf("found %d operations, expected 2", r.Collectives)
+	}
+}
+
 // TestJump sets a clock forward while the program runs, which no line corrects.
 func TestJump(t *testing.T) {
 	const jump = 50_000
