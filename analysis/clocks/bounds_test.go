@@ -150,7 +150,8 @@ func TestWaitingEnds(t *testing.T) {
 // length, although a clock is set by more than all the rest of the trace takes.
 func TestAgenda(t *testing.T) {
 	const messages, jump = 20_000, 50_000_000
-	q := &problem{clocks: []clock{{last: 400 * messages}, {last: 400*messages + jump}}, clockOf: []int32{0, 1}, log: newLog()}
+	q := &problem{clocks: []clock{{last: 400 * messages}, {last: 400*messages + jump}}, clockOf: []int32{0, 1},
+		log: newLog()}
 	defer q.log.close()
 	at := func(loc uint32, time int64) end {
 		if loc == 1 && time > 200*messages {

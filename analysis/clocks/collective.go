@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -194,7 +195,7 @@ func (o *operations) take(l *lane, s sequence, x operation) {
 	p.pending[number-p.first] = append(p.pending[number-p.first], part{l.location, x})
 	l.waiting++
 	for len(p.pending) > 0 && !p.broken {
-		members, _ := slices.BinarySearchFunc(p.counts, p.first, func(count, number int) int { return cmp.Compare(number, count) })
+		members := sort.Search(len(p.counts), func(i int) bool { return p.counts[i] <= p.first })
 		if len(p.pending[0]) < members {
 			return
 		}

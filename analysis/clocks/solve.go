@@ -2,7 +2,6 @@ package clocks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -177,7 +176,7 @@ func (s *solution) withoutContradictions(ctx context.Context) (useful bool, err 
 	}
 	m, more, err := s.move(ctx)
 	if err == nil && more.Any() {
-		err = errors.New("clocks: found no order of the messages, expected one without those that contradict the others")
+		err = errNoOrder
 	}
 	s.moves = m
 	return true, err
@@ -202,7 +201,8 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 		err := s.q.each(ctx, func(c *constraint) error {
 			useful = s.q.early(&s.Linear, c, at) || useful
 			// Violated bounds of operations of many members are added.
-			if round < maxAddedRounds && !c.message && len(c.from)*len(c.to) > fewPairs && !c.inside && !s.q.ignored.has(c.number) {
+			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
+				!s.q.ignored.has(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {
 					added = s.e.bound(u, v, 0) || added
 				}

@@ -305,7 +305,8 @@ func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	return f.out, f.found, err
 }
 
-var errNoOrder = errors.New("clocks: found no order of the messages, expected one without those that contradict the others")
+var errNoOrder = errors.New("clocks: found no order of the messages, expected one without those that contradict " +
+	"the others")
 
 // get returns the open constraint of a link.
 func (f *forward) get(l *link) *open {
