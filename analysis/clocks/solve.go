@@ -150,7 +150,7 @@ func (s *solution) run(ctx context.Context) error {
 		if contradictions.Any() {
 			s.Contradictions.Messages += contradictions.Messages
 			s.Contradictions.Collectives += contradictions.Collectives
-			if useful, err = s.withoutContradictions(ctx); err != nil {
+			if err = s.withoutContradictions(ctx); err != nil {
 				return err
 			}
 		}
@@ -160,26 +160,27 @@ func (s *solution) run(ctx context.Context) error {
 }
 
 // withoutContradictions computes the correction again without the constraints that are ignored.
-func (s *solution) withoutContradictions(ctx context.Context) (useful bool, err error) {
+func (s *solution) withoutContradictions(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
-	err = s.q.each(ctx, func(c *constraint) error {
+	err := s.q.each(ctx, func(c *constraint) error {
 		if !c.inside && !s.q.ignored.has(c.number) {
 			s.e.add(c)
 		}
 		return nil
 	})
 	if err != nil {
-		return false, err
+		return err
 	}
-	if useful, err = s.lines(ctx, true); err != nil || !useful || s.opt.Model != Full {
-		return useful, err
+	useful, err := s.lines(ctx, true)
+	if err != nil || !useful || s.opt.Model != Full {
+		return err
 	}
 	m, more, err := s.move(ctx)
 	if err == nil && more.Any() {
 		err = errNoOrder
 	}
 	s.moves = m
-	return true, err
+	return err
 }
 
 // lines computes the linear correction and its violations. It reports whether any of those is
