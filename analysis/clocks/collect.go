@@ -231,11 +231,10 @@ func (c *collector) read(l *lane) error {
 	for k := b.Cursor(); k.Next(); {
 		switch kind := k.Kind(); {
 		case kind.IsSend() || kind.IsRecv():
-			switch c.hope(kind, k.Op(0)) {
-			case noEnd:
-				hopeless = true
-			case someEnd:
+			if c.hope(kind, k.Op(0)) {
 				matched++
+			} else {
+				hopeless = true
 			}
 		case isCollective(kind):
 			l.members.event(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
@@ -248,7 +247,7 @@ func (c *collector) read(l *lane) error {
 	case hopeless:
 		c.kept.Reset(b.Loc)
 		for k := b.Cursor(); k.Next(); {
-			if kind := k.Kind(); (kind.IsSend() || kind.IsRecv()) && c.hope(kind, k.Op(0)) == someEnd {
+			if kind := k.Kind(); (kind.IsSend() || kind.IsRecv()) && c.hope(kind, k.Op(0)) {
 				c.kept.AppendRow(&k)
 			}
 		}
@@ -257,22 +256,15 @@ func (c *collector) read(l *lane) error {
 	return c.matching.Batch(b)
 }
 
-// What is known about the other end of a message.
-const (
-	noEnd   = iota // it is not in the trace
-	someEnd        // it may be there
-)
-
 // hope reports whether the location of the other end has any such ends.
-func (c *collector) hope(kind trace.Kind, peer uint64) int {
+func (c *collector) hope(kind trace.Kind, peer uint64) bool {
 	if peer >= uint64(len(c.facts)) {
-		return noEnd
+		return false
 	}
-	f := &c.facts[peer]
-	if kind.IsSend() && f.receives || !kind.IsSend() && f.sends {
-		return someEnd
+	if kind.IsSend() {
+		return c.facts[peer].receives
 	}
-	return noEnd
+	return c.facts[peer].sends
 }
 
 func isCollective(k trace.Kind) bool {
