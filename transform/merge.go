@@ -504,7 +504,7 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Origin == "etf") { // where -1 is an id
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // where -1 is an id
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:

@@ -10,7 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -188,14 +187,9 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 	return opt, usageError("--reference %s: the trace has no such location; weft info lists them", o.reference)
 }
 
-// clocks scans a trace: each worker fills a part of its own.
+// clocks finds how far the clocks of a trace are apart.
 func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
-	d := dec.Defs()
-	all, err := analysis.Run(ctx, dec, trace.Events(), func() *clocks.Part { return clocks.New(d, opt) })
-	if err != nil {
-		return nil, err
-	}
-	x, err := all.Solve(ctx)
+	x, err := clocks.Solve(ctx, dec, opt)
 	if errors.Is(err, clocks.ErrFar) {
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}

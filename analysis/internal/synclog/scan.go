@@ -98,7 +98,7 @@ func (r *reader) next() (ok bool, err error) {
 		if r.chunk == len(r.lane.chunks) {
 			return false, nil
 		}
-		if r.data, err = r.log.store.Load(r.lane.chunks[r.chunk], &r.room); err != nil {
+		if r.data, err = r.log.store.Read(r.lane.chunks[r.chunk], &r.room); err != nil {
 			return false, err
 		}
 		r.chunk++

@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/spill"
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -118,7 +118,7 @@ type Log struct {
 
 	lanes []*lane
 	times bool
-	store *spill.Store
+	store *chunks.Store
 }
 
 // Sequence is the key of the collective operations of a communicator. Non-blocking operations form
@@ -136,7 +136,7 @@ func (l *Log) Close() { l.store.Close() }
 
 // Read makes the log of a trace. An error is that of the scan or of the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
-	l := &Log{Defs: events.Defs(), times: opt.Times, store: spill.New(memory, events.Defs().Locations.Len())}
+	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	later := laterThreads(l.Defs)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
-	"github.com/weft-trace/weft/internal/spill"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -15,8 +15,9 @@ type worker struct {
 	defs   *trace.Definitions
 	rows   *trace.Rows
 	times  bool
+	chunk  int    // bytes of a chunk
 	later  []bool // by location: it is a thread, and another one comes first in its process
-	store  *spill.Store
+	store  *chunks.Store
 	lanes  []*lane // by location
 	nodes  []node
 	index  map[node]int32
@@ -66,7 +67,7 @@ type lane struct {
 	regions       map[uint32]int64
 	end           int64 // of the call packed last
 	buf           []byte
-	chunks        []spill.Chunk
+	chunks        []chunks.Chunk
 	passed        []nodeTime // exclusive times since the end of the call packed last
 	since         int64      // the time up to which passed is complete
 	forks         []forked   // open parallel constructs, the innermost last
@@ -118,8 +119,9 @@ type begun struct {
 // teamVisit is a visit of a team of threads.
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
-func newWorker(d *trace.Definitions, opt Options, later []bool, store *spill.Store) *worker {
-	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{}}
+func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
+	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
+		chunk: min(max(memory/max(d.Locations.Len(), 1), 512), 16<<10)}
 }
 
 // Links ignores links.
@@ -395,7 +397,8 @@ const (
 )
 
 // pack appends a call to a lane.
-func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte, before int) error {
+func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
+	before int) error {
 	b := append(l.buf, flags)
 	b = appendNumber(b, uint64(node+1))
 	b = binary.AppendVarint(b, leave-l.end)
@@ -416,7 +419,7 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 		}
 	}
 	l.buf, l.end = b, leave
-	if len(l.buf) < w.store.ChunkSize() {
+	if len(l.buf) < w.chunk {
 		return nil
 	}
 	return w.flush(l)
@@ -445,8 +448,13 @@ func (w *worker) flush(l *lane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	c, buf, err := w.store.Keep(l.buf)
-	l.chunks, l.buf = append(l.chunks, c), buf
+	c, taken, err := w.store.Keep(l.buf)
+	l.chunks = append(l.chunks, c)
+	if taken {
+		l.buf = make([]byte, 0, w.chunk+64)
+	} else {
+		l.buf = l.buf[:0]
+	}
 	return err
 }
 
@@ -473,11 +481,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
-		c := begun{time: t, matching: operand(ops, 5)}
-		for i := range c.ops {
-			c.ops[i] = operand(ops, i)
-		}
-		l.collectives = append(l.collectives, c)
+		l.collectives = append(l.collectives, begun{t, collectiveOperands(ops), operand(ops, 5)})
 	case trace.CollectiveEnd:
 		return w.collective(l, t, ops)
 	case trace.Collective:
@@ -485,7 +489,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if d := operand(ops, 5); d != trace.Undefined && int64(d) > 0 {
 			end = trace.Add(t, int64(d))
 		}
-		return w.take(l, [5]uint64{operand(ops, 0), operand(ops, 1), operand(ops, 2), operand(ops, 3), operand(ops, 4)}, t, end)
+		return w.take(l, collectiveOperands(ops), t, end)
 	case trace.CollectiveComplete:
 		l.sequences[Sequence{operand(ops, 1), true}]++
 		return w.add(l, CollectiveDone, t, t, ops)
@@ -511,6 +515,14 @@ func operand(ops []uint64, i int) uint64 {
 	return trace.Undefined
 }
 
+// collectiveOperands returns the operands that all events of collective operations have.
+func collectiveOperands(ops []uint64) (c [5]uint64) {
+	for i := range c {
+		c[i] = operand(ops, i)
+	}
+	return c
+}
+
 // collective closes the latest open collective operation with the same matching id.
 func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	i := len(l.collectives) - 1
@@ -519,10 +531,7 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 			i--
 		}
 	}
-	var of [5]uint64
-	for i := range of {
-		of[i] = operand(ops, i)
-	}
+	of := collectiveOperands(ops)
 	if i < 0 {
 		return w.take(l, of, t, t)
 	}
