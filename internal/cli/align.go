@@ -89,9 +89,6 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" && o.json {
 		return usageError("--correction -: expected no --json, since both go to standard output")
 	}
-	if o.writeTo == "-" && len(args) > 1 && args[1] == "-" {
-		return usageError("--correction -: expected another OUT than -, since both go to standard output")
-	}
 	if len(args) == 1 && o.changes() {
 		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
 			"of the trace, whatever is chosen")

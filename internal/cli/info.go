@@ -59,6 +59,10 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			if _, err := oneOf("--by", o.by, byRegion, byDefinition); err != nil {
 				return err
 			}
+			if picture == "-" {
+				return usageError("--plot -: expected the name of a file, since the text goes to standard output; weft plot -o - " +
+					"draws to it")
+			}
 			in, err := a.openOnly(ctx, args[0], &r)
 			if err != nil {
 				return err
@@ -108,7 +112,7 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			if err := a.printDetails(details); err != nil {
 				return err
 			}
-			if picture != "" && picture != "-" {
+			if picture != "" {
 				printf(a.out, "\nTime line drawn to %s\n", picture)
 			}
 			a.tell(in, r.quiet)

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -771,7 +770,11 @@ func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.K
 // createOutput makes the output that an argument names; "-" is standard output. Its files replace
 // only what weft wrote and nobody has changed since, unless that is forced.
 func (a *app) createOutput(arg string) (*format.Output, error) {
+	if err := a.otherOutput(arg, ""); err != nil {
+		return nil, err
+	}
 	if arg == "-" {
+		a.outputs = append(a.outputs, arg)
 		return format.StreamOutput(a.out), nil
 	}
 	if st, err := os.Stat(arg); err == nil && st.Mode().IsRegular() {
@@ -779,33 +782,27 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 			return nil, err
 		}
 	}
-	path, err := filepath.Abs(arg)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(a.outputs, path) {
-		return nil, usageError("%s: found the name of two outputs, expected a name for each", arg)
-	}
 	out, err := format.CreateFile(arg)
 	if err != nil {
 		return nil, err
 	}
-	a.outputs = append(a.outputs, path)
-	out.Guard(a.replaceable)
+	a.outputs = append(a.outputs, arg)
+	out.Guard(func(path string) error {
+		if err := a.otherOutput(path, arg); err != nil {
+			return err
+		}
+		return a.replaceable(path)
+	})
 	out.AtEnd(func() {
 		if out.Names() == nil { // another may take the name
-			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == path })
+			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == arg })
 		}
 		a.written.Add(out.Names())
-		for _, name := range out.Names() {
-			a.read = append(a.read, readFile{path: name, what: "a file of another output"})
-		}
 	})
 	return out, nil
 }
 
-// replaceable refuses to replace or remove a file or folder that the command reads or has written, or which weft
-// did not write.
+// replaceable refuses to replace or remove a file or folder that the command reads, or which weft did not write.
 func (a *app) replaceable(path string) error {
 	if a.force {
 		return nil

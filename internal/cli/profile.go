@@ -133,6 +133,9 @@ writes them for go tool pprof.`,
 			if folded && (asJSON || asCSV || tree) {
 				return usageError("--folded: expected none of --json, --csv and --tree with it")
 			}
+			if pprof == "-" && (folded || tree) {
+				return usageError("--pprof -: expected neither --folded nor --tree with it, since both go to standard output")
+			}
 			if !(least >= 0 && least <= 100) {
 				return usageError("--least %g: expected 0 to 100 percent", least)
 			}
