@@ -69,7 +69,7 @@ see the corrected times.`,
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false,
 		"correct clocks, too, that nothing contradicts, to the middle of what is possible")
-	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
+	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
 	complete(c, "clocks", clockLevels...)
 	complete(c, "model", clockModels...)
 	a.forceFlag(c)

@@ -110,7 +110,7 @@ there is none. --strict stops at the first.`,
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().IntVar(&places, "places", 10, "how many places to name for each rule")
+	c.Flags().Var(newWhole(&places, 10, 1, 0), "places", "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
 	c.Flags().StringSliceVar(&only, "rule", nil, "only rules with these ids; * and ? match anything")
 	return c
@@ -167,7 +167,7 @@ func (a *app) listRules(asJSON bool, only []string) error {
 // checkInput checks a trace that is not yet opened.
 func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int,
 	only []string) (*checkResult, error) {
-	in.report.Keep = max(1, places)
+	in.report.Keep = places
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
 			return nil, err

@@ -165,14 +165,11 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			return c.Help()
 		},
 	}
-	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
+	root.PersistentFlags().VarP(newWhole(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		a.readsFlags(c.Flags())
-		if a.workers < 1 {
-			return usageError("--jobs %d: expected at least 1", a.workers)
-		}
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)

@@ -103,9 +103,6 @@ messages lists the messages one by one, and counts them over time.`,
 			if asCSV && len(show) > 1 {
 				return usageError("--csv: found several tables to show, expected one")
 			}
-			if top < 0 {
-				return usageError("--top %d: expected 0 or more", top)
-			}
 			in, err := a.open(c.Context(), args[0], &r)
 			return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
 				x, err := a.comm(c.Context(), in, &s)
@@ -135,7 +132,8 @@ messages lists the messages one by one, and counts them over time.`,
 	complete(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
-	c.Flags().IntVar(&top, "top", 50, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	return c
 }
 

@@ -126,7 +126,7 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
 	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
-	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
+	c.Flags().Var(newWhole(&top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
 	byFlag(c, &o.by)
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
 	a.forceFlag(c)

@@ -48,9 +48,6 @@ operations.`,
 			"  weft messages --list --csv trace.otf > messages.csv",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.bins < 0 || o.bins > 1_000_000 {
-				return usageError("--bins %d: expected a number from 0 to 1000000", o.bins)
-			}
 			if o.csv && (o.json || !o.list) {
 				return usageError("--csv: expected --list, and not --json")
 			}
@@ -99,12 +96,12 @@ operations.`,
 	r.clockFlag(c.Flags())
 	o.timeFlags(c.Flags())
 	o.placeFlags(c.Flags())
-	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")
+	c.Flags().Var(newWhole(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON; with --list an object a line")
 	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
-	c.Flags().IntVar(&o.top, "top", 50, "how many pairs and sizes to list; 0 lists all")
+	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many pairs and sizes to list; 0 lists all")
 	return c
 }
 

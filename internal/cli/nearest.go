@@ -79,6 +79,10 @@ func unknownCommand(c *cobra.Command, name string) error {
 // flagError is the error for flags of a command that are wrong.
 func flagError(c *cobra.Command, err error) error {
 	see := "see " + c.CommandPath() + " --help"
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		return valueError(value)
+	}
 	var e *pflag.NotExistError
 	if errors.As(err, &e) && e.GetSpecifiedShortnames() == "" {
 		var names []string

@@ -79,12 +79,6 @@ has written.`,
 					out = "-"
 				}
 			}
-			if p.maxRows < 1 {
-				return usageError("--max-rows %d: expected at least 1", p.maxRows)
-			}
-			if p.scale < 1 {
-				return usageError("--scale %d: expected at least 1", p.scale)
-			}
 			if from != "" {
 				if p.byAttribute() {
 					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource "+
@@ -126,13 +120,13 @@ has written.`,
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
 	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
-	f.IntVar(&p.maxRows, "max-rows", 64, "how many rows to draw at most")
+	f.Var(newWhole(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
-	f.IntVar(&p.width, "width", draw.DefaultWidth, "width of the picture in pixels")
+	f.Var(newWhole(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width", "width of the picture in pixels")
 	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
 	f.BoolVar(&p.dark, "dark", false, "light text on dark paper")
-	f.IntVar(&p.scale, "scale", 1, "pixels drawn for one in a PNG, for high resolution")
+	f.Var(newWhole(&p.scale, 1, 1, draw.MostScale), "scale", "pixels drawn for one in a PNG, for high resolution")
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = inCache
 	readsFile(f, "index")
@@ -472,9 +466,6 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 	return tracks, nil
 }
 
-// maxWidth is how wide pictures can be, in pixels.
-const maxWidth = 65536
-
 // kind is svg or png, as the name of the file or a flag says.
 func (d *drawing) kind(path string) (string, error) {
 	kind := d.format
@@ -488,9 +479,6 @@ func (d *drawing) kind(path string) (string, error) {
 	}
 	if kind != "svg" && kind != "png" {
 		return "", usageError("--to-format %s: expected svg or png", kind)
-	}
-	if d.width < 0 || d.width > maxWidth {
-		return "", usageError("--width %d: expected 0, for the usual one, to %d", d.width, maxWidth)
 	}
 	return kind, nil
 }

@@ -121,7 +121,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
 	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
-	c.Flags().Int64Var(&limit, "limit", 0, "stop after this many events")
+	c.Flags().Var(newWhole(&limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
 	return c
 }
 

@@ -119,9 +119,6 @@ writes them for go tool pprof.`,
 			if !c.Flags().Changed("top") && (asJSON || asCSV) {
 				top = 0 // programs want all
 			}
-			if top < 0 {
-				return usageError("--top %d: expected 0 or more", top)
-			}
 			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup, byDefinition); err != nil {
 				return err
 			}
@@ -181,7 +178,7 @@ writes them for go tool pprof.`,
 	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().IntVar(&top, "top", 50,
+	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
 		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
 	a.forceFlag(c)
 	return c

@@ -96,7 +96,8 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	}
 	f.StringVar(&y.minDuration, "min-duration", "",
 		"leave away visits of regions and claims that are shorter: 20us, ticks")
-	f.IntVar(&y.maxDepth, "max-depth", 0, "leave away regions inside of so many others that are kept; 0 keeps all")
+	f.Var(newWhole(&y.maxDepth, 0, 0, 0), "max-depth",
+		"leave away regions inside of so many others that are kept; 0 keeps all")
 }
 
 // changes reports whether a piece, a filter or pruning is asked for.
@@ -244,9 +245,6 @@ func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, e
 	}
 	if n == 0 && x.minDuration == "" && x.maxDepth == 0 {
 		return w, false, nil
-	}
-	if x.maxDepth < 0 {
-		return w, false, usageError("--max-depth %d: expected a number that is not negative", x.maxDepth)
 	}
 	w.MaxDepth = x.maxDepth
 	if x.minDuration != "" {
