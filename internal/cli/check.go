@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -85,6 +86,9 @@ there is none. --strict stops at the first.`,
 					return err
 				}
 				res, err := a.checkInput(c.Context(), in, &r, &s, places, only)
+				if err == nil && !r.quiet {
+					a.tellNamed(in)
+				}
 				in.Close()
 				if err != nil {
 					return err
@@ -168,6 +172,7 @@ func (a *app) listRules(asJSON bool, only []string) error {
 func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int,
 	only []string) (*checkResult, error) {
 	in.report.Keep = places
+	window := trace.Window{From: math.MinInt64, To: math.MaxInt64}
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
 			return nil, err
@@ -180,6 +185,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 		if err != nil {
 			return nil, err
 		}
+		window = trace.Window{From: sel.From, To: sel.To}
 		in.report.Only = func(d *trace.Defect) bool {
 			e := &d.Event
 			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) &&
@@ -188,6 +194,15 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 	}
 	if err := check.All(ctx, in.Events, in.file, in.src.Path, in.opt); err != nil {
 		return nil, err
+	}
+	if s.from != "" || s.to != "" {
+		first, last, ok, err := format.Extent(ctx, in.Events)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || last < window.From || first >= window.To {
+			in.nothing = "found no event in the window"
+		}
 	}
 	in.bar.done()
 	return in.checkResult(a.rules(), only), nil

@@ -163,6 +163,9 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	}})
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	x.Saturated = x.saturated()
+	if s.any() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {
+		in.nothing = "found no message, collective operation or transfer"
+	}
 	return x, err
 }
 

@@ -76,6 +76,9 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			if err != nil {
 				return err
 			}
+			if part != nil && x.Events == 0 {
+				in.nothing = "found no event"
+			}
 			x.Attributes = slices.DeleteFunc(x.Attributes, func(a counts.Attribute) bool { return in.hides(a.Attribute) })
 			var tables []definitionTable
 			if o.definitions {
@@ -105,6 +108,9 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			}
 			in.bar.done()
 			if asJSON {
+				if !r.quiet {
+					a.tellNamed(in)
+				}
 				return a.infoJSON(x, details)
 			}
 			a.printInfo(x, in, o.by, top)

@@ -83,10 +83,12 @@ type input struct {
 	src    format.Source
 	opt    *format.ReadOptions
 	report *format.Report
-	named  []named  // what the flags name
-	hidden []uint32 // attributes that the trace itself does not have
-	bar    *bar
-	close  []func() error
+	named  []named // what the flags name
+	// nothing says what the flags do not find: "found no event".
+	nothing string
+	hidden  []uint32 // attributes that the trace itself does not have
+	bar     *bar
+	close   []func() error
 }
 
 // inOrder hands the events that r chooses to an analysis, in global time order.
@@ -439,10 +441,13 @@ func (a *app) tellFile(line string) {
 	}
 }
 
-// tellNamed says what flags name that the trace does not have.
+// tellNamed says what flags name that the trace does not have, and what they do not find.
 func (a *app) tellNamed(in *input) {
 	if len(in.named) > 0 {
-		a.tellMissing(in.Defs(), in.named)
+		a.tellMissing("the trace", in.Defs(), in.named)
+	}
+	if in.nothing != "" {
+		printf(a.err, "%s: %s\n", in.src.Path, in.nothing)
 	}
 }
 

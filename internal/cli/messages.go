@@ -80,11 +80,12 @@ operations.`,
 			}
 			in.bar.done()
 			x := p.Result()
-			if x.Sent+x.Received == 0 {
-				a.tellMarks(in, r.quiet)
-			}
+			a.tellNoMessage(in, &o.selecting, x, r.quiet)
 			a.tellSaturated(x.Saturated, &r)
 			if o.json {
+				if !r.quiet {
+					a.tellNamed(in)
+				}
 				return a.writeJSON(a.out, x)
 			}
 			a.printMessages(x, &o, in.Defs())
@@ -103,6 +104,17 @@ operations.`,
 	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
 	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many pairs and sizes to list; 0 lists all")
 	return c
+}
+
+// tellNoMessage says that no message was found, where that is so.
+func (a *app) tellNoMessage(in *input, s *selecting, x *messages.Result, quiet bool) {
+	if x.Sent+x.Received > 0 {
+		return
+	}
+	a.tellMarks(in, quiet)
+	if s.any() {
+		in.nothing = "found no message"
+	}
 }
 
 // tellMarks says of a trace without messages whose marks could count as such how they do.
@@ -279,9 +291,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	if err := p.Finish(); err != nil {
 		return err
 	}
-	if x := p.Result(); x.Sent+x.Received == 0 {
-		a.tellMarks(in, quiet)
-	}
+	a.tellNoMessage(in, &o.selecting, p.Result(), quiet)
 	rows.Flush()
 	if err := rows.Error(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -106,13 +105,13 @@ type named struct {
 	patterns []string
 }
 
-// tellMissing says which patterns match nothing in a trace. Definitions may be among the events, so they are to
-// have been read.
-func (a *app) tellMissing(d *trace.Definitions, list []named) {
+// tellMissing says which patterns match nothing in a trace, or another thing that has such definitions. They may be
+// among the events, so those are to have been read.
+func (a *app) tellMissing(where string, d *trace.Definitions, list []named) {
 	for _, n := range list {
 		for _, s := range n.patterns {
 			if near, missing := n.what.missing(d, s); missing {
-				fmt.Fprintln(a.err, plain(fmt.Sprintf("%s %s: the trace has no such %s; %s", n.flag, s, n.what.word, near)))
+				printf(a.err, "%s %s: %s has no such %s; %s\n", n.flag, s, where, n.what.word, near)
 			}
 		}
 	}

@@ -37,7 +37,9 @@ type plotting struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
-	origin          *int64 // of the axis; nil is that of the index
+	origin          *int64             // of the axis; nil is that of the index
+	defs            *trace.Definitions // that --location and --group name; nil for those of the picture
+	quiet           bool
 }
 
 // The rows and colours that are no attributes.
@@ -79,6 +81,7 @@ has written.`,
 					out = "-"
 				}
 			}
+			p.quiet = r.quiet
 			if from != "" {
 				if p.byAttribute() {
 					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource "+
@@ -154,7 +157,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 				return err
 			}
 		}
-		return a.drawIndex(ctx, x, x, filepath.Base(path), out, s, p)
+		return a.drawIndex(ctx, x, x, path, out, s, p)
 	}
 	if from == inCache {
 		in := &input{}
@@ -252,7 +255,10 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 			p.origin = &first
 		}
 	}
-	return a.drawIndex(ctx, x, colors, filepath.Base(in.src.Path), out, s, p)
+	if p.rows == rowsByLocation {
+		p.defs = in.Defs()
+	}
+	return a.drawIndex(ctx, x, colors, in.src.Path, out, s, p)
 }
 
 // fewNames reports whether each name of a trace has a colour of its own, which does not depend on the events then.
@@ -340,14 +346,14 @@ func (e *visitsAndClaims) kind() draw.Spans {
 }
 
 // drawIndex draws what the flags choose of an index, in the colours of that of the whole trace.
-func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out string, s *selecting, p *plotting) error {
+func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out string, s *selecting, p *plotting) error {
 	kind, err := p.kind(out)
 	if err != nil {
 		return err
 	}
 	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, Origin: p.origin, MaxRows: p.maxRows,
 		MaxDepth: mostDepths,
-		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
+		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, filepath.Base(path)), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
@@ -356,6 +362,17 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out s
 	}
 	if sheet.Tracks, err = s.tracksOf(x); err != nil {
 		return err
+	}
+	if !p.quiet {
+		where, d := "the trace", p.defs
+		if d == nil {
+			where, d = "the picture", definitionsOf(x)
+		}
+		y := filtering{locations: s.locations, groups: s.groups}
+		a.tellMissing(where, d, y.named())
+		if _, _, events := x.Extent(); events == 0 || sheet.Tracks != nil && len(sheet.Tracks) == 0 {
+			printf(a.err, "%s: found nothing to draw\n", path)
+		}
 	}
 	if p.byAttribute() && sheet.Tracks == nil {
 		sheet.Tracks = draw.ValueOrder(x.Tracks())
@@ -436,6 +453,25 @@ func noTime(clock trace.Clock, from, to int64) error {
 		clock.FormatSeconds(to))
 }
 
+// definitionsOf are the locations and groups of an index, as far as its tracks have them.
+func definitionsOf(x *index.Index) *trace.Definitions {
+	d := &trace.Definitions{}
+	for _, t := range x.Tracks() {
+		if namesLocation(&t) {
+			d.Locations.Add(trace.Location{ID: t.ID, Name: t.Name})
+		}
+	}
+	for _, g := range x.Groups() {
+		d.Groups.Add(g)
+	}
+	return d
+}
+
+// namesLocation reports whether a track has the name of its location, as the first one of each does.
+func namesLocation(t *index.Track) bool {
+	return t.Kind != index.CommunicatorTrack && (t.Parent < 0 || t.Kind != index.CounterTrack)
+}
+
 // tracksOf are the tracks of the locations that the flags choose; nil if they choose all.
 func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 	if len(s.locations)+len(s.groups) == 0 {
@@ -454,8 +490,7 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 		if t.Kind == index.CommunicatorTrack {
 			continue
 		}
-		// Of the tracks of a location the first one has its name.
-		named := len(s.locations) == 0 || p.match(t.ID, t.Name) && (t.Parent < 0 || t.Kind != index.CounterTrack)
+		named := len(s.locations) == 0 || p.match(t.ID, t.Name) && namesLocation(&t)
 		if named && (len(s.groups) == 0 || groups.matchGroup(x.Groups(), t.Group)) {
 			chosen[t.Location] = true
 		}

@@ -220,9 +220,14 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 	if by == byGroup {
 		x.group(d)
 	}
+	if len(x.Regions)+len(x.Activities) == 0 {
+		in.nothing = nothingOpen
+	}
 	x.sort(sortBy)
 	return x, nil
 }
+
+const nothingOpen = "nothing was open"
 
 // group puts the profiles of locations together by their groups.
 func (x *profileResult) group(d *trace.Definitions) {
@@ -406,7 +411,6 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 		})
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {
-		fmt.Fprintln(a.out, "Nothing was open.")
 		return
 	}
 	if x.Locations == nil && x.Groups == nil && len(x.Regions) > 0 {

@@ -72,7 +72,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 		return err
 	}
 	rules := append(a.rules(), transform.RepairRules()...)
-	x.quiet = true // what reading mended is listed with the changes
+	x.listed = true // with the changes
 	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) (any, error) {
 		res.Changes = []checkRule{}
 		total := int64(0)

@@ -101,5 +101,9 @@ func (a *app) structure(ctx context.Context, in *input, s *selecting, by string)
 	if err != nil {
 		return nil, err
 	}
-	return sum.Result()
+	x, err := sum.Result()
+	if err == nil && len(x.Shapes) == 0 {
+		in.nothing = "found no call or loop"
+	}
+	return x, err
 }

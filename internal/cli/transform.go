@@ -32,6 +32,8 @@ type changing struct {
 	// named are the definitions whose entries the filter names.
 	named *trace.Definitions
 	lost  func() *format.Loss // what is lost ahead of the encoder; may be nil
+	// listed is whether the command lists what reading found.
+	listed bool
 }
 
 // piece says what is cut out.
@@ -425,10 +427,10 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		return err
 	}
 	for _, in := range ins {
-		a.tell(in, x.quiet)
+		a.tell(in, x.quiet || x.listed)
 	}
 	if !x.quiet {
-		a.tellMissing(x.named, x.filter.named())
+		a.tellMissing("the trace", x.named, x.filter.named())
 		if n.events == 0 {
 			printf(a.err, "%s: no event is left\n", dst)
 		}
