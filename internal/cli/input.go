@@ -476,15 +476,15 @@ func (s *selecting) stateFlags(f *pflag.FlagSet) {
 
 // regionFlag is the one that chooses regions.
 func (s *selecting) regionFlag(f *pflag.FlagSet) {
-	f.StringSliceVar(&s.regions, "region", nil,
+	f.Var((*nameList)(&s.regions), "region",
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
 // placeFlags are those that choose locations.
 func (s *selecting) placeFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&s.locations, "location", nil,
+	f.Var((*nameList)(&s.locations), "location",
 		"locations by id or name; * and ? match anything, re: begins a regular expression")
-	f.StringSliceVar(&s.groups, "group", nil, "locations below groups (processes, nodes) with this id or name")
+	f.Var((*nameList)(&s.groups), "group", "locations below groups (processes, nodes) with this id or name")
 }
 
 // filtering is what weft filter would be told.

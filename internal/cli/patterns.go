@@ -2,8 +2,10 @@ package cli
 
 import (
 	"cmp"
+	"encoding/csv"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
@@ -17,6 +19,57 @@ type patterns struct {
 }
 
 const regexpPrefix = "re:"
+
+// nameList is the value of a flag that takes patterns with commas between them, and may be given several times.
+type nameList []string
+
+// Set appends patterns.
+func (l *nameList) Set(s string) error {
+	if s == "" {
+		return nil
+	}
+	list := splitNames(s)
+	if strings.Contains(s, `"`) {
+		var err error
+		if list, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil {
+			return err
+		}
+	}
+	*l = append(*l, list...)
+	return nil
+}
+
+// String is empty where there is none, for helps.
+func (l *nameList) String() string { return strings.Join(*l, ",") }
+
+// Type is the word for such values in helps.
+func (l *nameList) Type() string { return "strings" }
+
+// splitNames splits at commas, but not at those within brackets, as names of functions have them. If brackets are not
+// in pairs, all commas count.
+func splitNames(s string) (list []string) {
+	var open []rune
+	from := 0
+	for i, c := range s {
+		switch {
+		case strings.ContainsRune("([{<", c):
+			open = append(open, c)
+		case strings.ContainsRune(")]}>", c):
+			last := len(open) - 1
+			if last < 0 || strings.IndexRune("([{<", open[last]) != strings.IndexRune(")]}>", c) {
+				return strings.Split(s, ",")
+			}
+			open = open[:last]
+		case c == ',' && len(open) == 0:
+			list = append(list, s[from:i])
+			from = i + 1
+		}
+	}
+	if len(open) > 0 {
+		return strings.Split(s, ",")
+	}
+	return append(list, s[from:])
+}
 
 // newPatterns checks patterns.
 func newPatterns(list []string) (*patterns, error) {
@@ -76,18 +129,39 @@ type nameable struct {
 	len  func(d *trace.Definitions) int
 	// names are the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
+	// shown are the names that weft prints where others have the same name; nil for none. The function that it
+	// gives may be used while definitions are added.
+	shown func(d *trace.Definitions) func(i uint32) []string
 }
 
 var (
 	aLocation = nameable{"location", func(d *trace.Definitions) int { return d.Locations.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name },
+		func(d *trace.Definitions) func(uint32) []string {
+			name, _ := locationNames(d)
+			return func(i uint32) []string { return []string{name(i)} }
+		}}
 	aRegion = nameable{"region", func(d *trace.Definitions) int { return d.Regions.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name },
+		func(d *trace.Definitions) func(uint32) []string {
+			return func(i uint32) []string { return shownRegion(d.Regions.At(i)) }
+		}}
 	aGroup = nameable{"group", func(d *trace.Definitions) int { return d.Groups.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
 	aCommunicator = nameable{"communicator", func(d *trace.Definitions) int { return d.Communicator.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },
+		func(d *trace.Definitions) func(uint32) []string {
+			return func(i uint32) []string { x := d.Communicator.At(i); return []string{x.Name + " (" + x.ID + ")"} }
+		}}
 )
+
+// shownRegion are the names that weft prints for a region where others have the same name: with its place, or its id.
+func shownRegion(r *trace.Region) []string {
+	if r.Name == "" {
+		return nil
+	}
+	return []string{r.Name + " (" + r.Place() + ")", r.Name + " (" + r.ID + ")"}
+}
 
 // choose is whether the name or the id of an entry is among patterns; nil if there are none.
 func choose(d *trace.Definitions, what nameable, list []string) (func(uint32) bool, error) {
@@ -95,8 +169,15 @@ func choose(d *trace.Definitions, what nameable, list []string) (func(uint32) bo
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
+	if what.shown == nil || !slices.ContainsFunc(list, looksShown) {
+		return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
+	}
+	shown := what.shown(d)
+	return func(i uint32) bool { return p.match(what.names(d, i)) || p.match(shown(i)...) }, nil
 }
+
+// looksShown reports whether a pattern may mean a name as weft prints it where others have the same.
+func looksShown(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
 
 // named is what a flag names.
 type named struct {
@@ -128,11 +209,17 @@ func (n nameable) missing(d *trace.Definitions, pattern string) (near string, mi
 			return "", false
 		}
 	}
+	shown := func(uint32) []string { return nil }
+	if n.shown != nil && looksShown(pattern) {
+		shown = n.shown(d)
+	}
 	return didYouMean(pattern, func(yield func(string) bool) {
 		for i := range n.len(d) {
 			id, name := n.names(d, uint32(i))
-			if !yield(cmp.Or(name, id)) {
-				return
+			for _, s := range append(shown(uint32(i)), cmp.Or(name, id)) {
+				if !yield(s) {
+					return
+				}
 			}
 		}
 	}, "weft info --top 0 lists them"), true

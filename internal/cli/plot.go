@@ -366,7 +366,8 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 	if !p.quiet {
 		where, d := "the trace", p.defs
 		if d == nil {
-			where, d = "the picture", definitionsOf(x)
+			where = "the picture"
+			d, _ = definitionsOf(x)
 		}
 		y := filtering{locations: s.locations, groups: s.groups}
 		a.tellMissing(where, d, y.named())
@@ -453,23 +454,19 @@ func noTime(clock trace.Clock, from, to int64) error {
 		clock.FormatSeconds(to))
 }
 
-// definitionsOf are the locations and groups of an index, as far as its tracks have them.
-func definitionsOf(x *index.Index) *trace.Definitions {
-	d := &trace.Definitions{}
-	for _, t := range x.Tracks() {
-		if namesLocation(&t) {
-			d.Locations.Add(trace.Location{ID: t.ID, Name: t.Name})
+// definitionsOf are the locations and groups of an index, as far as its tracks have them, and the tracks by location.
+func definitionsOf(x *index.Index) (d *trace.Definitions, tracks map[int]uint32) {
+	d, tracks = &trace.Definitions{}, map[int]uint32{}
+	for i, t := range x.Tracks() {
+		// Of the tracks of a location the first one has its name.
+		if t.Kind != index.CommunicatorTrack && (t.Parent < 0 || t.Kind != index.CounterTrack) {
+			tracks[i] = d.Locations.Add(trace.Location{ID: t.ID, Name: t.Name, Group: t.Group})
 		}
 	}
 	for _, g := range x.Groups() {
 		d.Groups.Add(g)
 	}
-	return d
-}
-
-// namesLocation reports whether a track has the name of its location, as the first one of each does.
-func namesLocation(t *index.Track) bool {
-	return t.Kind != index.CommunicatorTrack && (t.Parent < 0 || t.Kind != index.CounterTrack)
+	return d, tracks
 }
 
 // tracksOf are the tracks of the locations that the flags choose; nil if they choose all.
@@ -477,7 +474,8 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 	if len(s.locations)+len(s.groups) == 0 {
 		return nil, nil
 	}
-	p, err := newPatterns(s.locations)
+	d, locations := definitionsOf(x)
+	wanted, err := choose(d, aLocation, s.locations)
 	if err != nil {
 		return nil, err
 	}
@@ -490,7 +488,8 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 		if t.Kind == index.CommunicatorTrack {
 			continue
 		}
-		named := len(s.locations) == 0 || p.match(t.ID, t.Name) && namesLocation(&t)
+		loc, named := locations[i]
+		named = wanted == nil || named && wanted(loc)
 		if named && (len(s.groups) == 0 || groups.matchGroup(x.Groups(), t.Group)) {
 			chosen[t.Location] = true
 		}

@@ -40,6 +40,7 @@ type changing struct {
 type piece struct {
 	from, to, window, percent string
 	around, event, occurrence string
+	flag                      string // that gives event or occurrence, if it is another
 	each                      bool
 	margin                    string
 	borders                   string
@@ -93,8 +94,8 @@ func (x *changing) flags(f *pflag.FlagSet) {
 		if l.name == "kind" {
 			doc = ""
 		}
-		f.StringSliceVar(l.list, l.name, nil, "keep "+l.doc+doc)
-		f.StringSliceVar(l.not, "not-"+l.name, nil, "leave away "+l.doc)
+		f.Var((*nameList)(l.list), l.name, "keep "+l.doc+doc)
+		f.Var((*nameList)(l.not), "not-"+l.name, "leave away "+l.doc)
 	}
 	f.StringVar(&y.minDuration, "min-duration", "",
 		"leave away visits of regions and claims that are shorter: 20us, ticks")
@@ -191,6 +192,7 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 	if p.occurrence != "" {
 		flag, text = "--occurrence", p.occurrence
 	}
+	flag = cmp.Or(p.flag, flag)
 	name, n := text, 1
 	defs := d.Defs()
 	if i := strings.LastIndexByte(text, '#'); i >= 0 {
@@ -678,14 +680,14 @@ func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.E
 		return nil, true, nil
 	}
 	for i, d := range list {
-		p := piece{occurrence: x.anchor}
+		p := piece{occurrence: x.anchor, flag: "--anchor"}
 		name, _, _ := strings.Cut(x.anchor, "#")
 		if _, err := chooseKinds(d.Defs(), "", []string{name}); err == nil {
-			p = piece{event: x.anchor}
+			p = piece{event: x.anchor, flag: p.flag}
 		}
 		w, err := p.find(ctx, d)
 		if err != nil {
-			return nil, false, fmt.Errorf("%s: --anchor: %w", names[i], err)
+			return nil, false, fmt.Errorf("%s: %w", names[i], err)
 		}
 		zero = append(zero, w.From)
 	}
