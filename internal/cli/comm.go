@@ -185,6 +185,8 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	if l := m.Latency; l.Count > 0 {
 		printf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median),
 			meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
+		printf(a.out, "Longest    from %s to %s, sent at %s s, received at %s s\n", label(l.Longest.Source),
+			label(l.Longest.Destination), clock.FormatSeconds(l.Longest.Sent), clock.FormatSeconds(l.Longest.Received))
 	}
 	early := int64(0)
 	for _, o := range x.Collectives.Operations {
@@ -199,12 +201,14 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 	wanted := func(what string) bool { return len(show) == 0 || slices.Contains(show, what) }
 	if wanted(showMatrix) {
-		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "early"},
+		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "max sent at",
+			"early"},
 			func(i int) table.Row {
 				c := m.Matrix[i]
-				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–"}
+				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–", "–"}
 				if l := c.Latency; l != nil {
-					row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max), l.Early)
+					row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max),
+						clock.FormatSeconds(l.Longest.Sent)+" s", l.Early)
 				}
 				return row
 			})
@@ -281,14 +285,16 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	switch table {
 	case showMatrix:
 		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min",
-			"latency_mean", "latency_max", "from_name", "to_name"})
+			"latency_mean", "latency_max", "from_name", "to_name", "latency_max_sent"})
 		for _, m := range x.Messages.Matrix {
-			l := m.Latency
+			l, sent := m.Latency, ""
 			if l == nil {
 				l = &messages.Transfer{}
+			} else {
+				sent = c.FormatSeconds(l.Longest.Sent)
 			}
 			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), size(m.Bytes), n(l.Count), n(l.Early)},
-				append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
+				append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName, sent)...))
 		}
 	case showSizes:
 		rows = append(rows, []string{"least", "most", "messages", "bytes"})
