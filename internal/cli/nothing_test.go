@@ -77,7 +77,7 @@ func TestNothingChosen(t *testing.T) {
 			var out, errs bytes.Buffer
 			got := Main(args, strings.NewReader(""), &out, &errs)
 			text := errs.String()
-			nothing := want != "" || strings.Contains(text, ": found no") || strings.Contains(text, "nothing was open\n") ||
+			nothing := want != "" || strings.Contains(text, ": found no") || strings.Contains(text, "no region was open") ||
 				strings.Contains(text, "no event is left\n")
 			if got != code || !strings.Contains(text, want) || !nothing ||
 				code == exitGood && want != "" && strings.Count(text, want) != 1 {

@@ -221,13 +221,11 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 		x.group(d)
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {
-		in.nothing = nothingOpen
+		in.nothing = "no region was open, and no claim"
 	}
 	x.sort(sortBy)
 	return x, nil
 }
-
-const nothingOpen = "nothing was open"
 
 // group puts the profiles of locations together by their groups.
 func (x *profileResult) group(d *trace.Definitions) {

@@ -122,7 +122,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace
 		return nil, err
 	}
 	if x.Paths, x.Roots = sortPaths(all.Result(), sortBy), names(); len(x.Paths) == 0 {
-		in.nothing = nothingOpen
+		in.nothing = "no region was open"
 	}
 	return x, nil
 }
