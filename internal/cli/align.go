@@ -173,15 +173,20 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 	if o.reference == "" {
 		return opt, nil
 	}
-	for _, named := range []bool{false, true} { // an id counts before a name
+	full := d.FullNames()
+	for _, name := range []func(i int, l *trace.Location) string{ // an id counts before a name
+		func(_ int, l *trace.Location) string { return l.ID }, func(_ int, l *trace.Location) string { return l.Name },
+		func(i int, _ *trace.Location) string { return full[i] },
+	} {
 		for i, l := range d.Locations.All() {
-			if !named && l.ID == o.reference || named && l.Name == o.reference {
+			if name(i, &l) == o.reference {
 				opt.Reference = uint32(i)
 				return opt, nil
 			}
 		}
 	}
-	return opt, usageError("--reference %s: the trace has no such location; weft info lists them", o.reference)
+	return opt, usageError("--reference %s: the trace has no such location; %s", o.reference,
+		aLocation.nearest(d, o.reference))
 }
 
 // clocks finds how far the clocks of a trace are apart.

@@ -153,6 +153,7 @@ to another, saying exactly what the other format cannot keep.
 Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 3 input or output failed.`,
 		Example:       "  weft info trace.etf\n  weft convert trace.trf trace.etf",
+		Version:       readBuildVersion().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {
@@ -173,6 +174,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("{{.Version}}\n")
 	defer func() {
 		// cobra makes the completion command; it lacks an example.
 		root.InitDefaultCompletionCmd()
@@ -226,6 +228,7 @@ func help(c *cobra.Command, args []string) error {
 		return unknownCommand(c, cmp.Or(append(rest, args...)...))
 	}
 	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
 	return c.Help()
 }
 

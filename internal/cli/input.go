@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -251,7 +252,9 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
 	if arg != "-" {
 		open = nil
-		if st, err := os.Stat(arg); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		if st, err := os.Stat(arg); err == nil && st.IsDir() {
+			return &exitError{exitIO, fmt.Errorf("%s: found a directory, expected a trace file%s", arg, a.traceOf(arg))}
+		} else if err == nil && !st.Mode().IsRegular() {
 			// A pipe or device can be read once only.
 			open, name = func() (io.ReadCloser, error) { return os.Open(arg) }, arg
 		}
@@ -266,6 +269,24 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 		in.src = format.Source{FS: single{f, size}, Name: stdinName, Path: name}
 	}
 	return nil
+}
+
+// traceOf asks whether a trace is meant of which somebody named the folder: one in it, or the OTF2 archive whose
+// locations are there.
+func (a *app) traceOf(folder string) string {
+	names := []string{filepath.Clean(folder) + ".otf2"}
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if _, ok := format.ByExtension(a.formats, e.Name()); ok {
+			names = append(names, filepath.Join(folder, e.Name()))
+		}
+	}
+	for _, name := range names {
+		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
+			return "; did you mean " + name + "?"
+		}
+	}
+	return ""
 }
 
 // namedFormat is the format that --format names, nil if it is not given.

@@ -209,18 +209,23 @@ func (n nameable) missing(d *trace.Definitions, pattern string) (near string, mi
 			return "", false
 		}
 	}
+	return n.nearest(d, pattern), true
+}
+
+// nearest names what is nearest to a name that the trace does not have.
+func (n nameable) nearest(d *trace.Definitions, name string) string {
 	shown := func(uint32) []string { return nil }
-	if n.shown != nil && looksShown(pattern) {
+	if n.shown != nil && looksShown(name) {
 		shown = n.shown(d)
 	}
-	return didYouMean(pattern, func(yield func(string) bool) {
+	return didYouMean(name, func(yield func(string) bool) {
 		for i := range n.len(d) {
-			id, name := n.names(d, uint32(i))
-			for _, s := range append(shown(uint32(i)), cmp.Or(name, id)) {
+			id, own := n.names(d, uint32(i))
+			for _, s := range append(shown(uint32(i)), cmp.Or(own, id)) {
 				if !yield(s) {
 					return
 				}
 			}
 		}
-	}, "weft info --top 0 lists them"), true
+	}, "weft info --top 0 lists them")
 }

@@ -130,6 +130,9 @@ writes them for go tool pprof.`,
 			if folded && (asJSON || asCSV || tree) {
 				return usageError("--folded: expected none of --json, --csv and --tree with it")
 			}
+			if c.Flags().Changed("top") && (tree || folded || pprof != "") {
+				return usageError("--top: expected none with --tree, --folded and --pprof; --least leaves out what takes little time")
+			}
 			if pprof == "-" && (folded || tree) {
 				return usageError("--pprof -: expected neither --folded nor --tree with it, since both go to standard output")
 			}
