@@ -124,9 +124,19 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return exitGood // whoever read our output has had enough
 	}
+	a.tellError(err)
+	return codeOf(err)
+}
+
+// tellError prints an error, if it has a text.
+func (a *app) tellError(err error) {
 	if s := err.Error(); s != "" {
 		fmt.Fprintln(a.err, "weft:", plainLines(s))
 	}
+}
+
+// codeOf is the exit code for an error.
+func codeOf(err error) int {
 	var e *exitError
 	var d *trace.Defect
 	var o *format.OptionError

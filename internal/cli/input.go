@@ -310,7 +310,12 @@ func (a *app) formatOf(src format.Source, r *reading) (format.Format, error) {
 		}
 		return f, nil
 	}
-	return format.Detect(a.formats, src)
+	f, err := format.Detect(a.formats, src)
+	if _, stream := src.FS.(single); stream && err == nil && !f.About().SingleText {
+		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
+			f.About().Title)
+	}
+	return f, err
 }
 
 // spill copies a stream into a temporary file. A stream that gives nothing, or a pipe that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -91,6 +92,11 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 	}
 	r, err := otf.Open(ctx, format.FileSource(strings.TrimSuffix(arg, ".otf")+".otf"),
 		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&reading{})}})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, e := os.Stat(arg); e == nil && !strings.HasSuffix(arg, ".otf") {
+			return nil, usageError("%s: found no name of a file of OTF, expected one, or that of a master file", arg)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
