@@ -861,6 +861,8 @@ func (a *app) forceFlag(c *cobra.Command) {
 func (a *app) target(arg, name, flag string) (format.Format, error) {
 	f, ok := (format.Format)(nil), false
 	switch {
+	case arg == "":
+		return nil, usageError("found an empty name, expected that of the file to write")
 	case name != "":
 		var err error
 		if f, err = a.formatNamed(flag, name); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -25,15 +26,15 @@ type nameList []string
 
 // Set appends patterns.
 func (l *nameList) Set(s string) error {
-	if s == "" {
-		return nil
-	}
 	list := splitNames(s)
 	if strings.Contains(s, `"`) {
 		var err error
 		if list, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil {
 			return err
 		}
+	}
+	if slices.Contains(list, "") {
+		return errors.New("found an empty name, expected names, ids or patterns with commas between them")
 	}
 	*l = append(*l, list...)
 	return nil
