@@ -71,7 +71,7 @@ func TestNothingChosen(t *testing.T) {
 				want, code = "--region", exitUsage
 			case picture && (f.flag == "window" || f.flag == "from" || f.flag == "to"):
 				want, code = "leave no time", exitUsage // there is nothing to draw on
-			case c.Name() == "efficiency":
+			case c.Name() == "efficiency" || c.Name() == "explain":
 				code = exitDefects // of no time there is none
 			case c.Name() == "states" && (f.flag == "location" || f.flag == "group"):
 				code = exitDefects
