@@ -26,18 +26,23 @@ type Options struct {
 // width returns the width of the picture, or an error if the options are out of range.
 func (o *Options) width() (int, error) {
 	w := cmp.Or(o.Width, DefaultWidth)
-	if least := gutter + margin + minPlot; w < least || w > 1<<15 {
+	if w < LeastWidth || w > MostWidth {
 		return 0, &format.OptionError{Option: "width", Value: strconv.Itoa(w),
-			Expected: fmt.Sprintf("%d to %d pixels", least, 1<<15)}
+			Expected: fmt.Sprintf("%d to %d pixels", LeastWidth, MostWidth)}
 	}
-	if o.Scale < 0 || o.Scale > 8 {
-		return 0, &format.OptionError{Option: "scale", Value: strconv.Itoa(o.Scale), Expected: "1 to 8"}
+	if o.Scale < 0 || o.Scale > MostScale {
+		return 0, &format.OptionError{Option: "scale", Value: strconv.Itoa(o.Scale), Expected: fmt.Sprintf("1 to %d", MostScale)}
 	}
 	return w, nil
 }
 
-// DefaultWidth is the default width of a picture.
-const DefaultWidth = 1280
+// The default width of a picture, and the bounds of its width and scale.
+const (
+	DefaultWidth = 1280
+	LeastWidth   = gutter + margin + minPlot
+	MostWidth    = 1 << 15
+	MostScale    = 8
+)
 
 // The horizontal parts of a picture, in pixels.
 const (

@@ -38,8 +38,8 @@ type AugmentOptions struct {
 	Remove bool
 	// Output is the master file of a copy to make. If it is empty, the trace itself is changed.
 	Output string
-	// Guard is called for each existing file that the copy would replace or remove. If it returns an
-	// error, Augment stops and all files stay. nil allows everything.
+	// Guard is called for each name that the copy would give or remove, whether or not a file has it.
+	// Its error ends Augment, and all files stay. Nil allows everything.
 	Guard func(path string) error
 	// Written is called with the names of the files of the copy when they are complete. It may be nil.
 	Written func(names []string)

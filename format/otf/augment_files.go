@@ -232,7 +232,7 @@ func (a *augmenter) commit() error {
 		return n.Commit()
 	}
 	if a.opt.Guard != nil {
-		if err := n.Replaced(a.opt.Guard); err != nil {
+		if err := n.Each(a.opt.Guard); err != nil {
 			return err
 		}
 	}

@@ -181,9 +181,9 @@ func (r *Reader) partFiles() (out []partFile) {
 		if ok, _ := IsPartName(e.Name()); !ok {
 			continue
 		}
-		number, part, _ := strings.Cut(rest, ".")
-		if strings.Contains(strings.TrimSuffix(part, ".z"), ".") {
-			continue // belongs to a trace whose name begins with that of this one
+		number, part, ok := strings.Cut(strings.TrimSuffix(rest, ".z"), ".")
+		if !ok || strings.Contains(part, ".") {
+			continue // belongs to a trace of another format, or whose name begins with that of this one
 		}
 		id, err := strconv.ParseUint(number, 16, 32)
 		if err == nil && strconv.FormatUint(id, 16) == number {

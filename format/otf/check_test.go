@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 		{"", 0, "", "", nil},
 		// Files of other traces.
 		{"", 0, "", "", map[string]string{"x.abc.otf": "1:1\n", "x.abc.1.events": "1\n*1\n", "x.1.otf": "1:1\n",
-			"x.1.1.events.z": ""}},
+			"x.1.1.events.z": "", "x.def": "OTF2", "x.def.z": ""}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "TE1O1"`, map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n"}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "yyyyy`,
 			map[string]string{"x.a.snaps": "1\n*2\nTC\"" + strings.Repeat("y", 3*tailBytes) + "\"\n"}},

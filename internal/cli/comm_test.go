@@ -397,7 +397,7 @@ func TestCommTables(t *testing.T) {
 	for i, r := range read("matrix") {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
-		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName)
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName, nano(l.Longest.Sent))
 		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum.Over(l.Count).Int64())))] // means have fractions of ticks
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
@@ -611,5 +611,26 @@ func TestCommunicatorsOfMergedTraces(t *testing.T) {
 	}
 	if _, out, _ = runWeft(t, "comm", "--show", "collectives", realTraces["ring"]); strings.Contains(out, "WORLD (") {
 		t.Errorf("found %s, expected no id where one communicator has the name", out)
+	}
+}
+
+// TestLongestMessage: otf2-print shows the message of the greatest latency from rank 0 to rank 1 as MPI_ISEND at
+// 1037600331386, and its MPI_IRECV at 1037600600340.
+func TestLongestMessage(t *testing.T) {
+	const path = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
+	x := comm(t, path).Messages
+	want := messages.Pair{Source: 0, Destination: 1, Sent: 1037600331386, Received: 1037600600340}
+	if got := x.Matrix[0].Latency.Longest; got == nil || *got != want {
+		t.Errorf("found %+v, expected %+v", got, want)
+	}
+	text := weft(t, 0, "comm", "-q", path)
+	for _, want := range []string{"268.954 µs  1037.600331386 s", "sent at 1037.600058585 s, received at 1037.600393766 s\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in %s", want, text)
+		}
+	}
+	if none := comm(t, "../../format/picl/testdata/ok/feature-coverage.trf").Messages; none.Latency.Count == 0 &&
+		none.Latency.Longest != nil {
+		t.Errorf("found %+v where no message has a latency", none.Latency.Longest)
 	}
 }

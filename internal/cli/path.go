@@ -51,14 +51,6 @@ all calls of communication libraries.`,
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
 			}
-			for _, x := range []struct {
-				flag string
-				n    int
-			}{{"--top", top}, {"--pieces", pieces}} {
-				if x.n < 0 || x.n > 1_000_000 {
-					return usageError("%s %d: expected a number from 0 to 1000000", x.flag, x.n)
-				}
-			}
 			changes, err := parseChanges(whatIf)
 			if err != nil {
 				return err
@@ -107,8 +99,9 @@ all calls of communication libraries.`,
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
 	c.Flags().StringVar(&whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
-	c.Flags().IntVar(&pieces, "pieces", 0, "how many of the longest pieces of the path to list")
-	c.Flags().IntVar(&top, "top", 10, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().Var(newWhole(&pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
+	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all pieces")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")
 	return c
@@ -119,7 +112,7 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 	if s == "" {
 		return nil, nil
 	}
-	for _, x := range strings.Split(s, ",") {
+	for _, x := range splitNames(s) {
 		i := strings.LastIndex(x, "=")
 		if i <= 0 {
 			return nil, usageError("--what-if %s: expected REGION=FACTOR, such as solve=0.5", s)
