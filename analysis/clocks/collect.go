@@ -236,7 +236,7 @@ func (c *collector) read(l *lane) error {
 			} else {
 				hopeless = true
 			}
-		case isCollective(kind):
+		case isCollective(kind) && !c.defs.Conventions.OwnOperations: // the first and last event may be of such a kind
 			l.members.event(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
 		}
 	}
