@@ -190,7 +190,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 	in.report.Keep = places
 	window := trace.Window{From: math.MinInt64, To: math.MaxInt64}
 	if err := in.decode(ctx, r); err != nil {
-		if r.strict || !check.Damage(err) {
+		if r.strict || !check.IsDamage(err) {
 			return nil, err
 		}
 		in.report.Add(check.Unreadable(in.src.Path, err))
