@@ -20,15 +20,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// infoOptions say what info shows.
+// infoOptions holds the flags of weft info.
 type infoOptions struct {
 	definitions, details, exact bool
 	by                          string
 }
 
+// infoCommand returns the command weft info.
 func (a *app) infoCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON bool
 	var o infoOptions
 	var top int
@@ -56,19 +57,19 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			if _, err := oneOf("--by", o.by, byRegion, byDefinition); err != nil {
+			if _, err := wordIndex("--by", o.by, byRegion, byDefinition); err != nil {
 				return err
 			}
 			if picture == "-" {
 				return usageError("--plot -: expected the name of a file, since the text goes to standard output; weft plot -o - " +
 					"draws to it")
 			}
-			in, err := a.openOnly(ctx, args[0], &r)
+			in, err := a.openUnprepared(ctx, args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			part, err := s.part(ctx, in)
+			part, err := s.infoPart(ctx, in)
 			if err != nil {
 				return err
 			}
@@ -77,12 +78,13 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 				return err
 			}
 			if part != nil && x.Events == 0 {
-				in.nothing = "found no event"
+				in.notFound = "found no event"
 			}
-			x.Attributes = slices.DeleteFunc(x.Attributes, func(a counts.Attribute) bool { return in.hides(a.Attribute) })
+			x.Attributes = slices.DeleteFunc(x.Attributes,
+				func(a counts.Attribute) bool { return in.hidesAttribute(a.Attribute) })
 			var tables []definitionTable
 			if o.definitions {
-				tables = definitionTables(in.Defs(), records, in.hides)
+				tables = definitionTables(in.Defs(), records, in.hidesAttribute)
 				x.Definitions = map[string][]map[string]any{}
 				for i := range tables {
 					x.Definitions[tables[i].key] = tables[i].objects()
@@ -100,16 +102,17 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 				}()
 			}
 			if picture != "" {
-				p := plotting{drawing: drawing{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64, links: true,
+				p := plotFlags{drawingFlags: drawingFlags{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64,
+					links:    true,
 					messages: true}
-				if err := a.plot(ctx, in, picture, &selecting{}, &p); err != nil {
+				if err := a.plot(ctx, in, picture, &selectionFlags{}, &p); err != nil {
 					return err
 				}
 			}
 			in.bar.done()
 			if asJSON {
 				if !r.quiet {
-					a.tellNamed(in)
+					a.reportFlagNames(in)
 				}
 				return a.infoJSON(x, details)
 			}
@@ -121,7 +124,7 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			if picture != "" {
 				printf(a.out, "\nTime line drawn to %s\n", picture)
 			}
-			a.tell(in, r.quiet)
+			a.reportDefects(in, r.quiet)
 			return nil
 		},
 	}
@@ -132,14 +135,15 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
 	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
-	c.Flags().Var(newWhole(&top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
+	c.Flags().Var(newInteger(&top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
 	byFlag(c, &o.by)
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
 	a.forceFlag(c)
 	return c
 }
 
-// info is a part of the trace, or all of it, for package info, which lists regions by their names, or by definition.
+// info returns the trace, or a part of it, as package info takes it. by chooses whether regions are
+// listed by name or by definition.
 func (in *input) info(by string, part *info.Part) *info.Trace {
 	return &info.Trace{
 		Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src,
@@ -147,7 +151,7 @@ func (in *input) info(by string, part *info.Part) *info.Trace {
 	}
 }
 
-// infoJSON prints info as JSON, with details, which may be longer than what fits into memory.
+// infoJSON prints info as JSON. It writes details row by row, as they may not fit into memory.
 func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
 	var b bytes.Buffer
 	if err := a.writeJSON(&b, x); err != nil {
@@ -191,7 +195,7 @@ func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
 	return w.Flush()
 }
 
-// printDetails lists what only the format has, as [printTable] would.
+// printDetails prints the tables of what only the format has. They look like those of [printTable].
 func (a *app) printDetails(tables []*format.Table) error {
 	w := bufio.NewWriter(a.out)
 	for _, t := range tables {
@@ -209,7 +213,7 @@ func (a *app) printDetails(tables []*format.Table) error {
 					if x, ok := v.(trace.Real); ok {
 						v = fmt.Sprintf("%.6g", float64(x))
 					}
-					f(k, plain(figure(v)))
+					f(k, plain(valueText(v)))
 				}
 			}
 			return nil
@@ -234,6 +238,7 @@ func (a *app) printDetails(tables []*format.Table) error {
 	return w.Flush()
 }
 
+// printInfo prints info as text, with at most top rows for each table; 0 prints all rows.
 func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	d := in.Defs()
 	regionName := regionNames(d, by)
@@ -251,7 +256,7 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	for _, f := range x.Files {
 		size += f.Size
 	}
-	field("Size", "%d bytes%s", size, more(int64(len(x.Files)-1), " in %d files and a main file"))
+	field("Size", "%d bytes%s", size, unlessZero(int64(len(x.Files)-1), " in %d files and a main file"))
 	if x.First == nil {
 		field("Events", "none")
 	} else {
@@ -265,7 +270,7 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 			field("Started", "%s", x.Start)
 		}
 		field("Resolution", "%s", x.Clock.Resolution)
-		field("Events", "%d%s", x.Events, more(x.Derived, " and %d derived from them"))
+		field("Events", "%d%s", x.Events, unlessZero(x.Derived, " and %d derived from them"))
 	}
 	switch {
 	case x.TimesChanged:
@@ -336,14 +341,14 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 		table.Row{"id", "name", "kind", "unit", "values", "min", "max", "last", "average /s",
 			"highest /s"}, len(x.Metrics), func(i int) table.Row {
 			m := x.Metrics[i]
-			return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, figure(m.Min), figure(m.Max), figure(m.Last),
+			return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, valueText(m.Min), valueText(m.Max), valueText(m.Last),
 				rate(m.AverageRate), rate(m.HighestRate)}
 		})
 	tables("Statistics records", table.Row{"location", "inside", "", "region", "", "seconds", "count", "volume sent",
 		"received", "volume"}, len(x.Statistics), func(i int) table.Row {
 		s := x.Statistics[i]
-		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, figure(s.Seconds), figure(s.Count),
-			figure(s.VolumeSent), figure(s.VolumeReceived), figure(s.Volume)}
+		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, valueText(s.Seconds), valueText(s.Count),
+			valueText(s.VolumeSent), valueText(s.VolumeReceived), valueText(s.Volume)}
 	})
 	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
 		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}
@@ -353,14 +358,15 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	}
 }
 
-// figure is a value, "" for none.
-func figure(v any) string {
+// valueText formats a value; nil becomes "".
+func valueText(v any) string {
 	if v == nil {
 		return ""
 	}
 	return fmt.Sprint(v)
 }
 
+// rate formats a rate; nil becomes "".
 func rate(r *trace.Real) string {
 	if r == nil {
 		return ""
@@ -368,7 +374,8 @@ func rate(r *trace.Real) string {
 	return fmt.Sprintf("%.5g", float64(*r))
 }
 
-func more(n int64, format string) string {
+// unlessZero formats n, or returns "" if n is 0.
+func unlessZero(n int64, format string) string {
 	if n == 0 {
 		return ""
 	}

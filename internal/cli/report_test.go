@@ -20,23 +20,25 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// webPage is a report as a reader finds it: the facts and the tables of each section.
+// webPage is the contents of a report: the facts and tables of each section.
 type webPage struct {
 	text     []byte
 	elements map[string]int
-	facts    map[string]map[string][]field // by section and name
-	tables   map[string][]webTable         // by section
+	facts    map[string]map[string][]field // facts by section and name
+	tables   map[string][]webTable         // tables by section
 }
 
+// webTable is a table of a report.
 type webTable struct {
 	head []string
 	rows [][]field
 }
 
-// field is what is shown, and what the mouse shows.
+// field is a field of a table: its text, and the title that the pointer shows.
 type field struct{ text, title string }
 
-func run(t *testing.T, args ...string) []byte {
+// runReport runs weft report and returns the page.
+func runReport(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
 	if code := Main(args, strings.NewReader(""), &out, &errs); code > exitDefects {
@@ -45,6 +47,7 @@ func run(t *testing.T, args ...string) []byte {
 	return out.Bytes()
 }
 
+// readPage parses a page.
 func readPage(t *testing.T, text []byte) *webPage {
 	t.Helper()
 	p := &webPage{text: text, elements: map[string]int{}, facts: map[string]map[string][]field{},
@@ -53,7 +56,7 @@ func readPage(t *testing.T, text []byte) *webPage {
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	section, name := "", ""
 	var into *field
-	depth := 0 // of tips of pictures, which are no part of the text
+	depth := 0 // depth in titles of pictures, which are no part of the text
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -118,7 +121,7 @@ func readPage(t *testing.T, text []byte) *webPage {
 	}
 }
 
-// table finds a table by the names of its columns.
+// table returns the rows of the table with the given column names.
 func (p *webPage) table(t *testing.T, section string, head ...string) []([]field) {
 	t.Helper()
 	for _, x := range p.tables[section] {
@@ -130,7 +133,8 @@ func (p *webPage) table(t *testing.T, section string, head ...string) []([]field
 	return nil
 }
 
-func numeral(t *testing.T, s string) int64 {
+// parseCount parses an integer in groups of three digits.
+func parseCount(t *testing.T, s string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "\u202f", ""), 10, 64)
 	if err != nil {
@@ -139,7 +143,7 @@ func numeral(t *testing.T, s string) int64 {
 	return n
 }
 
-// inTicks is an exact time of a page, "0.001 s", in ticks.
+// inTicks converts the exact time of a field, such as "0.001 s", to ticks.
 func inTicks(t *testing.T, f field, clock string) int64 {
 	t.Helper()
 	seconds, ok1 := new(big.Rat).SetString(strings.TrimSuffix(f.title, " s"))
@@ -154,14 +158,14 @@ func inTicks(t *testing.T, f field, clock string) int64 {
 	return n.Num().Int64()
 }
 
-// The figures of a report are those of the commands.
+// TestReportFigures compares the numbers of a report with those of the commands.
 func TestReportFigures(t *testing.T) {
 	effort.Sequential(t)
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	stencil, many := filepath.Join(dir, "stencil.otf2"), filepath.Join(dir, "tree.otf2")
-	run(t, "generate", "--workload", "stencil", "--events", "20000", stencil)
-	run(t, "generate", "--workload", "calltree", "--events", "9000", "--locations", "40", many)
+	runReport(t, "generate", "--workload", "stencil", "--events", "20000", stencil)
+	runReport(t, "generate", "--workload", "calltree", "--events", "9000", "--locations", "40", many)
 	type trace struct {
 		path string
 		args []string
@@ -170,16 +174,17 @@ func TestReportFigures(t *testing.T) {
 		{many, []string{"--from", "50%"}},
 		{stencil, []string{"--location", "rank 1", "--window", "20%..45%"}}, {stencil, []string{"--group", "node 0"}},
 		{"../../examples/odse.etf", nil}, {"../../examples/odse.etf", []string{"--to", "30%"}},
-		// A claim on the CPU ends at 1.961 ms, and 128 ms is behind all claims, but not behind the signals.
+		// A claim on the CPU ends at 1.961 ms, and 128 ms is after all claims but not after the
+		// signals.
 		{"../../examples/odse.etf", []string{"--window", "1.961ms..128ms"}},
 		{"../../examples/odse.etf", []string{"--location", "GPU", "--window", "1ms..30ms"}},
 		{"../../examples/ring.trf", nil}, {"../../examples/worley-table20.trf", []string{"--from", "10%", "--to", "90%"}},
 		{"../../format/otf/testdata/ok/hand_malformed_enter/hand_malformed_enter.otf",
 			nil}, {"../../format/otf/testdata/ok/mpi4/mpi4.otf", nil}} {
 		t.Run(filepath.Base(x.path)+strings.Join(x.args, " "), func(t *testing.T) {
-			p := readPage(t, run(t, append([]string{"report", "-q", "-o", "-", x.path}, x.args...)...))
+			p := readPage(t, runReport(t, append([]string{"report", "-q", "-o", "-", x.path}, x.args...)...))
 			command := func(to any, args ...string) {
-				if err := json.Unmarshal(run(t, append(args, x.path, "-q", "--json")...), to); err != nil {
+				if err := json.Unmarshal(runReport(t, append(args, x.path, "-q", "--json")...), to); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -210,10 +215,10 @@ func TestReportFigures(t *testing.T) {
 				of.First, of.Last = &of.Window.First, &of.Window.Last
 			}
 			overview := p.facts["overview"]
-			if n := numeral(t, overview["Events"][0].text); n != of.Events {
+			if n := parseCount(t, overview["Events"][0].text); n != of.Events {
 				t.Errorf("found %d events, expected %d", n, of.Events)
 			}
-			if n := numeral(t, overview["Locations"][0].text); n != int64(locations) {
+			if n := parseCount(t, overview["Locations"][0].text); n != int64(locations) {
 				t.Errorf("found %d locations, expected %d", n, locations)
 			}
 			if n := inTicks(t, overview["Duration"][0], clock); n != *of.Last-*of.First {
@@ -223,16 +228,16 @@ func TestReportFigures(t *testing.T) {
 			for _, f := range of.Files {
 				size += f.Size
 			}
-			if n := numeral(t, strings.TrimSuffix(overview["Size"][0].title, " bytes")); n != size {
+			if n := parseCount(t, strings.TrimSuffix(overview["Size"][0].title, " bytes")); n != size {
 				t.Errorf("found %d bytes, expected %d", n, size)
 			}
 			for i, row := range p.table(t, "overview", "kind", "events") {
-				if k := of.Kinds[i]; row[0].text != k.Name || numeral(t, row[1].text) != k.Events+k.Derived {
+				if k := of.Kinds[i]; row[0].text != k.Name || parseCount(t, row[1].text) != k.Events+k.Derived {
 					t.Errorf("found the kind %v, expected %+v", row, k)
 				}
 			}
 			if len(of.Resources) > 0 {
-				// usage measures the same over the same time.
+				// weft usage measures the same over the same time.
 				var used usage.Result
 				command(&used, append([]string{"usage"}, x.args...)...)
 				if used.First != *of.First || used.Last != *of.Last || len(used.Resources) != len(of.Resources) {
@@ -250,7 +255,7 @@ func TestReportFigures(t *testing.T) {
 				}
 				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once",
 					"highest amount") {
-					if r := of.Resources[i]; row[0].text != r.Name || numeral(t, row[2].text) != r.Count ||
+					if r := of.Resources[i]; row[0].text != r.Name || parseCount(t, row[2].text) != r.Count ||
 						inTicks(t, row[3], clock) != r.Busy {
 						t.Errorf("found the resource %v, expected %+v", row, r)
 					}
@@ -267,7 +272,7 @@ func TestReportFigures(t *testing.T) {
 				for i, row := range rows {
 					r := prof.Regions[i]
 					if row[0].text != r.Name || inTicks(t, row[2], clock) != r.Exclusive.Int64() ||
-						inTicks(t, row[4], clock) != r.Inclusive.Int64() || numeral(t, row[5].text) != r.Count ||
+						inTicks(t, row[4], clock) != r.Inclusive.Int64() || parseCount(t, row[5].text) != r.Count ||
 						inTicks(t, row[6], clock) != r.Min || inTicks(t, row[8], clock) != r.Max {
 						t.Errorf("found the region %v, expected %+v", row, r)
 					}
@@ -275,7 +280,7 @@ func TestReportFigures(t *testing.T) {
 			}
 			if len(prof.Activities) > 0 {
 				for i, row := range p.table(t, "resources", "activity", "claims", "time", "min", "mean", "max") {
-					if a := prof.Activities[i]; row[0].text != a.Name || numeral(t, row[1].text) != a.Count ||
+					if a := prof.Activities[i]; row[0].text != a.Name || parseCount(t, row[1].text) != a.Count ||
 						inTicks(t, row[2], clock) != a.Time.Int64() {
 						t.Errorf("found the activity %v, expected %+v", row, a)
 					}
@@ -295,7 +300,7 @@ func TestReportFigures(t *testing.T) {
 						n := tree.Paths[i]
 						if name == n.Name && len(row[0].text)-len(name) == len("\u2003")*min(n.Depth, 24) &&
 							inTicks(t, row[1], clock) == n.Inclusive.Int64() && inTicks(t, row[3], clock) == n.Exclusive.Int64() &&
-							numeral(t, row[4].text) == n.Count {
+							parseCount(t, row[4].text) == n.Count {
 							break
 						}
 					}
@@ -335,9 +340,9 @@ func TestReportFigures(t *testing.T) {
 			m := comm.Messages
 			if m.Sent+m.Received > 0 {
 				facts := p.facts["messages"]
-				bytesOf := func(f field) int64 { return numeral(t, strings.TrimSuffix(f.title, " bytes")) }
-				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent ||
-					bytesOf(s[1]) != int64(m.SentBytes) || numeral(t, r[0].text) != m.Received ||
+				bytesOf := func(f field) int64 { return parseCount(t, strings.TrimSuffix(f.title, " bytes")) }
+				if s, r := facts["Sent"], facts["Received"]; parseCount(t, s[0].text) != m.Sent ||
+					bytesOf(s[1]) != int64(m.SentBytes) || parseCount(t, r[0].text) != m.Received ||
 					bytesOf(r[1]) != int64(m.ReceivedBytes) {
 					t.Errorf("found the messages %v, expected %+v", facts, m)
 				}
@@ -349,7 +354,7 @@ func TestReportFigures(t *testing.T) {
 				left := slices.Clone(m.Matrix)
 				last := int64(1 << 62)
 				for _, row := range p.table(t, "messages", "from", "to", "messages", "bytes", "", "min", "mean", "max") {
-					count, size := numeral(t, row[2].text), numeral(t, row[3].text)
+					count, size := parseCount(t, row[2].text), parseCount(t, row[3].text)
 					i := -1
 					for k, c := range left {
 						if c.Count == count && int64(c.Bytes) == size && (c.Latency == nil) == (row[5].text == "–") &&
@@ -374,8 +379,8 @@ func TestReportFigures(t *testing.T) {
 					"time", "mean", "max", "mean wait", "max wait")
 				for _, row := range rows {
 					if !slices.ContainsFunc(comm.Collectives.Operations, func(o collectives.Operation) bool {
-						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls &&
-							numeral(t, row[4].text) == int64(o.Sent) &&
+						return strings.HasPrefix(row[1].text, o.Name) && parseCount(t, row[3].text) == o.Calls &&
+							parseCount(t, row[4].text) == int64(o.Sent) &&
 							(o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum.Int64() && inTicks(t, row[8], clock) == o.Time.Max)
 					}) {
 						t.Errorf("found the operation %v, expected one of weft comm", row)
@@ -400,7 +405,7 @@ func TestReportFigures(t *testing.T) {
 			}
 			for _, row := range rows {
 				i := slices.IndexFunc(found.Rules, func(r checkRule) bool { return r.Rule == row[0].text })
-				if i < 0 || numeral(t, row[1].text) != found.Rules[i].Count {
+				if i < 0 || parseCount(t, row[1].text) != found.Rules[i].Count {
 					t.Errorf("found the rule %v, expected one of %+v", row, found.Rules)
 				}
 			}
@@ -408,7 +413,8 @@ func TestReportFigures(t *testing.T) {
 	}
 }
 
-// A page stays small, however many locations there are, and is the same each time.
+// TestReportOfMany checks that a page stays small for many locations, and that two runs write the
+// same page.
 func TestReportOfMany(t *testing.T) {
 	locations := 3000
 	if testing.Short() {
@@ -417,9 +423,9 @@ func TestReportOfMany(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	path, out := filepath.Join(dir, "many.otf2"), filepath.Join(dir, "many.html")
-	run(t, "generate", "--workload", "ring", "--locations", strconv.Itoa(locations), "--events",
+	runReport(t, "generate", "--workload", "ring", "--locations", strconv.Itoa(locations), "--events",
 		strconv.Itoa(20*locations), path)
-	run(t, "report", path, "-o", out)
+	runReport(t, "report", path, "-o", out)
 	text, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -427,7 +433,7 @@ func TestReportOfMany(t *testing.T) {
 	if len(text) > 2_000_000 {
 		t.Errorf("found a page of %d bytes, expected less than 2 MB", len(text))
 	}
-	if again := run(t, "report", path, "-o", "-", "-j", "1"); !bytes.Equal(text, again) {
+	if again := runReport(t, "report", path, "-o", "-", "-j", "1"); !bytes.Equal(text, again) {
 		t.Error("two reports of a trace differ")
 	}
 	p := readPage(t, text)
