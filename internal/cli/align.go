@@ -31,24 +31,24 @@ func (a *app) alignCommand() *cobra.Command {
 	var o alignOptions
 	c := &cobra.Command{
 		Use:   "align TRACE [OUT]",
-		Short: "Find how far clocks are apart, from messages and collective operations, and correct them",
-		Long: `Find the offset and drift of each clock against a reference clock. Nothing is received
-before it is sent, and nobody leaves a collective operation before those have come that
-it waits for: each message and operation bounds how far two clocks can be apart. Drifts
-are looked for only where offsets alone do not do. What no straight line mends, such as
-a clock that was set while the program ran, is amortised: a receive moves behind its
-send, and the times around it follow by 1 % of their distance (the controlled logical
-clock). Afterwards no message is early, and no interval is negative.
+		Short: "Compute the differences of clocks from messages and collective operations, and correct them",
+		Long: `Compute the offset and drift of each clock against a reference clock. A message cannot
+be received before it is sent, and no member can leave a collective operation before
+those it waits for have entered it: so each message and operation bounds the difference
+of two clocks. Drifts are used only where offsets are not sufficient. Errors that no
+straight line corrects, such as a clock that was set while the program ran, are
+amortised: a receive moves to its send, and the times around it follow by 1 % of their
+distance (the controlled logical clock). Afterwards no message is received before it is
+sent, and no interval is negative.
 
-Shown are the violations before and after, and the correction of each clock. Clocks that
-nothing contradicts stay as they are, unless --always is given.
+The output has the violations before and after, and the correction of each clock. A
+clock without violations is not corrected, unless --always is given.
 
---clocks says what has a clock of its own: process, node (all processes below one node
-of the tree) or location. --model says what a correction may consist of: full, linear
+--clocks states what has a clock of its own: each process, each node (all processes
+below one node of the tree) or each location. --model limits corrections: full, linear
 (offset and drift) or offset. With OUT the corrected trace is written; --correction
-writes the correction to a file, which all commands that write a changed trace take
-(--clock-correction). All flags of weft cut and weft filter can be given for OUT; they
-see the corrected times.`,
+writes the correction to a file for --clock-correction of other commands. All flags of
+weft cut and weft filter apply to OUT; they use the corrected times.`,
 		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n" +
 			"  weft align --correction clocks.json trace.otf2\n" +
 			"  weft align --model linear --latency 1us --json trace.otf2",
@@ -63,13 +63,13 @@ see the corrected times.`,
 	}
 	o.flags(c.Flags())
 	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
-	c.Flags().StringVar(&o.model, "model", "full", "what a correction may consist of: full, linear or offset")
+	c.Flags().StringVar(&o.model, "model", "full", "form of the correction: full, linear or offset")
 	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
 	c.Flags().StringVar(&o.reference, "reference", "",
-		"location, by id or name, whose clock the others are held against (default the first)")
+		"location, by id or name, whose clock is the reference (default the first)")
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false,
-		"correct clocks, too, that nothing contradicts, to the middle of what is possible")
+		"also correct clocks without violations, to the middle of the possible range")
 	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
 	complete(c, "clocks", clockLevels...)
 	complete(c, "model", clockModels...)

@@ -22,16 +22,16 @@ func (a *app) anonymizeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "anonymize TRACE OUT",
 		Short: "Replace names, paths and hosts, so that a trace can be shared",
-		Long: `Write a trace with names that tell nothing: regions, files, locations, hosts,
-communicators, metrics and all else that has a name are called what they are with a
-number, texts in attributes "text 1" and so on; source lines, opaque definitions and
-the time of day are left away. The same name always becomes the same. Times, numbers,
-kinds of events and the names of attributes stay.
+		Long: `Write a trace without its names: regions, files, locations, hosts, communicators,
+metrics and everything else with a name get a name such as "region 1", and texts in
+attributes become "text 1" and so on. Source lines, opaque definitions and the time of
+day are removed. Equal names get equal replacements. Times, numbers, kinds of events
+and the names of attributes stay.
 
-Names of known libraries are kept (` + strings.Join(knownNames, ", ") + `), or those that
---keep says instead. --names writes a table of what was replaced, for your eyes only.
+Names of known libraries are kept (` + strings.Join(knownNames, ", ") + `), or those of
+--keep instead. --names writes a table of the replaced names, which you should not share.
 
-All flags of weft cut and weft filter can be given, too; they see the true names.`,
+All flags of weft cut and weft filter can be given, too; they use the original names.`,
 		Example: "  weft anonymize trace.otf2 shared.otf2\n" +
 			"  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
 		Args: exactArgs(2, "TRACE and OUT"),

@@ -87,7 +87,8 @@ func TestAnonymizeEdits(t *testing.T) {
 func TestAnonymizeEditsOTF(t *testing.T) {
 	known := regexp.MustCompile(`^(|-?[0-9.]+|MPI.*|OMP.*|PAPI.*|salmon)$`) // salmon is the name of libotf's version
 	blank := regexp.MustCompile(
-		`"[^"]*"|\([^)]*\)|(Def(File|FileGroup|Creator|Comment)|DefinitionComment|DefSclFile): .*|uid: \d+|line \d+|, KeyValue: 12:[0-9A-F]*| 20:[0-9A-F]*,|, 22:[0-9A-F]*`)
+		`"[^"]*"|\([^)]*\)|(Def(File|FileGroup|Creator|Comment)|DefinitionComment|DefSclFile): .*|uid: \d+|` +
+			`line \d+|, KeyValue: 12:[0-9A-F]*| 20:[0-9A-F]*,|, 22:[0-9A-F]*`)
 	for _, name := range []string{"aux_snapshots", "hello", "kv_types", "map_1to1", "map_explicit", "mpi4", "time0",
 		"tokens"} {
 		path, out := "../../format/otf/testdata/ok/"+name+"/"+name+".otf", filepath.Join(t.TempDir(), "x.otf")

@@ -42,7 +42,7 @@ func (x *commResult) saturated() bool {
 // reportSaturated prints a warning that sums of bytes exceed 64 bits.
 func (a *app) reportSaturated(saturated bool, r *inputFlags) {
 	if saturated && !r.quiet {
-		fmt.Fprintf(a.err, "Sums of bytes are more than 64 bits can tell: %d stands for all that are greater\n",
+		fmt.Fprintf(a.err, "Sums of bytes exceed 64 bits: %d stands for all greater sums\n",
 			uint64(math.MaxUint64))
 	}
 }
@@ -232,7 +232,8 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 			table.Row{"communicator", "operation", "members", "calls", "sent", "received", "mean", "max", "matched", "mean wait",
 				"max wait"}, func(i int) table.Row {
 				o := &l[i]
-				row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
+				row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–",
+					o.Matched, "–", "–"}
 				if t := o.Time; t.Count > 0 {
 					row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
 				}

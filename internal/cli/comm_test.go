@@ -541,7 +541,8 @@ func TestRMA(t *testing.T) {
 		lines      string
 		want       []string
 	}{
-		{"otfprint", plain, `(?m)DefProcess: .* process (.*), name (.*), parent|(RMA\w+): (?:origin|process) (\d+)(?:, target (\d+))?`,
+		{"otfprint", plain, `(?m)DefProcess: .* process (.*), name (.*), parent|` +
+			`(RMA\w+): (?:origin|process) (\d+)(?:, target (\d+))?`,
 			[]string{`1 "rank 0 · main"`, `2 "rank 1 · main"`, `3 "rank 2 · main"`, `4 "rank 3 · main"`, "RMAPut 2 4",
 				"RMAPut 4 2", "RMAEnd 2", "RMAEnd 4", "RMAGet 2 2", "RMAGet 4 4", "RMAEnd 2", "RMAEnd 4"}},
 		{"otf2-print", again, `RMA_(PUT|GET|OP\w+) +(\d+) .*?(?:Remote: \d \(".*?" <(\d)>\), Bytes: (\d+), )?Matching: (\d+)`,

@@ -57,7 +57,7 @@ The same format on both sides loses nothing: records are rewritten one by one.
 	s.windowFlag(c.Flags())
 	s.placeFlags(c.Flags())
 	s.regionFlag(c.Flags())
-	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not tell")
+	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not determine it")
 	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
 	plainFlag(c.Flags(), &x.plain)

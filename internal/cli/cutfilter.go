@@ -43,9 +43,9 @@ func (a *app) filterCommand() *cobra.Command {
 	var x rewriteFlags
 	c := &cobra.Command{
 		Use:   "filter TRACE OUT",
-		Short: "Leave events away, by location, region, kind, duration, depth",
-		Long: `Write a trace with some of its events. A visit of a region is kept or left away as a
-whole, so that the regions nest as before, and the time inside of one that is left away
+		Short: "Leave out events, by location, region, kind, duration, depth",
+		Long: `Write a trace with some of its events. A visit of a region is kept or left out as a
+whole, so that the regions nest as before, and the time inside of one that is left out
 belongs to the region around it. Events that name no region are kept with --region,
 events that name no communicator with --communicator. An event is kept if no flag is
 against it.

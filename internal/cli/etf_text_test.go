@@ -92,7 +92,8 @@ func parseLossRows(t *testing.T, text string) (rows []format.LossRow) {
 func TestCutTRACEClaimKeepsItsComment(t *testing.T) {
 	const text = "R 1 1 false ;\nE 1 3 ;\n# of the claim\nC 1 0 10 1 1 ;\n"
 	got, _ := rewriteTRACE(t, text, "cut", "--from", "2s", "--to", "5s")
-	if want := "TU SECONDS\nR 1 1 false ;\n# of the claim\nC 1 2 5 1 1 ; cut.began=0, cut.ends=later\nE 1 3 ;\n"; got != want {
+	if want := "TU SECONDS\nR 1 1 false ;\n# of the claim\nC 1 2 5 1 1 ; cut.began=0, cut.ends=later\n" +
+		"E 1 3 ;\n"; got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
 }

@@ -39,12 +39,12 @@ func (a *app) formatsCommand() *cobra.Command {
 		Long: `List the formats: their names, which files are theirs, and whether weft reads and
 writes them.
 
-The content of a trace tells its format; --format NAME says it where that does not. The
-name of a file that is written tells its format, or --to NAME (weft convert, generate) or
---as NAME (weft cut, filter and others that change a trace). --option NAME=VALUE sets how
-a format is read or written; --options lists what there is. What a format cannot keep is
-listed when it is written: see weft convert --help. Each format has a page in the
-documents, which says what becomes of its records.`,
+weft detects the format of a trace from its content; --format NAME sets it where that
+fails. The format of an output follows from its name, or from --to NAME (weft convert,
+generate) or --as NAME (weft cut, filter and others that change a trace). --option
+NAME=VALUE sets how a format is read or written; --options lists the options. weft lists
+what a format cannot keep when it writes it: see weft convert --help. The page of each
+format in the documents states how its records are converted.`,
 		Example: "  weft formats\n  weft formats --options\n  weft formats --kinds --json",
 		Args:    exactArgs(0, "none"),
 		RunE: func(c *cobra.Command, _ []string) error {

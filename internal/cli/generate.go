@@ -22,7 +22,7 @@ func (a *app) generateCommand() *cobra.Command {
 	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
 	for _, w := range generate.Workloads() {
 		names = append(names, w.Name)
-		long += fmt.Sprintf("  %-13s %s (%d locations if not told otherwise)\n", w.Name, w.Doc, w.Locations)
+		long += fmt.Sprintf("  %-13s %s (%d locations by default)\n", w.Name, w.Doc, w.Locations)
 	}
 	c := &cobra.Command{
 		Use:   "generate OUT",
@@ -79,7 +79,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.Var(newInteger(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
 	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
-	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
+	f.StringVar(&to, "to", "", "format of OUT, if its name does not determine it")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	plainFlag(f, &plain)
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")

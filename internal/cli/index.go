@@ -27,16 +27,16 @@ func (a *app) indexCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "index TRACE",
-		Short: "Make the index that weft view needs",
-		Long: `Make the index of a trace that weft view and weft serve need, ahead of time, and say
-where it is. Without -o it goes to the cache, the folder that WEFT_CACHE names or weft in
-the user's cache folder, unless it is there already. With -o it takes the place of an index
-that is there, but of another file only with --force.
+		Short: "Build the index that weft view needs",
+		Long: `Build the index that weft view and weft serve need for a trace ahead of time, and print
+its path. Without -o the index goes to the cache: the folder named by WEFT_CACHE, or
+weft in the user's cache folder. An existing index is kept. With -o the index replaces
+an existing index of that name; it replaces another file only with --force.
 
-The cache knows a trace again by the names, sizes, times of change and parts of the
-content of its files, in whatever folder they are. An index of a trace that has changed
-since, or of another version, is made anew. So is one that is damaged: that which is
-there is read to the end to know.`,
+The cache identifies a trace by the names, sizes, modification times and parts of the
+content of its files, whatever their folder. weft builds an index again if the trace has
+changed since, if another version of weft has built it, or if it is damaged. To find
+damage, weft index reads an existing index completely.`,
 		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx " +
 			"trace.otf2",
 		Args: exactArgs(1, "one trace"),
@@ -90,7 +90,7 @@ there is read to the end to know.`,
 	}
 	v.flags(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "write the index to this file instead of the cache")
-	c.Flags().BoolVar(&force, "force", false, "make the index also if it is there; let -o replace any file")
+	c.Flags().BoolVar(&force, "force", false, "build the index even if it exists; let -o replace any file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -40,7 +40,7 @@ func (r *inputFlags) clockFlag(f *pflag.FlagSet) {
 // rolesFlag defines --roles, for commands that use the roles of regions.
 func (r *inputFlags) rolesFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.roles, "roles", "",
-		"what regions do, where names do not tell: a file of lines ROLE PATTERN (see docs/commands.md)")
+		"file of lines ROLE PATTERN: roles of regions that do not follow from their names (see docs/commands.md)")
 	markInputFlag(f, "roles")
 }
 
@@ -66,7 +66,7 @@ func (r *inputFlags) correct(d format.Events) (format.Events, error) {
 
 // flags defines the flags that all these commands have.
 func (r *inputFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&r.format, "format", "", "format of the trace, if its content does not tell (see weft formats)")
+	f.StringVar(&r.format, "format", "", "format of the trace, if its content does not determine it (see weft formats)")
 	f.StringArrayVar(&r.options, "option", nil,
 		"setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
 	f.BoolVar(&r.strict, "strict", false, "stop at the first defect")

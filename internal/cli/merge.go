@@ -29,10 +29,10 @@ one. Locations, communicators and resources of different traces stay apart, and 
 other ids where theirs are taken; --unify makes one of those with the same id and name,
 for runs that wrote a file each process.
 
---anchor says what is the same moment in all traces: wall, the time of day; first, their
-first events; none, their clocks are the same; or else the first visit of a region or
-event of a kind, or with #N the N-th one: MPI_Init, sync#2, marker. Without it, it is wall
-if all traces say their time of day, and none if not.
+--anchor states which moments of the traces are simultaneous: wall, equal times of day;
+first, the first events; none, equal times of the clocks; or else the first visit of a
+region or event of a kind, or with #N the N-th one: MPI_Init, sync#2, marker. The default
+is wall if all traces have the time of day, else none.
 
 All flags of weft cut and weft filter can be given, for the merged trace.`,
 		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n" +
@@ -48,7 +48,7 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 	}
 	x.flags(c.Flags())
 	c.Flags().StringVar(&x.anchor, "anchor", "",
-		"what is the same moment: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
+		"simultaneous moments: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
 	c.Flags().BoolVar(&x.unify, "unify", false,
 		"make one of locations, groups, communicators and resources with the same id and name")
 	complete(c, "anchor", "wall", "first", "none")

@@ -31,15 +31,15 @@ func (a *app) otfSnapshotsCommand() *cobra.Command {
 	return a.augmentCommand("snapshots", `Write snapshots into an OTF 1 trace: what each process is doing at regular times,
 so that a reader can begin there. A snapshot has the call stack, messages that are
 on their way, open files, collective and file operations that are going on, and
-the counters' last values. Snapshots that are there are replaced.`)
+the counters' last values. Existing snapshots are replaced.`)
 }
 
 // otfSummariesCommand returns the command weft otf summaries.
 func (a *app) otfSummariesCommand() *cobra.Command {
-	return a.augmentCommand("summaries", `Write summaries into an OTF 1 trace: what each process has done so far, at regular
-times and behind the last event, by function, function group, collective
+	return a.augmentCommand("summaries", `Write summaries into an OTF 1 trace: what each process has done so far, at
+regular times and after the last event, by function, function group, collective
 operation, file and file group, and for messages. What it did in an interval is the
-difference of two. Summaries that are there are replaced.`)
+difference of two. Existing summaries are replaced.`)
 }
 
 // augmentCommand returns the command that adds snapshots or summaries.

@@ -83,7 +83,7 @@ func (a *app) target(arg, name, flag string) (format.Format, error) {
 			return nil, err
 		}
 	case arg == "-":
-		return nil, usageError("standard output has no name that tells a format; use %s", flag)
+		return nil, usageError("standard output has no name that determines a format; use %s", flag)
 	default:
 		if f, ok = format.ByExtension(a.formats, arg); !ok {
 			return nil, usageError("%s: no format has such names; use %s", arg, flag)

@@ -206,7 +206,8 @@ func TestVerbsChangePICL(t *testing.T) {
 			"-3 1 0.5 0 0 1 \"(%d)\" (5)\n-4 1 2.700000 1 0 1 \"%x\" ff\n",
 			[]string{"cut", "--from", "0%", "--clock-correction",
 				textFile(t, "clocks.json",
-					`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"1/0","points":[[0,2]]}]}`)}},
+					`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[`+
+						`{"id":"1/0","points":[[0,2]]}]}`)}},
 		{"regions of a piece end", "-3 1 0.1 0 0 1 \"%x\" ff\n-4 1 0.5 0 0 0\n",
 			"-3 1 0.1 0 0 1 \"%x\" ff\n-4 1 0.300000 0 0 19 0 weft:cut.ends=later\n",
 			[]string{"cut", "--to", "@0.3s"}},

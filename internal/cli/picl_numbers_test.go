@@ -197,7 +197,8 @@ func TestLabelsOfChangedPICL(t *testing.T) {
 	}
 	// The record now precedes the label and keeps its name.
 	weft(t, 0, "align", "-q", "--force", "--clock-correction", textFile(t, "clocks.json",
-		`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0/0","points":[[0,-2]]}]}`), over, back)
+		`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[`+
+			`{"id":"0/0","points":[[0,-2]]}]}`), over, back)
 	if got := readText(t, back); !strings.Contains(got, "0 0 5 0 later\n-2 3 0.200000") &&
 		!strings.Contains(got, " later\n-2 3 0.200000") {
 		t.Errorf("found\n%s", got)

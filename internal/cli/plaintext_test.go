@@ -68,7 +68,8 @@ func TestControls(t *testing.T) {
 // TestPlain checks that harmless text of any script stays unchanged.
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "main": "main", `C:\path "x"`: `C:\path "x"`, "größe 测量 µs – ∞": "größe 测量 µs – ∞", "a\u202fb": "a\u202fb",
+		"": "", "main": "main", `C:\path "x"`: `C:\path "x"`,
+		"größe 测量 µs – ∞": "größe 测量 µs – ∞", "a\u202fb": "a\u202fb",
 		"\ufffd": "\ufffd",
 		"a\nb":   `a\nb`, "\x1b]0;x\x07": `\x1b]0;x\a`, "\x00\x7f": `\x00\x7f`, "\u0085": `\u0085`, "x\xffy": `x\xffy`,
 		"\u2067rtl\u2069": `\u2067rtl\u2069`,

@@ -123,7 +123,7 @@ has written.`,
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "",
 		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
-	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
+	f.StringVar(&p.format, "to-format", "", "svg or png, if the name of the file does not determine it")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
 	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
 	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")

@@ -35,11 +35,11 @@ type rewriteFlags struct {
 func (x *rewriteFlags) flags(f *pflag.FlagSet) {
 	x.inputFlags.flags(f)
 	x.clockFlag(f)
-	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not tell")
+	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not determine it")
 	f.BoolVar(&x.json, "json", false, "print what was done and lost as JSON")
 	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
 	plainFlag(f, &x.plain)
-	f.BoolVar(&x.prune, "prune", false, "leave away definitions that nothing in OUT refers to")
+	f.BoolVar(&x.prune, "prune", false, "leave out definitions that nothing in OUT refers to")
 	p := &x.piece
 	f.StringVar(&p.from, "from", "",
 		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
@@ -73,12 +73,12 @@ func (x *rewriteFlags) flags(f *pflag.FlagSet) {
 			doc = ""
 		}
 		f.Var((*nameList)(l.list), l.name, "keep "+l.doc+doc)
-		f.Var((*nameList)(l.not), "not-"+l.name, "leave away "+l.doc)
+		f.Var((*nameList)(l.not), "not-"+l.name, "leave out "+l.doc)
 	}
 	f.StringVar(&y.minDuration, "min-duration", "",
-		"leave away visits of regions and claims that are shorter: 20us, ticks")
+		"leave out visits of regions and claims that are shorter: 20us, ticks")
 	f.Var(newInteger(&y.maxDepth, 0, 0, 0), "max-depth",
-		"leave away regions inside of so many others that are kept; 0 keeps all")
+		"leave out regions inside of so many others that are kept; 0 keeps all")
 }
 
 // changes reports whether the flags ask for a piece, a filter or pruning.

@@ -353,12 +353,15 @@ func TestCompareProgram(t *testing.T) {
 		{"listed without a loss", leave, leave, `{"kind":"leave","field":"region","how":"degraded","reason":"r","count":1}`,
 			nil, 1, `[]`},
 		{"reasons add up", leave + leave, ``,
-			`{"kind":"leave","field":"","how":"lost","reason":"r","count":1},{"kind":"leave","field":"","how":"lost","reason":"s","count":1}`, nil, 0, `[{"kind":"leave","field":"","how":"lost","count":2}]`},
+			`{"kind":"leave","field":"","how":"lost","reason":"r","count":1},` +
+				`{"kind":"leave","field":"","how":"lost","reason":"s","count":1}`, nil, 0,
+			`[{"kind":"leave","field":"","how":"lost","count":2}]`},
 		{"added", leave, leave + enter, ``, nil, 1, `[{"kind":"enter","field":"","how":"added","count":1}]`},
 		{"region", enter, strings.Replace(enter, `"f"`, `"g"`, 1), ``, nil, 1,
 			`[{"kind":"enter","field":"region","how":"degraded","count":1}]`},
 		{"attribute", enter, strings.Replace(enter, `"x":1,"y":"2"`, `"y":"3","z":null`, 1), ``, nil, 1,
-			`[{"kind":"enter","field":"x","how":"lost","count":1},{"kind":"enter","field":"y","how":"degraded","count":1},{"kind":"enter","field":"z","how":"added","count":1}]`},
+			`[{"kind":"enter","field":"x","how":"lost","count":1},` +
+				`{"kind":"enter","field":"y","how":"degraded","count":1},{"kind":"enter","field":"z","how":"added","count":1}]`},
 		{"closest partner", enter + strings.Replace(enter, `"f"`, `"g"`, 1),
 			strings.Replace(strings.Replace(enter, `"f"`, `"g"`, 1), `"x":1`, `"x":5`, 1) + enter, ``, nil, 1,
 			`[{"kind":"enter","field":"x","how":"degraded","count":1}]`},

@@ -62,7 +62,7 @@ whose records may stand in any order are not sorted.`,
 		},
 	}
 	r.flags(c.Flags())
-	c.Flags().BoolVar(&only, "check", false, "only tell whether the trace is sorted")
+	c.Flags().BoolVar(&only, "check", false, "only check whether the trace is sorted")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.forceFlag(c)
 	return c

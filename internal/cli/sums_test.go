@@ -13,8 +13,9 @@ func writeLongTrace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"o.otf":      "1:1,2,3\n",
-		"o.0.def":    "DTR3b9aca00\nDP1NM\"a\"\nDP2NM\"b\"\nDP3NM\"c\"\nDPG9M1,2,3,NM\"w\"\nDFG1NM\"g\"\nDF1G1NM\"main\"\nDF2G1NM\"sub\"\n",
+		"o.otf": "1:1,2,3\n",
+		"o.0.def": "DTR3b9aca00\nDP1NM\"a\"\nDP2NM\"b\"\nDP3NM\"c\"\n" +
+			"DPG9M1,2,3,NM\"w\"\nDFG1NM\"g\"\nDF1G1NM\"main\"\nDF2G1NM\"sub\"\n",
 		"o.1.events": "0\n*1\nE1\nE2\n*2\nE1\nE2\n*3\nE1\nE2\n3782dace9d900000\n*1\nL2\nL1\n*2\nL2\nL1\n*3\nL2\nL1\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -31,15 +32,17 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	for args, want := range map[string]string{
 		"profile": "sub     g          3  3333333.333 h  100.0  3333333.333 h  1111111.111 h  " +
 			"1111111.111 h  1111111.111 h",
-		"profile --by group":                 "sub     g          3  3333333.333 h  100.0",
-		"profile --json":                     `"covered": 12000000000000000000,`,
-		"profile --by group --json":          `"exclusive": 12000000000000000000,`,
-		"profile --csv":                      "region,sub,g,3,12000000000,12000000000,12000000000,4000000000,4000000000,4000000000,0,0\n",
+		"profile --by group":        "sub     g          3  3333333.333 h  100.0",
+		"profile --json":            `"covered": 12000000000000000000,`,
+		"profile --by group --json": `"exclusive": 12000000000000000000,`,
+		"profile --csv": "region,sub,g,3,12000000000,12000000000,12000000000,4000000000," +
+			"4000000000,4000000000,0,0\n",
 		"profile --window @1s..@3000000001s": "sub     g          3  2500000 h  100.0",
 		"profile --tree":                     "3333333.333 h  100.0  3333333.333 h      3  1111111.111 h    sub",
-		"profile --tree --csv":               "all locations,1,main;sub,3,12000000000,12000000000,4000000000,4000000000,4000000000\n",
-		"profile --folded":                   "main;sub 12000000000000000000\n",
-		"profile --sort mean":                "3333333.333 h",
+		"profile --tree --csv": "all locations,1,main;sub,3,12000000000,12000000000," +
+			"4000000000,4000000000,4000000000\n",
+		"profile --folded":    "main;sub 12000000000000000000\n",
+		"profile --sort mean": "3333333.333 h",
 		"structure": "sub                                                3 1111111.111 h " +
 			"1111111.111 h 1111111.111 h 3333333.333 h  0.000",
 		"structure --json": `"sum": 12000000000000000000,`,
@@ -76,7 +79,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 // which standard error and JSON report.
 func TestLongMessages(t *testing.T) {
 	const path, note = "testdata/long-messages/traces.otf2",
-		"Sums of bytes are more than 64 bits can tell: 18446744073709551615 stands for all that are greater\n"
+		"Sums of bytes exceed 64 bits: 18446744073709551615 stands for all greater sums\n"
 	for args, want := range map[string]string{
 		"comm":                          "18446744073709551614         1  18446744073709551614",
 		"comm --csv --show sizes":       "18446744073709551614,18446744073709551614,1,18446744073709551614\n",
