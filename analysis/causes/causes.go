@@ -124,8 +124,11 @@ func (f *finder) follow(i int) {
 		return
 	}
 	o := f.h.Opening(w.Place, w.Cause)
-	f.waiting.sum(w.Place, o.A, &o, false)
-	f.late.sum(w.Cause, o.B, &o, w.Pattern == waitstate.LockContention)
+	f.waiting.sum(w.Place, o.A, &o)
+	f.late.sum(w.Cause, o.B, &o)
+	if w.Pattern == waitstate.LockContention {
+		f.late.inside(w.Cause, w.CauseTime)
+	}
 	// The excess of the late location, by path.
 	excess, own := 0.0, float64(f.late.waited)
 	for _, path := range f.late.paths {
@@ -230,16 +233,15 @@ func (x *interval) addAll(list []synclog.PathTime) {
 }
 
 // sum adds up what a location did from the call at which it met another one, -1 without, to the begin
-// of a call, or to its end. Its waits are left out.
-func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening, whole bool) {
+// of a call. Its waits are left out.
+func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	l := x.h.Locations[to.Location]
 	end := l.Calls[to.Number].Enter
 	if from < 0 {
 		x.add(synclog.NoPath, l.First-x.h.Log.First)
-	} else if c := &l.Calls[from]; o.Op != nil {
-		x.add(c.Path, max(0, c.Leave-max(o.Op.Begun, c.Enter)))
-	} else if o.From.Location != to.Location { // it received the message
-		x.add(c.Path, max(0, c.Leave-max(x.h.At(o.From).Leave, c.Enter)))
+	} else {
+		c := &l.Calls[from]
+		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}
 	for n := from + 1; n <= to.Number; n++ {
 		c := &l.Calls[n]
@@ -252,20 +254,32 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening, whole
 			break
 		}
 		x.addAll(l.Before(n))
-		if n == to.Number && !whole {
-			break
+		if n < to.Number {
+			x.addAll(l.Inside(n))
+			x.addWaits(c)
 		}
-		x.addAll(l.Inside(n))
-		x.h.WaitsOf(c, func(i int) {
-			w := x.h.Wait(i)
-			if w.Pattern == waitstate.Reduction {
-				return
-			}
-			x.waits = append(x.waits, i)
-			x.waited += w.Length
-			x.add(w.Path, -w.Length)
-		})
 	}
+}
+
+// inside adds up what a location did in a call until it released a lock.
+func (x *interval) inside(at waitstate.Place, released int64) {
+	c := x.h.At(at)
+	x.addAll(x.h.Locations[at.Location].Inside(at.Number))
+	x.add(c.Path, released-c.Leave)
+	x.addWaits(c)
+}
+
+// addWaits takes the waits of a call off its time.
+func (x *interval) addWaits(c *history.Call) {
+	x.h.WaitsOf(c, func(i int) {
+		w := x.h.Wait(i)
+		if w.Pattern == waitstate.Reduction {
+			return
+		}
+		x.waits = append(x.waits, i)
+		x.waited += w.Length
+		x.add(w.Path, -w.Length)
+	})
 }
 
 func (x *interval) clear() {

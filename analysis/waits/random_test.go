@@ -26,6 +26,7 @@ type sim struct {
 	waiting map[channelOf]*queueOf
 	locks   map[int]*simLock // by process
 	work    int64            // the longest computation
+	inOrder bool             // receives of a channel complete in the order of their posts
 }
 
 // simRank is a process.
@@ -75,21 +76,21 @@ type simLock struct {
 
 // options of a random program.
 type simOptions struct {
-	seed           uint64
-	threads        bool // processes have teams of threads
-	noMPI          bool // one process
-	steps          int
-	noInit, noEnd  bool
-	onlyBlocking   bool // messages without requests
-	worldOnly      bool // one communicator
-	noRendezvous   bool
-	noNonUserLocks bool
+	seed          uint64
+	threads       bool // processes have teams of threads
+	noMPI         bool // one process
+	steps         int
+	noInit, noEnd bool
+	onlyBlocking  bool // messages without requests
+	worldOnly     bool // one communicator
+	noRendezvous  bool
+	overtaking    bool // receives of a channel complete in any order
 }
 
 // simulate makes a random trace.
 func simulate(o simOptions) *trace.Recorder {
 	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.Seconds(1e9)), threads: o.threads,
-		waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}}
+		waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
 	s.work = []int64{5, 40, 300}[s.IntN(3)]
 	d := s.rec.Defs()
 	n := 2 + s.IntN(5)
@@ -336,10 +337,18 @@ func (s *sim) blocking(r *simRank) {
 	s.send(m)
 }
 
+// busy reports whether a receive of a channel has its message and is not complete, so that another one
+// would overtake it.
+func (s *sim) busy(c channelOf) bool {
+	return s.inOrder && slices.ContainsFunc(s.ranks[c.to].requests, func(q *simRequest) bool {
+		return !q.send && q.message != nil && q.message.channelOf == c
+	})
+}
+
 // pending returns the channels to a process with messages that no receive is posted for.
 func (s *sim) pending(r *simRank) (out []channelOf) {
 	for c, q := range s.waiting {
-		if c.to == r.number && len(q.messages) > 0 {
+		if c.to == r.number && len(q.messages) > 0 && !s.busy(c) {
 			out = append(out, c)
 		}
 	}
@@ -367,7 +376,7 @@ func (s *sim) receiveAny(r *simRank) bool {
 // rendezvous is a synchronous send and its receive, which begin in any order.
 func (s *sim) rendezvous(r *simRank) {
 	c, from, to, ok := s.channel(r)
-	if !ok || len(s.queue(c).messages) > 0 || len(s.queue(c).receives) > 0 {
+	if !ok || len(s.queue(c).messages) > 0 || len(s.queue(c).receives) > 0 || s.busy(c) {
 		return
 	}
 	name := "MPI_Ssend"
@@ -388,7 +397,7 @@ func (s *sim) exchange(r *simRank) {
 	c, a, b, ok := s.channel(r)
 	back := channelOf{c.to, c.from, c.comm, c.tag}
 	for _, q := range []channelOf{c, back} {
-		if !ok || len(s.queue(q).messages) > 0 || len(s.queue(q).receives) > 0 {
+		if !ok || len(s.queue(q).messages) > 0 || len(s.queue(q).receives) > 0 || s.busy(q) {
 			return
 		}
 	}
@@ -475,6 +484,9 @@ func (s *sim) complete(r *simRank, all bool) {
 		return
 	}
 	s.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
+	if s.inOrder {
+		sortChannels(ready)
+	}
 	n := len(ready)
 	name := "MPI_Waitall"
 	if !all {
@@ -515,6 +527,27 @@ func (s *sim) complete(r *simRank, all bool) {
 	r.requests = append(rest, ready[n:]...)
 }
 
+// sortChannels puts the receives of each channel into the order of their posts, in the places that
+// they have.
+func sortChannels(list []*simRequest) {
+	places := map[channelOf][]int{}
+	for i, q := range list {
+		if !q.send {
+			places[q.message.channelOf] = append(places[q.message.channelOf], i)
+		}
+	}
+	for _, at := range places {
+		var same []*simRequest
+		for _, i := range at {
+			same = append(same, list[i])
+		}
+		slices.SortFunc(same, func(a, b *simRequest) int { return cmp.Compare(a.id, b.id) })
+		for k, i := range at {
+			list[i] = same[k]
+		}
+	}
+}
+
 // drain receives what was sent, sends what is to be received, and completes all requests.
 func (s *sim) drain() {
 	var open []channelOf
@@ -534,12 +567,14 @@ func (s *sim) drain() {
 			s.send(m)
 		}
 	}
-	for _, r := range s.ranks {
-		for s.receiveAny(r) {
+	for range 2 {
+		for _, r := range s.ranks {
+			for s.receiveAny(r) {
+			}
 		}
-	}
-	for _, r := range s.ranks {
-		s.complete(r, true)
+		for _, r := range s.ranks {
+			s.complete(r, true)
+		}
 	}
 }
 
@@ -651,7 +686,7 @@ func (s *sim) parallel(r *simRank) {
 			s.critical(r, i, lock)
 		}
 	}
-	s.barrier(r, s.region("!$omp implicit barrier @a.c:2", "OPENMP", "implicit barrier"))
+	s.barrier(r, s.region("!$omp implicit barrier @a.c:2", "OPENMP", "implicit_barrier"))
 	last := int64(0)
 	for i := range n {
 		s.leave(r, i, region, 0)
@@ -662,7 +697,7 @@ func (s *sim) parallel(r *simRank) {
 
 func (s *sim) critical(r *simRank, thread int, lock *simLock) {
 	region := s.region("!$omp critical @a.c:3", "OPENMP", "critical")
-	block := s.region("!$omp critical sblock @a.c:3", "OPENMP", "critical sblock")
+	block := s.region("!$omp critical sblock @a.c:3", "OPENMP", "critical_sblock")
 	s.enter(r, thread, region)
 	lock.order++
 	order := lock.order

@@ -369,4 +369,3 @@ func TestReferenceOfScout(t *testing.T) {
 		found.differ(t, name, expected, 0)
 	}
 }
-

@@ -31,16 +31,15 @@ type Call struct {
 // Operation is an operation of several locations.
 type Operation struct {
 	Relation waitstate.Relation
-	// Begun is the time at which it had begun everywhere and the first member had left, or at which the
-	// root had begun it.
-	Begun int64
-	Root  uint32 // location; trace.NoRef if there is none
+	Root     uint32 // location; trace.NoRef if there is none
 	// Members are the calls that complete the operation, by location.
 	Members []waitstate.Place
 	// Arrivals are the calls that begin it, nil if they are the Members, as it blocks.
 	Arrivals []waitstate.Place
-	// Together reports that it had begun everywhere before the first member left.
-	Together bool
+	// Free are the members that wait for no other one, nil if all wait as the relation says.
+	Free []bool
+	// Ranks are the ranks of the members, if RanksWait.
+	Ranks []int32
 	// Last is the call that arrived last.
 	Last waitstate.Place
 }
@@ -88,8 +87,7 @@ type pair struct{ a, b uint32 }
 
 // message is a message between two locations.
 type message struct {
-	a, b      int32 // calls
-	aReceives bool
+	a, b int32 // calls
 }
 
 // History is the history of a trace.
@@ -233,9 +231,9 @@ func (h *History) wait(w *waitstate.Wait) {
 
 func (h *History) message(m *waitstate.Message) {
 	h.depends(m.Recv, Source{m.Send, m.SendEnter, false})
-	k, x := pair{m.Send.Location, m.Recv.Location}, message{m.Send.Number, m.Recv.Number, false}
+	k, x := pair{m.Send.Location, m.Recv.Location}, message{m.Send.Number, m.Recv.Number}
 	if k.a > k.b {
-		k, x = pair{k.b, k.a}, message{x.b, x.a, true}
+		k, x = pair{k.b, k.a}, message{x.b, x.a}
 	}
 	h.messages[k] = append(h.messages[k], x)
 }
@@ -246,18 +244,28 @@ func (h *History) operation(o *waitstate.Operation) {
 	}
 	last := waitstate.Latest(o.Members)
 	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
-		Begun: max(waitstate.FirstLeave(o.Members), last.Arrival), Last: last.ArrivalPlace,
-		Together: last.Arrival < waitstate.FirstLeave(o.Members)}
+		Last: last.ArrivalPlace}
 	if o.Posted {
 		x.Arrivals = make([]waitstate.Place, len(o.Members))
 	}
 	if o.Root >= 0 {
 		x.Root = o.Members[o.Root].Place.Location
-		x.Begun = o.Members[o.Root].Arrival
+	}
+	if slices.ContainsFunc(o.Members, func(m waitstate.Member) bool { return m.Free }) {
+		x.Free = make([]bool, len(o.Members))
+	}
+	if o.Relation == waitstate.RanksWait {
+		x.Ranks = make([]int32, len(o.Members))
 	}
 	for i := range o.Members {
 		m := &o.Members[i]
 		x.Members[i] = m.Place
+		if x.Free != nil {
+			x.Free[i] = m.Free
+		}
+		if x.Ranks != nil {
+			x.Ranks[i] = m.Rank
+		}
 		if o.Posted {
 			x.Arrivals[i] = m.ArrivalPlace
 		}
@@ -355,10 +363,10 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 
 // Opening is the last dependence between two locations before given calls.
 type Opening struct {
-	OK   bool            // there is one
-	A, B int32           // the calls, -1 without
-	Op   *Operation      // nil for a message
-	From waitstate.Place // of a message: the call that sends
+	OK   bool  // there is one
+	A, B int32 // the calls, -1 without
+	// Met is the time at which both calls had begun and one of them had ended.
+	Met int64
 }
 
 // Opening returns the last message between two locations, or operation in which both depend on each
@@ -374,10 +382,7 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	i, _ := slices.BinarySearchFunc(list, na, func(m message, n int32) int { return int(m.a) - int(n) })
 	for i--; i >= 0; i-- {
 		if m := list[i]; m.b < nb {
-			o = Opening{OK: true, A: m.a, B: m.b, From: waitstate.Place{Location: k.a, Number: m.a}}
-			if m.aReceives {
-				o.From = waitstate.Place{Location: k.b, Number: m.b}
-			}
+			o = Opening{OK: true, A: m.a, B: m.b}
 			if swap {
 				o.A, o.B = o.B, o.A
 			}
@@ -388,29 +393,41 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	j, _ := slices.BinarySearchFunc(parts, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
 	for j--; j >= 0 && parts[j].call > o.A; j-- {
 		x := &h.Operations[parts[j].operation]
-		if n, ok := x.member(b.Location); ok && n < b.Number && n > o.B && x.relates(a.Location, b.Location) {
-			return Opening{OK: true, A: parts[j].call, B: n, Op: x}
+		if i, ok := x.Member(b.Location); ok && x.relates(a.Location, b.Location) {
+			if n := x.Members[i].Number; n < b.Number && n > o.B {
+				o = Opening{OK: true, A: parts[j].call, B: n}
+				break
+			}
 		}
+	}
+	if o.OK {
+		x, y := &h.Locations[a.Location].Calls[o.A], &h.Locations[b.Location].Calls[o.B]
+		o.Met = max(min(x.Leave, y.Leave), x.Enter, y.Enter)
 	}
 	return o
 }
 
-// member returns the call of a location in an operation.
-func (o *Operation) member(loc uint32) (call int32, ok bool) {
-	i, ok := slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
+// Member returns the index of a location's member.
+func (o *Operation) Member(loc uint32) (i int, ok bool) {
+	return slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
 		return int(p.Location) - int(loc)
 	})
-	if !ok {
-		return 0, false
-	}
-	return o.Members[i].Number, true
 }
 
-// relates reports whether two members depend on each other.
+// Waits reports whether the member of a location waits for others.
+func (o *Operation) Waits(loc uint32) bool {
+	if o.Free == nil {
+		return true
+	}
+	i, ok := o.Member(loc)
+	return ok && !o.Free[i]
+}
+
+// relates reports whether one of two members waits for the other one.
 func (o *Operation) relates(a, b uint32) bool {
 	switch o.Relation {
 	case waitstate.RootSends, waitstate.RootWaits:
-		return o.Root == a || o.Root == b
+		return (o.Root == a || o.Root == b) && (o.Waits(a) || o.Waits(b))
 	}
-	return true
+	return o.Waits(a) || o.Waits(b)
 }

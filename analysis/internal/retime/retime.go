@@ -160,16 +160,12 @@ func (r *retimer) done(p waitstate.Place, begin, end int64) {
 // operation reports to after what a call in an operation depends on.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := &r.h.Operations[i]
+	if !o.Waits(p.Location) {
+		return
+	}
 	switch o.Relation {
-	case waitstate.AllWait:
-	case waitstate.RootWaits:
-		if o.Root != p.Location && !o.Together {
-			return
-		}
+	case waitstate.AllWait, waitstate.RootWaits:
 	case waitstate.RootSends:
-		if o.Root == p.Location {
-			return
-		}
 		for k, m := range o.Members {
 			if m.Location == o.Root {
 				at := r.arrival(o, k)
@@ -178,8 +174,9 @@ func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64
 		}
 		return
 	case waitstate.RanksWait:
-		for k, m := range o.Members {
-			if m.Location <= p.Location {
+		own, _ := o.Member(p.Location)
+		for k := range o.Members {
+			if o.Ranks[k] <= o.Ranks[own] {
 				at := r.arrival(o, k)
 				after(r.h.At(at).Enter, r.enter(at))
 			}

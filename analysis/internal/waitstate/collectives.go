@@ -210,6 +210,7 @@ func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*
 	for i := range o.Members {
 		m := &o.Members[i]
 		waits, completes := takesPart(m)
+		m.Free = !waits
 		if waits {
 			e.wait(o.waitFor(waiting, m, last))
 		}
@@ -223,7 +224,9 @@ func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*
 func (e *engine) fromRoot(o *Operation) {
 	o.Relation = RootSends
 	for i := range o.Members {
-		if m := &o.Members[i]; i != o.Root && m.receives {
+		m := &o.Members[i]
+		m.Free = i == o.Root || !m.receives
+		if !m.Free {
 			e.wait(o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
 		}
 	}
@@ -234,17 +237,19 @@ func (e *engine) toRoot(o *Operation) {
 	o.Relation = RootWaits
 	var first *Member
 	for i := range o.Members {
-		if m := &o.Members[i]; i != o.Root && (first == nil || m.Arrival < first.Arrival) {
+		m := &o.Members[i]
+		m.Free = i != o.Root || !m.receives
+		if i != o.Root && (first == nil || m.Arrival < first.Arrival) {
 			first = m
 		}
 	}
-	if root := &o.Members[o.Root]; root.receives {
+	if root := &o.Members[o.Root]; !root.Free {
 		e.wait(o.waitFor(EarlyReduce, root, first))
 	}
 	last := Latest(o.Members)
 	together := last.Arrival < FirstLeave(o.Members)
 	for i := range o.Members {
-		if m := &o.Members[i]; m != last && (together || i == o.Root && m.receives) {
+		if m := &o.Members[i]; m != last && (together || !m.Free) {
 			e.wait(o.waitFor(Reduction, m, last))
 		}
 	}
@@ -254,13 +259,14 @@ func (e *engine) toRoot(o *Operation) {
 func (e *engine) scan(s *sequence, o *Operation) {
 	o.Relation = RanksWait
 	var last *Member
-	for _, location := range s.ranks {
+	for rank, location := range s.ranks {
 		i, ok := slices.BinarySearchFunc(o.Members, location,
 			func(m Member, location uint32) int { return cmp.Compare(m.Place.Location, location) })
 		if !ok {
 			continue
 		}
 		m := &o.Members[i]
+		m.Rank = int32(rank)
 		if last == nil || m.Arrival > last.Arrival {
 			last = m
 		}

@@ -120,6 +120,8 @@ type Member struct {
 	Arrival      int64 // begin of the call that takes part, or that posts a non-blocking operation
 	ArrivalPlace Place // that call
 	Enter, Leave int64 // of the call that completes its part
+	Rank         int32 // of an operation with the relation RanksWait
+	Free         bool  // it waits for no other member, as it receives nothing
 	sends        bool  // bytes, or maybe
 	receives     bool
 	bare         bool

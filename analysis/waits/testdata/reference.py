@@ -175,17 +175,19 @@ class Trace:
         while stack:
             c = stack.pop()
             c.x, c.last = l.events[-1]["time"], len(l.events) - 1
-        # The runtime's work at a fork and a join belongs to the parallel region.
+        # The runtime's work between fork and join, or begin and end in a team, belongs to the parallel region.
         for t in self.teams:
-            if t["fork"][0] != l.id or l.id not in t["members"]:
+            if l.id not in t["members"]:
                 continue
             begin, end = t["members"][l.id]
             parallel = [c for c in l.calls if begin < c.first < end]
             if not parallel:
                 continue
             parallel = parallel[0]
+            if t["fork"][0] == l.id:
+                begin, end = t["fork"][1], t["join"][1] if t["join"] else len(l.events)
             for s in l.segments:
-                if t["fork"][1] <= s[4] < begin or t["join"] and parallel.last <= s[4] < t["join"][1]:
+                if begin <= s[4] < parallel.first or parallel.last <= s[4] < end:
                     s[2], s[3] = parallel.path, parallel.region
 
     def exclusive(self, loc, a, b):
@@ -221,7 +223,7 @@ class Trace:
                     m = {"loc": loc, "post": ev["call"], "complete": ev["call"], "time": ev["time"], "number": i,
                          "posted": i}
                     if k == "recv-complete":
-                        m["posted"], m["post"] = open_recvs.pop(ev["request"], (i, None))
+                        m["posted"], m["post"] = open_recvs.pop(ev["request"])
                     recvs[ev["sender"], loc, ev["communicator"], ev["tag"]].append(m)
         pairs = []
         for key, s in sends.items():
@@ -260,7 +262,7 @@ class Trace:
             wait = Wait("late-sender", call, w, s["loc"], s["post"].e, s["post"].first, s["post"])
             self.waits.append(wait)
             for s2, r2 in pairs:
-                if r2["loc"] == r["loc"] and r2["complete"].first > call.first and s2["post"].e < s["post"].e:
+                if r2["loc"] == r["loc"] and r2["number"] > r["number"] and s2["time"] < s["time"]:
                     self.wrong_order.append(wait)
                     break
         for call, (w, s, r) in late_receivers.items():
@@ -319,17 +321,17 @@ class Trace:
                     self.wait_for("late-broadcast", calls[i], calls[root])
                     self.edges.append((calls[i], [calls[root]]))
         elif op in ALL_TO_ONE:
+            # On the path the root waits for the last one, and all do if nobody left before that came.
+            first_out = min(c.x for c in calls)
+            for i, c in enumerate(calls):
+                if last.e < first_out or i == root and evs[root]["received"] > 0:
+                    c.gathered = last
             if evs[root]["received"] > 0 and n > 1:
                 others = [c for i, c in enumerate(calls) if i != root]
                 for c in others:
                     self.points.append({"pair": (calls[root], c)})
                 self.wait_for("early-reduce", calls[root], min(others, key=lambda c: c.e))
                 self.edges.append((calls[root], calls))
-                # For the path, all members wait for the last one if nobody left before it came.
-                first_out = min(c.x for c in calls)
-                for c in calls:
-                    if last.e < first_out or c is calls[root] and min(o.e for o in others) > c.e:
-                        c.gathered = last
         elif op in SCAN:
             self.points.append({"group": calls, "shared": lambda i, j: True})
             for k in range(n):
@@ -433,22 +435,27 @@ class Trace:
             waits_of[w.loc].append(w)
         plans = {}
         uses = defaultdict(int)
-        self.lost = defaultdict(float)
         for w in self.waits:
             R, S = w.loc, w.cause_loc
             before = [p for p in shared.get((R, S), []) if p[0] < w.call.first and p[1] < w.cause_number]
             if before:
                 p = max(before, key=lambda p: (p[0], p[1]))
-                start_r, start_s, opened = p[4], p[5], p[1]
+                start_r, start_s, opened_r, opened = p[4], p[5], p[0], p[1]
+                rest = self.locs[S].events[opened]["call"]
             else:
-                start_r, start_s, opened = self.first, self.first, -1
+                start_r, start_s, opened_r, opened = self.first, self.first, -1, -1
+                rest = None
             ts = self.exclusive(S, start_s, w.cause_time)
             tr = self.exclusive(R, start_r, w.call.e)
+            # What the waiting location does while it waits itself is no work, either.
+            for k in waits_of[R]:
+                if opened_r < k.call.first < w.call.first:
+                    tr[k.call.path] -= k.time
             own = [k for k in waits_of[S] if k.call.first > opened and k.call.first < w.cause_number and k is not w]
             for k in own:
                 ts[k.call.path] -= k.time
             d = {cp: t - tr.get(cp, 0) for cp, t in ts.items() if t > tr.get(cp, 0)}
-            plans[w] = (d, sum(d.values()), own, sum(k.time for k in own))
+            plans[w] = (d, sum(d.values()), own, sum(k.time for k in own), rest.path if rest else ())
             for k in own:
                 uses[k] += 1
         self.short = defaultdict(float)
@@ -460,22 +467,23 @@ class Trace:
         while ready:
             w = ready.pop()
             done += 1
-            d, D, own, W = plans[w]
+            d, D, own, W, rest = plans[w]
             if D + W > 0:
                 f = min(w.time / (D + W), 1)
                 for cp, t in d.items():
                     self.short[w.pattern, w.cause_loc, cp] += f * t
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c / (D + W) * t
-                self.lost[w.pattern] += w.time - f * (D + W)
+                # What no excess explains comes from the call in which both last met.
+                self.short[w.pattern, w.cause_loc, rest] += w.time - f * (D + W)
                 for k in own:
                     carried[k][w.pattern] += f * k.time
                     for pattern, c in carried[w].items():
                         carried[k][pattern] += c / (D + W) * k.time
             else:
-                self.lost[w.pattern] += w.time
+                self.short[w.pattern, w.cause_loc, rest] += w.time
                 for pattern, c in carried[w].items():
-                    self.lost[pattern] += c
+                    self.long[pattern, w.cause_loc, rest] += c
             for k in own:
                 uses[k] -= 1
                 if uses[k] == 0:
@@ -728,7 +736,7 @@ class Trace:
                          for p, cells in patterns.items()},
             "waits": [[w.pattern, w.loc, w.call.path, w.begin, w.time, w.call.x, w.cause_loc, w.cause_time]
                       for w in self.waits],
-            "costs": costs, "lost": self.lost,
+            "costs": costs,
             "path": {"begin": self.path_begin, "end": self.path_end, "pieces": self.pieces, "table": table,
                      "imbalance": [[cp, t] for cp, t in sorted(imbalance.items())]},
             "efficiency": self.efficiency(),
