@@ -8,6 +8,7 @@ package history
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -226,16 +227,22 @@ func (h *History) wait(w *waitstate.Wait) {
 	h.waits = append(h.waits, wait{Wait: *w})
 	if w.Pattern == waitstate.LateReceiver {
 		h.depends(w.Place, Source{w.Cause, w.CauseTime, false})
+		h.between(w.Cause, w.Place)
 	}
 }
 
 func (h *History) message(m *waitstate.Message) {
 	h.depends(m.Recv, Source{m.Send, m.SendEnter, false})
-	k, x := pair{m.Send.Location, m.Recv.Location}, message{m.Send.Number, m.Recv.Number}
-	if k.a > k.b {
-		k, x = pair{k.b, k.a}, message{x.b, x.a}
+	h.between(m.Send, m.Recv)
+}
+
+// between notes that two locations met in calls.
+func (h *History) between(a, b waitstate.Place) {
+	if a.Location > b.Location {
+		a, b = b, a
 	}
-	h.messages[k] = append(h.messages[k], x)
+	k := pair{a.Location, b.Location}
+	h.messages[k] = append(h.messages[k], message{a.Number, b.Number})
 }
 
 func (h *History) operation(o *waitstate.Operation) {
@@ -361,50 +368,53 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 	return l.Times[l.Calls[n].before:l.Calls[n].inside]
 }
 
-// Opening is the last dependence between two locations before given calls.
+// Opening is where two locations last met before given calls.
 type Opening struct {
-	OK   bool  // there is one
 	A, B int32 // the calls, -1 without
 	// Met is the time at which both calls had begun and one of them had ended.
-	Met int64
+	Met  int64
+	left int64 // the time at which the first of both went on
 }
 
-// Opening returns the last message between two locations, or operation in which both depend on each
-// other, before the given calls.
+// Opening returns the last message between two locations, or operation in which one waits for the
+// other, before the given calls: the one after which both went on last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
-	o := Opening{A: -1, B: -1}
+	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
 	swap := k.a > k.b
 	if swap {
 		k, na, nb = pair{k.b, k.a}, nb, na
 	}
+	first := h.Locations[k.a].Calls
 	list := h.messages[k]
 	i, _ := slices.BinarySearchFunc(list, na, func(m message, n int32) int { return int(m.a) - int(n) })
-	for i--; i >= 0; i-- {
-		if m := list[i]; m.b < nb {
-			o = Opening{OK: true, A: m.a, B: m.b}
-			if swap {
-				o.A, o.B = o.B, o.A
-			}
-			break
+	for i--; i >= 0 && first[list[i].a].Leave > o.left; i-- {
+		if m := list[i]; m.b >= nb {
+			continue
+		} else if swap {
+			h.meet(&o, a.Location, b.Location, m.b, m.a)
+		} else {
+			h.meet(&o, a.Location, b.Location, m.a, m.b)
 		}
 	}
-	parts := h.Locations[a.Location].operations
-	j, _ := slices.BinarySearchFunc(parts, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
-	for j--; j >= 0 && parts[j].call > o.A; j-- {
-		x := &h.Operations[parts[j].operation]
-		if i, ok := x.Member(b.Location); ok && x.relates(a.Location, b.Location) {
-			if n := x.Members[i].Number; n < b.Number && n > o.B {
-				o = Opening{OK: true, A: parts[j].call, B: n}
-				break
-			}
+	l := h.Locations[a.Location]
+	j, _ := slices.BinarySearchFunc(l.operations, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
+	for j--; j >= 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
+		x := &h.Operations[l.operations[j].operation]
+		if i, ok := x.Member(b.Location); ok && x.Members[i].Number < b.Number && x.relates(a.Location, b.Location) {
+			h.meet(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
 		}
-	}
-	if o.OK {
-		x, y := &h.Locations[a.Location].Calls[o.A], &h.Locations[b.Location].Calls[o.B]
-		o.Met = max(min(x.Leave, y.Leave), x.Enter, y.Enter)
 	}
 	return o
+}
+
+// meet makes two calls the opening, if the locations go on later than after the one found so far.
+func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
+	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
+	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)
+	if left := min(x.Leave, y.Leave, met); left > o.left {
+		*o = Opening{a, b, met, left}
+	}
 }
 
 // Member returns the index of a location's member.

@@ -254,8 +254,6 @@ class Trace:
                     if call not in late_senders:
                         if call not in late_receivers or w > late_receivers[call][0]:
                             late_receivers[call] = (w, s, r)
-            if (call, post) != (s["post"], r["complete"]):
-                self.points.append({"pair": (call, post), "receiver": True})
             if synchronous:
                 self.edges.append((call, [post]))
         for call, (w, s, r) in late_senders.items():
@@ -266,6 +264,7 @@ class Trace:
                     self.wrong_order.append(wait)
                     break
         for call, (w, s, r) in late_receivers.items():
+            self.points.append({"pair": (call, r["post"])})
             self.waits.append(Wait("late-receiver", call, w, r["loc"], r["post"].e, r["post"].first, r["post"]))
 
     def wait_for(self, pattern, call, cause):
@@ -399,9 +398,11 @@ class Trace:
         """By ordered pair (R, S): list of (call of R, call of S, start on R, start on S)."""
         out = defaultdict(list)
 
-        def add(a, b, first, last):
+        def add(a, b):
             if a.loc == b.loc:
                 return
+            # Both go on when both calls have begun and one of them has ended.
+            first, last = min(a.x, b.x), max(a.e, b.e)
             sa, sb = [min(c.x, max(first, last, c.e)) for c in (a, b)]
             out[a.loc, b.loc].append((a.last, b.last, a.first, b.first, sa, sb))
             out[b.loc, a.loc].append((b.last, a.last, b.first, a.first, sb, sa))
@@ -410,14 +411,13 @@ class Trace:
             if "pair" in p:
                 a, b = p["pair"]
                 if a and b:
-                    add(a, b, min(a.x, b.x), max(a.e, b.e))
+                    add(a, b)
             elif "group" in p:
                 calls = p["group"]
-                first, last = min(c.x for c in calls), max(c.e for c in calls)
                 for i, a in enumerate(calls):
                     for j in range(i + 1, len(calls)):
                         if p["shared"](i, j):
-                            add(a, calls[j], first, last)
+                            add(a, calls[j])
             else:
                 members = p["team"]["members"]
                 for a in members:
@@ -439,7 +439,8 @@ class Trace:
             R, S = w.loc, w.cause_loc
             before = [p for p in shared.get((R, S), []) if p[0] < w.call.first and p[1] < w.cause_number]
             if before:
-                p = max(before, key=lambda p: (p[0], p[1]))
+                # Both go on after the last meeting: the one of which the earlier continuation is the latest.
+                p = max(before, key=lambda p: min(p[4], p[5]))
                 start_r, start_s, opened_r, opened = p[4], p[5], p[0], p[1]
                 rest = self.locs[S].events[opened]["call"]
             else:
