@@ -130,6 +130,12 @@ func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 				hooks.Message(m)
 			}
 		},
+		Rendezvous: func(r *waitstate.Rendezvous) {
+			h.depends(r.Send, Source{r.Post, r.Time, false})
+			if hooks.Rendezvous != nil {
+				hooks.Rendezvous(r)
+			}
+		},
 		Operation: func(o *waitstate.Operation) {
 			h.operation(o)
 			if hooks.Operation != nil {
@@ -226,7 +232,6 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.waits = append(h.waits, wait{Wait: *w})
 	if w.Pattern == waitstate.LateReceiver {
-		h.depends(w.Place, Source{w.Cause, w.CauseTime, false})
 		h.between(w.Cause, w.Place)
 	}
 }

@@ -159,6 +159,12 @@ func IsInit(d *trace.Definitions, region uint32) bool {
 // IsFinalize reports whether a region is the call that ends MPI.
 func IsFinalize(d *trace.Definitions, region uint32) bool { return mpiCall(d, region) == "finalize" }
 
+// IsSynchronous reports whether a region is a call whose sends complete after the receive is posted.
+func IsSynchronous(d *trace.Definitions, region uint32) bool {
+	name := mpiCall(d, region)
+	return name == "ssend" || name == "issend"
+}
+
 // mpiCall returns the name of an MPI call in lower case and without prefix, or "" for other regions.
 func mpiCall(d *trace.Definitions, region uint32) string {
 	if !d.Regions.Has(region) {

@@ -160,6 +160,13 @@ type Message struct {
 	Communicator       uint64
 }
 
+// Rendezvous is a send that cannot complete before its receive is posted, as the call says, or as it
+// was seen to wait.
+type Rendezvous struct {
+	Send, Post Place // the calls that complete the send and that post the receive
+	Time       int64 // begin of Post
+}
+
 // Handover is a lock that one location releases and the next one acquires.
 type Handover struct {
 	From, To       Place
@@ -169,11 +176,12 @@ type Handover struct {
 // Hooks receives what an engine finds. Functions may be nil. What they get is valid until they
 // return.
 type Hooks struct {
-	Call      func(c *synclog.Call, p Place)
-	Wait      func(w *Wait)
-	Message   func(m *Message)
-	Operation func(o *Operation)
-	Handover  func(h *Handover)
+	Call       func(c *synclog.Call, p Place)
+	Wait       func(w *Wait)
+	Message    func(m *Message)
+	Rendezvous func(r *Rendezvous)
+	Operation  func(o *Operation)
+	Handover   func(h *Handover)
 }
 
 // Result is what an engine has counted.

@@ -38,6 +38,7 @@ type message struct {
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
+	synchronous   bool  // the call that sends says so
 	length        int64 // its wait counts as late-sender; 0 until that is known
 	counted       Wait
 	wrong         Pattern // WrongOrderSame or WrongOrderDifferent once that is known
@@ -93,10 +94,11 @@ type messages struct {
 	channels map[channel]*pendingEnds
 	requests map[request]posted
 	orders   []*receiveOrder // by location
+	regions  map[uint32]bool // whether they are synchronous sends
 }
 
 func (m *messages) init(e *engine) {
-	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}}
+	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}, regions: map[uint32]bool{}}
 }
 
 // callOf returns the call that completes messages, and makes it if there is none yet.
@@ -181,10 +183,21 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	}
 	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
 	x.send, x.sendEnter, x.sendTime, x.sendCall = at, c.Enter, p.Time, own
+	x.synchronous = m.synchronous(c.Region)
 	if x.recvCall != nil {
 		m.e.matched(x)
 	}
 	return x
+}
+
+// synchronous reports whether a region is a synchronous send.
+func (m *messages) synchronous(region uint32) bool {
+	is, ok := m.regions[region]
+	if !ok {
+		is = synclog.IsSynchronous(m.e.defs, region)
+		m.regions[region] = is
+	}
+	return is
 }
 
 // receive takes a receive that a call completes.
@@ -244,7 +257,12 @@ func (e *engine) receiverKnown(x *message) {
 		return // the other side comes later
 	}
 	c.judged = c.judged || !c.bare
-	if w := x.recvPostEnter - c.enter; !c.bare && !c.test && c.leave > x.recvPostEnter && w > c.lateReceiver {
+	w := x.recvPostEnter - c.enter
+	waited := w > 0 && !c.bare && !c.test && c.leave > x.recvPostEnter
+	if (waited || x.synchronous) && e.hooks.Rendezvous != nil {
+		e.hooks.Rendezvous(&Rendezvous{c.place, x.recvPost, x.recvPostEnter})
+	}
+	if waited && w > c.lateReceiver {
 		c.lateReceiver = w
 		c.receiver = Wait{LateReceiver, c.place, c.path, c.enter, w, x.recvPost, x.recvPostEnter, x.communicator, true}
 	}

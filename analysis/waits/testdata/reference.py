@@ -448,6 +448,9 @@ class Trace:
                 rest = None
             ts = self.exclusive(S, start_s, w.cause_time)
             tr = self.exclusive(R, start_r, w.call.e)
+            if not before:  # what was before the first event of a location
+                ts[()] += self.locs[S].events[0]["time"] - self.first
+                tr[()] += self.locs[R].events[0]["time"] - self.first
             # What the waiting location does while it waits itself is no work, either.
             for k in waits_of[R]:
                 if opened_r < k.call.first < w.call.first:
