@@ -67,15 +67,18 @@ type lane struct {
 	chunks        []spill.Chunk
 	passed        []nodeTime // exclusive times since the end of the call packed last
 	since         int64      // the time up to which passed is complete
-	forks         []forked   // open parallel constructs, the innermost last
+	forks         []forked   // open parallel constructs and visits of teams, the innermost last
 }
 
-// forked is a parallel construct that the location has begun. Its region is entered after the fork
-// and left before the join; the times between count as times of the region.
+// forked is a parallel construct that the location has begun, or a team in which it works. The region
+// is entered after the begin and left before the end; the times between count as times of the region.
 type forked struct {
-	depth int   // of the stack at the fork
-	node  int32 // the region's path, -1 before it is entered
+	depth int   // of the stack at the begin
+	node  int32 // the region's path, or ahead
 }
+
+// ahead is the node of time before a parallel region that is entered later.
+const ahead = -2
 
 // nodeTime is an exclusive time of a node, -1 if no region is open.
 type nodeTime struct {
@@ -269,7 +272,7 @@ func (l *lane) pass(t int64) {
 	if n := len(l.stack); n > 0 {
 		node = l.stack[n-1].node
 	}
-	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node >= 0 {
+	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth {
 		node = l.forks[n-1].node
 	}
 	l.passed = append(l.passed, nodeTime{node, d})
@@ -279,6 +282,31 @@ func (l *lane) pass(t int64) {
 			from = l.calls[k-1].before
 		}
 		l.passed = l.passed[:from+combine(l.passed[from:])]
+	}
+}
+
+// settle counts time before a parallel region as time of a node.
+func (l *lane) settle(node int32) {
+	for i := range l.passed {
+		if l.passed[i].node == ahead {
+			l.passed[i].node = node
+		}
+	}
+}
+
+// joined ends the innermost parallel construct or visit of a team.
+func (l *lane) joined() {
+	n := len(l.forks)
+	if n == 0 {
+		return
+	}
+	l.forks = l.forks[:n-1]
+	node := int32(-1)
+	if n := len(l.stack); n > 0 {
+		node = l.stack[n-1].node
+	}
+	if n := len(l.forks); n == 0 || l.forks[n-1].node != ahead {
+		l.settle(node)
 	}
 }
 
@@ -321,8 +349,10 @@ func (w *worker) enter(l *lane, t int64, region uint32) {
 		l.last = child{n, i}
 	}
 	f := frame{l.last.index - 1, t, nil}
-	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && w.kind(region).role == trace.ForkRole {
-		l.forks[n-1].node = f.node
+	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == ahead &&
+		w.kind(region).role == trace.ForkRole; n-- {
+		l.forks[n].node = f.node
+		l.settle(f.node)
 	}
 	if k := w.kind(region); k.call || k.kept {
 		f.call = w.begin(l, f.node, t, *k)
@@ -413,9 +443,13 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 	b = appendNumber(b, uint64(points))
 	b = append(b, packed...)
 	if w.times {
-		b = appendTimes(b, l.passed[:before])
-		b = appendTimes(b, l.passed[before:])
+		waiting := int64(0) // for the parallel region to be known
+		b = appendTimes(b, l.passed[:before], &waiting)
+		b = appendTimes(b, l.passed[before:], &waiting)
 		l.passed = l.passed[:0]
+		if waiting > 0 {
+			l.passed = append(l.passed, nodeTime{ahead, waiting})
+		}
 		for _, c := range l.calls {
 			c.before = 0
 		}
@@ -427,9 +461,13 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 	return w.flush(l)
 }
 
-// appendTimes packs exclusive times.
-func appendTimes(b []byte, list []nodeTime) []byte {
+// appendTimes packs exclusive times, and adds those before a parallel region to waiting.
+func appendTimes(b []byte, list []nodeTime, waiting *int64) []byte {
 	list = list[:combine(list)]
+	if len(list) > 0 && list[0].node == ahead {
+		*waiting += list[0].time
+		list = list[1:]
+	}
 	b = appendNumber(b, uint64(len(list)))
 	for _, x := range list {
 		b = appendNumber(b, uint64(x.node+1))
@@ -466,14 +504,14 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
 		err := w.add(l, Fork, t, t, ops)
-		l.forks = append(l.forks, forked{len(l.stack), -1})
+		l.forks = append(l.forks, forked{len(l.stack), ahead})
 		return err
 	case trace.ThreadJoin:
-		err := w.add(l, Join, t, t, ops)
-		if n := len(l.forks); n > 0 {
-			l.forks = l.forks[:n-1]
+		if w.times {
+			l.pass(t)
 		}
-		return err
+		l.joined()
+		return w.add(l, Join, t, t, ops)
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		return w.add(l, pointKinds[k], t, t, ops)
@@ -498,10 +536,16 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		c := operand(ops, 0)
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
-		return w.add(l, TeamBegin, t, t, ops)
+		err := w.add(l, TeamBegin, t, t, ops)
+		l.forks = append(l.forks, forked{len(l.stack), ahead})
+		return err
 	case trace.ThreadTeamEnd:
 		if n := len(l.teams); n > 0 {
 			l.teams = l.teams[:n-1]
+			if w.times {
+				l.pass(t)
+			}
+			l.joined()
 		}
 		return w.add(l, TeamEnd, t, t, ops)
 	}
@@ -582,6 +626,9 @@ func (w *worker) finish() error {
 		}
 		if w.times {
 			l.pass(l.latest)
+		}
+		for len(l.forks) > 0 {
+			l.joined()
 		}
 		for len(l.calls) > 0 {
 			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {
