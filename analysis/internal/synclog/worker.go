@@ -68,6 +68,7 @@ type lane struct {
 	passed        []nodeTime // exclusive times since the end of the call packed last
 	since         int64      // the time up to which passed is complete
 	forks         []forked   // open parallel constructs and visits of teams, the innermost last
+	delayed       []delayed  // calls to pack when it is known which parallel region follows
 }
 
 // forked is a parallel construct that the location has begun, or a team in which it works. The region
@@ -79,6 +80,17 @@ type forked struct {
 
 // ahead is the node of time before a parallel region that is entered later.
 const ahead = -2
+
+// delayed is a call that waits to be packed.
+type delayed struct {
+	node           int32
+	enter, leave   int64
+	flags          byte
+	team           teamVisit
+	points         int
+	packed         []byte
+	before, inside []nodeTime
+}
 
 // nodeTime is an exclusive time of a node, -1 if no region is open.
 type nodeTime struct {
@@ -228,7 +240,9 @@ func (w *worker) Batch(b *trace.Batch) error {
 		switch k {
 		case trace.Enter:
 			l.latest = max(l.latest, t)
-			w.enter(l, t, refs[i])
+			if err := w.enter(l, t, refs[i]); err != nil {
+				return err
+			}
 			continue
 		case trace.Leave:
 			l.latest = max(l.latest, t)
@@ -285,29 +299,44 @@ func (l *lane) pass(t int64) {
 	}
 }
 
-// settle counts time before a parallel region as time of a node.
-func (l *lane) settle(node int32) {
-	for i := range l.passed {
-		if l.passed[i].node == ahead {
-			l.passed[i].node = node
+// settle counts time before a parallel region as time of a node, and packs the calls that waited for
+// that.
+func (w *worker) settle(l *lane, node int32) error {
+	set := func(list []nodeTime) {
+		for i := range list {
+			if list[i].node == ahead {
+				list[i].node = node
+			}
 		}
 	}
+	set(l.passed)
+	for i := range l.delayed {
+		c := &l.delayed[i]
+		set(c.before)
+		set(c.inside)
+		if err := w.write(l, c); err != nil {
+			return err
+		}
+	}
+	l.delayed = l.delayed[:0]
+	return nil
 }
 
 // joined ends the innermost parallel construct or visit of a team.
-func (l *lane) joined() {
+func (w *worker) joined(l *lane) error {
 	n := len(l.forks)
 	if n == 0 {
-		return
+		return nil
 	}
 	l.forks = l.forks[:n-1]
 	node := int32(-1)
 	if n := len(l.stack); n > 0 {
 		node = l.stack[n-1].node
 	}
-	if n := len(l.forks); n == 0 || l.forks[n-1].node != ahead {
-		l.settle(node)
+	if n := len(l.forks); n > 0 && l.forks[n-1].node == ahead {
+		return nil
 	}
+	return w.settle(l, node)
 }
 
 // combine adds up the times of equal nodes, sorts them by node, and returns their number.
@@ -331,7 +360,7 @@ func combine(list []nodeTime) int {
 	return n + 1
 }
 
-func (w *worker) enter(l *lane, t int64, region uint32) {
+func (w *worker) enter(l *lane, t int64, region uint32) error {
 	if w.times {
 		l.pass(t)
 	}
@@ -352,13 +381,16 @@ func (w *worker) enter(l *lane, t int64, region uint32) {
 	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == ahead &&
 		w.kind(region).role == trace.ForkRole; n-- {
 		l.forks[n].node = f.node
-		l.settle(f.node)
+		if err := w.settle(l, f.node); err != nil {
+			return err
+		}
 	}
 	if k := w.kind(region); k.call || k.kept {
 		f.call = w.begin(l, f.node, t, *k)
 	}
 	l.open.Open(region, len(l.stack))
 	l.stack = append(l.stack, f)
+	return nil
 }
 
 // begin opens a call.
@@ -429,45 +461,54 @@ const (
 	last
 )
 
-// pack appends a call to a lane.
+// pack appends a call to a lane, at once or as soon as it is known what its times are.
 func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte, before int) error {
-	b := append(l.buf, flags)
-	b = appendNumber(b, uint64(node+1))
-	b = binary.AppendVarint(b, leave-l.end)
-	b = appendNumber(b, uint64(leave)-uint64(enter))
+	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
+		before: l.passed[:before], inside: l.passed[before:]}
 	if team != nil {
-		b = binary.AppendUvarint(b, team.communicator)
-		b = binary.AppendUvarint(b, team.visit)
-		b = binary.AppendUvarint(b, team.barriers-1)
+		c.team = *team
 	}
-	b = appendNumber(b, uint64(points))
-	b = append(b, packed...)
+	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
+	if wait {
+		c.packed, c.before, c.inside = slices.Clone(packed), slices.Clone(c.before), slices.Clone(c.inside)
+		l.delayed = append(l.delayed, c)
+	} else if err := w.write(l, &c); err != nil {
+		return err
+	}
+	l.passed = l.passed[:0]
+	for _, c := range l.calls {
+		c.before = 0
+	}
+	return nil
+}
+
+// write appends a packed call to a lane.
+func (w *worker) write(l *lane, c *delayed) error {
+	b := append(l.buf, c.flags)
+	b = appendNumber(b, uint64(c.node+1))
+	b = binary.AppendVarint(b, c.leave-l.end)
+	b = appendNumber(b, uint64(c.leave)-uint64(c.enter))
+	if c.flags&inTeam != 0 {
+		b = binary.AppendUvarint(b, c.team.communicator)
+		b = binary.AppendUvarint(b, c.team.visit)
+		b = binary.AppendUvarint(b, c.team.barriers-1)
+	}
+	b = appendNumber(b, uint64(c.points))
+	b = append(b, c.packed...)
 	if w.times {
-		waiting := int64(0) // for the parallel region to be known
-		b = appendTimes(b, l.passed[:before], &waiting)
-		b = appendTimes(b, l.passed[before:], &waiting)
-		l.passed = l.passed[:0]
-		if waiting > 0 {
-			l.passed = append(l.passed, nodeTime{ahead, waiting})
-		}
-		for _, c := range l.calls {
-			c.before = 0
-		}
+		b = appendTimes(b, c.before)
+		b = appendTimes(b, c.inside)
 	}
-	l.buf, l.end = b, leave
+	l.buf, l.end = b, c.leave
 	if len(l.buf) < w.store.ChunkSize() {
 		return nil
 	}
 	return w.flush(l)
 }
 
-// appendTimes packs exclusive times, and adds those before a parallel region to waiting.
-func appendTimes(b []byte, list []nodeTime, waiting *int64) []byte {
+// appendTimes packs exclusive times.
+func appendTimes(b []byte, list []nodeTime) []byte {
 	list = list[:combine(list)]
-	if len(list) > 0 && list[0].node == ahead {
-		*waiting += list[0].time
-		list = list[1:]
-	}
 	b = appendNumber(b, uint64(len(list)))
 	for _, x := range list {
 		b = appendNumber(b, uint64(x.node+1))
@@ -510,7 +551,9 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if w.times {
 			l.pass(t)
 		}
-		l.joined()
+		if err := w.joined(l); err != nil {
+			return err
+		}
 		return w.add(l, Join, t, t, ops)
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
@@ -545,7 +588,9 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 			if w.times {
 				l.pass(t)
 			}
-			l.joined()
+			if err := w.joined(l); err != nil {
+				return err
+			}
 		}
 		return w.add(l, TeamEnd, t, t, ops)
 	}
@@ -628,7 +673,9 @@ func (w *worker) finish() error {
 			l.pass(l.latest)
 		}
 		for len(l.forks) > 0 {
-			l.joined()
+			if err := w.joined(l); err != nil {
+				return err
+			}
 		}
 		for len(l.calls) > 0 {
 			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {
