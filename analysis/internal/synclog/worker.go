@@ -75,11 +75,15 @@ type lane struct {
 // is entered after the begin and left before the end; the times between count as times of the region.
 type forked struct {
 	depth int   // of the stack at the begin
-	node  int32 // the region's path, or ahead
+	node  int32 // the region's path, ahead, or -1 if it is not known
 }
 
-// ahead is the node of time before a parallel region that is entered later.
-const ahead = -2
+const (
+	// ahead is the node of time before a parallel region that is entered later.
+	ahead = -2
+	// mostDelayed is the number of calls that wait for a parallel region to be entered.
+	mostDelayed = 64
+)
 
 // delayed is a call that waits to be packed.
 type delayed struct {
@@ -282,11 +286,8 @@ func (l *lane) pass(t int64) {
 		return
 	}
 	l.since = t
-	node := int32(-1)
-	if n := len(l.stack); n > 0 {
-		node = l.stack[n-1].node
-	}
-	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth {
+	node := l.innermost()
+	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node != -1 {
 		node = l.forks[n-1].node
 	}
 	l.passed = append(l.passed, nodeTime{node, d})
@@ -329,14 +330,28 @@ func (w *worker) joined(l *lane) error {
 		return nil
 	}
 	l.forks = l.forks[:n-1]
-	node := int32(-1)
-	if n := len(l.stack); n > 0 {
-		node = l.stack[n-1].node
-	}
 	if n := len(l.forks); n > 0 && l.forks[n-1].node == ahead {
 		return nil
 	}
-	return w.settle(l, node)
+	return w.settle(l, l.innermost())
+}
+
+// innermost returns the node of the innermost open region, or -1.
+func (l *lane) innermost() int32 {
+	if n := len(l.stack); n > 0 {
+		return l.stack[n-1].node
+	}
+	return -1
+}
+
+// giveUp stops to wait for a parallel region.
+func (w *worker) giveUp(l *lane) error {
+	for i := range l.forks {
+		if l.forks[i].node == ahead {
+			l.forks[i].node = -1
+		}
+	}
+	return w.settle(l, l.innermost())
 }
 
 // combine adds up the times of equal nodes, sorts them by node, and returns their number.
@@ -478,6 +493,9 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 	l.passed = l.passed[:0]
 	for _, c := range l.calls {
 		c.before = 0
+	}
+	if len(l.delayed) == mostDelayed {
+		return w.giveUp(l)
 	}
 	return nil
 }
