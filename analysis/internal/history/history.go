@@ -25,6 +25,7 @@ type Call struct {
 	waits        int32  // index of its first wait in History.Waits plus 1, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins to work in a team
+	Joins        bool // a thread goes on after the work of its team
 	Init         bool // it begins MPI
 	Last         bool // it is no call, but the rest of the location's time
 }
@@ -61,14 +62,14 @@ type source struct {
 }
 
 // Source is what the end of a call depends on, besides operations: it is not before the source's call
-// begins or, if Released, before a lock is released in it.
+// begins or, if Released, before a lock is released in it, or a thread ends its work.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
 	Released bool
 }
 
-// fork is an event at which a location starts threads.
+// fork is an event at which a location starts threads, or a thread ends its work in a team.
 type fork struct {
 	time  int64
 	place waitstate.Place
@@ -104,12 +105,14 @@ type History struct {
 
 	waits    []wait
 	forks    map[uint32][]fork // by location group
+	ends     map[uint32][]fork // by location group: where threads ended their work in teams since the last fork
 	messages map[pair][]message
 }
 
 // Read makes the history of a log with times. hooks are called while it is made.
 func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
-	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{}}
+	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{},
+		ends: map[uint32][]fork{}}
 	var err error
 	h.Counts, err = waitstate.Run(ctx, log, waitstate.Hooks{
 		Call: func(c *synclog.Call, p waitstate.Place) {
@@ -178,6 +181,19 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 		case synclog.Fork:
 			if g, ok := h.group(c.Location); ok {
 				h.forks[g] = append(h.forks[g], fork{q.Time, p})
+				h.ends[g] = h.ends[g][:0]
+			}
+		case synclog.TeamEnd:
+			if g, ok := h.group(c.Location); ok {
+				h.ends[g] = append(h.ends[g], fork{q.Time, p})
+			}
+		case synclog.Join:
+			if g, ok := h.group(c.Location); ok && c.Bare && p.Number > 0 {
+				x.Joins = true
+				for _, e := range h.ends[g] {
+					h.depends(p, Source{e.place, e.time, true})
+				}
+				delete(h.ends, g)
 			}
 		}
 	}

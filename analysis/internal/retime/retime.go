@@ -32,17 +32,18 @@ const unknown = math.MinInt64
 type retimer struct {
 	h       *history.History
 	opt     Options
-	scale   []float64 // by path; nil if all are 1
-	enters  [][]int64 // new begins of calls, by location
-	ends    []int64   // new end of the last call of each location
-	counts  []int32   // calls of each location that are done
-	arrived []int64   // by operation: when its last member arrives
+	scale   []float64                 // by path; nil if all are 1
+	enters  [][]int64                 // new begins of calls, by location
+	ends    []int64                   // new end of the last call of each location
+	counts  []int32                   // calls of each location that are done
+	arrived []int64                   // by operation: when its last member arrives
+	locked  map[waitstate.Place]int64 // new ends of calls that may release locks
 }
 
 // Makespan returns the time from the first event of the trace to the new end of its last location.
 func Makespan(h *history.History, opt Options) int64 {
 	r := &retimer{h: h, opt: opt, enters: make([][]int64, len(h.Locations)), ends: make([]int64, len(h.Locations)),
-		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations))}
+		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations)), locked: map[waitstate.Place]int64{}}
 	if opt.Scale != nil {
 		r.scale = make([]float64, len(h.Log.Paths)+1)
 		for p := range r.scale {
@@ -119,19 +120,30 @@ func (r *retimer) call(p waitstate.Place) {
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
 	l.Sources(p.Number, func(s *history.Source) {
-		is := r.enter(s.Place)
-		if s.Released {
-			is += s.Time - r.h.At(s.Place).Enter
+		at := r.h.At(s.Place)
+		if end, ok := r.locked[s.Place]; ok && s.Released {
+			after(s.Time, end+s.Time-at.Leave)
+		} else if s.Released {
+			after(s.Time, r.enter(s.Place)+s.Time-at.Enter)
+		} else {
+			after(s.Time, r.enter(s.Place))
 		}
-		after(s.Time, is)
 	})
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number))
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread slept before
-			r.done(p, begin, max(r.ends[p.Location], r.enter(at)+c.Leave-time))
+			end := r.enter(at) + c.Leave - time
+			if p.Number > 0 {
+				end = max(end, r.ends[p.Location])
+			}
+			r.done(p, begin, end)
 			return
 		}
+	}
+	if c.Joins && cause > math.MinInt64 { // it waited since its own work in the team ended
+		r.done(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
+		return
 	}
 	if cause > base {
 		took -= r.scaled(c.Path, cause-base)
@@ -152,6 +164,9 @@ func (r *retimer) call(p waitstate.Place) {
 }
 
 func (r *retimer) done(p waitstate.Place, begin, end int64) {
+	if r.h.At(p).Role == trace.LockRole {
+		r.locked[p] = end
+	}
 	r.enters[p.Location][p.Number] = begin
 	r.ends[p.Location] = end
 	r.counts[p.Location] = p.Number + 1
