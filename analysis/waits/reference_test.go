@@ -306,8 +306,8 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 
 // programs are the random programs of the tests.
 func programs() (list []simOptions) {
-	for i := range uint64(40) {
-		o := simOptions{seed: i, steps: 20 + int(i)*6, noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
+	for i := range uint64(60) {
+		o := simOptions{seed: i, steps: 20 + int(i%47)*6, noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
 			worldOnly: i%4 == 1, noRendezvous: i%4 == 2}
 		switch {
 		case i%10 == 9:
