@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -310,4 +309,3 @@ func TestCoresDoNotMatter(t *testing.T) {
 	}
 }
 
-var _ = maps.Keys[map[string]int]
