@@ -309,3 +309,43 @@ func TestCoresDoNotMatter(t *testing.T) {
 	}
 }
 
+
+// patternsOf returns the times of each pattern, region and location name.
+func patternsOf(t *testing.T, events format.Events) (figures, *waits.Result) {
+	r := find(t, events, waits.Options{})
+	out := figures{}
+	for _, p := range r.Patterns {
+		for _, s := range p.PathLocations {
+			out.add(fmt.Sprint(p.Pattern, " at ", *s.Location, " in ", strings.Join(s.Path, "/")), s.Time.Float())
+		}
+	}
+	return out, r
+}
+
+// TestFormatsDoNotMatter compares the patterns of traces with those of conversions to each format.
+func TestFormatsDoNotMatter(t *testing.T) {
+	for name, file := range map[string]string{"otf2": "traces.otf2", "otf": "trace.otf", "pallas": "trace.pallas",
+		"picl": "trace.trf", "etf": "trace.etf"} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range programs()[:20] {
+				rec := simulate(o)
+				expected, e := patternsOf(t, format.Recorded(rec))
+				found, r := patternsOf(t, openAll(t, save(t, rec, name, file), 2))
+				if len(expected) == 0 {
+					t.Fatalf("%d: found no waits", o.seed)
+				}
+				found.differ(t, fmt.Sprint(o.seed), expected, 0)
+				if a, b := results(t, openAll(t, save(t, rec, name, file), 2)), results(t, format.Recorded(rec)); a != b {
+					i := 0
+					for a[i] == b[i] {
+						i++
+					}
+					t.Errorf("%d: at %d:\nfound    %.300s\nexpected %.300s", o.seed, i, a[max(0, i-200):], b[max(0, i-200):])
+				}
+				if fmt.Sprint(r.Unjudged, r.Violations) != fmt.Sprint(e.Unjudged, e.Violations) {
+					t.Errorf("%d: found %v %v, expected %v %v", o.seed, r.Unjudged, r.Violations, e.Unjudged, e.Violations)
+				}
+			}
+		})
+	}
+}
