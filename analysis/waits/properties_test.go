@@ -309,7 +309,6 @@ func TestCoresDoNotMatter(t *testing.T) {
 	}
 }
 
-
 // patternsOf returns the times of each pattern, region and location name.
 func patternsOf(t *testing.T, events format.Events) (figures, *waits.Result) {
 	r := find(t, events, waits.Options{})

@@ -308,7 +308,7 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 func programs() (list []simOptions) {
 	for i := range uint64(60) {
 		o := simOptions{seed: i, steps: 20 + int(i%47)*6, noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
-			worldOnly: i%4 == 1, noRendezvous: i%4 == 2}
+			worldOnly: i%4 == 1, noRendezvous: i%4 == 2, overtaking: i%2 == 0}
 		switch {
 		case i%10 == 9:
 			o.noMPI, o.threads = true, true
