@@ -120,13 +120,15 @@ func (r *retimer) call(p waitstate.Place) {
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
 	l.Sources(p.Number, func(s *history.Source) {
-		at := r.h.At(s.Place)
-		if end, ok := r.locked[s.Place]; ok && s.Released {
-			after(s.Time, end+s.Time-at.Leave)
-		} else if s.Released {
-			after(s.Time, r.enter(s.Place)+s.Time-at.Enter)
-		} else {
+		if !s.Released {
 			after(s.Time, r.enter(s.Place))
+			return
+		}
+		at := r.h.At(s.Place)
+		if end, ok := r.locked[s.Place]; ok {
+			after(s.Time, end+s.Time-at.Leave)
+		} else {
+			after(s.Time, r.enter(s.Place)+s.Time-at.Enter)
 		}
 	})
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })

@@ -3,7 +3,6 @@ package waitstate
 import (
 	"cmp"
 	"container/heap"
-	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -112,12 +111,14 @@ type messages struct {
 	channels map[channel]*pendingEnds
 	requests map[request]posted
 	orders   []*receiveOrder // by location
-	inboxes  map[uint32]*inbox
+	inboxes  []*inbox        // by location
 	regions  map[uint32]bool // whether they are synchronous sends
+	region   uint32          // the one asked for last
+	is       bool            // whether that is one
 }
 
 func (m *messages) init(e *engine) {
-	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}, regions: map[uint32]bool{}, inboxes: map[uint32]*inbox{}}
+	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}, regions: map[uint32]bool{}, region: trace.NoRef}
 }
 
 // callOf returns the call that completes messages, and makes it if there is none yet.
@@ -185,12 +186,13 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 }
 
 func (m *messages) inbox(location uint32) *inbox {
-	b := m.inboxes[location]
-	if b == nil {
-		b = &inbox{}
-		m.inboxes[location] = b
+	for int64(location) >= int64(len(m.inboxes)) {
+		m.inboxes = append(m.inboxes, nil)
 	}
-	return b
+	if m.inboxes[location] == nil {
+		m.inboxes[location] = &inbox{}
+	}
+	return m.inboxes[location]
 }
 
 // close takes a post that is open no more, and matches the receives that waited for that.
@@ -251,11 +253,15 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 
 // synchronous reports whether a region is a synchronous send.
 func (m *messages) synchronous(region uint32) bool {
+	if region == m.region {
+		return m.is
+	}
 	is, ok := m.regions[region]
 	if !ok {
 		is = synclog.IsSynchronous(m.e.defs, region)
 		m.regions[region] = is
 	}
+	m.region, m.is = region, is
 	return is
 }
 
@@ -461,9 +467,10 @@ func (h *byTime) dropEarliest() {
 
 // finish counts what is known of calls that wait for ends of messages that the trace does not have.
 func (m *messages) finish() {
-	for _, location := range slices.Sorted(maps.Keys(m.inboxes)) {
-		b := m.inboxes[location]
-		m.release(b, len(b.held))
+	for _, b := range m.inboxes {
+		if b != nil {
+			m.release(b, len(b.held))
+		}
 	}
 	var calls []*call
 	for _, ends := range m.channels {
