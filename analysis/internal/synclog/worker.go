@@ -594,7 +594,8 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.sequences[Sequence{operand(ops, 1), true}]++
 		return w.add(l, CollectiveDone, t, t, ops)
 	case trace.ThreadTeamBegin:
-		c := operand(ops, 0)
+		c := w.team(l, operand(ops, 0))
+		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
 		err := w.add(l, TeamBegin, t, t, ops)
@@ -613,6 +614,15 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return w.add(l, TeamEnd, t, t, ops)
 	}
 	return nil
+}
+
+// team returns the communicator of a team. A team that the trace does not tell is the one of the
+// location's process: a number that no communicator has.
+func (w *worker) team(l *lane, communicator uint64) uint64 {
+	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
+		return 1<<63 | uint64(w.defs.Locations.At(l.loc).Group)
+	}
+	return communicator
 }
 
 // operand returns an operand, or trace.Undefined if there is none.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/trace"
@@ -117,10 +118,18 @@ func (e *engine) connectsGroups(communicator uint64) bool {
 		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// rankOf returns the location of a rank, or trace.NoRef.
-func (s *sequence) rankOf(rank uint64) uint32 {
-	if rank < uint64(len(s.ranks)) {
-		return s.ranks[rank]
+// root returns the location of the root of an operation, or trace.NoRef. Traces that number operations
+// themselves tell its id, others its rank.
+func (e *engine) root(s *sequence, x *instance) uint32 {
+	if e.defs.Conventions.OwnOperations {
+		id := strconv.FormatUint(x.root, 10)
+		for _, m := range x.members {
+			if e.defs.Locations.Has(m.Place.Location) && e.defs.Locations.At(m.Place.Location).ID == id {
+				return m.Place.Location
+			}
+		}
+	} else if x.root < uint64(len(s.ranks)) {
+		return s.ranks[x.root]
 	}
 	return trace.NoRef
 }
@@ -145,7 +154,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter", "reduce-scatter-block":
 		e.all(o, NxN, NxNCompletion, func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
-		root := s.rankOf(x.root)
+		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
 			e.Unjudged[UnmatchedCollective] += int64(len(x.members))
 			return
