@@ -151,6 +151,9 @@ func TestPathIsWhole(t *testing.T) {
 // regions become faster.
 func TestRetimedRuns(t *testing.T) {
 	eachProgram(t, func(t *testing.T, rec *trace.Recorder, events format.Events) {
+		if rec.Defs().Locations.Len() > 8 {
+			t.Skip("takes long")
+		}
 		runtimeOf := func(changes ...criticalpath.Change) int64 {
 			r, err := criticalpath.Find(context.Background(), events, criticalpath.Options{WhatIf: changes,
 				Rows: trace.NewRows(events.Defs())})
@@ -279,15 +282,27 @@ func openAll(t *testing.T, path string, workers int) format.Events {
 	return f
 }
 
-// save writes a trace in a format.
-func save(t *testing.T, rec *trace.Recorder, name, file string) (path string) {
+// save writes a trace in a format, with plain only what the format has records for.
+func save(t *testing.T, rec *trace.Recorder, name, file string, plain bool) (path string) {
 	t.Helper()
 	f, ok := format.ByName(all.Formats(), name)
 	if !ok {
 		t.Fatalf("found no format %s", name)
 	}
 	path = filepath.Join(t.TempDir(), file)
-	if err := format.Save(context.Background(), path, f, rec); err != nil {
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := f.Create(out, &format.WriteOptions{Plain: plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := format.Convert(context.Background(), format.Recorded(rec), trace.Everything(), e); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -297,7 +312,7 @@ func save(t *testing.T, rec *trace.Recorder, name, file string) (path string) {
 func TestCoresDoNotMatter(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, o := range programs()[:20] {
-		path := save(t, simulate(o), "otf2", "traces.otf2")
+		path := save(t, simulate(o), "otf2", "traces.otf2", false)
 		runtime.GOMAXPROCS(1)
 		expected := results(t, openAll(t, path, 1))
 		runtime.GOMAXPROCS(2)
@@ -321,29 +336,56 @@ func patternsOf(t *testing.T, events format.Events) (figures, *waits.Result) {
 	return out, r
 }
 
-// TestFormatsDoNotMatter compares the patterns of traces with those of conversions to each format.
+// TestFormatsDoNotMatter compares all results of traces with those of conversions to each format.
 func TestFormatsDoNotMatter(t *testing.T) {
 	for name, file := range map[string]string{"otf2": "traces.otf2", "otf": "trace.otf", "pallas": "trace.pallas",
 		"picl": "trace.trf", "etf": "trace.etf"} {
 		t.Run(name, func(t *testing.T) {
 			for _, o := range programs()[:20] {
 				rec := simulate(o)
-				expected, e := patternsOf(t, format.Recorded(rec))
-				found, r := patternsOf(t, openAll(t, save(t, rec, name, file), 2))
-				if len(expected) == 0 {
-					t.Fatalf("%d: found no waits", o.seed)
+				expected := results(t, format.Recorded(rec))
+				found := results(t, openAll(t, save(t, rec, name, file, false), 2))
+				if len(found) < 1000 || found != expected {
+					t.Errorf("%d: found\n%s\nexpected\n%s", o.seed, found, expected)
 				}
-				found.differ(t, fmt.Sprint(o.seed), expected, 0)
-				if a, b := results(t, openAll(t, save(t, rec, name, file), 2)), results(t, format.Recorded(rec)); a != b {
-					i := 0
-					for a[i] == b[i] {
-						i++
+			}
+		})
+	}
+}
+
+// TestPlainFormats compares the patterns of traces with those of conversions that hold only what the
+// format has records for.
+func TestPlainFormats(t *testing.T) {
+	// What formats lack: OTF has neither requests, so that it does not tell when a receive is posted, nor
+	// teams, nor locks.
+	lost := map[string]func(pattern string, o simOptions) bool{
+		"otf2": func(string, simOptions) bool { return false },
+		"otf": func(p string, o simOptions) bool {
+			return strings.HasSuffix(p, "-omp-barrier") || p == "lock-contention" ||
+				!o.onlyBlocking && (p == "late-receiver" || strings.HasPrefix(p, "late-sender"))
+		},
+		// Pallas is written without the members of communicators as soon as processes have several threads.
+		"pallas": func(p string, o simOptions) bool {
+			return (o.threads || !o.worldOnly) && (p == "late-broadcast" || p == "early-reduce" || p == "early-scan")
+		},
+	}
+	for name, file := range map[string]string{"otf2": "traces.otf2", "otf": "trace.otf", "pallas": "trace.pallas"} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range programs()[:30] {
+				rec := simulate(o)
+				sums := func(events format.Events) figures {
+					f := figures{}
+					for _, p := range find(t, events, waits.Options{}).Patterns {
+						for _, s := range p.PathLocations {
+							if !lost[name](p.Pattern, o) { // the ids of locations may differ
+								f.add(p.Pattern+" in "+s.Path[len(s.Path)-1]+" at "+s.LocationName, s.Time.Float())
+							}
+						}
 					}
-					t.Errorf("%d: at %d:\nfound    %.300s\nexpected %.300s", o.seed, i, a[max(0, i-200):], b[max(0, i-200):])
+					return f
 				}
-				if fmt.Sprint(r.Unjudged, r.Violations) != fmt.Sprint(e.Unjudged, e.Violations) {
-					t.Errorf("%d: found %v %v, expected %v %v", o.seed, r.Unjudged, r.Violations, e.Unjudged, e.Violations)
-				}
+				found := sums(openAll(t, save(t, rec, name, file, true), 2))
+				found.differ(t, fmt.Sprint(o.seed), sums(format.Recorded(rec)), 0)
 			}
 		})
 	}
