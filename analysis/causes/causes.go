@@ -7,6 +7,11 @@
 // the cost, and pass it on to what caused them, as long-term costs. For each pattern, the costs
 // add up to the waiting time. docs/analyses/waits.md has the formulas.
 //
+// Two locations last met in the message or operation after which both went on latest, of those in
+// which one can wait for the other. Both sides of the comparison begin when both calls had begun and
+// one of them had ended. Waits are left out on both sides. What of a wait no excess explains is a cost
+// of the call in which they met.
+//
 // [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call, and 100 per
 // wait.
 package causes

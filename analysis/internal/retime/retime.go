@@ -43,7 +43,8 @@ type retimer struct {
 // Makespan returns the time from the first event of the trace to the new end of its last location.
 func Makespan(h *history.History, opt Options) int64 {
 	r := &retimer{h: h, opt: opt, enters: make([][]int64, len(h.Locations)), ends: make([]int64, len(h.Locations)),
-		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations)), locked: map[waitstate.Place]int64{}}
+		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations)),
+		locked: map[waitstate.Place]int64{}}
 	if opt.Scale != nil {
 		r.scale = make([]float64, len(h.Log.Paths)+1)
 		for p := range r.scale {

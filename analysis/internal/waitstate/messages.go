@@ -118,7 +118,8 @@ type messages struct {
 }
 
 func (m *messages) init(e *engine) {
-	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}, regions: map[uint32]bool{}, region: trace.NoRef}
+	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}, regions: map[uint32]bool{},
+		region: trace.NoRef}
 }
 
 // callOf returns the call that completes messages, and makes it if there is none yet.

@@ -22,9 +22,6 @@ ONE_TO_ALL = {"broadcast", "scatter", "scatterv"}
 ALL_TO_ONE = {"reduce", "gather", "gatherv"}
 SCAN = {"scan", "exscan"}
 
-# What is waiting. The completion of collective operations is not: nobody can come earlier to shorten it.
-WAITS = ("late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan",
-         "wait-at-finalize", "wait-at-implicit-omp-barrier", "wait-at-explicit-omp-barrier", "lock-contention")
 
 
 def is_mpi(region):
