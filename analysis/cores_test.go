@@ -32,12 +32,7 @@ func TestCores(t *testing.T) {
 			return p.Result(), err
 		},
 		"clocks": func(ctx context.Context, e format.Events) (any, error) {
-			opt := clocks.Options{}
-			p, err := analysis.Run(ctx, e, trace.Everything(), func() *clocks.Part { return clocks.New(e.Defs(), opt) })
-			if err != nil {
-				return nil, err
-			}
-			return p.Solve(ctx)
+			return clocks.Solve(ctx, e, clocks.Options{})
 		},
 		"collectives": func(ctx context.Context, e format.Events) (any, error) {
 			opt := collectives.Options{}

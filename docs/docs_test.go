@@ -108,7 +108,7 @@ func TestCommands(t *testing.T) {
 	if err != nil || len(traces) == 0 {
 		t.Fatalf("no traces: %v", err)
 	}
-	traces = append(traces, "../examples")
+	traces = append(traces, "../examples", "../analysis/waits/testdata")
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
 		if err != nil {

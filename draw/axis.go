@@ -9,7 +9,7 @@ import (
 
 // tick is a label on the time axis.
 type tick struct {
-	at    float64 // part of the window's width
+	at    float64 // as a share of the window's width
 	label string
 }
 
@@ -18,11 +18,11 @@ var timeUnits = []struct {
 	seconds float64
 }{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}}
 
-// ticks chooses round times, so far apart that their labels do not touch on an
-// axis of so many pixels.
+// ticks returns labels at round times. They are far enough apart that they do not touch on an axis
+// of width pixels.
 func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(string) float64) []tick {
 	t0 := k.Float(from - origin)
-	if (from >= origin) != (from-origin >= 0) { // too far apart for a number of ticks
+	if (from >= origin) != (from-origin >= 0) { // the difference overflows
 		t0 = k.Float(from) - k.Float(origin)
 	}
 	span := k.Float(1) * float64(uint64(to)-uint64(from))
@@ -43,7 +43,7 @@ func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(st
 		var out []tick
 		widest := 0.0
 		if last-first > width {
-			continue // so far from the origin that numbers do not tell times apart
+			continue // so far from the origin that the numbers cannot distinguish times
 		}
 		for n := range int(last-first) + 1 {
 			i := first + float64(n)
@@ -64,8 +64,8 @@ func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(st
 	return nil
 }
 
-// niceStep is the smallest of 1, 2, 5 × 10^n that is not below x, with the
-// digits behind the point that it needs.
+// niceStep returns the smallest of 1, 2, 5 × 10^n that is not less than x, and the number of
+// decimals that it needs.
 func niceStep(x float64) (step float64, digits int) {
 	e := math.Floor(math.Log10(x))
 	p := math.Pow(10, e)
@@ -80,9 +80,9 @@ func niceStep(x float64) (step float64, digits int) {
 	return 10 * p, int(max(0, -e-1))
 }
 
-// number writes a value for people, with four digits or all those before the
-// point.
-func number(x float64) string {
+// formatNumber formats a value for display, with four significant digits or all digits of the integer
+// part.
+func formatNumber(x float64) string {
 	switch a := math.Abs(x); {
 	case a >= 1e9 || a < 1e-3 && a > 0:
 		return strconv.FormatFloat(x, 'g', 4, 64)

@@ -1,11 +1,11 @@
 package draw
 
-// point is a place in the picture, in pixels from the upper left corner.
+// point is a position in the picture, in pixels from the upper left corner.
 type point struct{ x, y float64 }
 
 type box struct{ x, y, w, h float64 }
 
-// anchor says which part of a text its place is.
+// anchor is the part of a text that its position refers to.
 type anchor uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	atEnd
 )
 
-// label is a text and how it is written.
+// label is a text with its position and style.
 type label struct {
 	x, y   float64 // of the base line
 	s      string
@@ -32,19 +32,19 @@ func (l *label) face() *face {
 	return regular
 }
 
-// left is where the text begins.
+// left returns the left edge of the text.
 func (l *label) left() float64 {
 	w := l.face().measure(l.s, l.size)
 	return l.x - w*float64(l.anchor)/2
 }
 
-// canvas is what a picture is drawn on, in order from back to front.
+// canvas is a surface that a picture is drawn on, from back to front.
 type canvas interface {
-	// boxes fills rectangles; title is a tooltip, where there are such.
+	// boxes fills rectangles. title is their tooltip, if the canvas has tooltips.
 	boxes(c rgb, alpha float64, title string, b ...box)
 	// polygons fills closed outlines.
 	polygons(c rgb, alpha float64, outlines ...[]point)
-	// lines draws strokes of straight pieces.
+	// lines draws polylines.
 	lines(c rgb, alpha, width float64, strokes ...[]point)
 	text(l label)
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// rgb is an opaque colour; how much of it is laid on is said apart.
+// rgb is a colour. Its opacity is passed separately.
 type rgb struct{ r, g, b uint8 }
 
 func hex(n uint32) rgb { return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)} }
 
 func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
 
-// ink is the colour of text that stands on c.
+// ink returns the colour of text on top of c.
 func (c rgb) ink() rgb {
 	if 0.299*float64(c.r)+0.587*float64(c.g)+0.114*float64(c.b) > 140 {
 		return hex(0x16191d)
@@ -23,17 +23,19 @@ func (c rgb) ink() rgb {
 	return hex(0xffffff)
 }
 
-// The palettes begin with the colours of Okabe and Ito, which people with any colour vision
-// can tell apart, yellow last since it glares on large areas. Muted ones of Paul Tol follow
-// for pictures with more names. What would not stand out from the paper (a contrast of 1.75)
-// is darker on light paper, and lighter on dark.
-var lightPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xcac037), hex(0x332288),
+// The palettes begin with the colours of Okabe and Ito, which people with any colour vision can
+// distinguish. Yellow is the last of these, because it glares on large areas. Muted colours of
+// Paul Tol follow for pictures with more names. Colours with a contrast to the paper of less than
+// 1.75 are darkened on light paper, and lightened on dark paper.
+var lightPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7),
+	hex(0xcac037), hex(0x332288),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xd4c472), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
-var darkPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xf0e442), hex(0x433492),
+var darkPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7),
+	hex(0xf0e442), hex(0x433492),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xddcc77), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
 
-// Palette is the colours of names as "#rrggbb", for light or dark paper. It begins with
-// those that differ most.
+// Palette returns the colours of names as "#rrggbb", for light or dark paper. It begins with the
+// colours that differ most.
 func Palette(onDark bool) []string {
 	list := light.palette
 	if onDark {
@@ -46,23 +48,23 @@ func Palette(onDark bool) []string {
 	return out
 }
 
-// ColorOf gives each name a colour, which is an index into [Palette]: 16 names at a time, in
-// their order, each by a hash of the name, or the next colour if another name of the 16 has that.
-// Where there are few names they choose among the first 6, 8 or 12 colours, so that one name more
-// may change the colours of all. No two of the first names,
-// as many as there are colours, have the same; the order of these does not matter.
+// ColorOf assigns a colour to each name, as an index into [Palette]. It handles 16 names at a
+// time, in their order. Within these, a hash of the name selects the colour, or the next free one
+// if another name has it. If there are few names, they share the first 6, 8 or 12 colours, so that
+// an additional name may change the colours of all. The first names have different colours, as
+// many as there are colours; their order does not matter.
 func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))
 	for len(out) < len(names) {
 		rest := names[len(out):]
-		out = append(out, distinct(rest[:min(len(rest), len(lightPalette))], len(names))...)
+		out = append(out, distinctColors(rest[:min(len(rest), len(lightPalette))], len(names))...)
 	}
 	return out
 }
 
-// distinct gives some of n names different colours.
-func distinct(names []string, n int) []int {
-	// The first colours differ most, so names choose among no more than needed.
+// distinctColors assigns different colours to some of n names.
+func distinctColors(names []string, n int) []int {
+	// The first colours differ most, so that names use no more than needed.
 	choice := len(lightPalette)
 	for _, size := range []int{6, 8, 12} {
 		if n <= size {
@@ -90,13 +92,13 @@ func distinct(names []string, n int) []int {
 	return out
 }
 
-// theme is the set of colours of a picture's parts.
+// theme holds the colours of the parts of a picture.
 type theme struct {
 	paper, text, dim, grid, band, rule, other, curve, arrow rgb
-	palette                                                 []rgb // of names
+	palette                                                 []rgb // colours of names
 }
 
-// The background and the colours of strips are those of the page.
+// The background and the colours of strips equal those of the viewer's page.
 var (
 	light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x5b6670), grid: hex(0xd9dee3), band: hex(0xf2f4f6),
 		rule: hex(0xc3cad2), other: hex(0xa9b0b8), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}
@@ -104,7 +106,7 @@ var (
 		rule: hex(0x3d454e), other: hex(0x6d757e), curve: hex(0x56b4e9), arrow: hex(0xe8ebee), palette: darkPalette}
 )
 
-// rgba is an opaque colour for images.
+// rgba returns the colour for images.
 func (c rgb) rgba() color.RGBA { return color.RGBA{c.r, c.g, c.b, 255} }
 
 func fromRGBA(c color.RGBA) rgb { return rgb{c.R, c.G, c.B} }

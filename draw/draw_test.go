@@ -12,7 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Texts neither overlap nor leave the picture, however many names there are.
+// TestTextsDoNotOverlap checks that texts neither overlap nor leave the picture, however many
+// names there are.
 func TestTextsDoNotOverlap(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	for i := range int64(40) {
@@ -30,7 +31,7 @@ func TestTextsDoNotOverlap(t *testing.T) {
 		r.Release(r.Claim(cpu, 10*id, r.Region("job"), 1), 100)
 	}
 	s := &Sheet{Index: indexOf(t, format.Recorded(r)), Options: Options{Width: 700}}
-	l, err := s.lay(t.Context())
+	l, err := s.layOut(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestTextsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// recorder notes where texts are.
+// recorder records the positions of texts.
 type recorder struct {
 	texts []box
 	names []string
@@ -86,7 +87,8 @@ func TestTicks(t *testing.T) {
 		{trace.Seconds(10), 0, 500, "0 s, 10 s, 20 s, 30 s, 40 s, 50 s"},
 		{trace.Seconds(1e9), 0, 340_000, "0 µs, 50 µs, 100 µs, 150 µs, 200 µs, 250 µs, 300 µs"},
 		{trace.Seconds(1e9), 0, 7, "0 ns, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns, 6 ns, 7 ns"},
-		{trace.Seconds(1e6), 1_234_567_890, 1_234_567_900, "1234.567890 s, 1234.567892 s, 1234.567894 s, 1234.567896 s, 1234.567898 s, 1234.567900 s"},
+		{trace.Seconds(1e6), 1_234_567_890, 1_234_567_900,
+			"1234.567890 s, 1234.567892 s, 1234.567894 s, 1234.567896 s, 1234.567898 s, 1234.567900 s"},
 		{trace.Clock{Num: 1, Den: 60}, 0, 2, "0 s, 20 s, 40 s, 60 s, 80 s, 100 s, 120 s"},
 	} {
 		var got []string
@@ -103,7 +105,9 @@ func TestTicks(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
-	for _, s := range []string{"short", "a text that is longer than its place", "zwölf Boxkämpfer", "日本語のテキスト", "line\nbreak", ""} {
+	for _, s := range []string{"short", "a text that is longer than its place", "zwölf Boxkämpfer",
+		"日本語のテキスト",
+		"line\nbreak", ""} {
 		for width := 0.0; width < 300; width += 7 {
 			got := regular.fit(s, 12, width)
 			if w := regular.measure(got, 12); w > width {
@@ -117,7 +121,7 @@ func TestFit(t *testing.T) {
 }
 
 func TestGlyphs(t *testing.T) {
-	// A letter with an accent is made of two outlines, above the small letters.
+	// An accented letter has a second outline above the height of small letters.
 	dot := func(s string) int {
 		c, err := newPNGCanvas(20, 30, 1)
 		if err != nil {
@@ -148,8 +152,8 @@ func TestGlyphs(t *testing.T) {
 	}
 }
 
-// TestColorOf: colours are distinct as long as there are enough, depend on the name, and
-// not on the order of the first names.
+// TestColorOf checks that colours are distinct as long as there are enough, and that they depend
+// on the names and not on the order of the first names.
 func TestColorOf(t *testing.T) {
 	var names []string
 	for i := range 40 {

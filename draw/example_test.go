@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// A picture of a trace in a file.
+// ExampleSheet draws a picture of a trace to a file.
 func ExampleSheet() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)
@@ -54,7 +54,8 @@ func ExampleSheet() {
 	// Output: 1600 pixels wide <nil>
 }
 
-// A picture of two of the resources, from 20 to 40 ms, for a page: it names them and no others.
+// ExampleSheet_SVG draws two of the resources, from 20 to 40 ms, for a web page. The picture names
+// these and no others.
 func ExampleSheet_SVG() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// face is one of the Go fonts. Texts are measured and drawn without hinting, so
-// that a width is proportional to the size and the same in SVG and PNG.
+// face is one of the Go fonts. Texts are measured and drawn without hinting, so that their width
+// is proportional to their size and the same in SVG and PNG.
 type face struct {
 	font   *sfnt.Font
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	buf    sfnt.Buffer
-	widths map[rune]float64 // of a text of size 1
+	widths map[rune]float64 // widths of characters at size 1
 }
 
 var regular, bold = newFace(goregular.TTF), newFace(gobold.TTF)
@@ -31,11 +31,11 @@ func newFace(ttf []byte) *face {
 	return &face{font: f, widths: map[rune]float64{}}
 }
 
-// em is the size at which outlines are read: fine enough for any scale.
+// em is the size at which outlines are loaded, fine enough for any scale.
 const em = 1024
 
-// advance is the width of a character at size 1; one that the font lacks is
-// taken to be as wide as it is high, as ideographs are.
+// advance returns the width of a character at size 1. It assumes that a character that the font
+// lacks is as wide as high, like ideographs.
 func (f *face) advance(r rune) float64 {
 	w, ok := f.widths[r]
 	if !ok {
@@ -50,7 +50,7 @@ func (f *face) advance(r rune) float64 {
 	return w
 }
 
-// measure is the width of a text.
+// measure returns the width of a text.
 func (f *face) measure(s string, size float64) float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,8 +61,8 @@ func (f *face) measure(s string, size float64) float64 {
 	return w * size
 }
 
-// fit shortens a text with an ellipsis so that it is not wider than width;
-// empty when not even one letter fits.
+// fit shortens a text with an ellipsis so that it is at most width wide. It returns "" if not even
+// one letter fits.
 func (f *face) fit(s string, size, width float64) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -88,7 +88,7 @@ func (f *face) fit(s string, size, width float64) string {
 	return strings.TrimRight(s[:end], " ") + "…"
 }
 
-// draw adds the outlines of a text to z, its base line beginning at (x, y).
+// draw adds the outlines of a text to z, with its base line beginning at (x, y).
 func (f *face) draw(z *vector.Rasterizer, s string, size, x, y float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// ValueOrder are the tracks of the values of an attribute in their natural order, the shared
-// ones behind them, and then those of counters and signals.
+// ValueOrder returns the order of tracks whose rows are values of an attribute: the values in
+// natural order, then shared rows, then counters and signals.
 func ValueOrder(tracks []index.Track) []int {
 	order := make([]int, len(tracks))
 	for i := range order {
@@ -30,14 +30,14 @@ func ValueOrder(tracks []index.Track) []int {
 		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) > 0 {
 			return c
 		}
-		return natural(a.Name, b.Name)
+		return compareNatural(a.Name, b.Name)
 	})
 	return order
 }
 
-// natural compares texts with numbers in them by the numbers' values, so that
-// job 2 comes before job 10.
-func natural(a, b string) int {
+// compareNatural compares texts with numbers in them by the values of the numbers, so that job 2 precedes
+// job 10.
+func compareNatural(a, b string) int {
 	whole := cmp.Compare(a, b)
 	for a != "" && b != "" {
 		da, db := leadingDigits(a), leadingDigits(b)

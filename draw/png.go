@@ -15,18 +15,19 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// pngCanvas paints pixels; one unit of the picture is scale of them.
+// pngCanvas draws pixels. One unit of the picture is scale pixels.
 type pngCanvas struct {
 	img   *image.RGBA
 	scale float64
 }
 
-// maxPixels bounds the size of a PNG in memory (4 bytes each).
+// maxPixels bounds the size of a PNG in memory. A pixel takes 4 bytes.
 const maxPixels = 1 << 27
 
 func newPNGCanvas(w, h, scale int) (*pngCanvas, error) {
 	if w*h > maxPixels/(scale*scale) {
-		return nil, &format.OptionError{Option: "width", Value: fmt.Sprintf("%d × %d pixels", w*scale, h*scale), Expected: "a smaller picture: fewer rows, less width or scale"}
+		return nil, &format.OptionError{Option: "width", Value: fmt.Sprintf("%d × %d pixels", w*scale, h*scale),
+			Expected: "a smaller picture: fewer rows, less width or scale"}
 	}
 	return &pngCanvas{image.NewRGBA(image.Rect(0, 0, w*scale, h*scale)), float64(scale)}, nil
 }
@@ -57,7 +58,7 @@ func (p *pngCanvas) polygons(c rgb, alpha float64, outlines ...[]point) {
 	p.fill(c, alpha, outlines)
 }
 
-// lines makes each piece a thin rectangle, long enough to join the next one.
+// lines draws each piece as a thin rectangle, long enough to join the next one.
 func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 	var quads [][]point
 	for _, s := range strokes {
@@ -71,17 +72,17 @@ func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 			if i+1 < len(s) {
 				b = point{b.x + (b.x-a.x)/d*width/4, b.y + (b.y-a.y)/d*width/4}
 			}
-			quads = append(quads, []point{{a.x + nx, a.y + ny}, {b.x + nx, b.y + ny}, {b.x - nx, b.y - ny}, {a.x - nx, a.y - ny}})
+			quads = append(quads, []point{{a.x + nx, a.y + ny}, {b.x + nx, b.y + ny}, {b.x - nx, b.y - ny},
+				{a.x - nx, a.y - ny}})
 		}
 	}
 	p.fill(c, alpha, quads)
 }
 
-// maxOutline bounds the pixels of a filled outline in each direction.
+// maxOutline bounds the size of a filled outline in each direction, in pixels.
 const maxOutline = 1 << 16
 
-// fill fills outlines together, so that where they overlap the colour is not
-// laid on twice.
+// fill fills outlines together, so that the colour is not applied twice where they overlap.
 func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, o := range outlines {
@@ -96,7 +97,7 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 		return
 	}
 	if r.Dx() > maxOutline || r.Dy() > maxOutline {
-		return // not to be drawn in any picture of sense
+		return // no reasonable picture contains it
 	}
 	z := vector.NewRasterizer(r.Dx(), r.Dy())
 	for _, o := range outlines {
@@ -110,12 +111,12 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 		}
 		z.ClosePath()
 	}
-	p.lay(z, r, paint(c, alpha))
+	p.fillRaster(z, r, paint(c, alpha))
 }
 
-// lay fills what z holds at r. The rasteriser writes to all of r, so what lies
-// outside of the picture takes the way over a mask.
-func (p *pngCanvas) lay(z *vector.Rasterizer, r image.Rectangle, src *image.Uniform) {
+// fillRaster fills the content of z at r. The rasteriser writes to all of r, so that an r that leaves the
+// picture needs a mask.
+func (p *pngCanvas) fillRaster(z *vector.Rasterizer, r image.Rectangle, src *image.Uniform) {
 	if r.In(p.img.Bounds()) {
 		z.Draw(p.img, r, src, image.Point{})
 		return
@@ -134,5 +135,5 @@ func (p *pngCanvas) text(l label) {
 	r := image.Rect(int(x)-2, int(y-size)-2, int(x+f.measure(l.s, size))+4, int(y+size/2)+2)
 	z := vector.NewRasterizer(r.Dx(), r.Dy())
 	f.draw(z, l.s, size, x-float64(r.Min.X), y-float64(r.Min.Y))
-	p.lay(z, r, paint(l.color, 1))
+	p.fillRaster(z, r, paint(l.color, 1))
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// mostWeighed is how many tracks are looked at to find out which regions matter most: few,
-// since a trace that has an index is to be there at once.
-const mostWeighed = 16
+// maxWeighed is the number of tracks whose profiles determine the most important regions. There
+// are few, so that a trace with an index can be shown immediately.
+const maxWeighed = 16
 
-// RegionColors gives each region of an index a colour, which is an index into [Palette].
-// The regions that most time is spent in get different ones; those of one name get the
-// same. The viewer's page, and pictures of indexes, have these colours. profiles gives the
-// sums of some tracks over the whole time of the trace.
-func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
+// RegionColors assigns a colour to each region of an index, as an index into [Palette]. The
+// regions with most exclusive time get different colours; regions with the same name get the same.
+// The viewer's page and pictures of indexes use these colours. profiles must return the sums of
+// tracks over the whole time of the trace.
+func RegionColors(regions []index.Region, tracks []index.Track,
+	profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
 	ticks := map[string]trace.Ticks{}
 	var names []string
 	for _, r := range regions {
@@ -31,7 +32,7 @@ func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tr
 			busy = append(busy, i)
 		}
 	}
-	for i := 0; i < len(busy); i += max(1, (len(busy)+mostWeighed-1)/mostWeighed) {
+	for i := 0; i < len(busy); i += max(1, (len(busy)+maxWeighed-1)/maxWeighed) {
 		some = append(some, busy[i])
 	}
 	all, err := profiles(some)
@@ -58,13 +59,14 @@ func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tr
 	return out, nil
 }
 
-// Colors gives each region of an index the colour that its name has in the index of, which may have other events of the
-// same trace. Names that of does not have get colours that others may have, too.
+// Colors assigns to each region of index x the colour that its name has in index of, which may
+// hold other events of the same trace. Names that of does not have get colours that other names
+// may have, too.
 func Colors(ctx context.Context, x, of *index.Index) ([]int, error) {
 	regions := of.Regions()
 	list, err := RegionColors(regions, of.Tracks(), func(tracks []int) ([][]index.Sum, error) {
 		first, last, _ := of.Extent()
-		return of.Profiles(ctx, tracks, first, behind(last))
+		return of.Profiles(ctx, tracks, first, windowEnd(last))
 	})
 	if err != nil || x == of {
 		return list, err

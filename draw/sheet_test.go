@@ -44,7 +44,7 @@ func indexOf(t testing.TB, d format.Events) *index.Index {
 	return x
 }
 
-func generated(t testing.TB, workload string, events int64, locations int) *index.Index {
+func generatedIndex(t testing.TB, workload string, events int64, locations int) *index.Index {
 	t.Helper()
 	d, err := generate.New(generate.Options{Workload: workload, Events: events, Locations: locations})
 	if err != nil {
@@ -53,9 +53,10 @@ func generated(t testing.TB, workload string, events int64, locations int) *inde
 	return indexOf(t, d)
 }
 
-func example(t testing.TB) *index.Index {
+func exampleIndex(t testing.TB) *index.Index {
 	t.Helper()
-	d, err := etf.Format{}.Open(context.Background(), format.FileSource("../examples/odse.etf"), &format.ReadOptions{Report: format.NewReport(), Workers: 1})
+	d, err := etf.Format{}.Open(context.Background(), format.FileSource("../examples/odse.etf"),
+		&format.ReadOptions{Report: format.NewReport(), Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,24 +77,28 @@ func sheetPNG(t testing.TB, s *Sheet) image.Image {
 	return img
 }
 
-// sheets are pictures of strips alone, without names and arrows above them.
+// sheets returns pictures that consist of strips only, without names and arrows on top.
 func sheets(t testing.TB) map[string]*Sheet {
-	cps, stencil, loops := generated(t, "cps", 2000, 0), generated(t, "stencil", 20000, 0), generated(t, "loops", 4000, 2)
+	cps, stencil, loops := generatedIndex(t, "cps", 2000, 0), generatedIndex(t, "stencil", 20000, 0),
+		generatedIndex(t, "loops", 4000, 2)
 	first, last, _ := cps.Extent()
 	return map[string]*Sheet{
-		"claims":       {Index: cps, StripHeight: 11, MaxRows: 7},
-		"claims, part": {Index: cps, From: first + (last-first)/3, To: first + (last-first)/2, StripHeight: 8, Options: Options{Dark: true, Width: 700}},
-		"messages":     {Index: stencil, StripHeight: 10, Options: Options{Width: 500}},
-		"levels":       {Index: generated(t, "calltree", 30000, 3), StripHeight: 6, MaxDepth: 12, Options: Options{Width: 640}},
+		"claims": {Index: cps, StripHeight: 11, MaxRows: 7},
+		"claims, part": {Index: cps, From: first + (last-first)/3, To: first + (last-first)/2, StripHeight: 8,
+			Options: Options{Dark: true, Width: 700}},
+		"messages": {Index: stencil, StripHeight: 10, Options: Options{Width: 500}},
+		"levels": {Index: generatedIndex(t, "calltree", 30000, 3), StripHeight: 6, MaxDepth: 12,
+			Options: Options{Width: 640}},
 		"counters":     {Index: loops, StripHeight: 8, MaxDepth: 2},
-		"stacked":      {Index: stacked(t), StripHeight: 8},
-		"stacked, cut": {Index: stacked(t), StripHeight: 16, MaxDepth: 2, Options: Options{Dark: true, Width: 500}},
+		"stacked":      {Index: stackedIndex(t), StripHeight: 8},
+		"stacked, cut": {Index: stackedIndex(t), StripHeight: 16, MaxDepth: 2, Options: Options{Dark: true, Width: 500}},
 	}
 }
 
-// stacked is an index of resources whose claims overlap, with a capacity and without one, and
-// of one whose claims do not. No claim of those with a capacity has room for a name.
-func stacked(t testing.TB) *index.Index {
+// stackedIndex returns an index of resources with overlapping claims, with a capacity and without one,
+// and of a resource whose claims do not overlap. No claim of those with a capacity has room for a
+// name.
+func stackedIndex(t testing.TB) *index.Index {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
 	r.Location("main")
@@ -111,17 +116,19 @@ func stacked(t testing.TB) *index.Index {
 	return indexOf(t, format.Recorded(r))
 }
 
-// theStrips are the pixels that the rasteriser makes of the rows, on the background of the
-// picture, and where they are.
-func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangle) {
+// rasterStrips returns an image with the pixels of the rasteriser for the rows, on the picture's
+// background, and the positions of the strips.
+func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangle) {
 	t.Helper()
-	l, err := s.lay(t.Context())
+	l, err := s.layOut(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, mark, curve, other, line := color.RGBA{255, 255, 255, 255}, color.RGBA{0x1c, 0x21, 0x27, 255}, color.RGBA{0, 0x72, 0xb2, 255}, color.RGBA{0xa9, 0xb0, 0xb8, 255}, color.RGBA{0xd9, 0xde, 0xe3, 255}
+	back, mark, curve, other, line := color.RGBA{255, 255, 255, 255}, color.RGBA{0x1c, 0x21, 0x27, 255},
+		color.RGBA{0, 0x72, 0xb2, 255}, color.RGBA{0xa9, 0xb0, 0xb8, 255}, color.RGBA{0xd9, 0xde, 0xe3, 255}
 	if s.Dark {
-		back, mark, curve, other, line = color.RGBA{0x15, 0x18, 0x1c, 255}, color.RGBA{0xe8, 0xeb, 0xee, 255}, color.RGBA{0x56, 0xb4, 0xe9, 255}, color.RGBA{0x6d, 0x75, 0x7e, 255}, color.RGBA{0x2b, 0x31, 0x38, 255}
+		back, mark, curve, other, line = color.RGBA{0x15, 0x18, 0x1c, 255}, color.RGBA{0xe8, 0xeb, 0xee, 255},
+			color.RGBA{0x56, 0xb4, 0xe9, 255}, color.RGBA{0x6d, 0x75, 0x7e, 255}, color.RGBA{0x2b, 0x31, 0x38, 255}
 	}
 	first, last, _ := s.Index.Extent()
 	of, err := RegionColors(s.Index.Regions(), s.Index.Tracks(), func(tracks []int) ([][]index.Sum, error) {
@@ -147,13 +154,14 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 	width := Columns(l.width) * scale
 	for i := range l.rows {
 		r := &l.rows[i]
-		tile, err := s.Index.Tile(t.Context(), index.TileRequest{Tracks: []int{r.track}, From: l.from, To: l.to, Width: width, Depths: l.depths})
+		tile, err := s.Index.Tile(t.Context(), index.TileRequest{Tracks: []int{r.track}, From: l.from, To: l.to,
+			Width: width, Depths: l.depths})
 		if err != nil {
 			t.Fatal(err)
 		}
 		track := l.all[r.track]
 		resource := track.Kind == index.ResourceTrack && track.Depth > 1
-		box := resource && track.Capacity > 0 // where the lanes lie on each other
+		box := resource && track.Capacity > 0 // the lanes are stacked
 		var lanes []index.Strip
 		for _, s := range tile.Strips {
 			if s.Kind == index.AmountStrip && !resource {
@@ -193,13 +201,14 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 	return img, places
 }
 
-// The strips of a PNG are those that the rasteriser, and so the page, makes of the index.
+// TestSheetPixels checks that the strips of a PNG are those of the rasteriser, and thus those of
+// the viewer's page.
 func TestSheetPixels(t *testing.T) {
 	for name, s := range sheets(t) {
 		for _, scale := range []int{1, 2, 3} {
 			s.Scale = scale
 			got := sheetPNG(t, s)
-			want, places := theStrips(t, s, scale)
+			want, places := rasterStrips(t, s, scale)
 			if got.Bounds() != want.Bounds() || len(places) < 4 {
 				t.Fatalf("%s: %v, expected %v; %d strips", name, got.Bounds(), want.Bounds(), len(places))
 			}
@@ -226,7 +235,7 @@ func TestSheetPixels(t *testing.T) {
 
 var subpath = regexp.MustCompile(`M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z`)
 
-// rasterise draws the boxes of an SVG document: rectangles, and paths of nothing else.
+// rasterise draws the boxes of an SVG document, which are rectangles and paths.
 func rasterise(t testing.TB, text []byte) *image.RGBA {
 	t.Helper()
 	var img *image.RGBA
@@ -235,7 +244,7 @@ func rasterise(t testing.TB, text []byte) *image.RGBA {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return int(math.Round(v)) // those of the legend are no whole numbers
+		return int(math.Round(v)) // those of the legend are not integers
 	}
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -287,7 +296,7 @@ func rasterise(t testing.TB, text []byte) *image.RGBA {
 	}
 }
 
-// The boxes of an SVG cover the pixels of the PNG in the same colours.
+// TestSheetBoxes checks that the boxes of an SVG cover the pixels of the PNG in the same colours.
 func TestSheetBoxes(t *testing.T) {
 	for name, s := range sheets(t) {
 		var b bytes.Buffer
@@ -295,7 +304,7 @@ func TestSheetBoxes(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := rasterise(t, b.Bytes())
-		want, places := theStrips(t, s, 1)
+		want, places := rasterStrips(t, s, 1)
 		if got.Bounds() != want.Bounds() {
 			t.Fatalf("%s: %v, expected %v", name, got.Bounds(), want.Bounds())
 		}
@@ -304,7 +313,7 @@ func TestSheetBoxes(t *testing.T) {
 				for x := r.Min.X; x < r.Max.X; x++ {
 					g, w := got.RGBAAt(x, y), want.RGBAAt(x, y)
 					d := max(g.R, w.R) - min(g.R, w.R) + max(g.G, w.G) - min(g.G, w.G) + max(g.B, w.B) - min(g.B, w.B)
-					if d > 3 { // what is laid over something else is rounded
+					if d > 3 { // overlapping colours are rounded
 						t.Fatalf("%s: at %d, %d found %v, expected %v", name, x, y, g, w)
 					}
 				}
@@ -313,14 +322,15 @@ func TestSheetBoxes(t *testing.T) {
 	}
 }
 
-// Pictures that were looked at. After a change: go test ./draw -run TestSheetGolden -update,
-// and look at them again.
+// TestSheetGolden compares pictures with files that a person has inspected. After a change, run go
+// test ./draw -run TestSheetGolden -update and inspect them again.
 func TestSheetGolden(t *testing.T) {
-	odse, stencil := example(t), generated(t, "stencil", 3000, 4)
+	odse, stencil := exampleIndex(t), generatedIndex(t, "stencil", 3000, 4)
 	first, last, _ := stencil.Extent()
 	for name, s := range map[string]*Sheet{
-		"claims":   {Index: odse, Links: 500, Options: Options{Title: "odse.etf"}},
-		"messages": {Index: stencil, Links: 500, From: first, To: first + (last-first)/20, Options: Options{Title: "stencil <4>", Dark: true, Width: 900}},
+		"claims": {Index: odse, Links: 500, Options: Options{Title: "odse.etf"}},
+		"messages": {Index: stencil, Links: 500, From: first, To: first + (last-first)/20,
+			Options: Options{Title: "stencil <4>", Dark: true, Width: 900}},
 	} {
 		path := filepath.Join("testdata", "sheet-"+name+".svg")
 		var got bytes.Buffer
@@ -346,7 +356,7 @@ func TestSheetGolden(t *testing.T) {
 	}
 }
 
-// What the texts of a picture say.
+// TestSheetTexts checks the texts of pictures.
 func TestSheetTexts(t *testing.T) {
 	texts := func(s *Sheet) string {
 		var b bytes.Buffer
@@ -367,22 +377,26 @@ func TestSheetTexts(t *testing.T) {
 			}
 		}
 	}
-	stencil := generated(t, "stencil", 4000, 8)
+	stencil := generatedIndex(t, "stencil", 4000, 8)
 	for _, x := range []struct {
 		name string
 		s    *Sheet
 		want []string
 		not  []string
 	}{
-		{"all", &Sheet{Index: stencil, Links: 9000}, []string{"Timeline", "node 0", "node 1", "rank 0", "rank 7", "Communicators", "compute", "message", "0 ms"}, []string{"more row", "dependency"}},
-		{"few rows", &Sheet{Index: stencil, MaxRows: 3}, []string{"rank 2", "… and 6 more rows"}, []string{"rank 3", "message"}},
+		{"all", &Sheet{Index: stencil, Links: 9000}, []string{"Timeline", "node 0", "node 1", "rank 0", "rank 7",
+			"Communicators", "compute", "message", "0 ms"}, []string{"more row", "dependency"}},
+		{"few rows", &Sheet{Index: stencil, MaxRows: 3}, []string{"rank 2", "… and 6 more rows"},
+			[]string{"rank 3", "message"}},
 		{"one more", &Sheet{Index: stencil, MaxRows: 8}, []string{"… and 1 more row"}, []string{"rows"}},
-		{"chosen", &Sheet{Index: stencil, Tracks: []int{5, 1}}, []string{"node 1 · rank 5", "node 0 · rank 1"}, []string{"rank 0", "more row"}},
+		{"chosen", &Sheet{Index: stencil, Tracks: []int{5, 1}}, []string{"node 1 · rank 5", "node 0 · rank 1"},
+			[]string{"rank 0", "more row"}},
 		{"none", &Sheet{Index: stencil, Tracks: []int{}}, []string{"no events"}, []string{"rank"}},
 		{"shallow", &Sheet{Index: stencil, MaxDepth: 1}, []string{"No more than 1 of 2 strips of a row are shown."}, nil},
 		{"few arrows", &Sheet{Index: stencil, Links: 10}, []string{"10 of 400 messages and dependencies are drawn."}, nil},
-		{"stacked", &Sheet{Index: stacked(t)}, []string{"10 of it", "0", "heads", "tokens", "queue"}, nil},
-		{"bundles", &Sheet{Index: generated(t, "ring", 9000, 2), Links: 130}, []string{"messages and dependencies are drawn as 12"}, nil},
+		{"stacked", &Sheet{Index: stackedIndex(t)}, []string{"10 of it", "0", "heads", "tokens", "queue"}, nil},
+		{"bundles", &Sheet{Index: generatedIndex(t, "ring", 9000, 2), Links: 130},
+			[]string{"messages and dependencies are drawn as 12"}, nil},
 	} {
 		all := texts(x.s)
 		for _, w := range x.want {
@@ -407,7 +421,7 @@ func TestSheetTexts(t *testing.T) {
 	}
 }
 
-// Traces that are unusual.
+// TestSheetOfLittleAndMuch draws unusual traces.
 func TestSheetOfLittleAndMuch(t *testing.T) {
 	empty := trace.NewRecorder(trace.Seconds(1000))
 	one := trace.NewRecorder(trace.Seconds(1))
@@ -429,12 +443,14 @@ func TestSheetOfLittleAndMuch(t *testing.T) {
 	}
 	for name, r := range map[string]*trace.Recorder{"empty": empty, "one": one, "wide": wide, "many": many} {
 		x := indexOf(t, format.Recorded(r))
-		for _, s := range []*Sheet{{Index: x, Links: 100}, {Index: x, From: 5, To: 6, Links: 100}, {Index: x, From: -50, To: math.MaxInt64, MaxDepth: 1, Links: 100}} {
+		for _, s := range []*Sheet{{Index: x, Links: 100}, {Index: x, From: 5, To: 6, Links: 100},
+			{Index: x, From: -50, To: math.MaxInt64, MaxDepth: 1, Links: 100}} {
 			var b bytes.Buffer
 			if err := s.SVG(t.Context(), &b); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if err := xml.Unmarshal(b.Bytes(), new(struct{})); err != nil || bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
+			if err := xml.Unmarshal(b.Bytes(), new(struct{})); err != nil || bytes.Contains(b.Bytes(), []byte("NaN")) ||
+				bytes.Contains(b.Bytes(), []byte("Inf")) {
 				t.Errorf("%s: no sound SVG: %v", name, err)
 			}
 			if img := sheetPNG(t, s); img.Bounds().Dx() != DefaultWidth || img.Bounds().Dy() > 4000 {
@@ -444,27 +460,30 @@ func TestSheetOfLittleAndMuch(t *testing.T) {
 	}
 }
 
-// Tracks of a group are beside each other, whatever the order in the trace; groups that are
-// around each other end nothing.
+// TestArrange checks that tracks of a group are next to each other, in any order of the trace, and
+// that groups that contain each other cause no endless loop.
 func TestArrange(t *testing.T) {
 	loc := func(g uint32) index.Track { return index.Track{Kind: index.LocationTrack, Group: g, Parent: -1} }
-	tracks := []index.Track{loc(1), loc(0), {Kind: index.CounterTrack, Group: 0, Parent: 1}, {Kind: index.ResourceTrack, Group: trace.NoRef, Parent: -1}, loc(1), loc(trace.NoRef),
-		{Kind: index.CounterTrack, Group: trace.NoRef, Parent: -1}, {Kind: index.CommunicatorTrack, Group: trace.NoRef, Parent: -1}, loc(3), loc(77), loc(2)}
-	groups := []trace.LocationGroup{{ID: "0", Parent: 2}, {ID: "1", Parent: trace.NoRef}, {ID: "2", Parent: trace.NoRef}, {ID: "3", Parent: 4}, {ID: "4", Parent: 3}}
+	tracks := []index.Track{loc(1), loc(0), {Kind: index.CounterTrack, Group: 0, Parent: 1},
+		{Kind: index.ResourceTrack, Group: trace.NoRef, Parent: -1}, loc(1), loc(trace.NoRef),
+		{Kind: index.CounterTrack, Group: trace.NoRef, Parent: -1},
+		{Kind: index.CommunicatorTrack, Group: trace.NoRef, Parent: -1}, loc(3), loc(77), loc(2)}
+	groups := []trace.LocationGroup{{ID: "0", Parent: 2}, {ID: "1", Parent: trace.NoRef}, {ID: "2", Parent: trace.NoRef},
+		{ID: "3", Parent: 4}, {ID: "4", Parent: 3}}
 	want := []int{5, 9, 0, 4, 10, 1, 2, 8, 3, 6, 7}
 	if got := arrange(tracks, groups); !slices.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
 	}
-	if s := path(groups, 0); s != "2 / 0" {
+	if s := groupPath(groups, 0); s != "2 / 0" {
 		t.Errorf("found the heading %q", s)
 	}
-	if s := path(groups, 3); s != "3 / 4 / 3" {
+	if s := groupPath(groups, 3); s != "3 / 4 / 3" {
 		t.Errorf("found the heading %q", s)
 	}
 }
 
-// Names are written into the claims of a stack that have the room, again where a claim gets
-// another place, and where strips are as high as the page writes names in.
+// TestSheetNamesInStacks checks that names are drawn into the claims of a stack that have enough
+// room, again where a claim changes its place, and only if strips are high enough.
 func TestSheetNamesInStacks(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	heads := r.Resource("heads", 100, "")
@@ -474,20 +493,22 @@ func TestSheetNamesInStacks(t *testing.T) {
 	r.Release(second, 100)
 	r.Release(flat, 100)
 	x := indexOf(t, format.Recorded(r))
-	name := regexp.MustCompile(`<text x="([\d.]+)" y="([\d.]+)" font-size="11"[^>]*>(?:<title>[^<]*</title>)?(first|second|flat)<`)
+	name := regexp.MustCompile(`<text x="([\d.]+)" y="([\d.]+)" font-size="11"[^>]*>` +
+		`(?:<title>[^<]*</title>)?(first|second|flat)<`)
 	for _, c := range []struct {
 		strip, width int
 		want         []string
 	}{
-		// The plot begins at 200, the box of 50 pixels at 80: below the title, the axis, the
-		// heading and 2 pixels. A claim of 30 is 15 pixels high; a line of paper is its upper
-		// edge. A base line is 4 pixels below the middle.
+		// The plot begins at 200. The box of 50 pixels begins at 80, below the title, the axis,
+		// the heading and 2 pixels. A claim of 30 is 15 pixels high; its upper edge is a line in
+		// the colour of the paper. The base line is 4 pixels below the middle.
 		{25, 1216, []string{"204 127 first", "204 109.5 second", "604 124.5 second", "1004 121.5 second"}},
 		{8, 1216, nil},
 		{25, 280, nil},
 	} {
 		var b bytes.Buffer
-		if err := (&Sheet{Index: x, From: 0, To: 100, StripHeight: c.strip, Options: Options{Width: c.width}}).SVG(t.Context(), &b); err != nil {
+		if err := (&Sheet{Index: x, From: 0, To: 100, StripHeight: c.strip,
+			Options: Options{Width: c.width}}).SVG(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -500,7 +521,8 @@ func TestSheetNamesInStacks(t *testing.T) {
 	}
 }
 
-// Messages leave and arrive at the strips of the spans that send and receive them.
+// TestSheetArrowEnds checks that messages begin and end at the strips of the spans that send and
+// receive them.
 func TestSheetArrowEnds(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"), r.Location("b")
@@ -517,7 +539,7 @@ func TestSheetArrowEnds(t *testing.T) {
 	r.Leave(a, 1000, r.Region("main"))
 	r.Leave(b, 1000, r.Region("main"))
 	s := &Sheet{Index: indexOf(t, format.Recorded(r)), StripHeight: 10, Links: 10, Options: Options{Width: 1000}}
-	l, err := s.lay(t.Context())
+	l, err := s.layOut(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -530,9 +552,10 @@ func TestSheetArrowEnds(t *testing.T) {
 	if len(c) == 0 {
 		t.Fatal("found no arrow")
 	}
-	// A row begins with two pixels, and its strips are ten high: the send is the second one of
-	// the first row, the receive the third one of the second.
-	from, to := point{l.plot.x + l.plot.w*250/1001, float64(l.rows[0].y) + 2 + 15}, point{l.plot.x + l.plot.w*500/1001, float64(l.rows[1].y) + 2 + 25}
+	// A row begins with two pixels of padding, and its strips are ten pixels high. The send is in
+	// the second strip of the first row, and the receive in the third strip of the second row.
+	from, to := point{l.plot.x + l.plot.w*250/1001, float64(l.rows[0].y) + 2 + 15},
+		point{l.plot.x + l.plot.w*500/1001, float64(l.rows[1].y) + 2 + 25}
 	for _, got := range c {
 		for i, want := range []point{from, to} {
 			if end := got[i*(len(got)-1)]; math.Abs(end.x-want.x) > 0.01 || end.y != want.y {
@@ -542,7 +565,7 @@ func TestSheetArrowEnds(t *testing.T) {
 	}
 }
 
-// lineCanvas keeps the lines that are drawn.
+// lineCanvas records the lines that are drawn.
 type lineCanvas [][]point
 
 func (c *lineCanvas) boxes(rgb, float64, string, ...box)      {}

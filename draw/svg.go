@@ -15,7 +15,8 @@ type svgCanvas struct{ b bytes.Buffer }
 
 func newSVGCanvas(w, h int, title string) *svgCanvas {
 	s := &svgCanvas{}
-	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Go,Helvetica,Arial,sans-serif">`+"\n", w, h, w, h)
+	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
+		`font-family="Go,Helvetica,Arial,sans-serif">`+"\n", w, h, w, h)
 	s.title(title)
 	s.b.WriteByte('\n')
 	return s
@@ -38,12 +39,13 @@ func coord(x float64) string {
 	return s
 }
 
-// escape makes XML of a text. What turns the direction of all that follows is spelled.
+// escape returns a text as XML. It spells out characters that change the direction of the text
+// after them.
 func escape(s string) string {
 	var b bytes.Buffer
-	if strings.ContainsFunc(s, turns) {
+	if strings.ContainsFunc(s, changesDirection) {
 		for _, r := range s {
-			if turns(r) {
+			if changesDirection(r) {
 				fmt.Fprintf(&b, `\u%04x`, r)
 			} else {
 				b.WriteRune(r)
@@ -52,11 +54,11 @@ func escape(s string) string {
 		s = b.String()
 		b.Reset()
 	}
-	xml.EscapeText(&b, []byte(s)) // a Buffer does not fail
+	xml.EscapeText(&b, []byte(s)) // writing to a Buffer does not fail
 	return b.String()
 }
 
-func turns(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
+func changesDirection(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
 func opacity(name string, alpha float64) string {
 	if alpha >= 1 {
@@ -79,7 +81,8 @@ func (s *svgCanvas) boxes(c rgb, alpha float64, title string, list ...box) {
 	if len(list) == 1 {
 		element = "rect"
 		b := list[0]
-		fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s`, coord(b.x), coord(b.y), coord(b.w), coord(b.h), c, opacity("fill", alpha))
+		fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s`, coord(b.x), coord(b.y), coord(b.w),
+			coord(b.h), c, opacity("fill", alpha))
 	} else {
 		fmt.Fprintf(&s.b, `<path fill="%s"%s d="`, c, opacity("fill", alpha))
 		for _, b := range list {
@@ -96,7 +99,7 @@ func (s *svgCanvas) boxes(c rgb, alpha float64, title string, list ...box) {
 	fmt.Fprintf(&s.b, "</%s>\n", element)
 }
 
-func (s *svgCanvas) trail(p []point) {
+func (s *svgCanvas) appendPath(p []point) {
 	for i, q := range p {
 		op := "L"
 		if i == 0 {
@@ -112,7 +115,7 @@ func (s *svgCanvas) polygons(c rgb, alpha float64, outlines ...[]point) {
 	}
 	fmt.Fprintf(&s.b, `<path fill="%s"%s d="`, c, opacity("fill", alpha))
 	for _, o := range outlines {
-		s.trail(o)
+		s.appendPath(o)
 		s.b.WriteString("z")
 	}
 	s.b.WriteString(`"/>` + "\n")
@@ -122,9 +125,10 @@ func (s *svgCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 	if len(strokes) == 0 {
 		return
 	}
-	fmt.Fprintf(&s.b, `<path fill="none" stroke="%s"%s stroke-width="%s" stroke-linejoin="round" d="`, c, opacity("stroke", alpha), coord(width))
+	fmt.Fprintf(&s.b, `<path fill="none" stroke="%s"%s stroke-width="%s" stroke-linejoin="round" d="`, c,
+		opacity("stroke", alpha), coord(width))
 	for _, o := range strokes {
-		s.trail(o)
+		s.appendPath(o)
 	}
 	s.b.WriteString(`"/>` + "\n")
 }
@@ -138,7 +142,7 @@ func (s *svgCanvas) text(l label) {
 		weight = ` font-weight="bold"`
 	}
 	anchor := [...]string{"", ` text-anchor="middle"`, ` text-anchor="end"`}[l.anchor]
-	// The length keeps texts in their place when the reader's font is another.
+	// textLength keeps the layout if the viewer has another font.
 	fmt.Fprintf(&s.b, `<text x="%s" y="%s" font-size="%s"%s%s fill="%s" textLength="%s" lengthAdjust="spacingAndGlyphs">`,
 		coord(l.x), coord(l.y), coord(l.size), weight, anchor, l.color, coord(l.face().measure(l.s, l.size)))
 	s.b.WriteString(escape(l.s))

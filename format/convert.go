@@ -31,7 +31,8 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 	return err
 }
 
-// ErrEventsLost is wrapped by the error of [Save] when a format cannot keep all events.
+// ErrEventsLost is wrapped by the error of [Save] when a format cannot keep all events, and by the error of an
+// encoder that can keep none.
 var ErrEventsLost = errors.New("events would be lost")
 
 // Save writes a recorded trace to a file in format f, as [SaveEvents] does.

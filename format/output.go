@@ -47,8 +47,8 @@ func (o *Output) Remove(path string) { o.names.Remove(path) }
 // RemoveFolder does for a folder with its content what Remove does for a file.
 func (o *Output) RemoveFolder(path string) { o.names.RemoveFolder(path) }
 
-// Guard makes Commit call f for each existing file and folder that it would replace or remove.
-// Commit returns an error of f and then leaves everything unchanged.
+// Guard makes Commit call f for each name that it would give or remove, whether or not a file or folder
+// has it. Commit returns an error of f and then leaves everything unchanged.
 func (o *Output) Guard(f func(path string) error) { o.guard = f }
 
 // Names returns the files and folders to which Commit has given names.
@@ -163,7 +163,7 @@ func (o *Output) Commit() error {
 		o.names.Rename(o.file.Name(), o.target)
 	}
 	if err == nil && o.guard != nil {
-		err = o.names.Replaced(o.guard)
+		err = o.names.Each(o.guard)
 	}
 	if err == nil {
 		err = o.names.Commit()

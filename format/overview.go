@@ -98,8 +98,8 @@ type Overview struct {
 	Spelled int64
 	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
-	// Damaged is the number of records with defects in the last scan whose content the events do not
-	// keep in full.
+	// Damaged is the number of records with defects, or with data that their form skips, in the last scan
+	// whose content the events do not keep in full.
 	Damaged int64
 	// Rounded is the number of times in the last scan that have more digits than the clock.
 	Rounded int64
@@ -110,7 +110,7 @@ type Overview struct {
 func (o *Overview) LostText(l *Loss, how How) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
-	l.Add("record", "text", Degraded, "what records with defects say beside their values is gone", o.Damaged)
+	l.Add("record", "text", Degraded, "what records say beside their values is gone", o.Damaged)
 	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 }
 

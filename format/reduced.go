@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weft-trace/weft/internal/spill"
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -19,6 +19,9 @@ type Reducer func(b *trace.Batch, rows []int32) []int32
 type Reduction struct {
 	// New returns a Reducer for one goroutine. A Reducer gets all batches of its locations.
 	New func() Reducer
+	// Begin, if it is not nil, is called before the first call of New, and again if the scan starts
+	// again. What the earlier Reducers got is then void.
+	Begin func()
 	// Ends accepts kinds of events. The first and the last event of an accepted kind at each location
 	// are kept, too. The last one has no operands if the Reducer did not choose it. Ends must accept
 	// the kinds that the Reducer chooses. Nil accepts none.
@@ -62,43 +65,74 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 
 // scanReduced is ScanReduced with a limit on the bytes of packed events in memory.
 func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink, memory int64) error {
-	s := spill.New(memory, d.Defs().Locations.Len())
-	defer s.Close()
+	x, err := reduce(ctx, d, sel, r, memory)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return Merge(ctx, x.Streams(1<<18), sink)
+}
+
+// Reduced holds the events that a Reduction chose.
+type Reduced struct {
+	store *chunks.Store
+	lanes []*reducedLane // by location
+}
+
+// Reduce does the first half of [ScanReduced]: it scans a trace, and packs what r chooses.
+func Reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction) (*Reduced, error) {
+	return reduce(ctx, d, sel, r, reducedBytes)
+}
+
+func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, memory int64) (*Reduced, error) {
+	x := &Reduced{store: chunks.New(memory)}
+	chunk := min(max(int(memory)/max(d.Defs().Locations.Len(), 1), 512), 16<<10)
 	sel.Links = trace.NoLinks
 	var mu sync.Mutex
 	var workers []*reducedSink
 	err := d.ScanParallel(ctx, sel, func() func(int) Sink {
 		workers = nil
-		s.Clear()
+		x.store.Clear()
+		if r.Begin != nil {
+			r.Begin()
+		}
 		return func(int) Sink {
-			w := &reducedSink{store: s, reduce: r.New(), ends: r.Ends}
+			w := &reducedSink{store: x.store, chunk: chunk, reduce: r.New(), ends: r.Ends}
 			mu.Lock()
 			defer mu.Unlock()
 			workers = append(workers, w)
 			return w
 		}
 	})
-	if err != nil {
-		return err
-	}
-	var lanes []*reducedLane
 	for _, w := range workers {
 		for _, l := range w.lanes {
-			if l != nil {
-				if err := w.finish(l); err != nil {
-					return err
-				}
-				lanes = append(lanes, l)
+			if err == nil && l != nil {
+				err = w.finish(l)
+				x.lanes = append(x.lanes, l)
 			}
 		}
 	}
-	slices.SortStableFunc(lanes, func(a, b *reducedLane) int { return cmp.Compare(a.location, b.location) })
-	streams := make([]Stream, len(lanes))
-	for i, l := range lanes {
-		streams[i] = &reducedReader{lane: l, store: s, rows: max(8, min(256, 1<<18/len(lanes)))}
+	if err != nil {
+		x.Close()
+		return nil, err
 	}
-	return Merge(ctx, streams, sink)
+	slices.SortStableFunc(x.lanes, func(a, b *reducedLane) int { return cmp.Compare(a.location, b.location) })
+	return x, nil
 }
+
+// Streams returns a stream for each location that has events, in the order of the locations. A batch
+// has 8 to 256 rows, and those of all streams have about rows together if that is possible. Streams
+// must be called once, since a stream frees what it has delivered.
+func (x *Reduced) Streams(rows int) []Stream {
+	streams := make([]Stream, len(x.lanes))
+	for i, l := range x.lanes {
+		streams[i] = &reducedReader{lane: l, store: x.store, rows: max(8, min(256, rows/len(x.lanes)))}
+	}
+	return streams
+}
+
+// Close removes the temporary file.
+func (x *Reduced) Close() { x.store.Close() }
 
 // reducedBytes is the number of bytes of packed events that ScanReduced keeps in memory.
 const reducedBytes = 32 << 20
@@ -107,7 +141,7 @@ const reducedBytes = 32 << 20
 type reducedLane struct {
 	location uint32
 	codes    *[]reducedCode // the table of the worker
-	chunks   []spill.Chunk
+	chunks   []chunks.Chunk
 	buf      []byte // the newest events
 	last     int64  // time of the previous event
 	order    int64  // the latest order of an event
@@ -135,7 +169,8 @@ type reducedCode struct {
 
 // reducedSink is the sink of one goroutine.
 type reducedSink struct {
-	store  *spill.Store
+	store  *chunks.Store
+	chunk  int // bytes of a chunk
 	reduce Reducer
 	ends   func(trace.Kind) bool
 	rows   []int32
@@ -271,7 +306,7 @@ func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 			l.buf = binary.AppendUvarint(l.buf, x)
 		}
 	}
-	if len(l.buf) >= w.store.ChunkSize() {
+	if len(l.buf) >= w.chunk {
 		return w.flush(l)
 	}
 	return nil
@@ -316,15 +351,20 @@ func (w *reducedSink) flush(l *reducedLane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	c, buf, err := w.store.Keep(l.buf)
-	l.chunks, l.buf = append(l.chunks, c), buf
+	c, taken, err := w.store.Keep(l.buf)
+	l.chunks = append(l.chunks, c)
+	if !taken {
+		l.buf = l.buf[:0]
+	} else {
+		l.buf = make([]byte, 0, min(cap(l.buf), w.chunk+64))
+	}
 	return err
 }
 
 // reducedReader is the stream of a location's packed events.
 type reducedReader struct {
 	lane  *reducedLane
-	store *spill.Store
+	store *chunks.Store
 	rows  int // rows per batch
 	chunk int // the next chunk
 	data  []byte
@@ -340,12 +380,13 @@ func (r *reducedReader) Next(context.Context) (*trace.Batch, error) {
 		if r.chunk == len(r.lane.chunks) {
 			return nil, nil
 		}
-		data, err := r.store.Load(r.lane.chunks[r.chunk], &r.room)
-		if err != nil {
+		c := &r.lane.chunks[r.chunk]
+		r.chunk++
+		var err error
+		if r.data, err = r.store.Read(*c, &r.room); err != nil {
 			return nil, err
 		}
-		r.data, r.lane.chunks[r.chunk] = data, spill.Chunk{}
-		r.chunk++
+		r.store.Drop(c)
 	}
 	b, data, codes := &r.b, r.data, *r.lane.codes
 	b.Reset(r.lane.location)

@@ -41,6 +41,9 @@ type Report struct {
 	Locations  []profile.Location
 	Paths      []calltree.Node // one tree for all locations
 
+	// Definitions are the regions of locations by definition. They are needed where regions of one name, which
+	// Regions and Locations put together, are of two kinds for Waits; else they may be nil.
+	Definitions []profile.Location
 	// Waits reports whether a location does nothing of its own in a region, but communicates,
 	// synchronises or waits. Nil means that it never does.
 	Waits func(region uint32) bool

@@ -197,10 +197,18 @@ func (r *Report) figures() []figure {
 
 // waiting is the time in regions that only communicate or wait.
 func (r *Report) waiting() (n trace.Ticks) {
-	for i := range r.Regions {
-		if x := &r.Regions[i]; r.Waits(x.Region) {
-			n = n.Plus(x.Exclusive)
+	add := func(list []profile.Region) {
+		for i := range list {
+			if x := &list[i]; r.Waits(x.Region) {
+				n = n.Plus(x.Exclusive)
+			}
 		}
+	}
+	for i := range r.Definitions {
+		add(r.Definitions[i].Regions)
+	}
+	if r.Definitions == nil {
+		add(r.Regions)
 	}
 	return n
 }
@@ -402,10 +410,18 @@ type workers []worker
 
 // work is what the locations did.
 func (r *Report) work() (l workers) {
+	definitions := map[uint32][]profile.Region{}
+	for _, d := range r.Definitions {
+		definitions[d.Location] = d.Regions
+	}
 	for i := range r.Locations {
 		w := worker{&r.Locations[i], 0}
-		for k := range w.Regions {
-			if x := &w.Regions[k]; !r.Waits(x.Region) {
+		list := w.Regions
+		if r.Definitions != nil {
+			list = definitions[w.Location.Location]
+		}
+		for k := range list {
+			if x := &list[k]; !r.Waits(x.Region) {
 				w.work += x.Exclusive.Int64()
 			}
 		}

@@ -61,7 +61,7 @@ func linkAt(ctx context.Context, x *opened, p *params) (any, error) {
 		if !l.Unsent {
 			from = messageEnd(trace.Kind.IsSend, x.location(l.Destination), l, n)
 		}
-		if l.Alone || l.Destination < 0 {
+		if l.Unreceived || l.Destination < 0 {
 			break
 		}
 		ends, err := x.LinksOf(l.Destination, l.End, l.End, maxLinks)
@@ -73,7 +73,7 @@ func linkAt(ctx context.Context, x *opened, p *params) (any, error) {
 			if m.ID == l.ID {
 				break
 			}
-			if alike(m) && m.End == l.End && !m.Alone {
+			if alike(m) && m.End == l.End && !m.Unreceived {
 				n++
 			}
 		}
@@ -275,7 +275,7 @@ type linkFact struct {
 
 func (v *traceView) link(l *index.Link) linkFact {
 	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.jsonTime(l.Start)},
-		endFact{l.Destination, v.jsonTime(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Alone, l.Unsent, nil}
+		endFact{l.Destination, v.jsonTime(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Unreceived, l.Unsent, nil}
 	if l.Count == 1 {
 		f.Tag = strconv.FormatInt(l.Tag, 10)
 	}

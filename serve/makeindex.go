@@ -113,7 +113,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 			return nil, fmt.Errorf("%s: found the trace itself, expected another file for its index", o.Path)
 		}
 		if !o.Force {
-			if _, err := os.Lstat(o.Path); err == nil && !index.Is(o.Path) {
+			if _, err := os.Lstat(o.Path); err == nil && !index.IsIndexFile(o.Path) {
 				return nil, fmt.Errorf("%s: found a file that is no index; expected none, or an index (--force replaces it)",
 					o.Path)
 			}

@@ -24,7 +24,7 @@ type Index interface {
 	Summary(ctx context.Context, q index.TileRequest) (*index.Tile, error)
 	SpanAt(track, depth int, at int64) (index.Span, bool, error)
 	Edge(ctx context.Context, track, depth, depths int, at, within int64) (int64, bool, error)
-	Around(track int, s index.Span) ([]index.Span, error)
+	Enclosing(track int, s index.Span) ([]index.Span, error)
 	Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
 		f func(index.Span) (least int64)) error
 	Find(ctx context.Context, track int, region uint32, at int64, forward bool) (index.Span, bool, error)
@@ -34,7 +34,7 @@ type Index interface {
 	Matrix(ctx context.Context, from, to int64) ([]index.Cell, error)
 	Busy(ctx context.Context, track int, from, to int64) (int64, error)
 	Ranks(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int) ([]int64, error)
-	Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int,
+	EachRankInterval(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int,
 		f func(rank int, begin, end int64)) error
 	Values(ctx context.Context, track int, from, to int64) (*index.Values, error)
 	EachInstant(track int, from, to int64, f func(index.Instant)) error

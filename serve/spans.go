@@ -89,7 +89,7 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	if !ok {
 		return noContent{}, nil
 	}
-	around, err := x.Around(track, s)
+	around, err := x.Enclosing(track, s)
 	if err != nil {
 		return nil, err
 	}

@@ -251,8 +251,8 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 		if from >= to || t.Kind != index.LocationTrack {
 			return nil
 		}
-		return x.Ranked(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
-			// Ranked has reported an idle interval as overhead, too.
+		return x.EachRankInterval(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
+			// EachRankInterval has reported an idle interval as overhead, too.
 			if rank == overheadRank {
 				sum.Remove(states.Busy, begin, end)
 				sum.Add(states.Overhead, begin, end)

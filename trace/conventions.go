@@ -18,6 +18,9 @@ type Conventions struct {
 	// EventTypes reports that the id of a region is a number of PICL's list of event types, which
 	// determines the role of the region, and that the id of a location is PROCESSOR/PROCESS.
 	EventTypes bool
+	// SignedIDs reports that ids of claims and events are any integers, -1 included, which has the bits
+	// of Undefined.
+	SignedIDs bool
 	// Words reports that attributes of definitions hold keywords of the format, such as a paradigm.
 	Words bool
 }

@@ -2,6 +2,8 @@ package trace
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -119,6 +121,22 @@ func (r *Rows) IDs() map[uint32][]string {
 		}
 	}
 	return ids
+}
+
+// Groups returns the groups of the regions of each row that has several regions as one text: each group once, in
+// the order of the definitions.
+func (r *Rows) Groups() map[uint32]string {
+	all := map[uint32]string{}
+	for row, list := range r.Regions() {
+		var groups []string
+		for _, region := range list {
+			if g := r.defs.Regions.At(region).Group; g != "" && !slices.Contains(groups, g) {
+				groups = append(groups, g)
+			}
+		}
+		all[row] = strings.Join(groups, ", ")
+	}
+	return all
 }
 
 // RegionNames returns the displayed names of all regions. If several rows have a name, it is

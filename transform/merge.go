@@ -38,8 +38,9 @@ type Merging struct {
 // the number of its trace, which [Merged.Lost] tells where it does not fit 64 bits.
 //
 // Traces whose data name processors, event types and subsets by number keep these numbers where
-// they can, and their data are changed with them where they cannot ([Merged.Lost]). Where no two
-// of them have records of one processor, or with Unify, they are parts of one run.
+// they can, and their data are changed with them where they cannot ([Merged.Lost]). Merge reads such
+// traces once to find the numbers. Where no two of them have records of one processor, or with Unify,
+// they are parts of one run.
 //
 // Events with equal times are in the order of the traces. Merge holds a batch for each trace, and the
 // memory of its decoder.
@@ -93,7 +94,10 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			return nil, err
 		}
 	}
-	x.numbers = newNumbering(list, m.Unify, &x.defs)
+	var err error
+	if x.numbers, err = newNumbering(ctx, list, m.Unify, &x.defs); err != nil {
+		return nil, err
+	}
 	if x.numbers != nil {
 		to.same, to.whole = m.sameNumber, true
 	}
@@ -153,7 +157,11 @@ func (x *Merged) copyGlobals() {
 		p.definer.all()
 		x.copyProperties(src, i+1)
 		for _, o := range src.Opaque.All() {
-			if x.numbers == nil { // others are definitions by number, at positions among the records
+			keep := true
+			if x.numbers != nil { // definitions by number, at positions among the records
+				o.Data, keep = x.numbers[i].definition(o.Data)
+			}
+			if keep {
 				x.defs.Opaque.Add(o)
 			}
 		}
@@ -496,7 +504,7 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Origin == "etf") { // where -1 is an id
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // where -1 is an id
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:

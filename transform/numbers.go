@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,14 +19,19 @@ type numbering struct {
 	// apart reports that the traces are not parts of one run, because two of them have records of the
 	// same processor.
 	apart      bool
+	traces     int
 	defs       *trace.Definitions // of the merged trace
 	processors map[int64]int      // the trace of each number
-	next       int64              // all processors of the traces have lower numbers
+	recorded   map[int64]bool     // processors with records
+	reserved   map[int64]bool     // processors that a trace has or names
+	next       int64              // all processors with records have lower numbers
 	events     map[int64]string   // names of event types
-	labels     map[string]int64   // user event types by label
+	byLabel    map[string]int64   // user event types by label
 	nextEvent  int64
 	sets       map[setID]string // members of each subset
 	lowest     int64            // all subsets of the traces have numbers from here on
+	labels     map[string]int   // in how many traces a label occurs
+	written    map[string]bool  // labels of the merged trace
 }
 
 type setID struct {
@@ -46,17 +53,21 @@ const hostNumber = 32767
 type ownNumbers struct {
 	*numbering
 	trace      int
+	src        *trace.Definitions
+	named      *dataNumbers
+	texts      map[string]bool // of labels
 	own        []int64         // processors with records
 	processors map[int64]int64 // numbers in the merged trace
-	given      map[int64]bool  // the values of processors
 	types      map[int64]int64
 	used       map[int64]bool // the values of types
 	sets       map[setID]int64
-	all        int64   // the subset of the processors with records, 0 if there is none
-	fields     []field // by attribute
-	changed    bool    // some number changes
-	hosts      int64   // hosts that became processors
-	unknown    int64   // events whose data may refer to something with a changed number
+	all        int64 // the subset of the processors with records, 0 if there is none
+	fields     fieldList
+	changed    bool  // some number changes
+	hosts      int64 // hosts that became processors
+	unknown    int64 // events whose data may refer to something with a changed number
+	dropped    int64 // definitions of subsets that do not count
+	described  int64 // definitions of descriptors
 }
 
 // field is the meaning of the numbers in an attribute.
@@ -79,54 +90,185 @@ var namedFields = map[string]field{
 	"process": processField, "processSubset": processSetField,
 }
 
-// newNumbering assigns numbers to the definitions of traces. It returns nil if the traces do not
-// refer to anything by number.
-func newNumbering(list []format.Events, unify bool, merged *trace.Definitions) (all []*ownNumbers) {
-	n := &numbering{defs: merged, processors: map[int64]int{}, events: map[int64]string{}, labels: map[string]int64{},
-		sets: map[setID]string{}, lowest: -2000}
-	for i, d := range list {
-		d := d.Defs()
-		if len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
-			return nil
+// fieldList holds the meanings of the attributes of a trace.
+type fieldList []field
+
+// of returns the meaning of an attribute.
+func (l *fieldList) of(d *trace.Definitions, key uint32) field {
+	for n := len(*l); int(key) >= n; n++ {
+		name := strings.TrimPrefix(d.Attributes.At(uint32(n)).Name, "exit ")
+		f := namedFields[name]
+		if strings.HasPrefix(name, "data") {
+			f = dataField
 		}
-		x := &ownNumbers{numbering: n, trace: i, processors: map[int64]int64{}, given: map[int64]bool{}, types: map[int64]int64{},
-			used: map[int64]bool{}, sets: map[setID]int64{}}
+		*l = append(*l, f)
+	}
+	return (*l)[key]
+}
+
+// dataNumbers are the numbers that the data of a trace's records name.
+type dataNumbers struct {
+	defs       *trace.Definitions
+	fields     fieldList
+	processors map[int64]bool
+	events     map[int64]bool // of statistics
+	sets       map[setID]bool
+}
+
+func newDataNumbers(d *trace.Definitions) *dataNumbers {
+	return &dataNumbers{defs: d, processors: map[int64]bool{}, events: map[int64]bool{}, sets: map[setID]bool{}}
+}
+
+// batch adds the numbers in a batch.
+func (x *dataNumbers) batch(b *trace.Batch) error {
+	for i, k := range b.AttrKey {
+		if b.Kind[b.AttrRow[i]] == trace.Statistics {
+			if e, err := strconv.ParseInt(x.defs.Attributes.At(k).Name, 10, 64); err == nil {
+				x.events[e] = true
+			}
+			continue
+		}
+		v := b.AttrVal[i]
+		if v.Type != trace.Int32 && v.Type != trace.Int64 {
+			continue
+		}
+		switch n := v.Int(); x.fields.of(x.defs, k) {
+		case noField, dataField:
+		case processField, processSetField:
+			if n < -1 {
+				x.sets[setID{processSets, n}] = true
+			}
+		default:
+			if n >= 0 {
+				x.processors[n] = true
+			} else if n < -1 {
+				x.sets[setID{processorSets, n}] = true
+			}
+		}
+	}
+	return nil
+}
+
+// addSets adds the event types that are members of subsets.
+func (x *dataNumbers) addSets() {
+	for _, s := range x.defs.Sets.All() {
+		if s.Kind == eventSets {
+			for _, e := range s.Members {
+				x.events[e] = true
+			}
+		}
+	}
+}
+
+// predefinedSets are the ids of PICL's own subsets of event types. Other ids below -1000 are those of
+// subsets that records define.
+var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1401, -1501, -1601, -1901, -1902}
+
+// newNumbering assigns numbers to the definitions of traces, and to all that their data name, for which
+// it reads them. It returns nil if the traces do not refer to anything by number.
+func newNumbering(ctx context.Context, list []format.Events, unify bool,
+	merged *trace.Definitions) (all []*ownNumbers, err error) {
+	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
+		reserved: map[int64]bool{}, events: map[int64]string{}, byLabel: map[string]int64{}, sets: map[setID]string{}, lowest: -2000,
+		labels: map[string]int{}, written: map[string]bool{}}
+	for _, d := range list {
+		if d := d.Defs(); len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
+			return nil, nil
+		}
+	}
+	for i, d := range list {
+		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), named: newDataNumbers(d.Defs()),
+			processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{}, sets: map[setID]int64{}}
+		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.batch}); err != nil {
+			return nil, err
+		}
+		x.named.addSets()
 		all = append(all, x)
-		seen := map[int64]bool{}
-		for _, l := range d.Locations.All() {
-			p, _, ok := placeOf(l.ID)
-			if !ok || p < 0 {
-				continue
-			}
-			if p != hostNumber {
-				n.next = max(n.next, p+1)
-			}
-			_, taken := n.processors[p]
-			if l.Kind == trace.PeerLocation || seen[p] {
-				continue
-			}
-			x.own = append(x.own, p)
-			if seen[p] = true; !taken {
-				n.processors[p] = i
-			} else {
-				n.apart = !unify
-			}
+		x.collect(unify)
+	}
+	if n.apart {
+		n.keepPredefined(all)
+	}
+	for _, x := range all {
+		x.define()
+	}
+	return all, nil
+}
+
+// collect finds the numbers that the trace uses, and whether it is another run.
+func (x *ownNumbers) collect(unify bool) {
+	n, seen := x.numbering, map[int64]bool{}
+	for _, l := range x.src.Locations.All() {
+		p, q, ok := placeOf(l.ID)
+		if !ok {
+			continue
 		}
-		for _, r := range d.Regions.All() {
-			n.nextEvent = max(n.nextEvent, idNumber(r.ID)+1)
+		n.lowest = min(n.lowest, p, q)
+		if p < 0 || l.Kind == trace.PeerLocation || seen[p] {
+			continue
 		}
-		for _, s := range d.Sets.All() {
-			id := idNumber(s.ID)
-			n.nextEvent, n.lowest = max(n.nextEvent, id+1), min(n.lowest, id)
-			if s.Kind == eventSets {
-				n.nextEvent = max(n.nextEvent, slices.Max(append(slices.Clone(s.Members), -1))+1)
+		if p != hostNumber {
+			n.next = max(n.next, p+1)
+		}
+		x.own = append(x.own, p)
+		seen[p], n.reserved[p] = true, true
+		n.apart = n.apart || n.recorded[p] && !unify
+		n.recorded[p] = true
+	}
+	for p := range x.named.processors {
+		n.reserved[p] = true
+	}
+	for e := range x.named.events {
+		n.nextEvent, n.lowest = max(n.nextEvent, e+1), min(n.lowest, e)
+	}
+	for k := range x.named.sets {
+		n.lowest = min(n.lowest, k.id)
+	}
+	for _, r := range x.src.Regions.All() {
+		n.nextEvent, n.lowest = max(n.nextEvent, idNumber(r.ID)+1), min(n.lowest, idNumber(r.ID))
+	}
+	for _, s := range x.src.Sets.All() {
+		id := idNumber(s.ID)
+		n.nextEvent, n.lowest = max(n.nextEvent, id+1), min(n.lowest, id, slices.Min(append(slices.Clone(s.Members), 0)))
+		if s.Kind == processorSets {
+			for _, m := range s.Members {
+				n.reserved[m] = true
 			}
 		}
 	}
-	for i, d := range list {
-		all[i].define(d.Defs())
+	once := map[string]bool{}
+	x.texts = map[string]bool{}
+	for _, o := range x.src.Opaque.All() {
+		if l, ok := parseDefinition(o.Data); ok && l.typ == labelRecord {
+			n.nextEvent, n.lowest = max(n.nextEvent, l.event+1), min(n.lowest, l.event, l.processor, l.process)
+			if l.processor >= 0 {
+				x.named.processors[l.processor], n.reserved[l.processor] = true, true
+			}
+			x.texts[l.text()] = true
+			if key := l.key(); !once[key] {
+				once[key] = true
+				n.labels[key]++
+			}
+		}
 	}
-	return all
+}
+
+// keepPredefined keeps the numbers of predefined subsets of event types, and of event types, that not all traces
+// define in the same way, for what they mean in the others.
+func (n *numbering) keepPredefined(all []*ownNumbers) {
+	same := map[string]int{}
+	for _, x := range all {
+		for _, s := range x.src.Sets.All() {
+			if id := idNumber(s.ID); s.Kind == eventSets && (id < -1 && id >= -1000 || slices.Contains(predefinedSets, id)) {
+				key := s.ID + fmt.Sprint(s.Members)
+				if same[key]++; same[key] == len(all) {
+					delete(n.sets, setID{s.Kind, id})
+				} else {
+					n.sets[setID{s.Kind, id}] = "predefined"
+				}
+			}
+		}
+	}
 }
 
 // placeOf parses the id of a location.
@@ -146,8 +288,9 @@ func idNumber(id string) int64 {
 	return n
 }
 
-// define assigns numbers to the definitions of the trace.
-func (x *ownNumbers) define(d *trace.Definitions) {
+// define assigns numbers to all that the trace has or names.
+func (x *ownNumbers) define() {
+	d := x.src
 	for _, p := range x.own {
 		x.processor(p)
 	}
@@ -162,12 +305,47 @@ func (x *ownNumbers) define(d *trace.Definitions) {
 			names[e] = append(names[e], fmt.Sprint(s.Members))
 		}
 	}
+	labels := map[int64][]string{}
+	for _, o := range d.Opaque.All() {
+		if l, ok := parseDefinition(o.Data); ok && l.typ == labelRecord && l.event >= 0 && names[l.event] == nil &&
+			!slices.Contains(labels[l.event], l.text()) {
+			labels[l.event] = append(labels[l.event], l.text())
+		}
+	}
+	maps.Copy(names, labels)
+	for e := range x.named.events {
+		if e >= 0 && names[e] == nil {
+			names[e] = []string{unlabelled(e)}
+		}
+	}
 	for _, e := range slices.Sorted(maps.Keys(names)) {
 		slices.Sort(names[e])
 		x.eventType(e, names[e])
 	}
 	for _, s := range d.Sets.All() {
-		x.set(setID{s.Kind, idNumber(s.ID)}, fmt.Sprint(x.members(s.Kind, s.Members)))
+		x.set(setID{s.Kind, idNumber(s.ID)})
+	}
+	for _, p := range slices.Sorted(maps.Keys(x.named.processors)) {
+		if !x.has(setID{processorSets, p}) {
+			x.processor(p)
+		}
+	}
+	for _, e := range slices.Sorted(maps.Keys(x.named.events)) {
+		x.event(e)
+	}
+	for _, r := range d.Regions.All() {
+		x.event(idNumber(r.ID))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(x.named.sets), func(a, b setID) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), -cmp.Compare(a.id, b.id))
+	}) {
+		x.set(k)
+	}
+	for _, l := range d.Locations.All() {
+		if p, q, ok := placeOf(l.ID); ok {
+			x.processor(p)
+			x.process(q)
+		}
 	}
 }
 
@@ -179,7 +357,7 @@ func (x *ownNumbers) eventType(e int64, names []string) int64 {
 	key, to := strings.Join(names, "\n"), e
 	had, taken := x.events[e]
 	single := len(names) == 1 && key != unlabelled(e)
-	same, labelled := x.labels[key]
+	same, labelled := x.byLabel[key]
 	switch {
 	case taken && (had == key || !x.apart && (had == unlabelled(e) || key == unlabelled(e))):
 	case single && labelled && !x.used[same]:
@@ -190,11 +368,11 @@ func (x *ownNumbers) eventType(e int64, names []string) int64 {
 	x.types[e], x.used[to] = to, true
 	x.changed = x.changed || to != e
 	x.nextEvent = max(x.nextEvent, to+1)
-	if _, taken := x.events[to]; !taken {
+	if had, taken := x.events[to]; !taken || had == unlabelled(to) {
 		x.events[to] = key
 	}
 	if single && !labelled {
-		x.labels[key] = to
+		x.byLabel[key] = to
 	}
 	return to
 }
@@ -202,7 +380,7 @@ func (x *ownNumbers) eventType(e int64, names []string) int64 {
 // processor returns the number of a processor, or a subset of them, in the merged trace.
 func (x *ownNumbers) processor(p int64) int64 {
 	if p < -1 {
-		return x.set(setID{processorSets, p}, "")
+		return x.set(setID{processorSets, p})
 	}
 	if p == -1 || !x.apart {
 		return p
@@ -212,19 +390,15 @@ func (x *ownNumbers) processor(p int64) int64 {
 		return to
 	}
 	to = p
-	// A processor that data alone name may have the number that another one of the trace has been given.
-	if owner, taken := x.numbering.processors[p]; taken && (owner != x.trace || x.given[p]) {
-		if x.next == hostNumber {
+	if owner, taken := x.numbering.processors[p]; taken && owner != x.trace {
+		for x.next == hostNumber || x.reserved[x.next] {
 			x.next++
 		}
 		to = x.next
+		x.next++
 		x.changed = true
 	}
-	if to != hostNumber {
-		x.next = max(x.next, to+1)
-	}
 	x.processors[p], x.numbering.processors[to] = to, x.trace
-	x.given[to] = true
 	return to
 }
 
@@ -259,35 +433,47 @@ func (x *ownNumbers) event(e int64) int64 {
 	if e >= 0 {
 		return x.eventType(e, []string{unlabelled(e)})
 	}
+	if e < -1000 && !slices.Contains(predefinedSets, e) {
+		return x.set(setID{eventSets, e}) // no record may define it
+	}
 	if to, ok := x.sets[setID{eventSets, e}]; ok {
 		return to
 	}
 	return e
 }
 
-// set returns the number of a subset. members is "" if no record defines it.
-func (x *ownNumbers) set(k setID, members string) int64 {
+// set returns the number of a subset.
+func (x *ownNumbers) set(k setID) int64 {
 	if to, ok := x.sets[k]; ok {
 		return to
 	}
-	to := k.id
-	had, taken := x.numbering.sets[k]
+	i := slices.IndexFunc(x.src.Sets.All(), func(s trace.Set) bool { return s.Kind == k.kind && idNumber(s.ID) == k.id })
+	members := fmt.Sprint("of trace ", x.trace)
 	switch {
-	case k.kind == eventSets && to >= 0:
-		to = x.event(to)
-	case members == "" && !x.apart:
-		return to // another part of the run may define it
-	case members == "":
-		members = fmt.Sprint("of trace ", x.trace)
-		fallthrough
-	default:
-		if taken && had != members {
-			x.lowest--
-			to, x.changed = x.lowest, true
-		}
+	case k.kind == eventSets && k.id >= 0:
+		x.sets[k] = x.event(k.id)
+		return x.sets[k]
+	case i >= 0:
+		x.sets[k] = k.id // a subset may be a member of itself
+		members = fmt.Sprint(x.members(k.kind, x.src.Sets.At(uint32(i)).Members))
+	case !x.apart:
+		return k.id // another part of the run may define it
+	}
+	to := k.id
+	if had, taken := x.numbering.sets[k]; taken && had != members {
+		x.lowest--
+		to, x.changed = x.lowest, true
 	}
 	x.sets[k], x.numbering.sets[setID{k.kind, to}] = to, members
 	return to
+}
+
+// process returns the number of a process, or a subset of them, in the merged trace.
+func (x *ownNumbers) process(q int64) int64 {
+	if q < -1 {
+		return x.set(setID{processSets, q})
+	}
+	return q
 }
 
 // members returns the members of a subset in the merged trace.
@@ -301,8 +487,8 @@ func (x *ownNumbers) members(kind string, list []int64) []int64 {
 			out[i] = x.processor(m)
 		case kind == eventSets:
 			out[i] = x.event(m)
-		case kind == processSets && m < -1:
-			out[i] = x.set(setID{kind, m}, "")
+		case kind == processSets:
+			out[i] = x.process(m)
 		}
 	}
 	return out
@@ -321,9 +507,7 @@ func (x *ownNumbers) edit(v any) {
 		if p == -1 {
 			to = x.everyone()
 		}
-		if q < -1 {
-			q = x.set(setID{processSets, q}, "")
-		}
+		q = x.process(q)
 		if p == hostNumber && to != p {
 			x.hosts++
 		}
@@ -333,20 +517,25 @@ func (x *ownNumbers) edit(v any) {
 		v.ID = format(to) + "/" + format(q)
 	case *trace.Region:
 		if e, err := strconv.ParseInt(v.ID, 10, 64); err == nil {
-			v.ID = format(x.event(e))
+			to := x.event(e)
+			v.ID, v.Name = format(to), x.newName(e, to, v.Name)
 		}
 	case *trace.Set:
-		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)}, "")), x.members(v.Kind, v.Members)
+		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)})), x.members(v.Kind, v.Members)
 	case *trace.AttributeDef: // the figure of an event type
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
-			if to := x.event(e); to != e {
-				v.Name = format(to)
-				if v.Doc == unlabelled(e) {
-					v.Doc = unlabelled(to)
-				}
-			}
+			to := x.event(e)
+			v.Name, v.Doc = format(to), x.newName(e, to, v.Doc)
 		}
 	}
+}
+
+// newName returns the name of an event type that gets another number. A name that no label gives changes too.
+func (x *ownNumbers) newName(from, to int64, name string) string {
+	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !x.texts[name]) {
+		return unlabelled(to)
+	}
+	return name
 }
 
 // values changes the numbers in attribute values to those of the merged trace. It reads the rows of
@@ -354,34 +543,28 @@ func (x *ownNumbers) edit(v any) {
 func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
-		for n := len(x.fields); int(k) >= n; n++ {
-			name := strings.TrimPrefix(d.Attributes.At(uint32(n)).Name, "exit ")
-			f := namedFields[name]
-			if strings.HasPrefix(name, "data") {
-				f = dataField
-			}
-			x.fields = append(x.fields, f)
-		}
 		v := &out.AttrVal[i]
-		if v.Type != trace.Int32 && v.Type != trace.Int64 || x.fields[k] == noField {
+		f := x.fields.of(d, k)
+		if v.Type != trace.Int32 && v.Type != trace.Int64 || f == noField {
 			continue
 		}
 		n := v.Int()
 		to := n
-		switch f := x.fields[k]; {
+		switch {
 		case f == dataField:
 			if row := b.AttrRow[i]; x.changed && row != last {
 				x.unknown++
 				last = row
 			}
 		case f == processorSetField && x.has(setID{processorSets, n}):
-			to = x.set(setID{processorSets, n}, "")
+			to = x.set(setID{processorSets, n})
+		case f == receiverField && n == -1 && nothingKnown(b, i):
 		case (f == receiverField || f == processorSetField) && n == -1:
 			to = x.everyone()
 		case f == processorField || f == receiverField || f == processorSetField:
 			to = x.processor(n)
 		case n < -1 || f == processSetField && x.has(setID{processSets, n}):
-			to = x.set(setID{processSets, n}, "")
+			to = x.set(setID{processSets, n})
 		}
 		if to != n {
 			if *v = trace.IntValue(to); int64(int32(to)) == to {
@@ -389,6 +572,20 @@ func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 			}
 		}
 	}
+}
+
+// nothingKnown reports whether the length, type and other side of the message in the row of attribute i are
+// all -1, so that there is no message.
+func nothingKnown(b *trace.Batch, i int) bool {
+	first, end := i, i
+	for first > 0 && b.AttrRow[first-1] == b.AttrRow[i] {
+		first--
+	}
+	for end < len(b.AttrRow) && b.AttrRow[end] == b.AttrRow[i] {
+		end++
+	}
+	return !slices.ContainsFunc(b.AttrVal[first:min(end, first+4)],
+		func(v trace.Value) bool { return v.Type != trace.String && v.Int() != -1 })
 }
 
 // has reports whether a record of the trace defines a subset.
@@ -406,6 +603,8 @@ func (m *Merging) sameNumber(t table, v any) string {
 		return v.ID + " " + v.Name
 	case *trace.Set:
 		return v.Kind + " " + v.ID
+	case *trace.AttributeDef:
+		return v.Name + "\n" + strconv.Itoa(int(v.Type)) + "\n" + v.Doc
 	}
 	return m.same(t, v)
 }
@@ -414,4 +613,6 @@ func (m *Merging) sameNumber(t table, v any) string {
 func (x *ownNumbers) lost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", x.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", x.unknown)
+	loss.Add("subset", "", format.Lost, "a definition that does not count", x.dropped)
+	loss.Add("descriptor", "", format.Degraded, "the form of data is chosen anew", x.described)
 }

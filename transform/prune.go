@@ -20,16 +20,23 @@ const (
 // definition. It reads the trace once to find the references. Locations remain that have events,
 // are the other side of a message, or belong to a remaining communicator. The trace's properties,
 // its opaque definitions, which may belong to anything, and resources whose locations remain stay
-// too.
+// too. Where data name definitions by number, sets stay, and of the opaque definitions the labels of what data name.
 func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
 	used := newDefiner(d.Defs(), &target{defs: &trace.Definitions{}})
 	var scratch trace.Batch
+	var numbers *dataNumbers
+	if d.Defs().Conventions.EventTypes {
+		numbers = newDataNumbers(d.Defs())
+	}
 	err := d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			used.rewrite(b, &scratch)
+			if numbers != nil {
+				numbers.batch(b)
+			}
 			return nil
 		},
 		OnLinks: func(l []trace.Link) error {
@@ -56,7 +63,7 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		}
 	}
 	p := newRewritten(d, nil)
-	if defs := p.definer.into.defs; defs.Conventions.EventTypes {
+	if defs := p.definer.into.defs; numbers != nil {
 		// Data name entries by their numbers, and those that stay where they are.
 		p.definer.into.whole = true
 		for i := range used.length(sets) {
@@ -64,6 +71,17 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		}
 		if what == PruneAll {
 			defs.Opaque = trace.Table[trace.Opaque]{}
+			numbers.addSets()
+			for i, x := range used.index[locations] {
+				if p, _, ok := placeOf(d.Defs().Locations.At(uint32(i)).ID); ok && x != unmapped {
+					numbers.processors[p] = true
+				}
+			}
+			for _, o := range d.Defs().Opaque.All() {
+				if data, ok := numbers.needed(o.Data); ok {
+					defs.Opaque.Add(trace.Opaque{Format: o.Format, Data: data})
+				}
+			}
 		}
 	}
 	if what == PruneSignals {

@@ -106,6 +106,11 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
+	return Of(ctx, h, opt)
+}
+
+// Of finds the causes of the waits of a history. The error is that of the context.
+func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: make([][]share, h.Waits())}
 	f.waiting.init(h)
 	f.late.init(h)

@@ -1,108 +1,237 @@
 package clocks
 
-import "math"
+import (
+	"context"
+	"encoding/binary"
+	"math"
+
+	"github.com/weft-trace/weft/internal/chunks"
+	"github.com/weft-trace/weft/transform"
+)
 
 // amortisationDivisor is the divisor of the clock rate by which clocks run slower after a moved receive,
 // and faster before it: Rabenseifner's amortisation with γ = 0.99.
 const amortisationDivisor = 100
 
-// amortise returns the times of nodes after a linear correction, moved so that no effect is before
-// its cause. The order must be that of the problem.
-func (q *problem) amortise(o *order, linear []int64) []int64 {
-	moved := q.forward(o, linear)
-	q.backward(o, linear, moved)
-	return moved
+// moves holds the nodes with their times after the linear correction, and after they were moved, in
+// the order of causes.
+type moves struct {
+	s       *solution
+	forward pile
+	moved   []int64 // by clock: the greatest distance
+	links   []link
 }
 
-// forward moves nodes later, in the order of causes.
-func (q *problem) forward(o *order, linear []int64) []int64 {
-	n := int32(len(q.times))
-	out := make([]int64, n)
-	need := make([]int64, len(o.unit)) // the least time of each node or group by its causes
-	for i := range need {
-		need[i] = math.MinInt64
+func newMoves(s *solution) *moves {
+	return &moves{s: s, forward: newPile(), moved: make([]int64, len(s.q.clocks))}
+}
+
+func (m *moves) close() { m.forward.store.Close() }
+
+// Sizes of a pile: what it keeps in memory before it uses a file, and its pieces.
+const (
+	pileBytes  = 8 << 20
+	pilePieces = 64 << 10
+)
+
+// pile keeps packed records that are read again from the last to the first.
+type pile struct {
+	store *chunks.Store
+	list  []chunks.Chunk
+	buf   []byte
+	last  moved // the previous record of the piece
+}
+
+func newPile() pile { return pile{store: chunks.New(pileBytes)} }
+
+// moved is a node with its times.
+type moved struct {
+	node
+	linear, out int64
+	unit        bool // other nodes happen at the same time, and cause it
+	links       []link
+}
+
+// add packs a node.
+func (p *pile) add(x *moved) error {
+	b := binary.AppendUvarint(p.buf, uint64(x.clock))
+	b = binary.AppendVarint(b, x.linear-p.last.linear)
+	b = binary.AppendVarint(b, x.time-x.linear)
+	b = binary.AppendUvarint(b, uint64(x.out-x.linear))
+	head := uint64(len(x.links)) << 1
+	if x.unit {
+		head |= 1
 	}
-	// the latest node of each clock that was moved, or none if its shift has decayed
-	anchor := make([]int32, len(q.clocks))
-	for c := range anchor {
-		anchor[c] = none
-	}
-	for _, u := range o.units {
-		t := int64(math.MinInt64)
-		members := o.membersOf(u)
-		for _, v := range members {
-			t = max(t, need[v])
-			if v < n {
-				t = max(t, decayedTime(linear, out, anchor[q.nodeOf[v]], v))
-			}
+	b = binary.AppendUvarint(b, head)
+	for i := range x.links {
+		l := &x.links[i]
+		b = append(b, l.role)
+		b = binary.AppendUvarint(b, uint64(l.number))
+		if l.role == finishes {
+			b = binary.AppendUvarint(b, uint64(l.from))
 		}
-		for _, v := range members {
-			if v < n {
-				c := q.nodeOf[v]
-				switch {
-				case t == linear[v]:
-					anchor[c] = none
-				case t > decayedTime(linear, out, anchor[c], v):
-					anchor[c] = v
+	}
+	p.buf, p.last.linear = b, x.linear
+	if len(b) < pilePieces {
+		return nil
+	}
+	return p.flush()
+}
+
+func (p *pile) flush() error {
+	if len(p.buf) == 0 {
+		return nil
+	}
+	c, taken, err := p.store.Keep(p.buf)
+	p.list = append(p.list, c)
+	p.last = moved{}
+	if taken {
+		p.buf = make([]byte, 0, pilePieces+256)
+	} else {
+		p.buf = p.buf[:0]
+	}
+	return err
+}
+
+// back calls f for each node, from the last to the first, and empties the pile.
+func (p *pile) back(ctx context.Context, f func(x *moved) error) error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	var room []byte
+	var nodes []moved
+	var links []link
+	for i := len(p.list) - 1; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		piece, err := p.store.Read(p.list[i], &room)
+		if err != nil {
+			return err
+		}
+		nodes, links = nodes[:0], links[:0]
+		last := int64(0)
+		for b := unpacker(piece); len(b) > 0; {
+			x := moved{node: node{clock: int32(b.next())}}
+			x.linear = last + b.signed()
+			x.time = x.linear + b.signed()
+			x.out = x.linear + int64(b.next())
+			head := b.next()
+			x.unit = head&1 != 0
+			from := len(links)
+			for range head >> 1 {
+				l := link{role: uint8(b.next()), from: 1}
+				l.number = int64(b.next())
+				if l.role == finishes {
+					l.from = int32(b.next())
 				}
-				out[v] = t
+				links = append(links, l)
 			}
-			for i := o.start[v]; i < o.start[v+1]; i++ {
-				later := t
-				if o.message[i] != none {
-					later += q.latency
+			x.links = links[from:]
+			last = x.linear
+			nodes = append(nodes, x)
+		}
+		for k := len(nodes) - 1; k >= 0; k-- {
+			if err := f(&nodes[k]); err != nil {
+				return err
+			}
+		}
+		p.store.Drop(&p.list[i])
+	}
+	return nil
+}
+
+// add adds a node that is done.
+func (m *moves) add(w *waiter, t int64, unit bool) error {
+	x := moved{node: w.node, linear: w.linear, out: t, unit: unit, links: m.links[:0]}
+	for _, l := range w.links {
+		switch {
+		case l.inner && unit && (l.cause || l.role < begins):
+			continue // what happens at one time bounds nothing
+		case l.cause && l.role < begins:
+			x.links = append(x.links, link{role: sends, number: l.number})
+		case l.cause:
+			x.links = append(x.links, link{role: begins, number: l.number})
+		case l.role < begins:
+			x.links = append(x.links, link{role: receives, number: l.number})
+		case l.from > 0:
+			x.links = append(x.links, link{role: finishes, number: l.number, from: l.from})
+		}
+	}
+	m.links = x.links
+	return m.forward.add(&x)
+}
+
+// bound is the time that the effects of a constraint leave to its causes.
+type bound struct {
+	most int64
+	left int32 // causes that follow
+}
+
+// curves moves the nodes before a moved node gradually later, as far as their effects allow. It
+// returns the curves of the clocks.
+func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
+	final := newPile()
+	defer final.store.Close()
+	bounds := map[int64]bound{}
+	anchors := make([]moment, len(m.moved))
+	seen := make([]bool, len(m.moved))
+	err := m.forward.back(ctx, func(x *moved) error {
+		most := int64(math.MaxInt64)
+		if x.unit {
+			most = x.out
+		}
+		for _, l := range x.links {
+			b, ok := bounds[l.number]
+			switch l.role {
+			case receives:
+				bounds[l.number] = bound{x.out - m.s.q.latency, 1}
+			case finishes:
+				if !ok {
+					b = bound{math.MaxInt64, l.from}
 				}
-				need[o.to[i]] = max(need[o.to[i]], later)
+				bounds[l.number] = bound{min(b.most, x.out), b.left}
 			}
 		}
-	}
-	return out
-}
-
-// decayedTime returns the time of node v on a clock that runs slower since node anchor was moved.
-func decayedTime(linear, out []int64, anchor, v int32) int64 {
-	if anchor == none {
-		return linear[v]
-	}
-	d := linear[v] - linear[anchor]
-	return max(linear[v], out[anchor]+d-d/amortisationDivisor)
-}
-
-// backward moves the nodes before a moved node gradually later, as far as their effects allow.
-func (q *problem) backward(o *order, linear, out []int64) {
-	n := int32(len(q.times))
-	most := make([]int64, len(o.unit))
-	for i := range most {
-		most[i] = math.MaxInt64
-	}
-	for i, g := range q.groups {
-		for _, v := range g.to {
-			most[int(n)+i] = min(most[int(n)+i], out[v])
-		}
-	}
-	for u := range n {
-		for i := o.start[u]; i < o.start[u+1]; i++ {
-			if v := o.to[i]; v < n {
-				most[u] = min(most[u], out[v]-q.latency)
-			} else {
-				most[u] = min(most[u], most[v])
+		for _, l := range x.links {
+			if l.role != sends && l.role != begins {
+				continue
+			}
+			if b, ok := bounds[l.number]; ok {
+				most = min(most, b.most)
+				if b.left--; b.left > 0 {
+					bounds[l.number] = b
+				} else {
+					delete(bounds, l.number)
+				}
 			}
 		}
-		if len(o.members[o.unit[u]]) > 1 {
-			most[u] = out[u]
-		}
-	}
-	for c := range q.clocks {
-		x := &q.clocks[c]
-		anchor := x.to - 1
-		for v := x.to - 2; v >= x.from; v-- {
-			d := linear[anchor] - linear[v]
-			wanted := out[anchor] - d - d/amortisationDivisor
-			t := max(out[v], min(wanted, most[v]))
-			if t != wanted {
-				anchor = v
+		a := &anchors[x.clock]
+		t := x.out
+		if !seen[x.clock] {
+			seen[x.clock] = true
+			*a = moment{x.linear, t}
+		} else {
+			d := a.linear - x.linear
+			wanted := a.out - d - d/amortisationDivisor
+			if t = max(t, min(wanted, most)); t != wanted {
+				*a = moment{x.linear, t}
 			}
-			out[v] = t
 		}
+		m.moved[x.clock] = max(m.moved[x.clock], t-x.linear)
+		return final.add(&moved{node: x.node, linear: x.linear, out: t})
+	})
+	if err != nil {
+		return nil, err
 	}
+	fitters := make([]fitter, len(m.moved))
+	err = final.back(ctx, func(x *moved) error {
+		fitters[x.clock].add(x.time, x.out)
+		return nil
+	})
+	curves := make([]transform.Curve, len(fitters))
+	for c := range fitters {
+		curves[c] = fitters[c].finish()
+	}
+	return curves, err
 }

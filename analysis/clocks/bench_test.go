@@ -1,7 +1,6 @@
 package clocks_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -64,7 +63,7 @@ func BenchmarkSolve(b *testing.B) {
 	} {
 		b.Run(x.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(5, 6))
-			var list []clockFunc
+			var clockFuncs []clockFunc
 			for i := range n {
 				f := linear(r.Int64N(1e9), (r.Float64()-0.5)*x.drift)
 				if x.jump && i%10 == 0 {
@@ -76,20 +75,11 @@ func BenchmarkSolve(b *testing.B) {
 						return g(t)
 					}
 				}
-				list = append(list, f)
+				clockFuncs = append(clockFuncs, f)
 			}
-			d, batches := exchange(n, rounds, list, func(i, round int) int { return x.peer(r, i, round) })
+			d, list := exchange(n, rounds, clockFuncs, func(i, round int) int { return x.peer(r, i, round) })
 			for b.Loop() {
-				p := clocks.New(d, clocks.Options{})
-				for _, y := range batches {
-					if err := p.Batch(y); err != nil {
-						b.Fatal(err)
-					}
-				}
-				s, err := p.Solve(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
+				s := solve(b, &batches{defs: d, list: list}, clocks.Options{})
 				if s.After.Any() {
 					b.Fatal(s.After)
 				}

@@ -12,18 +12,38 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// solve collects a whole trace and solves it.
+// solve solves a whole trace.
 func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 	t.Helper()
-	p := clocks.New(d.Defs(), opt)
-	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
-		t.Fatal(err)
-	}
-	r, err := p.Solve(context.Background())
+	r, err := clocks.Solve(context.Background(), d, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// batches is a trace of batches, each of one location.
+type batches struct {
+	format.Events
+	defs *trace.Definitions
+	list []*trace.Batch
+}
+
+func (b *batches) Defs() *trace.Definitions { return b.defs }
+
+// ScanParallel delivers the batches to one worker or, if they belong to different locations, to two.
+func (b *batches) ScanParallel(_ context.Context, _ trace.Selection, begin func() func(int) format.Sink) error {
+	sinks := begin()
+	workers := []format.Sink{sinks(0), sinks(1)}
+	for _, x := range b.list {
+		if x.Len() == 0 {
+			continue
+		}
+		if err := workers[x.Loc%2].Batch(x); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func open(t testing.TB, path string, values map[string]string) format.Events {

@@ -2,7 +2,9 @@ package clocks
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -24,102 +26,254 @@ const (
 	reduceScatterBlock = 16
 )
 
-// collective is an operation of which no member ends before any member begins.
-type collective struct{ begins, ends []end }
-
-// collectives returns the operations of all communicators, in an order that does not depend on the
-// distribution of the work.
-func (p *Part) collectives() []collective {
-	type sequence struct {
-		communicator uint64
-		posted       bool
-	}
-	by := map[sequence][]memberKey{}
-	for k, l := range p.members {
-		slices.SortFunc(l, func(a, b operation) int { return cmp.Compare(a.posted, b.posted) })
-		s := sequence{k.communicator, k.posted}
-		by[s] = append(by[s], k)
-	}
-	order := make([]sequence, 0, len(by))
-	for s, l := range by {
-		if len(l) < 2 {
-			continue
-		}
-		slices.SortFunc(l, func(a, b memberKey) int { return cmp.Compare(a.loc, b.loc) })
-		order = append(order, s)
-	}
-	slices.SortFunc(order, func(a, b sequence) int {
-		if a.communicator != b.communicator {
-			return cmp.Compare(a.communicator, b.communicator)
-		}
-		if a.posted == b.posted {
-			return 0
-		} else if b.posted {
-			return -1
-		}
-		return 1
-	})
-	var out []collective
-	r := newRanks(p.defs)
-	for _, s := range order {
-		out = p.sequence(out, r, s.communicator, by[s])
-	}
-	return out
+// begun is a collective operation that has begun and not ended.
+type begun struct {
+	time                          int64
+	operation, communicator, root uint64
+	sent, received                uint64
+	matching                      uint64
 }
 
-// sequence adds the operations of one communicator. Where members disagree about the n-th
-// operation, records are missing, and later operations cannot be matched.
-func (p *Part) sequence(out []collective, r *ranks, communicator uint64, members []memberKey) []collective {
-	last, at := trace.Undefined, trace.NoRef // the root, and its location
-	for n := 0; ; n++ {
-		var c collective
-		var first *operation
-		for _, m := range members {
-			l := p.members[m]
-			if n >= len(l) {
-				continue
-			}
-			o := &l[n]
-			if first == nil {
-				first = o
-			} else if o.kind != first.kind || o.root != first.root {
-				return out
-			}
-			if o.root != last {
-				last, at = o.root, r.location(communicator, o.root)
-			}
-			root := m.loc == at
-			from, to := false, false
-			switch o.kind {
-			case barrier, allgather, alltoall, allreduce, reduceScatterBlock:
-				from, to = true, true
-			case allgatherv:
-				from, to = o.sent, true
-			case reduceScatter:
-				from, to = true, o.received
-			case broadcast, scatter:
-				from, to = root, !root
-			case scatterv:
-				from, to = root, !root && o.received
-			case gather, reduce:
-				from, to = !root, root
-			case gatherv:
-				from, to = !root && o.sent, root
-			}
-			if from {
-				c.begins = append(c.begins, end{m.loc, o.begin})
-			}
-			if to {
-				c.ends = append(c.ends, end{m.loc, o.end})
-			}
+// operation is the part of one member in a collective operation.
+type operation struct {
+	begin, end int64
+	kind, root uint64
+	sent       bool // it sent bytes to others, or may have
+	received   bool
+}
+
+// sequence identifies the operations of a communicator, or the non-blocking ones, which form a
+// sequence of their own.
+type sequence struct {
+	communicator uint64
+	posted       bool
+}
+
+// posting is a non-blocking operation of a location, in the order of the requests.
+type posting struct {
+	sequence
+	operation
+	open, complete bool
+}
+
+// member follows the operations of a location.
+type member struct {
+	open     []begun
+	requests map[uint64]int // by request: its posting, counted from the first of all
+	postings []posting      // from the oldest open one
+	dropped  int            // postings before
+}
+
+// event takes an event, and hands each operation that is complete to take. If ordered is set,
+// non-blocking operations come in the order of their requests, which requires [member.finish].
+func (m *member) event(c *trace.Cursor, ordered bool, take func(sequence, operation)) {
+	switch c.Kind() {
+	case trace.CollectiveBegin:
+		m.open = append(m.open, begun{c.Time(), c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4), c.Op(5)})
+	case trace.CollectiveEnd:
+		m.ended(c, take)
+	case trace.CollectiveRequest:
+		if m.requests == nil {
+			m.requests = map[uint64]int{}
 		}
-		if first == nil {
-			return out
+		if i, ok := m.requests[c.Op(0)]; ok && ordered { // nothing will complete that one
+			m.postings[i-m.dropped].open = false
 		}
-		if len(c.begins) > 0 && len(c.ends) > 0 {
-			out = append(out, c)
+		m.requests[c.Op(0)] = m.dropped + len(m.postings)
+		if ordered {
+			m.postings = append(m.postings, posting{operation: operation{begin: c.Time()}, open: true})
+			m.pass(take, false)
+		}
+	case trace.CollectiveComplete:
+		i, ok := m.requests[c.Op(5)]
+		if !ok {
+			return
+		}
+		delete(m.requests, c.Op(5))
+		s := sequence{c.Op(1), true}
+		if !ordered {
+			if s.communicator != trace.Undefined {
+				take(s, operation{})
+			}
+			return
+		}
+		p := &m.postings[i-m.dropped]
+		p.sequence, p.open, p.complete = s, false, s.communicator != trace.Undefined
+		p.operation = operation{p.begin, c.Time(), c.Op(0), c.Op(2), c.Op(3) != 0, c.Op(4) != 0}
+		m.pass(take, false)
+	}
+}
+
+// pass hands over the postings before the oldest open one.
+func (m *member) pass(take func(sequence, operation), all bool) {
+	n := 0
+	for n < len(m.postings) && (all || !m.postings[n].open) {
+		if p := &m.postings[n]; p.complete {
+			take(p.sequence, p.operation)
+		}
+		n++
+	}
+	m.dropped += n
+	m.postings = m.postings[n:]
+}
+
+// finish hands over the operations that wait for requests that are never complete.
+func (m *member) finish(take func(sequence, operation)) { m.pass(take, true) }
+
+// ended closes the latest open collective operation with the same id.
+func (m *member) ended(c *trace.Cursor, take func(sequence, operation)) {
+	i := len(m.open) - 1
+	if id := c.Op(5); id != trace.Undefined {
+		for i >= 0 && m.open[i].matching != id {
+			i--
 		}
 	}
+	if i < 0 {
+		return
+	}
+	b := m.open[i]
+	m.open = append(m.open[:i], m.open[i+1:]...)
+	if c.Op(1) != trace.Undefined { // here the end determines the operation
+		b.operation, b.communicator, b.root, b.sent, b.received = c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4)
+	}
+	if b.communicator != trace.Undefined {
+		take(sequence{b.communicator, false}, operation{b.time, c.Time(), b.operation, b.root, b.sent != 0, b.received != 0})
+	}
+}
+
+// operations puts the parts of members together.
+type operations struct {
+	c         *collector
+	ranks     *ranks
+	sequences map[sequence]*progress
+}
+
+// progress is how far a sequence has come.
+type progress struct {
+	counts  []int // operations of each member, the most first
+	first   int   // number of the oldest pending operation
+	pending [][]part
+	broken  bool   // members disagree
+	last    uint64 // the root of the last operation
+	at      uint32 // and its location
+}
+
+// part is the part of a location in an operation.
+type part struct {
+	loc uint32
+	operation
+}
+
+func newOperations(c *collector) operations {
+	o := operations{c, newRanks(c.defs), map[sequence]*progress{}}
+	for loc := range c.facts {
+		for _, t := range c.facts[loc].counts {
+			p := o.sequences[t.sequence]
+			if p == nil {
+				p = &progress{last: trace.Undefined, at: trace.NoRef}
+				o.sequences[t.sequence] = p
+			}
+			p.counts = append(p.counts, t.count)
+		}
+	}
+	for _, p := range o.sequences {
+		slices.SortFunc(p.counts, func(a, b int) int { return cmp.Compare(b, a) })
+	}
+	return o
+}
+
+// take adds the next part of a location in a sequence. It logs the operations that are complete then.
+func (o *operations) take(l *lane, s sequence, x operation) {
+	p := o.sequences[s]
+	number := l.taken.next(s)
+	if p == nil || p.broken || len(p.counts) < 2 {
+		return
+	}
+	for p.first+len(p.pending) <= number {
+		p.pending = append(p.pending, nil)
+	}
+	p.pending[number-p.first] = append(p.pending[number-p.first], part{l.location, x})
+	l.waiting++
+	for len(p.pending) > 0 && !p.broken {
+		members := sort.Search(len(p.counts), func(i int) bool { return p.counts[i] <= p.first })
+		if len(p.pending[0]) < members {
+			return
+		}
+		p.broken = !o.complete(s.communicator, p, p.pending[0])
+		p.first++
+		p.pending = p.pending[1:]
+	}
+	// Where members disagree about an operation, records are missing, and later operations cannot be
+	// matched.
+	for _, parts := range p.pending {
+		o.found(parts)
+	}
+	p.pending = nil
+}
+
+// found notes that the parts of locations do not wait any more.
+func (o *operations) found(parts []part) {
+	for _, x := range parts {
+		o.c.found(x.loc)
+	}
+}
+
+// complete logs an operation of which all parts are known. It reports whether they agree.
+func (o *operations) complete(communicator uint64, p *progress, parts []part) bool {
+	defer o.found(parts)
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.loc, b.loc) })
+	var begins, ends []end
+	for i := range parts {
+		x := &parts[i]
+		if x.kind != parts[0].kind || x.root != parts[0].root {
+			return false
+		}
+		if x.root != p.last {
+			p.last, p.at = x.root, o.ranks.location(communicator, x.root)
+		}
+		from, to := x.waits(x.loc == p.at)
+		if from {
+			begins = append(begins, end{x.loc, x.begin})
+		}
+		if to {
+			ends = append(ends, end{x.loc, x.end})
+		}
+	}
+	if len(begins) > 0 && len(ends) > 0 {
+		o.c.log.operation(begins, ends)
+		latest := int64(math.MinInt64)
+		for _, e := range begins {
+			o.c.tied[e.loc] = true
+			latest = max(latest, e.time+o.c.lanes[e.loc].shift)
+		}
+		for _, e := range ends {
+			o.c.tied[e.loc] = true
+			l := &o.c.lanes[e.loc]
+			l.shift = max(l.shift, latest-e.time)
+		}
+	}
+	return true
+}
+
+// waits reports whether others wait for a member, and whether it waits for others.
+func (o *operation) waits(root bool) (from, to bool) {
+	switch o.kind {
+	case barrier, allgather, alltoall, allreduce, reduceScatterBlock:
+		from, to = true, true
+	case allgatherv:
+		from, to = o.sent, true
+	case reduceScatter:
+		from, to = true, o.received
+	case broadcast, scatter:
+		from, to = root, !root
+	case scatterv:
+		from, to = root, !root && o.received
+	case gather, reduce:
+		from, to = !root, root
+	case gatherv:
+		from, to = !root && o.sent, root
+	}
+	return from, to
 }
 
 // ranks finds the locations of ranks.

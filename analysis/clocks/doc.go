@@ -31,7 +31,31 @@
 //
 // Some traces contain constraints that no clock can meet: a message that was matched wrongly
 // because a record is missing can seem to depend on its own answer. Such messages are counted as
-// contradictions and ignored.
+// contradictions and ignored. They are violated by every correction, so that they are looked for
+// only if violations remain. A constraint that merely comes after contradictory ones is none: the
+// strongly connected sets of nodes are resolved one by one, in the order of causes.
+//
+// The memory does not depend on the length of the trace. [Solve] scans it once. It packs the events
+// of messages and collective operations into 32 MiB, and more into a temporary file, and then reads
+// them location by location. A location that is ahead of the others waits, so that about 2^17 ends
+// of messages and parts of operations wait for their partners at a time, however far clocks are
+// apart. More can wait only if messages are in transit, or do not arrive. Non-blocking operations
+// are numbered by their requests: those after a request that is never complete wait for the end of
+// the trace. Messages and operations are written to a log, of which 8 MiB are in memory. Each later
+// step reads it once: it counts violations, and adds points to the hulls, whose corners are exact.
+//
+// The second step sorts the times of messages and operations by their linear correction, plus a
+// shift where a clock was set, and keeps those that come before their causes until these have come.
+// The times that wait lie within about 1/16000 of the length of the trace, since a clock that was set
+// by more is shifted. Only constraints that contradict each other can make more wait: those are
+// searched once 2^14 times wait, and again each time that their number has doubled. Moved times go
+// to a temporary file, which is read from its end for the backward amortisation. That writes another
+// one, to which the curves are fitted.
+//
+// Memory is needed for the result: 16 bytes for each point of a curve. Amortisation makes up to one
+// point for each moved time, so that a trace in which most messages are violated after the linear
+// correction needs more memory if it is longer. The corners between two clocks need about 200 bytes
+// for each pair of clocks with messages, whatever the number of messages.
 //
 // Message matching is that of package messages, which does not compare times of different
 // locations. The n-th collective operations of all members of a communicator are one operation. The

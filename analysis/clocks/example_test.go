@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -28,13 +27,7 @@ func Example() {
 	}
 	ctx := context.Background()
 	events := format.Recorded(r)
-	p, err := analysis.Run(ctx, events, trace.Everything(), func() *clocks.Part {
-		return clocks.New(r.Defs(), clocks.Options{})
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	found, err := p.Solve(ctx)
+	found, err := clocks.Solve(ctx, events, clocks.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

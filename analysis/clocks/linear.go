@@ -27,17 +27,6 @@ func (l *line) at(t int64) int64 {
 	return t + l.base + l.shift + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
 }
 
-// bound is a constraint from a message or from a pair of a begin and an end: the receive on clock
-// to is not before the send on clock from plus the latency.
-type bound struct {
-	from, to       int32 // clocks
-	sent, received int64
-	latency        int64
-}
-
-// need returns by how many ticks the receiving clock must be ahead.
-func (b *bound) need() int64 { return b.sent + b.latency - b.received }
-
 // corner is a corner of the hull of the bounds between two clocks: at time x of the receiving
 // clock, relative to the middle of the trace, that clock must be w ahead of the sending one. Both
 // are in ticks, after the bases are applied.
@@ -46,9 +35,10 @@ type corner struct{ x, w float64 }
 // pair holds the constraints of clock from on clock to.
 type pair struct {
 	from, to int32
-	latency  float64
-	bounds   []bound
-	worst    int64 // the greatest need
+	latency  int64   // the least of any constraint
+	count    int64   // of constraints
+	worst    int64   // the greatest need
+	points   []point // those that form the hull
 	hull     []corner
 }
 
@@ -56,9 +46,9 @@ type pair struct {
 // determines it.
 func (p *pair) weight(drift []float64) (float64, corner) {
 	best, at := math.Inf(-1), corner{}
-	df, dt := drift[p.from], drift[p.to]
+	df, dt, latency := drift[p.from], drift[p.to], float64(p.latency)
 	for _, c := range p.hull {
-		if w := c.w + df*(c.x+c.w-p.latency) - dt*c.x; w > best {
+		if w := c.w + df*(c.x+c.w-latency) - dt*c.x; w > best {
 			best, at = w, c
 		}
 	}
@@ -70,57 +60,79 @@ type estimate struct {
 	q         *problem
 	opt       Options
 	reference int32 // clock that keeps its times
-	bounds    []bound
 	lines     []line
 	pairs     []pair
-	out, in   [][]int32 // pairs by clock
+	number    map[[2]int32]int32 // pairs by their clocks
+	recent    []int32            // by clock: the pair of its latest constraint on another clock
+	out, in   [][]int32          // pairs by clock
 	// the component of each clock, by its lowest clock; clocks without ties are components of their
 	// own
 	component []int32
 	search    *search // of clocks
+	place     []int32 // by clock: its index in the ring that is examined, or none
+	placed    []int32 // the clocks of that ring
 }
 
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
-	e := &estimate{q: q, opt: opt, reference: reference}
+	e := &estimate{q: q, opt: opt, reference: reference, number: map[[2]int32]int32{},
+		recent: make([]int32, len(q.clocks)), place: make([]int32, len(q.clocks))}
+	for c := range e.place {
+		e.place[c] = none
+	}
 	e.search = newSearch(len(q.clocks), func(c, i int32) int32 {
 		if int(i) == len(e.out[c]) {
 			return none
 		}
 		return e.pairs[e.out[c][i]].to
 	})
-	for _, m := range q.messages {
-		if !m.ignored {
-			e.add(m.from, m.to, q.latency)
-		}
-	}
-	for _, g := range q.groups {
-		if g.ignored {
-			continue
-		}
-		if len(g.from)*len(g.to) <= fewPairs || len(g.from) == 1 || len(g.to) == 1 {
-			for _, u := range g.from {
-				for _, v := range g.to {
-					e.add(u, v, 0)
-				}
-			}
-			continue
-		}
-		// Add each begin with the ends 1, 2, 4 … clocks further. Others follow if they turn out to be
-		// violated.
-		for i, u := range g.from {
-			for k := 1; k < len(g.to); k *= 2 {
-				e.add(u, g.to[(i+k)%len(g.to)], 0)
-			}
-		}
-	}
 	return e
 }
 
-// add adds the bound that node v is not before node u.
-func (e *estimate) add(u, v int32, latency int64) {
-	if a, b := e.q.nodeOf[u], e.q.nodeOf[v]; a != b {
-		e.bounds = append(e.bounds, bound{a, b, e.q.times[u], e.q.times[v], latency})
+// add adds a constraint.
+func (e *estimate) add(c *constraint) {
+	if c.message {
+		e.bound(c.from[0], c.to[0], e.q.latency)
+		return
 	}
+	if !c.many() {
+		for _, u := range c.from {
+			for _, v := range c.to {
+				e.bound(u, v, 0)
+			}
+		}
+		return
+	}
+	// Add each begin with the ends 1, 2, 4 … clocks further. Others follow if they turn out to be
+	// violated.
+	for i, u := range c.from {
+		for k := 1; k < len(c.to); k *= 2 {
+			e.bound(u, c.to[(i+k)%len(c.to)], 0)
+		}
+	}
+}
+
+// bound adds the bound that v is not before u. It reports whether they are of different clocks.
+func (e *estimate) bound(u, v node, latency int64) bool {
+	if u.clock == v.clock {
+		return false
+	}
+	i := e.recent[u.clock]
+	if int(i) >= len(e.pairs) || e.pairs[i].from != u.clock || e.pairs[i].to != v.clock {
+		k := [2]int32{u.clock, v.clock}
+		var ok bool
+		if i, ok = e.number[k]; !ok {
+			i = int32(len(e.pairs))
+			e.number[k] = i
+			e.pairs = append(e.pairs, pair{from: u.clock, to: v.clock, worst: math.MinInt64, latency: latency})
+		}
+		e.recent[u.clock] = i
+	}
+	p := &e.pairs[i]
+	need := u.time + latency - v.time
+	p.count++
+	p.worst, p.latency = max(p.worst, need), min(p.latency, latency)
+	p.points = addPoint(p.points, point{v.time, need})
+	return true
 }
 
 // solve computes the lines.
@@ -144,32 +156,16 @@ func (e *estimate) solve(ctx context.Context) error {
 	return nil
 }
 
-// collect sorts the bounds by pairs of clocks.
+// collect sorts the pairs by clocks.
 func (e *estimate) collect() {
-	slices.SortFunc(e.bounds, func(a, b bound) int {
-		if a.from != b.from {
-			return int(a.from) - int(b.from)
-		}
-		if a.to != b.to {
-			return int(a.to) - int(b.to)
-		}
-		return cmp.Compare(a.received, b.received)
-	})
-	e.pairs = e.pairs[:0]
+	slices.SortFunc(e.pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	n := len(e.q.clocks)
 	e.out, e.in = make([][]int32, n), make([][]int32, n)
-	for i := 0; i < len(e.bounds); {
-		j := i
-		p := pair{from: e.bounds[i].from, to: e.bounds[i].to, worst: math.MinInt64, latency: float64(e.bounds[i].latency)}
-		for ; j < len(e.bounds) && e.bounds[j].from == p.from && e.bounds[j].to == p.to; j++ {
-			p.worst = max(p.worst, e.bounds[j].need())
-			p.latency = min(p.latency, float64(e.bounds[j].latency))
-		}
-		p.bounds = e.bounds[i:j]
-		e.out[p.from] = append(e.out[p.from], int32(len(e.pairs)))
-		e.in[p.to] = append(e.in[p.to], int32(len(e.pairs)))
-		e.pairs = append(e.pairs, p)
-		i = j
+	for i := range e.pairs {
+		p := &e.pairs[i]
+		e.number[[2]int32{p.from, p.to}] = int32(i)
+		e.out[p.from] = append(e.out[p.from], int32(i))
+		e.in[p.to] = append(e.in[p.to], int32(i))
 	}
 }
 
@@ -263,8 +259,8 @@ func (e *estimate) rebase(clocks []int32) {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, c := range clocks {
 		x := &e.q.clocks[c]
-		first = min(first, e.q.times[x.from]+e.lines[c].base)
-		last = max(last, e.q.times[x.to-1]+e.lines[c].base)
+		first = min(first, x.first+e.lines[c].base)
+		last = max(last, x.last+e.lines[c].base)
 	}
 	for _, c := range clocks {
 		l := &e.lines[c]
@@ -280,8 +276,8 @@ func (e *estimate) hulls(clocks []int32) {
 			from, to := &e.lines[p.from], &e.lines[p.to]
 			shift := from.base - to.base
 			p.hull = p.hull[:0]
-			for _, b := range p.bounds {
-				p.hull = extend(p.hull, corner{float64(b.received - to.middle), float64(b.need() + shift)})
+			for _, b := range p.points {
+				p.hull = extend(p.hull, corner{float64(b.received - to.middle), float64(b.need + shift)})
 			}
 		}
 	}
@@ -348,10 +344,14 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 
 // ring returns the problem for clocks that bound each other.
 func (e *estimate) ring(clocks []int32) *ring {
-	r := &ring{clocks: clocks, place: map[int32]int32{}, offsetOnly: e.opt.Model == Offset}
-	for i, c := range clocks {
-		r.place[c] = int32(i)
+	for _, c := range e.placed {
+		e.place[c] = none
 	}
+	for i, c := range clocks {
+		e.place[c] = int32(i)
+	}
+	e.placed = clocks
+	r := &ring{clocks: clocks, place: e.place, offsetOnly: e.opt.Model == Offset}
 	for _, c := range clocks {
 		for _, i := range e.out[c] {
 			if r.has(e.pairs[i].to) {

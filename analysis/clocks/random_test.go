@@ -94,19 +94,11 @@ func (p *program) collective(operation, root uint64, takes int64) {
 	p.rounds = append(p.rounds, [2][]moment{begins, ends})
 }
 
+func (p *program) events() format.Events { return &batches{defs: p.defs, list: p.batches} }
+
 func (p *program) solve(t testing.TB, opt clocks.Options) *clocks.Result {
 	t.Helper()
-	x := clocks.New(p.defs, opt)
-	for _, b := range p.batches {
-		if err := x.Batch(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := x.Solve(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return solve(t, p.events(), opt)
 }
 
 // check checks all properties of a correction without code of the package.
@@ -201,26 +193,102 @@ func TestRandom(t *testing.T) {
 		if x.Amortised {
 			amortised++
 		}
-		// Two parts that each saw some locations find the same.
-		a, b := clocks.New(p.defs, opt), clocks.New(p.defs, opt)
-		for i := range p.batches {
-			if err := []*clocks.Part{a, b}[i%2].Batch(p.batches[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := b.Merge(a); err != nil {
-			t.Fatal(err)
-		}
-		y, err := b.Solve(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(x, y) {
-			t.Fatalf("seed %d: merged parts found %+v, expected %+v", seed, y, x)
-		}
+		sameInPieces(t, p, opt, x)
 	}
 	if amortised < 50 {
 		t.Errorf("%d programs needed amortisation, expected 50 or more", amortised)
+	}
+}
+
+// sameInPieces checks that the result does not depend on when nodes that wait are searched.
+func sameInPieces(t testing.TB, p *program, opt clocks.Options, want *clocks.Result) {
+	t.Helper()
+	for _, waiting := range []int{1, 8} {
+		r, err := clocks.SolveWith(context.Background(), p.events(), opt, waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(r, want) {
+			t.Fatalf("%+v: with a search for every %d nodes found %+v, expected %+v", opt, waiting, r, want)
+		}
+	}
+}
+
+// TestContradictionsInPieces leaves out events of random programs, so that messages are matched
+// wrongly and contradict each other.
+func TestContradictionsInPieces(t *testing.T) {
+	contradictory := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n := 2 + r.IntN(8)
+		var list []clockFunc
+		for range n {
+			list = append(list, wildClock(r))
+		}
+		p := random(r, n, r.IntN(300), list)
+		for i, b := range p.batches {
+			left := &trace.Batch{}
+			left.Reset(uint32(i))
+			for c := b.Cursor(); c.Next(); {
+				if r.IntN(60) > 0 {
+					left.AppendRow(&c)
+				}
+			}
+			p.batches[i] = left
+		}
+		opt := clocks.Options{Latency: r.Int64N(2) * r.Int64N(200), Model: clocks.Model(r.IntN(3))}
+		x := p.solve(t, opt)
+		if x.Contradictions.Any() {
+			contradictory++
+		}
+		if opt.Model == clocks.Full && (x.After.Messages > x.Contradictions.Messages ||
+			x.After.Collectives > x.Contradictions.Collectives) {
+			t.Errorf("seed %d: found violations that are no contradictions: %+v", seed, x)
+		}
+		sameInPieces(t, p, opt, x)
+	}
+	if contradictory < 20 {
+		t.Errorf("%d programs had contradictions, expected 20 or more", contradictory)
+	}
+}
+
+// TestInnocent checks that messages that merely come after contradictory ones are no contradictions.
+func TestInnocent(t *testing.T) {
+	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0), linear(0, 0)})
+	at := func(loc int, time int64, k trace.Kind, peer uint64) {
+		p.now[loc] = time
+		p.add(loc, k, peer, trace.Undefined, 0, 8)
+	}
+	at(0, 10, trace.Recv, 1) // 0 receives the answer before the question is sent, and so does 1
+	at(0, 20, trace.Send, 1)
+	at(1, 10, trace.Recv, 0)
+	at(1, 20, trace.Send, 0)
+	at(1, 30, trace.Send, 2)
+	at(2, 5, trace.Recv, 1) // first of its clock, before all that contradicts itself
+	r := p.solve(t, clocks.Options{})
+	if r.Contradictions.Messages != 1 || r.After.Messages != 1 {
+		t.Errorf("found %+v, expected one contradiction", r)
+	}
+}
+
+// TestNonBlocking matches non-blocking operations in the order of their requests, whatever the order
+// in which they complete. The third ones differ, so that neither they nor the fourth ones count.
+func TestNonBlocking(t *testing.T) {
+	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0)})
+	for i, kinds := range [][]uint64{{0, 11, 0, 11}, {0, 11, 11, 11}} {
+		p.now[i] = 100
+		p.add(i, trace.CollectiveRequest, 99) // never complete
+		for k := range kinds {
+			p.add(i, trace.CollectiveRequest, uint64(k))
+		}
+		order := [][]int{{0, 1, 2, 3}, {3, 1, 0, 2}}[i]
+		for _, k := range order {
+			p.now[i]++
+			p.add(i, trace.CollectiveComplete, kinds[k], 0, trace.Undefined, 8, 8, uint64(k))
+		}
+	}
+	if r := p.solve(t, clocks.Options{}); r.Collectives != 2 {
+		t.Errorf("found %d operations, expected 2", r.Collectives)
 	}
 }
 
@@ -330,7 +398,8 @@ func TestContradiction(t *testing.T) {
 	if r := run(clocks.Options{Latency: 1}, 10, 10, 15, 15); r.Contradictions.Messages != 1 {
 		t.Errorf("found %+v, expected one contradiction", r)
 	}
-	if _, err := clocks.New(d, clocks.Options{Latency: -1}).Solve(context.Background()); err == nil {
+	nothing := (&program{defs: d}).events()
+	if _, err := clocks.Solve(context.Background(), nothing, clocks.Options{Latency: -1}); err == nil {
 		t.Error("a negative latency is taken")
 	}
 }
@@ -409,20 +478,15 @@ func FuzzSolve(f *testing.F) {
 			}
 		}
 		for _, m := range []clocks.Model{clocks.Full, clocks.Linear, clocks.Offset} {
-			x := clocks.New(p.defs, clocks.Options{Latency: latency & (1<<30 - 1), Model: m, Always: latency < 0,
-				Reference: uint32(n / 2)})
-			for _, b := range p.batches {
-				if err := x.Batch(b); err != nil {
-					t.Fatal(err)
-				}
-			}
-			r, err := x.Solve(context.Background())
+			opt := clocks.Options{Latency: latency & (1<<30 - 1), Model: m, Always: latency < 0, Reference: uint32(n / 2)}
+			r, err := clocks.Solve(context.Background(), p.events(), opt)
 			if err != nil {
 				if scale < 1<<40 {
 					t.Fatal(err)
 				}
 				return
 			}
+			sameInPieces(t, p, opt, r)
 			if m == clocks.Full && (r.After.Messages > r.Contradictions.Messages ||
 				r.After.Collectives > r.Contradictions.Collectives) {
 				t.Fatalf("found violations: %+v", r)
@@ -450,13 +514,7 @@ func TestDistantTimes(t *testing.T) {
 	}
 	p = newProgram([]clockFunc{linear(math.MinInt64/2, 0), linear(math.MaxInt64/2, 0)})
 	p.message(0, 1, 100)
-	x := clocks.New(p.defs, clocks.Options{})
-	for _, b := range p.batches {
-		if err := x.Batch(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := x.Solve(context.Background()); !errors.Is(err, clocks.ErrFar) {
+	if _, err := clocks.Solve(context.Background(), p.events(), clocks.Options{}); !errors.Is(err, clocks.ErrFar) {
 		t.Errorf("found %v, expected %v", err, clocks.ErrFar)
 	}
 }

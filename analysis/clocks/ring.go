@@ -10,8 +10,8 @@ import (
 // first clock keeps offset and drift 0.
 type ring struct {
 	clocks     []int32
-	place      map[int32]int32 // index in clocks of each clock
-	pairs      []*pair         // between them
+	place      []int32 // by clock: its index in clocks, or none; shared by all rings of an estimate
+	pairs      []*pair // between them
 	offsetOnly bool
 	out        [][]int32 // pairs by index of the sender
 	weights    []float64
@@ -19,7 +19,7 @@ type ring struct {
 	next       []int32 // the pair that each clock followed in the last search for the worst cycle, by index
 }
 
-func (r *ring) has(c int32) bool { _, ok := r.place[c]; return ok }
+func (r *ring) has(c int32) bool { return r.place[c] != none }
 
 // Limits on the improvement of drifts: sweeps improve each clock against all clocks that it is tied
 // to. Then rounds improve only the worst cycle, and examine no more than effort pairs.
@@ -107,13 +107,13 @@ func (r *ring) sweep(drift, offset []float64) {
 		for _, i := range in[place] {
 			p := r.pairs[i]
 			for _, k := range p.hull {
-				forth = append(forth, corner{k.x, k.w + offset[p.from] + drift[p.from]*(k.x+k.w-p.latency)})
+				forth = append(forth, corner{k.x, k.w + offset[p.from] + drift[p.from]*(k.x+k.w-float64(p.latency))})
 			}
 		}
 		for _, i := range r.out[place] {
 			p := r.pairs[i]
 			for _, k := range p.hull {
-				back = append(back, corner{k.x + k.w - p.latency, k.w - offset[p.to] - drift[p.to]*k.x})
+				back = append(back, corner{k.x + k.w - float64(p.latency), k.w - offset[p.to] - drift[p.to]*k.x})
 			}
 		}
 		forth, back = hull(forth), hull(back)
@@ -330,7 +330,7 @@ func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	gradient := map[int32]float64{}
 	for _, i := range cycle {
 		p, k := r.pairs[i], r.corners[i]
-		gradient[p.from] += k.x + k.w - p.latency
+		gradient[p.from] += k.x + k.w - float64(p.latency)
 		gradient[p.to] -= k.x
 	}
 	delete(gradient, r.clocks[0])
@@ -455,7 +455,7 @@ const fewMessages = 8
 func oneWay(p *pair) (drift, width float64) {
 	h := p.hull
 	n := len(h)
-	if n < 2 || len(p.bounds) <= fewMessages {
+	if n < 2 || p.count <= fewMessages {
 		return 0, 2 * maxDrift
 	}
 	length := h[n-1].x - h[0].x

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/bits"
+	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -77,82 +78,178 @@ type Clock struct {
 // bounds of operations of many members.
 const maxAddedRounds = 6
 
-// Solve computes the correction. The part must not be used afterwards. An error is that of the
-// options or the context, or [ErrFar].
-func (p *Part) Solve(ctx context.Context) (*Result, error) {
-	if p.opt.Latency < 0 || p.opt.Latency > MaxLatency {
-		return nil, fmt.Errorf("clocks: found a latency of %d ticks, expected 0 to %d", p.opt.Latency, MaxLatency)
+// Solve computes the correction of a trace. An error is that of the options, the trace or the
+// context, or [ErrFar].
+func Solve(ctx context.Context, events format.Events, opt Options) (*Result, error) {
+	return solveWith(ctx, events, opt, waitingNodes)
+}
+
+// solveWith is Solve with a number of nodes that wait before they are searched for contradictions.
+func solveWith(ctx context.Context, events format.Events, opt Options, waiting int) (*Result, error) {
+	if opt.Latency < 0 || opt.Latency > MaxLatency {
+		return nil, fmt.Errorf("clocks: found a latency of %d ticks, expected 0 to %d", opt.Latency, MaxLatency)
 	}
-	q, err := p.problem()
+	found, err := collect(ctx, events)
 	if err != nil {
 		return nil, err
 	}
-	o, err := q.sort(ctx)
+	defer found.log.close()
+	d := events.Defs()
+	q, err := newProblem(d, opt, found)
 	if err != nil {
 		return nil, err
 	}
-	reference := int32(0)
-	if int(p.opt.Reference) < len(q.clockOf) && q.clockOf[p.opt.Reference] != none {
-		reference = q.clockOf[p.opt.Reference]
+	s := &solution{q: q, opt: opt, waiting: waiting, reference: 0}
+	if int(opt.Reference) < len(q.clockOf) && q.clockOf[opt.Reference] != none {
+		s.reference = q.clockOf[opt.Reference]
 	}
-	r := &Result{Clock: p.defs.Clock, Model: p.opt.Model.String(), Latency: p.opt.Latency,
-		Messages: int64(len(q.messages) + len(q.inside)), Collectives: int64(len(q.groups)),
-		Correction: &transform.Correction{Clock: p.defs.Clock, Locations: map[string]transform.Curve{}}}
-	r.Contradictions = q.contradictions()
-	r.Before, _ = q.violations(q.times)
-	e := newEstimate(q, p.opt, reference)
-	var linear []int64
+	s.Result = &Result{Clock: d.Clock, Model: opt.Model.String(), Latency: opt.Latency,
+		Correction: &transform.Correction{Clock: d.Clock, Locations: map[string]transform.Curve{}}}
+	defer s.close()
+	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
+	return s.Result, nil
+}
+
+// solution is a correction in the making.
+type solution struct {
+	*Result
+	q         *problem
+	opt       Options
+	reference int32
+	waiting   int
+	e         *estimate
+	linear    []transform.Curve // by clock
+	moves     *moves            // nil without amortisation
+}
+
+func (s *solution) close() {
+	if s.moves != nil {
+		s.moves.close()
+	}
+}
+
+// run computes the correction. Constraints that no clock can meet are violated by any correction, so
+// that they are looked for only if violations remain.
+func (s *solution) run(ctx context.Context) error {
+	s.e = newEstimate(s.q, s.opt, s.reference)
+	useful, err := s.q.count(ctx, s.Result, s.e)
+	if err == nil {
+		useful, err = s.lines(ctx, useful)
+	}
+	if err != nil {
+		return err
+	}
+	if useful {
+		m, contradictions, err := s.move(ctx)
+		if err != nil {
+			return err
+		}
+		s.moves = m
+		if contradictions.Any() {
+			s.Contradictions.Messages += contradictions.Messages
+			s.Contradictions.Collectives += contradictions.Collectives
+			if err = s.withoutContradictions(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	s.Amortised = s.moves != nil
+	return s.result(ctx)
+}
+
+// withoutContradictions computes the correction again without the constraints that are ignored.
+func (s *solution) withoutContradictions(ctx context.Context) error {
+	s.e = newEstimate(s.q, s.opt, s.reference)
+	err := s.q.each(ctx, func(c *constraint) error {
+		if !c.inside && !s.q.ignored.has(c.number) {
+			s.e.add(c)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	useful, err := s.lines(ctx, true)
+	if err != nil || !useful || s.opt.Model != Full {
+		return err
+	}
+	m, more, err := s.move(ctx)
+	if err == nil && more.Any() {
+		err = errNoOrder
+	}
+	s.moves = m
+	return err
+}
+
+// lines computes the linear correction and its violations. It reports whether any of those is
+// between clocks and not ignored. before is whether any is without correction.
+func (s *solution) lines(ctx context.Context, before bool) (useful bool, err error) {
 	for round := 0; ; round++ {
-		if err := e.solve(ctx); err != nil {
-			return nil, err
+		if err := s.e.solve(ctx); err != nil {
+			return false, err
 		}
-		r.Shift = e.shift()
-		linear = e.times()
-		if round == maxAddedRounds || !e.more(linear) {
-			break
+		s.Shift = s.e.shift()
+		s.linear = s.e.curves()
+		if !before && !slices.ContainsFunc(s.linear, func(c transform.Curve) bool { return len(c) > 0 }) {
+			s.Linear = s.Before
+			return false, nil
+		}
+		added := false
+		at := func(n node) int64 { return s.linear[n.clock].At(n.time) }
+		s.Linear, useful = Violations{}, false
+		err := s.q.each(ctx, func(c *constraint) error {
+			useful = s.q.early(&s.Linear, c, at) || useful
+			// Violated bounds of operations of many members are added.
+			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
+				!s.q.ignored.has(c.number) {
+				if u, v := c.critical(at); at(u) > at(v) {
+					added = s.e.bound(u, v, 0) || added
+				}
+			}
+			return nil
+		})
+		if err != nil || !added {
+			return useful, err
 		}
 	}
-	var useful bool
-	r.Linear, useful = q.violations(linear)
-	times := linear
-	if p.opt.Model == Full && useful {
-		times = q.amortise(o, linear)
-		r.Amortised = true
-	}
-	if err := p.result(r, q, e, linear, times); err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // result sets the fields about the clocks, and the correction.
-func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64) error {
-	// The times that the curves produce are the ones that count.
-	final := make([]int64, len(times))
-	r.Clocks = make([]Clock, len(q.clocks))
+func (s *solution) result(ctx context.Context) error {
+	curves := make([]transform.Curve, len(s.linear))
+	for c := range curves {
+		curves[c] = slices.Clone(s.linear[c])
+	}
+	if s.Amortised {
+		var err error
+		if curves, err = s.moves.curves(ctx); err != nil {
+			return err
+		}
+	}
+	q := s.q
+	s.Clocks = make([]Clock, len(q.clocks))
 	tied := map[int32]int32{} // the first clock of each component
-	for _, l := range e.byComponent() {
+	for _, l := range s.e.byComponent() {
 		for _, c := range l {
 			tied[c] = l[0]
 		}
 	}
 	for c := range q.clocks {
-		x, l := &q.clocks[c], &e.lines[c]
-		y := &r.Clocks[c]
-		*y = Clock{Name: p.name(x), Reference: int(tied[int32(c)]), Constraints: x.ties, Drift: l.drift * 1e6}
-		y.Offset = linear[x.from] - q.times[x.from] - l.shift
-		y.OffsetSeconds = r.Clock.Float(y.Offset)
-		if tied[int32(c)] != tied[e.reference] {
-			r.Untied++
+		x, l := &q.clocks[c], &s.e.lines[c]
+		y := &s.Clocks[c]
+		*y = Clock{Name: q.name(s.opt.Level, x), Reference: int(tied[int32(c)]), Constraints: x.ties, Drift: l.drift * 1e6}
+		y.Offset = s.linear[c].At(x.first) - x.first - l.shift
+		y.OffsetSeconds = s.Clock.Float(y.Offset)
+		if tied[int32(c)] != tied[s.e.reference] {
+			s.Untied++
 		}
-		for v := x.from; v < x.to; v++ {
-			y.Moved = max(y.Moved, times[v]-linear[v])
+		if s.Amortised {
+			y.Moved = s.moves.moved[c]
 		}
-		r.Moved = max(r.Moved, y.Moved)
-		curve := l.curve(q.times[x.from], q.times[x.to-1])
-		if r.Amortised {
-			curve = fitCurve(q.times[x.from:x.to], times[x.from:x.to])
-		}
+		s.Moved = max(s.Moved, y.Moved)
+		curve := curves[c]
 		for i := range curve {
 			t := &curve[i]
 			if t.True > 0 && q.origin > math.MaxInt64-t.True || t.True < 0 && q.origin < math.MinInt64-t.True {
@@ -163,120 +260,50 @@ func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64)
 		if err := curve.Check(); err != nil {
 			return fmt.Errorf("clocks: %w", err)
 		}
-		for v := x.from; v < x.to; v++ {
-			final[v] = curve.At(q.times[v]+q.origin) - q.origin
-		}
 		for _, loc := range x.locations {
-			id := p.defs.Locations.At(loc).ID
+			id := q.defs.Locations.At(loc).ID
 			y.Locations = append(y.Locations, id)
 			if len(curve) > 0 {
-				r.Correction.Locations[id] = curve
+				s.Correction.Locations[id] = curve
 			}
 		}
 	}
-	var useful bool
-	if r.After, useful = q.violations(final); useful && r.Amortised {
-		return fmt.Errorf("clocks: found violations of %d messages and %d collective operations after correction, expected "+
-			"none", r.After.Messages, r.After.Collectives)
+	if !s.Amortised {
+		s.After = s.Linear
+		return nil
 	}
-	return nil
+	// The times that the curves produce are the ones that count.
+	useful := false
+	err := q.each(ctx, func(c *constraint) error {
+		at := func(n node) int64 { return curves[n.clock].At(n.time+q.origin) - q.origin }
+		useful = q.early(&s.After, c, at) || useful
+		return nil
+	})
+	if err == nil && useful {
+		err = fmt.Errorf("clocks: found violations of %d messages and %d collective operations after correction, expected "+
+			"none", s.After.Messages, s.After.Collectives)
+	}
+	return err
 }
 
-func (p *Part) name(c *clock) string {
+func (q *problem) name(level Level, c *clock) string {
 	loc := c.locations[0]
-	k := p.keyOf(loc)
+	k := keyOf(q.defs, level, loc)
 	if k < 0 {
-		return p.defs.Locations.At(loc).Label()
+		return q.defs.Locations.At(loc).Label()
 	}
-	g := p.defs.Groups.At(uint32(k))
+	g := q.defs.Groups.At(uint32(k))
 	if g.Name != "" {
 		return g.Name
 	}
 	return g.ID
 }
 
-// contradictions counts the ignored constraints.
-func (q *problem) contradictions() Violations {
-	var v Violations
-	for _, l := range [][]edge{q.messages, q.inside} {
-		for _, m := range l {
-			if m.ignored {
-				v.Messages++
-			}
-		}
-	}
-	for _, g := range q.groups {
-		if g.ignored {
-			v.Collectives++
-		}
-	}
-	return v
-}
-
-// violations counts the violated constraints if nodes have the given times. useful reports whether
-// any constraint is no contradiction.
-func (q *problem) violations(times []int64) (v Violations, useful bool) {
-	for _, m := range q.messages {
-		if early := times[m.from] + q.latency - times[m.to]; early > 0 {
-			v.Messages++
-			v.Worst = max(v.Worst, early)
-			useful = useful || !m.ignored
-		}
-	}
-	for _, m := range q.inside {
-		if early := times[m.from] - times[m.to]; early > 0 {
-			v.Messages++
-			v.Worst = max(v.Worst, early)
-		}
-	}
-	for i := range q.groups {
-		g := &q.groups[i]
-		u, w := g.critical(times)
-		if early := times[u] - times[w]; early > 0 {
-			v.Collectives++
-			v.Worst = max(v.Worst, early)
-			useful = useful || !g.ignored
-		}
-	}
-	return v, useful
-}
-
-// critical returns the latest begin and the earliest end.
-func (g *group) critical(times []int64) (from, to int32) {
-	from, to = g.from[0], g.to[0]
-	for _, v := range g.from {
-		if times[v] > times[from] {
-			from = v
-		}
-	}
-	for _, v := range g.to {
-		if times[v] < times[to] {
-			to = v
-		}
-	}
-	return from, to
-}
-
-// more adds violated bounds of operations. It reports whether there are any.
-func (e *estimate) more(times []int64) bool {
-	before := len(e.bounds)
-	for i := range e.q.groups {
-		g := &e.q.groups[i]
-		if g.ignored || len(g.from)*len(g.to) <= fewPairs {
-			continue
-		}
-		if u, v := g.critical(times); times[u] > times[v] {
-			e.add(u, v, 0)
-		}
-	}
-	return len(e.bounds) > before
-}
-
 // shift moves corrected clocks later if a time would otherwise become negative.
 func (e *estimate) shift() int64 {
 	then := int64(math.MaxInt64)
 	for c := range e.lines {
-		then = min(then, e.lines[c].at(e.q.times[e.q.clocks[c].from]))
+		then = min(then, e.lines[c].at(e.q.clocks[c].first))
 	}
 	// The first event of the trace is at the origin.
 	if len(e.lines) == 0 || e.q.origin < 0 || then >= -e.q.origin {
@@ -303,15 +330,11 @@ func (e *estimate) changed(clocks []int32) bool {
 	return false
 }
 
-// times returns the times of the nodes after the linear correction.
-func (e *estimate) times() []int64 {
-	out := make([]int64, len(e.q.times))
-	for c := range e.q.clocks {
-		x := &e.q.clocks[c]
-		curve := e.lines[c].curve(e.q.times[x.from], e.q.times[x.to-1])
-		for v := x.from; v < x.to; v++ {
-			out[v] = curve.At(e.q.times[v])
-		}
+// curves returns the linear corrections, of times relative to the origin.
+func (e *estimate) curves() []transform.Curve {
+	out := make([]transform.Curve, len(e.lines))
+	for c := range out {
+		out[c] = e.lines[c].curve(e.q.clocks[c].first, e.q.clocks[c].last)
 	}
 	return out
 }
@@ -327,57 +350,4 @@ func (l *line) curve(first, last int64) transform.Curve {
 		return transform.Curve{a}
 	}
 	return nil
-}
-
-// maxExtensions is the number of times that a piece of a curve is extended without finding a point at
-// which it can end.
-const maxExtensions = 64
-
-// fitCurve returns a curve with few points that maps exactly the times from to the times to. Both
-// ascend.
-func fitCurve(from, to []int64) transform.Curve {
-	same := true
-	for i := range from {
-		same = same && to[i]-from[i] == to[0]-from[0]
-	}
-	if same && to[0] == from[0] {
-		return nil
-	}
-	out := transform.Curve{{Read: from[0], True: to[0]}}
-	if same {
-		return out
-	}
-	for at := 0; at+1 < len(from); {
-		// Slopes of a line through the last point that map every time up to here.
-		lo, hi := fraction{0, 1}, fraction{1, 0}
-		good := at + 1
-		for i := at + 1; i < len(from) && i-good <= maxExtensions; i++ {
-			x, y := uint64(from[i]-from[at]), uint64(to[i]-to[at])
-			s := fraction{y, x}
-			if !s.less(lo) && s.less(hi) {
-				good = i
-			}
-			if lo.less(s) {
-				lo = s
-			}
-			if s = (fraction{y + 1, x}); s.less(hi) {
-				hi = s
-			}
-			if !lo.less(hi) {
-				break
-			}
-		}
-		at = good
-		out = append(out, transform.Point{Read: from[at], True: to[at]})
-	}
-	return out
-}
-
-// fraction is a / b. b may be 0.
-type fraction struct{ a, b uint64 }
-
-func (f fraction) less(g fraction) bool {
-	h1, l1 := bits.Mul64(f.a, g.b)
-	h2, l2 := bits.Mul64(g.a, f.b)
-	return h1 < h2 || h1 == h2 && l1 < l2
 }

@@ -127,13 +127,10 @@ type Piece struct {
 	By           string `json:"by,omitempty"` // "" for the first piece
 }
 
-// key is a call path at a location.
-type key struct{ path, location uint32 }
-
 // walker follows the path backward.
 type walker struct {
 	h      *history.History
-	times  map[key]int64
+	times  map[history.Spot]int64
 	pieces []Piece
 }
 
@@ -149,11 +146,12 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return find(ctx, h, opt)
+	return Of(ctx, h, opt)
 }
 
-func find(ctx context.Context, h *history.History, opt Options) (*Result, error) {
-	w := &walker{h: h, times: map[key]int64{}}
+// Of finds the critical path of a history. An error is a [RegionError] or that of the context.
+func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
+	w := &walker{h: h, times: map[history.Spot]int64{}}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
 	if at, t, ok := w.start(); ok {
 		r.End = t
@@ -296,7 +294,9 @@ func (w *walker) parallel(l *history.Location, n int32) uint32 {
 	return synclog.NoPath
 }
 
-func (w *walker) add(path, loc uint32, time int64) { w.times[key{path, loc}] += time }
+func (w *walker) add(path, loc uint32, time int64) {
+	w.times[history.Spot{Path: path, Location: loc}] += time
+}
 
 func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
 	for _, x := range list {
@@ -329,23 +329,27 @@ func (w *walker) fill(r *Result, opt Options) {
 		}
 		return "unknown"
 	}
-	own, locations := w.own()
+	own := w.h.Own()
+	for k := range w.times {
+		own[k] += 0 // every path on the critical path has an entry
+	}
+	locations := log.Locations()
 	critical := map[uint32]int64{} // by path
 	onPath := map[uint32]int64{}   // by location
 	for k, t := range w.times {
-		critical[k.path] += t
-		onPath[k.location] += t
+		critical[k.Path] += t
+		onPath[k.Location] += t
 	}
 	impact := w.impact(r.Length, own, locations, critical)
 	for k, t := range own {
 		if t == 0 && w.times[k] == 0 {
 			continue
 		}
-		x := Path{Path: log.PathNames(k.path, regions), Location: k.location, LocationName: name(k.location),
-			Critical: w.times[k], Activities: min(t, critical[k.path])}
+		x := Path{Path: log.PathNames(k.Path, regions), Location: k.Location, LocationName: name(k.Location),
+			Critical: w.times[k], Activities: min(t, critical[k.Path])}
 		x.NonCritical = t - x.Activities
-		if c := critical[k.path]; c > 0 {
-			x.Impact = impact[k.path] * float64(x.Critical) / float64(c)
+		if c := critical[k.Path]; c > 0 {
+			x.Impact = impact[k.Path] * float64(x.Critical) / float64(c)
 		}
 		r.Paths = append(r.Paths, x)
 	}
@@ -365,41 +369,10 @@ func (w *walker) fill(r *Result, opt Options) {
 	}
 }
 
-// own returns the time of each call path at each location, without waits, and the locations. Every
-// path on the critical path has an entry.
-func (w *walker) own() (own map[key]int64, locations []uint32) {
-	own = map[key]int64{}
-	for i, l := range w.h.Locations {
-		if l == nil {
-			continue
-		}
-		loc := uint32(i)
-		locations = append(locations, loc)
-		sleeps := slices.ContainsFunc(l.Calls, func(c history.Call) bool { return c.Begins })
-		for _, t := range l.Times {
-			if t.Path == synclog.NoPath && sleeps { // a thread that has nothing to do
-				continue
-			}
-			own[key{t.Path, loc}] += t.Time
-		}
-	}
-	for i := range w.h.Waits() {
-		x := w.h.Wait(i)
-		if x.Pattern == waitstate.EarlyReduce {
-			continue // Reduction includes it
-		}
-		own[key{x.Path, x.Place.Location}] -= x.Length
-	}
-	for k := range w.times {
-		own[k] += 0
-	}
-	return own, locations
-}
-
 // impact returns for each path the time that locations lose because the critical path spends more
 // time in it than they do: what a location has less to do than the critical path is divided among
 // the paths in which it has less to do.
-func (w *walker) impact(length int64, own map[key]int64, locations []uint32, critical map[uint32]int64) map[uint32]float64 {
+func (w *walker) impact(length int64, own map[history.Spot]int64, locations []uint32, critical map[uint32]int64) map[uint32]float64 {
 	out := map[uint32]float64{}
 	paths := make([]uint32, 0, len(critical))
 	for p := range critical {
@@ -408,19 +381,19 @@ func (w *walker) impact(length int64, own map[key]int64, locations []uint32, cri
 	slices.Sort(paths) // sums of floats must not depend on the order of the map
 	busy := map[uint32]int64{}
 	for k, t := range own {
-		busy[k.location] += t
+		busy[k.Location] += t
 	}
 	for _, loc := range locations {
 		idle := length - busy[loc]
 		excess := int64(0)
 		for _, p := range paths {
-			excess += max(0, critical[p]-own[key{p, loc}])
+			excess += max(0, critical[p]-own[history.Spot{Path: p, Location: loc}])
 		}
 		if excess == 0 {
 			continue
 		}
 		for _, p := range paths {
-			out[p] += float64(idle) * float64(max(0, critical[p]-own[key{p, loc}])) / float64(excess)
+			out[p] += float64(idle) * float64(max(0, critical[p]-own[history.Spot{Path: p, Location: loc}])) / float64(excess)
 		}
 	}
 	for _, p := range paths {
@@ -430,7 +403,7 @@ func (w *walker) impact(length int64, own map[key]int64, locations []uint32, cri
 }
 
 // regions sums up the path by region.
-func (w *walker) regions(own map[key]int64, locations int, names []string) []Region {
+func (w *walker) regions(own map[history.Spot]int64, locations int, names []string) []Region {
 	region := func(path uint32) uint32 {
 		if path == synclog.NoPath {
 			return trace.NoRef
@@ -439,10 +412,10 @@ func (w *walker) regions(own map[key]int64, locations int, names []string) []Reg
 	}
 	critical, all := map[uint32]int64{}, map[uint32]int64{}
 	for k, t := range w.times {
-		critical[region(k.path)] += t
+		critical[region(k.Path)] += t
 	}
 	for k, t := range own {
-		all[region(k.path)] += t
+		all[region(k.Path)] += t
 	}
 	out := []Region{}
 	for r, t := range critical {

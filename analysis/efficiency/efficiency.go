@@ -117,7 +117,6 @@ type process struct {
 	parallel      int64 // time of the first thread in parallel regions
 	serial        int64 // useful time of the first thread outside of them
 	parallelTimes int64 // useful time of all threads in them
-	first         bool
 }
 
 // counted sums up a history.

@@ -106,7 +106,7 @@ func (s *statistics) result() (out []Statistic) {
 		if _, err := strconv.ParseInt(id.Name, 10, 64); err != nil && !ok {
 			continue // it names no region
 		}
-		x := Statistic{Location: d.Locations.At(k.location).ID, Region: id.Name, RegionName: cmp.Or(name, id.Doc)}
+		x := Statistic{Location: d.Locations.At(k.location).ID, Region: id.Name, RegionName: cmp.Or(id.Doc, name)}
 		if k.inside != trace.NoRef {
 			r := d.Regions.At(k.inside)
 			x.Inside, x.InsideName = r.ID, r.Name

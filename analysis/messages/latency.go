@@ -1,6 +1,9 @@
 package messages
 
 import (
+	"cmp"
+	"math"
+
 	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/trace"
 )
@@ -15,6 +18,9 @@ type Transfer struct {
 	Sum   trace.Ticks `json:"sum"`
 	Min   int64       `json:"min"`
 	Max   int64       `json:"max"`
+	// Longest is the pair whose time is Max. Among several it is that with the earliest send, then of the sender and
+	// the receiver with the least index. It is nil if there is none.
+	Longest *Pair `json:"longest"`
 }
 
 // Latency has the transfer times of all messages. Percentiles are exact below 256 ticks, and within
@@ -30,21 +36,33 @@ type Latency struct {
 type transfer struct {
 	durations.Total
 	early int64
+	sent  int64 // the time of the first send of a message with the longest time
 }
 
-func (t *transfer) add(took int64) {
-	t.Add(took)
+func (t *transfer) add(send, took int64) {
+	x := transfer{sent: send}
+	x.Total.Add(took)
 	if took < 0 {
-		t.early++
+		x.early = 1
 	}
+	t.merge(&x)
 }
 
 func (t *transfer) merge(o *transfer) {
+	if t.Count == 0 || o.Count > 0 && (o.Max > t.Max || o.Max == t.Max && o.sent < t.sent) {
+		t.sent = o.sent
+	}
 	t.Merge(&o.Total)
 	t.early += o.early
 }
 
-func (t *transfer) result() Transfer { return Transfer{t.Count, t.early, t.Sum(), t.Min, t.Max} }
+func (t *transfer) result(at pair) Transfer {
+	x := Transfer{t.Count, t.early, t.Sum(), t.Min, t.Max, nil}
+	if t.Count > 0 {
+		x.Longest = &Pair{at.source, at.destination, t.sent, t.sent + t.Max}
+	}
+	return x
+}
 
 // latencies sums transfer times, over all and by source and destination.
 type latencies struct {
@@ -56,9 +74,9 @@ type latencies struct {
 // add adds a message of a pair of locations, whose own times are in pair.
 func (l *latencies) add(pair *transfer, send, recv int64) {
 	took := durations.Between(send, recv)
-	l.all.add(took)
+	l.all.add(send, took)
 	l.times.Add(took)
-	pair.add(took)
+	pair.add(send, took)
 }
 
 func (l *latencies) pair(at pair) *transfer {
@@ -80,5 +98,12 @@ func (l *latencies) merge(o *latencies) {
 
 func (l *latencies) result() *Latency {
 	p := func(percent int64) int64 { return l.times.Percentile(percent, &l.all.Total) }
-	return &Latency{l.all.result(), p(50), p(90), p(99)}
+	longest := pair{math.MaxUint32, math.MaxUint32} // that which has the longest message of all
+	for at, t := range l.pairs {
+		if t.Count > 0 && t.Max == l.all.Max && t.sent == l.all.sent &&
+			cmp.Or(cmp.Compare(at.source, longest.source), cmp.Compare(at.destination, longest.destination)) < 0 {
+			longest = at
+		}
+	}
+	return &Latency{l.all.result(longest), p(50), p(90), p(99)}
 }

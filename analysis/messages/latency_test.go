@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -13,8 +14,8 @@ import (
 
 // slowMatches matches by searching all sends for each receive: the first remaining one that fits. It is
 // correct where every tag is known.
-func slowMatches(rows []testtrace.Row, w *trace.Window) (all []int64, pairs map[[2]uint32][]int64) {
-	pairs = map[[2]uint32][]int64{}
+func slowMatches(rows []testtrace.Row, w *trace.Window) (all []Pair, pairs map[[2]uint32][]Pair) {
+	pairs = map[[2]uint32][]Pair{}
 	used := make([]bool, len(rows))
 	for _, r := range rows {
 		if r.Kind != trace.Recv {
@@ -26,7 +27,8 @@ func slowMatches(rows []testtrace.Row, w *trace.Window) (all []int64, pairs map[
 				used[i] = true
 				if w == nil || w.From <= s.Time && s.Time < w.To {
 					k := [2]uint32{s.Loc, r.Loc}
-					all, pairs[k] = append(all, r.Time-s.Time), append(pairs[k], r.Time-s.Time)
+					x := Pair{s.Loc, r.Loc, s.Time, r.Time}
+					all, pairs[k] = append(all, x), append(pairs[k], x)
 				}
 				break
 			}
@@ -35,11 +37,16 @@ func slowMatches(rows []testtrace.Row, w *trace.Window) (all []int64, pairs map[
 	return all, pairs
 }
 
-func transferOf(l []int64) Transfer {
+func transferOf(l []Pair) Transfer {
 	t := Transfer{Count: int64(len(l))}
-	for i, d := range l {
+	for i, x := range l {
+		d := x.Received - x.Sent
 		if i == 0 {
 			t.Min, t.Max = d, d
+		}
+		if o := t.Longest; o == nil || cmp.Or(cmp.Compare(o.Received-o.Sent, d), cmp.Compare(x.Sent, o.Sent),
+			cmp.Compare(x.Source, o.Source), cmp.Compare(x.Destination, o.Destination)) < 0 {
+			t.Longest = &l[i]
 		}
 		t.Sum.Add(d)
 		t.Min, t.Max = min(t.Min, d), max(t.Max, d)
@@ -79,15 +86,16 @@ func TestLatency(t *testing.T) {
 		}
 		want := one.Result()
 		all, pairs := slowMatches(rows, opt.Window)
-		slices.Sort(all)
+		slices.SortFunc(all, func(a, b Pair) int { return cmp.Compare(a.Received-a.Sent, b.Received-b.Sent) })
 		got := want.Latency
-		if got.Transfer != transferOf(all) || got.Early != want.Early || got.Count != want.Matched {
+		if !reflect.DeepEqual(got.Transfer, transferOf(all)) || got.Early != want.Early || got.Count != want.Matched {
 			t.Fatalf("seed %d: found %+v, expected %+v", seed, got, transferOf(all))
 		}
 		for p, g := range map[float64]int64{0.5: got.Median, 0.9: got.P90, 0.99: got.P99} {
 			exact := int64(0)
 			if len(all) > 0 {
-				exact = all[int(math.Ceil(float64(len(all))*p-1e-9))-1]
+				x := all[int(math.Ceil(float64(len(all))*p-1e-9))-1]
+				exact = x.Received - x.Sent
 			}
 			if math.Abs(float64(g-exact)) > math.Abs(float64(exact))/256 {
 				t.Errorf("seed %d: %g: found %d, expected %d", seed, p, g, exact)
@@ -95,7 +103,7 @@ func TestLatency(t *testing.T) {
 		}
 		for _, c := range want.Matrix {
 			l := pairs[[2]uint32{c.Source, c.Destination}]
-			if (c.Latency != nil) != (len(l) > 0) || c.Latency != nil && *c.Latency != transferOf(l) {
+			if (c.Latency != nil) != (len(l) > 0) || c.Latency != nil && !reflect.DeepEqual(*c.Latency, transferOf(l)) {
 				t.Errorf("seed %d: from %d to %d: found %+v, expected %+v", seed, c.Source, c.Destination, c.Latency, transferOf(l))
 			}
 			delete(pairs, [2]uint32{c.Source, c.Destination})

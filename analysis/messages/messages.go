@@ -15,7 +15,7 @@
 // in global time order, and reports so in PendingKnown. Any other order, and merging, need
 // Options.Intervals.
 //
-// Options.Latency adds the durations of messages, over all and for each pair of locations: 88 bytes
+// Options.Latency adds the durations of messages, over all and for each pair of locations: 96 bytes
 // per pair with messages, and at most 120 KB for the percentiles.
 package messages
 
@@ -57,8 +57,10 @@ type Options struct {
 // Pair is a message whose two ends are known. Locations are indices into Definitions.Locations,
 // times are in ticks.
 type Pair struct {
-	Source, Destination uint32
-	Sent, Received      int64
+	Source      uint32 `json:"source"`
+	Destination uint32 `json:"destination"`
+	Sent        int64  `json:"sent"`
+	Received    int64  `json:"received"`
 }
 
 type cell struct {
@@ -381,7 +383,7 @@ func (p *Part) Result() *Result {
 		c.SourceID, c.SourceName = p.location(k.source)
 		c.DestinationID, c.DestinationName = p.location(k.destination)
 		if p.latencies != nil && p.latencies.pairs[k] != nil {
-			x := p.latencies.pairs[k].result()
+			x := p.latencies.pairs[k].result(k)
 			c.Latency = &x
 		}
 		r.Matrix = append(r.Matrix, c)

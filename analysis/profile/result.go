@@ -37,7 +37,8 @@ type Region struct {
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name"`
-	Group  string `json:"group,omitempty"`
+	// Group is that of the region, or of all regions that Options.Rows maps to this one: "USER, MPI".
+	Group string `json:"group,omitempty"`
 	// Definitions are the ids of all regions that Options.Rows maps to this one, if there are several.
 	Definitions []string `json:"definitions,omitempty"`
 	Count       int64    `json:"count"` // enters
@@ -114,7 +115,7 @@ func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Regions: []Region{}}
 	total := slices.Clone(p.cells)
 	unclosed := map[uint32]int64{}
-	names, ids := p.defs.FullNames(), p.opt.Rows.IDs()
+	names, ids, groups := p.defs.FullNames(), p.opt.Rows.IDs(), p.opt.Rows.Groups()
 	for loc, s := range p.locations {
 		if s == nil || s.phase == beforeWindow {
 			continue
@@ -131,13 +132,13 @@ func (p *Part) Result() *Result {
 		total = sum(total, cells)
 		d := p.defs.Locations.At(uint32(loc))
 		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, FullName: names[loc], First: s.first, Last: s.last,
-			Regions: p.regions(cells, mine, ids)}
+			Regions: p.regions(cells, mine, ids, groups)}
 		for i := range l.Regions {
 			l.Covered += l.Regions[i].Exclusive.Int64()
 		}
 		r.Locations = append(r.Locations, l)
 	}
-	r.Regions = p.regions(total, unclosed, ids)
+	r.Regions = p.regions(total, unclosed, ids, groups)
 	for i := range r.Regions {
 		x := &r.Regions[i]
 		r.Covered = r.Covered.Plus(x.Exclusive)
@@ -171,7 +172,8 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	}
 }
 
-func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string) []Region {
+func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string,
+	groups map[uint32]string) []Region {
 	out := []Region{}
 	for slot, c := range cells {
 		if c.count == 0 && c.orphans == 0 {
@@ -186,7 +188,7 @@ func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][
 		}
 		if slot > 0 {
 			d := p.defs.Regions.At(uint32(slot - 1))
-			x.ID, x.Name, x.Group, x.Definitions = d.ID, d.Name, d.Group, ids[x.Region]
+			x.ID, x.Name, x.Group, x.Definitions = d.ID, d.Name, cmp.Or(groups[x.Region], d.Group), ids[x.Region]
 		} else {
 			x.Name = unknown
 		}

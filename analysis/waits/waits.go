@@ -54,11 +54,6 @@ type sum struct {
 	time  trace.Ticks
 }
 
-func (s *sum) add(length int64) {
-	s.count++
-	s.time.Add(length)
-}
-
 type placeKey struct{ path, location uint32 }
 
 type pairKey struct{ location, cause uint32 }
@@ -110,11 +105,22 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 		return nil, err
 	}
 	defer log.Close()
-	a := newAdder(log, opt)
-	if a.counts, err = waitstate.Run(ctx, log, waitstate.Hooks{Wait: a.add, Operation: a.operation}); err != nil {
+	hooks, result := Adding(log, opt)
+	counts, err := waitstate.Run(ctx, log, hooks)
+	if err != nil {
 		return nil, err
 	}
-	return a.result(), nil
+	return result(counts), nil
+}
+
+// Adding returns the hooks with which an engine adds up the waits of a log, and a function that
+// returns the sums when the engine has finished.
+func Adding(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
+	a := newAdder(log, opt)
+	return waitstate.Hooks{Wait: a.add, Operation: a.operation}, func(counts waitstate.Result) *Result {
+		a.counts = counts
+		return a.result()
+	}
 }
 
 func newAdder(log *synclog.Log, opt Options) *adder {

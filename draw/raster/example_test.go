@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A strip of a picture of 10 columns, 10 ms each: two visits, from 20 to 50 ms and from 60 to 100
-// ms. The second one has four columns, so it leaves its last one out.
+// ExampleSpans draws a strip of 10 columns of 10 ms each, with two visits, from 20 to 50 ms and
+// from 60 to 100 ms. The second visit has four columns, so that its last one remains empty.
 func ExampleSpans() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, work := r.Location("p"), r.Region("work")

@@ -1,9 +1,9 @@
-// Package raster draws the strips of a tile as pixels. It is the twin of web/src/raster.ts:
-// both use integers alone, so that a picture made here has the same pixels as the page.
+// Package raster draws the strips of a tile as pixels. It is the counterpart of web/src/raster.ts.
+// Both round to whole pixels in the same way, so that a picture from weft has the same pixels as the page.
 //
-// A run is drawn in the colour of its region, opaque if it is one span, else the fainter the
-// less of it is covered. A span of four columns and more leaves its last one out, a seam to
-// the next. Claims are as high as the part of the capacity that they hold.
+// A run has the colour of its region. It is opaque if it is a single span, and otherwise the
+// fainter the less of it is covered. A span of at least four columns leaves its last column empty,
+// which separates it from the next span. The height of a claim is its share of the capacity.
 package raster
 
 import (
@@ -17,37 +17,37 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Colors are what strips are drawn with.
+// Colors holds the colours of strips.
 type Colors struct {
-	Region func(region uint32) color.RGBA // of a region of the index
-	Other  color.RGBA                     // of runs that have no region
-	Mark   color.RGBA                     // of instants
+	Region func(region uint32) color.RGBA // colour of a region of the index
+	Other  color.RGBA                     // runs without a region
+	Mark   color.RGBA                     // instants
 	Curve  color.RGBA
 }
 
-// Blend lays f on b, a 255ths of it.
+// Blend blends f over b with an opacity of a 255ths.
 func Blend(f, b color.RGBA, a int) color.RGBA {
 	mix := func(f, b uint8) uint8 { return uint8((int(f)*a + int(b)*(255-a) + 127) / 255) }
 	return color.RGBA{mix(f.R, b.R), mix(f.G, b.G), mix(f.B, b.B), 255}
 }
 
-// MarkAlpha is how strongly instants are drawn, of 255.
+// MarkAlpha is the opacity of instants, in 255ths.
 const MarkAlpha = 200
 
 // Box is a rectangle of pixels of one colour, in a strip whose upper left corner is 0, 0.
 type Box struct {
 	X, Y, W, H int
 	Color      color.RGBA
-	Run        int // number of the run, or cell, that it shows
+	Run        int // number of the run or cell that the box shows
 }
 
-// LeastClaim is how high a claim is at least, in pixels of a picture of scale 1: less would
-// not be seen.
+// LeastClaim is the smallest height of a claim, in pixels of a picture of scale 1. Lower claims
+// would be invisible.
 const LeastClaim = 3
 
-// SpanBoxes are what a strip of spans with a height consists of on a background of one
-// colour, from left to right. A claim is as high as its part of the capacity, but least
-// pixels at least.
+// SpanBoxes returns the boxes of a strip of spans with height h on a background of one colour,
+// from left to right. The height of a claim is its share of the capacity, but at least least
+// pixels.
 func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
@@ -70,8 +70,8 @@ func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *C
 	}
 }
 
-// InstantBoxes are what a strip of instants consists of; they are laid over what is there,
-// [MarkAlpha] 255ths of them.
+// InstantBoxes returns the boxes of a strip of instants. They are blended over the existing pixels
+// with an opacity of [MarkAlpha].
 func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
@@ -82,16 +82,15 @@ func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] 
 	}
 }
 
-// CurveBoxes are what a strip of a curve between two values consists of; low and high are
-// those at the lower and upper edge; what is the same everywhere lies at the upper one. Amounts are filled from the
-// lower edge.
+// CurveBoxes returns the boxes of a curve. low and high are the values at the lower and upper
+// edge; if they are equal, the curve is at the upper edge. Amounts are filled from the lower edge.
 func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) iter.Seq[Box] {
 	row := func(v float32) int {
 		if low == high {
 			return 0
 		}
 		up := math.Floor((float64(v)-low)/(high-low)*float64(h-1) + 0.5)
-		if !(up > 0) { // also no number
+		if !(up > 0) { // also if it is not a number
 			return h - 1
 		}
 		return h - 1 - int(min(up, float64(h-1)))
@@ -112,21 +111,21 @@ func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Color
 	}
 }
 
-// StackBoxes are what the lanes of a resource look like stacked in one box of a height, the
-// first lane at the bottom, from a column to before another. A claim is as high as its part
-// of the capacity, where columns hold several the mean of them, but least pixels at least;
-// what is beyond the capacity is cut at the top. Claims that lie on each other are kept
-// apart by a line where there is room for it, those after each other by a column.
+// StackBoxes returns the boxes of the lanes of a resource, stacked in a box of height h with the
+// first lane at the bottom, for the columns [from, to). The height of a claim is its share of the
+// capacity (the mean share for columns with several claims), but at least least pixels. Claims
+// beyond the capacity are cut off at the top. A line separates claims on top of each other if
+// there is room for it, and a column separates claims next to each other.
 func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
-		at := make([]int, len(lanes)) // the run of each lane that ends behind x
+		at := make([]int, len(lanes)) // for each lane, the first run that ends after x
 		begin := func(k int) int { return int(t.X[k]) }
 		end := func(k int) int { return int(t.X[k]) + max(1, int(t.N[k])) }
 		for i, s := range lanes {
 			at[i] = s.First + sort.Search(s.Count, func(k int) bool { return end(s.First+k) > from })
 		}
 		for x := from; x < to; {
-			next := to // until there nothing changes in any lane
+			next := to // the lanes do not change before next
 			for i, s := range lanes {
 				for at[i] < s.First+s.Count && end(at[i]) <= x {
 					at[i]++
@@ -175,23 +174,23 @@ func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, 
 	}
 }
 
-// Stack draws the lanes of a resource in a box of a height whose upper left corner is x0, y0
-// for the first column of the tile; of the columns those from one to before another.
+// Stack draws the lanes of a resource in a box of height h, for the columns [from, to) of the
+// tile. x0, y0 is the upper left corner of the box for the tile's first column.
 func Stack(img *image.RGBA, x0, y0, h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) {
 	for b := range StackBoxes(h, t, lanes, from, to, least, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }
 
-// Spans draws a strip of spans in the rectangle of the tile's width whose upper left corner
-// is x0, y0 and whose height is h, on a background of one colour.
+// Spans draws a strip of spans on a background of one colour. Its upper left corner is x0, y0, its
+// height is h, and its width is that of the tile.
 func Spans(img *image.RGBA, x0, y0, h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
 	for b := range SpanBoxes(h, least, t, s, back, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }
 
-// Instants draws a strip of instants over what is there.
+// Instants draws a strip of instants over the existing pixels.
 func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *Colors) {
 	for b := range InstantBoxes(h, t, s, c) {
 		x := x0 + b.X
@@ -203,7 +202,7 @@ func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *C
 	}
 }
 
-// Curve draws a strip of a curve between two values.
+// Curve draws a curve. low and high are the values at the lower and upper edge.
 func Curve(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) {
 	for b := range CurveBoxes(h, t, s, low, high, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)

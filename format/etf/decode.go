@@ -100,7 +100,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 
 // define fills the definitions of the model.
 func (d *decoder) define(defs []defLine, events bool) error {
-	m := &trace.Definitions{Format: "etf", Origin: "etf"}
+	m := &trace.Definitions{Format: "etf", Origin: "etf", Conventions: format.Conventions("etf")}
 	d.Model = m
 	var rec Record
 	carried := map[string]string{}

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TimeRange is when the events of a trace are.
+// TimeRange is the time range of the events of a trace.
 type TimeRange struct {
 	First, Last    uint64 // ticks, both inclusive
 	TicksPerSecond uint64
@@ -27,39 +27,39 @@ type TimeRange struct {
 
 // AugmentOptions are the settings of [Augment].
 type AugmentOptions struct {
-	// Read says how defects are treated, where they go and who is told of the
-	// progress; nil is lenient.
+	// Read sets how defects are treated and reported and how progress is reported; nil is lenient.
 	Read *format.ReadOptions
-	// Snapshots and Summaries say what is written or removed; neither means both.
+	// Snapshots and Summaries select what is written or removed. If neither is set, both are.
 	Snapshots, Summaries bool
-	// Points chooses the break points for a trace with events in r: times in ticks,
-	// in any order; nil is Regular(200).
+	// Points returns the break points for a trace with events in r: times in ticks, in any order. nil
+	// means Regular(200).
 	Points func(r TimeRange) ([]uint64, error)
-	// Remove takes snapshots and summaries out of the trace instead.
+	// Remove removes snapshots and summaries from the trace instead of adding them.
 	Remove bool
-	// Output is the master file of a copy that is made instead of changing the trace.
+	// Output is the master file of a copy to make. If it is empty, the trace itself is changed.
 	Output string
-	// Guard is called for each existing file that the copy would replace or remove. Its error
-	// ends Augment, and all files stay. Nil allows everything.
+	// Guard is called for each name that the copy would give or remove, whether or not a file has it.
+	// Its error ends Augment, and all files stay. Nil allows everything.
 	Guard func(path string) error
-	// Written is called with the names of the copy's files when they are complete; it may be nil.
+	// Written is called with the names of the files of the copy when they are complete. It may be nil.
 	Written func(names []string)
 }
 
-// ErrSameTrace is that the copy that [Augment] is to make is the trace itself.
+// ErrSameTrace is wrapped by the error of [Augment] if the copy would be the trace itself.
 var ErrSameTrace = errors.New("the trace itself")
 
-// ErrNoEvents is that a trace has nothing that [Augment] could begin with.
+// ErrNoEvents is wrapped by the error of [Augment] if the trace has no events.
 var ErrNoEvents = errors.New("found no events, expected some")
 
-// maxPoints bounds the break points, which are held in memory.
+// maxPoints limits the number of break points, which are held in memory.
 const maxPoints = 1 << 20
 
-// DefaultPoints is the number of break points that otfaux makes.
+// DefaultPoints is the number of parts into which otfaux divides the time by default.
 const DefaultPoints = 200
 
-// Regular chooses the break points that divide the events' times in n equal parts, n
-// from 1 to 2^20. It rounds as otfaux does; a short range has fewer break points.
+// Regular returns a function that chooses the break points that divide the time range of the events
+// into n equal parts, with n from 1 to 2^20. It rounds as otfaux does. A short range has fewer break
+// points.
 func Regular(n int) func(TimeRange) ([]uint64, error) {
 	return func(r TimeRange) ([]uint64, error) {
 		if n < 1 || n > maxPoints {
@@ -67,7 +67,7 @@ func Regular(n int) func(TimeRange) ([]uint64, error) {
 		}
 		var points []uint64
 		for i := uint64(1); i < uint64(n); i++ {
-			// The range ends behind the last tick.
+			// The range ends after the last tick.
 			hi, lo := bits.Mul64(i, r.Last-r.First)
 			lo, carry := bits.Add64(lo, i, 0)
 			q, _ := bits.Div64(hi+carry, lo, uint64(n))
@@ -79,8 +79,8 @@ func Regular(n int) func(TimeRange) ([]uint64, error) {
 	}
 }
 
-// Every chooses a break point each d ticks, the first d ticks after the first event.
-// d is at least 1, and large enough to make at most 2^20 break points.
+// Every returns a function that chooses a break point every d ticks, the first one d ticks after the
+// first event. d is at least 1, and large enough for at most 2^20 break points.
 func Every(d uint64) func(TimeRange) ([]uint64, error) {
 	return func(r TimeRange) ([]uint64, error) {
 		if d == 0 {
@@ -98,24 +98,24 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 	}
 }
 
-// Augment adds snapshots and summaries to a trace, whose master file is path (the name
-// may lack ".otf"), or takes them out. At each break point there is a snapshot of every
-// process that has something going on, and a summary of every process that has done
-// anything; one more summary is behind the last event. What the trace has of them is
-// replaced, but in streams without events, where it cannot be made anew; a trace without
-// any is [ErrNoEvents]. The global definitions are given the time range of the events, if
-// theirs is not as wide, and a DefAuxSamplePoint for each break point in place of those
-// of the same kind. All else stays as it is, byte for byte. The files are compressed
-// where the events of the stream are.
+// Augment adds snapshots and summaries to a trace, or removes them. path is the master file, whose
+// name may lack ".otf". Each break point gets a snapshot of every process that has something open, and
+// a summary of every process that has done anything. One more summary follows the last event. A trace
+// without events returns an error that wraps [ErrNoEvents].
 //
-// The events must be in the order of time; where they are not the error is a
-// [trace.Defect]. The trace is read twice and never held: memory grows with what is open
-// at once, with the functions, counters and files of the processes, and with the number
-// of break points. Without snapshots each stream is replayed for itself, on several
-// cores. New files appear under their names when all are written; after an error of
-// reading or writing, or when ctx ends, the trace is as it was.
+// Snapshots and summaries that the trace has already are replaced. Streams without events keep theirs,
+// because they cannot be computed again. The global definitions get the time range of the events, if
+// theirs is not as wide, and a DefAuxSamplePoint for each break point, which replace those of the same
+// kind. Everything else stays as it is, byte for byte. The new files are compressed if the events of
+// the stream are.
+//
+// The events must be in the order of time; otherwise the error is a [trace.Defect]. The trace is read
+// twice and never held in memory. Memory grows with what is open at once, with the functions, counters
+// and files of the processes, and with the number of break points. Without snapshots, each stream is
+// replayed separately, on several cores. New files get their names when all are written. After an
+// error of reading or writing, or when ctx ends, the trace is unchanged.
 func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) {
-	a := &augmenter{ctx: ctx, seen: map[uint32]bool{}}
+	a := &augmenter{ctx: ctx, hasEvents: map[uint32]bool{}}
 	if opt != nil {
 		a.opt = *opt
 	}
@@ -130,7 +130,7 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 	}
 	path = strings.TrimSuffix(path, ".otf") + ".otf"
 	a.src = format.FileSource(path)
-	files, err := FewFiles(a.opt.Read.Values)
+	files, err := FileManagerOf(a.opt.Read.Values)
 	if err != nil {
 		return err
 	}
@@ -146,11 +146,11 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 			err = e
 		}
 	}()
-	if err := a.define(); err != nil {
+	if err := a.readDefinitions(); err != nil {
 		return err
 	}
 	if !a.opt.Remove {
-		if err := a.look(); err != nil {
+		if err := a.surveyEvents(); err != nil {
 			return err
 		}
 		if err := a.replay(); err != nil {
@@ -182,22 +182,22 @@ type augmenter struct {
 	read Options
 	r    *Reader
 
-	target string // what the names of the files begin with that will be there
+	target string // common beginning of the names of the final files
 	temp   string // directory that holds the new files until all are complete
 	long   bool   // the trace is in the long spelling
 
 	resolution uint64
 	global     Grouping
 	local      map[uint32]*Grouping
-	defined    []TimeRange // those of the definitions
+	defined    []TimeRange // time ranges of the definitions
 
-	events TimeRange
-	seen   map[uint32]bool // streams that have events
-	spread bool            // processes have events in streams where they should not have any
-	size   int64
-	done   atomic.Int64 // of size
-	lost   map[unevenTime]int64
-	points []samplePoint
+	events     TimeRange
+	hasEvents  map[uint32]bool // streams that have events
+	spread     bool            // processes have events in streams to which the master file does not assign them
+	size       int64
+	done       atomic.Int64 // bytes read, of size
+	unreceived map[unevenTime]int64
+	points     []samplePoint
 }
 
 // samplePoint is a break point.
@@ -206,26 +206,26 @@ type samplePoint struct {
 	snapshot, summary bool
 }
 
-// prepare finds where the files go and makes a place for the new ones.
+// prepare determines the names of the files and makes a directory for the new ones.
 func (a *augmenter) prepare(path string) error {
 	a.target = strings.TrimSuffix(path, ".otf")
 	if a.opt.Output != "" {
 		a.target = strings.TrimSuffix(a.opt.Output, ".otf")
 		if old, err := os.Stat(path); err != nil {
-			return cause(path, err)
+			return fileError(path, err)
 		} else if out, err := os.Stat(a.target + ".otf"); err == nil && os.SameFile(old, out) {
 			return fmt.Errorf("%s: found %w, expected the name of a copy", a.opt.Output, ErrSameTrace)
 		}
 	}
 	var err error
 	if a.temp, err = os.MkdirTemp(filepath.Dir(a.target), "."+filepath.Base(a.target)+".*.tmp"); err != nil {
-		return cause(a.target, err)
+		return fileError(a.target, err)
 	}
 	return nil
 }
 
-// define reads the definitions.
-func (a *augmenter) define() error {
+// readDefinitions reads the definitions.
+func (a *augmenter) readDefinitions() error {
 	a.resolution = defaultResolution
 	c, err := a.r.Cursor(a.ctx, Definitions)
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *augmenter) define() error {
 	return c.Err()
 }
 
-// grouping is that of the definitions of a stream, 0 for the global ones.
+// grouping returns the Grouping of the definitions of a stream, 0 for the global ones.
 func (a *augmenter) grouping(stream uint32) *Grouping {
 	if stream == 0 {
 		return &a.global
@@ -264,9 +264,9 @@ func (a *augmenter) grouping(stream uint32) *Grouping {
 	return g
 }
 
-// look reads the events for what must be known beforehand: their times, which must be
-// in order, and the messages that are never received. It chooses the break points.
-func (a *augmenter) look() error {
+// surveyEvents reads the events for the first time. It finds their time range, checks their order,
+// finds messages that are never received, and chooses the break points.
+func (a *augmenter) surveyEvents() error {
 	c, err := a.r.Cursor(a.ctx, Events)
 	if err != nil {
 		return err
@@ -275,19 +275,20 @@ func (a *augmenter) look() error {
 	a.size = 2 * c.Progress().Size // each file is read twice
 	a.events = TimeRange{First: math.MaxUint64, TicksPerSecond: a.resolution}
 	if a.opt.Snapshots {
-		var m matching
-		x, err := a.lookThrough(c, &m)
+		var m messageMatcher
+		x, err := a.surveyCursor(c, &m)
 		if err != nil {
 			return err
 		}
-		a.lost = m.lost()
+		a.unreceived = m.lost()
 		if err := a.add(x); err != nil {
 			return err
 		}
-	} else if err := byStream(a, a.r, func(c *Cursor) (looked, error) { return a.lookThrough(c, nil) }, a.add); err != nil {
+	} else if err := forEachStream(a, a.r, func(c *Cursor) (eventSurvey, error) { return a.surveyCursor(c, nil) },
+		a.add); err != nil {
 		return err
 	}
-	if len(a.seen) == 0 {
+	if len(a.hasEvents) == 0 {
 		return fmt.Errorf("%s: %w", a.src.Path, ErrNoEvents)
 	}
 	times, err := a.opt.Points(a.events)
@@ -299,7 +300,7 @@ func (a *augmenter) look() error {
 		a.points = append(a.points, samplePoint{t, a.opt.Snapshots, a.opt.Summaries})
 	}
 	if end := a.events.Last + 1; a.opt.Summaries && end < math.MaxUint64 {
-		// The sums of the whole trace. Readers do not see time 2^64-1.
+		// Add the sums of the whole trace. Readers ignore the time 2^64-1.
 		i, found := slices.BinarySearch(times, end)
 		if !found {
 			a.points = slices.Insert(a.points, i, samplePoint{end, false, true})
@@ -308,31 +309,33 @@ func (a *augmenter) look() error {
 	return nil
 }
 
-// looked is what was seen in some of the streams.
-type looked struct {
+// eventSurvey is what the first reading of some streams finds out.
+type eventSurvey struct {
 	first, last uint64
-	times       map[uint32]uint64 // of the last event by stream, where there is one
+	times       map[uint32]uint64 // time of the last event of each stream that has events
 	spread      bool
 }
 
-// add takes what was seen.
-func (a *augmenter) add(x looked) error {
+// add adds the result of a survey.
+func (a *augmenter) add(x eventSurvey) error {
 	a.events.First, a.events.Last = min(a.events.First, x.first), max(a.events.Last, x.last)
 	a.spread = a.spread || x.spread
 	for id := range x.times {
-		a.seen[id] = true
+		a.hasEvents[id] = true
 	}
 	return nil
 }
 
-// lookThrough looks at all records of a cursor. Messages are counted in m, if it is there.
-func (a *augmenter) lookThrough(c *Cursor, m *matching) (looked, error) {
-	x := looked{first: math.MaxUint64, times: map[uint32]uint64{}}
-	process := uint64(unset) + 1
+// surveyCursor reads all records of a cursor. It counts messages in m unless m is nil.
+func (a *augmenter) surveyCursor(c *Cursor, m *messageMatcher) (eventSurvey, error) {
+	x := eventSurvey{first: math.MaxUint64, times: map[uint32]uint64{}}
+	process := uint64(noProcess) + 1
 	err := a.each(c, func(r *Record) error {
 		if t := x.times[r.Stream]; r.Time < t {
-			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error, Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
-				Found: fmt.Sprintf("an event at %d behind one at %d", r.Time, t), Expected: "the order of time, in which weft convert writes a trace"}
+			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error,
+				Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
+				Found:    fmt.Sprintf("an event at %d behind one at %d", r.Time, t),
+				Expected: "the order of time, in which weft convert writes a trace"}
 		}
 		x.times[r.Stream] = r.Time
 		if process != r.Process {
@@ -349,9 +352,9 @@ func (a *augmenter) lookThrough(c *Cursor, m *matching) (looked, error) {
 	return x, err
 }
 
-// byStream does work on the events of each stream, with several at a time, and gives what
-// comes out to done in the order of the streams.
-func byStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error), done func(R) error) error {
+// forEachStream calls work with the events of each stream, for several streams at a time, and calls done
+// with the results in the order of the streams.
+func forEachStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error), done func(R) error) error {
 	ids := a.r.master.Streams()
 	return pipeline.Run(a.ctx, a.opt.Read.Cores(), func() (id uint32, ok bool, err error) {
 		if len(ids) > 0 {
@@ -368,7 +371,7 @@ func byStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error), don
 	}, done)
 }
 
-// each reads the records of a cursor and tells of the progress.
+// each calls f with the records of a cursor and reports the progress.
 func (a *augmenter) each(c *Cursor, f func(*Record) error) error {
 	told := int64(0)
 	for n := 1; c.Next(); n++ {
@@ -385,11 +388,11 @@ func (a *augmenter) each(c *Cursor, f func(*Record) error) error {
 	return c.Err()
 }
 
-// replay reads the events again and writes what is to be written at each break point.
-// Messages tie all streams together; without them each can be replayed for itself, if
-// it has its processes for itself.
+// replay reads the events again and writes the snapshots and summaries of each break point. Messages
+// connect all streams. Without them each stream can be replayed separately, if no other stream has
+// events of its processes.
 func (a *augmenter) replay() (err error) {
-	if a.long, err = a.r.quiet().long(); err != nil {
+	if a.long, err = a.r.withoutReport().long(); err != nil {
 		return err
 	}
 	quiet := *a.opt.Read
@@ -401,7 +404,8 @@ func (a *augmenter) replay() (err error) {
 		return err
 	}
 	if !a.opt.Snapshots && !a.spread {
-		return byStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) }, func(struct{}) error { return nil })
+		return forEachStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) },
+			func(struct{}) error { return nil })
 	}
 	c, err := r.Cursor(a.ctx, Events)
 	if err != nil {
@@ -416,7 +420,7 @@ func (a *augmenter) replayAll(c *Cursor) error {
 	p := replayer{augmenter: a, states: map[uint64]*State{}, writers: map[uint32]*StreamWriter{}}
 	defer p.abort()
 	points := a.points
-	var messages matching
+	var messages messageMatcher
 	err := a.each(c, func(r *Record) error {
 		for len(points) > 0 && points[0].time <= r.Time {
 			if err := p.write(&points[0]); err != nil {
@@ -429,7 +433,7 @@ func (a *augmenter) replayAll(c *Cursor) error {
 			return err
 		}
 		if a.opt.Snapshots {
-			messages.follow(r, a.lost, p.states)
+			messages.follow(r, a.unreceived, p.states)
 		}
 		return s.Event(r)
 	})
@@ -443,23 +447,23 @@ func (a *augmenter) replayAll(c *Cursor) error {
 	return p.close()
 }
 
-// replayer holds the states of processes, and their files.
+// replayer holds the states of processes and their files.
 type replayer struct {
 	*augmenter
 	states  map[uint64]*State
 	order   []process
-	sorted  bool // order is by process
+	sorted  bool // order is sorted by process
 	writers map[uint32]*StreamWriter
 }
 
-// process is one that has events.
+// process is a process that has events.
 type process struct {
 	state  *State
 	stream *StreamWriter
 }
 
-// state is that of a record's process. Its snapshots go to the stream that the master
-// file says, or else to the one with its first event.
+// state returns the state of a record's process. The snapshots of the process go to the stream to
+// which the master file assigns it, or else to the stream of its first event.
 func (p *replayer) state(r *Record) (*State, error) {
 	if s := p.states[r.Process]; s != nil {
 		return s, nil
@@ -478,7 +482,8 @@ func (p *replayer) state(r *Record) (*State, error) {
 		} else {
 			return nil, err
 		}
-		w = NewStreamWriter(p.stub(), stream, &WriterOptions{Long: p.long, Level: level, Buffer: augmentBuffer, Files: p.read.Files})
+		w = NewStreamWriter(p.stub(), stream,
+			&WriterOptions{Long: p.long, Level: level, Buffer: augmentBuffer, Files: p.read.Files})
 		p.writers[stream] = w
 	}
 	s := NewState(r.Process, p.local[stream])
@@ -491,15 +496,15 @@ func (p *replayer) state(r *Record) (*State, error) {
 	return s, nil
 }
 
-// zippedLevel is the level of compression where the events are compressed: the one
-// that VampirTrace takes.
+// zippedLevel is the compression level of new files if the events are compressed. VampirTrace uses the
+// same.
 const zippedLevel = 4
 
-// augmentBuffer is how much text each new file collects: less than usual, for there
-// may be two for each of many streams.
+// augmentBuffer is the number of bytes that each new file collects. It is smaller than the default,
+// because each of many streams may have two new files.
 const augmentBuffer = 64 << 10
 
-// write writes a break point.
+// write writes the snapshots and summaries of a break point.
 func (p *replayer) write(at *samplePoint) error {
 	if err := p.ctx.Err(); err != nil {
 		return err

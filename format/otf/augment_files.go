@@ -17,8 +17,8 @@ import (
 
 // definitions writes the file of the global definitions, if it changes.
 func (a *augmenter) definitions() error {
-	added, ranged := a.added()
-	s, err := a.r.quiet().open(0, Definitions)
+	added, ranged := a.newDefinitions()
+	s, err := a.r.withoutReport().open(0, Definitions)
 	if err != nil || s == nil && len(added) == 0 {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *augmenter) definitions() error {
 	if err != nil {
 		return err
 	}
-	dropped, err := a.keep(s, out, added, ranged)
+	dropped, err := a.copyDefinitions(s, out, added, ranged)
 	if err != nil || len(added) == 0 && !dropped {
 		return err
 	}
@@ -43,15 +43,15 @@ func (a *augmenter) definitions() error {
 		return err
 	}
 	if st, err := os.Stat(s.t.name); err == nil {
-		os.Chmod(out.name, st.Mode().Perm()) // as far as that is allowed
+		os.Chmod(out.name, st.Mode().Perm()) // best effort
 	}
 	return nil
 }
 
-// added are the definitions that the trace gets. ranged tells whether there is a time
-// range among them, which replaces those that there are.
-func (a *augmenter) added() (text []byte, ranged bool) {
-	if len(a.seen) > 0 {
+// newDefinitions returns the lines of the new definitions. ranged is set if they include a time range, which
+// replaces existing ones.
+func (a *augmenter) newDefinitions() (text []byte, ranged bool) {
+	if len(a.hasEvents) > 0 {
 		x := a.events
 		for _, d := range a.defined {
 			x.First, x.Last = min(x.First, d.First), max(x.Last, d.Last)
@@ -61,7 +61,7 @@ func (a *augmenter) added() (text []byte, ranged bool) {
 		}
 	}
 	for _, p := range a.points {
-		// Summaries first, as otfaux has them.
+		// Summaries come first, as in otfaux.
 		if p.summary {
 			text = (&Record{Type: DefAuxSamplePoint, SampleTime: p.time, Kind: summaryPoint}).Append(text, a.long)
 		}
@@ -72,15 +72,14 @@ func (a *augmenter) added() (text []byte, ranged bool) {
 	return text, ranged
 }
 
-// keep copies the definitions but those that are dropped, and puts what is added behind
-// the last whole line. What stands there without a line end is no record, and must not
-// become one.
-func (a *augmenter) keep(s *stream, out *partWriter, added []byte, ranged bool) (dropped bool, err error) {
+// copyDefinitions copies the definitions without those that are replaced, and adds the new lines after the last
+// complete line. Text after it without a line end is not a record and must not become one.
+func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ranged bool) (dropped bool, err error) {
 	if s == nil {
 		out.buf = append(out.buf, added...)
 		return false, nil
 	}
-	var pairs []byte // lines of key-values, which belong to the record behind them
+	var pairs []byte // lines of key-value pairs, which belong to the next record
 	for {
 		if err := a.ctx.Err(); err != nil {
 			return false, err
@@ -92,12 +91,13 @@ func (a *augmenter) keep(s *stream, out *partWriter, added []byte, ranged bool) 
 		case s.t.bad != nil:
 			return false, fmt.Errorf("%s: %w", s.t.name, s.t.bad)
 		case s.t.long > 0:
-			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)", s.t.name, s.t.max)
+			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)",
+				s.t.name, s.t.max)
 		case !whole:
 			out.buf = append(append(append(out.buf, pairs...), added...), l...)
 			return dropped, nil
 		}
-		l = l[:len(l)+1] // with its end
+		l = l[:len(l)+1] // including the line end
 		switch {
 		case isPairLine(l) && len(pairs) < s.t.max:
 			pairs = append(pairs, l...)
@@ -115,11 +115,11 @@ func (a *augmenter) keep(s *stream, out *partWriter, added []byte, ranged bool) 
 	}
 }
 
-// isPairLine tells whether a line of a file of definitions is a key-value.
+// isPairLine reports whether a line of a file of definitions is a key-value pair.
 func isPairLine(l []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(l, " \t"), []byte("K")) }
 
-// replaces tells whether a definition is dropped: a time range if there is a new one,
-// and sample points of the kinds that are written or removed.
+// replaces reports whether a definition is replaced or removed: a time range if there is a new one,
+// and sample points of the selected kinds.
 func (a *augmenter) replaces(l []byte, ranged bool) bool {
 	keyword, rest := cutKeyword(l)
 	switch keyword {
@@ -137,32 +137,33 @@ func (a *augmenter) replaces(l []byte, ranged bool) bool {
 	return false
 }
 
-// cutKeyword takes the capital letters at the beginning of a line, behind blanks.
+// cutKeyword splits off the capital letters at the beginning of a line, after blanks.
 func cutKeyword(l []byte) (keyword string, rest []byte) {
 	l = bytes.TrimLeft(l, " \t")
 	rest = bytes.TrimLeftFunc(l, func(r rune) bool { return 'A' <= r && r <= 'Z' })
 	return string(l[:len(l)-len(rest)]), rest
 }
 
-// cutNumber takes the hexadecimal digits at the beginning of a line, behind blanks.
+// cutNumber splits off the hexadecimal digits at the beginning of a line, after blanks.
 func cutNumber(l []byte) (digits string, rest []byte) {
 	l = bytes.TrimLeft(l, " \t")
 	rest = bytes.TrimLeft(l, hexDigits)
 	return string(l[:len(l)-len(rest)]), rest
 }
 
-// traceFile is the name of a file that a trace may have.
+// traceFile is a file that a trace may have.
 type traceFile struct {
-	suffix   string // behind the stub
-	replaced bool   // by what is written or removed
+	suffix   string // of the name, after the stub
+	replaced bool   // the file is replaced or removed
 }
 
-// files are those that the trace may have, the master file last.
+// files returns the files that the trace may have, the master file last.
 func (a *augmenter) files() []traceFile {
 	var list []traceFile
 	for _, id := range append([]uint32{0}, a.r.master.Streams()...) {
 		for part := range numParts {
-			replaced := (a.opt.Remove || a.seen[id]) && (part == Snapshots && a.opt.Snapshots || part == Statistics && a.opt.Summaries)
+			replaced := (a.opt.Remove || a.hasEvents[id]) &&
+				(part == Snapshots && a.opt.Snapshots || part == Statistics && a.opt.Summaries)
 			name := fileName("", id, part)
 			list = append(list, traceFile{name, replaced}, traceFile{name + ".z", replaced})
 		}
@@ -188,7 +189,7 @@ func (a *augmenter) copy() error {
 		in.Close()
 		f, err := os.Create(path)
 		if err != nil {
-			return cause(path, err)
+			return fileError(path, err)
 		}
 		err = format.CopyText(a.ctx, from, f)
 		if e := f.Close(); err == nil {
@@ -201,8 +202,8 @@ func (a *augmenter) copy() error {
 	return nil
 }
 
-// commit gives the new files their names, and removes what they replace. Definitions
-// and master file, which say what else there is, come last.
+// commit gives the new files their names and removes the files they replace. The definitions and the
+// master file, which refer to the others, come last.
 func (a *augmenter) commit() error {
 	if err := a.ctx.Err(); err != nil {
 		return err
@@ -231,7 +232,7 @@ func (a *augmenter) commit() error {
 		return n.Commit()
 	}
 	if a.opt.Guard != nil {
-		if err := n.Replaced(a.opt.Guard); err != nil {
+		if err := n.Each(a.opt.Guard); err != nil {
 			return err
 		}
 	}
@@ -242,5 +243,5 @@ func (a *augmenter) commit() error {
 	return err
 }
 
-// stub is what the names of the new files begin with.
+// stub returns the common beginning of the names of the new files.
 func (a *augmenter) stub() string { return filepath.Join(a.temp, "new") }

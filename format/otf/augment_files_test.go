@@ -18,7 +18,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sameFiles compares directories.
+// sameFiles compares the contents of two directories.
 func sameFiles(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -42,8 +42,9 @@ func augment(t *testing.T, m string, opt *AugmentOptions) {
 	}
 }
 
-// Taking out what was put in leaves the trace as it was, but for the time range. Once
-// more gives the same bytes. Snapshots and summaries do not touch each other.
+// TestAugmentRemove checks that removing snapshots and summaries restores the trace except for the
+// time range, that augmenting again gives the same bytes, and that snapshots and summaries can be
+// changed separately.
 func TestAugmentRemove(t *testing.T) {
 	effort.Sequential(t)
 	for name, m := range sortedTraces(t) {
@@ -73,17 +74,21 @@ func TestAugmentRemove(t *testing.T) {
 	}
 }
 
-// All but the definitions that are replaced stays as it is, whatever it looks like.
+// TestAugmentDefinitions checks that definitions that are not replaced stay unchanged, however they
+// are spelled.
 func TestAugmentDefinitions(t *testing.T) {
 	const events = "a\n*1\nE1\n14\n*1\nL1\n14\n*1\n"
 	for _, c := range []struct{ name, before, after string }{
 		{"none", "", "DTRGaT14\nDAUX10Y0\n"},
-		{"others", "DTR3e8\n# x\n DP1NM\"a\"\r\n\nK1Y6V5\nDP2\nZZZ\n", "DTR3e8\n# x\n DP1NM\"a\"\r\n\nK1Y6V5\nDP2\nZZZ\nDTRGaT14\nDAUX10Y0\n"},
-		{"old points", "DAUX5Y0\nDAUX6Y1\nDAUX7Y2\nDAUX8\nDTR1\nDAUX5Y0\n", "DAUX6Y1\nDAUX7Y2\nDAUX8\nDTR1\nDTRGaT14\nDAUX10Y0\n"},
+		{"others", "DTR3e8\n# x\n DP1NM\"a\"\r\n\nK1Y6V5\nDP2\nZZZ\n",
+			"DTR3e8\n# x\n DP1NM\"a\"\r\n\nK1Y6V5\nDP2\nZZZ\nDTRGaT14\nDAUX10Y0\n"},
+		{"old points", "DAUX5Y0\nDAUX6Y1\nDAUX7Y2\nDAUX8\nDTR1\nDAUX5Y0\n",
+			"DAUX6Y1\nDAUX7Y2\nDAUX8\nDTR1\nDTRGaT14\nDAUX10Y0\n"},
 		{"old points with pairs", "K1Y6V5\nK2Y6V5\nDAUX5Y0\nK1Y6V5\nDAUX6Y1\n", "K1Y6V5\nDAUX6Y1\nDTRGaT14\nDAUX10Y0\n"},
 		{"narrow range", "DTRGbTc\nDTR1\n", "DTR1\nDTRGaT14\nDAUX10Y0\n"},
 		{"wide range", "DTRG0Tff\nDTR1\n", "DTRG0Tff\nDTR1\nDAUX10Y0\n"},
-		{"long", "DEFTIMERRESOLUTION 1\nDEFAUXSAMPLEPOINT 5 TYPE 0\nDEFAUXSAMPLEPOINT 5 TYPE 1\nDEFTIMERANGE b TIME c\n", "DEFTIMERRESOLUTION 1\nDEFAUXSAMPLEPOINT 5 TYPE 1\nDEFTIMERANGE a TIME 14\nDEFAUXSAMPLEPOINT 10 TYPE 0\n"},
+		{"long", "DEFTIMERRESOLUTION 1\nDEFAUXSAMPLEPOINT 5 TYPE 0\nDEFAUXSAMPLEPOINT 5 TYPE 1\nDEFTIMERANGE b TIME c\n",
+			"DEFTIMERRESOLUTION 1\nDEFAUXSAMPLEPOINT 5 TYPE 1\nDEFTIMERANGE a TIME 14\nDEFAUXSAMPLEPOINT 10 TYPE 0\n"},
 		{"no line end", "DTR1\nDAUX5Y0", "DTR1\nDTRGaT14\nDAUX10Y0\nDAUX5Y0"},
 		{"pairs without a record", "DTR1\nK1Y6V5\n", "DTR1\nK1Y6V5\nDTRGaT14\nDAUX10Y0\n"},
 	} {
@@ -96,7 +101,7 @@ func TestAugmentDefinitions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			augment(t, m, &AugmentOptions{Snapshots: true, Points: at(16)})
+			augment(t, m, &AugmentOptions{Snapshots: true, Points: pointsAt(16)})
 			got, err := os.ReadFile(def)
 			if err != nil || string(got) != c.after {
 				t.Errorf("found %q, %v, want %q", got, err, c.after)
@@ -105,7 +110,8 @@ func TestAugmentDefinitions(t *testing.T) {
 	}
 }
 
-// Where the events are compressed so is what is added; old files of the other kind go.
+// TestAugmentCompressed checks that new files are compressed if the events are, and that old files of
+// the other kind are removed.
 func TestAugmentCompressed(t *testing.T) {
 	effort.Sequential(t)
 	plain := randomTrace(t, 9, &WriterOptions{Streams: 2})
@@ -130,7 +136,8 @@ func TestAugmentCompressed(t *testing.T) {
 	}
 }
 
-// A copy gets what the trace would get; the trace stays as it is.
+// TestAugmentOutput checks that a copy gets the same files as an augmented trace, and that the trace
+// stays unchanged.
 func TestAugmentOutput(t *testing.T) {
 	m := randomTrace(t, 11, &WriterOptions{Streams: 2})
 	augment(t, m, &AugmentOptions{Summaries: true, Points: Regular(3)})
@@ -143,21 +150,23 @@ func TestAugmentOutput(t *testing.T) {
 	augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(9), Output: out + ".otf"})
 	sameFiles(t, "trace", contents(t, filepath.Dir(m)), before)
 	augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(9)})
-	want := map[string]string{"copy.9.events": "old"} // of no stream of the copy
+	want := map[string]string{"copy.9.events": "old"} // of a stream that the copy does not have
 	for name, text := range contents(t, filepath.Dir(m)) {
 		want["copy"+strings.TrimPrefix(name, "random")] = text
 	}
 	sameFiles(t, "copy", contents(t, filepath.Dir(out)), want)
-	if err := Augment(t.Context(), m, &AugmentOptions{Output: m}); err == nil || !strings.Contains(err.Error(), "expected the name of a copy") {
+	if err := Augment(t.Context(), m, &AugmentOptions{Output: m}); err == nil ||
+		!strings.Contains(err.Error(), "expected the name of a copy") {
 		t.Errorf("on itself: %v", err)
 	}
 	augment(t, m, &AugmentOptions{Remove: true, Output: out})
-	if l, _ := filepath.Glob(out + ".*s"); slices.ContainsFunc(l, func(s string) bool { return strings.HasSuffix(s, ".stats") || strings.HasSuffix(s, ".snaps") }) {
+	if l, _ := filepath.Glob(out + ".*s"); slices.ContainsFunc(l,
+		func(s string) bool { return strings.HasSuffix(s, ".stats") || strings.HasSuffix(s, ".snaps") }) {
 		t.Errorf("not removed: %v", l)
 	}
 }
 
-// After an error the directory is as it was.
+// TestAugmentFails checks that the directory is unchanged after an error.
 func TestAugmentFails(t *testing.T) {
 	effort.Sequential(t)
 	failed := errors.New("failed")
@@ -168,10 +177,12 @@ func TestAugmentFails(t *testing.T) {
 		do   func(m string, cancel func())
 		is   func(error) bool
 	}{
-		{"points", &AugmentOptions{Points: func(TimeRange) ([]uint64, error) { return nil, failed }}, nil, func(err error) bool { return errors.Is(err, failed) }},
+		{"points", &AugmentOptions{Points: func(TimeRange) ([]uint64, error) { return nil, failed }}, nil,
+			func(err error) bool { return errors.Is(err, failed) }},
 		{"too many points", &AugmentOptions{Points: Regular(1 << 30)}, nil, func(err error) bool { return err != nil }},
 		{"too close points", &AugmentOptions{Points: Every(0)}, nil, func(err error) bool { return err != nil }},
-		{"canceled", nil, func(_ string, cancel func()) { cancel() }, func(err error) bool { return errors.Is(err, context.Canceled) }},
+		{"canceled", nil, func(_ string, cancel func()) { cancel() },
+			func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"unsorted", nil, func(m string, _ func()) {
 			writeFile(t, strings.TrimSuffix(m, ".otf")+".1.events", "9\n*1\nE1\n8\n*1\nL1\n8\n*1\n")
 		}, func(err error) bool { return errors.As(err, &d) && d.Rule == "otf.unsorted" }},
@@ -214,18 +225,20 @@ func TestAugmentFails(t *testing.T) {
 	}
 }
 
-// A process that has events in streams of others is one process all the same: it has its
-// records in the stream that the master file says, or else in that of its first event.
+// TestAugmentSpread checks a process that has events in streams of other processes. It counts as one
+// process, whose records are in the stream to which the master file assigns it, or else in the stream
+// of its first event.
 func TestAugmentSpread(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "spread")
 	writeFile(t, name+".otf", "1:1\n2:2\n")
 	writeFile(t, name+".1.events", "a\n*1\nE1\n*9\nE2\n10\n*1\nL1\n10\n*1\n")
 	writeFile(t, name+".2.events", "c\n*1\nE2\n*9\nL2\nd\n*1\nL2\n*2\nE1\nd\n*1\n")
-	augment(t, name, &AugmentOptions{Summaries: true, Points: at(0xe)})
+	augment(t, name, &AugmentOptions{Summaries: true, Points: pointsAt(0xe)})
 	alone := contents(t, dir)
 	for file, want := range map[string]string{
-		"spread.1.stats": "e\n*1\nSF1N1E3I4\nSF2N1E1I1\nSG0N2E4I5\n*9\nSF2N1E2I2\nSG0N1E2I2\n11\n*1\nSF1N1E5I6\nSF2N1E1I1\nSG0N2E6I7\n*9\nSF2N1E2I2\nSG0N1E2I2\n11\n*9\n",
+		"spread.1.stats": "e\n*1\nSF1N1E3I4\nSF2N1E1I1\nSG0N2E4I5\n*9\nSF2N1E2I2\nSG0N1E2I2\n11\n*1\nSF1N1E5I6\nSF2N1E1I1\n" +
+			"SG0N2E6I7\n*9\nSF2N1E2I2\nSG0N1E2I2\n11\n*9\n",
 		"spread.2.stats": "e\n*2\nSF1N1E1I1\nSG0N1E1I1\n11\n*2\nSF1N1E4I4\nSG0N1E4I4\n11\n*2\n",
 	} {
 		if alone[file] != want {
@@ -233,7 +246,7 @@ func TestAugmentSpread(t *testing.T) {
 		}
 	}
 	augment(t, name, &AugmentOptions{Remove: true})
-	augment(t, name, &AugmentOptions{Points: at(0xe)})
+	augment(t, name, &AugmentOptions{Points: pointsAt(0xe)})
 	with := contents(t, dir)
 	for _, file := range []string{"spread.1.stats", "spread.2.stats"} {
 		if with[file] != alone[file] {
@@ -242,7 +255,7 @@ func TestAugmentSpread(t *testing.T) {
 	}
 }
 
-// The number of cores changes nothing.
+// TestAugmentCores checks that the result does not depend on the number of cores.
 func TestAugmentCores(t *testing.T) {
 	var first map[string]string
 	for _, cores := range []int{1, 2, 7} {
@@ -268,8 +281,8 @@ func TestAugmentCores(t *testing.T) {
 	}
 }
 
-// What cannot be made anew stays: statistics of a trace without events, or of a stream
-// without.
+// TestAugmentWithoutEvents checks that statistics stay that cannot be computed again: those of traces
+// and streams without events.
 func TestAugmentWithoutEvents(t *testing.T) {
 	for _, events := range []string{"", "none"} {
 		m := handTrace(t, events)
@@ -300,7 +313,7 @@ func TestAugmentWithoutEvents(t *testing.T) {
 	}
 }
 
-// Break points at regular distances are where otfaux has them.
+// TestRegular checks that regular break points are those of otfaux.
 func TestRegular(t *testing.T) {
 	effort.Sequential(t)
 	for _, c := range []struct {
@@ -308,7 +321,7 @@ func TestRegular(t *testing.T) {
 		n           int
 		want        []uint64
 	}{
-		// As otfaux printed them.
+		// Printed by otfaux.
 		{10, 20, 2, []uint64{15}},
 		{10, 20, 3, []uint64{13, 17}},
 		{10, 20, 4, []uint64{12, 15, 18}},
@@ -316,7 +329,7 @@ func TestRegular(t *testing.T) {
 		{0, 20, 3, []uint64{7, 14}},
 		{10, 42, 4, []uint64{18, 26, 34}},
 		{10, 20, 100, []uint64{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}},
-		// By hand.
+		// Computed by hand.
 		{10, 20, 1, nil},
 		{5, 5, 200, nil},
 		{0, 1<<64 - 1, 4, []uint64{1 << 62, 1 << 63, 3 << 62}},
@@ -336,7 +349,7 @@ func TestRegular(t *testing.T) {
 			t.Fatalf("otfaux: %v: %s", err, out)
 		}
 		got, want := samplePoints(t, m), samplePoints(t, theirs)
-		// It adds up fractions. What comes out below the end of the range is a point at
+		// otfaux adds up fractions. If the sum stays below the end of the range, it adds a point at
 		// the last event.
 		want = slices.DeleteFunc(want, func(s string) bool { return strings.Contains(s, "DAUX2777Y") })
 		sameTexts(t, fmt.Sprintf("%d points", n), got, want)
@@ -358,12 +371,14 @@ func TestEvery(t *testing.T) {
 			t.Errorf("%+v: found %v, %v", c, got, err)
 		}
 	}
-	if _, err := Every(1)(TimeRange{Last: 1 << 40}); err == nil || !strings.Contains(err.Error(), "expected at most 1048576") {
+	if _, err := Every(1)(TimeRange{Last: 1 << 40}); err == nil ||
+		!strings.Contains(err.Error(), "expected at most 1048576") {
 		t.Errorf("too many: %v", err)
 	}
 }
 
-// A replay that goes on from a snapshot and a summary comes to the same.
+// TestStateRestore checks that a replay from a snapshot and a summary gives the same results as a
+// replay from the beginning.
 func TestStateRestore(t *testing.T) {
 	m := randomTrace(t, 21, &WriterOptions{Streams: 1})
 	first, last, _ := span(t, m)

@@ -34,8 +34,8 @@ func duplicate(t *testing.T, m string) string {
 	return filepath.Join(dir, filepath.Base(m))
 }
 
-// sortedTraces are the real traces that can be augmented, by name: their master files.
-// Those without events cannot, nor those that are not in the order of time.
+// sortedTraces returns the master files of the real traces that can be augmented, by name. It leaves
+// out traces without events and those that are not in the order of time.
 func sortedTraces(t *testing.T) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -53,7 +53,7 @@ func sortedTraces(t *testing.T) map[string]string {
 	return m
 }
 
-// contents are the files of a directory.
+// contents returns the contents of the files of a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -71,9 +71,9 @@ func contents(t *testing.T, dir string) map[string]string {
 	return m
 }
 
-// texts are the records of a part, with time and process. Only the records of a call
-// stack and of pending messages have an order that matters; otfaux has others in the
-// order of a hash table.
+// texts returns the records of a part, with time and process. It sorts them except for the records of
+// call stacks and pending messages, because only the order of these matters: otfaux writes others in
+// the order of a hash table.
 func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
 	t.Helper()
 	r, err := Open(t.Context(), format.FileSource(m), nil)
@@ -91,7 +91,7 @@ func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
 	var l []line
 	for c.Next() {
 		x := c.Record()
-		if !wanted(x.Type) || part.timed() && x.Process == unset { // which libotf does not read
+		if !wanted(x.Type) || part.timed() && x.Process == noProcess { // libotf does not read these
 			continue
 		}
 		key := fmt.Sprintf("%20d %10d %2d", x.Time, x.Process, x.Type)
@@ -112,7 +112,7 @@ func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
 	return out
 }
 
-// sameTexts compares what otfaux wrote with what this package did.
+// sameTexts compares records that otfaux wrote with those that this package wrote.
 func sameTexts(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
@@ -126,12 +126,12 @@ func sameTexts(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// samplePoints are the definitions that augmenting adds.
+// samplePoints returns the definitions that augmenting adds.
 func samplePoints(t *testing.T, m string) []string {
 	return texts(t, m, Definitions, func(typ Type) bool { return typ == DefAuxSamplePoint || typ == DefTimeRange })
 }
 
-// snapshotPoints are the times of the snapshots that a trace says it has.
+// snapshotPoints returns the times of the snapshots that the definitions of a trace list.
 func snapshotPoints(t *testing.T, m string) (points []string) {
 	for _, x := range texts(t, m, Definitions, func(typ Type) bool { return typ == DefAuxSamplePoint }) {
 		var p, kind uint64
@@ -146,8 +146,9 @@ func snapshotPoints(t *testing.T, m string) (points []string) {
 	return points
 }
 
-// byOtfaux has otfaux augment a trace at the same points, and compares. A sound trace it must read.
-func byOtfaux(t *testing.T, otfaux, m string, n int, sound bool) {
+// compareWithOtfaux runs otfaux on a trace with the same points and compares the results. If sound is
+// set, otfaux must be able to read the trace.
+func compareWithOtfaux(t *testing.T, otfaux, m string, n int, sound bool) {
 	t.Helper()
 	ours := duplicate(t, m)
 	if err := Augment(t.Context(), ours, &AugmentOptions{Points: Regular(n)}); errors.Is(err, ErrNoEvents) {
@@ -196,7 +197,7 @@ func byOtfaux(t *testing.T, otfaux, m string, n int, sound bool) {
 	}
 }
 
-// Real traces get what otfaux gives them.
+// TestAugmentAsOtfaux checks that real traces get the same records as from otfaux.
 func TestAugmentAsOtfaux(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
@@ -208,7 +209,7 @@ func TestAugmentAsOtfaux(t *testing.T) {
 				t.Skip("process ffffffff is none for libotf")
 			}
 			for _, n := range []int{3, 200} {
-				byOtfaux(t, otfaux, m, n, false)
+				compareWithOtfaux(t, otfaux, m, n, false)
 			}
 			compared++
 		})
@@ -218,10 +219,9 @@ func TestAugmentAsOtfaux(t *testing.T) {
 	}
 }
 
-// randomTrace writes a trace of a few processes with all that augmenting looks at:
-// nested functions, messages (some are lost, some come early), collective operations,
-// file operations and counters. What otfaux is known to do wrong ([TestOtfauxDiffers]) is
-// not among it.
+// randomTrace writes a trace of a few processes with everything that augmenting considers: nested
+// functions, messages (some are lost, some arrive before they are sent), collective operations, file
+// operations and counters. It avoids what otfaux handles wrongly ([TestOtfauxDiffers]).
 func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -253,7 +253,7 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 	type process struct {
 		stack                   []uint64
 		collectives, operations []uint64
-		accessed                [10]bool // files
+		accessed                [10]bool // by file
 	}
 	var all [processes]process
 	now := uint64(rng.IntN(1000))
@@ -289,17 +289,20 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 		case 9:
 			r.Type, r.Counter, r.Value = Counter, 1+uint64(rng.IntN(5)), rng.Uint64()
 		case 10:
-			r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration = CollectiveOperation, 1+uint64(rng.IntN(5)), small(), uint64(rng.IntN(processes+1)), n, 2*n, 5
+			r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration = CollectiveOperation,
+				1+uint64(rng.IntN(5)), small(), uint64(rng.IntN(processes+1)), n, 2*n, 5
 		case 11:
 			if len(p.collectives) > 0 && rng.IntN(2) == 0 {
 				r.Type, r.Matching = EndCollective, p.collectives[0]
 				p.collectives = p.collectives[1:]
 				break
 			}
-			r.Type, r.Matching, r.Collective, r.Communicator, r.Root, r.Sent, r.Received = BeginCollective, n, 1+uint64(rng.IntN(5)), small(), uint64(rng.IntN(processes+1)), n<<3, n
+			r.Type, r.Matching, r.Collective, r.Communicator, r.Root, r.Sent, r.Received = BeginCollective, n,
+				1+uint64(rng.IntN(5)), small(), uint64(rng.IntN(processes+1)), n<<3, n
 			p.collectives = append(p.collectives, n)
 		case 12:
-			r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Duration = FileOperation, 1+uint64(rng.IntN(9)), uint64(rng.IntN(4)), uint64(rng.IntN(10)), n, 3
+			r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Duration = FileOperation, 1+uint64(rng.IntN(9)),
+				uint64(rng.IntN(4)), uint64(rng.IntN(10)), n, 3
 			if r.Operation == 4 && !p.accessed[r.File] {
 				r.Operation = 0
 			}
@@ -323,17 +326,17 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 	return name + ".otf"
 }
 
-// Random traces get what otfaux gives them.
+// TestAugmentRandom checks that random traces get the same records as from otfaux.
 func TestAugmentRandom(t *testing.T) {
 	effort.Sequential(t)
 	otfaux := tool(t, "otfaux")
 	for seed := range uint64(effort.Rounds(6)) {
 		m := randomTrace(t, seed, &WriterOptions{Streams: uint32(seed % 4), Long: seed%2 == 1})
-		byOtfaux(t, otfaux, m, 7+60*int(seed%3), true)
+		compareWithOtfaux(t, otfaux, m, 7+60*int(seed%3), true)
 	}
 }
 
-// libotf reads what was added.
+// TestAugmentRead checks that libotf reads the added records.
 func TestAugmentRead(t *testing.T) {
 	otfprint := tool(t, "otfprint")
 	m := randomTrace(t, 41, &WriterOptions{Streams: 2})
@@ -360,7 +363,7 @@ func TestAugmentRead(t *testing.T) {
 	}
 }
 
-// handDefinitions are those of [handTrace].
+// handDefinitions are the definitions of [handTrace].
 const handDefinitions = `DTR3e8
 DP1NM"rank 0"
 DFG1NM"app"
@@ -375,7 +378,7 @@ DFLG1NM"files"
 DFL1NM"a"G1
 `
 
-// handTrace writes a trace of one process with these events.
+// handTrace writes a trace of one process with the given events.
 func handTrace(t *testing.T, events string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -385,13 +388,13 @@ func handTrace(t *testing.T, events string) string {
 	return filepath.Join(dir, "hand.otf")
 }
 
-// at chooses break points that are given.
-func at(points ...uint64) func(TimeRange) ([]uint64, error) {
+// pointsAt returns a function that chooses the given break points.
+func pointsAt(points ...uint64) func(TimeRange) ([]uint64, error) {
 	return func(TimeRange) ([]uint64, error) { return points, nil }
 }
 
-// What a small trace gets, worked out by hand: break points do not count the events at
-// their own time, and functions have their time up to them.
+// TestAugmentHand checks small traces whose results were computed by hand: a break point does not
+// count the events at its own time, and open functions have their time up to it.
 func TestAugmentHand(t *testing.T) {
 	m := handTrace(t, `a
 *1
@@ -427,7 +430,7 @@ L1
 20
 *1
 `)
-	if err := Augment(t.Context(), m, &AugmentOptions{Points: at(0x19, 0x12, 0xa, 0x19, 0x14)}); err != nil {
+	if err := Augment(t.Context(), m, &AugmentOptions{Points: pointsAt(0x19, 0x12, 0xa, 0x19, 0x14)}); err != nil {
 		t.Fatal(err)
 	}
 	got := contents(t, filepath.Dir(m))
@@ -504,8 +507,8 @@ DAUX21Y1
 	}
 }
 
-// What otfaux does wrong, and how it should be: what must be in the file, and what otfaux
-// has instead.
+// TestOtfauxDiffers checks cases that otfaux handles wrongly. want is the correct file, theirs the
+// file of otfaux.
 func TestOtfauxDiffers(t *testing.T) {
 	const end = "20\n*1\nN\n20\n*1\n"
 	for _, c := range []struct {
@@ -521,12 +524,13 @@ func TestOtfauxDiffers(t *testing.T) {
 		{"a seek does not count before other operations", "a\n*1\nF1H1OP4B0D0\n" + end, Statistics,
 			[]string{"SFL1NO0NC0NRD0NW0NSK1BR0BW0", "SFLG1NO0NC0NRD0NW0NSK1BR0BW0"}, nil},
 		{"a failed open opens", "a\n*1\nF1H1OP20B0D0\n" + end, Snapshots, nil, []string{"TOF1OaH1"}},
-		{"a leave too many ends otfaux", "a\n*1\nE1\n10\n*1\nL1\nL1\n" + end, Statistics, []string{"SF1N1E6I6", "SG1N1E6I6"}, nil},
+		{"a leave too many ends otfaux", "a\n*1\nE1\n10\n*1\nL1\nL1\n" + end, Statistics, []string{"SF1N1E6I6", "SG1N1E6I6"},
+			nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := handTrace(t, c.events)
 			their := duplicate(t, m)
-			if err := Augment(t.Context(), m, &AugmentOptions{Points: at(0x12)}); err != nil {
+			if err := Augment(t.Context(), m, &AugmentOptions{Points: pointsAt(0x12)}); err != nil {
 				t.Fatal(err)
 			}
 			point := func(m string) (out []string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// benchmarked is the trace that WEFT_BENCH_OTF names.
-func benchmarked(b *testing.B) format.Source {
+// benchmarkTrace returns the trace that the variable WEFT_BENCH_OTF names.
+func benchmarkTrace(b *testing.B) format.Source {
 	name := os.Getenv("WEFT_BENCH_OTF")
 	if name == "" {
 		b.Skip("WEFT_BENCH_OTF names no trace")
@@ -21,7 +21,7 @@ func benchmarked(b *testing.B) format.Source {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	src := benchmarked(b)
+	src := benchmarkTrace(b)
 	for b.Loop() {
 		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{})
 		if err != nil {
@@ -35,7 +35,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkOrdered(b *testing.B) {
-	src := benchmarked(b)
+	src := benchmarkTrace(b)
 	for b.Loop() {
 		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{})
 		if err != nil {
@@ -48,7 +48,7 @@ func BenchmarkOrdered(b *testing.B) {
 }
 
 func BenchmarkPrint(b *testing.B) {
-	src := benchmarked(b)
+	src := benchmarkTrace(b)
 	for b.Loop() {
 		if err := PrintCompat(context.Background(), src, nil, nil, io.Discard); err != nil {
 			b.Fatal(err)
@@ -57,13 +57,14 @@ func BenchmarkPrint(b *testing.B) {
 }
 
 func BenchmarkMerge(b *testing.B) {
-	src := benchmarked(b)
+	src := benchmarkTrace(b)
 	for b.Loop() {
 		out, err := format.CreateFile(filepath.Join(b.TempDir(), "x.otf"))
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := (Format{}).Copy(context.Background(), src, &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": "4"}}); err != nil {
+		if _, err := (Format{}).Copy(context.Background(), src, &format.ReadOptions{}, out,
+			&format.WriteOptions{Values: map[string]string{"otf.streams": "4"}}); err != nil {
 			b.Fatal(err)
 		}
 		out.Abort()

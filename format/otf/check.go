@@ -17,19 +17,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NewChecker makes the checker of what OTF keeps beside the events. It finds what shows only when
-// files are held against each other (docs/formats/otf.md, "Rules"): files that the master file
-// does not name, ends of files that are missing. Calls and messages are checked for all formats.
+// NewChecker returns the checker of the files of a trace. It finds defects that show only when files
+// are compared (docs/formats/otf.md, "Rules"): files that the master file does not name, and files
+// without an end. Calls and messages are checked for all formats elsewhere.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
-	format.SinkFuncs // it needs neither events nor links
+	format.SinkFuncs // ignores events and links
 
 	d   *decoder
 	opt *format.ReadOptions
 }
 
-// Finish looks at files.
+// Finish checks the files.
 func (c *checker) Finish(ctx context.Context) error {
 	if err := c.ends(ctx); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (c *checker) Finish(ctx context.Context) error {
 	return c.directory()
 }
 
-// ends looks at the ends of all files with times: a time and a process tell readers
-// the last time.
+// ends checks the end of each file with times. It must be a time line and a process line, from which
+// readers take the time of the last event.
 func (c *checker) ends(ctx context.Context) error {
 	l, err := c.d.r.Files()
 	if err != nil {
@@ -53,15 +53,18 @@ func (c *checker) ends(ctx context.Context) error {
 			return err
 		}
 		report := func(rule string, severity trace.Severity, found, expected string) error {
-			return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: f.Path, Offset: f.Size, Binary: true}, Found: found, Expected: expected})
+			return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+				Position: trace.Position{File: f.Path, Offset: f.Size, Binary: true}, Found: found, Expected: expected})
 		}
 		one, at := lineType(before)
 		two, _ := lineType(last)
 		switch {
 		case one != timeLine || two != processLine:
-			err = report("otf.no-trailer", trace.Note, fmt.Sprintf("an end with the line %.40q", last), "the last time and process")
+			err = report("otf.no-trailer", trace.Note, fmt.Sprintf("an end with the line %.40q", last),
+				"the last time and process")
 		case bytes.HasPrefix(before[at:], []byte("ffffffffffffffff")):
-			err = report("otf.refused", trace.Warning, "the time ffffffffffffffff at the end", "the last time; libotf refused a record that was not in order, and all behind it are missing")
+			err = report("otf.refused", trace.Warning, "the time ffffffffffffffff at the end",
+				"the last time; libotf refused a record that was not in order, and all behind it are missing")
 		}
 		if err != nil {
 			return err
@@ -70,11 +73,11 @@ func (c *checker) ends(ctx context.Context) error {
 	return nil
 }
 
-// tail is how much of the end of a file holds its last lines.
-const tail = 4 << 10
+// tailBytes is the number of bytes at the end of a file that contain its last lines.
+const tailBytes = 4 << 10
 
-// lastLines are the last two lines of a file, of which those that are longer than
-// fits are cut off at their beginning.
+// lastLines returns the last two lines of a file. A line that does not fit into the last bytes lacks
+// its beginning.
 func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, err error) {
 	name := fileName(c.d.r.stub, f.Stream, f.Part)
 	if f.Compressed {
@@ -91,7 +94,7 @@ func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, e
 		defer z.Close()
 		end, err = lastBytes(ctx, z)
 	} else {
-		end = make([]byte, min(size, tail))
+		end = make([]byte, min(size, tailBytes))
 		if _, err = h.ReadAt(end, size-int64(len(end))); errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -106,8 +109,7 @@ func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, e
 	return before, last, nil
 }
 
-// lastBytes are the last bytes that a compressed file gives; damage, which readers
-// report, ends it.
+// lastBytes returns the last bytes of a compressed file. Damaged data, which readers report, ends it.
 func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 	end, buf := make([]byte, 0, 2*chunk), make([]byte, chunk)
 	for {
@@ -116,20 +118,20 @@ func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 		}
 		n, err := r.Read(buf)
 		if len(end)+n > cap(end) {
-			end = end[:copy(end, end[len(end)-tail:])]
+			end = end[:copy(end, end[len(end)-tailBytes:])]
 		}
 		end = append(end, buf[:n]...)
 		switch {
 		case err == nil:
 		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF), isCorrupt(err):
-			return end[max(0, len(end)-tail):], nil
+			return end[max(0, len(end)-tailBytes):], nil
 		default:
 			return nil, err
 		}
 	}
 }
 
-// directory looks for files beside the trace's that readers do not read.
+// directory looks for files next to those of the trace that readers ignore.
 func (c *checker) directory() error {
 	r := c.d.r
 	list := r.partFiles()
@@ -142,12 +144,14 @@ func (c *checker) directory() error {
 		if _, named := r.master.streams[f.stream]; f.stream != 0 && !named {
 			number := strconv.FormatUint(uint64(f.stream), 16)
 			if err := c.opt.Defect(&trace.Defect{Rule: "otf.unlisted-stream", Severity: trace.Warning, Position: at,
-				Found: "a file of stream " + number, Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
+				Found:    "a file of stream " + number,
+				Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
 				return err
 			}
 		} else if plain, z := strings.CutSuffix(f.name, ".z"); z && there[plain] {
 			if err := c.opt.Defect(&trace.Defect{Rule: "otf.hidden-file", Severity: trace.Note, Position: at,
-				Found: "a compressed file beside a plain one", Expected: "one of the two; nobody reads the compressed one"}); err != nil {
+				Found:    "a compressed file beside a plain one",
+				Expected: "one of the two; nobody reads the compressed one"}); err != nil {
 				return err
 			}
 		}
@@ -161,8 +165,8 @@ type partFile struct {
 	stream uint32
 }
 
-// partFiles are all files beside the master file that have such names, also those of
-// streams that it does not name; nil where the source cannot tell what there is.
+// partFiles returns all files next to the master file that have such names, including files of streams
+// that the master file does not name. It returns nil if the source cannot list its files.
 func (r *Reader) partFiles() (out []partFile) {
 	dir, stub := path.Split(r.stub)
 	l, err := fs.ReadDir(r.src.FS, path.Clean("./"+dir))
@@ -177,9 +181,9 @@ func (r *Reader) partFiles() (out []partFile) {
 		if ok, _ := IsPartName(e.Name()); !ok {
 			continue
 		}
-		number, part, _ := strings.Cut(rest, ".")
-		if strings.Contains(strings.TrimSuffix(part, ".z"), ".") {
-			continue // of a trace whose name begins with that of this one
+		number, part, ok := strings.Cut(strings.TrimSuffix(rest, ".z"), ".")
+		if !ok || strings.Contains(part, ".") {
+			continue // belongs to a trace of another format, or whose name begins with that of this one
 		}
 		id, err := strconv.ParseUint(number, 16, 32)
 		if err == nil && strconv.FormatUint(id, 16) == number {

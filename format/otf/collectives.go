@@ -6,20 +6,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// modelOperations are the collective operations that the model numbers as OTF2 does: their
-// names, and what kind OTF says that they are. otfprofile aborts on one of no kind.
+// modelOperations are the collective operations in the numbering of the model, which is that of OTF2.
+// kind is the kind that OTF has for them. otfprofile aborts if an operation has no kind.
 var modelOperations = [...]struct {
 	name string
 	kind uint64
 }{
-	{"barrier", barrier}, {"broadcast", oneToAll}, {"gather", allToOne}, {"gatherv", allToOne}, {"scatter", oneToAll}, {"scatterv", oneToAll},
-	{"allgather", allToAll}, {"allgatherv", allToAll}, {"alltoall", allToAll}, {"alltoallv", allToAll}, {"alltoallw", allToAll}, {"allreduce", allToAll},
-	{"reduce", allToOne}, {"reduce-scatter", allToAll}, {"scan", allToAll}, {"exscan", allToAll}, {"reduce-scatter-block", allToAll},
-	{"create-handle", allToAll}, {"destroy-handle", allToAll}, {"allocate", allToAll}, {"deallocate", allToAll},
+	{"barrier", barrier}, {"broadcast", oneToAll}, {"gather", allToOne},
+	{"gatherv", allToOne}, {"scatter", oneToAll}, {"scatterv", oneToAll},
+	{"allgather", allToAll}, {"allgatherv", allToAll}, {"alltoall", allToAll},
+	{"alltoallv", allToAll}, {"alltoallw", allToAll}, {"allreduce", allToAll},
+	{"reduce", allToOne}, {"reduce-scatter", allToAll}, {"scan", allToAll},
+	{"exscan", allToAll}, {"reduce-scatter-block", allToAll}, {"create-handle", allToAll},
+	{"destroy-handle", allToAll}, {"allocate", allToAll}, {"deallocate", allToAll},
 	{"create-handle-and-allocate", allToAll}, {"destroy-handle-and-deallocate", allToAll},
 }
 
-// operationKinds are the words for what sort an operation is, by their numbers in OTF.
+// operationKinds are the names of the kinds of operations, by their numbers in OTF.
 var operationKinds = [...]string{"unknown", "barrier", "one-to-all", "all-to-one", "all-to-all"}
 
 func operationKind(kind uint64) string {
@@ -29,36 +32,37 @@ func operationKind(kind uint64) string {
 	return operationKinds[kind]
 }
 
-// A BeginCollective says what the operation is, which in other formats its end says. Rows are held
-// back until the ends of all operations that have begun are there, but no more than mostHeld rows:
-// what is behind them then is not known.
-const mostHeld = 1 << 16
+// maxHeldRows limits how many rows are held back. In OTF the record at the begin of a collective
+// operation contains values that other formats store with its end. Rows are therefore held back until
+// all begun operations have ended. If more rows would have to wait, the values are left out.
+const maxHeldRows = 1 << 16
 
-// lookahead are the rows that are held back.
+// lookahead holds the rows that are held back.
 type lookahead struct {
 	rows, rest trace.Batch
-	open       map[uint32]int // the row with which the operation of a location has begun
+	open       map[uint32]int // row at which the operation of a location has begun
 	begun      map[int]*operation
-	current    map[uint32]*operation // of the locations, when their rows are written
-	turns      map[turn]uint64       // how many operations there were
-	ranks      map[uint32][]uint32   // locations, by communicator
+	current    map[uint32]*operation // by location, while the rows are written
+	turns      map[turn]uint64       // number of operations so far
+	ranks      map[uint32][]uint32   // locations of the ranks, by communicator
 }
 
-// operation is a collective operation of one location: the operands of the model, and the number
-// that it has at all members.
+// operation is a collective operation of one location: its operands in the model, and a number that it
+// has at all members.
 type operation struct {
 	ops      []uint64
 	matching uint64
 }
 
-// turn is a location in a communicator: the operations there come in the same order for all.
+// turn is a location in a communicator. All members take part in the operations of a communicator in
+// the same order.
 type turn struct {
 	location     uint32
 	communicator uint64
 }
 
-// hold takes the rows of a batch, and writes those that wait for nothing.
-func (e *encoder) hold(b *trace.Batch) error {
+// holdRows takes the rows of a batch and writes those that need not wait.
+func (e *encoder) holdRows(b *trace.Batch) error {
 	h := &e.held
 	if h.open == nil {
 		h.rows.Reset(trace.MixedLoc)
@@ -70,7 +74,7 @@ func (e *encoder) hold(b *trace.Batch) error {
 		n, attrs := h.rows.Len(), len(h.rows.AttrVal)
 		h.rows.AppendRow(&c)
 		for i := attrs; i < len(h.rows.AttrVal); i++ {
-			h.rows.AttrVal[i].Str = strings.Clone(h.rows.AttrVal[i].Str) // b belongs to its maker
+			h.rows.AttrVal[i].Str = strings.Clone(h.rows.AttrVal[i].Str) // the batch belongs to the caller
 		}
 		switch ops := c.Ops(); c.Kind() {
 		case trace.CollectiveBegin:
@@ -88,23 +92,23 @@ func (e *encoder) hold(b *trace.Batch) error {
 			h.begun[begin] = &operation{append([]uint64(nil), ops...), h.turns[at]<<16 | ops[1]&0xffff}
 		}
 	}
-	if h.rows.Len() > mostHeld {
-		return e.release(h.rows.Len())
+	if h.rows.Len() > maxHeldRows {
+		return e.releaseRows(h.rows.Len())
 	}
 	first := h.rows.Len()
 	for _, n := range h.open {
 		first = min(first, n)
 	}
-	return e.release(first)
+	return e.releaseRows(first)
 }
 
-// release writes the first n rows that are held back.
-func (e *encoder) release(n int) error {
+// releaseRows writes the first n rows that were held back.
+func (e *encoder) releaseRows(n int) error {
 	h := &e.held
 	if n == 0 {
 		return nil
 	}
-	e.reader.model.learn(e.tokens)
+	e.reader.model.indexTokens(e.tokens)
 	c := h.rows.Cursor()
 	for i := range n {
 		c.Next()
@@ -136,7 +140,7 @@ func (e *encoder) release(n int) error {
 	return nil
 }
 
-// processOf is the process of a rank of a communicator, 0 if there is none.
+// processOf returns the process of a rank in a communicator, 0 if there is none.
 func (e *encoder) processOf(rank, communicator uint64) uint64 {
 	h := &e.held
 	list, ok := h.ranks[uint32(communicator)]

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Compat prints what otfprint prints. What tool has is a [PrintOptions]; kinds choose
-// among all records but definitions.
+// Compat prints the text that otfprint prints. The Tool of p may be a [PrintOptions]. A selection of
+// kinds applies to all records except definitions.
 func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, p format.Printing,
 	w io.Writer) error {
 	o, sel := &Options{Read: opt}, p.Selection
@@ -49,7 +49,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		}
 		if to, ok := m.clock.file(sel.To); ok {
 			if o.To = to; to == 0 {
-				o.From, o.To = 1, 1 // nothing
+				o.From, o.To = 1, 1 // selects nothing
 			}
 		}
 		if sel.Location != nil {
@@ -62,7 +62,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	return PrintCompat(ctx, src, o, &print, w)
 }
 
-// kindOf is what records of a type are in the model, [trace.NoKind] for definitions.
+// kindOf returns the kind of event that records of a type become, [trace.NoKind] for definitions.
 func kindOf(t Type) trace.Kind {
 	switch t {
 	case Enter:
@@ -79,36 +79,36 @@ func kindOf(t Type) trace.Kind {
 	return eventModels[t].kind
 }
 
-// PrintOptions say what [PrintCompat] prints, as the flags of otfprint do. The zero
-// PrintOptions print everything, with the contents of byte arrays.
+// PrintOptions select what [PrintCompat] prints, like the flags of otfprint. The zero PrintOptions
+// print everything, including the contents of byte arrays.
 type PrintOptions struct {
-	// First and Last are the numbers of the first and last record that is printed
-	// (otfprint --num); a Last of 0 is no bound. Records that are not wanted have none.
+	// First and Last are the numbers of the first and last record to print (otfprint --num). A Last of
+	// 0 means no bound. Records that are not selected have no number.
 	First, Last int64
-	// Omit tells which parts are left out (--nodef, --noevent, --nosnap, --nostat and
-	// --nomarker), by [Part].
+	// Omit selects the parts to leave out, by [Part] (--nodef, --noevent, --nosnap, --nostat and
+	// --nomarker).
 	Omit [numParts]bool
-	// Wanted tells which records are printed, by their types (--records); nil is all.
+	// Wanted reports whether records of a type are printed (--records); nil selects all.
 	Wanted func(Type) bool
-	// Pairs says what is printed of key-value pairs (--nokeyvalue, --fullkeyvalue).
+	// Pairs selects the text of key-value pairs (--nokeyvalue, --fullkeyvalue).
 	Pairs PairText
-	// Events is how many events are printed at most, 0 is all; behind them printing ends.
-	// otfprint has no flag for it.
+	// Events is the maximum number of events to print; 0 means all. Printing ends after them. otfprint
+	// has no such flag.
 	Events int64
 }
 
-// PairText says what is printed of key-value pairs.
+// PairText selects the text of key-value pairs.
 type PairText uint8
 
-// The texts of pairs.
+// The texts of key-value pairs.
 const (
 	FullPairs  PairText = iota // with the bytes of arrays
 	ShortPairs                 // with the lengths of arrays
 	NoPairs
 )
 
-// PrintCompat writes the text that libotf's otfprint prints of the trace, with its
-// defects, but without the line that tells how long it took. print may be nil.
+// PrintCompat writes the text that libotf's otfprint prints for the trace, including its errors. It
+// leaves out the line with the running time. print may be nil.
 func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *PrintOptions, w io.Writer) error {
 	o := Options{}
 	if opt != nil {
@@ -121,7 +121,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *Pr
 			values = o.Read.Values
 		}
 		var err error
-		if o.Files, err = FewFiles(values); err != nil {
+		if o.Files, err = FileManagerOf(values); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *Pr
 	if err != nil {
 		return err
 	}
-	p := printer{smalls: smalls()}
+	p := printer{smalls: smallTexts()}
 	if print != nil {
 		p.opt = *print
 	}

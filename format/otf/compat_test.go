@@ -18,17 +18,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// untimed is what otfprint prints without the line that tells how long it took.
+// untimed returns the output of otfprint without the line with the running time.
 func untimed(t *testing.T, args ...string) []byte {
 	t.Helper()
-	out, _ := exec.Command(tool(t, "otfprint"), args...).Output() // it fails where it stops
+	out, _ := exec.Command(tool(t, "otfprint"), args...).Output() // otfprint fails where it stops reading
 	if i := bytes.LastIndex(out, []byte("processing time:")); i >= 0 {
 		return out[:i]
 	}
 	return out
 }
 
-// Each flag of otfprint has its option, which prints the same.
+// TestPrintOptions_2 checks that each flag of otfprint has an option that prints the same.
 func TestPrintOptions_2(t *testing.T) {
 	tool(t, "otfprint")
 	only := func(types ...Type) func(Type) bool { return func(t Type) bool { return slices.Contains(types, t) } }
@@ -75,7 +75,7 @@ func TestPrintOptions_2(t *testing.T) {
 				if filepath.Base(dir) == "all_z4" {
 					t.Skip("libotf with a new zlib reads no compressed events of more than 4 KiB")
 				}
-				// The file comes first: behind --records it would be taken for a type.
+				// The file comes first: after --records otfprint would take it for a record type.
 				want := untimed(t, append([]string{m}, strings.Fields(x.flags)...)...)
 				var got bytes.Buffer
 				err := PrintCompat(t.Context(), format.FileSource(m), nil, &x.opt, &got)
@@ -85,7 +85,7 @@ func TestPrintOptions_2(t *testing.T) {
 	}
 }
 
-// sameText tells of the first line in which two texts differ.
+// sameText reports the first line in which two texts differ.
 func sameText(t *testing.T, got, want []byte, err error) {
 	t.Helper()
 	a, b := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
@@ -103,7 +103,8 @@ func sameText(t *testing.T, got, want []byte, err error) {
 	}
 }
 
-// With chosen processes otfprint reads the definitions of their streams alone, and counts these.
+// TestPrintProcesses_2 checks a selection of processes. otfprint then reads only the definitions of
+// their streams, and numbers only these.
 func TestPrintProcesses_2(t *testing.T) {
 	tool(t, "otfprint")
 	compare := func(t *testing.T, m string, processes []uint32) {
@@ -153,13 +154,13 @@ func TestPrintProcesses_2(t *testing.T) {
 	}
 }
 
-// reads is what was read of the files of a folder.
+// reads counts what was read of the files of a directory.
 type reads struct {
 	bytes, opens int
-	most         int // bytes at once that were asked for
+	most         int // greatest number of bytes of a single read
 }
 
-// counting is a folder that counts it.
+// counting is a file system that counts what is read.
 type counting struct {
 	fs.FS
 	*reads
@@ -187,8 +188,9 @@ func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Printing a small window of one of many processes reads no more than twice what otfprint
-// reads, which is about 110 kB of a stream of 2 MB, and looks for no files of other streams.
+// TestCompatReadsLittle checks that printing a small window of one of many processes reads at most
+// twice as much as otfprint, which reads about 110 kB of a stream of 2 MB, and does not look for files
+// of other streams.
 func TestCompatReadsLittle(t *testing.T) {
 	files := fstest.MapFS{"x.0.def": {Data: []byte("DTR3e8\nDP1NM\"p\"\nDF1G0NM\"f\"\n")}}
 	var control strings.Builder

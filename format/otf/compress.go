@@ -27,12 +27,11 @@ type File struct {
 	Size       int64 // bytes, as stored
 }
 
-// Files lists the files of the trace that are read, stream by stream, that of the
-// global definitions and markers first. Where a file is there both plain and
-// compressed, the plain one is read.
+// Files lists the files of the trace that are read, stream by stream, beginning with those of stream
+// 0. If a file exists both plain and compressed, it lists the plain one, which is read.
 func (r *Reader) Files() ([]File, error) { return r.files(false) }
 
-// NeededFiles is Files, and reports those that are not there but must be, as reading does.
+// NeededFiles is like Files, and reports missing files as reading does.
 func (r *Reader) NeededFiles() ([]File, error) { return r.files(true) }
 
 func (r *Reader) files(tell bool) ([]File, error) {
@@ -47,13 +46,13 @@ func (r *Reader) files(tell bool) ([]File, error) {
 					continue
 				}
 				if err != nil {
-					return nil, cause(r.path(name), err)
+					return nil, fileError(r.path(name), err)
 				}
 				out = append(out, File{Path: r.path(name), Stream: id, Part: part, Compressed: z != "", Size: st.Size()})
 				break
 			}
 			if tell && len(out) == before {
-				if err := r.needed(id, part); err != nil {
+				if err := r.reportMissing(id, part); err != nil {
 					return nil, err
 				}
 			}
@@ -62,8 +61,8 @@ func (r *Reader) files(tell bool) ([]File, error) {
 	return out, nil
 }
 
-// IsPartName tells whether a name is that of a file of a trace other than the
-// master file, and whether that of a compressed one.
+// IsPartName reports whether a name is that of a file of a trace other than the master file, and
+// whether that file is compressed.
 func IsPartName(name string) (ok, compressed bool) {
 	name, compressed = strings.CutSuffix(name, ".z")
 	for _, s := range suffixes {
@@ -74,23 +73,24 @@ func IsPartName(name string) (ok, compressed bool) {
 	return false, compressed
 }
 
-// Compression says how files are compressed and decompressed in place. The zero
-// value is usual.
+// Compression holds the settings for compressing and decompressing files in place. The zero value is
+// ready to use.
 type Compression struct {
-	Level int // 1 to 9; 0 is 4, which libotf takes too
-	// Keep leaves the file that was read.
-	Keep    bool
-	Workers int // that compress a file together; less than 2 means 1
-	// Progress is told how many bytes of the file have been read; may be nil.
+	Level int // 1 to 9; 0 means 4, which is libotf's level
+	// Keep keeps the original file.
+	Keep bool
+	// Workers is the number of goroutines that compress a file together; less than 2 means 1.
+	Workers int
+	// Progress is called with the number of bytes of the file that have been read. It may be nil.
 	Progress func(done int64)
 }
 
 const defaultLevel = 4
 
-// CompressFile compresses the file of this name to one with ".z", which replaces
-// one that is there. Each MiB of text can be read without what is before it
-// (docs/formats/otf.md, "Files"). The original is removed once the new file is
-// complete; on any error nothing changes. It returns the size of the new file.
+// CompressFile compresses a file to one with the suffix ".z", which replaces an existing file of that
+// name. Each MiB of text can be decompressed independently (docs/formats/otf.md, "Files"). The
+// original is removed when the new file is complete. On an error nothing changes. CompressFile returns
+// the size of the new file.
 func CompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
 	level := opt.Level
 	if level == 0 {
@@ -107,7 +107,7 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 			return 0, err
 		}
 	}
-	return replace(path, path+".z", opt, func(f *os.File, w io.Writer) error {
+	return replaceFile(path, path+".z", opt, func(f *os.File, w io.Writer) error {
 		if _, err := w.Write(zlibHeader(level)); err != nil {
 			return err
 		}
@@ -126,7 +126,8 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 			}
 			return text[:n], ok, err
 		}
-		// Each piece begins anew, and nothing ends the stream: libotf would lose data.
+		// Each piece is independent. The data is not terminated, because libotf would lose what
+		// follows.
 		deflate := func(worker int, text []byte) ([]byte, error) {
 			var b bytes.Buffer
 			z := zips[worker]
@@ -144,14 +145,13 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 	})
 }
 
-// flushed ends a compressed file that nothing was cut off.
-var flushed = []byte{0, 0, 0xff, 0xff}
+// flushEnd are the last bytes of a compressed file that is complete.
+var flushEnd = []byte{0, 0, 0xff, 0xff}
 
-// DecompressFile decompresses the file of this name, which ends in ".z", to one
-// without; that must not exist, as readers take it for the trace's. The original is
-// removed once the new file is complete. A file whose end is cut off, or whose data
-// is damaged, is a [trace.Defect]; with Keep the new file then has what could be
-// read, without nothing changes. It returns the size of the new file.
+// DecompressFile decompresses a file, whose name ends in ".z", to one without the suffix. That file
+// must not exist, because readers prefer it. The original is removed when the new file is complete. A
+// truncated or damaged file returns a [trace.Defect]. With Keep the new file then contains what could
+// be read; without Keep nothing changes. DecompressFile returns the size of the new file.
 func DecompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
 	to, ok := strings.CutSuffix(path, ".z")
 	if !ok {
@@ -161,7 +161,7 @@ func DecompressFile(ctx context.Context, path string, opt Compression) (int64, e
 		return 0, fmt.Errorf("%s: found a file of this name, which is what readers take, expected none", to)
 	}
 	var bad error
-	n, err := replace(path, to, opt, func(f *os.File, w io.Writer) error {
+	n, err := replaceFile(path, to, opt, func(f *os.File, w io.Writer) error {
 		var err error
 		if bad, err = inflate(ctx, f, w, opt.Progress); err != nil || opt.Keep {
 			return err
@@ -174,14 +174,15 @@ func DecompressFile(ctx context.Context, path string, opt Compression) (int64, e
 	return n, err
 }
 
-// inflate writes the text of a compressed file. bad is what is wrong with the file.
+// inflate writes the text of a compressed file to w. bad is the defect of the file, if it has one.
 func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64)) (bad, err error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	defect := func(rule string, off int64, found, expected string) error {
-		return &trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: f.Name(), Offset: off, Binary: true}, Found: found, Expected: expected}
+		return &trace.Defect{Rule: rule, Severity: trace.Error,
+			Position: trace.Position{File: f.Name(), Offset: off, Binary: true}, Found: found, Expected: expected}
 	}
 	var head [2]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil || !isZlib(head) {
@@ -199,7 +200,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		if _, err := w.Write(buf[:n]); err != nil {
 			return nil, err
 		}
-		in, seekErr := f.Seek(0, io.SeekCurrent) // as far as has been read
+		in, seekErr := f.Seek(0, io.SeekCurrent) // how far the file has been read
 		if seekErr != nil {
 			return nil, seekErr
 		}
@@ -209,10 +210,11 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		switch {
 		case err == nil:
 		case err == io.EOF:
-			// A stream with an end, which is not libotf's: a check sum follows.
+			// The data is terminated by a check sum, which libotf does not write.
 			at := in - int64(buffered.Buffered())
 			if rest := st.Size() - at; rest > 4 {
-				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest), "at most a check sum of 4; what follows is lost"), nil
+				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest),
+					"at most a check sum of 4; what follows is lost"), nil
 			}
 			return nil, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -220,8 +222,9 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			if _, err := f.ReadAt(end[:], max(0, st.Size()-4)); err != nil && !errors.Is(err, io.EOF) {
 				return nil, err
 			}
-			if !bytes.Equal(end[:], flushed) {
-				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end), fmt.Sprintf("% x; text at the end is missing", flushed)), nil
+			if !bytes.Equal(end[:], flushEnd) {
+				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end),
+					fmt.Sprintf("% x; text at the end is missing", flushEnd)), nil
 			}
 			return nil, nil
 		case isCorrupt(err):
@@ -232,22 +235,22 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 	}
 }
 
-// isZlib tells whether these bytes begin a zlib stream.
+// isZlib reports whether the bytes are the header of a zlib stream.
 func isZlib(head [2]byte) bool {
 	return head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0
 }
 
-// replace writes a file from another one, which vanishes when that is done. It
-// returns the size of the new one.
-func replace(from, to string, opt Compression, write func(f *os.File, w io.Writer) error) (int64, error) {
+// replaceFile writes a file from another one, which it removes at the end unless Keep is set. It returns
+// the size of the new file.
+func replaceFile(from, to string, opt Compression, write func(f *os.File, w io.Writer) error) (int64, error) {
 	f, err := os.Open(from)
 	if err != nil {
-		return 0, cause(from, err)
+		return 0, fileError(from, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return 0, cause(from, err)
+		return 0, fileError(from, err)
 	}
 	if !st.Mode().IsRegular() {
 		return 0, fmt.Errorf("%s: found no ordinary file, expected one of a trace", from)
@@ -263,17 +266,17 @@ func replace(from, to string, opt Compression, write func(f *os.File, w io.Write
 	if err := out.Commit(); err != nil {
 		return 0, err
 	}
-	os.Chmod(to, st.Mode().Perm()) // as far as that is allowed
+	os.Chmod(to, st.Mode().Perm()) // best effort
 	made, err := os.Stat(to)
 	if err != nil {
-		return 0, cause(to, err)
+		return 0, fileError(to, err)
 	}
 	if opt.Keep {
 		return made.Size(), nil
 	}
-	f.Close() // not all systems remove what is open
+	f.Close() // some systems cannot remove an open file
 	if err := os.Remove(from); err != nil {
-		return 0, cause(from, err)
+		return 0, fileError(from, err)
 	}
 	return made.Size(), nil
 }

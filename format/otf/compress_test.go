@@ -20,12 +20,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// samples are texts as traces have them and bytes that do not compress, of sizes
-// around those of pieces: otfcompress loses data of some.
+// samples returns texts of traces, and bytes that do not compress, of sizes around the size of a
+// piece. otfcompress loses data of some of them.
 func samples() map[string][]byte {
 	rng := rand.New(rand.NewPCG(5, 5))
 	out := map[string][]byte{}
-	sizes := []int{0, 1, 10239, 10240, 10241, 20480, defaultBuffer - 1, defaultBuffer, defaultBuffer + 1, 3*defaultBuffer + 12345}
+	sizes := []int{0, 1, 10239, 10240, 10241, 20480, defaultBuffer - 1, defaultBuffer, defaultBuffer + 1,
+		3*defaultBuffer + 12345}
 	if effort.Race {
 		sizes = []int{1, 3*defaultBuffer + 12345}
 	}
@@ -45,8 +46,8 @@ func samples() map[string][]byte {
 	return out
 }
 
-// What is compressed and decompressed is what it was, whatever it is; each piece can
-// be read by itself; nothing is left behind.
+// TestCompress checks that decompressing restores any compressed file, that each piece can be
+// decompressed independently, and that no other files remain.
 func TestCompress(t *testing.T) {
 	ctx := context.Background()
 	for name, want := range samples() {
@@ -69,7 +70,7 @@ func TestCompress(t *testing.T) {
 			if err != nil || exists(path) || size != int64(len(z)) {
 				t.Fatalf("%s: %d bytes, said %d (%v), the original is still there: %t", name, len(z), size, err, exists(path))
 			}
-			if !bytes.HasPrefix(z, []byte(x.head)) || !bytes.HasSuffix(z, flushed) {
+			if !bytes.HasPrefix(z, []byte(x.head)) || !bytes.HasSuffix(z, flushEnd) {
 				t.Errorf("%s: begins % x, ends % x", name, z[:2], z[len(z)-4:])
 			}
 			if !bytes.Equal(inflated(t, path+".z"), want) {
@@ -95,16 +96,16 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// checkPieces inflates from each place at which a MiB of the text begins.
+// checkPieces decompresses from the beginning of each MiB of text.
 func checkPieces(t *testing.T, name string, z, text []byte) {
 	t.Helper()
 	found := map[int]bool{}
 	for i := 0; ; {
-		k := bytes.Index(z[i:], flushed)
+		k := bytes.Index(z[i:], flushEnd)
 		if k < 0 {
 			break
 		}
-		i += k + len(flushed)
+		i += k + len(flushEnd)
 		got, _ := io.ReadAll(flate.NewReader(bytes.NewReader(z[i:])))
 		if len(got) > 0 && bytes.HasSuffix(text, got) {
 			found[len(text)-len(got)] = true
@@ -117,7 +118,7 @@ func checkPieces(t *testing.T, name string, z, text []byte) {
 	}
 }
 
-// Libotf's own programs read what is compressed here.
+// TestCompressPeers checks that libotf's own programs read the compressed files.
 func TestCompressPeers(t *testing.T) {
 	otfdecompress, otfprint := tool(t, "otfdecompress"), tool(t, "otfprint")
 	ctx := context.Background()
@@ -138,7 +139,7 @@ func TestCompressPeers(t *testing.T) {
 			t.Errorf("%s: otfdecompress gives %d bytes, want %d (%v)", name, len(got), len(want), err)
 		}
 	}
-	// Files of more than 4 KiB cannot be read in all versions.
+	// Some versions cannot read files of more than 4 KiB.
 	dir := t.TempDir()
 	files, err := filepath.Glob("testdata/ok/mpi4/mpi4.*")
 	if err != nil || len(files) == 0 {
@@ -182,8 +183,8 @@ func TestCompressPeers(t *testing.T) {
 	}
 }
 
-// Nothing is lost that cannot be made again: files that are cut off or damaged stay,
-// and a plain file, which readers prefer, is not written over.
+// TestDecompressBad checks that no data is lost: truncated or damaged files stay, and an existing
+// plain file, which readers prefer, is not overwritten.
 func TestDecompressBad(t *testing.T) {
 	effort.Sequential(t)
 	ctx := context.Background()
@@ -203,8 +204,9 @@ func TestDecompressBad(t *testing.T) {
 	}
 	os.Remove(path)
 	damaged := bytes.Clone(z)
-	damaged[2] = 0xff // there is no block of this type
-	for name, bad := range map[string][]byte{"cut off": z[:len(z)-1], "half": z[:len(z)/2], "empty": nil, "no header": append([]byte("ab"), z[2:]...), "damaged": damaged} {
+	damaged[2] = 0xff // an invalid block type
+	for name, bad := range map[string][]byte{"cut off": z[:len(z)-1], "half": z[:len(z)/2], "empty": nil,
+		"no header": append([]byte("ab"), z[2:]...), "damaged": damaged} {
 		writeFile(t, path+".z", string(bad))
 		_, err := DecompressFile(ctx, path+".z", Compression{})
 		var d *trace.Defect
@@ -216,12 +218,13 @@ func TestDecompressBad(t *testing.T) {
 		}
 		_, err = DecompressFile(ctx, path+".z", Compression{Keep: true})
 		b, e := os.ReadFile(path)
-		if !errors.As(err, &d) || e != nil || !exists(path+".z") || name == "half" && (len(b) < len(text)/3 || !bytes.HasPrefix(text, b)) {
+		if !errors.As(err, &d) || e != nil || !exists(path+".z") || name == "half" &&
+			(len(b) < len(text)/3 || !bytes.HasPrefix(text, b)) {
 			t.Errorf("%s kept: %v, %d bytes (%v)", name, err, len(b), e)
 		}
 		os.Remove(path)
 	}
-	// A stream with an end, at which libotf drops what it has.
+	// The data is terminated, so libotf would lose what follows.
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, 4)
 	w.Write(text)
@@ -243,7 +246,8 @@ func TestDecompressBad(t *testing.T) {
 	writeFile(t, path, string(text))
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := CompressFile(canceled, path, Compression{}); !errors.Is(err, context.Canceled) || !exists(path) || exists(path+".z") {
+	if _, err := CompressFile(canceled, path, Compression{}); !errors.Is(err, context.Canceled) || !exists(path) ||
+		exists(path+".z") {
 		t.Errorf("cancelled: %v", err)
 	}
 	for _, level := range []int{-1, 10} {

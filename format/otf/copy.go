@@ -19,26 +19,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Copy writes a trace as OTF, record by record. Streams are kept, or the
-// processes are spread over others; files that are not in the order of time are
-// sorted. What libotf wrote is copied byte for byte.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+// Copy writes a trace as OTF, record by record. It keeps the streams or distributes the processes over
+// other streams. It sorts files that are not in the order of time. A trace that libotf has written is
+// copied byte for byte.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
 	return copyAll(ctx, src, ro, out, wo, false)
 }
 
-// Sort copies a trace with the records of each file in the order of time, also where
-// times go back to 0, which the format allows. The trace appears when out is
-// committed. The format's writing options hold.
-func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) error {
+// Sort copies a trace with the records of each file in the order of time, even where times go back to
+// 0, which the format allows. The format's writing options apply. The trace appears when out is
+// committed.
+func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions) error {
 	_, err := copyAll(ctx, src, ro, out, wo, true)
 	return err
 }
 
-func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
-	files, err := FewFiles(ro.Values)
+func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions, sort bool) (*format.Loss, error) {
+	files, err := FileManagerOf(ro.Values)
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +53,19 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if err != nil {
 		return nil, err
 	}
-	unify, err := r.yes(unifyOption)
+	unify, err := r.boolOption(unifyOption)
 	if err != nil {
 		return nil, err
 	}
 	if unify {
 		return r.unified(ctx, ro, out, opt, streams)
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort, loss: &format.Loss{}}
-	c.into(out)
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
+		sort: sort, loss: &format.Loss{}}
+	c.attach(out)
 	if streams < 0 {
 		c.master = r.master
-		err = c.keep(ro)
+		err = c.copyStreams(ro)
 	} else {
 		err = c.spread(uint32(streams))
 	}
@@ -81,7 +85,8 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 }
 
 // unified copies a trace through the model, which has one set of definitions.
-func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions, streams int64) (*format.Loss, error) {
+func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions,
+	streams int64) (*format.Loss, error) {
 	d, err := Format{}.Open(ctx, r.src, ro)
 	if err != nil {
 		return nil, err
@@ -96,8 +101,8 @@ func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *forma
 	return e.Loss(), format.Convert(ctx, d, trace.Everything(), e)
 }
 
-// writerOptions are how files are to be written; streams and Level are -1 where
-// those of a trace are to be kept.
+// writerOptions returns the options for writing files. streams and Level are -1 if those of the
+// original trace are to be kept.
 func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
 	number := func(name string, max uint64) (int64, error) {
 		s := wo.Value(name, "keep")
@@ -113,7 +118,8 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 	if v := wo.Value("otf.streams", ""); strings.Contains(v, ":") {
 		streams = 0
 		opt.Master, err = parseMaster([]byte(strings.ReplaceAll(v, ";", "\n")+"\n"), false, func(_ int64, p problem) error {
-			return &format.OptionError{Option: "otf.streams", Value: v, Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is none"}
+			return &format.OptionError{Option: "otf.streams", Value: v,
+				Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is none"}
 		})
 	} else {
 		streams, err = number("otf.streams", 1<<20)
@@ -133,12 +139,12 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 	default:
 		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
-	opt.Files, err = FewFiles(wo.Values)
-	opt.ZeroTokens = true // the trace may have them
+	opt.Files, err = FileManagerOf(wo.Values)
+	opt.ZeroTokens = true // the original trace may have them
 	return opt, streams, err
 }
 
-// copyOptions are how the copy is to be; streams is -1 for those of the trace.
+// copyOptions returns the options for a copy. streams is -1 if the streams of the trace are kept.
 func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
 	if opt, streams, err = writerOptions(wo); err != nil {
 		return opt, 0, err
@@ -164,7 +170,7 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 	return opt, streams, err
 }
 
-// long tells whether the definitions are in the long spelling.
+// long reports whether the definitions are in the long spelling.
 func (r *Reader) long() (bool, error) {
 	d, err := r.open(0, Definitions)
 	if d == nil || err != nil {
@@ -183,17 +189,18 @@ type copier struct {
 	opt     WriterOptions
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
-	of      map[uint32]int // the share that each stream is written by
-	sort    bool           // also where times go back to 0
+	shareOf map[uint32]int // number of the share that writes each stream
+	sort    bool           // sort also where times go back to 0
 	loss    *format.Loss
-	thumb   string // temporary name of the thumbnail that is copied, "" if there is none
-	// edit changes a record before it is written; false leaves it out. May be nil.
+	thumb   string // temporary name of the copied thumbnail, "" if there is none
+	// edit changes a record before it is written. If it returns false, the record is left out. It may
+	// be nil.
 	edit func(*Record) bool
 }
 
-// wants tells whether a record belongs in the copy. One that is cut off does not:
-// with a line end it could be taken for a record.
-func (c *copier) wants(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
+// selects reports whether the current record belongs in the copy. An incomplete line does not: with a
+// line end it could be taken for a record.
+func (c *copier) selects(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
 
 func (c *copier) writer(id uint32) *StreamWriter {
 	w := c.writers[id]
@@ -204,18 +211,18 @@ func (c *copier) writer(id uint32) *StreamWriter {
 	return w
 }
 
-// keep copies each file to one of the same stream.
-func (c *copier) keep(ro *format.ReadOptions) error {
+// copyStreams copies each file to one of the same stream.
+func (c *copier) copyStreams(ro *format.ReadOptions) error {
 	ids := append([]uint32{0}, c.master.Streams()...)
 	for _, f := range c.r.partFiles() {
-		// Nobody reads the files of other streams; they are the trace's all the same.
+		// Readers ignore the files of other streams, but they belong to the trace.
 		if !slices.Contains(ids, f.stream) && c.edit == nil {
 			ids = append(ids, f.stream)
 		}
 	}
 	for _, id := range ids {
 		for part := range numParts {
-			if err := c.file(id, part, ro); err != nil {
+			if err := c.copyFile(id, part, ro); err != nil {
 				return err
 			}
 		}
@@ -223,26 +230,27 @@ func (c *copier) keep(ro *format.ReadOptions) error {
 	return nil
 }
 
-func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
+func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 	s, err := c.r.open(id, part)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		return c.r.needed(id, part)
+		return c.r.reportMissing(id, part)
 	}
 	defer func() { s.t.Close() }()
 	w := c.writer(id)
-	if _, err := w.create(part); err != nil { // also when there is nothing to write
+	// Make the file even if it stays empty.
+	if _, err := w.create(part); err != nil {
 		return err
 	}
 	for last := uint64(0); ; {
 		if c.edit == nil && !c.opt.Long {
-			// Most lines stay as they are.
+			// Most lines are copied unchanged.
 			for n := 1; s.advance(); n++ {
 				x := s.current()
 				if x.time < last && (x.time > 0 || c.sort) {
-					return c.anew(s, w, part, ro)
+					return c.recopySorted(s, w, part, ro)
 				}
 				last = x.time
 				if err := w.line(x, s.t.buf); err != nil {
@@ -257,11 +265,11 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if !ok || err != nil {
 			return err
 		}
-		if !c.wants(s) {
+		if !c.selects(s) {
 			continue
 		}
 		if part.timed() && s.rec.Time < last && (s.rec.Time > 0 || c.sort) {
-			return c.anew(s, w, part, ro)
+			return c.recopySorted(s, w, part, ro)
 		}
 		last = s.rec.Time
 		if err := w.WritePart(&s.rec, part); err != nil {
@@ -270,8 +278,8 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 	}
 }
 
-// anew copies a file that turned out not to be in the order of time.
-func (c *copier) anew(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
+// recopySorted copies a file again that turned out not to be in the order of time.
+func (c *copier) recopySorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
 	if err := w.restart(part); err != nil {
 		return err
 	}
@@ -280,11 +288,11 @@ func (c *copier) anew(s *stream, w *StreamWriter, part Part, ro *format.ReadOpti
 		return err
 	}
 	defer again.t.Close()
-	return c.sorted(again, w, part, ro)
+	return c.copySorted(again, w, part, ro)
 }
 
-// sorted copies a file in the order of time.
-func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
+// copySorted copies a file in the order of time.
+func (c *copier) copySorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
 	var f fileStream
 	defer f.close()
 	err := f.sort(c.ctx, ro.SortMemory(), func() (*Record, error) {
@@ -293,7 +301,7 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 			if !ok || err != nil {
 				return nil, err
 			}
-			if c.wants(s) {
+			if c.selects(s) {
 				return &s.rec, nil
 			}
 		}
@@ -309,36 +317,36 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 	return err
 }
 
-// spread deals the processes to other streams: as many to each as to the others,
-// stream after stream, as otfmerge does. Where streams go into different
-// ones, that is done at the same time.
+// spread distributes the processes over new streams: equally many to each, stream after stream, as
+// otfmerge does. Groups of streams that exchange no processes are copied at the same time.
 func (c *copier) spread(streams uint32) error {
-	err := c.deal(streams, true)
+	err := c.distribute(streams, true)
 	if errors.Is(err, errStray) {
 		c.abort()
 		c.loss = &format.Loss{}
-		err = c.deal(streams, false)
+		err = c.distribute(streams, false)
 	}
 	return err
 }
 
-// errStray is a process in a stream that the master file does not name it in, so
-// that streams cannot be copied apart.
+// errStray reports a process in a stream to which the master file does not assign it. Streams then
+// cannot be copied separately.
 var errStray = errors.New("otf: a process in several streams")
 
-// share is a part of a copy that has streams of its own on both sides.
+// share is a part of a copy whose streams are in no other share, on both sides.
 type share struct {
 	number  int // -1 for all streams
 	in, out []uint32
 }
 
-// shares deals the processes and finds what can be copied apart.
+// shares distributes the processes and returns the shares that can be copied separately. It returns
+// nil if they must be copied together.
 func (c *copier) shares(streams uint32) []share {
 	var all []uint32
 	for _, id := range c.r.master.Streams() {
 		all = append(all, c.r.master.Processes(id)...)
 	}
-	// Those that a given map does not have get streams of their own.
+	// Processes that a given map does not contain get streams of their own.
 	all = slices.DeleteFunc(all, func(p uint32) bool {
 		_, ok := c.master.Stream(p)
 		return ok
@@ -358,23 +366,23 @@ func (c *copier) shares(streams uint32) []share {
 		}
 		at += size
 	}
-	// Streams on both sides that have a process in common belong together.
-	c.of = map[uint32]int{}
+	// Streams on both sides that have a process in common belong to one share.
+	c.shareOf = map[uint32]int{}
 	var list []share
 	for at, in := range c.r.master.Streams() {
 		list = append(list, share{in: []uint32{in}})
 		for _, p := range c.r.master.Processes(in) {
 			out, _ := c.master.Stream(p)
-			old, ok := c.of[out]
+			old, ok := c.shareOf[out]
 			switch {
 			case !ok:
 				list[at].out = append(list[at].out, out)
-				c.of[out] = at
+				c.shareOf[out] = at
 			case old != at:
 				list[at].in = append(list[at].in, list[old].in...)
 				list[at].out = append(list[at].out, list[old].out...)
 				for _, o := range list[old].out {
-					c.of[o] = at
+					c.shareOf[o] = at
 				}
 				list[old] = share{}
 			}
@@ -387,19 +395,20 @@ func (c *copier) shares(streams uint32) []share {
 	list = slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
 	slices.SortFunc(list, func(a, b share) int { return cmp.Compare(a.in[0], b.in[0]) })
 	for i := 1; i < len(list); i++ {
-		// Apart nobody sees which simultaneous records change places.
-		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 && slices.Max(a.out) > slices.Min(b.out) {
+		// Separate copies cannot count simultaneous records that change places.
+		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 &&
+			slices.Max(a.out) > slices.Min(b.out) {
 			return nil
 		}
 	}
 	return list
 }
 
-// moves counts records that change places with simultaneous ones, as readers go by the
-// numbers of streams.
+// moves counts records that change places with simultaneous ones, because readers order these by the
+// number of the stream.
 type moves struct {
 	time uint64
-	tie  uint32 // the greatest stream so far at that time
+	tie  uint32 // greatest stream so far at that time
 	n    int64
 }
 
@@ -414,7 +423,7 @@ func (m *moves) record(time uint64, stream uint32) {
 	}
 }
 
-func (c *copier) deal(streams uint32, apart bool) error {
+func (c *copier) distribute(streams uint32, apart bool) error {
 	opt := c.opt
 	opt.Streams = streams
 	w := Create(c.stub, &opt)
@@ -427,7 +436,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 		w.Stream(id)
 	}
 	for _, part := range []Part{Definitions, Markers} {
-		if err := c.untimed(w, part); err != nil {
+		if err := c.copyUntimed(w, part); err != nil {
 			return err
 		}
 	}
@@ -441,7 +450,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 	}, func(_ int, x share) (struct{}, error) {
 		for part := range numParts {
 			if part.timed() {
-				if err := c.share(w, x, part); err != nil {
+				if err := c.copyShare(w, x, part); err != nil {
 					return struct{}{}, err
 				}
 			}
@@ -454,8 +463,8 @@ func (c *copier) deal(streams uint32, apart bool) error {
 	return w.complete()
 }
 
-// untimed copies the definitions or markers of all streams to the global ones.
-func (c *copier) untimed(w *Writer, part Part) error {
+// copyUntimed copies the definitions or markers of all streams to stream 0.
+func (c *copier) copyUntimed(w *Writer, part Part) error {
 	cur, err := c.r.Cursor(c.ctx, part)
 	if err != nil {
 		return err
@@ -467,7 +476,8 @@ func (c *copier) untimed(w *Writer, part Part) error {
 			continue
 		}
 		if part == Definitions && r.Stream != 0 {
-			return fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams (option otf.streams); otf.unify-tokens=true makes them global", c.r.src.Path, r.Stream)
+			return fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams "+
+				"(option otf.streams); otf.unify-tokens=true makes them global", c.r.src.Path, r.Stream)
 		}
 		if err := w.Stream(0).WritePart(r, part); err != nil {
 			return fmt.Errorf("%s: %w", c.r.src.Path, err)
@@ -476,9 +486,9 @@ func (c *copier) untimed(w *Writer, part Part) error {
 	return cur.Err()
 }
 
-// share merges a part of some streams and writes others.
-func (c *copier) share(w *Writer, x share, part Part) error {
-	// Where the records of some processes go.
+// copyShare copies a part of the streams of a share.
+func (c *copier) copyShare(w *Writer, x share, part Part) error {
+	// Cache of the destinations of processes.
 	var known [256]struct {
 		process uint64
 		w       *StreamWriter
@@ -490,7 +500,7 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 			switch {
 			case x.number < 0:
 				id = w.assign(uint32(process))
-			case !ok || c.of[id] != x.number:
+			case !ok || c.shareOf[id] != x.number:
 				return nil, errStray
 			}
 			k.process, k.w = process, w.Stream(id)
@@ -508,7 +518,7 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 	}()
 	for {
 		if part == Events && !c.opt.Long {
-			// Most lines stay as they are.
+			// Most lines are copied unchanged.
 			for l := cur.line(); l != nil; l = cur.line() {
 				w, err := to(uint64(l.process))
 				if err == nil {
@@ -519,7 +529,7 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 					err = c.ctx.Err()
 				}
 				if err != nil {
-					return c.failed(err)
+					return c.wrapError(err)
 				}
 			}
 		}
@@ -536,35 +546,37 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 			err = w.WritePart(r, part)
 		}
 		if err != nil {
-			return c.failed(err)
+			return c.wrapError(err)
 		}
 	}
 }
 
-// failed says which trace an error is about.
-func (c *copier) failed(err error) error {
+// wrapError adds the name of the trace to an error.
+func (c *copier) wrapError(err error) error {
 	if c.ctx.Err() != nil || errors.Is(err, errStray) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", c.r.src.Path, err)
 }
 
-// into lets the files of a copy appear with an output.
-func (c *copier) into(out *format.Output) {
+// attach makes the files of a copy appear when the output is committed.
+func (c *copier) attach(out *format.Output) {
 	out.BeforeCommit(func() error {
-		c.name(out)
+		c.addNames(out)
 		return nil
 	})
 	out.AtEnd(c.abort)
 }
 
-// thumbnailSuffix is that of the file with a picture of the trace, which otfaux makes.
+// thumbnailSuffix is the suffix of the file with a picture of the trace, which otfaux makes.
 const thumbnailSuffix = ".thumb"
 
-// copyThumbnail copies the thumbnail, which is right as long as times, processes and functions stay.
+// copyThumbnail copies the thumbnail, which stays valid because times, processes and functions do not
+// change.
 func (c *copier) copyThumbnail() error {
 	name := c.r.stub + thumbnailSuffix
-	c.thumb = filepath.Join(filepath.Dir(c.stub), fmt.Sprintf(".%s%s.%d.tmp", filepath.Base(c.stub), thumbnailSuffix, os.Getpid()))
+	c.thumb = filepath.Join(filepath.Dir(c.stub),
+		fmt.Sprintf(".%s%s.%d.tmp", filepath.Base(c.stub), thumbnailSuffix, os.Getpid()))
 	err := archive.Copy(c.ctx, c.r.src, name, c.r.path(name), c.thumb)
 	if archive.IsMissing(err) {
 		c.thumb = ""
@@ -573,8 +585,8 @@ func (c *copier) copyThumbnail() error {
 	return err
 }
 
-// name says the names of the files.
-func (c *copier) name(n names) {
+// addNames adds the files of the copy to n.
+func (c *copier) addNames(n renamer) {
 	nameTrace(n, c.stub, c.master, maps.Values(c.writers))
 	if name := c.stub + thumbnailSuffix; c.thumb != "" {
 		n.Rename(c.thumb, name)

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// copied copies a trace into a new directory and returns the copy's name.
-func copied(t *testing.T, from string, values map[string]string) string {
+// copyOf copies a trace into a new directory and returns the name of the copy.
+func copyOf(t *testing.T, from string, values map[string]string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), filepath.Base(from))
 	out, err := format.CreateFile(name)
@@ -24,7 +24,8 @@ func copied(t *testing.T, from string, values map[string]string) string {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if _, err := (Format{}).Copy(context.Background(), format.FileSource(from), &format.ReadOptions{Values: values}, out, &format.WriteOptions{Values: values}); err != nil {
+	if _, err := (Format{}).Copy(context.Background(), format.FileSource(from), &format.ReadOptions{Values: values}, out,
+		&format.WriteOptions{Values: values}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Commit(); err != nil {
@@ -36,7 +37,7 @@ func copied(t *testing.T, from string, values map[string]string) string {
 	return name
 }
 
-// inflated is a file's text.
+// inflated returns the text of a file, which may be compressed.
 func inflated(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -49,16 +50,17 @@ func inflated(t *testing.T, name string) []byte {
 	return b
 }
 
-// Copies of what libotf wrote are the same, file by file.
+// TestCopy checks that copies of files that libotf wrote are the same byte for byte.
 func TestCopy(t *testing.T) {
 	for _, dir := range traces(t) {
 		name := filepath.Base(dir)
 		m := master(t, dir)
-		if m == "" || strings.HasPrefix(name, "hand_") || name == "kv_types" || strings.HasPrefix(name, "unsorted") || name == "string_too_big" {
+		if m == "" || strings.HasPrefix(name, "hand_") || name == "kv_types" || strings.HasPrefix(name, "unsorted") ||
+			name == "string_too_big" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			to := copied(t, m, nil)
+			to := copyOf(t, m, nil)
 			files, _ := filepath.Glob(strings.TrimSuffix(m, ".otf") + ".*")
 			for _, f := range files {
 				if !slices.Contains([]string{".def", ".events", ".snaps", ".stats", ".marker", ".z"}, filepath.Ext(f)) {
@@ -77,7 +79,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Processes spread over other streams, other spelling and compression: the same
+// TestCopyChanged checks that a copy with other streams, spelling and compression has the same
 // records.
 func TestCopyChanged(t *testing.T) {
 	lines := func(name string) []string {
@@ -87,7 +89,7 @@ func TestCopyChanged(t *testing.T) {
 		}
 		l := strings.Split(b.String(), "\n")
 		for i := range l {
-			_, l[i], _ = strings.Cut(l[i], "\t") // without the numbers, which ties change
+			_, l[i], _ = strings.Cut(l[i], "\t") // remove the numbers, which change with simultaneous records
 		}
 		slices.Sort(l)
 		return l
@@ -99,7 +101,7 @@ func TestCopyChanged(t *testing.T) {
 		streams int
 	}{{map[string]string{"otf.streams": "1"}, 1}, {map[string]string{"otf.streams": "3", "otf.spelling": "long"}, 3},
 		{map[string]string{"otf.streams": "0", "otf.level": "9"}, 4}, {map[string]string{"otf.level": "1"}, 4}} {
-		to := copied(t, from, x.values)
+		to := copyOf(t, from, x.values)
 		if got := lines(to); !slices.Equal(got, want) {
 			t.Errorf("%v: other records", x.values)
 		}
@@ -130,14 +132,14 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// A file that is not in the order of time is sorted; what may lack digits does not
-// become a record; files of an older trace do
-// not hide the new ones; what is not finished leaves nothing behind.
+// TestCopyOver checks that a file that is not in order is sorted, that an incomplete last line does
+// not become a record, that files of an older trace are removed, and that an aborted copy leaves
+// nothing.
 func TestCopyOver(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "a.otf"), filepath.Join(dir, "b.otf")
 	writeFile(t, from, "1:1\n")
-	writeFile(t, filepath.Join(dir, "a.1.events"), "9\n*1\nL1\n4\n*1\nE1\nE2") // the last line is cut off
+	writeFile(t, filepath.Join(dir, "a.1.events"), "9\n*1\nL1\n4\n*1\nE1\nE2") // the last line has no end
 	writeFile(t, to, "1:7\n2:8\n")
 	writeFile(t, filepath.Join(dir, "b.1.events"), "1\n*7\nE1\n")
 	writeFile(t, filepath.Join(dir, "b.1.stats"), "1\n*7\nSF1N1E1I1\n")
@@ -147,7 +149,8 @@ func TestCopyOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer out.Abort()
-		if _, err := (Format{}).Copy(context.Background(), format.FileSource(from), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.level": "4"}}); err != nil {
+		if _, err := (Format{}).Copy(context.Background(), format.FileSource(from), &format.ReadOptions{}, out,
+			&format.WriteOptions{Values: map[string]string{"otf.level": "4"}}); err != nil {
 			t.Fatal(err)
 		}
 		if commit {
@@ -172,23 +175,25 @@ func TestCopyOver(t *testing.T) {
 	}
 }
 
-// Equal definitions of several streams become one, and none stands in a stream alone.
+// TestUnify checks that equal definitions of several streams become one global definition.
 func TestUnify(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"x.otf": "1:1\n2:2\n", "x.0.def": "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\n",
-		"x.1.def": "DFG9NM\"g\"\nDF5G9NM\"same\"\nDF6G9NM\"one\"\n", "x.2.def": "DFG3NM\"g\"\nDF8G3NM\"same\"\nDF5G3NM\"two\"\n",
+		"x.1.def":    "DFG9NM\"g\"\nDF5G9NM\"same\"\nDF6G9NM\"one\"\n",
+		"x.2.def":    "DFG3NM\"g\"\nDF8G3NM\"same\"\nDF5G3NM\"two\"\n",
 		"x.1.events": "1\n*1\nE5\nE6\n2\n*1\nL6\nL5\n2\n*1\n", "x.2.events": "1\n*2\nE8\nE5\n3\n*2\nL5\nL8\n3\n*2\n",
 	} {
 		writeFile(t, filepath.Join(dir, name), text)
 	}
-	out := copied(t, filepath.Join(dir, "x.otf"), map[string]string{unifyOption: "true"})
+	out := copyOf(t, filepath.Join(dir, "x.otf"), map[string]string{unifyOption: "true"})
 	var b bytes.Buffer
 	if err := PrintCompat(context.Background(), format.FileSource(out), nil, nil, &b); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"1 Enter: function 1, process 1", "1 Enter: function 1, process 2", "1 Enter: function 2, process 1", "1 Enter: function 3, process 2",
+	for _, want := range []string{"1 Enter: function 1, process 1", "1 Enter: function 1, process 2",
+		"1 Enter: function 2, process 1", "1 Enter: function 3, process 2",
 		`function 1, name "same"`, `function 2, name "one"`, `function 3, name "two"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -199,8 +204,8 @@ func TestUnify(t *testing.T) {
 	}
 }
 
-// Simultaneous records that change places are counted, and streams without events have
-// a file, without which libotf reads no events at all.
+// TestCopySpread checks that simultaneous records that change places are counted, and that streams
+// without events get a file, because libotf reads no events at all if one is missing.
 func TestCopySpread(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "t.otf")
@@ -212,7 +217,8 @@ func TestCopySpread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loss, err := (Format{}).Copy(context.Background(), format.FileSource(name), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": streams}})
+		loss, err := (Format{}).Copy(context.Background(), format.FileSource(name), &format.ReadOptions{}, out,
+			&format.WriteOptions{Values: map[string]string{"otf.streams": streams}})
 		if err == nil {
 			err = out.Commit()
 		}

@@ -17,22 +17,30 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// kinds says what kind the records of a type become.
+// kinds maps record types to kinds of events.
 var kinds = map[string]trace.Kind{
-	"NoOp": trace.NoOp, "Enter": trace.Enter, "Leave": trace.Leave, "SendMsg": trace.Send, "RecvMsg": trace.Recv, "Counter": trace.Metric,
-	"CollectiveOperation": trace.Collective, "BeginCollectiveOperation": trace.CollectiveBegin, "EndCollectiveOperation": trace.CollectiveEnd,
-	"EventComment": trace.Comment, "BeginProcess": trace.ProcessBegin, "EndProcess": trace.ProcessEnd, "FileOperation": trace.FileOperation,
-	"BeginFileOperation": trace.FileOperationBegin, "EndFileOperation": trace.FileOperationEnd, "RMAPut": trace.RMAPut, "RMAPutRemoteEnd": trace.RMAPutRemoteEnd,
-	"RMAGet": trace.RMAGet, "RMAEnd": trace.RMAEnd, "SummaryComment": trace.Comment, "FunctionSummary": trace.RegionSummary,
-	"FunctionGroupSummary": trace.RegionGroupSummary, "MessageSummary": trace.MessageSummary, "CollopSummary": trace.CollectiveSummary,
-	"FileOperationSummary": trace.FileSummary, "FileGroupOperationSummary": trace.FileGroupSummary, "SnapshotComment": trace.Comment,
-	"EnterSnapshot": trace.EnterSnapshot, "SendSnapshot": trace.SendSnapshot, "OpenFileSnapshot": trace.OpenFileSnapshot,
-	"BeginCollopSnapshot": trace.CollectiveSnapshot, "BeginFileOpSnapshot": trace.FileOperationSnapshot, "CollopCountSnapshot": trace.CollectiveCountSnapshot,
-	"CounterSnapshot": trace.MetricSnapshot, "Marker": trace.Marker,
+	"NoOp": trace.NoOp, "Enter": trace.Enter, "Leave": trace.Leave, "SendMsg": trace.Send, "RecvMsg": trace.Recv,
+	"Counter":             trace.Metric,
+	"CollectiveOperation": trace.Collective, "BeginCollectiveOperation": trace.CollectiveBegin,
+	"EndCollectiveOperation": trace.CollectiveEnd,
+	"EventComment":           trace.Comment, "BeginProcess": trace.ProcessBegin, "EndProcess": trace.ProcessEnd,
+	"FileOperation":      trace.FileOperation,
+	"BeginFileOperation": trace.FileOperationBegin, "EndFileOperation": trace.FileOperationEnd, "RMAPut": trace.RMAPut,
+	"RMAPutRemoteEnd": trace.RMAPutRemoteEnd,
+	"RMAGet":          trace.RMAGet, "RMAEnd": trace.RMAEnd, "SummaryComment": trace.Comment,
+	"FunctionSummary":      trace.RegionSummary,
+	"FunctionGroupSummary": trace.RegionGroupSummary, "MessageSummary": trace.MessageSummary,
+	"CollopSummary":        trace.CollectiveSummary,
+	"FileOperationSummary": trace.FileSummary, "FileGroupOperationSummary": trace.FileGroupSummary,
+	"SnapshotComment": trace.Comment,
+	"EnterSnapshot":   trace.EnterSnapshot, "SendSnapshot": trace.SendSnapshot, "OpenFileSnapshot": trace.OpenFileSnapshot,
+	"BeginCollopSnapshot": trace.CollectiveSnapshot, "BeginFileOpSnapshot": trace.FileOperationSnapshot,
+	"CollopCountSnapshot": trace.CollectiveCountSnapshot,
+	"CounterSnapshot":     trace.MetricSnapshot, "Marker": trace.Marker,
 }
 
-// The model has as many events of each kind as libotf gives records, in the order
-// of time, the same in both deliveries.
+// TestDecode checks that the model has as many events of each kind as libotf delivers records, in the
+// order of time, and the same in both orders of delivery.
 func TestDecode(t *testing.T) {
 	for _, dir := range traces(t) {
 		name := filepath.Base(dir)
@@ -77,7 +85,7 @@ func TestDecode(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// libotf loses records of the first two, and the model those of the third.
+				// libotf loses records of the first two types, and the model those of the third.
 				if name != "empty_stream" && name != "tokens" && name != "bigtime" && !maps.Equal(got, want) {
 					t.Errorf("ordered %t: %v, want %v", ordered, got, want)
 				}
@@ -86,7 +94,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What each kind of record says arrives at its place.
+// TestRows checks the operands of each kind of event.
 func TestRows(t *testing.T) {
 	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/all_short/all_short.otf"), nil)
 	defer d.Close()
@@ -105,14 +113,15 @@ func TestRows(t *testing.T) {
 			t.Errorf("region %+v", r)
 		}
 	}
-	if l := defs.Locations.All(); l[2].Kind != trace.ThreadLocation || l[2].Name != "thread 1:1" || defs.Groups.At(l[2].Group).Name != "Process 2" {
+	if l := defs.Locations.All(); l[2].Kind != trace.ThreadLocation || l[2].Name != "thread 1:1" ||
+		defs.Groups.At(l[2].Group).Name != "Process 2" {
 		t.Errorf("location %+v", l[2])
 	}
 }
 
-// A stream's own definition counts before the global one; a leave without function
-// closes what was entered last; a file that is not in order is sorted; a process
-// that no stream is said to have is read.
+// TestLenient checks that a definition of a stream replaces the global one, that a leave without
+// function closes the innermost function, that a file that is not in order is sorted, and that an
+// unlisted process is read.
 func TestLenient(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) {
@@ -128,21 +137,24 @@ func TestLenient(t *testing.T) {
 	d := tracetest.Open(t, Format{}, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
 	defer d.Close()
 	var got []string
-	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		c := b.Cursor()
-		for c.Next() {
-			name := "-"
-			if c.Ref() != trace.NoRef {
-				name = d.Defs().Regions.At(c.Ref()).Name
+	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			c := b.Cursor()
+			for c.Next() {
+				name := "-"
+				if c.Ref() != trace.NoRef {
+					name = d.Defs().Regions.At(c.Ref()).Name
+				}
+				got = append(got, strings.Join([]string{d.Defs().Locations.At(c.Location()).ID, d.Defs().Spec(c.Kind()).Name, name},
+					" "))
 			}
-			got = append(got, strings.Join([]string{d.Defs().Locations.At(c.Location()).ID, d.Defs().Spec(c.Kind()).Name, name}, " "))
-		}
-		return nil
-	}})
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"1 enter global", "1 enter inner", "1 leave inner", "1 leave global", "9 enter global", "9 enter undefined function 99", "2 enter local", "2 leave local"}
+	want := []string{"1 enter global", "1 enter inner", "1 leave inner", "1 leave global", "9 enter global",
+		"9 enter undefined function 99", "2 enter local", "2 leave local"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -151,23 +163,26 @@ func TestLenient(t *testing.T) {
 		rules = append(rules, r.Rule)
 	}
 	slices.Sort(rules)
-	if want := []string{"otf.missing-file", "otf.undefined", "otf.unlisted-process", "otf.unsorted"}; !slices.Equal(rules, want) {
+	if want := []string{"otf.missing-file", "otf.undefined", "otf.unlisted-process", "otf.unsorted"}; !slices.Equal(rules,
+		want) {
 		t.Errorf("%q, want %q", rules, want)
 	}
 }
 
-// A string may run on over the end of its line, as libotf reads it; one that never
-// ends costs its own line only.
+// TestStringOverLines checks that a string may contain line ends, as in libotf, and that a string
+// without an end invalidates only its own line.
 func TestStringOverLines(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"x.otf": "1:1,2\n", "x.0.def": "DP1NM\"two\nlines\"\nDP2NM\"b\nDTR3e8\n", "x.1.events": "1\n*1\nN\n1\n*1\n"} {
+	for name, text := range map[string]string{"x.otf": "1:1,2\n", "x.0.def": "DP1NM\"two\nlines\"\nDP2NM\"b\nDTR3e8\n",
+		"x.1.events": "1\n*1\nN\n1\n*1\n"} {
 		writeFile(t, filepath.Join(dir, name), text)
 	}
 	rep := format.NewReport()
 	d := tracetest.Open(t, Format{}, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
 	defer d.Close()
 	defs := d.Defs()
-	if l := defs.Locations.All(); len(l) != 2 || l[0].Name != "two\nlines" || l[1].Name != "undefined process 2" || defs.Clock.Num != 1000 {
+	if l := defs.Locations.All(); len(l) != 2 || l[0].Name != "two\nlines" || l[1].Name != "undefined process 2" ||
+		defs.Clock.Num != 1000 {
 		t.Errorf("locations %+v, clock %+v", l, defs.Clock)
 	}
 	if r := rep.Rules(); len(r) != 1 || r[0].Rule != "otf.malformed" || r[0].Count != 1 {
@@ -175,16 +190,20 @@ func TestStringOverLines(t *testing.T) {
 	}
 }
 
-// Counters that were read aside have the time at which they were read, if that is wanted.
+// TestAsyncTimes checks that counters can have the times at which VampirTrace read them.
 func TestAsyncTimes(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "t.otf")
 	writeFile(t, name, "1:1\n")
-	writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\nDCNT2G0NM\"power\"P0U\"W\"\nDK5Y8NM\"__ASYNC_SOURCE__power\"T\"\"\n")
-	writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n14\n*1\nK5Y8V10\nCNT2V1\nK5Y8Vc\nCNT2V2\nCNT2V3\n1e\n*1\nL1\n1e\n*1\n")
-	for option, want := range map[string]string{"false": "enter@10 metric@20 metric@20 metric@20 leave@30 ", "true": "enter@10 metric@12 metric@16 metric@20 leave@30 "} {
+	writeFile(t, filepath.Join(dir, "t.0.def"),
+		"DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\nDCNT2G0NM\"power\"P0U\"W\"\nDK5Y8NM\"__ASYNC_SOURCE__power\"T\"\"\n")
+	writeFile(t, filepath.Join(dir, "t.1.events"),
+		"a\n*1\nE1\n14\n*1\nK5Y8V10\nCNT2V1\nK5Y8Vc\nCNT2V2\nCNT2V3\n1e\n*1\nL1\n1e\n*1\n")
+	for option, want := range map[string]string{"false": "enter@10 metric@20 metric@20 metric@20 leave@30 ",
+		"true": "enter@10 metric@12 metric@16 metric@20 leave@30 "} {
 		for _, ordered := range []bool{false, true} {
-			d, err := (Format{}).Open(context.Background(), format.FileSource(name), &format.ReadOptions{Values: map[string]string{"otf.async-times": option}})
+			d, err := (Format{}).Open(context.Background(), format.FileSource(name),
+				&format.ReadOptions{Values: map[string]string{"otf.async-times": option}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +217,8 @@ func TestAsyncTimes(t *testing.T) {
 			if ordered {
 				err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
 			} else {
-				err = d.ScanParallel(context.Background(), trace.Everything(), func() func(int) format.Sink { return func(int) format.Sink { return sink } })
+				err = d.ScanParallel(context.Background(), trace.Everything(),
+					func() func(int) format.Sink { return func(int) format.Sink { return sink } })
 			}
 			if err != nil || got != want {
 				t.Errorf("%s, ordered %t: %s, %v; want %s", option, ordered, got, err, want)
@@ -207,7 +227,8 @@ func TestAsyncTimes(t *testing.T) {
 	}
 }
 
-// Of sample points, of which a trace may have millions, no more than their text is kept.
+// TestManySamplePoints checks that only the text of sample points is kept in memory, because a trace
+// may have millions of them.
 func TestManySamplePoints(t *testing.T) {
 	const n = 100_000
 	var defs strings.Builder

@@ -11,10 +11,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Tables of definitions that tokens name.
+// Tables of definitions. Each has tokens of its own.
 const (
 	functions = iota
-	groups    // of processes: communicators
+	groups    // groups of processes: communicators
 	counters
 	files
 	keys
@@ -25,7 +25,7 @@ const (
 	fileGroups
 	sclFiles
 	scls
-	processes // that are in several streams
+	processes // processes that are in several streams
 )
 
 // scopedToken is a token of one table in the definitions of one stream.
@@ -35,33 +35,34 @@ type scopedToken struct {
 	token  uint64
 }
 
-// model makes the common definitions of a trace.
+// model builds the common definitions of a trace.
 type model struct {
 	defs   *trace.Definitions
-	index  map[scopedToken]uint32 // into the model's tables, or into texts
+	index  map[scopedToken]uint32 // index in the table of the model, or in the strings
 	places map[scopedToken]sourcePlace
-	kinds  map[uint32]uint64 // collective operations: what sort
-	local  map[uint32]bool   // streams with definitions of their own
-	// bareLeaves: no leave says what it leaves. Preparing finds that.
-	bareLeaves bool
-	// Locations by process; of those that the master file does not name, by stream.
+	kinds  map[uint32]uint64 // kinds of the collective operations
+	local  map[uint32]bool   // streams that have definitions of their own
+	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
+	onlyUnnamedLeaves bool
+	// Locations by process. Processes that the master file does not name are also in index, by stream.
 	locations map[uint64]uint32
-	// undefined is told of each token that nothing defines, once.
+	// undefined is called once for each token that has no definition.
 	undefined     func(what string, stream uint32, token uint64)
-	marked        bool                    // there are markers
-	async         map[uint32]bool         // keys of pairs with the time at which a counter was read, if that is to be its time
-	near          []uint32                // the locations of small processes, plus 1; 0 where that has not been asked
-	small         [processes + 1][]uint32 // what small global tokens name, plus 1, by table; 0 where index has to be asked
-	scl, comments uint32                  // attributes that are not the trace's own, NoRef until used
-	// frozen: nothing may be added; odd tells that something was to be.
-	frozen, odd bool
-	// Of a trace that weft wrote: what restores what it carries, its clock, and how
-	// many entries of each table are known.
+	marked        bool            // the trace has markers
+	async         map[uint32]bool // keys of pairs whose value becomes the time of a counter
+	nearLocations []uint32        // locations of small process numbers, plus 1; 0 means look it up in locations
+	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
+	small         [processes + 1][]uint32
+	scl, comments uint32 // attributes that weft adds, NoRef until used
+	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
+	frozen, needsDefinition bool
+	// State of a trace that weft has converted: what restores the carried data, the clock, and the
+	// number of indexed entries of each table.
 	carried  bool
 	restorer *carrier.Restorer
 	clock    fileClock
 	learnt   [processes + 1]int
-	process  []uint64 // of each location
+	process  []uint64 // by location
 }
 
 // sourcePlace is a source code location.
@@ -70,15 +71,15 @@ type sourcePlace struct {
 	line int64
 }
 
-func id(stream uint32, token uint64) string {
+func definitionID(stream uint32, token uint64) string {
 	if stream == 0 {
 		return strconv.FormatUint(token, 10)
 	}
 	return fmt.Sprintf("%d/%d", stream, token)
 }
 
-// find is the definition that a token of a stream names: the stream's own, else
-// the global one.
+// find returns the definition that a token of a stream names: the stream's own definition, else the
+// global one.
 func (m *model) find(table int, stream uint32, token uint64) (uint32, bool) {
 	if len(m.local) > 0 && m.local[stream] {
 		if i, ok := m.index[scopedToken{table, stream, token}]; ok {
@@ -92,11 +93,16 @@ func (m *model) find(table int, stream uint32, token uint64) (uint32, bool) {
 	return i, ok
 }
 
-// valueTypes are the types of pairs in the model.
-var valueTypes = [...]trace.Type{Char: trace.Char, Int8: trace.Int8, Uint8: trace.Uint8, Int16: trace.Int16, Uint16: trace.Uint16, Int32: trace.Int32,
-	Uint32: trace.Uint32, Int64: trace.Int64, Uint64: trace.Uint64, Float32: trace.Float32, Float64: trace.Float64, Bytes: trace.Bytes}
+// valueTypes maps types of pairs to types of the model.
+var valueTypes = [...]trace.Type{
+	Char: trace.Char,
+	Int8: trace.Int8, Uint8: trace.Uint8, Int16: trace.Int16, Uint16: trace.Uint16,
+	Int32: trace.Int32, Uint32: trace.Uint32, Int64: trace.Int64, Uint64: trace.Uint64,
+	Float32: trace.Float32, Float64: trace.Float64,
+	Bytes: trace.Bytes,
+}
 
-// value is a pair's value in the model, which refers to no buffer.
+// value returns the value of a pair in the model. It does not refer to the pair's bytes.
 func (v *KeyValue) value() trace.Value {
 	t := valueTypes[v.Type]
 	switch v.Type {
@@ -108,7 +114,7 @@ func (v *KeyValue) value() trace.Value {
 	return trace.Value{Num: v.Bits, Type: t}
 }
 
-// counterType is how a counter's values are read.
+// counterType returns the type of a counter's values.
 func counterType(properties uint64) trace.Type {
 	switch properties & 0x1e0 {
 	case 0x20, 0x60, 0xa0:
@@ -121,104 +127,50 @@ func counterType(properties uint64) trace.Type {
 	return trace.Uint64
 }
 
-// defaultResolution is what a trace without DefTimerResolution counts in.
+// defaultResolution is the number of ticks in a second if the trace has no DefTimerResolution.
 const defaultResolution = 1_000_000
 
 func emptyModel(d *trace.Definitions) *model {
-	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{}, local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
+	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
+		local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
 		scl: trace.NoRef, comments: trace.NoRef, clock: fileClock{scale: 1}}
 }
 
-// newModel reads all definitions and markers' definitions.
+// newModel reads all definitions, including those of markers.
 func newModel(ctx context.Context, r *Reader) (*model, error) {
-	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"), Clock: trace.Seconds(defaultResolution)})
-	var list []*Record
-	for _, part := range []Part{Definitions, Markers} {
-		c, err := r.Cursor(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		for c.Next() {
-			switch x := c.Record(); {
-			case x.Type == Marker:
-				m.marked = true
-			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
-				// There may be many, which nothing refers to: no more than their text is kept.
-				m.opaque(x)
-			default:
-				list = append(list, x.Clone())
-			}
-		}
-		c.Close()
-		if c.Err() != nil {
-			return nil, c.Err()
-		}
-	}
-	if data := carried(list); data != nil {
-		x, err := restore(data)
-		if err == nil {
-			x.marked = m.marked
-			x.settle()
-			return x, nil
-		}
-		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error, Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
-			Found: err.Error(), Expected: "the definitions of a trace that weft wrote; OTF's own ones take their place"}); err != nil {
-			return nil, err
-		}
-	}
-	d := m.defs
-	// What others refer to comes first, as definitions may stand in any order.
-	texts := func(table int, r *Record) {
-		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
-	}
-	for _, r := range list {
-		if r.Type.Part() == Definitions && r.Stream != 0 {
-			m.local[r.Stream] = true
-		}
-		switch r.Type {
-		case DefTimerResolution:
-			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
-				d.Clock = trace.Seconds(int64(r.TicksPerSecond))
-			}
-		case DefFunctionGroup:
-			texts(functionGroups, r)
-		case DefCounterGroup:
-			texts(counterGroups, r)
-		case DefFileGroup:
-			texts(fileGroups, r)
-		case DefSCLFile:
-			texts(sclFiles, r)
-		case DefCollectiveOperation:
-			texts(collectives, r)
-			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
-			d.Operations.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
-		}
-	}
-	name := func(table int, r *Record, token uint64) string {
-		if i, ok := m.find(table, r.Stream, token); ok {
-			return *d.Strings.At(i)
-		}
-		return ""
-	}
-	for _, r := range list {
-		if r.Type == DefSCL {
-			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{name(sclFiles, r, r.File), int64(r.Line)}
-		}
-	}
-	unify, err := r.yes(unifyOption)
+	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"),
+		Clock: trace.Seconds(defaultResolution)})
+	list, err := m.readDefinitions(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	async, err := r.yes(asyncOption)
+	if data := carriedDefinitions(list); data != nil {
+		x, err := restoreModel(data)
+		if err == nil {
+			x.marked = m.marked
+			x.fillSmallTables()
+			return x, nil
+		}
+		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
+			Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
+			Found:    err.Error(),
+			Expected: "the definitions of a trace that weft wrote; OTF's own ones take their place"}); err != nil {
+			return nil, err
+		}
+	}
+	m.addTexts(list)
+	unify, err := r.boolOption(unifyOption)
+	if err != nil {
+		return nil, err
+	}
+	async, err := r.boolOption(asyncOption)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]uint32{}
 	for _, r := range list {
-		attrs := m.attrs(r)
-		// set notes what the token names. Where tokens are to be unified, equal
-		// definitions are one; like is the definition without its id.
+		// set assigns a definition to the token of r. If tokens are unified, equal definitions become
+		// one; like is the definition without its id.
 		set := func(table int, like any, add func() uint32) {
 			key := ""
 			if unify {
@@ -231,100 +183,193 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			}
 			m.index[scopedToken{table, r.Stream, r.Token}] = i
 		}
-		switch r.Type {
-		case DefCreator:
-			d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
-		case DefVersion:
-			d.Properties.Add(trace.Attr{Key: "otf.version", Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
-		case DefUniqueID:
-			d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
-		case DefinitionComment:
-			m.comment(r)
-		case DefTimeRange:
-			d.Properties.Add(trace.Attr{Key: "otf.time-range", Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
-		case DefProcessGroup:
-			s := trace.Set{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
-			for _, p := range r.Members {
-				s.Members = append(s.Members, int64(p))
-			}
-			set(groups, [2]any{s.Name, s.Members}, func() uint32 {
-				return d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef})
-			})
-		case DefFunction:
-			x := trace.Region{Name: trace.Text(r.Name), Group: name(functionGroups, r, r.Group), Attrs: attrs}
-			if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
-				x.File, x.Line = p.file, p.line
-			} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
-				x.File, x.Line = p.file, p.line
-			}
-			set(functions, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Regions.Add(x)
-			})
-		case DefCounter:
-			x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
-				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties), Location: trace.NoRef, Attrs: attrs}
-			set(counters, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Metrics.Add(x)
-			})
-		case DefFile:
-			x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
-			set(files, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Files.Add(x)
-			})
-		case DefKeyValue:
-			x := trace.AttributeDef{Name: trace.Text(r.Name), Doc: trace.Text(r.Text)}
-			if r.Kind < uint64(len(valueTypes)) {
-				x.Type = valueTypes[r.Kind]
-			}
-			if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
-				if m.async == nil {
-					m.async = map[uint32]bool{}
-				}
-				m.async[uint32(r.Token)] = true
-			}
-			set(keys, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Attributes.Add(x)
-			})
-		case DefMarker:
-			x := trace.Named{Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "severity", Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
-			set(markers, x, func() uint32 {
-				x.ID = id(r.Stream, r.Token)
-				return d.Markers.Add(x)
-			})
-		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL, DefCollectiveOperation:
-		default:
-			m.opaque(r)
-		}
+		m.addDefinition(r, async, set)
 	}
 	m.processes(list, r.master)
 	if len(m.local) == 0 {
-		d.Native = &original{r: r, m: m}
+		m.defs.Native = &original{r: r, model: m}
 	}
 	if len(m.places) > 0 {
-		m.own(&m.scl, sclName, trace.Uint32) // events will refer to them
+		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use it
 	}
-	m.settle()
+	m.fillSmallTables()
 	return m, nil
 }
 
-// opaque adds a definition that the model has no other place for.
+// readDefinitions reads the records of all definitions, including those of markers.
+func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record, err error) {
+	for _, part := range []Part{Definitions, Markers} {
+		c, err := r.Cursor(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for c.Next() {
+			switch x := c.Record(); {
+			case x.Type == Marker:
+				m.marked = true
+			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
+				// A trace may have many of them, and nothing refers to them, so only their text is kept.
+				m.opaque(x)
+			default:
+				list = append(list, x.Clone())
+			}
+		}
+		c.Close()
+		if c.Err() != nil {
+			return nil, c.Err()
+		}
+	}
+	return list, nil
+}
+
+// addTexts adds the definitions that other definitions refer to: groups, files and places in the source.
+// They are added first, because definitions may be in any order.
+func (m *model) addTexts(list []*Record) {
+	d := m.defs
+	add := func(table int, r *Record) {
+		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
+	}
+	for _, r := range list {
+		if r.Type.Part() == Definitions && r.Stream != 0 {
+			m.local[r.Stream] = true
+		}
+		switch r.Type {
+		case DefTimerResolution:
+			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
+				d.Clock = trace.Seconds(int64(r.TicksPerSecond))
+			}
+		case DefFunctionGroup:
+			add(functionGroups, r)
+		case DefCounterGroup:
+			add(counterGroups, r)
+		case DefFileGroup:
+			add(fileGroups, r)
+		case DefSCLFile:
+			add(sclFiles, r)
+		case DefCollectiveOperation:
+			add(collectives, r)
+			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
+			d.Operations.Add(trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name),
+				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
+		}
+	}
+	for _, r := range list {
+		if r.Type == DefSCL {
+			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{m.textOf(sclFiles, r.Stream, r.File), int64(r.Line)}
+		}
+	}
+}
+
+// textOf returns the text that a token of a stream names in a table of texts, "" if it is undefined.
+func (m *model) textOf(table int, stream uint32, token uint64) string {
+	if i, ok := m.find(table, stream, token); ok {
+		return *m.defs.Strings.At(i)
+	}
+	return ""
+}
+
+// addDefinition adds a definition to its table, and calls set with it. async is set if counters have the
+// times at which they were read.
+func (m *model) addDefinition(r *Record, async bool, set func(table int, like any, add func() uint32)) {
+	d, attrs := m.defs, m.attrs(r)
+	switch r.Type {
+	case DefProcessGroup:
+		s := trace.Set{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
+		for _, p := range r.Members {
+			s.Members = append(s.Members, int64(p))
+		}
+		set(groups, [2]any{s.Name, s.Members}, func() uint32 {
+			return d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef})
+		})
+	case DefFunction:
+		x := trace.Region{Name: trace.Text(r.Name), Group: m.textOf(functionGroups, r.Stream, r.Group), Attrs: attrs}
+		if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
+			x.File, x.Line = p.file, p.line
+		} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
+			x.File, x.Line = p.file, p.line
+		}
+		set(functions, x, func() uint32 {
+			x.ID = definitionID(r.Stream, r.Token)
+			return d.Regions.Add(x)
+		})
+	case DefCounter:
+		x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
+			Mode: properties(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group), Type: counterType(r.Properties),
+			Location: trace.NoRef, Attrs: attrs}
+		set(counters, x, func() uint32 {
+			x.ID = definitionID(r.Stream, r.Token)
+			return d.Metrics.Add(x)
+		})
+	case DefFile:
+		x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
+		set(files, x, func() uint32 {
+			x.ID = definitionID(r.Stream, r.Token)
+			return d.Files.Add(x)
+		})
+	case DefKeyValue:
+		x := trace.AttributeDef{Name: trace.Text(r.Name), Doc: trace.Text(r.Text)}
+		if r.Kind < uint64(len(valueTypes)) {
+			x.Type = valueTypes[r.Kind]
+		}
+		if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
+			if m.async == nil {
+				m.async = map[uint32]bool{}
+			}
+			m.async[uint32(r.Token)] = true
+		}
+		set(keys, x, func() uint32 {
+			x.ID = definitionID(r.Stream, r.Token)
+			return d.Attributes.Add(x)
+		})
+	case DefMarker:
+		x := trace.Named{Name: trace.Text(r.Name),
+			Attrs: []trace.Attr{{Key: "severity",
+				Value: trace.StringValue(strings.ToLower(enumName(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
+		set(markers, x, func() uint32 {
+			x.ID = definitionID(r.Stream, r.Token)
+			return d.Markers.Add(x)
+		})
+	case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL,
+		DefCollectiveOperation:
+	default:
+		m.addProperty(r)
+	}
+}
+
+// addProperty adds a definition that becomes a property of the trace, or that has no table in the model.
+func (m *model) addProperty(r *Record) {
+	d := m.defs
+	switch r.Type {
+	case DefCreator:
+		d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
+	case DefVersion:
+		d.Properties.Add(trace.Attr{Key: "otf.version",
+			Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
+	case DefUniqueID:
+		d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
+	case DefinitionComment:
+		m.comment(r)
+	case DefTimeRange:
+		d.Properties.Add(trace.Attr{Key: "otf.time-range",
+			Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
+	default:
+		m.opaque(r)
+	}
+}
+
+// opaque adds a definition that has no table in the model.
 func (m *model) opaque(r *Record) {
 	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
 }
 
-// Attributes for what the model has no other place for.
+// Names of the attributes for fields that the model lacks.
 const (
-	sclName  = "otf.scl" // source code location, by its token
+	sclName  = "otf.scl" // source code location, as a token
 	textName = "text"
 )
 
-// yes is a setting that is true or false, false if it is not given.
-func (r *Reader) yes(option string) (bool, error) {
+// boolOption returns the value of an option that is true or false. The default is false.
+func (r *Reader) boolOption(option string) (bool, error) {
 	switch s := r.opt.Read.Value(option, "false"); s {
 	case "true":
 		return true, nil
@@ -336,14 +381,14 @@ func (r *Reader) yes(option string) (bool, error) {
 }
 
 const (
-	unifyOption = "otf.unify-tokens" // equal definitions of several streams are one
-	asyncOption = "otf.async-times"  // counters have the times at which they were read
+	unifyOption = "otf.unify-tokens" // merge equal definitions of several streams
+	asyncOption = "otf.async-times"  // use the times at which counters were read
 )
 
-// asyncName begins the names of the keys that VampirTrace gives to those times.
+// asyncName is the prefix of VampirTrace's keys for the times at which counters were read.
 const asyncName = "__ASYNC_SOURCE__"
 
-// attrs are the pairs of a definition.
+// attrs returns the key-value pairs of a definition as attributes.
 func (m *model) attrs(r *Record) (out []trace.Attr) {
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
@@ -352,28 +397,29 @@ func (m *model) attrs(r *Record) (out []trace.Attr) {
 	return out
 }
 
-// key is the attribute that a pair's key is.
+// key returns the attribute for the key of a pair.
 func (m *model) key(stream uint32, v *KeyValue) uint32 {
 	if i, ok := m.find(keys, stream, uint64(v.Key)); ok {
 		return i
 	}
 	if m.frozen {
-		m.odd = true
+		m.needsDefinition = true
 		return trace.NoRef
 	}
 	t := trace.None
 	if int(v.Type) < len(valueTypes) {
 		t = valueTypes[v.Type]
 	}
-	i := m.defs.Attributes.Add(trace.AttributeDef{ID: strconv.FormatUint(uint64(v.Key), 10), Name: fmt.Sprintf("key %d", v.Key), Type: t})
+	i := m.defs.Attributes.Add(trace.AttributeDef{ID: strconv.FormatUint(uint64(v.Key), 10),
+		Name: fmt.Sprintf("key %d", v.Key), Type: t})
 	m.index[scopedToken{keys, 0, uint64(v.Key)}] = i
 	return i
 }
 
-// Comments in which VampirTrace says when the wall clock was read.
+// startTime is the prefix of comments in which VampirTrace records the wall clock time.
 const startTime = "__STARTTIME__"
 
-// comment takes a comment: most are a line of the trace's history.
+// comment adds a comment to the properties. It takes the epoch of the clock from a start time.
 func (m *model) comment(r *Record) {
 	if _, s, ok := strings.Cut(r.Text, startTime); ok {
 		s = strings.TrimSpace(strings.TrimLeft(s, ": "))
@@ -390,17 +436,18 @@ func (m *model) comment(r *Record) {
 	m.defs.Properties.Add(trace.Attr{Key: "comment", Value: trace.StringValue(trace.Text(r.Text))})
 }
 
-// nodeGroup begins the names of groups that are machines.
+// nodeGroup is the prefix of the names of process groups that stand for machines.
 const nodeGroup = "__NODE__"
 
-// processes makes the locations and the tree above them: machines that groups
-// name, and processes with threads.
+// processes makes the locations and the groups above them: machines, which process groups name, and
+// processes that have threads.
 func (m *model) processes(list []*Record, master *MasterControl) {
 	d := m.defs
-	nodes := map[uint64]uint32{} // by process
+	nodes := map[uint64]uint32{} // node by process
 	for _, r := range list {
 		if name, ok := strings.CutPrefix(r.Name, nodeGroup); ok && r.Type == DefProcessGroup {
-			g := d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(name), Kind: "node", Parent: trace.NoRef})
+			g := d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(name), Kind: "node",
+				Parent: trace.NoRef})
 			for _, p := range r.Members {
 				if _, twice := nodes[uint64(p)]; !twice {
 					nodes[uint64(p)] = g
@@ -424,7 +471,8 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	for _, r := range list {
 		if r.Type == DefProcess && parents[r.Token] {
 			if _, twice := group[r.Token]; !twice {
-				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "process", Parent: above(r.Token)})
+				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name),
+					Kind: "process", Parent: above(r.Token)})
 			}
 		}
 	}
@@ -435,7 +483,8 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 		if _, twice := m.locations[r.Token]; twice {
 			continue
 		}
-		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.Text(r.Name), Kind: trace.ProcessLocation, Group: above(r.Token), Attrs: m.attrs(r)}
+		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.Text(r.Name), Kind: trace.ProcessLocation,
+			Group: above(r.Token), Attrs: m.attrs(r)}
 		if g, ok := group[r.Token]; ok {
 			l.Group = g
 		}
@@ -454,11 +503,11 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	}
 }
 
-// fewTokens bounds the tables that find what small tokens name.
+// fewTokens limits the size of the tables for small tokens.
 const fewTokens = 1 << 16
 
-// remember notes in a table of small tokens what one names, plus 1.
-func remember(table []uint32, token uint64, i uint32) []uint32 {
+// storeSmall stores the definition of a small token, plus 1, in a table, and returns the table.
+func storeSmall(table []uint32, token uint64, i uint32) []uint32 {
 	if token >= fewTokens {
 		return table
 	}
@@ -469,31 +518,32 @@ func remember(table []uint32, token uint64, i uint32) []uint32 {
 	return table
 }
 
-// settle notes what small tokens name, when all definitions are there.
-func (m *model) settle() {
+// fillSmallTables fills the tables of small tokens once all definitions have been read.
+func (m *model) fillSmallTables() {
 	for k, i := range m.index {
 		if k.stream == 0 {
-			m.small[k.table] = remember(m.small[k.table], k.token, i)
+			m.small[k.table] = storeSmall(m.small[k.table], k.token, i)
 		}
 	}
 }
 
-// location is that of a process, defined or not.
+// location returns the location of a process. It adds a stand-in if the process is undefined.
 func (m *model) location(process uint64) uint32 {
-	if process < uint64(len(m.near)) {
-		if i := m.near[process]; i > 0 {
+	if process < uint64(len(m.nearLocations)) {
+		if i := m.nearLocations[process]; i > 0 {
 			return i - 1
 		}
 	}
 	i, ok := m.locations[process]
 	if m.frozen {
-		m.odd = m.odd || !ok
+		m.needsDefinition = m.needsDefinition || !ok
 		return i
 	}
 	if ok {
-		m.near = remember(m.near, process, i)
+		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
+		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10),
+			Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i
 	}
 	return i

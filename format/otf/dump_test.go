@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// dumped says how the dump of libotf's handlers calls the fields of each type.
+// dumped maps record types to the field names in the dumps of libotf's handlers.
 const dumped = `
 DefVersion major=Major minor=Minor sub=Sub string=Text
 DefUniqueId uid=UniqueID
@@ -47,7 +47,8 @@ SendMsg receiver=Peer group=Communicator tag=Tag length=Length scl=SCL
 RecvMsg sender=Peer group=Communicator tag=Tag length=Length scl=SCL
 Counter counter=Counter value=Value
 CollectiveOperation collop=Collective group=Communicator root=Root sent=Sent recvd=Received duration=Duration scl=SCL
-BeginCollectiveOperation collop=Collective matching=Matching group=Communicator root=Root sent=Sent recvd=Received scl=SCL
+BeginCollectiveOperation collop=Collective matching=Matching group=Communicator root=Root sent=Sent
+	recvd=Received scl=SCL
 EndCollectiveOperation matching=Matching
 EventComment comment=Text
 FileOperation file=File handle=Handle op=Operation bytes=Bytes duration=Duration scl=SCL
@@ -62,13 +63,16 @@ FunctionSummary func=Function count=Count excl=Exclusive incl=Inclusive
 FunctionGroupSummary group=Group count=Count excl=Exclusive incl=Inclusive
 MessageSummary peer=Peer comm=Communicator tag=Tag nsent=SentCount nrecvd=ReceivedCount bsent=Sent brecvd=Received
 CollopSummary comm=Communicator collop=Collective nsent=SentCount nrecvd=ReceivedCount bsent=Sent brecvd=Received
-FileOperationSummary file=File nopen=Opens nclose=Closes nread=Reads nwrite=Writes nseek=Seeks bread=BytesRead bwrite=BytesWritten
-FileGroupOperationSummary group=Group nopen=Opens nclose=Closes nread=Reads nwrite=Writes nseek=Seeks bread=BytesRead bwrite=BytesWritten
+FileOperationSummary file=File nopen=Opens nclose=Closes nread=Reads nwrite=Writes nseek=Seeks
+	bread=BytesRead bwrite=BytesWritten
+FileGroupOperationSummary group=Group nopen=Opens nclose=Closes nread=Reads nwrite=Writes
+	nseek=Seeks bread=BytesRead bwrite=BytesWritten
 SnapshotComment comment=Text
 EnterSnapshot otime=OriginalTime func=Function scl=SCL
 SendSnapshot otime=OriginalTime receiver=Peer group=Communicator tag=Tag length=Length scl=SCL
 OpenFileSnapshot otime=OriginalTime file=File handle=Handle scl=SCL
-BeginCollopSnapshot otime=OriginalTime collop=Collective matching=Matching group=Communicator root=Root sent=Sent recvd=Received scl=SCL
+BeginCollopSnapshot otime=OriginalTime collop=Collective matching=Matching group=Communicator
+	root=Root sent=Sent recvd=Received scl=SCL
 BeginFileOpSnapshot otime=OriginalTime matching=Matching scl=SCL
 CollopCountSnapshot comm=Communicator count=Count
 CounterSnapshot otime=OriginalTime counter=Counter value=Value
@@ -76,12 +80,12 @@ DefMarker marker=Token name=Name type=Kind
 Marker marker=Token text=Text
 `
 
-// dumper writes records as the C program did that made the dumps.
+// dumper formats records like the C program that made the dumps.
 type dumper map[string][]string
 
 func newDumper() dumper {
 	d := dumper{}
-	for _, l := range strings.Split(strings.TrimSpace(dumped), "\n") {
+	for _, l := range strings.Split(strings.TrimSpace(strings.ReplaceAll(dumped, "\n\t", " ")), "\n") {
 		w := strings.Fields(l)
 		d[w[0]] = w[1:]
 	}
@@ -117,13 +121,20 @@ func (d dumper) line(r *Record) string {
 	default:
 		put("stream=%d", r.Stream)
 	}
-	numbers := map[string]*uint64{"Token": &r.Token, "Parent": &r.Parent, "Group": &r.Group, "Kind": &r.Kind, "Properties": &r.Properties, "AttributeList": &r.AttributeList,
-		"Major": &r.Major, "Minor": &r.Minor, "Sub": &r.Sub, "UniqueID": &r.UniqueID, "TicksPerSecond": &r.TicksPerSecond, "MinTime": &r.MinTime, "MaxTime": &r.MaxTime,
-		"SampleTime": &r.SampleTime, "Function": &r.Function, "Peer": &r.Peer, "Origin": &r.Origin, "Communicator": &r.Communicator, "Tag": &r.Tag, "Length": &r.Length,
-		"Counter": &r.Counter, "Value": &r.Value, "Collective": &r.Collective, "Root": &r.Root, "Sent": &r.Sent, "Received": &r.Received, "Duration": &r.Duration,
-		"Matching": &r.Matching, "File": &r.File, "Line": &r.Line, "Handle": &r.Handle, "Operation": &r.Operation, "Bytes": &r.Bytes, "SCL": &r.SCL,
-		"OriginalTime": &r.OriginalTime, "Count": &r.Count, "Exclusive": &r.Exclusive, "Inclusive": &r.Inclusive, "SentCount": &r.SentCount, "ReceivedCount": &r.ReceivedCount,
-		"Opens": &r.Opens, "Closes": &r.Closes, "Reads": &r.Reads, "Writes": &r.Writes, "Seeks": &r.Seeks, "BytesRead": &r.BytesRead, "BytesWritten": &r.BytesWritten}
+	numbers := map[string]*uint64{"Token": &r.Token, "Parent": &r.Parent, "Group": &r.Group, "Kind": &r.Kind,
+		"Properties": &r.Properties, "AttributeList": &r.AttributeList,
+		"Major": &r.Major, "Minor": &r.Minor, "Sub": &r.Sub, "UniqueID": &r.UniqueID, "TicksPerSecond": &r.TicksPerSecond,
+		"MinTime": &r.MinTime, "MaxTime": &r.MaxTime,
+		"SampleTime": &r.SampleTime, "Function": &r.Function, "Peer": &r.Peer, "Origin": &r.Origin,
+		"Communicator": &r.Communicator, "Tag": &r.Tag, "Length": &r.Length,
+		"Counter": &r.Counter, "Value": &r.Value, "Collective": &r.Collective, "Root": &r.Root, "Sent": &r.Sent,
+		"Received": &r.Received, "Duration": &r.Duration,
+		"Matching": &r.Matching, "File": &r.File, "Line": &r.Line, "Handle": &r.Handle, "Operation": &r.Operation,
+		"Bytes": &r.Bytes, "SCL": &r.SCL,
+		"OriginalTime": &r.OriginalTime, "Count": &r.Count, "Exclusive": &r.Exclusive, "Inclusive": &r.Inclusive,
+		"SentCount": &r.SentCount, "ReceivedCount": &r.ReceivedCount,
+		"Opens": &r.Opens, "Closes": &r.Closes, "Reads": &r.Reads, "Writes": &r.Writes, "Seeks": &r.Seeks,
+		"BytesRead": &r.BytesRead, "BytesWritten": &r.BytesWritten}
 	for _, x := range d[r.Type.String()] {
 		key, name, _ := strings.Cut(x, "=")
 		switch name {
@@ -142,7 +153,7 @@ func (d dumper) line(r *Record) string {
 		default:
 			v := *numbers[name]
 			if name == "Handle" && r.Type != EndFileOperation {
-				v = uint64(uint32(v)) // libotf reads 32 bits of it
+				v = uint64(uint32(v)) // libotf reads only 32 bits of it
 			}
 			put("%s=%d", key, v)
 		}
@@ -168,7 +179,8 @@ func (d dumper) line(r *Record) string {
 	return b.String()
 }
 
-// Every field and pair of every record is what libotf gives its handlers.
+// TestDump checks that every field and pair of every record is the one that libotf passes to its
+// handlers.
 func TestDump(t *testing.T) {
 	effort.Sequential(t)
 	d := newDumper()
@@ -192,7 +204,8 @@ func TestDump(t *testing.T) {
 		for _, x := range []struct {
 			part Part
 			name string
-		}{{Definitions, "definitions"}, {Events, "events"}, {Statistics, "statistics"}, {Snapshots, "snapshots"}, {Markers, "markers"}} {
+		}{{Definitions, "definitions"}, {Events, "events"}, {Statistics, "statistics"}, {Snapshots, "snapshots"},
+			{Markers, "markers"}} {
 			if line() != "== "+x.name {
 				t.Fatalf("line %d: %q, want %s", i+1, line(), x.name)
 			}
@@ -211,7 +224,8 @@ func TestDump(t *testing.T) {
 			if c.Err() != nil {
 				t.Fatal(c.Err())
 			}
-			if !strings.HasPrefix(line(), "== "+x.name+" count="+strconv.FormatInt(c.Count(), 10)) && !strings.HasPrefix(line(), "== "+x.name+" READ_ERROR") {
+			if !strings.HasPrefix(line(), "== "+x.name+" count="+strconv.FormatInt(c.Count(), 10)) &&
+				!strings.HasPrefix(line(), "== "+x.name+" READ_ERROR") {
 				t.Fatalf("line %d: %q after %d records", i+1, line(), c.Count())
 			}
 			for i++; i < len(want) && !strings.HasPrefix(line(), "== "); i++ {

@@ -2,7 +2,6 @@ package otf
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,10 +12,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// encoder writes a trace of the common model. Whatever OTF has a record for
-// becomes one, so that other tools see it; what the record does not say is carried
-// in a pair beside it. All definitions are carried too, in a pair of a file that is
-// written last, so that they may grow. A plain trace carries nothing.
+// encoder writes a trace of the common model. It writes OTF's own records wherever they exist, so that
+// other tools see the events. What a record cannot express is carried in a key-value pair before it.
+// All definitions are carried too, in a pair of a file that is written last, because definitions may
+// be added until then. A plain trace carries nothing.
 type encoder struct {
 	out    *format.Output
 	defs   *trace.Definitions
@@ -24,54 +23,54 @@ type encoder struct {
 	files  *copier
 	loss   format.Loss
 	tokens *allTokens
-	// reader makes rows of records again, to see whether they say all.
-	reader *decoder
-	rows   carrier.Rows
-	plain  bool
-	begun  bool // the clock is known
-	places []place
-	marks  map[string]uint32 // locations by their ids, once a marker asks for one
-	rec    Record
-	again  Record
-	text   []byte
-	row    trace.Batch
-	packed []byte
-	// Lanes of resources for their claims.
-	lanes   map[uint32][]lanePlace
-	claims  map[heldClaim]int // the lane of each
-	process []string          // their processes' names, from laneProcess on
-	// Time and place of the last event.
-	last       uint64
-	tie        uint64
-	said       map[uint32]bool   // locations whose collective operation has begun with all that its end says
-	operations map[uint64]bool   // collective operations that records name
-	windows    map[uint32]uint32 // the communicators of windows for remote memory access
-	byID       map[string]int    // locations that threads may belong to
-	anyStreams bool              // nobody has said how many streams there are to be
-	held       lookahead         // rows before ends of collective operations
-	from       *original         // nil if the trace was not read from OTF, or is not written as it was
+	// reader converts records back to rows, which shows whether a record expresses its row completely.
+	reader        *decoder
+	rows          carrier.Rows
+	plain         bool
+	begun         bool // the clock has been chosen
+	places        []place
+	locationsByID map[string]uint32 // locations by id, made when a marker needs them
+	rec           Record
+	again         Record
+	text          []byte
+	row           trace.Batch
+	packed        []byte
+	// Lanes of the claims, by resource.
+	lanes     map[uint32][]lanePlace
+	claims    map[heldClaim]int // lane of each open claim
+	laneNames []string          // names of the processes from laneProcess on
+	// last is the time of the last event, and tie its rank among simultaneous events.
+	last           uint64
+	tie            uint64
+	completeBegins map[uint32]bool   // locations whose current collective operation is written completely at its begin
+	operations     map[uint64]bool   // collective operations that records refer to
+	windows        map[uint32]uint32 // communicator of each window for remote memory access
+	processesByID  map[string]int    // process locations by id; threads refer to them
+	defaultStreams bool              // the number of streams was not chosen
+	held           lookahead         // rows that are held back for the end of collective operations
+	original       *original         // nil unless an OTF trace is written again with its tokens
 }
 
-// place is where the events of a location go.
+// place is the process and stream that the events of a location are written to.
 type place struct {
 	process uint64
 	stream  uint32
 	w       *StreamWriter
 }
 
-// heldClaim is a claim that has begun.
+// heldClaim identifies a claim that has begun.
 type heldClaim struct {
 	resource uint32
 	claim    int64
 }
 
-// lanePlace is the process of a lane.
+// lanePlace is a lane of a resource and its process.
 type lanePlace struct {
 	process uint64
 	busy    bool
 }
 
-// Create makes an encoder.
+// Create returns an encoder that writes to out.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -86,25 +85,26 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		wo.Streams = uint32(streams)
 	}
 	e := newEncoder(out, &wo)
-	e.anyStreams, e.plain = streams < 0, opt.Plain
+	e.defaultStreams, e.plain = streams < 0, opt.Plain
 	return e, nil
 }
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}, said: map[uint32]bool{}, windows: map[uint32]uint32{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{},
+		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
-	e.files.into(out)
+	e.files.attach(out)
 	return e
 }
 
-// Order is that of time: several locations share a stream.
+// Order returns GlobalOrder, because several locations share a stream.
 func (e *encoder) Order() format.Order { return format.GlobalOrder }
 
-// Loss is what could not be kept so far.
+// Loss returns what could not be kept so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
-// Abort frees what the encoder holds; the output removes its files.
+// Abort frees the resources of the encoder. The output removes the files.
 func (e *encoder) Abort() { e.w.Abort() }
 
 // Begin takes the definitions.
@@ -119,12 +119,12 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// begin learns the clock from the first event.
+// begin chooses the clock of the file by the time of the first event.
 func (e *encoder) begin(first int64) {
 	e.begun = true
 	e.reader.clock = newFileClock(e.defs.Clock, first)
-	if e.from != nil && e.reader.clock.base == 0 {
-		e.reader.clock = e.from.m.clock
+	if e.original != nil && e.reader.clock.base == 0 {
+		e.reader.clock = e.original.model.clock
 	}
 }
 
@@ -134,10 +134,10 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		e.begin(b.Time[0])
 	}
 	if e.defs.Origin != "otf" && (e.held.rows.Len() > 0 || slices.Contains(b.Kind, trace.CollectiveBegin)) {
-		return e.hold(b)
+		return e.holdRows(b)
 	}
-	e.reader.model.learn(e.tokens)
-	c := b.Cursor() // outside the loop, which would copy it each time
+	e.reader.model.indexTokens(e.tokens)
+	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
 		if err := e.event(&c); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// place finds where a location's events go.
+// place returns where the events of a location are written.
 func (e *encoder) place(loc uint32) *place {
 	for int(loc) >= len(e.places) {
 		e.places = append(e.places, place{})
@@ -170,58 +170,60 @@ func (e *encoder) event(c *trace.Cursor) error {
 	p := e.place(c.Location())
 	r := &e.rec
 	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
-	if e.from != nil {
-		if !e.asRead(c, r) {
+	if e.original != nil {
+		if !e.originalRecord(c, r) {
 			return nil
 		}
-	} else if usual := e.native(c, r); !usual && !e.complete(c, r) {
+	} else if frequent := e.native(c, r); !frequent && !e.completeRecord(c, r) {
 		return nil
 	}
-	// How readers order simultaneous records: by stream and part, markers last.
+	// Readers order simultaneous records by stream and part, markers last.
 	tie := uint64(p.stream)<<2 | uint64(partRank[r.Type.Part()])
 	w := p.w
 	if r.Type == Marker {
 		tie, w = math.MaxUint64, e.w.Stream(0)
 	}
 	if t == e.last && tie < e.tie {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another file", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
+			"changes places with a simultaneous event of another file", 1)
 	}
 	e.last, e.tie = t, tie
 	return w.Write(r)
 }
 
-// partRank is the order of the parts of a stream.
+// partRank is the order of the parts of a stream for simultaneous records.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// complete has a record say all of its row, with what it carries if need be. It returns false if
-// there is nothing to write.
-func (e *encoder) complete(c *trace.Cursor, r *Record) bool {
+// completeRecord makes a record express all of its row. It adds a pair that carries what the record does not
+// express, unless the trace is plain. It returns false if nothing is to be written.
+func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
-		e.cut(r)
+		e.truncate(r)
 	}
-	if e.markedFor(c, r); r.Process != e.places[c.Location()].process && !e.plain {
+	if e.setMarkerProcess(c, r); r.Process != e.places[c.Location()].process && !e.plain {
 		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
 	}
-	x, ok := e.read(c, r, false)
+	x, ok := e.decode(c, r, false)
 	if ok && sameRow(c, &x) {
 		if c.Kind() == trace.CollectiveBegin {
-			e.said[c.Location()] = true
+			e.completeBegins[c.Location()] = true
 		}
 		return true
 	}
-	if x, ok = e.read(c, r, true); !ok {
-		// What reads the record would make a definition that the trace does not have.
+	if x, ok = e.decode(c, r, true); !ok {
+		// A reader of the record would make a definition that the trace does not have, so a NoOp
+		// carries the row.
 		*r = Record{Type: NoOp, Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: r.KeyValues[:0]}
-		x, _ = e.read(c, r, true)
+		x, _ = e.decode(c, r, true)
 	}
 	switch c.Kind() {
 	case trace.CollectiveBegin:
-		e.said[c.Location()] = e.held.current[c.Location()] != nil
-		if !e.said[c.Location()] {
+		e.completeBegins[c.Location()] = e.held.current[c.Location()] != nil
+		if !e.completeBegins[c.Location()] {
 			e.rows.Note(c, &x)
 		}
 	case trace.CollectiveEnd:
-		if !e.said[c.Location()] {
+		if !e.completeBegins[c.Location()] {
 			e.rows.Note(c, &x)
 		}
 	default:
@@ -235,28 +237,28 @@ func (e *encoder) complete(c *trace.Cursor, r *Record) bool {
 	return true
 }
 
-// markedFor gives a marker of OTF2, whose markers have a location of their own, the process that it
-// is for, where it is for one.
-func (e *encoder) markedFor(c *trace.Cursor, r *Record) {
+// setMarkerProcess sets the process of a marker from an OTF2 trace to the location that the marker is
+// for, if it is for a single one. In OTF2 markers have a location of their own.
+func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	const scope, location = 1, 1
 	ops := c.Ops()
 	if r.Type != Marker || e.defs.Origin != "otf2" || len(ops) != 3 || ops[scope] != location {
 		return
 	}
-	if e.marks == nil {
-		e.marks = map[string]uint32{}
+	if e.locationsByID == nil {
+		e.locationsByID = map[string]uint32{}
 		for i, l := range e.defs.Locations.All() {
-			e.marks[l.ID] = uint32(i)
+			e.locationsByID[l.ID] = uint32(i)
 		}
 	}
-	if i, ok := e.marks[strconv.FormatUint(ops[2], 10)]; ok {
+	if i, ok := e.locationsByID[strconv.FormatUint(ops[2], 10)]; ok {
 		r.Process = e.place(i).process
 	}
 }
 
-// read makes the row that readers make of a record; carries says whether it bears what it does not
-// say. ok is false if readers would have to make a definition.
-func (e *encoder) read(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
+// decode returns the row that readers make of a record. carries states whether the record carries a
+// part of its row. ok is false if readers would have to add a definition.
+func (e *encoder) decode(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
 	e.text = r.Append(e.text[:0], false)
 	e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: e.again.KeyValues[:0]}
 	ok = e.again.reread(e.text, r.Type) && e.again.Type == r.Type
@@ -267,14 +269,14 @@ func (e *encoder) read(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor
 		e.again.Process = e.places[c.Location()].process
 	}
 	e.row.Reset(trace.MixedLoc)
-	e.reader.odd = false
+	e.reader.needsDefinition = false
 	e.reader.row(&e.row, &e.again)
 	x = e.row.Cursor()
 	x.Next()
-	return x, ok && !e.reader.odd
+	return x, ok && !e.reader.needsDefinition
 }
 
-// sameRow tells whether two rows are the same but for their places and times.
+// sameRow reports whether two rows are equal, apart from their locations and times.
 func sameRow(c, x *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	gotKeys, got := x.Attrs()
@@ -282,8 +284,8 @@ func sameRow(c, x *trace.Cursor) bool {
 		slices.Equal(keys, gotKeys) && slices.Equal(values, got)
 }
 
-// cut makes numbers fit their fields.
-func (e *encoder) cut(r *Record) {
+// truncate cuts the numbers of a record to the size of their fields.
+func (e *encoder) truncate(r *Record) {
 	for i := range specs[r.Type].fields {
 		if f := &specs[r.Type].fields[i]; f.bits > 0 {
 			*r.number(f.f) &= ^uint64(0) >> (64 - f.bits)
@@ -291,10 +293,9 @@ func (e *encoder) cut(r *Record) {
 	}
 }
 
-// native makes the record that says to other tools what the row says, as far as
-// there is one; else a comment. usual is true for events that readers make the
-// same row of in any case.
-func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
+// native sets r to the record that expresses the row best for other tools, or to a comment if OTF has
+// no such record. frequent is true for events that readers always restore completely.
+func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	keys, values := c.Attrs()
 	plain := len(keys) == 0 && !c.Derived()
@@ -323,6 +324,21 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		e.attributes(r, keys, values)
 		return false
 	}
+	e.nativeFields(c, r)
+	if r.Type == EventComment && kind != trace.Comment && e.original == nil && !readable(kind) {
+		r.Type = NoOp
+	}
+	e.attributes(r, keys, values)
+	if r.Type == EventComment && r.Text == "" {
+		r.Text = e.describe(c)
+	}
+	return false
+}
+
+// nativeFields sets the type and the fields of r for an event that is not a visit or a counter value. It
+// leaves r as it is if OTF has no record for the event.
+func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
+	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	op := func(i int) uint64 {
 		if i < len(ops) {
 			return ops[i]
@@ -337,8 +353,8 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	}
 	location := func(i int) uint64 { return table(&e.tokens.locations, e.defs.Locations.Len(), op(i)) }
 	named := func(table int) uint64 {
-		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics, files: &e.tokens.files,
-			markers: &e.tokens.markers, functionGroups: nil, fileGroups: nil}[table]
+		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics,
+			files: &e.tokens.files, markers: &e.tokens.markers, functionGroups: nil, fileGroups: nil}[table]
 		switch {
 		case ref == trace.NoRef:
 			return 0
@@ -347,7 +363,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		}
 		return uint64(t.at(int(ref)))
 	}
-	typ, ok := typesOf[kind]
+	typ, ok := typeOfKind[kind]
 	if x := e.transfer(c); x != nil {
 		if ops = x; kind == trace.RMACompleteBlocking || kind == trace.RMACompleteNonBlocking {
 			typ, ok = RMAEnd, true
@@ -365,9 +381,10 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
 		}
 	case !ok || typ.Part() != Events && typ != Marker && e.defs.Origin != "otf":
-		// Only in a trace from OTF do snapshots and summaries stand before and behind all events
-		// of their time.
-	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) && location(0) == 0:
+		// Snapshots and summaries of other formats may be anywhere among the events. In OTF they come
+		// before or after all events of their time.
+	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
+		location(0) == 0:
 	default:
 		r.Type = typ
 		if m.table != noTable {
@@ -375,42 +392,34 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		}
 		for i, o := range m.ops {
 			v := op(i)
-			switch o.how {
-			case always:
+			switch o.source {
+			case constant:
 				continue
-			case peer, other:
+			case processLocation, optionalLocation:
 				v = location(i)
-			case comm:
+			case optionalCommunicator:
 				v = table(&e.tokens.communicators, e.defs.Communicator.Len(), v)
-			case root:
+			case optionalRoot:
 				switch {
 				case v == trace.Undefined:
 					v = 0
 				case e.defs.Origin != "otf":
 					v = e.processOf(v, op(1))
 				}
-			case past:
+			case fileTime:
 				v += e.reader.clock.base
 			}
 			*r.number(o.f) = v
 		}
 		if typ == BeginCollective || typ == CollectiveOperation {
-			e.operations[r.Collective&unset] = true
+			e.operations[r.Collective&noProcess] = true
 		}
 	}
-	if r.Type == EventComment && kind != trace.Comment && e.from == nil && !readable(kind) {
-		r.Type = NoOp
-	}
-	e.attributes(r, keys, values)
-	if r.Type == EventComment && r.Text == "" {
-		r.Text = e.describe(c)
-	}
-	return false
 }
 
-// transfer is what OTF's records of a transfer to or from remote memory, and of its end, have, for
-// one through a window: the window's communicator, and as tag the number that an end has in common
-// with its transfer. It is nil for all else.
+// transfer returns the operands of a transfer to or from remote memory, or of its end, in the form of
+// OTF's records: the communicator of the window, and as tag the number that joins a transfer with its
+// end. It returns nil for other events.
 func (e *encoder) transfer(c *trace.Cursor) []uint64 {
 	if c.Ref() == trace.NoRef || len(c.Ops()) == 0 {
 		return nil
@@ -424,15 +433,15 @@ func (e *encoder) transfer(c *trace.Cursor) []uint64 {
 	}
 	switch c.Kind() {
 	case trace.RMAPut, trace.RMAGet:
-		return []uint64{c.Op(0), c.Op(1), trace.Undefined, comm(), c.Op(2) & unset, trace.Undefined}
+		return []uint64{c.Op(0), c.Op(1), trace.Undefined, comm(), c.Op(2) & noProcess, trace.Undefined}
 	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking:
-		return []uint64{trace.Undefined, comm(), c.Op(0) & unset}
+		return []uint64{trace.Undefined, comm(), c.Op(0) & noProcess}
 	}
 	return nil
 }
 
-// readable tells whether events of a kind that OTF has no record for become comments, which people
-// read; of others, only weft knows.
+// readable reports whether an event that OTF has no record for is written as a comment, which people
+// can read. Other such events become NoOp records, which only weft can interpret.
 func readable(k trace.Kind) bool {
 	switch k {
 	case trace.Mark, trace.Gap, trace.Generic, trace.Parameter, trace.ClaimBegin, trace.ClaimEnd:
@@ -441,7 +450,7 @@ func readable(k trace.Kind) bool {
 	return k >= trace.Declared
 }
 
-// describe is the text of an event that OTF has no record for.
+// describe returns the text of the comment for an event that OTF has no record for.
 func (e *encoder) describe(c *trace.Cursor) string {
 	s := e.defs.Spec(c.Kind()).Name
 	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
@@ -450,21 +459,22 @@ func (e *encoder) describe(c *trace.Cursor) string {
 	return s
 }
 
-// attributes gives a record the attributes of the row that it can have.
+// attributes adds the attributes of a row to a record, as far as OTF can express them.
 func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 	for i, k := range keys {
 		v := &values[i]
 		def := e.defs.Attributes.At(k)
 		switch {
-		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" && specs[r.Type].says(fText):
+		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" &&
+			specs[r.Type].hasField(fText):
 			r.Text = v.Str
 			continue
 		case def.Name == sclName && v.Type == trace.Uint32 && r.SCL == 0 && hasSCL(r.Type):
 			r.SCL = v.Num
 			continue
 		}
-		if e.from != nil {
-			e.from.keys[int(k)] = true
+		if e.original != nil {
+			e.original.keys[int(k)] = true
 		}
 		kv := KeyValue{Key: e.tokens.attributes.at(int(k))}
 		if v.Type == trace.Bytes || v.Type == trace.String && def.Type == trace.String {
@@ -472,14 +482,14 @@ func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 		} else if t, ok := pairTypes[v.Type]; ok {
 			kv.Type, kv.Bits = t, v.Num&(^uint64(0)>>(64-t.bits()))
 		} else {
-			continue // what is missing is carried
+			continue // the missing attribute is carried
 		}
 		r.KeyValues = append(r.KeyValues, kv)
 	}
 }
 
-// says tells whether records have a field.
-func (s *spec) says(f field) bool {
+// hasField reports whether records of the type have a field.
+func (s *spec) hasField(f field) bool {
 	for i := range s.fields {
 		if s.fields[i].f == f {
 			return true
@@ -488,7 +498,7 @@ func (s *spec) says(f field) bool {
 	return false
 }
 
-// pairTypes are the types of pairs by the model's.
+// pairTypes maps types of the model to types of pairs.
 var pairTypes = func() map[trace.Type]ValueType {
 	m := map[trace.Type]ValueType{}
 	for v, t := range valueTypes {
@@ -499,8 +509,8 @@ var pairTypes = func() map[trace.Type]ValueType {
 	return m
 }()
 
-// claim makes a visit of the activity's region on a lane of the resource: claims
-// overlap, visits nest.
+// claim turns a claim into a visit of the activity's region on a lane of the resource. Claims overlap
+// but visits nest, so a resource has several lanes.
 func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 	ops := c.Ops()
 	if len(ops) < 2 || region == 0 || ops[1] >= uint64(e.defs.Resources.Len()) {
@@ -516,12 +526,12 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 			n++
 		}
 		if n == len(lanes) {
-			p := laneProcess + uint64(len(e.process))
+			p := laneProcess + uint64(len(e.laneNames))
 			name := e.defs.Resources.At(k.resource).Label()
 			if n > 0 {
 				name = fmt.Sprintf("%s (%d)", name, n+1)
 			}
-			e.process = append(e.process, name)
+			e.laneNames = append(e.laneNames, name)
 			e.w.master.Assign(uint32(p), e.places[c.Location()].stream)
 			lanes = append(lanes, lanePlace{process: p})
 		}
@@ -535,9 +545,9 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 	}
 }
 
-// Links writes links behind the last event.
+// Links writes links after the last event.
 func (e *encoder) Links(links []trace.Link) error {
-	if e.from != nil {
+	if e.original != nil {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
@@ -545,7 +555,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
-	if err := e.release(e.held.rows.Len()); err != nil {
+	if err := e.releaseRows(e.held.rows.Len()); err != nil {
 		return err
 	}
 	if !e.begun {
@@ -560,7 +570,7 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the definitions and the master file.
 func (e *encoder) Close() error {
-	if err := e.release(e.held.rows.Len()); err != nil {
+	if err := e.releaseRows(e.held.rows.Len()); err != nil {
 		return err
 	}
 	if err := e.definitions(); err != nil {
@@ -576,205 +586,4 @@ func (e *encoder) Close() error {
 	}
 	_, err := e.w.master.WriteTo(e.out)
 	return err
-}
-
-// definitions writes OTF's own definitions, for other tools, and the carried ones.
-func (e *encoder) definitions() error {
-	if e.from != nil {
-		return e.definitionsAgain()
-	}
-	d := e.defs
-	var err error
-	put := func(r *Record) {
-		if err == nil {
-			e.cut(r)
-			err = e.w.Write(r)
-		}
-	}
-	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
-	put(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(d.Clock.Num)})
-	creator := Record{Type: DefCreator, Text: "weft"}
-	if !e.plain {
-		base := carrier.Pair{Key: baseName, Value: strconv.FormatUint(e.reader.clock.base, 10)}
-		data, tooLong := carrier.Pack(d, &e.rows, base)
-		e.loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
-		creator.KeyValues = []KeyValue{{Key: definitionKey, Type: Bytes, Bytes: data}}
-		for _, k := range []struct {
-			key  uint64
-			typ  ValueType
-			name string
-		}{{definitionKey, Bytes, carriedName + "definitions"}, {rowKey, Bytes, carriedName + "event"}, {locationKey, Uint32, carriedName + "location"}, {linkKey, Bytes, carriedName + "links"}} {
-			put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
-		}
-	}
-	put(&creator)
-	names := d.FullNames()
-	for i := range d.Locations.Len() {
-		l := d.Locations.At(uint32(i))
-		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: names[i], Parent: e.parent(l)})
-	}
-	for i, name := range e.process {
-		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
-	}
-	members := make([][]uint32, d.Groups.Len()) // of nodes
-	for i := range d.Locations.Len() {
-		for g := d.Locations.At(uint32(i)).Group; g != trace.NoRef; g = d.Groups.At(g).Parent {
-			if d.Groups.At(g).Kind == "node" {
-				members[g] = append(members[g], e.tokens.locations.at(i))
-			}
-		}
-	}
-	for i := range d.Groups.Len() {
-		if g := d.Groups.At(uint32(i)); g.Kind == "node" {
-			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
-		}
-	}
-	for i, c := range d.Communicator.All() {
-		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		if list := d.Ranks(uint32(i)); list != nil {
-			for _, l := range list {
-				if l != trace.NoRef {
-					r.Members = append(r.Members, e.tokens.locations.at(int(l)))
-				}
-			}
-		} else if c.Set != trace.NoRef {
-			for _, m := range d.Sets.At(c.Set).Members {
-				if m >= 0 && m < unset {
-					r.Members = append(r.Members, uint32(m))
-				}
-			}
-		}
-		put(&r)
-	}
-	group := e.groups(put)
-	sclFile, scl := map[string]uint64{}, uint64(0)
-	for i, x := range d.Regions.All() {
-		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group), Name: x.Name}
-		if x.File != "" && x.Line >= 0 {
-			f, ok := sclFile[x.File]
-			if !ok {
-				f = uint64(len(sclFile)) + 1
-				sclFile[x.File] = f
-				put(&Record{Type: DefSCLFile, Token: f, Name: x.File})
-			}
-			scl++
-			put(&Record{Type: DefSCL, Token: scl, File: f, Line: uint64(x.Line)})
-			r.SCL = scl
-		}
-		put(&r)
-	}
-	for i := range d.Metrics.Len() {
-		m := d.Metrics.At(uint32(i))
-		name := m.Name
-		if name == "" {
-			name = m.ID
-		}
-		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group), Name: name, Unit: m.Unit, Properties: counterProperties(m)})
-	}
-	for i := range d.Files.Len() {
-		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
-	}
-	for i, a := range d.Attributes.All() {
-		t, ok := pairTypes[a.Type]
-		if !ok {
-			t = Bytes
-		}
-		put(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc})
-	}
-	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
-		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
-		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
-			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
-		}
-		for _, x := range d.Operations.All() { // none but OTF's own
-			if x.ID != strconv.FormatUint(op, 10) {
-				continue
-			}
-			r.Name = x.Name
-			for _, a := range x.Attrs {
-				if a.Key == "type" {
-					r.Kind = uint64(max(0, slices.Index(operationKinds[:], a.Value.Str)))
-				}
-			}
-		}
-		put(r)
-	}
-	for i := range d.Markers.Len() {
-		r := &Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(uint32(i)).Name}
-		for _, a := range d.Markers.At(uint32(i)).Attrs {
-			if a.Key == "severity" {
-				r.Kind = severities[a.Value.Str]
-			}
-		}
-		put(r)
-	}
-	return err
-}
-
-// severities are the types of markers' definitions, by OTF's word or OTF2's.
-var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM": 2, "hint": 3, "LOW": 3}
-
-// nodeToken is the first token of a group of the processes of a node.
-const nodeToken = laneProcess
-
-// parent is the process that a thread belongs to: one with the id of its group.
-func (e *encoder) parent(l *trace.Location) uint64 {
-	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
-		return 0
-	}
-	if e.byID == nil {
-		e.byID = map[string]int{}
-		for i := e.defs.Locations.Len() - 1; i >= 0; i-- {
-			if x := e.defs.Locations.At(uint32(i)); x.Kind == trace.ProcessLocation {
-				e.byID[x.ID] = i
-			}
-		}
-	}
-	i, ok := e.byID[e.defs.Groups.At(l.Group).ID]
-	if !ok {
-		return 0
-	}
-	return uint64(e.tokens.locations.at(i))
-}
-
-// groups gives tokens to names of groups, and defines each once.
-func (e *encoder) groups(put func(*Record)) func(t Type, name string) uint64 {
-	byName := map[string]uint64{}
-	for i := e.defs.Strings.Len() - 1; i >= 0; i-- {
-		byName[*e.defs.Strings.At(uint32(i))] = stringToken(uint32(i))
-	}
-	type defined struct {
-		t     Type
-		token uint64
-	}
-	done := map[defined]bool{}
-	next := stringToken(uint32(e.defs.Strings.Len()))
-	return func(t Type, name string) uint64 {
-		if name == "" {
-			return 0
-		}
-		token, ok := byName[name]
-		if !ok {
-			token = next
-			byName[name] = token
-			next++
-		}
-		if k := (defined{t, token}); !done[k] {
-			done[k] = true
-			put(&Record{Type: t, Token: token, Name: name})
-		}
-		return token
-	}
-}
-
-// counterProperties are those of a metric: what its mode says, if it came from
-// OTF, and its type.
-func counterProperties(m *trace.MetricDef) uint64 {
-	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
-	for p := range uint64(0x200) {
-		if properties(p) == m.Mode && counterType(p) == m.Type {
-			return p
-		}
-	}
-	return typ | 1 | 4 // absolute, at that point
 }

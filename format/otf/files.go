@@ -7,22 +7,22 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// FileManager limits how many files are open at once, whatever the number of
-// streams. Files that must make room are opened again when they are needed. One
-// FileManager may serve several traces and goroutines, readers and writers. A nil
-// FileManager sets no limit.
+// FileManager limits how many files are open at once, whatever the number of streams. It closes files
+// to make room for others and opens them again when they are needed. One FileManager may serve several
+// traces and goroutines, readers and writers. A nil FileManager sets no limit.
 type FileManager = archive.FileManager
 
-// maxOpenFiles is how many files of a trace the decoder, the printer and copies
-// have open at once at most, and copies as many again for writing.
+// maxOpenFiles is the number of files of a trace that the decoder, the printer and copies have open at
+// once at most. A copy may have as many again open for writing.
 const maxOpenFiles = 32
 
-// FilesOption is the option that says how many files of a trace are open at once.
+// FilesOption is the name of the option that limits how many files of a trace are open at once.
 const FilesOption = "otf.files"
 
-// FewFiles makes a manager that keeps as many files open as the option otf.files of values says. Without
-// it, these are 32, or a quarter of what the process may have open, if that is less.
-func FewFiles(values map[string]string) (*FileManager, error) {
+// FileManagerOf returns a file manager with the limit that the option otf.files in values sets. The
+// default limit is 32, or a quarter of the number of files that the process may have open, if that is
+// less.
+func FileManagerOf(values map[string]string) (*FileManager, error) {
 	n, err := (&format.ReadOptions{Values: values}).Int(FilesOption, 0)
 	if err != nil {
 		return nil, err
@@ -33,11 +33,11 @@ func FewFiles(values map[string]string) (*FileManager, error) {
 	return NewFileManager(int(min(n, 1<<20))), nil
 }
 
-// NewFileManager makes a manager that keeps at most max files open; less than 1
-// means 1. Goroutines that need more at once wait for each other.
+// NewFileManager returns a manager that keeps at most max files open; less than 1 means 1. Goroutines
+// that need more files at once wait for each other.
 func NewFileManager(max int) *FileManager { return archive.NewFileManager(max) }
 
-// fileName is the name of a stream's file without ".z".
+// fileName returns the name of the file of a part of a stream, without ".z".
 func fileName(stub string, stream uint32, part Part) string {
 	return fmt.Sprintf("%s.%x%s", stub, stream, suffixes[part])
 }

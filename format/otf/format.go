@@ -12,7 +12,7 @@ import (
 // Format is the Open Trace Format, version 1.
 type Format struct{}
 
-// About describes the format.
+// About returns the description of the format.
 func (Format) About() format.About { return about }
 
 var about = format.About{
@@ -26,38 +26,85 @@ var about = format.About{
 	Seeks:      "time windows by bisection, in .z files at restart points",
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: FilesOption, Default: "32", Doc: "How many files are open at once; by default 32, or a quarter of what the process may have open, if that is less."},
-		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"}, Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
-		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"}, Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
-		{Name: "otf.streams", Default: "keep", Write: true, Doc: "Number of streams to spread the processes over, 0 for one each; or a map as in a master file, such as 1:1,2;2:3."},
-		{Name: "otf.spelling", Default: "keep", Write: true, Values: []string{"keep", "short", "long"}, Doc: "Spelling of the keywords; keep is that of the definitions."},
-		{Name: "otf.level", Default: "keep", Write: true, Doc: "Level of compression, 0 for none to 9; keep compresses (4) if the events of a stream are."},
+		{Name: FilesOption, Default: "32",
+			Doc: "How many files are open at once; by default 32, " +
+				"or a quarter of what the process may have open, if that is less."},
+		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"},
+			Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
+		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"},
+			Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
+		{Name: "otf.streams", Default: "keep", Write: true,
+			Doc: "Number of streams to spread the processes over, 0 for one each; " +
+				"or a map as in a master file, such as 1:1,2;2:3."},
+		{Name: "otf.spelling", Default: "keep", Write: true, Values: []string{"keep", "short", "long"},
+			Doc: "Spelling of the keywords; keep is that of the definitions."},
+		{Name: "otf.level", Default: "keep", Write: true,
+			Doc: "Level of compression, 0 for none to 9; keep compresses (4) if the events of a stream are."},
 	},
 	Rules: []format.Rule{
-		{ID: "otf.master", Severity: trace.Warning, Doc: "A line of the master file is not of the form stream:process,process,…, or names a process twice.", Example: "1:1,2 and 2:2 in the master file"},
-		{ID: "otf.missing-file", Severity: trace.Error, Doc: "The definitions of the trace or the events of a stream that the master file names are not there; the rest is read.", Example: "a line 2: in the master file, and no x.2.events"},
-		{ID: "otf.unlisted-process", Severity: trace.Warning, Doc: "A stream has records of a process that the master file does not name there; they are read, libotf leaves them out.", Example: "a line *3 in x.1.events, where the master file says 1:1"},
-		{ID: "otf.unsorted", Severity: trace.Warning, Doc: "The records of a file are not in the order of time; they are sorted while reading.", Example: "a time line 5, and further on a time line 3"},
-		{ID: "otf.no-state", Severity: trace.Error, Doc: "Records stand before the first time line and process line of their file; they are skipped.", Example: "E1 as the first line of x.1.events"},
-		{ID: "otf.malformed", Severity: trace.Error, Doc: "A record lacks a field or has one that is none of its own; it is skipped, libotf stops reading.", Example: "S2L8T5 without its communicator"},
-		{ID: "otf.unknown-record", Severity: trace.Note, Doc: "A record has a keyword that the format does not have; it becomes a generic event.", Example: "QX1"},
-		{ID: "otf.undefined", Severity: trace.Warning, Doc: "A record names a function, process group, counter or file that nothing defines; a stand-in takes its place.", Example: "E7 without a definition of function 7"},
-		{ID: "otf.long-array", Severity: trace.Warning, Doc: "A line has more than 100 bytes of a byte array; libotf does not read it.", Example: "a byte array of 120 bytes in one line"},
-		{ID: "otf.cut-off", Severity: trace.Error, Doc: "The last line of a file has no end; it becomes a generic event.", Example: "E1 at the end of the file without the end of the line"},
-		{ID: "otf.corrupt", Severity: trace.Error, Doc: "Compressed data is damaged; what follows is lost.", Example: "a flipped bit in x.1.events.z"},
-		{ID: "otf.carried", Severity: trace.Error, Doc: "What weft put into a trace of another format cannot be read; OTF's own records take its place.", Example: "a changed byte in what weft keeps of a PICL trace"},
-		{ID: "otf.time-range", Severity: trace.Error, Doc: "A record is 2⁶³ ticks or more after the first one; it is skipped, but for the package format/otf.", Example: "a time line ffffffffffff0000 behind one of 1"},
-		{ID: "otf.line-too-long", Severity: trace.Error, Doc: "A line is longer than the limit (option `otf.max-line`); it is skipped.", Example: "a line of 17 MB"},
-		{ID: "otf.no-trailer", Severity: trace.Note, Doc: "A file of events, snapshots or statistics does not end with its last time and process; its writer was not closed.", Example: "x.1.events that ends with E1 instead of a time line and *1"},
-		{ID: "otf.refused", Severity: trace.Warning, Doc: "The time at the end of a file tells that libotf refused a record out of order; that one and all behind it are missing.", Example: "ffffffffffffffff and *1 at the end of x.1.events"},
-		{ID: "otf.unlisted-stream", Severity: trace.Warning, Doc: "There is a file of a stream that the master file does not name; nobody reads it.", Example: "x.b.events beside a master file without a line b:"},
-		{ID: "otf.hidden-file", Severity: trace.Note, Doc: "A file is there both plain and compressed; nobody reads the compressed one.", Example: "x.1.events and x.1.events.z"},
+		{ID: "otf.master", Severity: trace.Warning,
+			Doc:     "A line of the master file is not of the form stream:process,process,…, or names a process twice.",
+			Example: "1:1,2 and 2:2 in the master file"},
+		{ID: "otf.missing-file", Severity: trace.Error,
+			Doc: "The definitions of the trace or the events of a stream that the master file names do not exist; " +
+				"the rest is read.",
+			Example: "a line 2: in the master file, and no x.2.events"},
+		{ID: "otf.unlisted-process", Severity: trace.Warning,
+			Doc: "A stream has records of a process that the master file does not name there; they are read, " +
+				"libotf leaves them out.",
+			Example: "a line *3 in x.1.events, where the master file says 1:1"},
+		{ID: "otf.unsorted", Severity: trace.Warning,
+			Doc:     "The records of a file are not in the order of time; they are sorted while reading.",
+			Example: "a time line 5, and further on a time line 3"},
+		{ID: "otf.no-state", Severity: trace.Error,
+			Doc:     "Records stand before the first time line and process line of their file; they are skipped.",
+			Example: "E1 as the first line of x.1.events"},
+		{ID: "otf.malformed", Severity: trace.Error,
+			Doc:     "A record lacks a field or has one that its type does not have; it is skipped, libotf stops reading.",
+			Example: "S2L8T5 without its communicator"},
+		{ID: "otf.unknown-record", Severity: trace.Note,
+			Doc: "A record has a keyword that the format does not have; it becomes a generic event.", Example: "QX1"},
+		{ID: "otf.undefined", Severity: trace.Warning,
+			Doc: "A record names a function, process group, counter or file that nothing defines; " +
+				"a stand-in takes its place.",
+			Example: "E7 without a definition of function 7"},
+		{ID: "otf.long-array", Severity: trace.Warning,
+			Doc:     "A line has more than 100 bytes of a byte array; libotf does not read it.",
+			Example: "a byte array of 120 bytes in one line"},
+		{ID: "otf.cut-off", Severity: trace.Error, Doc: "The last line of a file has no end; it becomes a generic event.",
+			Example: "E1 at the end of the file without the end of the line"},
+		{ID: "otf.corrupt", Severity: trace.Error, Doc: "Compressed data is damaged; what follows is lost.",
+			Example: "a flipped bit in x.1.events.z"},
+		{ID: "otf.carried", Severity: trace.Error,
+			Doc:     "What weft put into a trace of another format cannot be read; OTF's own records take its place.",
+			Example: "a changed byte in what weft keeps of a PICL trace"},
+		{ID: "otf.time-range", Severity: trace.Error,
+			Doc:     "A record is 2⁶³ ticks or more after the first one; it is skipped, but for the package format/otf.",
+			Example: "a time line ffffffffffff0000 behind one of 1"},
+		{ID: "otf.line-too-long", Severity: trace.Error,
+			Doc:     "A line is longer than the limit (option `otf.max-line`); it is skipped.",
+			Example: "a line of 17 MB"},
+		{ID: "otf.no-trailer", Severity: trace.Note,
+			Doc: "A file of events, snapshots or statistics does not end with its last time and process; " +
+				"its writer was not closed.",
+			Example: "x.1.events that ends with E1 instead of a time line and *1"},
+		{ID: "otf.refused", Severity: trace.Warning,
+			Doc: "The time at the end of a file shows that libotf refused a record out of order; " +
+				"that one and all later ones are missing.",
+			Example: "ffffffffffffffff and *1 at the end of x.1.events"},
+		{ID: "otf.unlisted-stream", Severity: trace.Warning,
+			Doc:     "A file belongs to a stream that the master file does not name; it is not read.",
+			Example: "x.b.events beside a master file without a line b:"},
+		{ID: "otf.hidden-file", Severity: trace.Note,
+			Doc:     "A file exists both plain and compressed; the compressed one is not read.",
+			Example: "x.1.events and x.1.events.z"},
 	},
 }
 
-// Probe recognises a master file, and by its name a file that a writer left.
+// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer by
+// its name.
 func (Format) Probe(name string, text []byte) int {
-	if _, _, _, ok := leftName(path.Base(name)); ok {
+	if _, _, _, ok := parseUnfinishedName(path.Base(name)); ok {
 		return 60
 	}
 	named := strings.HasSuffix(name, ".otf")
@@ -67,7 +114,7 @@ func (Format) Probe(name string, text []byte) int {
 		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 			l, rest = rest[:i], rest[i+1:]
 		} else if rest = nil; good+bad > 0 {
-			break // a line that the head cuts off
+			break // the head ends inside this line
 		}
 		s := scanner{l: l}
 		if s.end() {

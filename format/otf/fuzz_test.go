@@ -13,17 +13,18 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// source is a trace with one stream in memory.
+// source returns a trace in memory that has one stream.
 func source(part Part, text []byte, compressed bool) format.Source {
 	z := ""
 	if compressed {
 		z = ".z"
 	}
-	return format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2\n")}, fmt.Sprintf("x.1%s%s", suffixes[part], z): {Data: text}}, Name: "x.otf", Path: "x.otf"}
+	return format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2\n")},
+		fmt.Sprintf("x.1%s%s", suffixes[part], z): {Data: text}}, Name: "x.otf", Path: "x.otf"}
 }
 
-// all are the records of a part, as they are described.
-func all(t *testing.T, src format.Source, part Part, opt *Options) (out []string) {
+// allDescriptions returns descriptions of the records of a part.
+func allDescriptions(t *testing.T, src format.Source, part Part, opt *Options) (out []string) {
 	r, err := Open(context.Background(), src, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +43,8 @@ func all(t *testing.T, src format.Source, part Part, opt *Options) (out []string
 	return out
 }
 
-// Any text is read without failure, and what was read comes back when it is
-// written.
+// FuzzRead checks that any text can be read without failure, and that the records stay the same when
+// they are written and read again.
 func FuzzRead(f *testing.F) {
 	effort.Sequential(f)
 	files, _ := filepath.Glob("testdata/ok/*/*.*")
@@ -59,9 +60,10 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, n uint8, compressed bool) {
 		part := Part(n) % numParts
 		src := source(part, text, compressed)
-		all(t, src, part, &Options{AsLibrary: true})
-		first := all(t, src, part, nil)
-		if _, err := tracetest.ReadSource(Format{}, src, &format.ReadOptions{Report: format.NewReport(), Workers: 1}); err != nil {
+		allDescriptions(t, src, part, &Options{AsLibrary: true})
+		first := allDescriptions(t, src, part, nil)
+		if _, err := tracetest.ReadSource(Format{}, src,
+			&format.ReadOptions{Report: format.NewReport(), Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
@@ -80,7 +82,7 @@ func FuzzRead(f *testing.F) {
 			if c.cur.cut {
 				continue // with a line end it could be taken for a record
 			}
-			if err := w.WritePart(c.Record(), part); err == nil { // else it is not in the order of time
+			if err := w.WritePart(c.Record(), part); err == nil { // otherwise the record is not in the order of time
 				want = append(want, first[i])
 			}
 		}
@@ -94,7 +96,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := all(t, source(part, b, false), part, nil)
+		got := allDescriptions(t, source(part, b, false), part, nil)
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
 				t.Fatalf("record %d: got %q, want %q", i, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
@@ -103,9 +105,11 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Any master file is read without failure, and means the same when it is written.
+// FuzzMaster checks that any master file can be read without failure, and has the same meaning when it
+// is written again.
 func FuzzMaster(f *testing.F) {
-	for _, s := range []string{"1:1\n2:2,3,abcdef\na:10\n", "1:\n", "# x\n\n 1 : 2 , 3\n", "0:1\nffffffff:2\n1:3\n2:3\n", "1:1", "i1:2:3\n", ":\n", "1:1,\n"} {
+	for _, s := range []string{"1:1\n2:2,3,abcdef\na:10\n", "1:\n", "# x\n\n 1 : 2 , 3\n", "0:1\nffffffff:2\n1:3\n2:3\n",
+		"1:1", "i1:2:3\n", ":\n", "1:1,\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -114,7 +118,8 @@ func FuzzMaster(f *testing.F) {
 			return
 		}
 		b := m.AppendTo(nil)
-		again, err := parseMaster(b, false, func(line int64, p problem) error { return fmt.Errorf("line %d: %s", line, p.found) })
+		again, err := parseMaster(b, false,
+			func(line int64, p problem) error { return fmt.Errorf("line %d: %s", line, p.found) })
 		if err != nil {
 			t.Fatalf("%q: %v", b, err)
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Clock is the clock of the times.
+// Clock returns the clock of the times.
 func (r TimeRange) Clock() trace.Clock {
 	return trace.Seconds(int64(min(max(r.TicksPerSecond, 1), math.MaxInt64)))
 }
 
-// Parse reads a time as [trace.Clock.ParseTime] does. That has 63 bits; times beyond count
-// from the first event only.
+// Parse parses a time as [trace.Clock.ParseTime] does, which supports 63 bits. If the last event is
+// later than that, times are relative to the first event.
 func (r TimeRange) Parse(s string) (uint64, error) {
 	base := uint64(0)
 	if r.Last > math.MaxInt64 && !strings.HasPrefix(strings.TrimSpace(s), "@") {
@@ -34,17 +34,19 @@ func (r TimeRange) Parse(s string) (uint64, error) {
 	return base + uint64(t), nil
 }
 
-// ProcessError is the error of [SumUp] for a name that is not that of one process.
+// ProcessError reports that a name given to [SumUp] is not the name of exactly one process.
 type ProcessError struct{ Found int }
 
-// Error says how many have the name.
+// Error returns a message with the number of processes that have the name.
 func (e *ProcessError) Error() string {
 	return fmt.Sprintf("found %d processes of this name, expected the number or name of one", e.Found)
 }
 
-// SumUp sums up what a process, which is given by its number or else its name, did in an interval.
-// choose chooses the interval of the times of the trace, of which the last one is known if whole is set.
-func SumUp(ctx context.Context, src format.Source, opt *Options, process string, whole bool, choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
+// SumUp computes the sums of what a process did in an interval. process is the number or else the name
+// of the process. choose returns the interval; it gets the time range of the trace, whose last time is
+// set only if whole is set.
+func SumUp(ctx context.Context, src format.Source, opt *Options, process string, whole bool,
+	choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
 	r, err := Open(ctx, src, opt)
 	if err != nil {
 		return nil, err
@@ -60,8 +62,10 @@ func SumUp(ctx context.Context, src format.Source, opt *Options, process string,
 	if err := readSpan(ctx, r, &span, whole); err != nil {
 		return nil, err
 	}
-	q := &IntervalSums{Process: strconv.FormatUint(id, 10), Name: names[nameKey{0, DefProcess, id}], ticksPerSecond: max(1, span.TicksPerSecond),
-		Functions: []CallSums{}, FunctionGroups: []CallSums{}, Collectives: []MessageSums{}, Files: []AccessSums{}, FileGroups: []AccessSums{}}
+	q := &IntervalSums{Process: strconv.FormatUint(id, 10), Name: names[nameKey{0, DefProcess, id}],
+		ticksPerSecond: max(1, span.TicksPerSecond),
+		Functions:      []CallSums{}, FunctionGroups: []CallSums{}, Collectives: []MessageSums{}, Files: []AccessSums{},
+		FileGroups: []AccessSums{}}
 	if q.From, q.To, err = choose(span); err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func SumUp(ctx context.Context, src format.Source, opt *Options, process string,
 }
 
 type (
-	// IntervalSums is what a process did in an interval.
+	// IntervalSums holds the sums of a process in an interval.
 	IntervalSums struct {
 		Process        string        `json:"process"`
 		Name           string        `json:"name,omitempty"`
@@ -91,19 +95,19 @@ type (
 		FileGroups     []AccessSums  `json:"fileGroups"`
 		ticksPerSecond uint64
 	}
-	// Summed is what figures are of.
+	// Summed identifies what sums belong to.
 	Summed struct {
 		ID   string `json:"id,omitempty"`
 		Name string `json:"name,omitempty"`
 	}
-	// CallSums are the calls of a function or function group.
+	// CallSums holds the sums of a function or function group.
 	CallSums struct {
 		Summed
 		Count     uint64 `json:"count"`
 		Exclusive uint64 `json:"exclusive"`
 		Inclusive uint64 `json:"inclusive"`
 	}
-	// MessageSums are messages, or a collective operation.
+	// MessageSums holds the sums of messages or of a collective operation.
 	MessageSums struct {
 		Summed
 		Sent          uint64 `json:"sent"`
@@ -111,7 +115,7 @@ type (
 		SentBytes     uint64 `json:"sentBytes"`
 		ReceivedBytes uint64 `json:"receivedBytes"`
 	}
-	// AccessSums are the accesses to a file or file group.
+	// AccessSums holds the sums of a file or file group.
 	AccessSums struct {
 		Summed
 		Opens        uint64 `json:"opens"`
@@ -124,18 +128,19 @@ type (
 	}
 )
 
-// nameKey is what has a name: a token of a type of definition, in a stream, 0 for all.
+// nameKey identifies a definition: its type, its token, and the stream it belongs to, 0 for global
+// ones.
 type nameKey struct {
 	stream uint32
 	typ    Type
 	token  uint64
 }
 
-type naming map[nameKey]string
+type definitionNames map[nameKey]string
 
-// readNames reads the names of what is summed up, and the resolution.
-func readNames(ctx context.Context, r *Reader) (naming, TimeRange, error) {
-	names, span := naming{}, TimeRange{TicksPerSecond: 1_000_000} // the format's own word
+// readNames reads the names of definitions and the resolution of the clock.
+func readNames(ctx context.Context, r *Reader) (definitionNames, TimeRange, error) {
+	names, span := definitionNames{}, TimeRange{TicksPerSecond: 1_000_000} // the default of the format
 	c, err := r.Cursor(ctx, Definitions)
 	if err != nil {
 		return nil, span, err
@@ -152,8 +157,8 @@ func readNames(ctx context.Context, r *Reader) (naming, TimeRange, error) {
 	return names, span, c.Err()
 }
 
-// of names something that a record of a stream tells of.
-func (n naming) of(stream uint32, typ Type, token uint64) Summed {
+// summed returns the identity of a definition that a record of a stream refers to.
+func (n definitionNames) summed(stream uint32, typ Type, token uint64) Summed {
 	name, ok := n[nameKey{stream, typ, token}]
 	if !ok {
 		name = n[nameKey{0, typ, token}]
@@ -161,8 +166,8 @@ func (n naming) of(stream uint32, typ Type, token uint64) Summed {
 	return Summed{strconv.FormatUint(token, 10), name}
 }
 
-// process finds a process by its number, or else by its name.
-func (n naming) process(m *MasterControl, s string) (uint64, error) {
+// process returns the process with the number s, or else with the name s.
+func (n definitionNames) process(m *MasterControl, s string) (uint64, error) {
 	if id, err := strconv.ParseUint(s, 10, 32); err == nil {
 		if _, ok := m.Stream(uint32(id)); ok {
 			return id, nil
@@ -181,8 +186,8 @@ func (n naming) process(m *MasterControl, s string) (uint64, error) {
 	return found[0], nil
 }
 
-// readSpan finds the time of the first event, and that of the last one if the whole trace
-// is to be read for it.
+// readSpan sets the time of the first event. If whole is set, it reads the whole trace and sets the
+// time of the last event, too.
 func readSpan(ctx context.Context, r *Reader, span *TimeRange, whole bool) error {
 	c, err := r.Cursor(ctx, Events)
 	if err != nil {
@@ -198,8 +203,8 @@ func readSpan(ctx context.Context, r *Reader, span *TimeRange, whole bool) error
 	return c.Err()
 }
 
-// add takes a record of the sums of a process of a stream.
-func (q *IntervalSums) add(r *Record, names naming, stream uint32) {
+// add adds a summary record of the process, whose stream is given.
+func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
 	calls := func(n Summed) CallSums { return CallSums{n, r.Count, r.Exclusive, r.Inclusive} }
 	messages := func(n Summed) MessageSums { return MessageSums{n, r.SentCount, r.ReceivedCount, r.Sent, r.Received} }
 	accesses := func(n Summed) AccessSums {
@@ -207,26 +212,26 @@ func (q *IntervalSums) add(r *Record, names naming, stream uint32) {
 	}
 	switch r.Type {
 	case FunctionSummary:
-		q.Functions = append(q.Functions, calls(names.of(stream, DefFunction, r.Function)))
+		q.Functions = append(q.Functions, calls(names.summed(stream, DefFunction, r.Function)))
 	case FunctionGroupSummary:
-		q.FunctionGroups = append(q.FunctionGroups, calls(names.of(stream, DefFunctionGroup, r.Group)))
+		q.FunctionGroups = append(q.FunctionGroups, calls(names.summed(stream, DefFunctionGroup, r.Group)))
 	case MessageSummary:
 		q.Messages = messages(Summed{})
 	case CollectiveSummary:
-		q.Collectives = append(q.Collectives, messages(names.of(stream, DefCollectiveOperation, r.Collective)))
+		q.Collectives = append(q.Collectives, messages(names.summed(stream, DefCollectiveOperation, r.Collective)))
 	case FileOperationSummary:
-		q.Files = append(q.Files, accesses(names.of(stream, DefFile, r.File)))
+		q.Files = append(q.Files, accesses(names.summed(stream, DefFile, r.File)))
 	case FileGroupOperationSummary:
-		q.FileGroups = append(q.FileGroups, accesses(names.of(stream, DefFileGroup, r.Group)))
+		q.FileGroups = append(q.FileGroups, accesses(names.summed(stream, DefFileGroup, r.Group)))
 	}
 }
 
-// Duration writes a length for people; it may have all 64 bits.
+// Duration formats a number of ticks as a duration for people. All 64 bits may be used.
 func (q *IntervalSums) Duration(ticks uint64) string {
 	return trace.FormatFloatSeconds(float64(ticks) / float64(q.ticksPerSecond))
 }
 
-// String is the name, or the number of what has none.
+// String returns the name, or the number if there is no name.
 func (n Summed) String() string {
 	if n.Name == "" {
 		return n.ID

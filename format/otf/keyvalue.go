@@ -2,8 +2,8 @@ package otf
 
 import "math"
 
-// ValueType is the type of the value of a key-value pair. The numbers are those
-// in the files (docs/formats/otf.md, "Key-value lists").
+// ValueType is the type of the value of a key-value pair. The numbers are those of the format
+// (docs/formats/otf.md, "Key-value lists").
 type ValueType uint32
 
 // The value types.
@@ -20,11 +20,11 @@ const (
 	Float32 ValueType = 9
 	Float64 ValueType = 10
 	Bytes   ValueType = 11
-	// UnknownValue is what DefKeyValue may say of a key; pairs have another type.
+	// UnknownValue may be the type in a DefKeyValue. No pair has it.
 	UnknownValue ValueType = math.MaxUint32
 )
 
-// bits is the size of a value, 0 for Bytes.
+// bits returns the size of a value in bits, 0 for Bytes.
 func (t ValueType) bits() uint8 {
 	switch t {
 	case Char, Int8, Uint8:
@@ -39,7 +39,7 @@ func (t ValueType) bits() uint8 {
 	return 0
 }
 
-// KeyValue is a pair that belongs to a record.
+// KeyValue is a key-value pair of a record.
 type KeyValue struct {
 	Key  uint32 // token of a DefKeyValue
 	Type ValueType
@@ -50,10 +50,12 @@ type KeyValue struct {
 	Bytes []byte
 }
 
-// Pair makes a pair of the type that v has: int8 is Int8, uint64 Uint64, float32
-// Float32, float64 Float64, and so on; []byte is Bytes, to which the pair refers. A Char
-// is made by [CharPair].
-func Pair[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | []byte](key uint32, v T) KeyValue {
+// Pair returns a key-value pair. Its type follows from that of v: int8 becomes Int8, uint64 Uint64,
+// float32 Float32, float64 Float64, and so on. A []byte becomes Bytes and is not copied. [CharPair]
+// returns a pair of type Char.
+func Pair[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | []byte](
+	key uint32, v T,
+) KeyValue {
 	number := func(t ValueType, bits uint64) KeyValue {
 		return KeyValue{Key: key, Type: t, Bits: bits & (^uint64(0) >> (64 - t.bits()))}
 	}
@@ -84,10 +86,10 @@ func Pair[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | fl
 	panic("unreachable")
 }
 
-// CharPair makes a pair of type Char.
+// CharPair returns a pair of type Char.
 func CharPair(key uint32, c byte) KeyValue { return KeyValue{Key: key, Type: Char, Bits: uint64(c)} }
 
-// Int is the value of an integer type, with its sign.
+// Int returns the value of an integer type, with its sign.
 func (v *KeyValue) Int() int64 {
 	switch v.Type {
 	case Char, Int8:
@@ -100,7 +102,7 @@ func (v *KeyValue) Int() int64 {
 	return int64(v.Bits)
 }
 
-// Float is the value of any type of number.
+// Float returns the value of any numeric type as a float64.
 func (v *KeyValue) Float() float64 {
 	switch v.Type {
 	case Float32:
@@ -113,7 +115,7 @@ func (v *KeyValue) Float() float64 {
 	return float64(v.Bits)
 }
 
-// Find returns the pair of a record with this key.
+// Find returns the pair of a record that has the key.
 func (r *Record) Find(key uint32) (*KeyValue, bool) {
 	for i := range r.KeyValues {
 		if r.KeyValues[i].Key == key {
@@ -123,12 +125,12 @@ func (r *Record) Find(key uint32) (*KeyValue, bool) {
 	return nil, false
 }
 
-// arrayLine is how many bytes of an array stand on one line.
+// arrayLine is the number of bytes of an array that one line holds.
 const arrayLine = 100
 
 const hexDigits = "0123456789abcdef"
 
-// append writes the lines of a pair. An array without bytes has none.
+// append appends the lines of a pair to b. An empty array has no lines.
 func (v *KeyValue) append(b []byte, long bool) []byte {
 	head := func(b []byte) []byte {
 		if long {

@@ -2,93 +2,113 @@ package otf
 
 import "github.com/weft-trace/weft/trace"
 
-// how says how an operand comes from a field of a record.
-type how uint8
+// operandSource says how an operand of an event is computed from a field of a record.
+type operandSource uint8
 
 const (
-	plain  how = iota
-	always     // it is always the same, and no field
-	peer       // the location of a process
-	other      // the same, 0 for none
-	comm       // a communicator, 0 for none
-	root       // 0 for none
-	past       // a time
+	fromField            operandSource = iota
+	constant                           // a constant; no field is used
+	processLocation                    // the location of a process
+	optionalLocation                   // the location of a process, 0 for none
+	optionalCommunicator               // a communicator, 0 for none
+	optionalRoot                       // a rank or process, 0 for none
+	fileTime                           // a time in ticks of the file
 )
 
-// operand is where one of an event comes from.
+// operand describes how one operand of an event is computed.
 type operand struct {
-	how   how
-	f     field
-	value uint64
+	source operandSource
+	f      field
+	value  uint64
 }
 
-// eventModel says what records of a type are in the common model.
+// eventModel describes the event that a record type becomes in the common model.
 type eventModel struct {
 	kind  trace.Kind
-	table int // what the reference names, noTable for none
+	table int // table that the reference points to, noTable for none
 	ref   field
 	ops   []operand
 }
 
 const noTable = -1
 
-// on is a kind of events whose reference is a field.
-func on(k trace.Kind, table int, ref field, ops ...operand) eventModel {
+// eventWithRef returns the model of an event whose reference comes from the field ref.
+func eventWithRef(k trace.Kind, table int, ref field, ops ...operand) eventModel {
 	return eventModel{k, table, ref, ops}
 }
 
-// alone is a kind of events that refer to nothing.
-func alone(k trace.Kind, ops ...operand) eventModel { return eventModel{k, noTable, 0, ops} }
+// eventWithoutRef returns the model of an event that has no reference.
+func eventWithoutRef(k trace.Kind, ops ...operand) eventModel { return eventModel{k, noTable, 0, ops} }
 
-func num(f field) operand       { return operand{f: f} }
-func by(h how, f field) operand { return operand{how: h, f: f} }
-func is(v uint64) operand       { return operand{how: always, value: v} }
+func numberOf(f field) operand                 { return operand{f: f} }
+func fieldAs(h operandSource, f field) operand { return operand{source: h, f: f} }
+func constantOf(v uint64) operand              { return operand{source: constant, value: v} }
 
 var (
-	undefined = is(trace.Undefined)
-	inComm    = by(comm, fCommunicator)
-	then      = by(past, fOriginalTime)
+	undefinedOperand    = constantOf(trace.Undefined)
+	communicatorOperand = fieldAs(optionalCommunicator, fCommunicator)
+	originalTimeOperand = fieldAs(fileTime, fOriginalTime)
 )
 
-// eventModels are the types of records by what they are in the model. Visits, counters and
-// comments are treated in a way of their own.
+// eventModels maps record types to events. Visits, counters and comments are not in it: they are
+// converted by code of their own.
 var eventModels = [NumTypes]eventModel{
-	SendMsg:             alone(trace.Send, by(peer, fPeer), inComm, num(fTag), num(fLength)),
-	RecvMsg:             alone(trace.Recv, by(peer, fPeer), inComm, num(fTag), num(fLength)),
-	CollectiveOperation: alone(trace.Collective, num(fCollective), inComm, by(root, fRoot), num(fSent), num(fReceived), num(fDuration)),
-	BeginCollective:     alone(trace.CollectiveBegin, num(fCollective), inComm, by(root, fRoot), num(fSent), num(fReceived), num(fMatching)),
-	EndCollective:       alone(trace.CollectiveEnd, undefined, undefined, undefined, is(0), is(0), num(fMatching)),
-	BeginProcess:        alone(trace.ProcessBegin),
-	EndProcess:          alone(trace.ProcessEnd),
-	NoOp:                alone(trace.NoOp),
-	FileOperation:       on(trace.FileOperation, files, fFile, num(fHandle), num(fOperation), num(fBytes), num(fDuration)),
-	BeginFileOperation:  alone(trace.FileOperationBegin, num(fMatching)),
-	EndFileOperation:    on(trace.FileOperationEnd, files, fFile, num(fHandle), num(fOperation), num(fBytes), num(fMatching)),
-	RMAPut:              alone(trace.RMAPut, by(other, fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
-	RMAPutRemoteEnd:     alone(trace.RMAPutRemoteEnd, by(other, fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
-	RMAGet:              alone(trace.RMAGet, by(other, fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
-	RMAEnd:              alone(trace.RMAEnd, by(other, fPeer), inComm, num(fTag)),
+	SendMsg: eventWithoutRef(trace.Send, fieldAs(processLocation, fPeer), communicatorOperand, numberOf(fTag),
+		numberOf(fLength)),
+	RecvMsg: eventWithoutRef(trace.Recv, fieldAs(processLocation, fPeer), communicatorOperand, numberOf(fTag),
+		numberOf(fLength)),
+	CollectiveOperation: eventWithoutRef(trace.Collective, numberOf(fCollective), communicatorOperand,
+		fieldAs(optionalRoot, fRoot), numberOf(fSent), numberOf(fReceived), numberOf(fDuration)),
+	BeginCollective: eventWithoutRef(trace.CollectiveBegin, numberOf(fCollective), communicatorOperand,
+		fieldAs(optionalRoot, fRoot), numberOf(fSent), numberOf(fReceived), numberOf(fMatching)),
+	EndCollective: eventWithoutRef(trace.CollectiveEnd, undefinedOperand, undefinedOperand, undefinedOperand,
+		constantOf(0), constantOf(0), numberOf(fMatching)),
+	BeginProcess: eventWithoutRef(trace.ProcessBegin),
+	EndProcess:   eventWithoutRef(trace.ProcessEnd),
+	NoOp:         eventWithoutRef(trace.NoOp),
+	FileOperation: eventWithRef(trace.FileOperation, files, fFile, numberOf(fHandle), numberOf(fOperation),
+		numberOf(fBytes), numberOf(fDuration)),
+	BeginFileOperation: eventWithoutRef(trace.FileOperationBegin, numberOf(fMatching)),
+	EndFileOperation: eventWithRef(trace.FileOperationEnd, files, fFile, numberOf(fHandle), numberOf(fOperation),
+		numberOf(fBytes), numberOf(fMatching)),
+	RMAPut: eventWithoutRef(trace.RMAPut, fieldAs(optionalLocation, fPeer), numberOf(fBytes),
+		undefinedOperand, communicatorOperand, numberOf(fTag), fieldAs(optionalLocation, fOrigin)),
+	RMAPutRemoteEnd: eventWithoutRef(trace.RMAPutRemoteEnd, fieldAs(optionalLocation, fPeer), numberOf(fBytes),
+		undefinedOperand, communicatorOperand, numberOf(fTag), fieldAs(optionalLocation, fOrigin)),
+	RMAGet: eventWithoutRef(trace.RMAGet, fieldAs(optionalLocation, fPeer), numberOf(fBytes),
+		undefinedOperand, communicatorOperand, numberOf(fTag), fieldAs(optionalLocation, fOrigin)),
+	RMAEnd: eventWithoutRef(trace.RMAEnd, fieldAs(optionalLocation, fPeer), communicatorOperand,
+		numberOf(fTag)),
 
-	EnterSnapshot:              on(trace.EnterSnapshot, functions, fFunction, then),
-	SendSnapshot:               alone(trace.SendSnapshot, by(peer, fPeer), inComm, num(fTag), num(fLength), then),
-	OpenFileSnapshot:           on(trace.OpenFileSnapshot, files, fFile, num(fHandle), then),
-	BeginCollectiveSnapshot:    alone(trace.CollectiveSnapshot, num(fCollective), inComm, by(root, fRoot), num(fSent), num(fReceived), num(fMatching), then),
-	BeginFileOperationSnapshot: alone(trace.FileOperationSnapshot, num(fMatching), then),
-	CollectiveCountSnapshot:    on(trace.CollectiveCountSnapshot, groups, fCommunicator, num(fCount)),
-	CounterSnapshot:            on(trace.MetricSnapshot, counters, fCounter, num(fValue), then),
+	EnterSnapshot: eventWithRef(trace.EnterSnapshot, functions, fFunction, originalTimeOperand),
+	SendSnapshot: eventWithoutRef(trace.SendSnapshot, fieldAs(processLocation, fPeer), communicatorOperand,
+		numberOf(fTag), numberOf(fLength), originalTimeOperand),
+	OpenFileSnapshot: eventWithRef(trace.OpenFileSnapshot, files, fFile, numberOf(fHandle), originalTimeOperand),
+	BeginCollectiveSnapshot: eventWithoutRef(trace.CollectiveSnapshot, numberOf(fCollective), communicatorOperand,
+		fieldAs(optionalRoot, fRoot), numberOf(fSent), numberOf(fReceived), numberOf(fMatching), originalTimeOperand),
+	BeginFileOperationSnapshot: eventWithoutRef(trace.FileOperationSnapshot, numberOf(fMatching), originalTimeOperand),
+	CollectiveCountSnapshot:    eventWithRef(trace.CollectiveCountSnapshot, groups, fCommunicator, numberOf(fCount)),
+	CounterSnapshot: eventWithRef(trace.MetricSnapshot, counters, fCounter, numberOf(fValue),
+		originalTimeOperand),
 
-	FunctionSummary:      on(trace.RegionSummary, functions, fFunction, num(fCount), num(fExclusive), num(fInclusive)),
-	FunctionGroupSummary: on(trace.RegionGroupSummary, functionGroups, fGroup, num(fCount), num(fExclusive), num(fInclusive)),
-	MessageSummary:       alone(trace.MessageSummary, by(other, fPeer), inComm, num(fTag), num(fSentCount), num(fReceivedCount), num(fSent), num(fReceived)),
-	CollectiveSummary:    on(trace.CollectiveSummary, groups, fCommunicator, num(fCollective), num(fSentCount), num(fReceivedCount), num(fSent), num(fReceived)),
-	FileOperationSummary: on(trace.FileSummary, files, fFile, num(fOpens), num(fCloses), num(fReads), num(fWrites), num(fSeeks), num(fBytesRead), num(fBytesWritten)),
-	FileGroupOperationSummary: on(trace.FileGroupSummary, fileGroups, fGroup, num(fOpens), num(fCloses), num(fReads), num(fWrites), num(fSeeks), num(fBytesRead),
-		num(fBytesWritten)),
-	Marker: on(trace.Marker, markers, fToken, is(0)),
+	FunctionSummary: eventWithRef(trace.RegionSummary, functions, fFunction, numberOf(fCount), numberOf(fExclusive),
+		numberOf(fInclusive)),
+	FunctionGroupSummary: eventWithRef(trace.RegionGroupSummary, functionGroups, fGroup, numberOf(fCount),
+		numberOf(fExclusive), numberOf(fInclusive)),
+	MessageSummary: eventWithoutRef(trace.MessageSummary, fieldAs(optionalLocation, fPeer), communicatorOperand,
+		numberOf(fTag), numberOf(fSentCount), numberOf(fReceivedCount), numberOf(fSent), numberOf(fReceived)),
+	CollectiveSummary: eventWithRef(trace.CollectiveSummary, groups, fCommunicator, numberOf(fCollective),
+		numberOf(fSentCount), numberOf(fReceivedCount), numberOf(fSent), numberOf(fReceived)),
+	FileOperationSummary: eventWithRef(trace.FileSummary, files, fFile, numberOf(fOpens), numberOf(fCloses),
+		numberOf(fReads), numberOf(fWrites), numberOf(fSeeks), numberOf(fBytesRead), numberOf(fBytesWritten)),
+	FileGroupOperationSummary: eventWithRef(trace.FileGroupSummary, fileGroups, fGroup, numberOf(fOpens),
+		numberOf(fCloses), numberOf(fReads), numberOf(fWrites), numberOf(fSeeks), numberOf(fBytesRead),
+		numberOf(fBytesWritten)),
+	Marker: eventWithRef(trace.Marker, markers, fToken, constantOf(0)),
 }
 
-// typesOf are the types of records that kinds of events become.
-var typesOf = func() map[trace.Kind]Type {
+// typeOfKind maps kinds of events to the record types that they are written as.
+var typeOfKind = func() map[trace.Kind]Type {
 	m := map[trace.Kind]Type{trace.SendBegin: SendMsg, trace.RecvComplete: RecvMsg}
 	for t, x := range eventModels {
 		if x.kind != trace.NoKind {

@@ -18,9 +18,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// The time search finds the line with which the first record at a time or later begins, and
-// the first of the latest time up to one, plain and compressed, where time lines are
-// repeated too.
+// TestTimeSearch_12 checks that the time search finds the time line of the first record at or after a
+// time, and the first record of the latest time up to a time: in plain and compressed files, also if
+// time lines are repeated.
 func TestTimeSearch_12(t *testing.T) {
 	for _, x := range []struct {
 		name     string
@@ -32,7 +32,8 @@ func TestTimeSearch_12(t *testing.T) {
 		{"snapshots", Snapshots, 0, false}, {"compressed snapshots", Snapshots, 4, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			// Times 10, 20, …, of which some have 3000 records: more than a block of the search.
+			// The times are 10, 20, …. Some have 3000 records, which is more than a block of the
+			// search.
 			var text bytes.Buffer
 			starts := map[uint64]int64{}
 			record := map[Part]string{Events: "K1Y6V5\nE1\n", Snapshots: "TE1O0\n"}[x.part]
@@ -55,7 +56,7 @@ func TestTimeSearch_12(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, q := range []struct{ at, first, latest uint64 }{ // 0 is none
+			for _, q := range []struct{ at, first, latest uint64 }{ // 0 means none
 				{0, 10, 0}, {10, 10, 10}, {11, 20, 10}, {999, 1000, 990}, {1000, 1000, 1000}, {1001, 1010, 1000},
 				{10_000, 10_000, 10_000}, {19_995, last, 19_990}, {last, last, last}, {last + 1, 0, last}, {1<<64 - 1, 0, last},
 			} {
@@ -95,7 +96,7 @@ func TestTimeSearch_12(t *testing.T) {
 	}
 }
 
-// restartable compresses text so that each piece of size bytes can be read by itself.
+// restartable compresses a text so that each piece of size bytes can be decompressed independently.
 func restartable(t *testing.T, text []byte, size int) []byte {
 	var out bytes.Buffer
 	out.Write(zlibHeader(4))
@@ -110,14 +111,15 @@ func restartable(t *testing.T, text []byte, size int) []byte {
 	return out.Bytes()
 }
 
-// inflatedFrom is the text from a place on.
+// inflatedFrom returns the text from an offset on.
 func inflatedFrom(data []byte, off int64) []byte {
 	var b bytes.Buffer
 	b.ReadFrom(flate.NewReader(bytes.NewReader(data[off:])))
 	return b.Bytes()
 }
 
-// Interval and processes of an open reader can be changed; cursors that have begun keep theirs.
+// TestSelect checks that the interval and the processes of an open reader can be changed, and that
+// cursors that have begun keep their own.
 func TestSelect(t *testing.T) {
 	src := source(Events, []byte("1\n*1\nE1\n2\n*2\nE2\n3\n*1\nE3\n4\n*2\nE4\n4\n*2\n"), false)
 	r, err := Open(t.Context(), src, &Options{To: 2})
@@ -152,7 +154,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// The size of the buffer says how much is read at once, plain and compressed.
+// TestReadBuffer checks that the buffer size determines how much is read at once, for plain and
+// compressed files.
 func TestReadBuffer(t *testing.T) {
 	text := []byte("1\n*1\n" + strings.Repeat("E1\nL\n", 200_000))
 	var random bytes.Buffer
@@ -205,8 +208,8 @@ func TestReadBuffer(t *testing.T) {
 	}
 }
 
-// Handlers copy all records to a writer of a trace, and to one of a stream: unknown ones to the
-// part in which they were read, but no line that is cut off.
+// TestHandlersCopy checks that Handlers copies all records to the writer of a trace and to that of a
+// stream. Unknown records go to the part in which they were read. Incomplete lines are left out.
 func TestHandlersCopy(t *testing.T) {
 	text := map[Part]string{
 		Definitions: "DTR3e8\nDZZ9\nDP1NM\"p\"\nDP0NM\"zero\"\n",
@@ -243,7 +246,7 @@ func TestHandlersCopy(t *testing.T) {
 		for _, stub := range []string{name, name + "2"} {
 			b, err := os.ReadFile(fileName(stub, id, part))
 			got := string(b)
-			if part == Definitions && stub == name { // version and unique id are the writer's
+			if part == Definitions && stub == name { // the writer has its own version and unique id
 				_, got, _ = strings.Cut(got, "\n")
 				_, got, _ = strings.Cut(got, "\n")
 			}
@@ -254,7 +257,7 @@ func TestHandlersCopy(t *testing.T) {
 	}
 }
 
-// The constructors of pairs give each type its bits, as they stand in the file.
+// TestPairs_6 checks the bits that the constructors of pairs write to a file for each type.
 func TestPairs_6(t *testing.T) {
 	for _, x := range []struct {
 		pair KeyValue
@@ -275,8 +278,9 @@ func TestPairs_6(t *testing.T) {
 	}
 }
 
-// Definitions of token 0, which the format reserves, are refused with record and field;
-// nothing of them is written. Who copies may ask for them.
+// TestTokenZero_8 checks that definitions of token 0, which the format reserves, are refused with an
+// error that names the record and the field, and that nothing of them is written. An option allows
+// them for copies.
 func TestTokenZero_8(t *testing.T) {
 	const field = ": Token: found 0, which the format reserves, expected 1 or more"
 	types := []Type{DefProcess, DefProcessGroup, DefAttributeList, DefProcessOrGroupAttributes, DefProcessSubstitutes,
@@ -307,7 +311,8 @@ func TestTokenZero_8(t *testing.T) {
 			}
 		}
 	}
-	// Numbers of others may be 0: group of a function, parent of a process, function of a leave.
+	// Other numbers may be 0: the group of a function, the parent of a process, the function of a
+	// leave.
 	w := Create(filepath.Join(t.TempDir(), "x"), nil)
 	for _, r := range []Record{
 		{Type: DefProcess, Token: 1}, {Type: DefFunction, Token: 1}, {Type: DefCounter, Token: 1},
@@ -320,7 +325,7 @@ func TestTokenZero_8(t *testing.T) {
 	w.Abort()
 }
 
-// A copy of a trace that has definitions of token 0 has them too.
+// TestTokenZeroCopy checks that a copy keeps definitions of token 0.
 func TestTokenZeroCopy(t *testing.T) {
 	const text = "DV1.c.5\"salmon\"\nDUI1\nDTR3e8\nDP0NM\"p\"\nDF0G0NM\"f\"\nDCNT0G0NM\"c\"P0U\"\"\n"
 	files := fstest.MapFS{"x.otf": {Data: []byte("1:0\n")}, "x.0.def": {Data: []byte(text)},
@@ -344,10 +349,10 @@ func TestTokenZeroCopy(t *testing.T) {
 	}
 }
 
-// The thumbnail is that of otfaux.
+// TestThumbnail_14 checks that the thumbnail is that of otfaux.
 func TestThumbnail_14(t *testing.T) {
-	// Function 1 is entered at 0 and left at 50, where function 2 is entered: samples are at
-	// 0, 9, 19, …, 49, 59.
+	// Function 1 is entered at 0 and left at 50, where function 2 is entered. The samples are at 0, 9,
+	// 19, …, 49, 59.
 	src := source(Events, []byte("0\n*1\nE1\n32\n*1\nL1\nE2\n63\n*1\nL2\n63\n*1\n"), false)
 	r, err := Open(t.Context(), src, nil)
 	if err != nil {
@@ -383,7 +388,7 @@ func TestThumbnail_14(t *testing.T) {
 	}
 }
 
-// copyTrace copies a trace of testdata to where it may be changed.
+// copyTrace copies a trace of testdata to a directory where it may be changed.
 func copyTrace(t *testing.T, name string) (master string) {
 	dir := t.TempDir()
 	files, _ := filepath.Glob("testdata/ok/" + name + "/*.*")
@@ -429,7 +434,7 @@ func TestThumbnailPeer(t *testing.T) {
 	}
 }
 
-// Messages are matched as otfaux --match-messages does it.
+// TestMessageMatchingPeer checks that messages are matched as by otfaux --match-messages.
 func TestMessageMatchingPeer(t *testing.T) {
 	otfaux := tool(t, "otfaux")
 	master := copyTrace(t, "mpi4")
@@ -479,19 +484,20 @@ func TestMessageMatchingPeer(t *testing.T) {
 	}
 }
 
-// Stream 0 is that of global definitions and markers.
+// TestStreamZero_2_1 checks that stream 0 accepts only global definitions and markers.
 func TestStreamZero_2_1(t *testing.T) {
 	w := NewStreamWriter(filepath.Join(t.TempDir(), "x"), 0, nil)
 	const want = "Enter in stream 0: found a record of a process, expected definitions and markers alone there"
 	if err := w.Write(&Record{Type: Enter, Process: 1, Time: 5}); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if err := errors.Join(w.Write(&Record{Type: DefMarker, Token: 1, Text: "m"}), w.Write(&Record{Type: Marker, Token: 1, Process: 1, Time: 5}), w.Close()); err != nil {
+	if err := errors.Join(w.Write(&Record{Type: DefMarker, Token: 1, Text: "m"}),
+		w.Write(&Record{Type: Marker, Token: 1, Process: 1, Time: 5}), w.Close()); err != nil {
 		t.Error(err)
 	}
 }
 
-// A trace that takes the place of another one has none of its files.
+// TestCreateOverOlderTrace checks that a trace that replaces another one has none of its files.
 func TestCreateOverOlderTrace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	write := func(opt *WriterOptions, records ...*Record) {
@@ -507,7 +513,8 @@ func TestCreateOverOlderTrace(t *testing.T) {
 		}
 	}
 	enter := func(process uint64) *Record { return &Record{Type: Enter, Process: process, Time: 5, Token: 1} }
-	write(nil, enter(1), enter(2), &Record{Type: EnterSnapshot, Process: 2, Time: 6, Token: 1}, &Record{Type: FunctionSummary, Process: 1, Time: 6})
+	write(nil, enter(1), enter(2), &Record{Type: EnterSnapshot, Process: 2, Time: 6, Token: 1},
+		&Record{Type: FunctionSummary, Process: 1, Time: 6})
 	if err := os.WriteFile(name+".thumb", nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -521,7 +528,7 @@ func TestCreateOverOlderTrace(t *testing.T) {
 	}
 }
 
-// glob returns the paths of a pattern in order.
+// glob returns the paths that match a pattern, sorted.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)

@@ -11,21 +11,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// MasterControl says which process is in which stream. A stream's number is
-// from 1 to 0xfffffffe; a process is in one stream at most. The zero
-// MasterControl is empty and ready (docs/formats/otf.md, "Master file").
+// MasterControl maps processes to streams. A stream number is from 1 to 0xfffffffe, and a process is
+// in at most one stream. The zero MasterControl is empty and ready to use (docs/formats/otf.md,
+// "Master file").
 type MasterControl struct {
-	streams map[uint32][]uint32 // ascending
+	streams map[uint32][]uint32 // by stream; the processes ascend
 	process map[uint32]uint32
 }
 
-// NoStream is the number of no stream.
+// NoStream is a number that no stream has.
 const NoStream = ^uint32(0)
 
 func validStream(id uint32) bool { return id != 0 && id != NoStream }
 
-// Assign puts a process into a stream. It reports false if the process is in a
-// stream already, or if the stream's number is not valid.
+// Assign puts a process into a stream. It returns false if the process is in a stream already, or if
+// the number of the stream is not valid.
 func (m *MasterControl) Assign(process, stream uint32) bool {
 	if _, ok := m.process[process]; ok || !validStream(stream) {
 		return false
@@ -38,7 +38,8 @@ func (m *MasterControl) Assign(process, stream uint32) bool {
 	return true
 }
 
-// AddStream makes a stream without processes.
+// AddStream adds a stream without processes. It returns false if the number of the stream is not
+// valid.
 func (m *MasterControl) AddStream(stream uint32) bool {
 	if !validStream(stream) {
 		return false
@@ -52,22 +53,22 @@ func (m *MasterControl) AddStream(stream uint32) bool {
 	return true
 }
 
-// Stream is the stream of a process.
+// Stream returns the stream of a process. ok is false if the process is in no stream.
 func (m *MasterControl) Stream(process uint32) (stream uint32, ok bool) {
 	stream, ok = m.process[process]
 	return stream, ok
 }
 
-// Streams are the numbers of the streams, ascending. The list is the caller's.
+// Streams returns the numbers of the streams in ascending order. The caller owns the slice.
 func (m *MasterControl) Streams() []uint32 { return slices.Sorted(maps.Keys(m.streams)) }
 
-// Processes are the processes of a stream, ascending. The list belongs to m.
+// Processes returns the processes of a stream in ascending order. The slice belongs to m.
 func (m *MasterControl) Processes(stream uint32) []uint32 { return m.streams[stream] }
 
-// Len is the number of streams.
+// Len returns the number of streams.
 func (m *MasterControl) Len() int { return len(m.streams) }
 
-// NewStream is the number that the next new stream should have.
+// NewStream returns an unused number for a new stream: the highest number in use plus 1.
 func (m *MasterControl) NewStream() uint32 {
 	last := uint32(0)
 	for id := range m.streams {
@@ -76,7 +77,7 @@ func (m *MasterControl) NewStream() uint32 {
 	return last + 1
 }
 
-// Append adds the entries of o; of processes that are in m too, m's count.
+// Append adds the entries of o. A process that is in m already keeps its stream.
 func (m *MasterControl) Append(o *MasterControl) {
 	for _, id := range o.Streams() {
 		m.AddStream(id)
@@ -86,15 +87,15 @@ func (m *MasterControl) Append(o *MasterControl) {
 	}
 }
 
-// Clone copies m.
+// Clone returns a copy of m.
 func (m *MasterControl) Clone() *MasterControl {
 	c := &MasterControl{}
 	c.Append(m)
 	return c
 }
 
-// AppendTo writes the text of the master file. Streams without processes are
-// left out: their line would mean process 0.
+// AppendTo appends the text of the master file to b. It leaves out streams without processes, because
+// a reader would take their line as process 0.
 func (m *MasterControl) AppendTo(b []byte) []byte {
 	for _, id := range m.Streams() {
 		if len(m.streams[id]) == 0 {
@@ -118,17 +119,18 @@ func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaster reads the text of a master file. report gets what is odd in a line, and its number.
-// library leaves out a last line without end, as libotf does.
+// parseMaster parses the text of a master file. It calls report with the number of each faulty line and
+// the problem. If library is set, it ignores a last line without a line end, as libotf does.
 func parseMaster(text []byte, library bool, report func(line int64, p problem) error) (*MasterControl, error) {
 	m := &MasterControl{}
 	for number := int64(1); len(text) > 0; number++ {
+		defect := func(found, expected string) error { return report(number, masterProblem(found, expected)) }
 		l := text
 		if i := bytes.IndexByte(text, '\n'); i >= 0 {
 			l, text = text[:i], text[i+1:]
 		} else {
 			text = nil
-			if err := report(number, masterProblem("a last line without end", "a line end; libotf does not read the line")); err != nil {
+			if err := defect("a last line without end", "a line end; libotf does not read the line"); err != nil {
 				return m, err
 			}
 			if library {
@@ -142,52 +144,58 @@ func parseMaster(text []byte, library bool, report func(line int64, p problem) e
 		if isMultiplexed(l) {
 			return m, errMultiplexed
 		}
-		start := s.i
-		id := s.hex()
-		s.skip()
-		if s.i == start || s.i == len(l) || l[s.i] != ':' {
-			if err := report(number, masterProblem(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; the line is skipped")); err != nil {
-				return m, err
-			}
-			continue
-		}
-		stream := uint32(id)
-		if !validStream(stream) {
-			if err := report(number, masterProblem("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; the line is skipped")); err != nil {
-				return m, err
-			}
-			continue
-		}
-		for more := true; more; {
-			s.i++ // the colon or a comma
-			s.skip()
-			from := s.i
-			p := uint32(s.hex())
-			if s.i == from {
-				if err := report(number, masterProblem("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; it is taken as 0")); err != nil {
-					return m, err
-				}
-			}
-			if !m.Assign(p, stream) && m.process[p] != stream {
-				if err := report(number, masterProblem(fmt.Sprintf("process %x in streams %x and %x", p, m.process[p], stream), "one stream a process; the first one counts")); err != nil {
-					return m, err
-				}
-			}
-			s.skip()
-			more = s.i < len(l) && l[s.i] == ','
+		if err := m.parseLine(&s, defect); err != nil {
+			return m, err
 		}
 	}
 	return m, nil
+}
+
+// parseLine adds the processes of a line of a master file. It calls defect for each fault of the line.
+func (m *MasterControl) parseLine(s *scanner, defect func(found, expected string) error) error {
+	l, start := s.l, s.i
+	id := s.hex()
+	s.skip()
+	if s.i == start || s.i == len(l) || l[s.i] != ':' {
+		return defect(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; the line is skipped")
+	}
+	stream := uint32(id)
+	if !validStream(stream) {
+		return defect("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; the line is skipped")
+	}
+	for more := true; more; {
+		s.i++ // skip the colon or the comma
+		s.skip()
+		from := s.i
+		p := uint32(s.hex())
+		if s.i == from {
+			err := defect("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; it is taken as 0")
+			if err != nil {
+				return err
+			}
+		}
+		if !m.Assign(p, stream) && m.process[p] != stream {
+			err := defect(fmt.Sprintf("process %x in streams %x and %x", p, m.process[p], stream),
+				"one stream a process; the first one counts")
+			if err != nil {
+				return err
+			}
+		}
+		s.skip()
+		more = s.i < len(l) && l[s.i] == ','
+	}
+	return nil
 }
 
 func masterProblem(found, expected string) problem {
 	return problem{"otf.master", found, expected, trace.Warning}
 }
 
-// isMultiplexed recognises the master file of a trace whose streams share files
-// (IOFSL).
+// isMultiplexed reports whether l is the first line of the master file of a trace whose streams share
+// files (IOFSL).
 func isMultiplexed(l []byte) bool {
 	return len(l) > 2 && l[0] == 'i' && hexValue[l[1]] < 16 && bytes.Count(l, []byte{':'}) == 2
 }
 
-var errMultiplexed = fmt.Errorf("found an IOFSL trace, all streams of which share files, expected one that has files of its own for each stream; not supported")
+var errMultiplexed = fmt.Errorf("found an IOFSL trace, all streams of which share files, expected one that has files " +
+	"of its own for each stream; not supported")

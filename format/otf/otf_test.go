@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// traces are the folders of real traces with what libotf says of them: those that
-// the repository carries, and those of a folder beside it, if it is there.
+// traces returns the directories of real traces with dumps of libotf: those in the repository, and
+// those in a directory next to it, if that exists.
 func traces(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -50,7 +50,7 @@ func gunzip(t *testing.T, name string) []byte {
 	return b
 }
 
-// master is the master file of a trace's folder.
+// master returns the master file in the directory of a trace.
 func master(t *testing.T, dir string) string {
 	t.Helper()
 	l, err := filepath.Glob(dir + "/*.otf")
@@ -63,7 +63,7 @@ func master(t *testing.T, dir string) string {
 	return l[0]
 }
 
-// eachTrace runs a test for each trace that libotf reads rightly.
+// eachTrace runs a test for each trace that libotf reads correctly.
 func eachTrace(t *testing.T, test func(t *testing.T, dir, master string)) {
 	differs := map[string]string{
 		"hand_iofsl":      "refused with a clear word",
@@ -85,7 +85,8 @@ func eachTrace(t *testing.T, test func(t *testing.T, dir, master string)) {
 	}
 }
 
-// The text of otfprint is reproduced, but where libotf or otfprint is wrong.
+// TestPrintCompat checks that the output of otfprint is reproduced, except where libotf or otfprint is
+// wrong.
 func TestPrintCompat(t *testing.T) {
 	eachTrace(t, func(t *testing.T, dir, m string) {
 		want := gunzip(t, filepath.Join(dir, "expected/otfprint_fullkv.txt.gz"))
@@ -110,15 +111,16 @@ func TestPrintCompat(t *testing.T) {
 	})
 }
 
-// Files that libotf wrote come out as they are when they are read and written.
+// TestRewrite checks that files that libotf wrote are the same byte for byte after reading and writing
+// them.
 func TestRewrite(t *testing.T) {
 	for _, dir := range traces(t) {
 		name := filepath.Base(dir)
 		if len(name) > 5 && name[:5] == "hand_" {
-			continue // not written by libotf
+			continue // libotf did not write it
 		}
 		m := master(t, dir)
-		if m == "" || name == "kv_types" { // whose single digits libotf cannot read
+		if m == "" || name == "kv_types" { // libotf cannot read its single digits
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +145,9 @@ func rewrite(t *testing.T, m string) {
 				continue
 			}
 			want := inflated(t, s.t.name)
-			long := bytes.Contains(want, []byte("DEFPROCESS ")) || bytes.Contains(want, []byte("ENTER ")) || bytes.Contains(want, []byte("DEFVERSION ")) || bytes.Contains(want, []byte("MARKERDEF ")) || bytes.Contains(want, []byte("SUMFUNCTION "))
+			long := bytes.Contains(want, []byte("DEFPROCESS ")) || bytes.Contains(want, []byte("ENTER ")) ||
+				bytes.Contains(want, []byte("DEFVERSION ")) || bytes.Contains(want, []byte("MARKERDEF ")) ||
+				bytes.Contains(want, []byte("SUMFUNCTION "))
 			stub := filepath.Join(t.TempDir(), "x")
 			w := NewStreamWriter(stub, id, &WriterOptions{Long: long, ZeroTokens: true})
 			for {

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Overview lists the master file and all others that are read, and counts the definitions, and
-// markers' definitions, by type.
+// Overview lists the files of the trace that are read, beginning with the master file. It counts the
+// definitions, including those of markers, by type.
 func (d *decoder) Overview(ctx context.Context) (*format.Overview, error) {
 	files, err := d.fileList()
 	if err != nil {
@@ -40,11 +40,11 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 		switch r.Type {
 		case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefCollectiveOperation:
 			x.Alone = r.Type == DefFileGroup
-			x.Names = append(x.Names, trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name)})
+			x.Names = append(x.Names, trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name)})
 		}
 	}
 	for _, part := range []Part{Definitions, Markers} {
-		c, err := d.r.quiet().Cursor(ctx, part)
+		c, err := d.r.withoutReport().Cursor(ctx, part)
 		if err != nil {
 			return nil, err
 		}

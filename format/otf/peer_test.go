@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// tool finds a program, or skips the test.
+// tool returns the path of a program, or skips the test.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -25,7 +25,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// peerTrace writes what testdata/peer.c writes.
+// peerTrace writes the trace that testdata/peer.c writes.
 func peerTrace(t *testing.T, name string, streams uint32, long bool, uid uint64) {
 	t.Helper()
 	var m MasterControl
@@ -69,8 +69,10 @@ func peerTrace(t *testing.T, name string, streams uint32, long bool, uid uint64)
 		}
 		put(Record{Type: Enter, Time: n / 2, Process: p, Function: 1, SCL: n % 3, KeyValues: kv})
 		put(Record{Type: SendMsg, Time: n / 2, Process: p, Peer: p%4 + 1, Communicator: 100, Tag: n, Length: 8 * n})
-		put(Record{Type: RecvMsg, Time: n / 2, Process: p, Peer: (p+2)%4 + 1, Communicator: 100, Tag: n, Length: 8 * n, SCL: n % 2})
-		put(Record{Type: BeginCollective, Time: n / 2, Process: p, Collective: 5, Matching: n, Communicator: 100, Root: 1, Sent: n << 33})
+		put(Record{Type: RecvMsg, Time: n / 2, Process: p, Peer: (p+2)%4 + 1, Communicator: 100, Tag: n, Length: 8 * n,
+			SCL: n % 2})
+		put(Record{Type: BeginCollective, Time: n / 2, Process: p, Collective: 5, Matching: n, Communicator: 100, Root: 1,
+			Sent: n << 33})
 		put(Record{Type: EndCollective, Time: n / 2, Process: p, Matching: n})
 		put(Record{Type: Counter, Time: n / 2, Process: p, Counter: 6, Value: n * n * n * n * n})
 		leave := Record{Type: Leave, Time: n / 2, Process: p}
@@ -88,12 +90,13 @@ func peerTrace(t *testing.T, name string, streams uint32, long bool, uid uint64)
 	}
 }
 
-// A program on libotf and one on this package that write the same write the same
+// TestPeerWrites checks that a program that uses libotf and one that uses this package write the same
 // files.
 func TestPeerWrites(t *testing.T) {
 	gcc := tool(t, "gcc")
 	program := filepath.Join(t.TempDir(), "peer")
-	if out, err := exec.Command(gcc, "-o", program, "testdata/peer.c", "-lopen-trace-format", "-lz").CombinedOutput(); err != nil {
+	if out, err := exec.Command(gcc, "-o", program, "testdata/peer.c", "-lopen-trace-format",
+		"-lz").CombinedOutput(); err != nil {
 		t.Skipf("libotf is not installed: %s", out)
 	}
 	for _, x := range []struct {
@@ -109,7 +112,7 @@ func TestPeerWrites(t *testing.T) {
 		if out, err := exec.Command(program, name, fmt.Sprint(x.streams), fmt.Sprint(long)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		// The unique id is the library's own.
+		// The unique id is that of the library.
 		r, err := Open(t.Context(), format.FileSource(name+".otf"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -156,13 +159,13 @@ func TestPeerWrites(t *testing.T) {
 	}
 }
 
-// libotf's tools read what is written here: every type of record.
+// TestPeerReads checks that libotf's tools read every record type that this package writes.
 func TestPeerReads(t *testing.T) {
 	otfprint, otfinfo := tool(t, "otfprint"), tool(t, "otfinfo-trace")
 	for n, opt := range []WriterOptions{{}, {Long: true}, {Streams: 1}, {Streams: 2, Buffer: 100}, {Level: 4}} {
 		rng := rand.New(rand.NewPCG(7, uint64(n)))
 		name := filepath.Join(t.TempDir(), "x")
-		opt.ZeroTokens = true // some random tokens are
+		opt.ZeroTokens = true // some random tokens are 0
 		w := Create(name, &opt)
 		count := 40
 		if opt.Level > 0 {
@@ -170,14 +173,15 @@ func TestPeerReads(t *testing.T) {
 		}
 		time := uint64(0)
 		for typ := range Type(NumTypes) {
-			if specs[typ].name == "" || typ == DefVersion || typ == DefUniqueID || opt.Level > 0 && typ.Part() != Events && typ.Part() != Definitions {
+			if specs[typ].name == "" || typ == DefVersion || typ == DefUniqueID || opt.Level > 0 && typ.Part() != Events &&
+				typ.Part() != Definitions {
 				continue
 			}
 			for range count {
 				r := randomRecord(rng, typ)
 				for i := range r.KeyValues {
 					if v := &r.KeyValues[i]; v.Type == Char {
-						v.Bits |= 0x20 // otfprint prints it as it is
+						v.Bits |= 0x20 // otfprint prints the byte unchanged
 					} else if v.Type == Float32 || v.Type == Float64 {
 						v.Type, v.Bits = Float64, 0x4000000000000000|v.Bits&0xfffff<<32
 					}
@@ -221,24 +225,27 @@ func TestPeerReads(t *testing.T) {
 	}
 }
 
-// Lines that libotf takes in its own way: weft prints what otfprint prints.
+// TestCompatLines checks that weft prints the same as otfprint for lines that libotf reads in a way of
+// its own.
 func TestCompatLines(t *testing.T) {
 	otfprint := tool(t, "otfprint")
-	// Of an array whose first line announces six bytes and gives three, libotf never writes the
-	// last three: otfprint shows what its memory held, PrintCompat shows zeros.
+	// If the first line of an array announces six bytes and has three, libotf leaves the last three
+	// uninitialised. otfprint prints whatever its memory held, PrintCompat prints zeros.
 	unset := regexp.MustCompile(`8:5B7C4A[0-9A-F]{6}`)
 	for _, lines := range []string{
-		"E1 ", "L1 ", "S2L1T1C1 ", "L1\t", "ENTER 1 ", // without the place in the source
-		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg", // and with it
-		"K8YbV5b7c4aL3\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL3\nK7Y8V5\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nb\nK8YbV112233L3\nE2",
+		"E1 ", "L1 ", "S2L1T1C1 ", "L1\t", "ENTER 1 ", // without a source code location
+		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg", // with a source code location
+		"K8YbV5b7c4aL3\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL3\nK7Y8V5\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nK8YbV5b7c4aL3\nE2",
+		"K8YbV5b7c4aL6\nb\nK8YbV112233L3\nE2",
 		" K7Y8V5\nE2",
 	} {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, "t.otf"), "1:1\n")
-		writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDK7Y8NM\"n\"T\"\"\nDK8YbNM\"b\"T\"\"\n")
+		writeFile(t, filepath.Join(dir, "t.0.def"),
+			"DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDK7Y8NM\"n\"T\"\"\nDK8YbNM\"b\"T\"\"\n")
 		writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n"+lines+"\nL2\nc\n*1\nL1\nd\n*1\n")
 		name := filepath.Join(dir, "t.otf")
-		want, _ := exec.Command(otfprint, "--fullkeyvalue", name).Output() // it fails where it stops
+		want, _ := exec.Command(otfprint, "--fullkeyvalue", name).Output() // otfprint fails where it stops reading
 		var kept [][]byte
 		for _, l := range bytes.SplitAfter(want, []byte("\n")) {
 			if !bytes.HasPrefix(l, []byte("processing time:")) {
@@ -249,7 +256,8 @@ func TestCompatLines(t *testing.T) {
 		if err := PrintCompat(context.Background(), format.FileSource(name), nil, nil, &got); err != nil {
 			t.Fatal(err)
 		}
-		if want := unset.ReplaceAll(bytes.TrimSpace(bytes.Join(kept, nil)), []byte("8:5B7C4A000000")); !bytes.Equal(bytes.TrimSpace(got.Bytes()), want) {
+		if want := unset.ReplaceAll(bytes.TrimSpace(bytes.Join(kept, nil)),
+			[]byte("8:5B7C4A000000")); !bytes.Equal(bytes.TrimSpace(got.Bytes()), want) {
 			t.Errorf("%q:\n%s\nwant\n%s", lines, got.Bytes(), want)
 		}
 	}

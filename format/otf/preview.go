@@ -8,11 +8,11 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// mostStatistics is how large statistics are, at most, that are read from their begin: of
-// those whose times are defined the last ones are all that is read.
-const mostStatistics = 64 << 20
+// maxStatisticsBytes is the maximum size of statistics that are read from their beginning. If the
+// definitions list the times of the statistics, only the last ones are read.
+const maxStatisticsBytes = 64 << 20
 
-// Preview adds up the last statistics of each process. It reads them alone.
+// Preview adds up the last statistics of each process. It reads nothing but statistics.
 func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	size, err := d.r.size(Statistics)
 	if err != nil || size == 0 {
@@ -22,20 +22,20 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	// otfaux may have no statistics at the last point.
+	// otfaux may not have written statistics at the last point.
 	for back := 1; back <= len(points); back *= 2 {
 		p, err := d.lastSums(ctx, points[len(points)-back])
 		if p != nil || err != nil {
 			return p, err
 		}
 	}
-	if size > mostStatistics {
+	if size > maxStatisticsBytes {
 		return nil, nil
 	}
 	return d.lastSums(ctx, 0)
 }
 
-// summaryPoints are the times that the definitions have of statistics.
+// summaryPoints returns the times of statistics that the definitions list, ascending.
 func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error) {
 	err = d.r.definitions(ctx, func(r *Record) {
 		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == summaryPoint {
@@ -46,8 +46,8 @@ func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error
 	return points, err
 }
 
-// lastSums adds up what the statistics from a time on have last of each process; nil if they
-// tell of no function.
+// lastSums adds up the latest statistics of each process that are not before time from. It returns nil
+// if they contain no function.
 func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, error) {
 	type place struct {
 		stream  uint32
@@ -56,10 +56,10 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 	type sums struct {
 		time       uint64
 		functions  map[uint64]callSum
-		all, peers transferSum // over all peers, and of each
+		all, peers transferSum // all: records for all peers; peers: sum over the records for single peers
 	}
 	last := map[place]*sums{}
-	r := d.r.quiet()
+	r := d.r.withoutReport()
 	r.opt.From = from
 	c, err := r.Cursor(ctx, Statistics)
 	if err != nil {
@@ -105,10 +105,10 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 			locations[loc] = l
 		}
 		p.To = min(p.To, d.clock.model(s.time))
-		l.Sent = plus(l.Sent, max(s.all.sentCount, s.peers.sentCount))
-		l.Received = plus(l.Received, max(s.all.receivedCount, s.peers.receivedCount))
+		l.Sent = addSaturated(l.Sent, max(s.all.sentCount, s.peers.sentCount))
+		l.Received = addSaturated(l.Received, max(s.all.receivedCount, s.peers.receivedCount))
 		for token, f := range s.functions {
-			l.Count = plus(l.Count, f.count)
+			l.Count = addSaturated(l.Count, f.count)
 			i, ok := d.find(functions, k.stream, token)
 			if !ok {
 				continue
@@ -118,9 +118,9 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 				x = &format.RegionSums{Region: i}
 				regions[i] = x
 			}
-			x.Count = plus(x.Count, f.count)
-			x.Inclusive = plus(x.Inclusive, f.inclusive/scale)
-			x.Exclusive = plus(x.Exclusive, f.exclusive/scale)
+			x.Count = addSaturated(x.Count, f.count)
+			x.Inclusive = addSaturated(x.Inclusive, f.inclusive/scale)
+			x.Exclusive = addSaturated(x.Exclusive, f.exclusive/scale)
 		}
 	}
 	if len(regions) == 0 {
@@ -139,8 +139,8 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 	return p, nil
 }
 
-// plus adds a number of the file, and stays within what fits.
-func plus(sum int64, n uint64) int64 {
+// addSaturated adds n to sum. The result is limited to the greatest int64.
+func addSaturated(sum int64, n uint64) int64 {
 	if n > uint64(math.MaxInt64-sum) {
 		return math.MaxInt64
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// previewed is what a trace tells of its regions and of the messages of its locations, by
-// their ids; "" if it tells nothing.
+// previewed returns the preview of a trace as text: the sums of regions and of the messages of
+// locations, by their ids. The text is empty if the trace has no preview.
 func previewed(t *testing.T, path string) (string, int64) {
 	t.Helper()
 	d, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{Strict: true})
@@ -39,7 +39,7 @@ func previewed(t *testing.T, path string) (string, int64) {
 	return b.String(), p.To
 }
 
-// Of what otfaux writes the last statistics are told, here found in its text.
+// TestPreviewOfOtfaux compares the preview with the last statistics in the text that otfaux writes.
 func TestPreviewOfOtfaux(t *testing.T) {
 	otfaux := tool(t, "otfaux")
 	dir := t.TempDir()
@@ -61,7 +61,8 @@ func TestPreviewOfOtfaux(t *testing.T) {
 	type sums struct{ count, exclusive, inclusive int64 }
 	regions, order := map[int64]*sums{}, []int64{}
 	var locations strings.Builder
-	lines := regexp.MustCompile(`^SF([0-9a-f]+)N([0-9a-f]+)E([0-9a-f]+)I([0-9a-f]+)$|^SM0C0T0NS([0-9a-f]+)NR([0-9a-f]+)S.*$`)
+	lines := regexp.MustCompile(
+		`^SF([0-9a-f]+)N([0-9a-f]+)E([0-9a-f]+)I([0-9a-f]+)$|^SM0C0T0NS([0-9a-f]+)NR([0-9a-f]+)S.*$`)
 	hex := func(s string) int64 {
 		n, err := strconv.ParseInt(s, 16, 64)
 		if err != nil {
@@ -75,8 +76,8 @@ func TestPreviewOfOtfaux(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Each process has a block at each time; the last one of a file that has records is
-		// the last of its process.
+		// Each process has a block of records at each time. The last block of a process with records
+		// is its last one in the file.
 		type block struct {
 			time    int64
 			records []string

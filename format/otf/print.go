@@ -13,22 +13,22 @@ import (
 	"github.com/weft-trace/weft/internal/digits"
 )
 
-// printer writes records as otfprint --fullkeyvalue does, with its defects
-// (docs/formats/otf.md, "otfprint").
+// printer writes records as otfprint --fullkeyvalue does, including its errors (docs/formats/otf.md,
+// "otfprint").
 type printer struct {
 	opt      PrintOptions
-	done     bool              // nothing more is wanted
-	n        int64             // records so far
-	events   int64             // of them that were printed, and are events
-	counters map[uint64]uint64 // properties of the counters that are defined
+	done     bool              // all selected records have been printed
+	n        int64             // number of records so far
+	events   int64             // number of events that were printed
+	counters map[uint64]uint64 // properties of the defined counters
 	b        []byte
 	number   []byte // text of n
-	high     uint64 // the latest time without its last digits, and its text
+	high     uint64 // latest time without its last digits; highText is its text
 	highText []byte
 	smalls   *[1000]uint32
 }
 
-// define notes what the values of a counter are.
+// define stores the properties of a counter.
 func (p *printer) define(r *Record) {
 	if r.Type != DefCounter {
 		return
@@ -39,12 +39,12 @@ func (p *printer) define(r *Record) {
 	p.counters[r.Token] = r.Properties
 }
 
-// part writes what a cursor gives.
+// part prints the records of a cursor.
 func (p *printer) part(c *Cursor, w io.Writer) error {
 	for {
 		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 && p.opt.everything() {
 			for x := c.line(); x != nil; x = c.line() {
-				if x.visit() {
+				if x.isVisit() {
 					p.count()
 					p.visit(x)
 				} else {
@@ -58,7 +58,7 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 				}
 			}
 		}
-		if !c.Next() || !p.take(c.Record(), c.part) {
+		if !c.Next() || !p.printSelected(c.Record(), c.part) {
 			break
 		}
 		if len(p.b) >= printBuffer {
@@ -70,14 +70,13 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 	return errors.Join(p.flush(w), c.Err())
 }
 
-// everything tells whether all records are wanted.
+// everything reports whether all records are printed in full.
 func (o *PrintOptions) everything() bool {
 	return o.First <= 1 && o.Last == 0 && o.Wanted == nil && o.Pairs == FullPairs && o.Events == 0
 }
 
-// take adds the text of a record, if it is wanted. It returns false when no more are to
-// be read.
-func (p *printer) take(r *Record, part Part) bool {
+// printSelected prints a record if it is selected. It returns false when no more records need to be read.
+func (p *printer) printSelected(r *Record, part Part) bool {
 	if p.opt.Wanted != nil && !p.opt.Wanted(r.Type) {
 		p.define(r)
 		return true
@@ -87,7 +86,7 @@ func (p *printer) take(r *Record, part Part) bool {
 	switch {
 	case p.opt.Last > 0 && p.n > p.opt.Last, part == Events && p.opt.Events > 0 && p.events == p.opt.Events:
 		p.b, p.done = p.b[:before], true
-		return part != Events // otfprint looks for malformed records behind them, too
+		return part != Events // otfprint looks for malformed records in the rest of other parts
 	case p.n < p.opt.First:
 		p.b = p.b[:before]
 	case part == Events:
@@ -101,7 +100,7 @@ var (
 	leaveWord = [17]byte([]byte(" Leave: function "))
 )
 
-// visit adds the text of an enter or leave.
+// visit prints an enter or leave.
 func (p *printer) visit(x *aheadRecord) {
 	b := append(append(p.b, "(#"...), p.number...)
 	b = p.appendTime(append(b, ") \t"...), x.time)
@@ -114,10 +113,10 @@ func (p *printer) visit(x *aheadRecord) {
 	p.b = append(b, ", source 0\n"...)
 }
 
-// printBuffer is how much text is written at once.
+// printBuffer is the number of bytes that are written at once.
 const printBuffer = 64 << 10
 
-// flush writes what has been collected.
+// flush writes the collected text.
 func (p *printer) flush(w io.Writer) error {
 	_, err := w.Write(p.b)
 	p.b = p.b[:0]
@@ -126,7 +125,7 @@ func (p *printer) flush(w io.Writer) error {
 
 func (p *printer) printf(format string, args ...any) { p.b = fmt.Appendf(p.b, format, args...) }
 
-// cText is a string as a C program sees it: it ends at a zero byte.
+// cText returns the part of a string that a C program sees: it ends at a zero byte.
 func cText(s string) string {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return s[:i]
@@ -134,7 +133,7 @@ func cText(s string) string {
 	return s
 }
 
-func enum(v uint64, names ...string) string {
+func enumName(v uint64, names ...string) string {
 	if v < uint64(len(names)) && names[v] != "" {
 		return names[v]
 	}
@@ -156,21 +155,22 @@ func decimals(members []uint32) string {
 	return joined(members, func(m uint32) string { return strconv.FormatUint(uint64(m), 10) })
 }
 
-// properties is what a counter's properties are called.
+// properties returns the names of a counter's properties.
 func properties(p uint64) string {
-	return enum(p&3, "ACC", "ABS") + "/" + enum(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
+	return enumName(p&3, "ACC", "ABS") + "/" + enumName(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
 		func() string {
 			if i := p & 0x1e0 >> 5; i < 10 && i != 6 && i != 7 {
-				return [10]string{"UNSIGNED8", "SIGNED8", "UNSIGNED4", "SIGNED4", "UNSIGNED2", "SIGNED2", 8: "FLOAT", 9: "DOUBLE"}[i]
+				return [10]string{"UNSIGNED8", "SIGNED8", "UNSIGNED4", "SIGNED4", "UNSIGNED2", "SIGNED2", 8: "FLOAT",
+					9: "DOUBLE"}[i]
 			}
 			return "UNKNOWN <" + strconv.FormatUint(p&0x1e0, 10) + ">"
 		}()
 }
 
-// counterValue is a counter's value as its properties say.
+// counterValue returns the text of a counter's value, which depends on its properties.
 func (p *printer) counterValue(counter, v uint64) string {
 	switch p.counters[counter] & 0x1e0 {
-	case 0, 0x40, 0x80: // unsigned of 8, 4 and 2 bytes: otfprint does not cut them
+	case 0, 0x40, 0x80: // unsigned of 8, 4 and 2 bytes; otfprint does not truncate them
 		return strconv.FormatUint(v, 10)
 	case 0x20, 0x60, 0xa0:
 		return strconv.FormatInt(int64(v), 10)
@@ -182,7 +182,7 @@ func (p *printer) counterValue(counter, v uint64) string {
 	return fmt.Sprintf("INVALID TYPE <%08x>", v)
 }
 
-// cFloat is a number as printf writes it with %f.
+// cFloat returns a number in the format of printf with %f and the given number of digits.
 func cFloat(f float64, digits int) string {
 	switch {
 	case math.IsNaN(f):
@@ -203,7 +203,7 @@ var fileFlags = [...]struct {
 	name string
 }{{0x20, "IOFAILED"}, {0x40, "ASYNC"}, {0x80, "COLL"}, {0x100, "DIRECT"}, {0x200, "SYNC"}, {0x400, "ISREADLOCK"}}
 
-// fileOperation is what an operation and its flags are called.
+// fileOperation returns the names of a file operation and its flags.
 func fileOperation(op uint64) string {
 	var flags []string
 	rest := op &^ 0x1f
@@ -219,10 +219,11 @@ func fileOperation(op uint64) string {
 	if flags == nil {
 		flags = []string{"EMPTY"}
 	}
-	return enum(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK", "UNLOCK") + ", flags " + strings.Join(flags, ", ")
+	return enumName(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK",
+		"UNLOCK") + ", flags " + strings.Join(flags, ", ")
 }
 
-// keyValues writes the pairs of a record.
+// keyValues prints the key-value pairs of a record.
 func (p *printer) keyValues(r *Record) {
 	b := p.b
 	if p.opt.Pairs == NoPairs {
@@ -259,7 +260,7 @@ func (p *printer) keyValues(r *Record) {
 	p.b = b
 }
 
-// count makes the text of the next record's number out of the one before.
+// count increments the number of records and its text.
 func (p *printer) count() {
 	p.n++
 	i := len(p.number) - 1
@@ -273,7 +274,7 @@ func (p *printer) count() {
 	}
 }
 
-// appendTime writes a time, most digits of which are those of the time before.
+// appendTime appends a time. Most of its digits are those of the previous time, whose text is reused.
 func (p *printer) appendTime(b []byte, t uint64) []byte {
 	high := t / 10_000
 	if high == 0 {
@@ -287,9 +288,9 @@ func (p *printer) appendTime(b []byte, t uint64) []byte {
 	return append(b, byte('0'+low/1000), byte('0'+low/100%10), byte('0'+low/10%10), byte('0'+low%10))
 }
 
-// smalls are the texts of small numbers, in their low bytes, and how long they are,
-// in the highest.
-var smalls = sync.OnceValue(func() *[1000]uint32 {
+// smallTexts returns the texts of small numbers. The lower bytes of an entry are the text and its
+// highest byte is the length.
+var smallTexts = sync.OnceValue(func() *[1000]uint32 {
 	t := new([1000]uint32)
 	for i := range t {
 		text := strconv.AppendInt(nil, int64(i), 10)
@@ -299,7 +300,8 @@ var smalls = sync.OnceValue(func() *[1000]uint32 {
 	return t
 })
 
-// appendSmall writes a number that is mostly small, without asking how long it is.
+// appendSmall appends a number that is mostly small. For a small number it copies a fixed number of
+// bytes, which is faster.
 func (p *printer) appendSmall(b []byte, v uint64) []byte {
 	n := len(b)
 	if v >= uint64(len(p.smalls)) || cap(b)-n < 4 {
@@ -310,8 +312,8 @@ func (p *printer) appendSmall(b []byte, v uint64) []byte {
 	return b[:n+int(text>>24)]
 }
 
-// usual adds the text of the most usual records.
-func (p *printer) usual(r *Record) bool {
+// printFrequent prints a record of the most frequent types. It returns false for other types.
+func (p *printer) printFrequent(r *Record) bool {
 	switch r.Type {
 	case Enter, Leave, SendMsg, RecvMsg, Counter, NoOp:
 	default:
@@ -350,11 +352,11 @@ func (p *printer) usual(r *Record) bool {
 	return true
 }
 
-// record adds the text of a record to the buffer.
+// record prints a record.
 func (p *printer) record(r *Record) {
 	before := len(p.b)
 	p.count()
-	if p.usual(r) {
+	if p.printFrequent(r) {
 		p.keyValues(r)
 		p.b = append(p.b, '\n')
 		return
@@ -372,6 +374,35 @@ func (p *printer) record(r *Record) {
 	if r.Unnamed {
 		name = "(null)"
 	}
+	if r.Type == Unknown {
+		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
+		return // otfprint prints no pairs for it
+	}
+	switch r.Type.Part() {
+	case Events:
+		p.event(r, text)
+	case Statistics:
+		if !p.summary(r) {
+			// otfprint prints nothing for it.
+			p.b, p.n = p.b[:before], p.n-1
+			p.number = strconv.AppendInt(p.number[:0], p.n, 10)
+			return
+		}
+	case Snapshots:
+		p.snapshot(r, text)
+	case Markers:
+		p.marker(r, name, text)
+	default:
+		p.definition(r, name, text)
+	}
+	if r.Type != DefVersion && r.Type != DefUniqueID {
+		p.keyValues(r)
+	}
+	p.b = append(p.b, '\n')
+}
+
+// definition prints a definition, whose name and text are given as otfprint prints them.
+func (p *printer) definition(r *Record, name, text string) {
 	switch r.Type {
 	case DefVersion:
 		p.printf("DefVersion: stream %d, version: %d.%d.%d \"%s\"", r.Stream, r.Major, r.Minor, r.Sub, text)
@@ -390,24 +421,30 @@ func (p *printer) record(r *Record) {
 	case DefProcessGroup:
 		p.printf("DefProcessGroup: stream %d, group %d, name \"%s\", procs %s", r.Stream, r.Token, name, decimals(r.Members))
 	case DefAttributeList:
-		p.printf("DefAttributeList: stream %d, attr_token %d, attributes %s", r.Stream, r.Token, joined(r.Members, func(m uint32) string {
-			return enum(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters", "hasEnterLeaveRecords", "IsCommunicator", "IsCUDAThread", "IsMasterThread")
-		}))
+		p.printf("DefAttributeList: stream %d, attr_token %d, attributes %s", r.Stream, r.Token,
+			joined(r.Members, func(m uint32) string {
+				return enumName(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters",
+					"hasEnterLeaveRecords", "IsCommunicator", "IsCUDAThread", "IsMasterThread")
+			}))
 	case DefProcessOrGroupAttributes:
 		p.printf("DefProcessOrGroupAttributes: stream %d, process %d, attr_token %d", r.Stream, r.Token, r.AttributeList)
 	case DefProcessSubstitutes:
-		p.printf("DefProcessSubstitutes: stream %d, representative process %d, procs %s", r.Stream, r.Token, decimals(r.Members))
+		p.printf("DefProcessSubstitutes: stream %d, representative process %d, procs %s", r.Stream, r.Token,
+			decimals(r.Members))
 	case DefFunctionGroup:
 		p.printf("DefFunctionGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
 	case DefFunction:
-		p.printf("DefFunction: stream %d, function %d, name \"%s\", group %d, source %d", r.Stream, r.Token, name, r.Group, r.SCL)
+		p.printf("DefFunction: stream %d, function %d, name \"%s\", group %d, source %d", r.Stream, r.Token, name, r.Group,
+			r.SCL)
 	case DefCollectiveOperation:
-		p.printf("DefCollective: stream %d, collective %d, name \"%s\", type %s", r.Stream, r.Token, name, enum(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
+		p.printf("DefCollective: stream %d, collective %d, name \"%s\", type %s", r.Stream, r.Token, name,
+			enumName(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
 	case DefCounterGroup:
 		p.printf("DefCounterGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
 	case DefCounter:
 		p.define(r)
-		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token, name, properties(r.Properties), r.Group, cText(r.Unit))
+		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token,
+			name, properties(r.Properties), r.Group, cText(r.Unit))
 	case DefCounterAssignments:
 		p.printf("DefCounterAssignments: stream %d, counter_token %d, assignees %s", r.Stream, r.Token, decimals(r.Members))
 	case DefSCLFile:
@@ -421,82 +458,110 @@ func (p *printer) record(r *Record) {
 	case DefKeyValue:
 		kind := r.Kind
 		p.printf("DefKeyValue: stream %d, token %d, type %s, name \"%s\", desc \"%s\"", r.Stream, r.Token,
-			enum(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE", "BYTE_ARRAY"), name, text)
+			enumName(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE",
+				"BYTE_ARRAY"), name, text)
 	case DefAuxSamplePoint:
-		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime, enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
+		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime,
+			enumName(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
+	}
+}
 
+// event prints an event that is not one of the most frequent types.
+func (p *printer) event(r *Record, text string) {
+	switch r.Type {
 	case BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
 	case CollectiveOperation:
-		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d", r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)
+		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d",
+			r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)
 	case BeginCollective:
-		p.printf("BeginCollective: process %d, collective %d, group %d, matchingId %d, root %d, sent %d, received %d, source %d", r.Process, r.Collective, r.Communicator, r.Matching, r.Root, r.Sent, r.Received, r.SCL)
+		p.printf("BeginCollective: process %d, collective %d, group %d, matchingId %d, root %d, sent %d, received %d, "+
+			"source %d", r.Process, r.Collective, r.Communicator, r.Matching, r.Root, r.Sent, r.Received, r.SCL)
 	case EndCollective:
 		p.printf("EndCollective: process %d, matchingId %d", r.Process, r.Matching)
 	case EventComment:
 		p.printf("EventComment: process %d, comment \"%s\"", r.Process, text)
 	case FileOperation:
-		p.printf("FileOperation: file ID %d, process %d, handle ID %d, operation %s, bytes %d, duration %d, source %d", r.File, r.Process, uint32(r.Handle), fileOperation(r.Operation), r.Bytes, r.Duration, r.SCL)
+		p.printf("FileOperation: file ID %d, process %d, handle ID %d, operation %s, bytes %d, duration %d, source %d",
+			r.File, r.Process, uint32(r.Handle), fileOperation(r.Operation), r.Bytes, r.Duration, r.SCL)
 	case BeginFileOperation:
 		p.printf("BeginFileOperation: process %d, matching ID %d, source %d", r.Process, r.Matching, r.SCL)
 	case EndFileOperation:
-		p.printf("EndFileOperation: process %d, file ID %d, matching ID %d, handle ID %d, operation %s, bytes %d, source %d", r.Process, r.File, r.Matching, r.Handle, fileOperation(r.Operation), r.Bytes, r.SCL)
+		p.printf("EndFileOperation: process %d, file ID %d, matching ID %d, handle ID %d, operation %s, bytes %d, source %d",
+			r.Process, r.File, r.Matching, r.Handle, fileOperation(r.Operation), r.Bytes, r.SCL)
 	case RMAPut, RMAPutRemoteEnd, RMAGet:
 		origin := fmt.Sprintf("origin %d", r.Process)
 		if r.Origin != 0 {
 			origin = fmt.Sprintf("initiator %d, origin %d", r.Process, r.Origin)
 		}
-		p.printf("%s: %s, target %d, communicator %d, tag %d, bytes %d, source %d", r.Type, origin, r.Peer, r.Communicator, r.Tag, r.Bytes, r.SCL)
+		p.printf("%s: %s, target %d, communicator %d, tag %d, bytes %d, source %d", r.Type, origin, r.Peer, r.Communicator,
+			r.Tag, r.Bytes, r.SCL)
 	case RMAEnd:
 		if r.Peer != 0 {
-			p.printf("RMAEnd: initiator %d, remote %d, communicator %d, tag %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SCL)
+			p.printf("RMAEnd: initiator %d, remote %d, communicator %d, tag %d, source %d", r.Process, r.Peer, r.Communicator,
+				r.Tag, r.SCL)
 		} else {
 			p.printf("RMAEnd: process %d, communicator %d, tag %d, source %d", r.Process, r.Communicator, r.Tag, r.SCL)
 		}
+	}
+}
 
+// summary prints a summary. It returns false if otfprint prints nothing for it.
+func (p *printer) summary(r *Record) bool {
+	switch r.Type {
 	case FunctionSummary:
-		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function, r.Count, r.Exclusive, r.Inclusive)
+		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function,
+			r.Count, r.Exclusive, r.Inclusive)
 	case FunctionGroupSummary:
-		p.printf("StatFunctionGroup: process %d, group %d, invocations %d, excltime %d, incltime %d", r.Process, r.Group, r.Count, r.Exclusive, r.Inclusive)
+		p.printf("StatFunctionGroup: process %d, group %d, invocations %d, excltime %d, incltime %d", r.Process, r.Group,
+			r.Count, r.Exclusive, r.Inclusive)
 	case MessageSummary:
-		p.printf("StatMessage: process %d, peer %d, group %d, type %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+		p.printf("StatMessage: process %d, peer %d, group %d, type %d, numsent %d, numreceived %d, bytessent %d, "+
+			"bytesreceived %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
 	case CollectiveSummary:
-		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
-	case SummaryComment, FileOperationSummary, FileGroupOperationSummary:
-		// otfprint has no text for them.
-		p.b, p.n = p.b[:before], p.n-1
-		p.number = strconv.AppendInt(p.number[:0], p.n, 10)
-		return
+		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d",
+			r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+	default:
+		return false
+	}
+	return true
+}
 
+// snapshot prints a record of a snapshot.
+func (p *printer) snapshot(r *Record, text string) {
+	switch r.Type {
 	case SnapshotComment:
 		p.printf("SnapComment: process %d, comment \"%s\"", r.Process, text)
 	case EnterSnapshot:
 		p.printf("SnapEnter: otime %d, process %d, function %d, source %d", r.OriginalTime, r.Process, r.Function, r.SCL)
 	case SendSnapshot:
-		p.printf("SnapSend: otime %d, sender %d, receiver %d, group %d, tag %d, length %d, source %d", r.OriginalTime, r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
+		p.printf("SnapSend: otime %d, sender %d, receiver %d, group %d, tag %d, length %d, source %d", r.OriginalTime,
+			r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
 	case OpenFileSnapshot:
-		p.printf("SnapOpenFile: otime %d, process %d, fileid %d, handle ID %d, source %d", r.OriginalTime, r.Process, r.File, uint32(r.Handle), r.SCL)
+		p.printf("SnapOpenFile: otime %d, process %d, fileid %d, handle ID %d, source %d", r.OriginalTime, r.Process, r.File,
+			uint32(r.Handle), r.SCL)
 	case BeginCollectiveSnapshot:
-		p.printf("SnapBeginCollop: otime %d, process %d, collOp %d, matchingID %d, group %d, root %d, sent %d, received %d, source %d", r.OriginalTime, r.Process, r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received, r.SCL)
+		p.printf("SnapBeginCollop: otime %d, process %d, collOp %d, matchingID %d, group %d, root %d, sent %d, received "+
+			"%d, source %d", r.OriginalTime, r.Process, r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received,
+			r.SCL)
 	case BeginFileOperationSnapshot:
-		p.printf("SnapBeginFileOp: otime %d, process %d, matchingID %d, source %d", r.OriginalTime, r.Process, r.Matching, r.SCL)
+		p.printf("SnapBeginFileOp: otime %d, process %d, matchingID %d, source %d", r.OriginalTime, r.Process, r.Matching,
+			r.SCL)
 	case CollectiveCountSnapshot:
 		p.printf("SnapCollopCount: process %d, communicator %d, count %d", r.Process, r.Communicator, r.Count)
 	case CounterSnapshot:
-		// The two numbers are the wrong way round in otfprint.
-		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter, p.counterValue(r.Counter, r.Value))
+		// otfprint prints the two numbers in the wrong order.
+		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter,
+			p.counterValue(r.Counter, r.Value))
+	}
+}
 
+// marker prints a marker or its definition.
+func (p *printer) marker(r *Record, name, text string) {
+	switch r.Type {
 	case DefMarker:
-		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enum(r.Kind, "", "ERROR", "WARNING", "HINT"))
+		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enumName(r.Kind, "", "ERROR", "WARNING", "HINT"))
 	case Marker:
 		p.printf("Marker: ID %d, process %d, text \"%s\"", r.Token, r.Process, text)
-
-	case Unknown:
-		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
-		return // without the pairs
 	}
-	if r.Type != DefVersion && r.Type != DefUniqueID {
-		p.keyValues(r)
-	}
-	p.b = append(p.b, '\n')
 }

@@ -2,7 +2,7 @@ package otf
 
 import "unsafe"
 
-// Type is a type of record. The numbers are those of libotf's OTF_*_RECORD.
+// Type is a record type. The numbers are those of libotf's OTF_*_RECORD.
 type Type uint8
 
 // The record types (docs/formats/otf.md, "Records").
@@ -40,7 +40,7 @@ const (
 	SendSnapshot                Type = 38
 	SummaryComment              Type = 39
 	SnapshotComment             Type = 40
-	Unknown                     Type = 41 // a record that is none of these
+	Unknown                     Type = 41 // a record that has none of these types
 	FileOperation               Type = 42
 	OpenFileSnapshot            Type = 43
 	CollectiveSummary           Type = 44
@@ -70,7 +70,7 @@ const (
 	NumTypes                         = 68
 )
 
-// Part is one of the sorts of files that a stream consists of.
+// Part is a kind of file. A stream consists of one file of each part.
 type Part uint8
 
 // The parts of a stream (docs/formats/otf.md, "Files").
@@ -85,38 +85,36 @@ const (
 
 var suffixes = [numParts]string{".def", ".events", ".snaps", ".stats", ".marker"}
 
-// String is the suffix of the part's files, without the dot.
+// String returns the suffix of the files of the part, without the dot.
 func (p Part) String() string { return suffixes[p][1:] }
 
-// timed reports whether the records of the part have times and processes, which
-// state lines give.
+// timed reports whether the records of the part have times and processes, which state lines set.
 func (p Part) timed() bool { return p == Events || p == Snapshots || p == Statistics }
 
-// Record is one record of any type. A type has the fields that its entry in the
-// table of types names ([Type.Fields]); readers set these and leave the others
-// as they are, writers do not look at the others. Numbers are unsigned; fields
-// that the format holds in 32 bits (nearly all but times, sums and matching ids)
-// must be less than 2^32 when written.
+// Record is one record of any type. Each type uses the fields that its entry in the table of types
+// lists ([Type.Fields]). Readers set these and leave the others as they are; writers ignore the
+// others. Numbers are unsigned. Fields that the format holds in 32 bits (nearly all but times, sums
+// and matching ids) must be less than 2^32 when written.
 //
-// A reader's record, with its strings and slices, belongs to the reader and is
-// valid until the next one is read; [Record.Clone] keeps it.
+// The record of a reader, with its strings and slices, belongs to the reader and is valid until the
+// next one is read. [Record.Clone] makes a lasting copy.
 type Record struct {
 	Type   Type
-	in     Part   // in which a record of type Unknown was read
-	torn   bool   // Text of an Unknown record is not its whole line
-	Stream uint32 // of the file that the record is in, 0 for the global one
-	// Time is in ticks since the beginning of the clock; definitions have none.
+	in     Part   // part in which a record of type Unknown was read
+	torn   bool   // the Text of an Unknown record is not its whole line
+	Stream uint32 // of the file that contains the record, 0 for the global files
+	// Time is in ticks since the beginning of the clock. Definitions have no time.
 	Time uint64
 	// Process is the token of the process that the record belongs to.
 	Process uint64
-	// KeyValues are the pairs before the record.
+	// KeyValues are the key-value pairs before the record.
 	KeyValues []KeyValue
-	byKey     map[uint32]int // see find
-	// Text is a comment, the text of a marker or of the version, the description
-	// of a key, or the whole line of an Unknown record.
+	byKey     map[uint32]int // index of KeyValues, see find
+	// Text is a comment, the text of a marker or of the version, the description of a key, or the
+	// whole line of an Unknown record.
 	Text string
-	// Name is the name in a definition; Unnamed tells that DefProcess has none at
-	// all, which is something else than an empty one.
+	// Name is the name in a definition. Unnamed is set if a DefProcess has no name at all, which
+	// differs from an empty name.
 	Name    string
 	Unnamed bool
 	Unit    string   // of a counter
@@ -126,13 +124,13 @@ type Record struct {
 	Parent uint64 // of a process, 0 for none
 	Group  uint64 // of a function, counter or file
 	Kind   uint64 // of a collective operation, marker, key or sample point
-	// Properties of a counter. Bit 0: 0 accumulated, 1 absolute. Bits 2 and 3, what a
-	// value is about: 0 all since the beginning, 4 that point, 8 the time since the last
-	// value, c that until the next. Bits 5 to 8, its type: 0 unsigned and 20 signed of
-	// 64 bits, 40 and 60 of 32, 80 and a0 of 16, 100 float, 120 double (hexadecimal).
+	// Properties are flags of a counter. Bit 0: 0 accumulated, 1 absolute. Bits 2 and 3 say which time
+	// a value describes: 0 all time since the beginning, 4 that point in time, 8 the time since the
+	// last value, c the time until the next value. Bits 5 to 8 are the type of the value: 0 unsigned
+	// and 20 signed of 64 bits, 40 and 60 of 32, 80 and a0 of 16, 100 float, 120 double (hexadecimal).
 	Properties     uint64
 	AttributeList  uint64
-	Major          uint64 // of the version, 8 bits as Minor and Sub
+	Major          uint64 // of the version; Major, Minor and Sub have 8 bits
 	Minor          uint64
 	Sub            uint64
 	UniqueID       uint64
@@ -142,31 +140,30 @@ type Record struct {
 	SampleTime     uint64
 
 	Function     uint64
-	Peer         uint64 // receiver, sender, or the remote process
-	Origin       uint64 // 0 for the process of the record
+	Peer         uint64 // the receiver, the sender, or the remote process
+	Origin       uint64 // 0 if it is the process of the record
 	Communicator uint64 // a process group, 0 for none
 	Tag          uint64
 	Length       uint64 // of a message in bytes, 32 bits
 	Counter      uint64
-	Value        uint64 // read by the counter's properties
+	Value        uint64 // its type depends on the properties of the counter
 	Collective   uint64
 	Root         uint64 // 0 for none
 	Sent         uint64 // bytes
 	Received     uint64 // bytes
 	Duration     uint64 // ticks
-	Matching     uint64 // ties begin and end together
+	Matching     uint64 // id that joins the begin and the end of an operation
 	File         uint64
 	Line         uint64
 	Handle       uint64
-	// Operation on a file. The low 5 bits: 0 open, 1 close, 2 read, 3 write, 4 seek, 5
-	// unlink, 6 rename, 7 dup, 8 sync, 9 lock, 10 unlock, 31 another. Flags: 20 failed,
-	// 40 asynchronous, 80 collective, 100 direct, 200 synchronous, 400 read lock
-	// (hexadecimal).
+	// Operation is an operation on a file. The low 5 bits: 0 open, 1 close, 2 read, 3 write, 4 seek, 5
+	// unlink, 6 rename, 7 dup, 8 sync, 9 lock, 10 unlock, 31 another. Flags: 20 failed, 40
+	// asynchronous, 80 collective, 100 direct, 200 synchronous, 400 read lock (hexadecimal).
 	Operation uint64
 	Bytes     uint64
 	SCL       uint64 // source code location, 0 for none
 
-	OriginalTime  uint64 // of the event that a snapshot repeats
+	OriginalTime  uint64 // time of the event that a snapshot repeats
 	Count         uint64
 	Exclusive     uint64 // ticks
 	Inclusive     uint64 // ticks
@@ -181,8 +178,8 @@ type Record struct {
 	BytesWritten  uint64
 }
 
-// Part is the sort of file in which the record stands: that of its type, but of a
-// record of type Unknown the one in which it was read.
+// Part returns the part that contains the record. For most records it depends on the type. For a
+// record of type Unknown it is the part in which the record was read.
 func (r *Record) Part() Part {
 	if r.Type == Unknown {
 		return r.in
@@ -190,7 +187,7 @@ func (r *Record) Part() Part {
 	return r.Type.Part()
 }
 
-// field is a field of a Record: where it lies in it.
+// field identifies a field of a Record by its offset.
 type field uintptr
 
 const (
@@ -249,8 +246,8 @@ const (
 	fMembers        = field(unsafe.Offsetof(Record{}.Members))
 )
 
-// number is where a numeric field is.
+// number returns a pointer to a numeric field.
 func (r *Record) number(f field) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(r), f)) }
 
-// text is where a text field is.
+// text returns a pointer to a text field.
 func (r *Record) text(f field) *string { return (*string)(unsafe.Add(unsafe.Pointer(r), f)) }

@@ -8,13 +8,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// resume delivers, stream after stream, what was open at the time of the latest
-// snapshots that are not after sel.From, as enters at the times of those, and the
-// events from there on. The definitions must list the time of the
-// snapshots (DefAuxSamplePoint): so all processes have one then, and one that has no
-// record there has nothing open. Of a trace of another format that counts where OTF's own records
-// say all of what is open.
-func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+// scanFromSnapshots scans the streams one after another. For each stream it delivers the calls that
+// were open at the latest snapshots not after sel.From, as enters at the time they were entered, and
+// then the events from there on. The definitions must list the time of the snapshots
+// (DefAuxSamplePoint). All processes then have a snapshot at that time, so a process without records
+// there has nothing open. ok is false if the trace cannot be read in this way. For a trace converted
+// from another format that is the case if OTF's own records do not contain all enters and leaves.
+func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
+	err error) {
 	from, ok := d.clock.file(sel.From)
 	if !ok || sel.From < 0 || d.marked || d.carriesOpen() || len(d.async) > 0 {
 		return false, nil
@@ -23,23 +24,23 @@ func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int
 	if !ok || err != nil {
 		return false, err
 	}
-	// What is open at the snapshots comes from these: the events before them are not read.
+	// The snapshots supply what is open, so the events before them are not read.
 	ask := sel
 	ask.From, ask.Stacks = math.MinInt64, false
 	behind := trace.Selection{From: d.clock.from(at), To: math.MaxInt64, Links: trace.AllLinks}
-	return d.attempt(ctx, ask, func(w int) format.Sink {
+	return d.scanStreams(ctx, ask, func(w int) format.Sink {
 		s := sink(w)
-		return &resumed{Sink: format.Trim(d.defs, behind, s), whole: s}
+		return &snapshotSink{Sink: format.Trim(d.defs, behind, s), whole: s}
 	}, &at)
 }
 
-// carriesOpen tells whether what is open depends on what weft added to a trace of another format: on
-// claims, or on enters and leaves that OTF's own records do not say.
+// carriesOpen reports whether open calls depend on what weft added to a trace of another format: on
+// claims, or on enters and leaves that OTF's own records do not contain.
 func (d *decoder) carriesOpen() bool {
 	return d.carried && d.restorer.Packs(trace.Enter, trace.Leave, trace.ClaimBegin, trace.ClaimEnd)
 }
 
-// snapshotsAt is the latest time of snapshots that is not after t.
+// snapshotsAt returns the latest time of snapshots that is not after t. ok is false if there is none.
 func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool, err error) {
 	err = d.r.definitions(ctx, func(r *Record) {
 		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == snapshotPoint && r.SampleTime <= t {
@@ -49,15 +50,16 @@ func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool
 	return at, ok, err
 }
 
-// resumed is a sink for events from a time on, and for what was open then.
-type resumed struct {
+// snapshotSink is a sink for the events from the time of the snapshots on. Its field whole takes the
+// calls that were open at that time.
+type snapshotSink struct {
 	format.Sink
 	whole format.Sink
 }
 
-// open delivers the enters of the snapshots of a stream at a time. found is false if
-// there are none.
-func (x *bulk) open(ctx context.Context, stream uint32, at uint64) (found bool, err error) {
+// deliverOpen delivers the enters of the snapshots of a stream at time at. found is false if the
+// stream has no snapshots at that time.
+func (x *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64) (found bool, err error) {
 	s, err := x.d.r.open(stream, Snapshots)
 	if s == nil || err != nil {
 		return false, err
@@ -66,7 +68,7 @@ func (x *bulk) open(ctx context.Context, stream uint32, at uint64) (found bool, 
 	if err := s.t.search(at); err != nil {
 		return false, err
 	}
-	sink := x.sink.(*resumed).whole
+	sink := x.sink.(*snapshotSink).whole
 	var b trace.Batch
 	for {
 		ok, err := s.next(ctx)
@@ -90,11 +92,11 @@ func (x *bulk) open(ctx context.Context, stream uint32, at uint64) (found bool, 
 			}
 			b.Reset(l)
 		}
-		b.Add(b.Loc, x.d.clock.model(r.OriginalTime), trace.Enter, x.d.region(s.shown, r.Function))
+		b.Add(b.Loc, x.d.clock.model(r.OriginalTime), trace.Enter, x.d.region(s.reported, r.Function))
 	}
 }
 
-// deliver hands on a batch that is not empty.
+// deliver passes on a batch unless it is empty.
 func deliver(sink format.Sink, b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil

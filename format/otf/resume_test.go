@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// visits are the enters and leaves of each location, as times and names.
+// visits holds the enters and leaves of each location as times and names.
 type visits map[string][]string
 
 func (v visits) sink(d format.Events) func(int) format.Sink {
@@ -30,8 +30,8 @@ func (v visits) sink(d format.Events) func(int) format.Sink {
 	}
 }
 
-// What resume delivers is what a reader of the whole trace finds open at the time of
-// the snapshots, and all events from there on.
+// TestResume checks that a scan from snapshots delivers the calls that a reader of the whole trace
+// finds open at the time of the snapshots, and all events from there on.
 func TestResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	m := filepath.Join(t.TempDir(), "x.otf")
@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	}
 	sel := trace.Everything()
 	sel.From = 4001
-	if ok, err := decode().resume(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
+	if ok, err := decode().scanFromSnapshots(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
 		t.Fatalf("without snapshots: %t, %v", ok, err)
 	}
 	if err := Augment(context.Background(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
@@ -89,7 +89,7 @@ func TestResume(t *testing.T) {
 	if err != nil || at < 3000 || at > 4001 {
 		t.Fatalf("snapshots at %d, %v", at, err)
 	}
-	if ok, err := d.resume(context.Background(), sel, got.sink(d)); !ok || err != nil {
+	if ok, err := d.scanFromSnapshots(context.Background(), sel, got.sink(d)); !ok || err != nil {
 		t.Fatalf("%t, %v", ok, err)
 	}
 	for l, rows := range all {
@@ -115,15 +115,17 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A decoder that has met leaves without a function knows what they leave also behind snapshots, in
-// each of its scans: that depends on all enters before.
-func TestResumeBareLeaves(t *testing.T) {
+// TestResumeUnnamedLeaves checks that a decoder that has met leaves without a function finds their
+// functions also after snapshots, in each of its scans. Their functions depend on all earlier enters.
+func TestResumeUnnamedLeaves(t *testing.T) {
 	m := filepath.Join(t.TempDir(), "x.otf")
 	w := Create(m, &WriterOptions{Streams: 1})
-	list := []Record{{Type: DefTimerResolution, TicksPerSecond: 1000}, {Type: DefProcess, Token: 1, Name: "p"}, {Type: DefFunction, Token: 1, Name: "outer"}, {Type: DefFunction, Token: 2, Name: "inner"},
+	list := []Record{{Type: DefTimerResolution, TicksPerSecond: 1000}, {Type: DefProcess, Token: 1, Name: "p"},
+		{Type: DefFunction, Token: 1, Name: "outer"}, {Type: DefFunction, Token: 2, Name: "inner"},
 		{Type: Enter, Time: 1, Process: 1, Function: 1}}
 	for i := range uint64(100) {
-		list = append(list, Record{Type: Enter, Time: 10*i + 10, Process: 1, Function: 2}, Record{Type: Leave, Time: 10*i + 15, Process: 1})
+		list = append(list, Record{Type: Enter, Time: 10*i + 10, Process: 1, Function: 2},
+			Record{Type: Leave, Time: 10*i + 15, Process: 1})
 	}
 	for _, r := range append(list, Record{Type: Leave, Time: 2000, Process: 1}) {
 		if err := w.Write(&r); err != nil {
@@ -156,14 +158,15 @@ func TestResumeBareLeaves(t *testing.T) {
 	}
 }
 
-// What is open at a time follows from snapshots in traces of other formats, too, also where ticks of the file are
-// parts of those of the trace; but not where OTF's own records do not say what is open.
+// TestResumeCarried checks that snapshots show what is open also in traces of other formats, even if a
+// tick of the file is a fraction of a tick of the trace. They do not if OTF's own records do not
+// contain all enters and leaves.
 func TestResumeCarried(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		clock trace.Clock
 		add   func(r *trace.Recorder, loc, region uint32)
-		whole bool // all that is before is needed
+		whole bool // the scan must read all earlier events
 	}{
 		{"plain", trace.Seconds(1000), func(*trace.Recorder, uint32, uint32) {}, false},
 		{"parts of ticks", trace.Clock{Num: 1000, Den: 7}, func(*trace.Recorder, uint32, uint32) {}, false},
@@ -248,7 +251,8 @@ func TestResumeCarried(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				resumed, err := d.(*decoder).resume(t.Context(), sel, func(int) format.Sink { return format.SinkFuncs{} })
+				resumed, err := d.(*decoder).scanFromSnapshots(t.Context(), sel,
+					func(int) format.Sink { return format.SinkFuncs{} })
 				if err != nil || resumed == x.whole {
 					t.Errorf("from %d: begun at snapshots: %t, %v; expected %t", from, resumed, err, !x.whole)
 				}

@@ -8,37 +8,38 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the trace that is written again: its definitions are written as they are, and its
-// events with the tokens that they had (docs/formats/otf.md, "Rewriting a trace"). Definitions
-// that only one stream has are not written again: what their tokens mean depends on the stream.
+// original is the OTF trace that is written again. Its definitions are written unchanged, and its
+// events keep their tokens (docs/formats/otf.md, "Rewriting a trace"). A trace with definitions for
+// single streams is not written in this way, because the meaning of its tokens depends on the stream.
 type original struct {
 	r      *Reader
-	m      *model
-	groups map[namedGroup]uint64 // tokens of groups of functions and files
-	keys   map[int]bool          // attributes that events have, by index
+	model  *model
+	groups map[namedGroup]uint64 // tokens of the groups of functions and files
+	keys   map[int]bool          // attributes that events use, by index
 }
 
-// Renamable says that the encoder gives texts other names.
+// Renamable marks that the encoder can change the texts of definitions.
 func (o *original) Renamable() {}
 
-// namedGroup is a group of a table by its name.
+// namedGroup identifies a group by its table and name.
 type namedGroup struct {
 	table int
 	name  string
 }
 
-// rewrite has the encoder write what a trace was read from, with what has been changed since.
+// rewrite prepares the encoder to write the trace that the events were read from, with the changes
+// made since.
 func (e *encoder) rewrite(o *original) error {
-	e.from = &original{r: o.r, m: o.m, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
+	e.original = &original{r: o.r, model: o.model, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
 	for _, t := range e.tokens.all() {
 		t.own = true
 	}
-	if e.anyStreams && o.r.master.Len() > 0 {
+	if e.defaultStreams && o.r.master.Len() > 0 {
 		e.w.master = o.r.master.Clone()
 		e.files.master = e.w.master
 	}
-	e.w.headed = true // version and unique id are those of the trace
-	return e.original(Definitions, func(r *Record) error {
+	e.w.headed = true // the trace has a version and a unique id of its own
+	return e.eachOriginal(Definitions, func(r *Record) error {
 		group := namedGroup{fileGroups, trace.Text(r.Name)}
 		switch r.Type {
 		case DefFunctionGroup:
@@ -47,17 +48,16 @@ func (e *encoder) rewrite(o *original) error {
 		default:
 			return nil
 		}
-		if _, twice := e.from.groups[group]; !twice {
-			e.from.groups[group] = r.Token
+		if _, twice := e.original.groups[group]; !twice {
+			e.original.groups[group] = r.Token
 		}
 		return nil
 	})
 }
 
-// original calls use with each definition of a part of the trace that is written again, as it is
-// to be written.
-func (e *encoder) original(part Part, use func(r *Record) error) error {
-	c, err := e.from.r.Cursor(context.Background(), part)
+// eachOriginal calls use with each definition of a part of the original trace, renamed as necessary.
+func (e *encoder) eachOriginal(part Part, use func(r *Record) error) error {
+	c, err := e.original.r.Cursor(context.Background(), part)
 	if err != nil {
 		return err
 	}
@@ -73,14 +73,15 @@ func (e *encoder) original(part Part, use func(r *Record) error) error {
 	return c.Err()
 }
 
-// rename takes from a definition what tells where a trace comes from, if that is wanted.
+// rename replaces the parts of a definition that show where a trace comes from, if the definitions ask
+// for that.
 func (e *encoder) rename(r *Record) {
 	rename := e.defs.Rename
 	if rename == nil {
 		return
 	}
 	text := func(f field, word bool) {
-		if s := r.text(f); specs[r.Type].says(f) && *s != "" {
+		if s := r.text(f); specs[r.Type].hasField(f) && *s != "" {
 			*s = rename(trace.Text(*s), word)
 		}
 	}
@@ -88,9 +89,9 @@ func (e *encoder) rename(r *Record) {
 		r.KeyValues[i].Bytes = nil
 	}
 	switch r.Type {
-	case DefVersion: // libotf's own
+	case DefVersion: // a constant of libotf
 		return
-	case DefUniqueID: // libotf makes it of the time of day
+	case DefUniqueID: // libotf derives it from the time of day
 		r.UniqueID = 0
 	case DefSCL:
 		r.Line = 0
@@ -105,8 +106,9 @@ func (e *encoder) rename(r *Record) {
 	text(fText, false)
 }
 
-// definitionsAgain writes the definitions of the trace that was read, and those that were added.
-func (e *encoder) definitionsAgain() error {
+// rewriteDefinitions writes the definitions of the original trace and those that were added to the
+// model.
+func (e *encoder) rewriteDefinitions() error {
 	write := func(r *Record) error {
 		if r.Type == Unknown {
 			e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
@@ -115,18 +117,20 @@ func (e *encoder) definitionsAgain() error {
 		return e.w.Write(r)
 	}
 	for _, part := range []Part{Definitions, Markers} {
-		if err := e.original(part, write); err != nil {
+		if err := e.eachOriginal(part, write); err != nil {
 			return err
 		}
 	}
-	// What the model has added bears no id, or one that nothing defined: that is left so.
+	// Entries that the model has added have no id. Stand-ins for undefined tokens have one; they stay
+	// undefined.
 	for i, a := range e.defs.Attributes.All() {
-		if a.ID == "" && e.from.keys[i] {
+		if a.ID == "" && e.original.keys[i] {
 			t, ok := pairTypes[a.Type]
 			if !ok {
 				t = Bytes
 			}
-			if err := write(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc}); err != nil {
+			if err := write(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name,
+				Text: a.Doc}); err != nil {
 				return err
 			}
 		}
@@ -141,13 +145,14 @@ func (e *encoder) definitionsAgain() error {
 	return nil
 }
 
-// asRead makes, of a row, the record that it was read from; false if there is none to write.
-func (e *encoder) asRead(c *trace.Cursor, r *Record) bool {
+// originalRecord sets r to the record from which a row was read. It returns false if there is no
+// record to write.
+func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
-		return false // its record is there
+		return false // the row comes from a record that is written for another row
 	}
-	if usual := e.native(c, r); usual {
-		if r.Type == Leave && e.from.m.bareLeaves {
+	if frequent := e.native(c, r); frequent {
+		if r.Type == Leave && e.original.model.onlyUnnamedLeaves {
 			r.Function = 0
 		}
 		return true
@@ -157,16 +162,16 @@ func (e *encoder) asRead(c *trace.Cursor, r *Record) bool {
 		return false
 	}
 	if r.check() != nil {
-		e.cut(r)
+		e.truncate(r)
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "number", format.Degraded, "it has more bits than the record has room for", 1)
 	}
 	return true
 }
 
-// groupToken is the token of a group of a table that has its name in the strings.
+// groupToken returns the token of the group whose name is entry ref of the strings.
 func (e *encoder) groupToken(table int, ref uint32) uint64 {
-	if e.from == nil {
+	if e.original == nil {
 		return stringToken(ref)
 	}
-	return e.from.groups[namedGroup{table, *e.defs.Strings.At(ref)}]
+	return e.original.groups[namedGroup{table, *e.defs.Strings.At(ref)}]
 }

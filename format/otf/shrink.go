@@ -15,13 +15,13 @@ import (
 // Process is a process of a trace.
 type Process struct {
 	ID      uint32
-	Name    string // of its definition, empty without one
+	Name    string // in its definition, empty if it has none
 	Defined bool
-	Stream  uint32 // that the master file names, NoStream for none
+	Stream  uint32 // assigned by the master file, NoStream if there is none
 }
 
-// Processes lists the processes that the definitions or the master file name, by
-// their numbers.
+// Processes lists the processes that the definitions or the master file name, in the order of their
+// numbers.
 func (r *Reader) Processes(ctx context.Context) ([]Process, error) {
 	all := map[uint32]Process{}
 	for _, id := range r.master.Streams() {
@@ -51,9 +51,9 @@ func (r *Reader) Processes(ctx context.Context) ([]Process, error) {
 	return out, err
 }
 
-// definitions reads all definitions, without reporting defects.
+// definitions calls f with all definitions. It does not report defects.
 func (r *Reader) definitions(ctx context.Context, f func(*Record)) error {
-	c, err := r.quiet().Cursor(ctx, Definitions)
+	c, err := r.withoutReport().Cursor(ctx, Definitions)
 	if err != nil {
 		return err
 	}
@@ -64,13 +64,14 @@ func (r *Reader) definitions(ctx context.Context, f func(*Record)) error {
 	return c.Err()
 }
 
-// Shrink copies a trace with only the processes that keep wants, as a trace of its
-// own: their definitions, events, snapshots, statistics and markers, and all other
-// definitions. Groups and lists of processes lose the others, and are left out when
-// none remain. Streams keep their numbers; those without a process that is kept
-// vanish. None at all is an error. The trace appears when out is committed. The
-// format's writing options hold but for otf.streams.
-func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep func(process uint64) bool, out *format.Output, wo *format.WriteOptions) error {
+// Shrink copies a trace with only the processes for which keep returns true. The copy is a trace of
+// its own with their definitions, events, snapshots, statistics and markers, and with all other
+// definitions. Groups and lists of processes lose the other processes and are left out if none remain.
+// Streams keep their numbers; streams without a kept process vanish. It is an error if no process is
+// kept. The format's writing options apply, except otf.streams. The trace appears when out is
+// committed.
+func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep func(process uint64) bool,
+	out *format.Output, wo *format.WriteOptions) error {
 	r, err := Open(ctx, src, &Options{Read: ro, Processes: keep})
 	if err != nil {
 		return err
@@ -80,7 +81,8 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 		return err
 	}
 	if streams >= 0 {
-		return &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""), Expected: "keep, where processes are left out"}
+		return &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""),
+			Expected: "keep, where processes are left out"}
 	}
 	s := &shrinker{keep: keep, groups: map[scopedToken]bool{}}
 	for _, id := range r.master.Streams() {
@@ -89,8 +91,8 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 				s.master.Assign(p, id)
 			}
 		}
-		if len(s.master.Processes(id)) == 0 { // else the copy reports it
-			if err := r.there(id, Events); err != nil {
+		if len(s.master.Processes(id)) == 0 { // if a process is kept, the copy reports a missing file
+			if err := r.checkExists(id, Events); err != nil {
 				return err
 			}
 		}
@@ -98,12 +100,13 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	if s.master.Len() == 0 {
 		return fmt.Errorf("%s: found none of the chosen processes, expected one at least", src.Path)
 	}
-	if err := r.definitions(ctx, s.note); err != nil {
+	if err := r.definitions(ctx, s.noteGroup); err != nil {
 		return err
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, master: &s.master, edit: s.edit}
-	c.into(out)
-	if err := c.keep(ro); err != nil {
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
+		master: &s.master, edit: s.edit}
+	c.attach(out)
+	if err := c.copyStreams(ro); err != nil {
 		return err
 	}
 	for _, id := range s.master.Streams() {
@@ -120,16 +123,15 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	return err
 }
 
-// shrinker leaves processes out of records.
+// shrinker removes processes from records.
 type shrinker struct {
 	keep   func(process uint64) bool
 	master MasterControl
-	groups map[scopedToken]bool // whether a group is kept
+	groups map[scopedToken]bool // by group: the group is kept
 }
 
-// note takes note of the groups that will be left: all but those that lose their
-// last member.
-func (s *shrinker) note(r *Record) {
+// noteGroup records which groups are kept: all except those that lose their last member.
+func (s *shrinker) noteGroup(r *Record) {
 	if r.Type == DefProcessGroup {
 		s.groups[scopedToken{groups, r.Stream, r.Token}] = len(r.Members) == 0 || slices.ContainsFunc(r.Members, s.member)
 	}
@@ -137,7 +139,7 @@ func (s *shrinker) note(r *Record) {
 
 func (s *shrinker) member(process uint32) bool { return s.keep(uint64(process)) }
 
-// processOrGroup tells whether what a stream's token names is kept.
+// processOrGroup reports whether the process or group is kept that a token of a stream names.
 func (s *shrinker) processOrGroup(stream uint32, token uint64) bool {
 	kept, local := s.groups[scopedToken{groups, stream, token}]
 	if !local {
@@ -146,7 +148,7 @@ func (s *shrinker) processOrGroup(stream uint32, token uint64) bool {
 	return kept || s.keep(token)
 }
 
-// edit takes processes that are not kept out of a record; false leaves it out.
+// edit removes processes that are not kept from a record. It returns false if the record is left out.
 func (s *shrinker) edit(r *Record) bool {
 	switch r.Type {
 	case DefUniqueID:
@@ -157,21 +159,21 @@ func (s *shrinker) edit(r *Record) bool {
 		}
 		return s.keep(r.Token)
 	case DefProcessGroup:
-		return cut(r, s.member)
+		return keepMembers(r, s.member)
 	case DefProcessOrGroupAttributes:
 		return s.processOrGroup(r.Stream, r.Token)
 	case DefProcessSubstitutes:
-		return s.keep(r.Token) && cut(r, s.member)
+		return s.keep(r.Token) && keepMembers(r, s.member)
 	case DefCounterAssignments:
-		return cut(r, func(m uint32) bool { return s.processOrGroup(r.Stream, uint64(m)) })
+		return keepMembers(r, func(m uint32) bool { return s.processOrGroup(r.Stream, uint64(m)) })
 	case Marker:
-		return r.Process == 0 || s.processOrGroup(r.Stream, r.Process) // 0 is the whole trace
+		return r.Process == 0 || s.processOrGroup(r.Stream, r.Process) // 0 means the whole trace
 	}
 	return true
 }
 
-// cut leaves the wanted members and reports whether there are any, or never were.
-func cut(r *Record, wanted func(uint32) bool) bool {
+// keepMembers removes the members that are not wanted. It returns false if that removes the last one.
+func keepMembers(r *Record, wanted func(uint32) bool) bool {
 	if len(r.Members) == 0 {
 		return true
 	}
@@ -179,7 +181,7 @@ func cut(r *Record, wanted func(uint32) bool) bool {
 	return len(r.Members) > 0
 }
 
-// uniqueID is that of the part of a trace: always the same for the same processes.
+// uniqueID returns a unique id that depends only on the id of the whole trace and the kept processes.
 func (s *shrinker) uniqueID(whole uint64) uint64 {
 	h := fnv.New64a()
 	h.Write(binary.LittleEndian.AppendUint64(nil, whole))
@@ -187,12 +189,12 @@ func (s *shrinker) uniqueID(whole uint64) uint64 {
 	return h.Sum64()
 }
 
-// begin writes a time and a process to the events of a stream that has none left:
-// without them libotf reads no stream at all.
+// begin writes a time and a process to a stream that has no events left. Otherwise libotf would read
+// no stream at all.
 func (s *shrinker) begin(w *StreamWriter, stream uint32) error {
 	p := w.parts[Events]
-	if p == nil || p.process <= unset {
+	if p == nil || p.process <= noProcess {
 		return nil
 	}
-	return p.state(0, uint64(s.master.Processes(stream)[0]), NoOp)
+	return p.writeState(0, uint64(s.master.Processes(stream)[0]), NoOp)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// shrunk makes a trace of some of the processes and returns its name.
+// shrunk copies a trace with some of its processes and returns the name of the copy.
 func shrunk(t *testing.T, from string, keep func(uint64) bool, values map[string]string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), filepath.Base(from))
@@ -22,7 +22,8 @@ func shrunk(t *testing.T, from string, keep func(uint64) bool, values map[string
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if err := Shrink(context.Background(), format.FileSource(from), &format.ReadOptions{}, keep, out, &format.WriteOptions{Values: values}); err != nil {
+	if err := Shrink(context.Background(), format.FileSource(from), &format.ReadOptions{}, keep, out,
+		&format.WriteOptions{Values: values}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Commit(); err != nil {
@@ -34,7 +35,7 @@ func shrunk(t *testing.T, from string, keep func(uint64) bool, values map[string
 	return name
 }
 
-// allRecords describes the records of a part, less those that drop says.
+// allRecords describes the records of a part, except those for which drop returns true.
 func allRecords(t *testing.T, name string, part Part, drop func(*Record) bool) []string {
 	t.Helper()
 	r, err := Open(context.Background(), format.FileSource(name), nil)
@@ -58,9 +59,10 @@ func allRecords(t *testing.T, name string, part Part, drop func(*Record) bool) [
 	return out
 }
 
-// The records with a time that a shrunk trace has are those of the chosen processes.
+// TestShrink checks that the records with a time in a shrunk trace are those of the chosen processes.
 func TestShrink(t *testing.T) {
-	for _, from := range []string{"all_short", "all_kv_short", "all_one_stream_3procs", "all_z4", "aux_snapshots", "mpi4", "map_explicit", "localdefs", "hand_markers", "tokens"} {
+	for _, from := range []string{"all_short", "all_kv_short", "all_one_stream_3procs", "all_z4", "aux_snapshots", "mpi4",
+		"map_explicit", "localdefs", "hand_markers", "tokens"} {
 		path := filepath.Join("testdata/ok", from, from+".otf")
 		m, err := ReadMaster(format.FileSource(path), nil)
 		if err != nil {
@@ -106,7 +108,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// Otfprint shows the same of a shrunk trace as of what otfshrink makes.
+// TestOtfshrink checks that otfprint prints the same for a shrunk trace as for the output of
+// otfshrink.
 func TestOtfshrink(t *testing.T) {
 	otfshrink, otfprint := tool(t, "otfshrink"), tool(t, "otfprint")
 	print := func(name string) []string {
@@ -119,13 +122,15 @@ func TestOtfshrink(t *testing.T) {
 			return strings.Contains(l, "DefUniqueId") || strings.HasPrefix(l, "processing time")
 		})
 	}
-	for _, x := range []struct{ trace, list string }{{"mpi4", "1,3"}, {"mpi4", "2-4"}, {"map_explicit", "1,2,5"}, {"map_1to1", "6"}, {"aux_snapshots", "2,3"}, {"localdefs", "2"}} {
+	for _, x := range []struct{ trace, list string }{{"mpi4", "1,3"}, {"mpi4", "2-4"}, {"map_explicit", "1,2,5"},
+		{"map_1to1", "6"}, {"aux_snapshots", "2,3"}, {"localdefs", "2"}} {
 		path, err := filepath.Abs(filepath.Join("testdata/ok", x.trace, x.trace+".otf"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		theirs := filepath.Join(t.TempDir(), "x.otf")
-		if out, err := exec.Command(otfshrink, "-i", path, "-o", strings.TrimSuffix(theirs, ".otf"), "-l", x.list).CombinedOutput(); err != nil {
+		if out, err := exec.Command(otfshrink, "-i", path, "-o", strings.TrimSuffix(theirs, ".otf"), "-l",
+			x.list).CombinedOutput(); err != nil {
 			t.Fatalf("otfshrink: %v %s", err, out)
 		}
 		m, err := ReadMaster(format.FileSource(theirs), nil)
@@ -136,7 +141,8 @@ func TestOtfshrink(t *testing.T) {
 		a, b := print(ours), print(theirs)
 		for i := range max(len(a), len(b)) {
 			if i >= len(a) || i >= len(b) || a[i] != b[i] {
-				t.Errorf("%s %s: line %d of %d: %q, otfshrink has %d: %q", x.trace, x.list, i+1, len(a), a[min(i, len(a)-1)], len(b), b[min(i, len(b)-1)])
+				t.Errorf("%s %s: line %d of %d: %q, otfshrink has %d: %q", x.trace, x.list, i+1, len(a), a[min(i, len(a)-1)],
+					len(b), b[min(i, len(b)-1)])
 				break
 			}
 		}
@@ -147,25 +153,29 @@ func TestOtfshrink(t *testing.T) {
 	}
 }
 
-// What definitions say of the other processes is cut out, and with it what is left
-// without any; a stream in which the kept process has nothing stays readable.
+// TestShrinkDefinitions checks that the other processes are removed from definitions, that definitions
+// without any process left are omitted, and that a stream in which the kept process has no events
+// stays readable.
 func TestShrinkDefinitions(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) { writeFile(t, filepath.Join(dir, name), text) }
 	write("a.otf", "1:1,2\n2:3\n5:4,5\n")
-	write("a.0.def", "DV1.c.5\"salmon\"\nDUI7\nDP1NM\"one\"\nDP2NM\"two\"PT1\nDP3NM\"three\"PT2\nDP4NM\"four\"\nDP9NM\"nowhere\"\n"+
+	write("a.0.def", "DV1.c.5\"salmon\"\nDUI7\nDP1NM\"one\"\nDP2NM\"two\"PT1\nDP3NM\"three\"PT2\nDP4NM\"four\"\n"+
+		"DP9NM\"nowhere\"\n"+
 		"DPG64M1,2,3,NM\"all\"\nDPG65M1,4,NM\"gone\"\nDPG66MNM\"empty\"\nDPGA1V1\nDPGA2V1\nDPGA64V1\nDPGA65V1\n"+
 		"DPS2M1,3,\nDPS3M1,\nDPS4M2,\nDCA1M1,64,\nDCA2M65,\nDCA3M\nDF1G0NM\"f\"\n")
 	write("a.1.events", "1\n*1\nE1\n2\n*1\nL1\n2\n*1\n")
 	write("a.2.events", "5\n*3\nE1\n6\n*3\nL1\n6\n*3\n")
 	write("a.5.events", "5\n*4\nE1\n6\n*5\nL1\n6\n*5\n")
 	write("a.5.def", "DF5G0NM\"local\"\n")
-	write("a.0.marker", "MD1NM\"m\"Y1\nMS1T1P0V\"trace\"\nMS1T1P1V\"one\"\nMS1T1P2V\"two\"\nMS1T1P64V\"all\"\nMS1T1P65V\"gone\"\n")
+	write("a.0.marker", "MD1NM\"m\"Y1\nMS1T1P0V\"trace\"\nMS1T1P1V\"one\"\nMS1T1P2V\"two\"\nMS1T1P64V\"all\"\n"+
+		"MS1T1P65V\"gone\"\n")
 	to := shrunk(t, filepath.Join(dir, "a.otf"), func(p uint64) bool { return p == 2 || p == 3 || p == 9 }, nil)
 	stub := strings.TrimSuffix(to, ".otf")
 	for name, want := range map[string]string{
 		".otf": "1:2\n2:3\n",
-		".0.def": "DP2NM\"two\"\nDP3NM\"three\"PT2\nDP9NM\"nowhere\"\nDPG64M2,3,NM\"all\"\nDPG66MNM\"empty\"\nDPGA2V1\nDPGA64V1\n" +
+		".0.def": "DP2NM\"two\"\nDP3NM\"three\"PT2\nDP9NM\"nowhere\"\nDPG64M2,3,NM\"all\"\nDPG66MNM\"empty\"\nDPGA2V1\n" +
+			"DPGA64V1\n" +
 			"DPS2M3,\nDCA1M64,\nDCA3M\nDF1G0NM\"f\"\n",
 		".1.events": "0\n*2\n0\n*2\n",
 		".2.events": "5\n*3\nE1\n6\n*3\nL1\n6\n*3\n",
@@ -193,7 +203,8 @@ func TestShrinkDefinitions(t *testing.T) {
 		}
 	}
 	if otfprint, err := exec.LookPath("otfprint"); err == nil {
-		if out, err := exec.Command(otfprint, to).Output(); err != nil || !bytes.Contains(out, []byte("Enter: function 1, process 3")) {
+		if out, err := exec.Command(otfprint, to).Output(); err != nil ||
+			!bytes.Contains(out, []byte("Enter: function 1, process 3")) {
 			t.Errorf("otfprint: %v\n%s", err, out)
 		}
 	}
@@ -202,7 +213,8 @@ func TestShrinkDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if err := Shrink(context.Background(), format.FileSource(filepath.Join(dir, "a.otf")), nil, func(uint64) bool { return false }, out, &format.WriteOptions{}); err == nil {
+	if err := Shrink(context.Background(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
+		func(uint64) bool { return false }, out, &format.WriteOptions{}); err == nil {
 		t.Error("a trace without processes was made")
 	}
 }

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// Grouping is what the definitions say of the tokens that a [State] adds up by. The
-// zero Grouping knows nothing: functions and files are then of group 0, collective
-// operations of no known kind.
+// Grouping maps functions and files to their groups, and collective operations to their kinds. A
+// [State] uses it to compute sums. Without definitions, functions and files have group 0, and the kind
+// of collective operations is unknown.
 type Grouping struct {
-	// Global is asked for tokens that have no definition here; nil for none.
+	// Global is used for tokens that have no definition here. It may be nil.
 	Global *Grouping
 
 	function, file, collective map[uint64]uint64
-	carried                    map[uint64]uint64 // keys of pairs that belong to their event alone: those that only weft reads
+	// Keys of pairs that only weft uses: they belong to their event and are not repeated in snapshots.
+	carried map[uint64]uint64
 }
 
-// Define takes a definition; those of other types are ignored. A later one of the
-// same token counts.
+// Define adds a definition; definitions of other types are ignored. A later definition of the same
+// token replaces the earlier one.
 func (g *Grouping) Define(r *Record) {
 	set := func(m *map[uint64]uint64, v uint64) {
 		if *m == nil {
@@ -39,7 +40,7 @@ func (g *Grouping) Define(r *Record) {
 	}
 }
 
-// find looks a token up in one of the tables, here and then in the global one.
+// find looks up a token in one of the tables, first here and then in the global Grouping.
 func (g *Grouping) find(table func(*Grouping) map[uint64]uint64, token uint64) uint64 {
 	if v, ok := table(g)[token]; ok || g.Global == nil {
 		return v
@@ -47,27 +48,26 @@ func (g *Grouping) find(table func(*Grouping) map[uint64]uint64, token uint64) u
 	return g.Global.find(table, token)
 }
 
-func ofFunction(g *Grouping) map[uint64]uint64   { return g.function }
-func ofFile(g *Grouping) map[uint64]uint64       { return g.file }
-func ofCarried(g *Grouping) map[uint64]uint64    { return g.carried }
-func ofCollective(g *Grouping) map[uint64]uint64 { return g.collective }
+func functionGroupsOf(g *Grouping) map[uint64]uint64  { return g.function }
+func fileGroupsOf(g *Grouping) map[uint64]uint64      { return g.file }
+func carriedKeysOf(g *Grouping) map[uint64]uint64     { return g.carried }
+func collectiveKindsOf(g *Grouping) map[uint64]uint64 { return g.collective }
 
-// State replays the events of one process. It knows at every time what is going
-// on, for snapshots, and what has been so far, for summaries. Its memory grows with
-// what is open at once and with the number of functions, counters and files, not
-// with the number of events.
+// State replays the events of one process. At every time it holds what is open, for snapshots, and the
+// sums so far, for summaries. Its memory grows with what is open at once and with the number of
+// functions, counters and files, but not with the number of events.
 type State struct {
 	process uint64
 	group   *Grouping
 	now     uint64 // time of the last event
-	counted uint64 // up to which the function on top of the stack has its time
+	counted uint64 // time up to which the top of the stack has its exclusive time
 
 	stack       []frame
-	sends       opened[pendingSend]
-	files       opened[openFile]       // by handle
-	collectives opened[openCollective] // by matching id
-	operations  opened[openOperation]  // by matching id
-	counters    tokenTable[sample]
+	sends       openTable[pendingSend]
+	files       openTable[openFile]       // by handle
+	collectives openTable[openCollective] // by matching id
+	operations  openTable[openOperation]  // by matching id
+	counters    tokenTable[counterValue]
 	collected   tokenTable[uint64] // collective operations by communicator
 
 	functions tokenTable[callSum]
@@ -76,42 +76,42 @@ type State struct {
 	accesses  tokenTable[accessSum]   // by file
 }
 
-// happened is what a snapshot repeats of any event.
-type happened struct {
+// repeatedEvent is the part of an event that its snapshot repeats.
+type repeatedEvent struct {
 	time, scl uint64
 	pairs     []KeyValue
 }
 
 // frame is a function that has been entered and not left.
 type frame struct {
-	happened
+	repeatedEvent
 	sum  *tokenEntry[callSum]
-	from uint64 // when the time that it is given begins
+	from uint64 // begin of its inclusive time
 }
 
 type pendingSend struct {
-	happened
+	repeatedEvent
 	peer, communicator, tag, length uint64
 }
 
 type openFile struct {
-	happened
+	repeatedEvent
 	file, handle uint64
 }
 
 type openCollective struct {
-	happened
+	repeatedEvent
 	collective, matching, communicator, root, sent, received uint64
 }
 
 type openOperation struct {
-	happened
+	repeatedEvent
 	matching uint64
 }
 
-// sample is the last value of a counter.
-type sample struct {
-	happened
+// counterValue is the last value of a counter.
+type counterValue struct {
+	repeatedEvent
 	value uint64
 }
 
@@ -121,8 +121,8 @@ type transferSum struct{ sentCount, receivedCount, sent, received uint64 }
 
 type accessSum struct{ opens, closes, reads, writes, seeks, bytesRead, bytesWritten uint64 }
 
-// NewState begins the state of a process in which nothing has happened yet. The
-// state keeps g, which must not change while it is used; nil is an empty one.
+// NewState returns the state of a process before its first event. The state keeps g, which must not
+// change during its use; a nil g means an empty Grouping.
 func NewState(process uint64, g *Grouping) *State {
 	if g == nil {
 		g = &Grouping{}
@@ -130,10 +130,9 @@ func NewState(process uint64, g *Grouping) *State {
 	return &State{process: process, group: g}
 }
 
-// Event replays an event of the process. Times must not decrease: one that does is
-// an [OrderError]. Records that are no events are ignored, and so is the end of
-// what has not begun. A leave ends the function on top of the stack, whatever
-// function it names, as it does for otfaux.
+// Event replays an event of the process. Times must not decrease; an earlier time returns an
+// [OrderError]. Event ignores records that are not events, and the end of something that has not
+// begun. A leave ends the function on top of the stack whatever function it names, as in otfaux.
 func (s *State) Event(r *Record) error {
 	if r.Time < s.now {
 		return &OrderError{r.Type, r.Time, s.now}
@@ -141,7 +140,7 @@ func (s *State) Event(r *Record) error {
 	s.now = r.Time
 	switch r.Type {
 	case Enter:
-		s.spend(r.Time)
+		s.addExclusive(r.Time)
 		f := s.functions.at(r.Function)
 		f.v.count++
 		s.stack = append(s.stack, frame{s.repeat(r, r.Time), f, r.Time})
@@ -149,7 +148,7 @@ func (s *State) Event(r *Record) error {
 		if len(s.stack) == 0 {
 			break
 		}
-		s.spend(r.Time)
+		s.addExclusive(r.Time)
 		top := len(s.stack) - 1
 		f := &s.stack[top]
 		f.sum.v.inclusive += r.Time - f.from
@@ -162,31 +161,32 @@ func (s *State) Event(r *Record) error {
 		s.messages.receivedCount++
 		s.messages.received += r.Length
 	case Counter:
-		s.counters.at(r.Counter).v = sample{s.repeat(r, r.Time), r.Value}
+		s.counters.at(r.Counter).v = counterValue{s.repeat(r, r.Time), r.Value}
 	case CollectiveOperation:
-		s.collect(&openCollective{collective: r.Collective, communicator: r.Communicator, root: r.Root, sent: r.Sent, received: r.Received})
+		s.countCollective(&openCollective{collective: r.Collective, communicator: r.Communicator, root: r.Root, sent: r.Sent,
+			received: r.Received})
 	case BeginCollective:
 		s.collectives.begin(r.Matching, s.collectiveOf(r, r.Time))
 	case EndCollective:
 		if c, ok := s.collectives.end(r.Matching); ok {
-			s.collect(&c)
+			s.countCollective(&c)
 		}
 	case FileOperation:
-		s.access(r)
+		s.countAccess(r)
 	case BeginFileOperation:
 		s.operations.begin(r.Matching, openOperation{s.repeat(r, r.Time), r.Matching})
 	case EndFileOperation:
 		s.operations.end(r.Matching)
-		s.access(r)
+		s.countAccess(r)
 	}
 	return nil
 }
 
-// repeat keeps what a snapshot at a later time will repeat of an event.
-func (s *State) repeat(r *Record, time uint64) happened {
-	h := happened{time: time, scl: r.SCL}
+// repeat returns the part of an event that later snapshots repeat.
+func (s *State) repeat(r *Record, time uint64) repeatedEvent {
+	h := repeatedEvent{time: time, scl: r.SCL}
 	for _, v := range r.KeyValues {
-		if s.group.find(ofCarried, uint64(v.Key)) == 0 {
+		if s.group.find(carriedKeysOf, uint64(v.Key)) == 0 {
 			v.Bytes = slices.Clone(v.Bytes)
 			h.pairs = append(h.pairs, v)
 		}
@@ -198,8 +198,9 @@ func (s *State) collectiveOf(r *Record, time uint64) openCollective {
 	return openCollective{s.repeat(r, time), r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received}
 }
 
-// spend gives the time since it was called last to the function on top.
-func (s *State) spend(t uint64) {
+// addExclusive adds the time since its last call to the exclusive time of the function on top of the
+// stack.
+func (s *State) addExclusive(t uint64) {
 	if n := len(s.stack); n > 0 {
 		s.stack[n-1].sum.v.exclusive += t - s.counted
 	}
@@ -214,15 +215,15 @@ const (
 	allToAll = 4
 )
 
-// collect counts a collective operation that has ended. Which end of it the process
-// was, or both, depends on its kind; otfaux counts a barrier as sent only.
-func (s *State) collect(c *openCollective) {
+// countCollective counts a collective operation that has ended. Its kind decides whether the process
+// has sent, received, or both. Like otfaux, it counts a barrier as sent only.
+func (s *State) countCollective(c *openCollective) {
 	s.collected.at(c.communicator).v++
 	x := &s.transfers.at(c.collective).v
 	x.sent += c.sent
 	x.received += c.received
 	root := c.root == s.process
-	switch kind := s.group.find(ofCollective, c.collective); kind {
+	switch kind := s.group.find(collectiveKindsOf, c.collective); kind {
 	case barrier, oneToAll, allToOne, allToAll:
 		if root || kind != oneToAll {
 			x.sentCount++
@@ -233,20 +234,20 @@ func (s *State) collect(c *openCollective) {
 	}
 }
 
-// The operations on files (FileOperation), and a flag of them.
+// Operations on files (FileOperation), and masks of their bits.
 const (
 	fileOpen       = 0
 	fileClose      = 1
 	fileRead       = 2
 	fileWrite      = 3
 	fileSeek       = 4
-	fileOperations = 31 // the bits that say which
+	fileOperations = 31 // mask of the operation
 	fileFailed     = 32
 )
 
-// access counts an operation on a file. An open that failed opens nothing: otfaux
-// makes a snapshot of it all the same.
-func (s *State) access(r *Record) {
+// countAccess counts an operation on a file. A failed open opens no file; otfaux writes a snapshot of
+// it nevertheless.
+func (s *State) countAccess(r *Record) {
 	op, good := r.Operation&fileOperations, r.Operation&fileFailed == 0
 	if op > fileSeek {
 		return
@@ -274,20 +275,20 @@ func (s *State) access(r *Record) {
 	}
 }
 
-// Pend makes a message that the process has sent pending. The caller knows from the
-// other processes' events whether it ever arrives; id is for [State.Deliver].
+// Pend makes a message pending that the process has sent. Only the events of other processes show
+// whether a message is received, so the caller decides that. The returned id is for [State.Deliver].
 func (s *State) Pend(send *Record) (id uint64) {
 	id = s.sends.last
 	s.sends.begin(id, pendingSend{s.repeat(send, send.Time), send.Peer, send.Communicator, send.Tag, send.Length})
 	return id
 }
 
-// Deliver ends the pending of a message.
+// Deliver ends a pending message.
 func (s *State) Deliver(id uint64) { s.sends.end(id) }
 
-// Restore takes records of a snapshot and of the statistics of one time, in which
-// the replay is to begin. Functions on the stack are given their time from then on:
-// what was before is in the statistics.
+// Restore takes the records of a snapshot and of the statistics of one time, at which the replay is to
+// begin. The functions on the stack count their time from then on, because the statistics contain the
+// time before.
 func (s *State) Restore(r *Record) {
 	s.now, s.counted = r.Time, r.Time
 	switch r.Type {
@@ -304,7 +305,7 @@ func (s *State) Restore(r *Record) {
 	case CollectiveCountSnapshot:
 		s.collected.at(r.Communicator).v = r.Count
 	case CounterSnapshot:
-		s.counters.at(r.Counter).v = sample{s.repeat(r, r.OriginalTime), r.Value}
+		s.counters.at(r.Counter).v = counterValue{s.repeat(r, r.OriginalTime), r.Value}
 	case FunctionSummary:
 		s.functions.at(r.Function).v = callSum{r.Count, r.Exclusive, r.Inclusive}
 	case MessageSummary:
@@ -316,10 +317,10 @@ func (s *State) Restore(r *Record) {
 	}
 }
 
-// Snapshot gives the records of a snapshot to put: what is going on at time t, not
-// counting events at t itself, which must not have been replayed yet. Each kind is in
-// the order in which it began, the bottom of the stack first, counts and counters in
-// that of their tokens. A record is valid during the call; an error of put ends it.
+// Snapshot calls put with the records of a snapshot at time t: what is open, without the events at t
+// itself, which must not have been replayed yet. The records of each kind are in the order in which
+// they began, the bottom of the stack first; counts and counters are in the order of their tokens. A
+// record is valid during the call. An error of put ends the snapshot.
 func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 	o, err := s.output(t, EnterSnapshot, put)
 	if err != nil {
@@ -329,19 +330,20 @@ func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 	for i := range s.stack {
 		f := &s.stack[i]
 		r.Function = f.sum.token
-		o.repeat(EnterSnapshot, &f.happened)
+		o.repeat(EnterSnapshot, &f.repeatedEvent)
 	}
 	for _, x := range s.sends.list() {
 		r.Peer, r.Communicator, r.Tag, r.Length = x.peer, x.communicator, x.tag, x.length
-		o.repeat(SendSnapshot, &x.happened)
+		o.repeat(SendSnapshot, &x.repeatedEvent)
 	}
 	for _, x := range s.files.list() {
 		r.File, r.Handle = x.file, x.handle
-		o.repeat(OpenFileSnapshot, &x.happened)
+		o.repeat(OpenFileSnapshot, &x.repeatedEvent)
 	}
 	for _, x := range s.collectives.list() {
-		r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received = x.collective, x.matching, x.communicator, x.root, x.sent, x.received
-		o.repeat(BeginCollectiveSnapshot, &x.happened)
+		r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received = x.collective, x.matching, x.communicator,
+			x.root, x.sent, x.received
+		o.repeat(BeginCollectiveSnapshot, &x.repeatedEvent)
 	}
 	for _, x := range s.collected.all() {
 		r.Communicator, r.Count = x.token, x.v
@@ -349,30 +351,30 @@ func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 	}
 	for _, x := range s.operations.list() {
 		r.Matching = x.matching
-		o.repeat(BeginFileOperationSnapshot, &x.happened)
+		o.repeat(BeginFileOperationSnapshot, &x.repeatedEvent)
 	}
 	for _, x := range s.counters.all() {
 		r.Counter, r.Value = x.token, x.v.value
-		o.repeat(CounterSnapshot, &x.v.happened)
+		o.repeat(CounterSnapshot, &x.v.repeatedEvent)
 	}
 	return o.err
 }
 
-// Summary gives the records of a summary to put: the sums from the beginning up to
-// time t, not counting events at t itself, which must not have been replayed yet.
-// Functions that are running have their time up to t. Each kind is in the order of
-// its tokens. As otfaux does it, the inclusive time of a function is the sum over its
-// calls and that of a group the sum over its functions, so time in recursive calls
-// counts more than once; messages are summed over all peers, communicators and tags,
-// collective operations over all communicators, which the records give as 0. A record
-// is valid during the call; an error of put ends it.
+// Summary calls put with the records of a summary at time t: the sums from the beginning up to t,
+// without the events at t itself, which must not have been replayed yet. Functions that are running
+// have their time up to t. The records of each kind are in the order of their tokens.
+//
+// As in otfaux, the inclusive time of a function is the sum over its calls, and that of a group the
+// sum over its functions, so time in recursive calls counts more than once. Messages are summed over
+// all peers, communicators and tags, and collective operations over all communicators; these fields of
+// the records are 0. A record is valid during the call. An error of put ends the summary.
 func (s *State) Summary(t uint64, put func(*Record) error) error {
 	o, err := s.output(t, FunctionSummary, put)
 	if err != nil {
 		return err
 	}
 	r := &o.rec
-	s.spend(t)
+	s.addExclusive(t)
 	running := map[*tokenEntry[callSum]]uint64{}
 	for i := range s.stack {
 		running[s.stack[i].sum] += t - s.stack[i].from
@@ -381,7 +383,7 @@ func (s *State) Summary(t uint64, put func(*Record) error) error {
 	for _, x := range s.functions.all() {
 		v := x.v
 		v.inclusive += running[x]
-		g := &groups.at(s.group.find(ofFunction, x.token)).v
+		g := &groups.at(s.group.find(functionGroupsOf, x.token)).v
 		g.count += v.count
 		g.exclusive += v.exclusive
 		g.inclusive += v.inclusive
@@ -393,35 +395,36 @@ func (s *State) Summary(t uint64, put func(*Record) error) error {
 		o.put(FunctionGroupSummary)
 	}
 	if s.messages.sentCount+s.messages.receivedCount > 0 {
-		s.messages.give(r)
+		s.messages.fill(r)
 		o.put(MessageSummary)
 	}
 	for _, x := range s.transfers.all() {
 		r.Collective = x.token
-		x.v.give(r)
+		x.v.fill(r)
 		o.put(CollectiveSummary)
 	}
 	var fileGroups tokenTable[accessSum]
 	for _, x := range s.accesses.all() {
-		fileGroups.at(s.group.find(ofFile, x.token)).v.add(&x.v)
+		fileGroups.at(s.group.find(fileGroupsOf, x.token)).v.add(&x.v)
 		r.File = x.token
-		x.v.give(r)
+		x.v.fill(r)
 		o.put(FileOperationSummary)
 	}
 	for _, x := range fileGroups.all() {
 		r.Group = x.token
-		x.v.give(r)
+		x.v.fill(r)
 		o.put(FileGroupOperationSummary)
 	}
 	return o.err
 }
 
-func (x *transferSum) give(r *Record) {
+func (x *transferSum) fill(r *Record) {
 	r.SentCount, r.ReceivedCount, r.Sent, r.Received = x.sentCount, x.receivedCount, x.sent, x.received
 }
 
-func (x *accessSum) give(r *Record) {
-	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = x.opens, x.closes, x.reads, x.writes, x.seeks, x.bytesRead, x.bytesWritten
+func (x *accessSum) fill(r *Record) {
+	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = x.opens, x.closes, x.reads, x.writes,
+		x.seeks, x.bytesRead, x.bytesWritten
 }
 
 func (x *accessSum) add(y *accessSum) {
@@ -434,9 +437,9 @@ func (x *accessSum) add(y *accessSum) {
 	x.bytesWritten += y.bytesWritten
 }
 
-// recordOutput gives records of one time to a function until that fails.
+// recordOutput passes records of one time to a function until that returns an error.
 type recordOutput struct {
-	rec     Record // the next one, without its type
+	rec     Record // the next record, without its type
 	time    uint64
 	process uint64
 	to      func(*Record) error
@@ -458,8 +461,8 @@ func (o *recordOutput) put(typ Type) {
 	o.rec = Record{}
 }
 
-// repeat puts a record that repeats an event.
-func (o *recordOutput) repeat(typ Type, h *happened) {
+// repeat outputs a record that repeats an event.
+func (o *recordOutput) repeat(typ Type, h *repeatedEvent) {
 	o.rec.OriginalTime, o.rec.SCL, o.rec.KeyValues = h.time, h.scl, h.pairs
 	o.put(typ)
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// opened holds what has begun and not ended, by its key.
-type opened[V any] struct {
-	last uint64 // number of the next one
+// openTable holds what has begun and not ended, by key.
+type openTable[V any] struct {
+	last uint64 // number of the next entry
 	open map[uint64]numbered[V]
 }
 
@@ -17,8 +17,8 @@ type numbered[V any] struct {
 	v V
 }
 
-// begin takes the place of an older one of the same key.
-func (o *opened[V]) begin(key uint64, v V) {
+// begin adds an entry. It replaces an earlier one of the same key.
+func (o *openTable[V]) begin(key uint64, v V) {
 	if o.open == nil {
 		o.open = map[uint64]numbered[V]{}
 	}
@@ -26,14 +26,14 @@ func (o *opened[V]) begin(key uint64, v V) {
 	o.last++
 }
 
-func (o *opened[V]) end(key uint64) (V, bool) {
+func (o *openTable[V]) end(key uint64) (V, bool) {
 	x, ok := o.open[key]
 	delete(o.open, key)
 	return x.v, ok
 }
 
-// list is in the order of beginning.
-func (o *opened[V]) list() []V {
+// list returns the entries in the order in which they began.
+func (o *openTable[V]) list() []V {
 	sorted := slices.SortedFunc(maps.Values(o.open), func(a, b numbered[V]) int { return cmp.Compare(a.n, b.n) })
 	list := make([]V, len(sorted))
 	for i := range sorted {
@@ -42,7 +42,7 @@ func (o *opened[V]) list() []V {
 	return list
 }
 
-// tokenTable holds a value for each token that it is asked for.
+// tokenTable holds a value for each token. An entry is made when it is first used.
 type tokenTable[V any] struct {
 	entry  map[uint64]*tokenEntry[V]
 	list   []*tokenEntry[V]
@@ -54,7 +54,7 @@ type tokenEntry[V any] struct {
 	v     V
 }
 
-// at finds the entry of a token, or makes it.
+// at returns the entry of a token, which it makes if necessary.
 func (t *tokenTable[V]) at(token uint64) *tokenEntry[V] {
 	if e := t.entry[token]; e != nil {
 		return e
@@ -69,7 +69,7 @@ func (t *tokenTable[V]) at(token uint64) *tokenEntry[V] {
 	return e
 }
 
-// all is in the order of the tokens. The list belongs to the table.
+// all returns the entries in the order of their tokens. The slice belongs to the table.
 func (t *tokenTable[V]) all() []*tokenEntry[V] {
 	if !t.sorted {
 		slices.SortFunc(t.list, func(a, b *tokenEntry[V]) int { return cmp.Compare(a.token, b.token) })

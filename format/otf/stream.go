@@ -10,39 +10,39 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// unset is what stands for no process in libotf.
-const unset = math.MaxUint32
+// noProcess is the number that means no process in libotf.
+const noProcess = math.MaxUint32
 
 // stream reads the records of one part of one stream.
 type stream struct {
-	r     *Reader
-	c     *Cursor // that the stream belongs to, if any
-	id    uint32
-	shown uint32 // the stream that records say they are of
-	part  Part
-	t     *text
-	rec   Record
-	n     int // lines, for looking after the context
+	r        *Reader
+	c        *Cursor // the cursor that the stream belongs to, if any
+	id       uint32
+	reported uint32 // the stream number that records report
+	part     Part
+	t        *lineReader
+	rec      Record
+	n        int // number of lines; the context is checked after some of them
 	// State of the lines so far.
-	time    uint64
-	process uint64
-	begun   bool  // a time and a process line have been seen
-	timed   bool  // a time line has
-	skip    bool  // records of the process are not wanted
-	lost    int64 // records before the first time and process
-	asked   [64]struct {
+	time      uint64
+	process   uint64
+	begun     bool  // a time line and a process line have been read
+	timed     bool  // a time line has been read
+	skip      bool  // the current process is not selected
+	stateless int64 // number of records before the first time and process
+	asked     [64]struct {
 		process uint64
 		answer  uint8 // 1 no, 2 yes, 0 not asked
 	}
-	byLine  bool // nothing is to be read ahead
-	ahead   ahead
-	stepped bool // the record in hand was read ahead
-	end     bool
-	gave    bool // a record or step
-	failed  bool // the record in hand is malformed: libotf stops there
-	silent  bool // the record in hand is a step
-	empty   bool // the last line was
-	cut     bool // the record in hand is a line without end
+	byLine    bool // do not read ahead
+	ahead     readAhead
+	stepped   bool // the current record was read ahead
+	end       bool
+	delivered bool // a record or step has been delivered
+	failed    bool // the current record is malformed: libotf stops there
+	silent    bool // the current record is a step
+	empty     bool // the last line was empty
+	cut       bool // the current record is a line without a line end
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -50,29 +50,30 @@ func (s *stream) position(off int64) trace.Position {
 }
 
 func (s *stream) report(p problem, off int64) error {
-	return s.r.opt.Read.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: s.position(off), Found: p.found, Expected: p.expected})
+	return s.r.opt.Read.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: s.position(off), Found: p.found,
+		Expected: p.expected})
 }
 
-// str makes a string of bytes without copying.
-func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// stringOf returns a string with the bytes of b, without copying them.
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// asLibrary tells whether lines are read as libotf does, which accepts fewer blanks:
-// strict reading stops where it gives up.
+// asLibrary reports whether blanks are accepted only where libotf accepts them. That includes strict
+// reading, which stops where libotf gives up.
 func (s *stream) asLibrary() bool { return s.r.opt.AsLibrary || s.r.opt.Read.Strict }
 
-// wanted tells whether the records of a process are, and remembers it.
-func (s *stream) wanted(process uint64) bool {
+// selects reports whether the records of a process are selected. It caches the answer.
+func (s *stream) selects(process uint64) bool {
 	x := &s.asked[process%uint64(len(s.asked))]
 	if x.answer == 0 || x.process != process {
 		x.process, x.answer = process, 1
-		if s.r.wanted(process) {
+		if s.r.selects(process) {
 			x.answer = 2
 		}
 	}
 	return x.answer == 2
 }
 
-// next reads the next record that is wanted. ok is false at the end.
+// next reads the next selected record. ok is false at the end.
 func (s *stream) next(ctx context.Context) (ok bool, err error) {
 	if !s.byLine && s.advance() {
 		s.fill()
@@ -83,11 +84,11 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 	}
 	s.stepped = false
 	ok, err = s.nextLine(ctx)
-	s.gave = s.gave || ok
+	s.delivered = s.delivered || ok
 	return ok, err
 }
 
-// nextLine does so line by line.
+// nextLine does the work of next line by line.
 func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 	if s.end {
 		return false, nil
@@ -107,35 +108,24 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			return false, err
 		}
 		if s.t.long > 0 {
-			p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long), fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
-			s.t.long = 0
-			if err := s.report(p, off); err != nil {
+			if err := s.reportLong(off); err != nil {
 				return false, err
 			}
 		}
 		if !more {
-			s.end = true
-			if err := s.finish(off); err != nil {
-				return false, err
-			}
-			if s.r.opt.AsLibrary && s.empty && !s.skip && s.gave && (s.begun || !s.part.timed()) {
-				s.unknown(nil) // libotf's word for a last line that is empty
-				s.cut, s.rec.torn = true, true
-				return true, nil
-			}
-			return library && s.begun && !s.gave && s.step(), nil
+			return s.endOfFile(off, library)
 		}
 		s.empty = len(l) == 0
 		if whole && len(l) > 0 && s.begun && s.part == Events {
 			// Nearly all lines are of these kinds.
 			switch c := l[0]; {
 			case hexValue[c] < 16:
-				s.time, _ = hex(l, 0)
+				s.time, _ = parseHex(l, 0)
 				continue
 			case c == '*':
-				if v, i := hex(l, 1); i > 1 && v <= unset {
+				if v, i := parseHex(l, 1); i > 1 && v <= noProcess {
 					if v != s.process {
-						s.process, s.skip = v, !s.wanted(v)
+						s.process, s.skip = v, !s.selects(v)
 					}
 					continue
 				}
@@ -144,28 +134,17 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 					return s.step(), nil
 				}
 				continue
-			case r.quick(l):
-				r.Stream, r.Time, r.Process = s.shown, s.time, s.process
+			case r.parseFrequent(l):
+				r.Stream, r.Time, r.Process = s.reported, s.time, s.process
 				return true, nil
 			}
 		}
 		kind, i := lineType(l)
 		if s.r.opt.AsLibrary && kind != recordLine && bytes.IndexByte(l[:i], '\r') >= 0 {
-			kind, i = recordLine, bytes.IndexByte(l, '\r') // libotf knows blanks and tabs only
+			kind, i = recordLine, bytes.IndexByte(l, '\r') // libotf treats only blanks and tabs as blank space
 		}
 		if !whole {
-			// The file was cut off here: a number may lack digits.
-			s.end = true
-			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]), "a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
-				return false, err
-			}
-			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun || s.skip || s.r.opt.AsLibrary && !s.gave {
-				return false, err
-			}
-			s.unknown(nil)
-			s.rec.Text = str(l)
-			s.cut, s.rec.torn = true, true
-			return true, nil
+			return s.lastLine(l, kind, off)
 		}
 		switch kind {
 		case blankLine:
@@ -174,116 +153,181 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 			continue
 		case timeLine:
-			sc := scanner{l: l, i: i}
-			if !s.part.timed() {
-				continue // a state that nothing depends on
+			// At the beginning libotf takes the first of several time lines.
+			if s.part.timed() && (s.begun || !s.timed) {
+				sc := scanner{l: l, i: i}
+				s.time, s.timed = sc.hex(), true
 			}
-			if s.timed && !s.begun {
-				continue // libotf takes the first one
-			}
-			s.time, s.timed = sc.hex(), true
 			continue
 		case processLine:
-			if s.part.timed() && !s.timed {
-				continue
+			if ok, err := s.readProcess(l, i, off); ok || err != nil {
+				return ok, err
 			}
-			sc := scanner{l: l, i: i + 1}
-			if !s.part.timed() {
-				if sc.skip(); s.r.opt.AsLibrary && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
-					s.unknown(l[i:])
-					return true, nil
-				}
-				continue // a state that nothing depends on
-			}
-			if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
-				if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped", trace.Error}, off); err != nil {
-					return false, err
-				}
-				if library && s.begun && !s.skip {
-					s.unknown(l[i:])
-					return true, nil
-				}
-				continue
-			}
-			if s.process = sc.hex() & unset; s.process == unset && !s.begun && s.r.opt.AsLibrary {
-				continue // its word for no process
-			}
-			s.begun = true
-			s.skip = !s.wanted(s.process)
 			continue
 		}
-		if s.part.timed() {
-			if !s.begun {
-				if s.lost++; s.lost == 1 {
-					if err := s.report(problem{"otf.no-state", fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]), "a time line and a process line; records before them are skipped", trace.Error}, off); err != nil {
-						return false, err
-					}
-				}
-				continue
+		if s.part.timed() && !s.begun {
+			if err := s.reportStateless(l, off); err != nil {
+				return false, err
 			}
-			if s.skip {
-				if library {
-					return s.step(), nil
-				}
-				continue
+			continue
+		}
+		if s.part.timed() && s.skip {
+			if library {
+				return s.step(), nil
 			}
+			continue
 		}
 		if kind == pairLine {
 			if bad := r.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
-				if err := s.malformed(bad, off); err != nil {
+				if err := s.reportMalformed(bad, off); err != nil {
 					return false, err
 				}
-				if s.end {
-					s.state()
-					return s.failed, nil
-				}
+			}
+			if s.end { // set by malformed
+				s.setState()
+				return s.failed, nil
 			}
 			if library {
 				return s.step(), nil
 			}
 			continue
 		}
-		bad := r.parse(l, i, s.part, s.asLibrary())
-		if bad.expected == noQuote {
-			if bad, err = s.parseOn(bad, l, i); err != nil {
-				return false, err
-			}
+		if ok, err := s.readRecord(l, i, off); ok || err != nil || s.end {
+			return ok, err
 		}
-		if bad.rule != "" {
-			if r.Type == Unknown {
-				if err := s.report(bad, off); err != nil {
-					return false, err
-				}
-				s.unknown(l[i:])
-				return true, nil
-			}
-			if err := s.malformed(bad, off); err != nil {
-				return false, err
-			}
-			if s.end {
-				s.state()
-				return s.failed, nil
-			}
-			r.KeyValues = r.KeyValues[:0]
-			continue
-		}
-		s.state()
-		return true, nil
 	}
 }
 
-// step stands for a line that libotf's heap takes for a record, but that gives
-// none.
+// readRecord parses the line of a record from i on, and more lines if a string of it does not end on the
+// line. ok is false if the record is malformed: it has then been reported, and s.end is set if that ends
+// all reading.
+func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
+	r := &s.rec
+	bad := r.parse(l, i, s.part, s.asLibrary())
+	if bad.expected == noQuote {
+		if bad, err = s.parseOn(bad, l, i); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case bad.rule == "":
+		s.setState()
+		return true, nil
+	case r.Type == Unknown:
+		if err := s.report(bad, off); err != nil {
+			return false, err
+		}
+		s.setUnknown(l[i:])
+		return true, nil
+	}
+	if err := s.reportMalformed(bad, off); err != nil {
+		return false, err
+	}
+	if s.end {
+		s.setState()
+		return s.failed, nil
+	}
+	r.KeyValues = r.KeyValues[:0]
+	return false, nil
+}
+
+// reportLong reports the lines that were skipped because of their length.
+func (s *stream) reportLong(off int64) error {
+	p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long),
+		fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
+	s.t.long = 0
+	return s.report(p, off)
+}
+
+// reportStateless counts a record before the first time and process, and reports the first one.
+func (s *stream) reportStateless(l []byte, off int64) error {
+	if s.stateless++; s.stateless > 1 {
+		return nil
+	}
+	return s.report(problem{"otf.no-state",
+		fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]),
+		"a time line and a process line; records before them are skipped", trace.Error}, off)
+}
+
+// endOfFile ends reading. If libotf is followed, it may return one more record or step, as nextLine does.
+func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
+	s.end = true
+	if err := s.reportCorrupt(off); err != nil {
+		return false, err
+	}
+	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
+		s.setUnknown(nil) // libotf reports an empty last line as unknown
+		s.cut, s.rec.torn = true, true
+		return true, nil
+	}
+	return library && s.begun && !s.delivered && s.step(), nil
+}
+
+// lastLine reports a last line without a line end, and makes it an unknown record. The file is truncated
+// there, so a number in the line may lack digits. ok is false if the line is not delivered.
+func (s *stream) lastLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
+	s.end = true
+	if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
+		"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
+		return false, err
+	}
+	if err := s.reportCorrupt(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
+		s.skip || s.r.opt.AsLibrary && !s.delivered {
+		return false, err
+	}
+	s.setUnknown(nil)
+	s.rec.Text = stringOf(l)
+	s.cut, s.rec.torn = true, true
+	return true, nil
+}
+
+// readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record,
+// because libotf is followed and does not accept the line.
+func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
+	library := s.r.opt.AsLibrary
+	sc := scanner{l: l, i: i + 1}
+	if !s.part.timed() {
+		// No record of the part depends on the process.
+		if sc.skip(); library && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
+			s.setUnknown(l[i:])
+			return true, nil
+		}
+		return false, nil
+	}
+	if !s.timed {
+		return false, nil
+	}
+	if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
+		if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped",
+			trace.Error}, off); err != nil {
+			return false, err
+		}
+		if library && s.begun && !s.skip {
+			s.setUnknown(l[i:])
+			return true, nil
+		}
+		return false, nil
+	}
+	if s.process = sc.hex() & noProcess; s.process == noProcess && !s.begun && library {
+		return false, nil // libotf's number for no process
+	}
+	s.begun = true
+	s.skip = !s.selects(s.process)
+	return false, nil
+}
+
+// step makes the current line a step: a line that libotf's heap counts as a record although it
+// delivers none.
 func (s *stream) step() bool {
 	s.silent = true
 	s.rec.Time, s.rec.Process = s.time, s.process
 	return true
 }
 
-// state gives the record in hand its time and process.
-func (s *stream) state() {
+// setState sets the stream, time and process of the current record.
+func (s *stream) setState() {
 	r := &s.rec
-	r.Stream = s.shown
+	r.Stream = s.reported
 	switch {
 	case s.part.timed():
 		r.Time, r.Process = s.time, s.process
@@ -292,8 +336,8 @@ func (s *stream) state() {
 	}
 }
 
-// unknown makes a line the record in hand.
-func (s *stream) unknown(l []byte) {
+// setUnknown makes the current record one of type Unknown with the line as text.
+func (s *stream) setUnknown(l []byte) {
 	r := &s.rec
 	r.torn = false
 	if s.r.opt.AsLibrary {
@@ -305,26 +349,26 @@ func (s *stream) unknown(l []byte) {
 			}
 		}
 	}
-	r.Type, r.Text, r.Unnamed, r.in = Unknown, str(l), false, s.part
-	s.state()
+	r.Type, r.Text, r.Unnamed, r.in = Unknown, stringOf(l), false, s.part
+	s.setState()
 	switch s.part {
 	case Definitions:
-		r.Time, r.Process = math.MaxUint64, uint64(s.shown)
+		r.Time, r.Process = math.MaxUint64, uint64(s.reported)
 	case Markers:
-		r.Time, r.Process = 0, uint64(s.shown)
+		r.Time, r.Process = 0, uint64(s.reported)
 	}
 }
 
-// malformed reports a line that is skipped. Where libotf is followed it ends all
-// reading.
-func (s *stream) malformed(p problem, off int64) error {
-	if t := s.rec.Type; s.r.opt.printing && (t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
-		return nil // otfprint has no handler for them, and libotf then does not look at them
+// reportMalformed reports a line that is skipped. If the reader follows libotf, the line ends all reading.
+func (s *stream) reportMalformed(p problem, off int64) error {
+	if t := s.rec.Type; s.r.opt.printing &&
+		(t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
+		return nil // otfprint has no handler for them, so libotf does not parse them
 	}
 	if s.r.opt.AsLibrary {
 		s.end = true
 		if s.c != nil && s.c.merged {
-			s.failed = true // when it is its turn
+			s.failed = true // takes effect when the record is next in the merge
 		} else if s.c != nil {
 			s.c.stopped = true
 		}
@@ -332,8 +376,8 @@ func (s *stream) malformed(p problem, off int64) error {
 	return s.report(p, off)
 }
 
-// parseOn parses a record again whose string runs on over the end of its line. If it
-// does not end at all, only the first line is skipped.
+// parseOn parses a record again whose string continues after the end of its line. If the string does
+// not end at all, only the first line is skipped.
 func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 	size := len(l)
 	for {
@@ -358,8 +402,8 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 	}
 }
 
-// finish reports what shows at the end of the file.
-func (s *stream) finish(off int64) error {
+// reportCorrupt reports damaged compressed data at the end of the file.
+func (s *stream) reportCorrupt(off int64) error {
 	if s.t.bad != nil {
 		p := problem{"otf.corrupt", s.t.bad.Error(), "compressed data; what follows is lost", trace.Error}
 		s.t.bad = nil

@@ -17,41 +17,42 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// WriterOptions are the settings of a [Writer] or [StreamWriter]. The zero value
-// writes plain files in the short spelling.
+// WriterOptions are the settings of a [Writer] or [StreamWriter]. The zero value writes plain files in
+// the short spelling.
 type WriterOptions struct {
-	// Streams is how many streams a Writer makes at most for processes that its
-	// map does not have; 0 makes one for each of them.
+	// Streams is the maximum number of streams that a Writer makes for processes that Master does not
+	// contain; 0 makes one stream for each process.
 	Streams uint32
-	// Master says which stream a process goes to; the Writer copies it.
+	// Master maps processes to streams. The Writer copies it.
 	Master *MasterControl
-	// Long chooses the long spelling.
+	// Long selects the long spelling.
 	Long bool
-	// InlineSnapshots puts snapshots among the events.
+	// InlineSnapshots writes snapshots among the events.
 	InlineSnapshots bool
-	// Level is that of the compression, 1 to 9; 0 writes plain files.
+	// Level is the compression level from 1 to 9; 0 writes plain files.
 	Level int
-	// Buffer is how much text each file collects before it is written, in bytes; 0
-	// is 128 KiB, with compression 1 MiB: there it is the unit that can be read by
-	// itself.
+	// Buffer is the number of bytes of text that each file collects before writing them. The default 0
+	// means 128 KiB, or 1 MiB with compression. A compressed file has a restart point after each
+	// buffer.
 	Buffer int
 	// Files limits the number of open files; nil sets no limit.
 	Files *FileManager
-	// UniqueID is the trace's; 0 chooses one by the trace's name and first record.
+	// UniqueID is the unique id of the trace; 0 derives one from the name and the first record of the
+	// trace.
 	UniqueID uint64
-	// ZeroTokens writes definitions of token 0, which the format reserves, as libotf
-	// does: for copies of traces that have them. Without it they are an error.
+	// ZeroTokens allows definitions with token 0, which the format reserves but libotf writes. Copies
+	// of traces need it. Without it they are an error.
 	ZeroTokens bool
 }
 
 const (
 	defaultBuffer = 1 << 20   // with compression
-	plainBuffer   = 128 << 10 // stays in the processor's cache
+	plainBuffer   = 128 << 10 // fits into the processor's cache
 )
 
-// StreamWriter writes one stream of a trace: for writers with a goroutine each.
-// Its caller writes the master file ([WriteMaster]). The files appear under their
-// names when it is closed.
+// StreamWriter writes one stream of a trace. A program can have one goroutine for each stream. It must
+// write the master file itself ([WriteMaster]). The files get their names when the StreamWriter is
+// closed.
 type StreamWriter struct {
 	stub  string
 	id    uint32
@@ -60,9 +61,9 @@ type StreamWriter struct {
 	err   error // of the first write that failed
 }
 
-// NewStreamWriter makes a writer for the stream of this number, of the trace whose files begin with
-// stub. Stream 0 takes global definitions and markers; other records are an error there, as no
-// reader looks for them.
+// NewStreamWriter returns a writer for the stream with the number id of the trace whose files begin
+// with stub. Stream 0 accepts only global definitions and markers, because readers ignore other
+// records there.
 func NewStreamWriter(stub string, id uint32, opt *WriterOptions) *StreamWriter {
 	w := &StreamWriter{stub: stub, id: id}
 	if opt != nil {
@@ -76,35 +77,35 @@ func NewStreamWriter(stub string, id uint32, opt *WriterOptions) *StreamWriter {
 	return w
 }
 
-// OrderError is a record that is earlier than the one before it in its file. The
-// record is not written; others may follow.
+// OrderError reports a record that is earlier than the previous one in its file. The record is not
+// written; others may follow.
 type OrderError struct {
 	Record     Type
 	Time, Last uint64
 }
 
-// Error says what was found and expected.
+// Error returns a message with the time that was found and those that were expected.
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record, e.Time, e.Last)
+	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record,
+		e.Time, e.Last)
 }
 
-// Write writes a record to the file that its type belongs to, one of type Unknown
-// to that of [Record.Part]. Times must not decrease but to 0, which begins anew. The
-// token of a definition must not be 0 ([WriterOptions.ZeroTokens]).
+// Write writes a record to the file of its part ([Record.Part]). Times must not decrease, except to 0,
+// which begins anew. The token of a definition must not be 0 ([WriterOptions.ZeroTokens]).
 func (w *StreamWriter) Write(r *Record) error {
-	if err := w.opt.reserved(r); err != nil {
+	if err := w.opt.checkToken(r); err != nil {
 		return err
 	}
 	return w.copy(r)
 }
 
-// Handlers copies every record that a [Cursor] gives it, those of type Unknown and
-// definitions of token 0 too. A last line without end is left out: with one it could
-// be taken for a record.
-func (w *StreamWriter) Handlers() *Handlers { return copying(w.copy) }
+// Handlers returns handlers that copy every record of a [Cursor], including those of type Unknown and
+// definitions of token 0. They leave out a last line without a line end, because with a line end it
+// could be taken for a record.
+func (w *StreamWriter) Handlers() *Handlers { return copyHandlers(w.copy) }
 
-// copying are handlers that copy all records but lines that are not whole.
-func copying(write func(*Record) error) *Handlers {
+// copyHandlers returns handlers that copy all records except incomplete lines.
+func copyHandlers(write func(*Record) error) *Handlers {
 	h := &Handlers{Unknown: func(r *Record) error {
 		if r.torn {
 			return nil
@@ -119,28 +120,28 @@ func copying(write func(*Record) error) *Handlers {
 	return h
 }
 
-// definesToken tells which types define a token of their own.
+// definesToken is set for record types that define a token of their own.
 var definesToken = func() (t [256]bool) {
 	for i := range specs {
-		t[i] = specs[i].part == Definitions && specs[i].says(fToken) || Type(i) == DefMarker
+		t[i] = specs[i].part == Definitions && specs[i].hasField(fToken) || Type(i) == DefMarker
 	}
 	return t
 }()
 
-// reserved tells of a token of a definition that the format reserves.
-func (o *WriterOptions) reserved(r *Record) error {
+// checkToken returns an error if the record defines token 0 although it must not.
+func (o *WriterOptions) checkToken(r *Record) error {
 	if definesToken[r.Type] && r.Token == 0 && !o.ZeroTokens {
 		return fmt.Errorf("%s: Token: found 0, which the format reserves, expected 1 or more", r.Type)
 	}
 	return nil
 }
 
-// copy is Write for any token.
+// copy is like Write, and allows every token.
 func (w *StreamWriter) copy(r *Record) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.usual(r) {
+	if w.writeFrequent(r) {
 		return w.err
 	}
 	if err := r.check(); err != nil {
@@ -156,17 +157,17 @@ func (w *StreamWriter) copy(r *Record) error {
 	return w.write(r, part)
 }
 
-// usual writes a record of the most usual kinds. It returns false, and nothing is
-// written, for others and for those with which something is wrong.
-func (w *StreamWriter) usual(r *Record) bool {
+// writeFrequent writes a record of the most frequent types. It returns false for other records and for
+// invalid ones, and then has written nothing.
+func (w *StreamWriter) writeFrequent(r *Record) bool {
 	p := w.parts[Events]
 	if p == nil || len(r.KeyValues) > 0 || w.opt.Long {
 		return false
 	}
 	before, last, process := len(p.buf), p.last, p.process
-	if p.state(r.Time, r.Process, r.Type) == nil {
+	if p.writeState(r.Time, r.Process, r.Type) == nil {
 		var ok bool
-		if p.buf, ok = r.appendUsual(p.buf); ok {
+		if p.buf, ok = r.appendFrequent(p.buf); ok {
 			if len(p.buf) >= w.opt.Buffer {
 				w.err = p.flush()
 			}
@@ -177,7 +178,7 @@ func (w *StreamWriter) usual(r *Record) bool {
 	return false
 }
 
-// line writes an event as it stands in a text.
+// line writes an event with the text of its line.
 func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 	if w.err != nil {
 		return w.err
@@ -190,11 +191,11 @@ func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 	}
 	from := x.start
 	if from >= 0 && x.time > p.last {
-		// The lines before it are those that it needs here.
+		// The time and process lines before it in the text are the ones that it needs here.
 		p.last, p.process = x.time, uint64(x.process)
 	} else {
 		from = x.from
-		if err := p.state(x.time, uint64(x.process), x.typ); err != nil {
+		if err := p.writeState(x.time, uint64(x.process), x.typ); err != nil {
 			return err
 		}
 	}
@@ -205,8 +206,8 @@ func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 	return w.err
 }
 
-// appendShort appends text, behind which there is slack. Most are short: it then
-// copies more than there is, without asking how much.
+// appendShort appends text, which must be followed by at least slack bytes of memory. Most texts are
+// short: for these it copies a fixed number of bytes, which is faster.
 func appendShort(b, text []byte) []byte {
 	const short = 32
 	n := len(b)
@@ -221,17 +222,17 @@ func appendShort(b, text []byte) []byte {
 	return b[:n+len(text)]
 }
 
-// WritePart writes a record to this part of the stream, whatever its type: one of
-// type Unknown, or a snapshot among the events. Readers find other records only
-// in the part that their type belongs to.
+// WritePart writes a record to the given part of the stream, whatever its type. It is for records of
+// type Unknown and for snapshots among the events. Readers find other records only in the part of
+// their type.
 func (w *StreamWriter) WritePart(r *Record, part Part) error {
-	if err := w.opt.reserved(r); err != nil {
+	if err := w.opt.checkToken(r); err != nil {
 		return err
 	}
 	if w.err != nil {
 		return w.err
 	}
-	if part == Events && w.usual(r) {
+	if part == Events && w.writeFrequent(r) {
 		return w.err
 	}
 	if err := r.check(); err != nil {
@@ -250,7 +251,7 @@ func (w *StreamWriter) write(r *Record, part Part) error {
 		}
 	}
 	if part.timed() {
-		if err := p.state(r.Time, r.Process, r.Type); err != nil {
+		if err := p.writeState(r.Time, r.Process, r.Type); err != nil {
 			return err
 		}
 	}
@@ -261,8 +262,9 @@ func (w *StreamWriter) write(r *Record, part Part) error {
 	return w.err
 }
 
-// state writes the lines before a record (docs/formats/otf.md, "State lines").
-func (p *partWriter) state(t, process uint64, typ Type) error {
+// writeState writes the time line and process line before a record if they are needed (docs/formats/otf.md,
+// "State lines").
+func (p *partWriter) writeState(t, process uint64, typ Type) error {
 	switch {
 	case t > p.last || t == 0:
 		p.buf = append(appendHex(p.buf, t), '\n')
@@ -277,8 +279,9 @@ func (p *partWriter) state(t, process uint64, typ Type) error {
 	return nil
 }
 
-// Flush writes what has been collected to the files, which do not have their names yet:
-// what is there outlives the program ([Open]). With compression each call costs some of it.
+// Flush writes the collected text to the files. The files do not have their final names yet, but
+// [Open] can read them if the program is killed. With compression each call costs some of the
+// compression ratio.
 func (w *StreamWriter) Flush() error {
 	for _, p := range w.parts {
 		if w.err == nil && p != nil && len(p.buf) > 0 {
@@ -288,25 +291,25 @@ func (w *StreamWriter) Flush() error {
 	return w.err
 }
 
-// Close writes what is left and gives the files their names.
+// Close writes the remaining text and gives the files their names.
 func (w *StreamWriter) Close() error {
 	defer w.Abort()
 	if err := w.finish(); err != nil {
 		return err
 	}
 	var n commit.Set
-	w.name(&n)
+	w.addNames(&n)
 	return n.Commit()
 }
 
-// finish writes what is left.
+// finish writes the remaining text and closes the files.
 func (w *StreamWriter) finish() error {
 	for part, p := range w.parts {
 		if p == nil || w.err != nil {
 			continue
 		}
-		if Part(part).timed() && p.process <= unset {
-			// Readers find the last time there.
+		if Part(part).timed() && p.process <= noProcess {
+			// Readers find the time of the last event there.
 			p.buf = append(appendHex(p.buf, p.last), '\n')
 			p.buf = append(appendHex(append(p.buf, '*'), p.process), '\n')
 		}
@@ -317,14 +320,14 @@ func (w *StreamWriter) finish() error {
 	return w.err
 }
 
-// names is what the names of files are added to: a [commit.Set] or a [format.Output].
-type names interface {
+// renamer collects the files to rename and to remove: a [commit.Set] or a [format.Output].
+type renamer interface {
 	Rename(from, to string)
 	Remove(path string)
 }
 
-// name adds the names of the files.
-func (w *StreamWriter) name(n names) {
+// addNames adds the files of the stream to n.
+func (w *StreamWriter) addNames(n renamer) {
 	for _, p := range w.parts {
 		if p != nil {
 			n.Rename(p.temp, p.name)
@@ -334,7 +337,7 @@ func (w *StreamWriter) name(n names) {
 
 var errClosed = errors.New("otf: the writer is closed")
 
-// Abort removes what was written. It does nothing after Close.
+// Abort removes the files. It does nothing after Close.
 func (w *StreamWriter) Abort() {
 	for part, p := range w.parts {
 		if p != nil {
@@ -361,7 +364,7 @@ type partWriter struct {
 	process    uint64
 }
 
-// restart throws away what was written to a part.
+// restart discards what was written to a part.
 func (w *StreamWriter) restart(part Part) error {
 	if p := w.parts[part]; p != nil {
 		p.file.Close()
@@ -371,8 +374,8 @@ func (w *StreamWriter) restart(part Part) error {
 	return err
 }
 
-// cause says in one line which file an error is about.
-func cause(name string, err error) error {
+// fileError returns an error in one line that names the file.
+func fileError(name string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
@@ -389,7 +392,7 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 	if w.opt.Level > 0 {
 		name += ".z"
 	}
-	p := &partWriter{name: name, level: min(w.opt.Level, 9), process: unset + 1}
+	p := &partWriter{name: name, level: min(w.opt.Level, 9), process: noProcess + 1}
 	p.temp = filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d.tmp", filepath.Base(name), os.Getpid()))
 	p.file = archive.NewHandle(w.opt.Files, func() (io.Closer, error) {
 		flags := os.O_WRONLY | os.O_APPEND
@@ -398,7 +401,7 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 		}
 		f, err := os.OpenFile(p.temp, flags, 0o666)
 		if err != nil {
-			return nil, cause(name, err)
+			return nil, fileError(name, err)
 		}
 		p.made = true
 		return f, nil
@@ -414,7 +417,7 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 	return p, nil
 }
 
-// zlibHeader begins a compressed file.
+// zlibHeader returns the header of a compressed file.
 func zlibHeader(level int) []byte {
 	switch {
 	case level <= 1:
@@ -427,8 +430,8 @@ func zlibHeader(level int) []byte {
 	return []byte{0x78, 0xda}
 }
 
-// flush hands the collected text to the file. Compressed, each piece can be read
-// without those before it, and nothing ends the stream: libotf would lose data.
+// flush writes the collected text to the file. In a compressed file each flush makes a restart point.
+// The compressed data is never terminated, because libotf would lose what follows.
 func (p *partWriter) flush() error {
 	text := p.buf
 	p.buf = p.buf[:0]
@@ -445,7 +448,7 @@ func (p *partWriter) flush() error {
 	}
 	return p.file.With(func(f io.Closer) error {
 		if _, err := f.(*os.File).Write(text); err != nil {
-			return cause(p.name, err)
+			return fileError(p.name, err)
 		}
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sumTexts are the answers to a query for each process of a trace.
+// sumTexts returns the sums of an interval for each process of a trace.
 func sumTexts(t *testing.T, m string, from, to uint64) (out []string) {
 	t.Helper()
 	r, err := Open(t.Context(), format.FileSource(m), nil)
@@ -36,7 +36,7 @@ func sumTexts(t *testing.T, m string, from, to uint64) (out []string) {
 	return out
 }
 
-// span is the times of the first and last event.
+// span returns the times of the first and the last event.
 func span(t *testing.T, m string) (first, last uint64, ok bool) {
 	t.Helper()
 	r, err := Open(t.Context(), format.FileSource(m), nil)
@@ -56,9 +56,9 @@ func span(t *testing.T, m string) (first, last uint64, ok bool) {
 	return first, last, ok
 }
 
-// A query's answer is the same from events alone, from summaries, and from summaries
-// with snapshots.
-func bothWays(t *testing.T, m string, queries int) {
+// sameSums checks that the sums are the same from events only, from summaries, and from summaries with
+// snapshots.
+func sameSums(t *testing.T, m string, queries int) {
 	t.Helper()
 	first, last, _ := span(t, m)
 	variants := map[string]string{}
@@ -88,7 +88,8 @@ func bothWays(t *testing.T, m string, queries int) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				writeFile(t, f, strings.ReplaceAll(strings.ReplaceAll(string(b), "\nDAUX", "\nDCMT\"\"#"), "\nDEFAUX", "\nDEFCOMMENT \"\"#"))
+				writeFile(t, f, strings.ReplaceAll(strings.ReplaceAll(string(b), "\nDAUX", "\nDCMT\"\"#"), "\nDEFAUX",
+					"\nDEFCOMMENT \"\"#"))
 			case name == "without snapshots" && strings.Contains(f, ".snaps"):
 				if err := os.Remove(f); err != nil {
 					t.Fatal(err)
@@ -124,16 +125,16 @@ func TestSummaryBothWays(t *testing.T) {
 	effort.Sequential(t)
 	for name, m := range sortedTraces(t) {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, m, 4)
+			sameSums(t, m, 4)
 		})
 	}
 	for seed := range uint64(effort.Rounds(2)) {
-		bothWays(t, randomTrace(t, 100+seed, &WriterOptions{Streams: uint32(seed), Level: int(seed % 2), Long: seed == 1}), 8)
+		sameSums(t, randomTrace(t, 100+seed, &WriterOptions{Streams: uint32(seed), Level: int(seed % 2), Long: seed == 1}), 8)
 	}
 }
 
-// Between break points nothing but the statistics is read: the answers are there without
-// the events.
+// TestSummaryReadsLittle checks that sums between break points are computed from statistics only: they
+// are correct even without the files of events.
 func TestSummaryReadsLittle(t *testing.T) {
 	m := randomTrace(t, 3, nil)
 	first, last, _ := span(t, m)
@@ -156,7 +157,7 @@ func TestSummaryReadsLittle(t *testing.T) {
 	}
 }
 
-// Queries that cannot be answered.
+// TestSummaryRefuses checks queries that have no answer.
 func TestSummaryRefuses(t *testing.T) {
 	m := handTrace(t, "a\n*1\nE1\n5\n*1\nL1\n5\n*1\n")
 	r, err := Open(t.Context(), format.FileSource(m), nil)
@@ -168,7 +169,8 @@ func TestSummaryRefuses(t *testing.T) {
 		t.Errorf("unsorted: found %v, %v", l, err)
 	}
 	for _, c := range []struct{ process, from, to uint64 }{{2, 0, 1}, {1 << 32, 0, 1}, {1, 2, 1}} {
-		if l, err := r.Summary(t.Context(), c.process, c.from, c.to); err == nil || !strings.Contains(err.Error(), "expected") {
+		if l, err := r.Summary(t.Context(), c.process, c.from, c.to); err == nil ||
+			!strings.Contains(err.Error(), "expected") {
 			t.Errorf("%+v: found %v, %v", c, l, err)
 		}
 	}

@@ -12,27 +12,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// survey is what a first pass learns of a file.
+// survey is what a first pass finds out about a file.
 type survey struct {
-	id       uint32
-	part     Part
-	any      bool
-	first    uint64
-	last     uint64
-	count    int64 // of records
-	bare     bool  // there are leaves without a function
-	named    bool  // there are others
-	process  map[uint64]bool
-	unsorted int64
-	where    int64
-	begun    bool  // there is a time and a process
-	from     int64 // where the records begin that were looked at, if they were searched for
-	kept     *kept // bytes of the file that the pass read
-	complete bool  // the whole file was looked at
+	id            uint32
+	part          Part
+	hasRecords    bool
+	first         uint64
+	last          uint64
+	count         int64 // number of records
+	unnamedLeaves bool  // some leaves have no function
+	namedLeaves   bool  // some leaves have a function
+	process       map[uint64]bool
+	unsorted      int64
+	unsortedAt    int64
+	begun         bool       // the file has a time line and a process line
+	from          int64      // where the surveyed records begin, if the beginning was searched for
+	kept          *readCache // bytes of the file that the pass has read
+	complete      bool       // the whole file was surveyed
 }
 
-// Prepare looks at the beginnings and the ends of the files, and through all of them if something
-// there is not as the format demands.
+// Prepare surveys the beginnings and the ends of the files. If something there violates the format, it
+// surveys all files completely.
 func (d *decoder) Prepare(ctx context.Context) error {
 	x, err := d.surveyEnds(ctx)
 	if err != nil || x.trusted {
@@ -41,40 +41,40 @@ func (d *decoder) Prepare(ctx context.Context) error {
 	return d.survey(ctx)
 }
 
-// survey looks through all files: for their order, times and processes.
+// survey surveys all files: their order, times and processes.
 func (d *decoder) survey(ctx context.Context) error {
 	if d.indexed {
 		return nil
 	}
-	if err := d.index(ctx); err != nil {
+	if err := d.surveyAll(ctx); err != nil {
 		return err
 	}
 	d.indexed = true
 	return nil
 }
 
-// surveyedFile names a file of a trace.
+// surveyedFile identifies a file of a trace.
 type surveyedFile struct {
 	id   uint32
 	part Part
 }
 
-// surveyed is a file, and what was found in it; the stream is nil if there is no such file.
+// surveyed is a file with the result of its survey. The stream is nil if the file does not exist.
 type surveyed struct {
 	surveyedFile
 	s     *stream
 	found survey
 }
 
-func (d *decoder) index(ctx context.Context) error {
+func (d *decoder) surveyAll(ctx context.Context) error {
 	if d.opt.Progress != nil {
 		size, err := d.r.size(Snapshots, Statistics, Events)
 		if err != nil {
 			return err
 		}
-		d.r.progress = newProgress(d.opt, 2*size) // they are read again
+		d.r.progress = newProgress(d.opt, 2*size) // the files are read twice
 	}
-	d.files, d.any = nil, false
+	d.files, d.hasEvents = nil, false
 	d.count, d.first, d.last = 0, 0, 0
 	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
 		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
@@ -83,27 +83,28 @@ func (d *decoder) index(ctx context.Context) error {
 		return surveyWhole(ctx, s)
 	}, func(x surveyed) error {
 		if x.s == nil {
-			return d.r.needed(x.id, x.part)
+			return d.r.reportMissing(x.id, x.part)
 		}
-		return d.take(x.found, x.s)
+		return d.addSurvey(x.found, x.s)
 	})
 	if err != nil {
 		return err
 	}
 	if d.last > math.MaxInt64/4 && !d.carried {
-		// The ticks of the model are signed, and their differences must fit.
+		// Ticks of the model are signed, and their differences must fit.
 		d.clock.base = d.first
 		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
-		d.last = min(d.last, d.first+math.MaxInt64) // see late
+		d.last = min(d.last, d.first+math.MaxInt64) // see reportTooLate
 	}
 	return nil
 }
 
-// surveyFiles surveys the files of streams on all cores, and takes the results in order: stream after
-// stream, and snapshots first, as they say what was before the events of their time. What is wrong
-// with the files is left to the scan to report.
-func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*stream) (survey, error), take func(surveyed) error) error {
-	quiet := d.r.quiet()
+// surveyFiles surveys the files of streams on all cores and calls take with the results in order:
+// stream after stream, snapshots and statistics before events. It does not report defects, which the
+// following scan reports.
+func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*stream) (survey, error),
+	take func(surveyed) error) error {
+	quiet := d.r.withoutReport()
 	var files []surveyed
 	for _, id := range streams {
 		for _, part := range []Part{Snapshots, Statistics, Events} {
@@ -128,7 +129,7 @@ func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*
 	}, take)
 }
 
-func (d *decoder) take(f survey, s *stream) error {
+func (d *decoder) addSurvey(f survey, s *stream) error {
 	for _, p := range slices.Sorted(maps.Keys(f.process)) {
 		home, ok := d.r.master.Stream(uint32(p))
 		if ok && home == f.id {
@@ -140,50 +141,57 @@ func (d *decoder) take(f survey, s *stream) error {
 			}
 		}
 		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
-			// A location is in the order of time, which two streams together are not.
+			// The events of a location must be in the order of time; those of two streams together are
+			// not.
 			l := *d.defs.Locations.At(d.location(p))
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
 			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
 		}
-		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
-			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
+		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning,
+			Position: trace.Position{File: s.t.name},
+			Found:    fmt.Sprintf("process %d in stream %x", p, f.id),
+			Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
 			return err
 		}
 	}
 	if !f.begun {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: s.t.name},
-			Found: "no time line and process line", Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error,
+			Position: trace.Position{File: s.t.name},
+			Found:    "no time line and process line",
+			Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
 			return err
 		}
 	}
 	if f.unsorted > 0 {
-		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.where, Binary: true},
-			Found: "records that are not in the order of time", Expected: "ascending times; they are sorted while reading", Count: f.unsorted}); err != nil {
+		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning,
+			Position: trace.Position{File: s.t.name, Offset: f.unsortedAt, Binary: true},
+			Found:    "records that are not in the order of time", Expected: "ascending times; they are sorted while reading",
+			Count: f.unsorted}); err != nil {
 			return err
 		}
 	}
-	if f.any {
-		if !d.any {
-			d.first, d.any = f.first, true
+	if f.hasRecords {
+		if !d.hasEvents {
+			d.first, d.hasEvents = f.first, true
 		}
 		d.first, d.last = min(d.first, f.first), max(d.last, f.last)
 	}
 	d.count += f.count
-	d.bare, d.named = d.bare || f.bare, d.named || f.named
-	d.model.bareLeaves = d.bare && !d.named
+	d.unnamedLeaves, d.namedLeaves = d.unnamedLeaves || f.unnamedLeaves, d.namedLeaves || f.namedLeaves
+	d.model.onlyUnnamedLeaves = d.unnamedLeaves && !d.namedLeaves
 	f.process = nil
 	d.files = append(d.files, f)
 	return nil
 }
 
-// surveyWhole surveys all of a file.
+// surveyWhole surveys a whole file.
 func surveyWhole(ctx context.Context, s *stream) (survey, error) {
 	f, err := surveyFile(ctx, s, math.MaxUint64)
 	f.complete = err == nil
 	return f, err
 }
 
-// surveyFile goes through the state lines of a file, up to the first record at or after a time.
+// surveyFile surveys a file up to the first record at or after time to.
 func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 	f := survey{id: s.id, part: s.part, process: map[uint64]bool{}}
 	x := surveyor{f: &f}
@@ -192,14 +200,14 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 		if n&0xff == 0 && ctx.Err() != nil {
 			return f, ctx.Err()
 		}
-		for k := 1; s.advance(); k++ { // the usual lines of events
+		for k := 1; s.advance(); k++ { // frequent lines of events
 			r := s.current()
 			if r.time >= to {
 				f.begun = s.begun
 				return f, nil
 			}
 			if r.typ == Leave {
-				f.bare, f.named = f.bare || r.function == 0, f.named || r.function != 0
+				f.unnamedLeaves, f.namedLeaves = f.unnamedLeaves || r.function == 0, f.namedLeaves || r.function != 0
 			}
 			x.record(r.time, uint64(r.process), s.t.base+int64(r.from))
 			if k%aheadRows == 0 && ctx.Err() != nil {
@@ -215,7 +223,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 		switch kind {
 		case timeLine:
 			if !timed || s.begun {
-				s.time, _ = hex(l, i)
+				s.time, _ = parseHex(l, i)
 				timed = true
 			}
 		case processLine:
@@ -226,7 +234,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 			if c.skip(); c.i == len(l) || hexValue[l[c.i]] > 15 {
 				break // stream.next reports it
 			}
-			s.process, s.begun = c.hex()&unset, true
+			s.process, s.begun = c.hex()&noProcess, true
 		case recordLine:
 			if s.begun && s.time >= to {
 				f.begun = true
@@ -235,8 +243,8 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 			if s.begun {
 				x.record(s.time, s.process, off)
 				if l[i] == 'L' && s.part == Events {
-					bare := isBareLeave(l[i:])
-					f.bare, f.named = f.bare || bare, f.named || !bare
+					bare := isUnnamedLeave(l[i:])
+					f.unnamedLeaves, f.namedLeaves = f.unnamedLeaves || bare, f.namedLeaves || !bare
 				}
 			}
 		}
@@ -260,8 +268,8 @@ func (x *surveyor) record(time, process uint64, off int64) {
 		k.process, k.set = process, true
 		f.process[process] = true
 	}
-	if !f.any {
-		f.first, f.last, f.any = time, time, true
+	if !f.hasRecords {
+		f.first, f.last, f.hasRecords = time, time, true
 	}
 	if time == x.last {
 		if time < x.highest {
@@ -272,13 +280,13 @@ func (x *surveyor) record(time, process uint64, off int64) {
 	f.first, f.last = min(f.first, time), max(f.last, time)
 	if time < x.highest {
 		if f.unsorted++; f.unsorted == 1 {
-			f.where = off
+			f.unsortedAt = off
 		}
 	}
 	x.highest, x.last = max(x.highest, time), time
 }
 
-func isBareLeave(l []byte) bool {
+func isUnnamedLeave(l []byte) bool {
 	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
 		return false // most leaves name a function
 	}
@@ -289,8 +297,8 @@ func isBareLeave(l []byte) bool {
 	return bytes.HasPrefix(l, []byte("L0X")) || bytes.HasPrefix(l, []byte("LEAVE 0 "))
 }
 
-// Extent is the times of the first and the last event. It reads the beginnings and the ends of the
-// files, and all of the trace where those do not tell.
+// Extent returns the times of the first and the last event. It reads the beginnings and the ends of
+// the files, or the whole trace if those do not suffice.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	if !d.indexed {
 		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
@@ -300,20 +308,21 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 	if err := d.survey(ctx); err != nil {
 		return 0, 0, false, err
 	}
-	return d.clock.model(d.first), d.clock.model(d.last), d.any, nil
+	return d.clock.model(d.first), d.clock.model(d.last), d.hasEvents, nil
 }
 
-// timeBounds are the times of the first and the last record of a trace.
+// timeBounds holds the times of the first and the last record of a trace.
 type timeBounds struct {
 	any         bool
 	first, last uint64
-	size        int64 // of all files
-	// trusted: each file is in the order of time where it was looked at. Else the whole trace must be
-	// surveyed to know.
+	size        int64 // size on disk of all files
+	// trusted is set if each file was in the order of time where it was read. Otherwise the whole
+	// trace must be surveyed.
 	trusted bool
 }
 
-// endBytes is how much of a file's beginning and end is surveyed to know its times, if there is one.
+// endBytes is how many bytes of the beginning and of the end of a file are surveyed at first to find
+// its times.
 const endBytes = 4 << 10
 
 // surveyEnds finds the time bounds of the trace in the beginnings and the ends of its files.
@@ -323,32 +332,34 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 	}
 	e := timeBounds{trusted: true}
 	d.complete = map[surveyedFile]survey{}
-	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) { return surveyEnds(ctx, s) }, func(x surveyed) error {
-		if x.s == nil {
-			e.trusted = e.trusted && x.part != Events
-			return nil
-		}
-		f := x.found
-		if f.complete {
-			d.complete[x.surveyedFile] = f
-		}
-		e.size += x.s.t.h.Size
-		e.trusted = e.trusted && f.begun && d.trustworthy(&f) && f.last <= math.MaxInt64/4
-		if f.any {
-			if !e.any {
-				e.first, e.any = f.first, true
+	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) { return surveyEnds(ctx, s) },
+		func(x surveyed) error {
+			if x.s == nil {
+				e.trusted = e.trusted && x.part != Events
+				return nil
 			}
-			e.first, e.last = min(e.first, f.first), max(e.last, f.last)
-		}
-		return nil
-	})
+			f := x.found
+			if f.complete {
+				d.complete[x.surveyedFile] = f
+			}
+			e.size += x.s.t.h.Size
+			e.trusted = e.trusted && f.begun && d.trustworthy(&f) && f.last <= math.MaxInt64/4
+			if f.hasRecords {
+				if !e.any {
+					e.first, e.any = f.first, true
+				}
+				e.first, e.last = min(e.first, f.first), max(e.last, f.last)
+			}
+			return nil
+		})
 	if err == nil {
 		d.bounds = &e
 	}
 	return e, err
 }
 
-// surveyEnds surveys the beginning and the end of a file, or all of one that is small or compressed.
+// surveyEnds surveys the beginning and the end of a file. It surveys the whole file if that is small
+// or compressed.
 func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	size := s.t.h.Size
 	if size <= 4*endBytes || s.t.zip != nil {
@@ -370,29 +381,29 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	}
 	s.t.stop = endBytes
 	f, err := surveyFile(ctx, s, math.MaxUint64)
-	if err != nil || !f.any {
-		f.begun = false // nothing is known of the time of the first record
+	if err != nil || !f.hasRecords {
+		f.begun = false // the time of the first record is unknown
 		return f, err
 	}
 	s.t.readFrom(tail)
 	s.begun, s.process = false, 0
 	end, err := surveyFile(ctx, s, math.MaxUint64)
-	if err != nil || !end.any || end.first < f.last {
+	if err != nil || !end.hasRecords || end.first < f.last {
 		f.begun = false
 		return f, err
 	}
-	f.last, f.unsorted, f.bare = end.last, f.unsorted+end.unsorted, f.bare || end.bare
+	f.last, f.unsorted, f.unnamedLeaves = end.last, f.unsorted+end.unsorted, f.unnamedLeaves || end.unnamedLeaves
 	maps.Copy(f.process, end.process)
 	return f, nil
 }
 
-// surveySelected surveys what sel selects and no more: of the streams that have its locations the
-// records of its times, which it finds by bisection. That trusts the files to be in the order of
-// time, as the format demands, where it does not look. ok is false if sel selects everything or
-// if it meets something for which all that is before matters: then the whole trace must be
-// surveyed.
+// surveySelected surveys only what sel selects: in the streams of the selected locations, the records
+// of the selected times, which it finds by bisection. It assumes that the rest of the files is in the
+// order of time, as the format demands. ok is false if sel selects everything, or if the survey finds
+// something whose meaning depends on all earlier records. The whole trace must then be surveyed.
 func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list []survey, ok bool, err error) {
-	if d.indexed || d.bare || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 && sel.Location == nil {
+	if d.indexed || d.unnamedLeaves || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 &&
+		sel.Location == nil {
 		return nil, false, nil
 	}
 	streams, ok := d.streamsOf(sel)
@@ -413,8 +424,8 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 	}
 	part := float64(min(to, whole.last)-min(from, to, whole.last)) / float64(max(whole.last-whole.first, 1))
 	share := float64(len(streams)) / float64(max(d.r.master.Len(), 1))
-	d.r.progress = newProgress(d.opt, int64(2*part*share*float64(whole.size))) // they are read twice
-	room := newKeepRoom()
+	d.r.progress = newProgress(d.opt, int64(2*part*share*float64(whole.size))) // the files are read twice
+	room := newCacheBudget()
 	err = d.surveyFiles(ctx, streams, func(s *stream) (f survey, err error) {
 		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
 			return f, nil
@@ -428,7 +439,7 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 		} else if bounded {
 			s.t.few = 4 * window
 		}
-		s.t.keep(room)
+		s.t.cache(room)
 		f, err = surveyFile(ctx, s, to)
 		f.from = at
 		return f, err
@@ -446,19 +457,19 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 	return list, ok && err == nil, err
 }
 
-// trustworthy tells whether all that was looked at of a file is in the order of time, of processes that the
-// master file lists for the stream, and without leaves that do not say what they leave.
+// trustworthy reports whether the surveyed part of a file is in the order of time, contains only
+// processes that the master file lists for the stream, and has no leaves without a function.
 func (d *decoder) trustworthy(f *survey) bool {
 	for p := range f.process {
 		if home, listed := d.r.master.Stream(uint32(p)); !listed || home != f.id {
 			return false
 		}
 	}
-	return f.unsorted == 0 && !f.bare
+	return f.unsorted == 0 && !f.unnamedLeaves
 }
 
-// streamsOf are the streams of the locations that sel selects. ok is false if one of them is of
-// no process that the master file lists: it can be in any stream.
+// streamsOf returns the streams of the locations that sel selects. ok is false if the master file does
+// not list the process of one of them, which can then be in any stream.
 func (d *decoder) streamsOf(sel trace.Selection) (streams []uint32, ok bool) {
 	if sel.Location == nil {
 		return d.r.master.Streams(), true

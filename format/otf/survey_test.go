@@ -6,7 +6,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// What the ends of files tell of the extent is what all of them tell, where they are in the order of time.
+// TestExtentFromEnds checks that the time range that the ends of files show is that of the whole
+// files, if these are in the order of time.
 func TestExtentFromEnds(t *testing.T) {
 	eachTrace(t, func(t *testing.T, dir, m string) {
 		report := format.NewReport()

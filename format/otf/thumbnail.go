@@ -14,10 +14,10 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Thumbnail says which function was on top of the call stack of each process at Width
-// times with equal distances: what the file trace.thumb of libotfaux holds, which
-// otfaux writes. Sample i is at First + i·(Last−First)/Width, rounded down, and counts
-// the events of that time; the file does not hold First and Last.
+// Thumbnail holds, for each process, the function on top of its call stack at Width equally spaced
+// times. It is the content of the file NAME.thumb that otfaux writes with libotfaux. Sample i is taken
+// at First + i·(Last−First)/Width, rounded down, after the events of that time. The file does not
+// contain First and Last.
 type Thumbnail struct {
 	Width     int
 	Processes []ThumbnailProcess
@@ -26,17 +26,17 @@ type Thumbnail struct {
 // ThumbnailProcess is a process of a [Thumbnail].
 type ThumbnailProcess struct {
 	Process uint64
-	// Functions has the token of the function at each sample, 0 for none.
+	// Functions holds the token of the function at each sample, 0 if no function is open.
 	Functions []uint32
 }
 
-// maxThumbnail bounds the samples of a thumbnail.
+// maxThumbnail limits the number of samples of a thumbnail.
 const maxThumbnail = 1 << 26
 
-// Thumbnail makes the thumbnail of the events that the reader selects, of all processes
-// that the master file names and the reader selects, by their numbers. The width is at
-// most width, and no more than the events take ticks, as otfaux has it. The events are
-// read twice, and must be in the order of time.
+// Thumbnail returns the thumbnail of the events that the reader selects. It contains all processes
+// that the master file names and the reader selects, in the order of their numbers. Its width is at
+// most width, and at most the number of ticks between the first and the last event, as in otfaux. The
+// events are read twice and must be in the order of time.
 func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 	var span TimeRange
 	if err := readSpan(ctx, r, &span, true); err != nil {
@@ -46,7 +46,7 @@ func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 	rows := map[uint64]*thumbnailRow{}
 	for _, id := range r.master.Streams() {
 		for _, p := range r.master.Processes(id) {
-			if r.wanted(uint64(p)) {
+			if r.selects(uint64(p)) {
 				rows[uint64(p)] = &thumbnailRow{}
 			}
 		}
@@ -92,7 +92,7 @@ func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 	return t, c.Err()
 }
 
-// thumbnailRow is a process whose thumbnail is being made.
+// thumbnailRow is the state of a process whose thumbnail is computed.
 type thumbnailRow struct {
 	stack     []uint32
 	functions []uint32
@@ -106,7 +106,7 @@ func (x *thumbnailRow) sample() {
 	x.functions = append(x.functions, f)
 }
 
-// AppendTo writes the text of the file.
+// AppendTo appends the text of the thumbnail file to b.
 func (t *Thumbnail) AppendTo(b []byte) []byte {
 	b = appendHex(append(b, "0:"...), uint64(t.Width))
 	b = append(appendHex(append(b, ','), uint64(len(t.Processes))), '\n')
@@ -120,14 +120,14 @@ func (t *Thumbnail) AppendTo(b []byte) []byte {
 	return b
 }
 
-// WriteTo writes the file.
+// WriteTo writes the text of the thumbnail file.
 func (t *Thumbnail) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(t.AppendTo(nil))
 	return int64(n), err
 }
 
-// ReadThumbnail reads the thumbnail of the trace src, whose name may end in ".otf" or
-// not. One without a thumbnail is [io/fs.ErrNotExist].
+// ReadThumbnail reads the thumbnail of the trace src, whose name may lack ".otf". If the trace has no
+// thumbnail, the error is [io/fs.ErrNotExist].
 func ReadThumbnail(src format.Source) (*Thumbnail, error) {
 	stub := strings.TrimSuffix(src.Name, ".otf")
 	path := strings.TrimSuffix(src.Path, src.Name) + stub + ".thumb"
@@ -141,12 +141,12 @@ func ReadThumbnail(src format.Source) (*Thumbnail, error) {
 	}
 	text := make([]byte, size)
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, cause(path, err)
+		return nil, fileError(path, err)
 	}
 	return parseThumbnail(text, path)
 }
 
-// parseThumbnail reads the text of a thumbnail.
+// parseThumbnail parses the text of a thumbnail file.
 func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 	number := 0
 	bad := func(s *scanner, expected string) error {

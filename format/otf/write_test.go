@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// randomRecord makes a record of a type with any values.
+// randomRecord returns a record of a type with random values.
 func randomRecord(rng *rand.Rand, t Type) *Record {
 	r := &Record{Type: t}
 	text := func() string {
@@ -56,20 +56,21 @@ func randomRecord(rng *rand.Rand, t Type) *Record {
 	return r
 }
 
-// describe is all of a record.
+// describe returns all fields of a record as text.
 func describe(r *Record) string {
 	return fmt.Sprintf("%d %d %d %t %s", r.Stream, r.Time, r.Process, r.Unnamed, r.Append(nil, false))
 }
 
-// What is written is read: every type of record, with pairs of every type, short
-// and long, plain and compressed, with few open files.
+// TestWriteRead checks that records that were written can be read: every record type, with pairs of
+// every type, short and long, plain and compressed, with few open files.
 func TestWriteRead(t *testing.T) {
 	effort.Sequential(t)
 	ctx := context.Background()
-	for n, opt := range []WriterOptions{{}, {Long: true}, {Level: 4}, {Level: 9, Long: true, Buffer: 100}, {Streams: 2, Buffer: 1}, {Streams: 3, Files: NewFileManager(1), Buffer: 64, Level: 1}} {
+	for n, opt := range []WriterOptions{{}, {Long: true}, {Level: 4}, {Level: 9, Long: true, Buffer: 100},
+		{Streams: 2, Buffer: 1}, {Streams: 3, Files: NewFileManager(1), Buffer: 64, Level: 1}} {
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
 		name := filepath.Join(t.TempDir(), "trace")
-		opt.ZeroTokens = true // some random tokens are
+		opt.ZeroTokens = true // some random tokens are 0
 		w := Create(name, &opt)
 		want := map[Part][]string{}
 		time := map[Part]uint64{}
@@ -81,7 +82,7 @@ func TestWriteRead(t *testing.T) {
 				r := randomRecord(rng, typ)
 				part := typ.Part()
 				if part.timed() {
-					time[part] += rng.Uint64N(5) + 1 // no ties between streams
+					time[part] += rng.Uint64N(5) + 1 // no simultaneous records in several streams
 					r.Time, r.Process = time[part], rng.Uint64N(5)
 				}
 				if part == Definitions {
@@ -103,7 +104,8 @@ func TestWriteRead(t *testing.T) {
 			t.Errorf("left behind: %v", l)
 		}
 		rep := format.NewReport()
-		r, err := Open(ctx, format.FileSource(name+".otf"), &Options{Files: opt.Files, Read: &format.ReadOptions{Report: rep}})
+		r, err := Open(ctx, format.FileSource(name+".otf"),
+			&Options{Files: opt.Files, Read: &format.ReadOptions{Report: rep}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,12 +130,13 @@ func TestWriteRead(t *testing.T) {
 			}
 			exp := want[part]
 			if part == Definitions {
-				// They come stream by stream.
+				// They are delivered stream by stream.
 				slices.SortStableFunc(exp, func(a, b string) int { return int(a[0]) - int(b[0]) })
 			}
 			for i := range max(len(got), len(exp)) {
 				if i >= len(got) || i >= len(exp) || got[i] != exp[i] {
-					t.Fatalf("%+v: %s %d of %d, want %d:\n got %q\nwant %q", opt, part, i, len(got), len(exp), got[min(i, len(got)-1)], exp[min(i, len(exp)-1)])
+					t.Fatalf("%+v: %s %d of %d, want %d:\n got %q\nwant %q", opt, part, i, len(got), len(exp), got[min(i, len(got)-1)],
+						exp[min(i, len(exp)-1)])
 				}
 			}
 		}
@@ -143,7 +146,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// A record out of order is refused, and only that.
+// TestUnsorted checks that a record out of order is refused, and that others are not.
 func TestUnsorted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	w := Create(name, nil)
@@ -170,8 +173,8 @@ func TestUnsorted(t *testing.T) {
 	}
 }
 
-// Handlers get the records of their type, so many at a time, and copying gives
-// the same trace.
+// TestHandlers checks that handlers get the records of their type, at most as many as requested, and
+// that copying gives the same trace.
 func TestHandlers(t *testing.T) {
 	ctx := context.Background()
 	src := "testdata/ok/all_short/all_short.otf"
@@ -216,8 +219,8 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
-// A time window has the records that reading everything finds in it, also where a
-// time is written many times over, as foreign writers do.
+// TestWindow checks that a time window has the records that reading everything finds in it, also if a
+// time line is repeated many times, as other writers do.
 func TestWindow(t *testing.T) {
 	effort.Sequential(t)
 	ctx := context.Background()
@@ -272,8 +275,8 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
-// Windows of compressed files begin at restart points, and are those of plain ones,
-// whatever the bytes between them look like.
+// TestZipWindow checks that windows of compressed files begin at restart points and contain the same
+// records as those of plain files, whatever the bytes between the restart points are.
 func TestZipWindow(t *testing.T) {
 	effort.Sequential(t)
 	dir := t.TempDir()
@@ -292,8 +295,8 @@ func TestZipWindow(t *testing.T) {
 	}
 	for _, from := range []uint64{0, 1, 999_000, 1_000_500, 66_666_000, 133_000_000, 133_332_000, 200_000_000} {
 		opt := &Options{From: from, To: from + 40_000}
-		plain := all(t, format.FileSource(filepath.Join(dir, "plain.otf")), Events, opt)
-		zip := all(t, format.FileSource(filepath.Join(dir, "zip.otf")), Events, opt)
+		plain := allDescriptions(t, format.FileSource(filepath.Join(dir, "plain.otf")), Events, opt)
+		zip := allDescriptions(t, format.FileSource(filepath.Join(dir, "zip.otf")), Events, opt)
 		if !slices.Equal(plain, zip) || len(plain) == 0 && from < 133_000_000 {
 			t.Errorf("from %d: %d records of the plain file, %d of the compressed one", from, len(plain), len(zip))
 		}

@@ -12,25 +12,25 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Version is the version of the format that is written: that of libotf 1.12.5.
+// version is the format version that weft writes: that of libotf 1.12.5.
 var version = Record{Type: DefVersion, Major: 1, Minor: 12, Sub: 5, Text: "salmon"}
 
-// Writer writes a whole trace: it chooses the stream of each process, begins the
-// global definitions with version and unique id, and writes the master file. The
-// files appear under their names when it is closed, the master file last. A Writer
-// is for one goroutine at a time; [Writer.Stream] gives others a stream each.
+// Writer writes a whole trace. It chooses the stream of each process, begins the global definitions
+// with a version and a unique id, and writes the master file. The files get their names when the
+// Writer is closed, the master file last. A Writer is for one goroutine at a time; [Writer.Stream]
+// returns a stream for another goroutine.
 type Writer struct {
 	path    string // of the master file
 	stub    string
 	opt     WriterOptions
 	master  *MasterControl
 	streams map[uint32]*StreamWriter
-	headed  bool // version and id have been written
+	headed  bool // version and unique id have been written
 	last    *StreamWriter
-	process uint64 // whose stream last is
+	process uint64 // process whose stream is last
 }
 
-// Create makes a writer for the trace of this name, with or without ".otf".
+// Create returns a writer for the trace with this name, with or without ".otf".
 func Create(name string, opt *WriterOptions) *Writer {
 	w := &Writer{stub: strings.TrimSuffix(name, ".otf"), streams: map[uint32]*StreamWriter{}, master: &MasterControl{}}
 	w.path = w.stub + ".otf"
@@ -43,12 +43,12 @@ func Create(name string, opt *WriterOptions) *Writer {
 	return w
 }
 
-// Master says which process is in which stream so far. It belongs to the writer;
-// processes may be assigned before their first record.
+// Master returns the map of processes to streams so far. It belongs to the writer. Processes may be
+// assigned before their first record.
 func (w *Writer) Master() *MasterControl { return w.master }
 
-// Stream is the writer of a stream, which is made if need be. While another
-// goroutine writes to it, the Writer must not be given records of its processes.
+// Stream returns the writer of a stream, which it makes if necessary. While another goroutine writes
+// to that stream, the Writer must not be given records of its processes.
 func (w *Writer) Stream(id uint32) *StreamWriter {
 	s := w.streams[id]
 	if s == nil {
@@ -58,9 +58,9 @@ func (w *Writer) Stream(id uint32) *StreamWriter {
 	return s
 }
 
-// assign finds the stream of a process; one that is in none yet gets a new stream
-// while there are fewer than the options say, and else the one with the fewest
-// processes, the lowest of equals.
+// assign returns the stream of a process. A process without a stream gets a new one while there are
+// fewer than the options allow. After that it gets the stream with the fewest processes, the lowest
+// number among equals.
 func (w *Writer) assign(process uint32) uint32 {
 	if id, ok := w.master.Stream(process); ok {
 		return id
@@ -80,18 +80,17 @@ func (w *Writer) assign(process uint32) uint32 {
 	return id
 }
 
-// Write writes a record: definitions to the stream that they name, markers to
-// the global one, others to that of their process; [Record.Part] tells which of them
-// one of type Unknown is. The token of a definition must not be 0
-// ([WriterOptions.ZeroTokens]).
+// Write writes a record: a definition to the stream that it names, a marker to stream 0, other records
+// to the stream of their process. For a record of type Unknown, [Record.Part] decides. The token of a
+// definition must not be 0 ([WriterOptions.ZeroTokens]).
 func (w *Writer) Write(r *Record) error {
-	if err := w.opt.reserved(r); err != nil {
+	if err := w.opt.checkToken(r); err != nil {
 		return err
 	}
 	return w.copy(r)
 }
 
-// copy is Write for any token.
+// copy is like Write, and allows every token.
 func (w *Writer) copy(r *Record) error {
 	switch r.Part() {
 	case Definitions:
@@ -108,7 +107,7 @@ func (w *Writer) copy(r *Record) error {
 		return w.Stream(0).copy(r)
 	}
 	if w.last == nil || r.Process != w.process {
-		if r.Process > unset {
+		if r.Process > noProcess {
 			return fmt.Errorf("%s: process %d: found more than 32 bits", r.Type, r.Process)
 		}
 		w.last, w.process = w.Stream(w.assign(uint32(r.Process))), r.Process
@@ -116,7 +115,7 @@ func (w *Writer) copy(r *Record) error {
 	return w.last.copy(r)
 }
 
-// header writes version and unique id before the first definition.
+// header writes the version and the unique id before the first definition.
 func (w *Writer) header(first *Record) error {
 	if err := w.Stream(0).Write(&version); err != nil {
 		return err
@@ -131,8 +130,8 @@ func (w *Writer) header(first *Record) error {
 	return w.Stream(0).Write(&Record{Type: DefUniqueID, UniqueID: id})
 }
 
-// complete gives streams without events a file that says so: the library reads no
-// events at all where one is missing.
+// complete writes a file of events for streams that have none, because libotf reads no events at all
+// if one is missing.
 func (w *Writer) complete() error {
 	last := uint64(0)
 	for _, s := range w.streams {
@@ -150,17 +149,17 @@ func (w *Writer) complete() error {
 		if err != nil {
 			return err
 		}
-		p.last, p.process = last, uint64(l[0]) // which are its end
+		p.last, p.process = last, uint64(l[0]) // finish writes them as the end of the file
 	}
 	return nil
 }
 
-// Handlers copies every record that a [Cursor] gives it, those of type Unknown and
-// definitions of token 0 too. A last line without end is left out: with one it could
-// be taken for a record.
-func (w *Writer) Handlers() *Handlers { return copying(w.copy) }
+// Handlers returns handlers that copy every record of a [Cursor], including those of type Unknown and
+// definitions of token 0. They leave out a last line without a line end, because with a line end it
+// could be taken for a record.
+func (w *Writer) Handlers() *Handlers { return copyHandlers(w.copy) }
 
-// Flush writes what has been collected, as [StreamWriter.Flush] does.
+// Flush writes the collected text to the files, as [StreamWriter.Flush] does.
 func (w *Writer) Flush() error {
 	for _, s := range w.streams {
 		if err := s.Flush(); err != nil {
@@ -170,8 +169,8 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close writes what is left, the master file too, and gives all files their
-// names. Files of an older trace of the same name go.
+// Close writes the remaining text and the master file, and gives all files their names. It removes
+// files of an older trace with the same name.
 func (w *Writer) Close() error {
 	defer w.Abort()
 	for _, s := range w.streams {
@@ -192,9 +191,9 @@ func (w *Writer) Close() error {
 	return out.Commit()
 }
 
-// nameTrace adds the names of the files of a whole trace but for the thumbnail. Files of an older trace of the same name,
-// which would be read with the new one, are removed.
-func nameTrace(n names, stub string, master *MasterControl, writers iter.Seq[*StreamWriter]) {
+// nameTrace adds the files of a whole trace to n, except the thumbnail. It removes files of an older
+// trace with the same name, which would be read as part of the new one.
+func nameTrace(n renamer, stub string, master *MasterControl, writers iter.Seq[*StreamWriter]) {
 	written := map[string]bool{}
 	for w := range writers {
 		for _, p := range w.parts {
@@ -202,7 +201,7 @@ func nameTrace(n names, stub string, master *MasterControl, writers iter.Seq[*St
 				written[p.name] = true
 			}
 		}
-		w.name(n)
+		w.addNames(n)
 	}
 	ids := append([]uint32{0}, master.Streams()...)
 	if old, err := ReadMaster(format.FileSource(stub+".otf"), nil); err == nil {
@@ -220,14 +219,14 @@ func nameTrace(n names, stub string, master *MasterControl, writers iter.Seq[*St
 	}
 }
 
-// Abort removes what was written. It does nothing after Close.
+// Abort removes the files. It does nothing after Close.
 func (w *Writer) Abort() {
 	for _, s := range w.streams {
 		s.Abort()
 	}
 }
 
-// WriteMaster writes the master file of the trace of this name, with or without ".otf".
+// WriteMaster writes the master file of the trace with this name, with or without ".otf".
 func WriteMaster(name string, m *MasterControl) error {
 	out, err := format.CreateFile(strings.TrimSuffix(name, ".otf") + ".otf")
 	if err != nil {

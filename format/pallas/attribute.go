@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// AttributeType says how the bytes of an attribute's value are read.
+// AttributeType states how the bytes of an attribute's value are to be read.
 type AttributeType uint32
 
-// The types. All from StringValue on are refs.
+// The types of attributes. The values of StringValue and all that follow are refs.
 const (
 	NoValue AttributeType = iota
 	Uint8Value
@@ -38,21 +38,22 @@ const (
 	LocationGroupValue
 )
 
-var attributeTypes = [...]string{"none", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float", "double",
+var attributeTypes = [...]string{"none", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
+	"float", "double",
 	"string", "attribute", "location", "region", "group", "metric", "comm", "parameter", "rma_win", "source_code_location",
 	"calling_context", "interrupt_generator", "io_file", "io_handle", "location_group"}
 
-// String is the type's name.
+// String returns the type's name.
 func (t AttributeType) String() string { return name(attributeTypes[:], uint32(t)) }
 
-// Value is an attribute of an occurrence of an event: Bytes, little-endian, belong to
-// the thread.
+// Value is an attribute of an occurrence of an event. Bytes is little-endian and belongs to the
+// thread.
 type Value struct {
 	Attribute Ref
 	Bytes     []byte
 }
 
-// Uint is the value's bytes as a number.
+// Uint returns the value's bytes as a number. It ignores bytes after the eighth.
 func (v Value) Uint() (n uint64) {
 	for i := min(len(v.Bytes), 8) - 1; i >= 0; i-- {
 		n = n<<8 | uint64(v.Bytes[i])
@@ -60,15 +61,14 @@ func (v Value) Uint() (n uint64) {
 	return n
 }
 
-// attributeList is one list of an event: that of an occurrence.
+// attributeList holds the attributes of one occurrence of an event.
 type attributeList struct {
 	occurrence int64
-	body       []byte // the number of values, and those
+	body       []byte // number of values, followed by the values
 }
 
-// nextList takes the first list of what is left of an event's attributes
-// (docs/formats/pallas.md, "Attributes"); ok is false at the end, and where they are
-// damaged.
+// nextList splits the first list off b, the rest of an event's attributes (docs/formats/pallas.md,
+// "Attributes"). It returns false for ok at the end, and where the attributes are damaged.
 func nextList(b []byte) (l attributeList, rest []byte, ok bool) {
 	if len(b) < 7 {
 		return l, nil, false
@@ -80,7 +80,7 @@ func nextList(b []byte) (l attributeList, rest []byte, ok bool) {
 	return attributeList{int64(int32(binary.LittleEndian.Uint32(b))), b[6:n]}, b[n:], true
 }
 
-// values appends the list's values to dst.
+// values appends the values in the list to dst.
 func (l attributeList) values(dst []Value) ([]Value, error) {
 	n, b := int(l.body[0]), l.body[1:]
 	for range n {

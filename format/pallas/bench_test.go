@@ -14,10 +14,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// benchEvents is how many events the benchmarks' traces have.
+// benchEvents is the number of events in the benchmarks' traces.
 const benchEvents = 2_000_000
 
-// workloads are programs that record n events.
+// workloads lists programs that record n events.
 var workloads = map[string]func(r *Recorder, n int) error{
 	"regular": func(r *Recorder, n int) error {
 		time := uint64(0)
@@ -58,7 +58,7 @@ var workloads = map[string]func(r *Recorder, n int) error{
 		}
 		return nil
 	},
-	"tree": func(r *Recorder, n int) error { // random calls, 12 deep at most
+	"tree": func(r *Recorder, n int) error { // random calls, at most 12 deep
 		rng := rand.New(rand.NewPCG(1, 1))
 		time := uint64(0)
 		var stack []Ref
@@ -80,7 +80,7 @@ var workloads = map[string]func(r *Recorder, n int) error{
 	},
 }
 
-// recordBench records a workload: benchEvents, by so many threads, the same by each.
+// recordBench records benchEvents events of a workload in each of the given number of threads.
 func recordBench(b testing.TB, name string, opt *WriterOptions, threads int) string {
 	w, err := Create(filepath.Join(b.TempDir(), "main"), opt)
 	if err != nil {
@@ -141,8 +141,9 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// What stays of grammars where each thread's is as long as its events: the most memory in use at
-// the end of a thread that is scanned, or loaded and not kept by who asked for it.
+// BenchmarkLive measures memory where the grammar of each thread is as long as its events: the
+// most memory in use at the end of a thread, once for a scan and once for threads that are loaded
+// and not kept by the caller.
 func BenchmarkLive(b *testing.B) {
 	path := recordBench(b, "tree", nil, 16)
 	live := func() float64 {
@@ -166,7 +167,7 @@ func BenchmarkLive(b *testing.B) {
 				most = max(most, live()-before)
 			}
 			if err := d.ScanParallel(b.Context(), trace.Everything(), func() func(int) format.Sink {
-				return func(int) format.Sink { return ended{end: end} }
+				return func(int) format.Sink { return endSink{end: end} }
 			}); err != nil {
 				b.Fatal(err)
 			}
@@ -197,14 +198,14 @@ func BenchmarkLive(b *testing.B) {
 	})
 }
 
-// ended is a sink that is told of the end of each location.
-type ended struct {
+// endSink is a sink that calls a function at the end of each location.
+type endSink struct {
 	format.SinkFuncs
 	end func()
 }
 
 // End calls end.
-func (e ended) End(uint32) error {
+func (e endSink) End(uint32) error {
 	e.end()
 	return nil
 }

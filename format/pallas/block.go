@@ -14,44 +14,45 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// maxBlock bounds the values of a block: its writers make blocks of 1000.
+// maxBlock is the largest number of values of a block. Pallas' writers make blocks of 1000.
 const maxBlock = 1 << 20
 
-// blockReader reads blocks of a trace's files. It serves one goroutine at a time.
+// blockReader reads blocks of a trace's files. It must be used by one goroutine at a time.
 type blockReader struct {
 	p       Parameters
 	zstd    *zstd.Decoder
 	strides strideReader
 	packed  []byte
 	plain   []byte
-	// What the latest block took: the next one is guessed to take about as much for a value.
+	// size and count are the bytes and values of the latest block. They predict the size of the
+	// next one.
 	size, count uint64
-	asTool      bool // the last time of a block is taken as it is stored, though it is known exactly
-	// While keeping, blocks that are read are kept in kept, as long as there is room: looking for the
-	// wanted times reads them, and delivering the events reads them again.
+	asTool      bool // take the last time of a block from its values, even if the block's head has it exactly
+	// While keeping is set, blocks that are read are also put into kept, up to room bytes. A
+	// search for the wanted times reads blocks that are read again when the events are delivered.
 	keeping bool
 	kept    map[keptBlock][]byte
-	room    int // bytes
+	room    int // bytes that may still be kept
 }
 
-// keptBlock names a block of a file that is open.
+// keptBlock identifies a block of an open file.
 type keptBlock struct {
 	d      *dataFile
 	offset uint64
 }
 
-// keepBytes is how many bytes of blocks a reader keeps at most.
+// keepBytes is the largest size in bytes of the blocks that a reader keeps.
 const keepBytes = 32 << 20
 
 func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p, room: keepBytes} }
 
-// forget drops the blocks that were kept and not read again.
-func (r *blockReader) forget() {
+// dropKept drops the blocks that were kept and have not been read again.
+func (r *blockReader) dropKept() {
 	clear(r.kept)
 	r.room = keepBytes
 }
 
-// close frees what decompression needs.
+// close frees the decompressor.
 func (r *blockReader) close() {
 	if r.zstd != nil {
 		r.zstd.Close()
@@ -65,7 +66,8 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	case n == 0:
 		return dst, nil
 	case n > maxBlock:
-		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count), fmt.Sprintf("at most %d", maxBlock))
+		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count),
+			fmt.Sprintf("at most %d", maxBlock))
 	case !v.durations && n == 1:
 		return append(dst, x.First), nil
 	case !v.durations && n == 2:
@@ -80,7 +82,7 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	return r.decode(dst, b, d.path, v, x)
 }
 
-// decode appends the values that the bytes of a block are.
+// decode appends the values of a block, whose bytes are b, to dst.
 func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *Block) (_ []uint64, err error) {
 	n := int(x.Count)
 	bad := func(found, expected string) error {
@@ -102,17 +104,17 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 		if !v.durations {
 			lo, hi = x.First, x.Last
 		}
-		ok = histogram(out, b, lo, hi)
+		ok = decodeHistogram(out, b, lo, hi)
 	case c == ZFP:
-		ok = zfp(out, b)
+		ok = decodeZFP(out, b)
 	default:
-		ok = masked(out, b, r.p.Encoding)
+		ok = decodeMasked(out, b, r.p.Encoding)
 	}
 	if !ok {
 		return dst[:from], bad(fmt.Sprintf("a block of %d bytes", len(b)), fmt.Sprintf("one that has %d values", n))
 	}
 	if r.p.Compression.Lossy() && !v.durations {
-		out[0] = x.First // this and the last one are known exactly
+		out[0] = x.First // the block's head has the first and the last time exactly
 		if !r.asTool {
 			out[n-1] = x.Last
 		}
@@ -120,7 +122,7 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 	return dst, nil
 }
 
-// load reads the bytes of a block.
+// load returns the bytes of a block.
 func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 	key := keptBlock{d, x.Offset}
 	if b, ok := r.kept[key]; ok {
@@ -145,9 +147,10 @@ func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 
 func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Block) ([]byte, error) {
 	if size < 8 || x.Offset > uint64(size)-8 {
-		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
+		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size),
+			"a block of values")
 	}
-	// Most blocks are small: one read gets length and data.
+	// Most blocks are small, so that one read gets the length and the data.
 	guess := 8*x.Count + 64
 	if r.count > 0 {
 		guess = min(guess, r.size*x.Count/r.count*33/32+32)
@@ -159,7 +162,8 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	}
 	n := binary.LittleEndian.Uint64(r.packed)
 	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
-		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left))
+		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n),
+			fmt.Sprintf("at most %d, which is what the file has", left))
 	}
 	r.size, r.count = n, x.Count
 	if have := guess - 8; n > have {
@@ -171,15 +175,15 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	return r.packed[8 : 8+n], nil
 }
 
-// unpack decompresses a zstd frame, which holds n values and a histogram's head at
-// most.
+// unpack decompresses a zstd frame, which may hold at most n values and the head of a histogram.
 func (r *blockReader) unpack(b []byte, n int) ([]byte, error) {
 	if raw, ok := rawFrame(b); ok {
 		return raw, nil
 	}
 	if r.zstd == nil {
 		var err error
-		if r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(8*maxBlock+64), zstd.WithDecoderLowmem(true)); err != nil {
+		if r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(8*maxBlock+64),
+			zstd.WithDecoderLowmem(true)); err != nil {
 			return nil, err
 		}
 	}
@@ -188,10 +192,10 @@ func (r *blockReader) unpack(b []byte, n int) ([]byte, error) {
 	return r.plain, err
 }
 
-// rawFrame is the content of a frame of less than 256 bytes that is not compressed,
-// as few values are.
+// rawFrame returns the content of an uncompressed frame of less than 256 bytes. Blocks of few
+// values are stored that way.
 func rawFrame(b []byte) ([]byte, bool) {
-	const head = 9 // magic number, descriptor, size, head of the only block
+	const head = 9 // magic number, descriptor, size, and the head of the only block
 	if len(b) < head || binary.LittleEndian.Uint32(b) != 0xfd2fb528 || b[4] != 0x20 {
 		return nil, false
 	}
@@ -203,9 +207,9 @@ func rawFrame(b []byte) ([]byte, bool) {
 	return b[head:], true
 }
 
-// masked reads values that are stored with as many bytes as the greatest needs, or
-// with all 8.
-func masked(out []uint64, b []byte, e Encoding) bool {
+// decodeMasked reads values that are stored with the number of bytes that the greatest needs, or with
+// all 8.
+func decodeMasked(out []uint64, b []byte, e Encoding) bool {
 	n := len(out)
 	if len(b) == 8*n {
 		for i := range out {
@@ -232,10 +236,10 @@ func masked(out []uint64, b []byte, e Encoding) bool {
 	return true
 }
 
-// histogram reads values that were rounded to 256 steps between the least and the
-// greatest. Where those lie close together, the writer forgets to say what they are:
-// then they are lo and hi.
-func histogram(out []uint64, b []byte, lo, hi uint64) bool {
+// decodeHistogram reads values that were rounded to 256 steps between the least and the greatest. If
+// these are less than 256 apart, the writer does not fill in their fields; the least and the
+// greatest are lo and hi then.
+func decodeHistogram(out []uint64, b []byte, lo, hi uint64) bool {
 	if len(b) != len(out)+16 {
 		return false
 	}
@@ -248,15 +252,15 @@ func histogram(out []uint64, b []byte, lo, hi uint64) bool {
 	lo, hi = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	step := float64(hi-lo) / 255
 	for i := range out {
-		// As its own reader does, which rounds great values.
+		// Pallas' own reader computes it this way, which rounds large values.
 		out[i] = uint64(float64(lo) + float64(uint64(float64(b[16+i])*step)))
 	}
 	return true
 }
 
-// zfp reads a zfp stream of integers in blocks of 4, coded to within an accuracy of
-// 0.1, which for integers means all planes of bits.
-func zfp(out []uint64, b []byte) bool {
+// decodeZFP reads a zfp stream of integers in blocks of 4. It was written with an accuracy of 0.1, for
+// which integers need all bit planes.
+func decodeZFP(out []uint64, b []byte) bool {
 	r := bitReader{b: b}
 	for from := 0; from < len(out); from += 4 {
 		var u [4]uint64
@@ -302,7 +306,7 @@ func zfp(out []uint64, b []byte) bool {
 	return r.at <= 8*len(b)
 }
 
-// bitReader takes bits, the lowest of each byte first. Behind the end they are 0.
+// bitReader reads bits, the lowest of each byte first. After the end of b it reads zeros.
 type bitReader struct {
 	b  []byte
 	at int

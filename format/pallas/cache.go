@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// cacheBytes is how many bytes of values a trace keeps for those who ask for single ones. The
-// latest block is always kept.
+// cacheBytes is the size in bytes of the values that a trace caches for reads of single values.
+// The latest block is always cached.
 const cacheBytes = 8 << 20
 
-// blockCache keeps blocks in the order in which they were loaded; the oldest go first.
+// blockCache caches blocks. It drops the oldest first.
 type blockCache struct {
 	mu     sync.Mutex
 	size   int
@@ -19,14 +19,15 @@ type blockCache struct {
 	r      *blockReader
 }
 
-// blockKey names a block of a trace. It has no pointer to the thread, which may be dropped.
+// blockKey identifies a block of a trace. It holds no pointer to the thread, so that the thread
+// can be dropped.
 type blockKey struct {
 	archive, thread  uint32
 	event, durations bool
 	block            Block
 }
 
-// values is a block's, from the cache or its file.
+// values returns the values of a block, from the cache or the file.
 func (c *blockCache) values(t *Thread, v *Vector, x *Block) ([]uint64, error) {
 	key := blockKey{t.Archive.ID, t.ID, v.event, v.durations, *x}
 	if l, ok := c.blocks[key]; ok {
@@ -48,15 +49,15 @@ func (c *blockCache) values(t *Thread, v *Vector, x *Block) ([]uint64, error) {
 	return l, nil
 }
 
-// RangeError is that an occurrence was asked for that there is not.
+// RangeError reports an occurrence number that is out of range.
 type RangeError struct{ Occurrence, Size uint64 }
 
-// Error says what was asked for.
+// Error describes the occurrence number and its range.
 func (e *RangeError) Error() string {
 	return fmt.Sprintf("found occurrence %d asked for, expected less than %d", e.Occurrence, e.Size)
 }
 
-// data is the file that a vector's values are in.
+// data returns the file that holds a vector's values.
 func (t *Thread) data(v *Vector) *dataFile {
 	if v.event {
 		return t.times
@@ -77,8 +78,8 @@ func (t *Thread) Values(dst []uint64, v *Vector) ([]uint64, error) {
 	return dst, nil
 }
 
-// Value is the value of occurrence k, counted from 0, of one of the thread's vectors,
-// in nanoseconds. The trace keeps blocks that were loaded for it.
+// Value returns the value of occurrence k, counted from 0, of one of the thread's vectors, in
+// nanoseconds. The trace caches the blocks that Value loads.
 func (t *Thread) Value(v *Vector, k uint64) (uint64, error) {
 	if k >= v.Size {
 		return 0, &RangeError{k, v.Size}
@@ -94,8 +95,8 @@ func (t *Thread) Value(v *Vector, k uint64) (uint64, error) {
 	return l[k-from], nil
 }
 
-// find is the block of a vector that has value k, and the number of its first value. The trace's
-// cache of blocks is locked.
+// find returns the index of the block that holds value k of a vector, and the number of the
+// block's first value. The caller must hold the lock of the trace's block cache.
 func (t *Thread) find(v *Vector, k uint64) (i int, from uint64) {
 	if len(v.Blocks) == 1 {
 		return 0, 0
@@ -115,26 +116,26 @@ func (t *Thread) find(v *Vector, k uint64) (i int, from uint64) {
 	return i, starts[i]
 }
 
-// grammarBytes is how many bytes the files have together whose threads a trace keeps. The latest
-// thread is always kept.
+// grammarBytes bounds the cache of threads: the sum of the sizes of their files. The latest thread
+// is always cached.
 const grammarBytes = 16 << 20
 
-// threadCache knows the threads that a trace keeps in the order in which they were loaded; the
-// oldest go first.
+// threadCache lists the threads that a trace caches, in the order in which they were loaded. It
+// drops the oldest first.
 type threadCache struct {
 	mu         sync.Mutex
 	size, most int64
 	order      []loadedThread
 }
 
-// loadedThread is one of them, with the size of its file.
+// loadedThread is a cached thread and the size of its file.
 type loadedThread struct {
 	archive *Archive
 	id      uint32
 	size    int64
 }
 
-// add notes one that was loaded, and drops those that are too many.
+// add adds a thread that was loaded, and drops the oldest if there are too many.
 func (c *threadCache) add(x loadedThread) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

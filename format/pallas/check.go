@@ -13,14 +13,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NewChecker makes the checker of what stands beside the grammars. It finds what reading events
-// does not meet: what is wrong with the times and durations of sequences, with sums and ids, and
-// with numbers that files have of each other. Memory: the grammar of a thread, a block (8 KB) of
-// each of its events and three of each of its sequences, and 1 MB of each of its files.
+// NewChecker returns a checker for the parts of the trace that reading events does not look at:
+// the times and durations of sequences, sums, ids, and numbers that files state about each other.
+// It holds the grammar of one thread, one block (8 KB) of each of its events, three of each of its
+// sequences, and 1 MB of each of its files.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
-	format.SinkFuncs // it needs neither events nor links
+	format.SinkFuncs // ignores events and links
 
 	d      *decoder
 	opt    *format.ReadOptions
@@ -28,10 +28,12 @@ type checker struct {
 	values []uint64
 }
 
-// Finish looks through the files of all threads.
+// Finish checks the files of all threads.
 func (c *checker) Finish(ctx context.Context) error {
 	if p := &c.d.t.Parameters; p.LoopFinding > BasicTruncated || p.TimestampStorage > maxStorage {
-		if err := c.report("pallas.settings", trace.Warning, c.d.t.src.Path, 17, fmt.Sprintf("loop finding %s and timestamp storage %s", p.LoopFinding, p.TimestampStorage), "settings that Pallas has; nothing depends on them"); err != nil {
+		if err := c.report("pallas.settings", trace.Warning, c.d.t.src.Path, 17,
+			fmt.Sprintf("loop finding %s and timestamp storage %s", p.LoopFinding, p.TimestampStorage),
+			"settings that Pallas has; nothing depends on them"); err != nil {
 			return err
 		}
 	}
@@ -43,7 +45,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	quiet := *c.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false // reading has reported it
+	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace has reported its defects
 	q := c.d.with(&quiet)
 	for _, id := range c.d.threads {
 		if err := ctx.Err(); err != nil {
@@ -67,23 +69,27 @@ func (c *checker) Finish(ctx context.Context) error {
 	return nil
 }
 
-func (c *checker) report(rule string, severity trace.Severity, path string, offset uint64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: path, Offset: int64(offset), Binary: true}, Found: found, Expected: expected})
+func (c *checker) report(rule string, severity trace.Severity, path string, offset uint64, found,
+	expected string) error {
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: path, Offset: int64(offset), Binary: true}, Found: found, Expected: expected})
 }
 
-// archive holds the numbers that an archive's file has against its folders.
+// archive compares the numbers in an archive's file with its folders.
 func (c *checker) archive(a *Archive) error {
-	path := c.d.t.shown + archiveFile(a.ID)
-	if a.fileID != a.ID && a.gone == nil {
-		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID), fmt.Sprintf("%d, as its folder says", a.ID)); err != nil {
+	path := c.d.t.displayDir + archiveFile(a.ID)
+	if a.fileID != a.ID && a.missingErr == nil {
+		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID),
+			fmt.Sprintf("%d, as its folder says", a.ID)); err != nil {
 			return err
 		}
 	}
-	if a.gone != nil {
+	if a.missingErr != nil {
 		return nil
 	}
 	if n := a.present(); a.fileThreads < n && a.Truncated == nil {
-		return c.report("pallas.ids", trace.Warning, path, 4, fmt.Sprintf("%d threads", a.fileThreads), fmt.Sprintf("%d, which have a file", n))
+		return c.report("pallas.ids", trace.Warning, path, 4, fmt.Sprintf("%d threads", a.fileThreads),
+			fmt.Sprintf("%d, which have a file", n))
 	}
 	return nil
 }
@@ -91,7 +97,9 @@ func (c *checker) archive(a *Archive) error {
 // thread checks a thread.
 func (c *checker) thread(ctx context.Context, t *Thread) error {
 	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
-		if err := c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive), fmt.Sprintf("thread %d of archive %d, as its folders say", t.ID, t.Archive.ID)); err != nil {
+		if err := c.report("pallas.ids", trace.Warning, t.path, 0,
+			fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive),
+			fmt.Sprintf("thread %d of archive %d, as its folders say", t.ID, t.Archive.ID)); err != nil {
 			return err
 		}
 	}
@@ -99,7 +107,8 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 		what string
 		ids  []uint32
 		n    int
-	}{{"event", t.eventMap, len(t.Events)}, {"sequence", t.sequenceMap, len(t.Sequences)}, {"loop", t.loopMap, len(t.Loops)}} {
+	}{{"event", t.eventMap, len(t.Events)}, {"sequence", t.sequenceMap, len(t.Sequences)},
+		{"loop", t.loopMap, len(t.Loops)}} {
 		if err := c.ids(t, m.what, m.ids, m.n); err != nil {
 			return err
 		}
@@ -107,17 +116,20 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 	for i := range t.Events {
 		e := &t.Events[i]
 		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
-			if err := c.report("pallas.payload", trace.Warning, t.path, 0, fmt.Sprintf("event %d, %s, with a payload of %d bytes", i, e.Record, len(e.Payload)), "as many as its fields have; it is kept as bytes"); err != nil {
+			if err := c.report("pallas.payload", trace.Warning, t.path, 0,
+				fmt.Sprintf("event %d, %s, with a payload of %d bytes", i, e.Record, len(e.Payload)),
+				"as many as its fields have; it is kept as bytes"); err != nil {
 				return err
 			}
 		}
 	}
 	if first := t.first(); first != t.Start {
-		if err := c.report("pallas.sums", trace.Warning, t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start), fmt.Sprintf("%d, its first event's time", first)); err != nil {
+		if err := c.report("pallas.sums", trace.Warning, t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start),
+			fmt.Sprintf("%d, its first event's time", first)); err != nil {
 			return err
 		}
 	}
-	times, lengths := &window{d: t.times}, &window{d: t.durations}
+	times, lengths := &fileWindow{d: t.times}, &fileWindow{d: t.durations}
 	for i := range t.Events {
 		if err := c.vector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
 			return err
@@ -134,14 +146,14 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 			}
 		}
 	}
-	if c.d.t.Compression.Lossy() || c.d.t.ABI < 18 || times.gone || lengths.gone {
-		return nil // times are not what they were, or old writers' sums are wrong
+	if c.d.t.Compression.Lossy() || c.d.t.ABI < 18 || times.missing || lengths.missing {
+		return nil // a lossy codec has changed the times, or sums of old writers are wrong
 	}
 	return c.walk(ctx, t)
 }
 
-// walk holds the times and durations of all occurrences of sequences against those of
-// their events. It ends at the first that differs, and where anything cannot be read.
+// walk compares the times and durations of all occurrences of sequences with those of their
+// events. It stops at the first difference, and where data cannot be read.
 func (c *checker) walk(ctx context.Context, t *Thread) error {
 	g := newOutline(t)
 	if g.err != nil || !g.sound() {
@@ -156,10 +168,10 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	defer r.close()
 	x := newReplay(t, g, r)
 	x.begin()
-	said := make([][3]sumCursor, len(t.Sequences))
+	stored := make([][3]sumCursor, len(t.Sequences))
 	type frame struct {
-		at          int // the sequence
-		next        int // token
+		at          int // index of the sequence
+		next        int // index of the next token
 		again       uint64
 		first, last uint64
 		blocks      uint64
@@ -192,26 +204,11 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 			times = times[1:]
 			continue
 		}
-		// It has occurred.
-		s := &t.Sequences[f.at]
-		want := [3]uint64{f.first, f.last - f.first, f.blocks}
-		switch {
-		case f.at == g.root:
-			want[2] = 0
-		case s.Type == BlockSequence:
-			want[2] = want[1] - f.blocks
-		}
-		for i, v := range []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive} {
-			if len(s.Tokens) == 0 || !f.anything {
-				break
-			}
-			got, err := said[f.at][i].next(r, t, v)
-			if err != nil {
-				return nil // it has been reported
-			}
-			if got != want[i] {
-				what := [3]string{"begins", "lasts", "has exclusive time"}[i]
-				return c.report("pallas.sums", trace.Warning, t.path, 0, fmt.Sprintf("an occurrence of sequence %d that %s %d ns", f.at, what, got), fmt.Sprintf("%d, by its events", want[i]))
+		// The occurrence is complete.
+		if f.anything {
+			want := [3]uint64{f.first, f.last - f.first, f.blocks}
+			if equal, err := c.compare(r, t, f.at, f.at == g.root, want, &stored[f.at]); !equal {
+				return err
 			}
 		}
 		done := *f
@@ -232,7 +229,7 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 			p.first, p.anything = done.first, true
 		}
 		p.last = done.last
-		if s.Type == BlockSequence {
+		if t.Sequences[done.at].Type == BlockSequence {
 			p.blocks += done.last - done.first
 		} else {
 			p.blocks += done.blocks
@@ -241,7 +238,37 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// sumCursor goes through the values of a vector of a sequence.
+// compare compares the time, duration and blocks duration of the next occurrence of a sequence, which
+// its events yield, with those that its vectors store. equal is false if one differs, which compare
+// reports, or cannot be read.
+func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]uint64,
+	stored *[3]sumCursor) (equal bool, err error) {
+	s := &t.Sequences[at]
+	if len(s.Tokens) == 0 {
+		return true, nil
+	}
+	switch {
+	case root:
+		want[2] = 0
+	case s.Type == BlockSequence:
+		want[2] = want[1] - want[2]
+	}
+	for i, v := range []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive} {
+		got, err := stored[i].next(r, t, v)
+		if err != nil {
+			return false, nil // the error has been reported
+		}
+		if got != want[i] {
+			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
+			return false, c.report("pallas.sums", trace.Warning, t.path, 0,
+				fmt.Sprintf("an occurrence of sequence %d that %s %d ns", at, what, got),
+				fmt.Sprintf("%d, by its events", want[i]))
+		}
+	}
+	return true, nil
+}
+
+// sumCursor iterates over the values of a sequence's vector.
 type sumCursor struct {
 	block, at int
 	values    []uint64
@@ -262,7 +289,7 @@ func (x *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err er
 	return x.values[x.at-1], nil
 }
 
-// first is the time of the first event, as the blocks say; 2⁶⁴−1 if there is none.
+// first returns the time of the first event according to the blocks; 2⁶⁴−1 if there is none.
 func (t *Thread) first() uint64 {
 	first := ^uint64(0)
 	for i := range t.Events {
@@ -273,8 +300,8 @@ func (t *Thread) first() uint64 {
 	return first
 }
 
-// ids checks the map of ids of a list of n: no two lead to the same place, and none
-// leads behind the list.
+// ids checks the id map of a list of n entries: no two ids may have the same index, and none may
+// exceed the list.
 func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
 	seen := make([]bool, n)
 	for id, at := range m {
@@ -282,18 +309,20 @@ func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
 		case at == NoRef:
 			continue
 		case at >= uint32(n):
-			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for place %d of the %ss", id, at, what), fmt.Sprintf("one of the %d", n))
+			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for place %d of the %ss", id, at, what),
+				fmt.Sprintf("one of the %d", n))
 		case seen[at]:
-			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for %s %d, which has another", id, what, at), "one id each")
+			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for %s %d, which has another", id, what,
+				at), "one id each")
 		}
 		seen[at] = true
 	}
 	return nil
 }
 
-// vector checks the blocks of a vector, and what stands beside the grammar of them. It
-// ends at the first defect. Event times that cannot be read have been reported.
-func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) error {
+// vector compares the values of a vector with the sums in its blocks and in the vector itself. It
+// stops at the first defect. Unreadable times of events have been reported already.
+func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int) error {
 	p := &c.d.t.Parameters
 	exact := !p.Compression.Lossy() && (p.ABI >= 18 || !v.durations)
 	low, high, sum := ^uint64(0), uint64(0), uint64(0)
@@ -308,14 +337,15 @@ func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) er
 			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
 		}
 		if err != nil {
-			if w.gone || v.event && x.Count > 2 {
+			if w.missing || v.event && x.Count > 2 {
 				return nil
 			}
-			w.gone = archive.IsMissing(err)
+			w.missing = archive.IsMissing(err)
 			return fail(c.opt, "pallas.damaged", err)
 		}
 		wrong := func(found, expected string) error {
-			return c.report("pallas.sums", trace.Warning, w.d.path, x.Offset, fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", which the thread's file says")
+			return c.report("pallas.sums", trace.Warning, w.d.path, x.Offset,
+				fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", which the thread's file says")
 		}
 		if !exact {
 			continue
@@ -323,11 +353,14 @@ func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) er
 		l := c.values
 		if !v.durations {
 			if l[0] != x.First || l[len(l)-1] != x.Last {
-				return wrong(fmt.Sprintf("times from %d to %d ns", l[0], l[len(l)-1]), fmt.Sprintf("from %d to %d", x.First, x.Last))
+				return wrong(fmt.Sprintf("times from %d to %d ns", l[0], l[len(l)-1]),
+					fmt.Sprintf("from %d to %d", x.First, x.Last))
 			}
 			for _, n := range l {
 				if n < last {
-					return c.report("pallas.time-order", trace.Warning, w.d.path, x.Offset, fmt.Sprintf("a time of %s %d, %d ns, before the one before it, %d", what, i, n, last), "times that do not go back; events are sorted")
+					return c.report("pallas.time-order", trace.Warning, w.d.path, x.Offset,
+						fmt.Sprintf("a time of %s %d, %d ns, before the one before it, %d", what, i, n, last),
+						"times that do not go back; events are sorted")
 				}
 				last = n
 			}
@@ -338,43 +371,48 @@ func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) er
 			least, most, all = min(least, n), max(most, n), all+n
 		}
 		if mean := all / uint64(len(l)); least != x.Min || most != x.Max || mean != x.Mean {
-			return wrong(fmt.Sprintf("durations of %d to %d ns, %d on the average", least, most, mean), fmt.Sprintf("%d to %d, %d on the average", x.Min, x.Max, x.Mean))
+			return wrong(fmt.Sprintf("durations of %d to %d ns, %d on the average", least, most, mean),
+				fmt.Sprintf("%d to %d, %d on the average", x.Min, x.Max, x.Mean))
 		}
 		low, high, sum = min(low, least), max(high, most), sum+all
 	}
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
-		return c.report("pallas.sums", trace.Warning, t.path, 0, fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean), fmt.Sprintf("%d to %d, %d on the average, which its blocks have", low, high, sum/v.Size))
+		return c.report("pallas.sums", trace.Warning, t.path, 0,
+			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
+			fmt.Sprintf("%d to %d, %d on the average, which its blocks have", low, high, sum/v.Size))
 	}
 	return nil
 }
 
-// window is a part of a file of blocks, most of which are read one after the other.
-type window struct {
-	d    *dataFile
-	gone bool // there is no file, which has been reported
-	b    []byte
-	from uint64
-	side []byte
+// fileWindow is a section of a block file in memory. Most blocks are read one after the other.
+type fileWindow struct {
+	d       *dataFile
+	missing bool // the file is missing, which has been reported
+	b       []byte
+	from    uint64
+	side    []byte
 }
 
-// windowBytes is how much is read at once.
+// windowBytes is the number of bytes that are read at once.
 const windowBytes = 1 << 20
 
-// block is the bytes of a block.
-func (w *window) block(x *Block) ([]byte, error) {
+// block returns the bytes of a block.
+func (w *fileWindow) block(x *Block) ([]byte, error) {
 	head, err := w.bytes(x.Offset, 8, x.Offset)
 	if err != nil {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint64(head)
 	if n > 64*maxBlock {
-		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d", 64*maxBlock))
+		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n),
+			fmt.Sprintf("at most %d", 64*maxBlock))
 	}
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
 
-// bytes are n bytes of the file, of the block at an offset, until more are read.
-func (w *window) bytes(at, n, block uint64) ([]byte, error) {
+// bytes returns n bytes at an offset of the file, which belong to the block at another. They are
+// valid until the next call.
+func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 	if at >= w.from && at+n >= at && at+n <= w.from+uint64(len(w.b)) {
 		return w.b[at-w.from : at-w.from+n], nil
 	}
@@ -383,7 +421,7 @@ func (w *window) bytes(at, n, block uint64) ([]byte, error) {
 		if at > uint64(size) || n > uint64(size)-at {
 			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 		}
-		if at < w.from { // one that several vectors have: the others go on behind
+		if at < w.from { // a block shared by vectors; the window stays, because later blocks follow it
 			w.side = slices.Grow(w.side[:0], int(n))[:n]
 			b = w.side
 		} else {

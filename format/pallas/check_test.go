@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// checked are the rules that reading and checking a trace report.
-func checked(t *testing.T, name string) (rules []string) {
+// checkRules returns the rules that reading and checking a trace report.
+func checkRules(t *testing.T, name string) (rules []string) {
 	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport()}
 	src := format.FileSource(name)
@@ -36,12 +36,12 @@ func checked(t *testing.T, name string) (rules []string) {
 	return rules
 }
 
-// What is wrong in a file is found, though no event depends on it; sound traces have
-// nothing wrong.
+// TestCheck checks that the checker finds defects that no event depends on, and none in sound
+// traces.
 func TestCheck(t *testing.T) {
-	var list []fed
+	var list []inputEvent
 	for i := range uint64(1200) {
-		list = append(list, fed{10 * i, Enter, region(1), nil}, fed{10*i + 3 + i%5, Leave, region(1), nil})
+		list = append(list, inputEvent{10 * i, Enter, region(1), nil}, inputEvent{10*i + 3 + i%5, Leave, region(1), nil})
 	}
 	const thread, archive = "archive_3/thread_7/thread.pallas", "archive_3/archive.pallas"
 	change := func(file string, f func(b []byte) []byte) func(t *testing.T, dir string) {
@@ -79,27 +79,34 @@ func TestCheck(t *testing.T) {
 		{"archive's threads, too few", change(archive, number(4, 0)), []string{"pallas.ids"}},
 		{"no archive", remove("archive_3"), []string{"pallas.missing-file"}},
 		{"no file of durations", remove("archive_3/thread_7/sequence_durations.dat"), []string{"pallas.missing-file"}},
-		{"half a file of durations", change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { return b[:len(b)/2] }), []string{"pallas.damaged"}},
+		{"half a file of durations",
+			change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { return b[:len(b)/2] }),
+			[]string{"pallas.damaged"}},
 		{"no file of times", remove("archive_3/thread_7/event_durations.dat"), []string{"pallas.missing-file"}},
-		{"another duration", change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { b[8] = 200; return b }), []string{"pallas.sums"}},
-		{"another first time", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8] = 1; return b }), []string{"pallas.sums"}},
-		{"a time that goes back", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8+8*50] = 0; return b }), []string{"pallas.sums", "pallas.time-order"}},
+		{"another duration", change("archive_3/thread_7/sequence_durations.dat",
+			func(b []byte) []byte { b[8] = 200; return b }), []string{"pallas.sums"}},
+		{"another first time", change("archive_3/thread_7/event_durations.dat",
+			func(b []byte) []byte { b[8] = 1; return b }), []string{"pallas.sums"}},
+		{"a time that goes back",
+			change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8+8*50] = 0; return b }),
+			[]string{"pallas.sums", "pallas.time-order"}},
 		{"a loop too short", change(thread, func(b []byte) []byte {
 			at := bytes.LastIndex(b, le32(nil, 1200))
 			return number(at, 1100)(b)
 		}), []string{"pallas.lost-events"}},
-		{"a payload of another record", change(thread, func(b []byte) []byte { return number(44, uint32(MPISend))(b) }), []string{"pallas.payload"}},
+		{"a payload of another record", change(thread, func(b []byte) []byte { return number(44, uint32(MPISend))(b) }),
+			[]string{"pallas.payload"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			name := filepath.FromSlash(recorded(t, list, &WriterOptions{Plain: true}).Archive.Trace.src.Path)
 			x.damage(t, filepath.Dir(name))
-			if got := checked(t, name); !slices.Equal(got, x.want) {
+			if got := checkRules(t, name); !slices.Equal(got, x.want) {
 				t.Errorf("%v, want %v", got, x.want)
 			}
 		})
 	}
 	for _, dir := range folders(t) {
-		if got := checked(t, mainFile(t, dir)); len(got) > 0 {
+		if got := checkRules(t, mainFile(t, dir)); len(got) > 0 {
 			t.Errorf("%s: %v", filepath.Base(dir), got)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// again records a thread with the settings of its trace.
-func again(t testing.TB, th *Thread, a *ArchiveWriter) {
+// recordAgain records the events of a thread with the settings of its trace.
+func recordAgain(t testing.TB, th *Thread, a *ArchiveWriter) {
 	t.Helper()
 	r, err := a.Record(th.ID, 0)
 	if err != nil {
@@ -47,8 +47,8 @@ func again(t testing.TB, th *Thread, a *ArchiveWriter) {
 	}
 }
 
-// plainBlocks is a file of blocks without compression, and the number of the block that
-// is at each offset.
+// plainBlocks returns a block file without compression, and the number of the block at each
+// offset.
 func plainBlocks(t testing.TB, compression Compression, file []byte) (plain []byte, places map[uint64]uint64) {
 	t.Helper()
 	z, err := zstd.NewReader(nil)
@@ -72,7 +72,7 @@ func plainBlocks(t testing.TB, compression Compression, file []byte) (plain []by
 	return plain, places
 }
 
-// withPlaces is thread.pallas with the numbers of blocks for their offsets
+// withPlaces returns a thread.pallas in which the numbers of blocks replace their offsets
 // (formats/pallas.md, sections 6 and 7).
 func withPlaces(b []byte, events, sequences map[uint64]uint64) []byte {
 	at := 0
@@ -115,7 +115,8 @@ func withPlaces(b []byte, events, sequences map[uint64]uint64) []byte {
 	return b
 }
 
-// Compatible threads have the bytes that Pallas' own library wrote.
+// TestCompatible checks that compatible threads have the same bytes as those of Pallas' own
+// library.
 func TestCompatible(t *testing.T) {
 	effort.Sequential(t)
 	compared := 0
@@ -130,13 +131,14 @@ func TestCompatible(t *testing.T) {
 				t.Skip("not of this ABI, lossy, or changed by pallas_sync")
 			}
 			out := t.TempDir()
-			w, err := Create(filepath.Join(out, "main.pallas"), &WriterOptions{Plain: tr.Compression == NoCompression, Encoding: tr.Encoding, Level: int(tr.ZSTDLevel),
-				MaxLoopLength: int(tr.MaxLoopLength), Compatible: true, LoopFinding: &tr.LoopFinding})
+			w, err := Create(filepath.Join(out, "main.pallas"),
+				&WriterOptions{Plain: tr.Compression == NoCompression, Encoding: tr.Encoding, Level: int(tr.ZSTDLevel),
+					MaxLoopLength: int(tr.MaxLoopLength), Compatible: true, LoopFinding: &tr.LoopFinding})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, th := range threads(t, name) {
-				again(t, th, w.Archive(th.Archive.ID))
+				recordAgain(t, th, w.Archive(th.Archive.ID))
 			}
 			if err := w.Close(); err != nil {
 				t.Fatal(err)

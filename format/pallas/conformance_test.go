@@ -7,5 +7,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	tracetest.Run(t, Format{}, tracetest.Options{Files: []string{"testdata/ok/abi18_mpi/trace/main.pallas", "testdata/ok/attrs/trace/main.pallas", "testdata/ok/allrecords/trace/main.pallas", "testdata/ok/sparse_ids/trace/main.pallas"}, EditStep: 97})
+	tracetest.Run(t, Format{},
+		tracetest.Options{Files: []string{"testdata/ok/abi18_mpi/trace/main.pallas", "testdata/ok/attrs/trace/main.pallas",
+			"testdata/ok/allrecords/trace/main.pallas", "testdata/ok/sparse_ids/trace/main.pallas"}, EditStep: 97})
 }

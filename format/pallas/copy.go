@@ -15,11 +15,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Copy writes a trace as Pallas of ABI 20: definitions, ids, events with their
-// attributes, and grammars are kept; blocks are copied as they are, unless they are to
-// be compressed otherwise. Threads whose grammar has not all events, or is to be made
-// anew, are recorded from their events.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+// Copy writes a Pallas trace as one of ABI 20. It keeps definitions, ids, events with their
+// attributes, and grammars. It copies blocks unchanged unless the options ask for another
+// compression. It records a thread anew from its events if its grammar lacks events, or if the
+// options ask for a new grammar.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
@@ -38,19 +39,21 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	if err != nil {
 		return nil, err
 	}
-	c := &copier{d: d, staging: st, anew: wo.Value("pallas.grammar", keepGrammar) != keepGrammar}
-	c.r, c.again = newBlockReader(p), &threadReader{d: d, sel: trace.Everything(), careful: true}
+	c := &copier{d: d, staging: st, newGrammars: wo.Value("pallas.grammar", keepGrammar) != keepGrammar}
+	c.r, c.rereader = newBlockReader(p), &threadReader{d: d, sel: trace.Everything(), careful: true}
 	defer c.r.close()
-	c.again.r = c.r
+	c.rereader.r = c.r
 	c.set(p, wo)
 	unify, err := wo.Bool(unifyOption)
 	if err != nil {
 		return nil, err
 	}
 	w := c.w
-	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *d.t.Definitions, d.t.LocationGroups, d.t.Metadata, d.t.Locations
-	if unify && c.anew {
-		return nil, &format.OptionError{Option: unifyOption, Value: "true", Expected: "pallas.grammar=keep beside it; the ids of a copy can be unified"}
+	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *d.t.Definitions, d.t.LocationGroups, d.t.Metadata,
+		d.t.Locations
+	if unify && c.newGrammars {
+		return nil, &format.OptionError{Option: unifyOption, Value: "true",
+			Expected: "pallas.grammar=keep beside it; the ids of a copy can be unified"}
 	}
 	if unify {
 		c.unifier = newUnifier(d.t.Definitions, d.archives)
@@ -61,11 +64,11 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
 		if c.unifier != nil {
 			c.names = c.unifier.renamed[a.ID]
-			y.Definitions = c.names.rest(a.Definitions)
+			y.Definitions = c.names.localDefinitions(a.Definitions)
 		}
-		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
+		y.locations = append(slices.Clone(a.Locations[:a.ownCount]), a.Locations[a.ownCount+a.mainCount:]...)
 		for i := range y.locations {
-			y.locations[i].Name = c.names.of(stringTable, y.locations[i].Name)
+			y.locations[i].Name = c.names.newRef(stringTable, y.locations[i].Name)
 		}
 		for _, l := range a.Locations {
 			if err := ctx.Err(); err != nil {
@@ -85,76 +88,78 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	return &format.Loss{}, c.finish()
 }
 
-// unifyOption asks for the same ids in all threads.
+// unifyOption is the option that asks for the same ids in all threads.
 const unifyOption = "pallas.unify-tokens"
 
 // copier copies threads.
 type copier struct {
 	*staging
-	*unifier          // nil to keep ids
-	names    *renamed // of the archive in hand
-	d        *decoder
-	r        *blockReader
-	anew     bool          // grammars are
-	recode   bool          // blocks are
-	again    *threadReader // of threads that are recorded
-	values   []uint64
-	room     packRoom
-	packed   []byte
+	*unifier            // nil to keep ids
+	names       *refMap // new refs of the current archive
+	d           *decoder
+	r           *blockReader
+	newGrammars bool          // find the grammars anew
+	recode      bool          // encode the blocks anew
+	rereader    *threadReader // reads threads that are recorded anew
+	values      []uint64
+	room        packBuffers
+	packed      []byte
 }
 
-// set chooses the settings of the copy: those of the trace, but for what is asked for.
+// set chooses the settings of the copy: those of the trace, except where options are given.
 func (c *copier) set(p Parameters, wo *format.WriteOptions) {
 	own := &c.w.p
 	asked := func(name string) bool { return wo.Value(name, "") != "" }
 	switch {
-	case c.anew, asked("pallas.compression"), asked("pallas.encoding"):
-		c.recode = c.anew || p.Compression != own.Compression || p.Encoding != own.Encoding || asked("pallas.level") && p.ZSTDLevel != own.ZSTDLevel
+	case c.newGrammars, asked("pallas.compression"), asked("pallas.encoding"):
+		c.recode = c.newGrammars || p.Compression != own.Compression || p.Encoding != own.Encoding || asked("pallas.level") &&
+			p.ZSTDLevel != own.ZSTDLevel
 	default:
 		c.recode = asked("pallas.level") && p.ZSTDLevel != own.ZSTDLevel && p.Compression == ZSTD
 	}
 	if !c.recode {
 		own.Compression, own.Encoding, own.ZSTDLevel = p.Compression, p.stored, p.ZSTDLevel
 	}
-	if !c.anew {
+	if !c.newGrammars {
 		own.LoopFinding, own.MaxLoopLength = p.LoopFinding, p.MaxLoopLength
 	}
 	own.TimestampStorage = p.TimestampStorage
 }
 
-// thread copies one.
+// thread copies a thread.
 func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error {
 	t, err := c.d.thread(threadID{a.id, id}, wholeThread)
 	if t == nil || err != nil {
 		return err
 	}
 	t.Close()
-	// Times that a codec changed may go back a little, which another one must not keep.
-	whole := !c.anew && !(c.recode && c.d.t.Compression.Lossy())
+	// A lossy codec may have made times go back a little. Another codec must not preserve that.
+	whole := !c.newGrammars && !(c.recode && c.d.t.Compression.Lossy())
 	if whole {
 		g := newOutline(t)
 		if whole = g.err == nil && g.sound(); whole {
-			err := c.keep(ctx, t, a, g)
+			err := c.copyThread(ctx, t, a, g)
 			if err == nil || !isTraceError(err) {
 				return err
 			}
-			// Reading its events says what is wrong.
+			// Recording the thread anew reads its events, which reports the defect.
 		}
 	}
 	if c.unifier != nil {
-		return fmt.Errorf("%s: found a thread that must be written anew, expected one that is whole; convert the trace without %s first", t.path, unifyOption)
+		return fmt.Errorf("%s: found a thread that must be written anew, expected one that is whole; convert the trace "+
+			"without %s first", t.path, unifyOption)
 	}
 	return c.record(ctx, t, a)
 }
 
-// isTraceError tells whether what is wrong is the trace.
+// isTraceError reports whether err is caused by the trace that is read.
 func isTraceError(err error) bool {
 	var f *FileError
 	var m *missing
 	return errors.As(err, &f) || errors.As(err, &m)
 }
 
-// folder makes the folder of a thread.
+// folder creates the folder of a thread and returns its path.
 func (c *copier) folder(a *ArchiveWriter, id uint32) (string, error) {
 	dir := filepath.Join(c.w.dir, filepath.FromSlash(threadFolder(a.id, id)))
 	return dir, os.MkdirAll(dir, 0o777)
@@ -162,10 +167,11 @@ func (c *copier) folder(a *ArchiveWriter, id uint32) (string, error) {
 
 // record records the events of a thread anew.
 func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error {
-	if c.w.p.Compression.Lossy() { // the other threads of the trace keep their codec
-		return fmt.Errorf("%s: found a thread that must be written anew, which %s is not; expected --option pallas.compression=ZSTD", t.path, c.w.p.Compression)
+	if c.w.p.Compression.Lossy() { // the other threads of the trace keep this codec
+		return fmt.Errorf("%s: found a thread that must be written anew, which %s is not; expected --option "+
+			"pallas.compression=ZSTD", t.path, c.w.p.Compression)
 	}
-	x := c.again
+	x := c.rereader
 	t, err := x.open(ctx, threadID{a.id, t.ID})
 	if t == nil || err != nil {
 		return err
@@ -191,7 +197,7 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 			if x.lists != nil && t.Events[e].HasAttributes() {
 				if list, ok := x.list(i, e); ok {
 					if x.values, err = list.values(x.values); err != nil {
-						if err := x.badAttributes(err); err != nil {
+						if err := x.reportAttributes(err); err != nil {
 							return err
 						}
 					}
@@ -204,14 +210,14 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 	}
 }
 
-// keep writes a thread with the grammar that it has.
-func (c *copier) keep(ctx context.Context, t *Thread, a *ArchiveWriter, g *outline) error {
+// copyThread writes a thread with its own grammar.
+func (c *copier) copyThread(ctx context.Context, t *Thread, a *ArchiveWriter, g *outline) error {
 	folder, err := c.folder(a, t.ID)
 	if err != nil {
 		return err
 	}
 	counts := g.loops()
-	as := t // as which it is written
+	as := t // the thread as it is written
 	if c.unifier != nil {
 		if as, err = c.unifier.thread(t, g, c.names); err != nil {
 			return err
@@ -244,7 +250,8 @@ func (c *copier) keep(ctx context.Context, t *Thread, a *ArchiveWriter, g *outli
 		}
 		flush = func() error { return errors.Join(w[0].w.Flush(), w[1].w.Flush()) }
 	}
-	err = replace(filepath.Join(folder, "thread.pallas"), func(w *bufio.Writer) error { return writeThread(w, as, counts, place) })
+	err = replace(filepath.Join(folder, "thread.pallas"),
+		func(w *bufio.Writer) error { return writeThread(w, as, counts, place) })
 	if err := cmp.Or(err, flush()); err != nil {
 		return err
 	}
@@ -252,14 +259,14 @@ func (c *copier) keep(ctx context.Context, t *Thread, a *ArchiveWriter, g *outli
 	return nil
 }
 
-// recoder writes blocks of a file in another way.
+// recoder writes the blocks of a file with another encoding.
 type recoder struct {
 	d    *dataFile
 	w    *bufio.Writer
 	size uint64
 }
 
-// block writes a block in another way.
+// block writes a block with another encoding and returns its position.
 func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
 	if c.values, err = c.r.read(c.values[:0], w.d, v, x); err != nil {
 		return 0, err
@@ -271,17 +278,18 @@ func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
 	return at, err
 }
 
-// writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md,
-// "thread.pallas"), whose loops occur so often; place puts a block into its file and says where it is.
+// writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md, "thread.pallas"). loops
+// holds the numbers of occurrences of the loops, for traces that do not store them. place writes a
+// block to its file if need be, and returns its position.
 func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vector, x *Block) (uint64, error)) error {
 	b := le32(nil, t.ID, t.Archive.ID)
 	b = le64(b, uint64(len(t.Events)), uint64(len(t.Sequences)), uint64(len(t.Loops)))
 	b = le64(le32(b, t.Root.ID()), t.Start)
 	next := func() {
-		w.Write(b) // its error shows at the end
+		w.Write(b) // the last write of w returns its error
 		b = b[:0]
 	}
-	var places []uint64 // of the blocks of durations
+	var places []uint64 // positions of the blocks of durations
 	vector := func(v, same *Vector) error {
 		if v.Size == 0 {
 			b = le64(b, 0, 1)
@@ -295,7 +303,7 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 			x := &v.Blocks[i]
 			var at uint64
 			if same != nil && i < len(same.Blocks) && same.Blocks[i].Offset == x.Offset && same.Blocks[i].Count == x.Count {
-				at = places[i] // both are one
+				at = places[i] // both vectors share the block
 			} else {
 				var err error
 				if at, err = place(v, x); err != nil {
@@ -336,7 +344,8 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 				b = le32(b, uint32(k))
 			}
 			places = places[:0]
-			if err := cmp.Or(vector(&x.Durations, nil), vector(&x.Exclusive, &x.Durations), vector(&x.Timestamps, nil)); err != nil {
+			if err := cmp.Or(vector(&x.Durations, nil), vector(&x.Exclusive, &x.Durations),
+				vector(&x.Timestamps, nil)); err != nil {
 				return err
 			}
 		}
@@ -346,7 +355,7 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 	for i, l := range t.Loops {
 		n := l.Occurrences
 		if t.Archive.Trace.ABI < 19 && l.Sequence != NoToken {
-			n = loops[i] // which those did not have
+			n = loops[i] // files of those versions do not have it
 		}
 		b = le64(le32(b, uint32(l.Sequence), l.Iterations), n)
 	}
@@ -355,13 +364,13 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 	return nil
 }
 
-// loops are how often each loop occurs.
+// loops returns the number of occurrences of each loop.
 func (g *outline) loops() []uint64 {
 	l := make([]uint64, len(g.t.Loops))
 	for i, n := range g.sequences {
 		for _, k := range g.t.Sequences[i].Tokens {
-			if at, ok := place(g.t.loopMap, k.ID(), len(l)); ok && k.Type() == LoopToken {
-				l[at] = sum(l[at], n)
+			if at, ok := indexOf(g.t.loopMap, k.ID(), len(l)); ok && k.Type() == LoopToken {
+				l[at] = saturatingAdd(l[at], n)
 			}
 		}
 	}

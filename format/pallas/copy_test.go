@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// copied copies a trace and returns the copy's main file.
-func copied(t testing.TB, name string, values map[string]string) string {
+// copyTrace copies a trace and returns the copy's main file.
+func copyTrace(t testing.TB, name string, values map[string]string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(name))
 	out, err := format.CreateFile(to)
@@ -36,17 +36,17 @@ func copied(t testing.TB, name string, values map[string]string) string {
 	return to
 }
 
-// all are the events of all threads of a trace.
-func all(t testing.TB, name string) (l []string) {
+// eventTexts returns the events of all threads of a trace.
+func eventTexts(t testing.TB, name string) (l []string) {
 	t.Helper()
 	for _, th := range threads(t, name) {
-		l = append(append(l, fmt.Sprint(th.Archive.ID, th.ID, th.Name())), told(t, th)...)
+		l = append(append(l, fmt.Sprint(th.Archive.ID, th.ID, th.Name())), threadText(t, th)...)
 	}
 	return l
 }
 
-// timeless are events without their times.
-func timeless(l []string) (out []string) {
+// withoutTimes returns events without their times.
+func withoutTimes(l []string) (out []string) {
 	for _, s := range l {
 		f := strings.Fields(s)
 		f[1] = ""
@@ -55,7 +55,8 @@ func timeless(l []string) (out []string) {
 	return out
 }
 
-// Copies have the bytes of traces of this ABI, and say the same as others.
+// TestCopy checks that copies of traces of this ABI have the same bytes, and that copies of others
+// have the same content.
 func TestCopy(t *testing.T) {
 	for _, dir := range folders(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestCopy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			to := copied(t, name, nil)
+			to := copyTrace(t, name, nil)
 			if main[0] == MaxABI {
 				files := 0
 				err = filepath.WalkDir(filepath.Dir(name), func(path string, d fs.DirEntry, err error) error {
@@ -86,13 +87,15 @@ func TestCopy(t *testing.T) {
 					t.Fatal(files, err)
 				}
 			}
-			want := all(t, name)
-			for _, values := range []map[string]string{nil, {"pallas.compression": "None"}, {"pallas.compression": "ZSTD", "pallas.encoding": "Masking"}, {"pallas.grammar": "fast"}, {"pallas.grammar": "compatible"}} {
-				got, want := all(t, copied(t, name, values)), want
+			want := eventTexts(t, name)
+			for _, values := range []map[string]string{nil, {"pallas.compression": "None"},
+				{"pallas.compression": "ZSTD", "pallas.encoding": "Masking"}, {"pallas.grammar": "fast"},
+				{"pallas.grammar": "compatible"}} {
+				got, want := eventTexts(t, copyTrace(t, name, values)), want
 				if tr, err := Open(format.FileSource(name)); err != nil {
 					t.Fatal(err)
 				} else if tr.Compression.Lossy() && values != nil {
-					got, want = timeless(got), timeless(want) // those that go back by the codec's error are put right
+					got, want = withoutTimes(got), withoutTimes(want) // times that go back by the codec's error are corrected
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("%v: %d lines, want %d", values, len(got), len(want))
@@ -102,11 +105,12 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A thread whose grammar has not all events is recorded anew.
+// TestCopyUnsound checks that a thread is recorded anew if its grammar lacks events.
 func TestCopyUnsound(t *testing.T) {
-	var list []fed
+	var list []inputEvent
 	for i := range uint64(40) {
-		list = append(list, fed{10 * i, Enter, region(1), nil}, fed{10*i + 3, Leave, region(1), []Value{{3, region(9)}}})
+		list = append(list, inputEvent{10 * i, Enter, region(1), nil},
+			inputEvent{10*i + 3, Leave, region(1), []Value{{3, region(9)}}})
 	}
 	name := filepath.FromSlash(recorded(t, list, &WriterOptions{Plain: true}).Archive.Trace.src.Path)
 	file := filepath.Join(filepath.Dir(name), "archive_3/thread_7/thread.pallas")
@@ -120,7 +124,7 @@ func TestCopyUnsound(t *testing.T) {
 	if err := os.WriteFile(file, b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	th := threads(t, copied(t, name, nil))[0]
+	th := threads(t, copyTrace(t, name, nil))[0]
 	if g := newOutline(th); !g.sound() || g.total != 80 {
 		t.Errorf("sound %v, %d events", g.sound(), g.total)
 	}

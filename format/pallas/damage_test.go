@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// handMade is a trace of one thread that no writer made: its events with the blocks of
-// their times, its sequences, the first of which is the root, and its loops.
+// handMade is a trace of one thread that no writer made: events with the blocks of their times,
+// sequences, the first of which is the root, and loops.
 type handMade struct {
 	records   []Record
 	blocks    [][][]uint64 // by event
@@ -55,7 +55,7 @@ func (h handMade) files() fstest.MapFS {
 			}
 			at := len(data)
 			if len(l) == 0 {
-				at = 0 // where another block is
+				at = 0 // the position of another block
 			}
 			b = le64(b, uint64(len(l)), first, last, uint64(at))
 			data = le64(le64(data, uint64(8*len(l))), l...)
@@ -81,18 +81,20 @@ func (h handMade) files() fstest.MapFS {
 	return m
 }
 
-// read returns the times of a trace's events, and the rules that it breaks.
-func read(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
+// readTimes returns the times of a trace's events, and the rules that the trace breaks.
+func readTimes(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
 	t.Helper()
 	rep := format.NewReport()
-	d, err := (Format{}).Open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{Report: rep})
+	d, err := (Format{}).Open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
+		&format.ReadOptions{Report: rep})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		times = append(times, b.Time...)
-		return nil
-	}}); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			times = append(times, b.Time...)
+			return nil
+		}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range d.Defs().Groups.Len() {
@@ -124,58 +126,69 @@ func TestHandMade(t *testing.T) {
 		want  string
 		rules string
 	}{
-		{"sound", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[1 2 3 4 5]", ""},
-		{"empty block", handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[1 2 3 4 5]", ""},
+		{"sound", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[1 2 3 4 5]",
+			""},
+		{"empty block", handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}},
+			[]Loop{{s(1), 4, 1}}, one, nil}, "[1 2 3 4 5]", ""},
 		{"loop of nothing", handMade{events, times, [][]Token{{e(0), l(0), l(1), s(3), s(3)}, {e(1)}, {}, {l(1), l(1), e(1)}},
 			[]Loop{{s(1), 2, 1}, {s(2), math.MaxUint32, 1}}, one, nil}, "[1 2 3 4 5]", ""},
-		{"placeholder", handMade{[]Record{Enter, maxRecord, ThreadBegin}, [][][]uint64{{{1}}, {}, {{2}}}, [][]Token{{e(0), e(1), e(2)}}, nil, one, nil}, "[1 2]", ""},
-		{"circle", handMade{events, times, [][]Token{{e(0), s(1)}, {e(1), s(1)}}, nil, one, nil}, "[1 2 3 4 5]", "pallas.grammar"},
-		{"token to nowhere", handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one, nil}, "[1 2 3 4 5]", "pallas.grammar"},
-		{"lost iterations", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 3, 1}}, one, nil}, "[1 2 3 4 5]", "pallas.lost-events"},
-		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[2 3 3 4 5]", "pallas.time-order"},
-		{"groups in each other", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, []LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}, nil}, "[1 2 3 4 5]", "pallas.circle"},
+		{"placeholder", handMade{[]Record{Enter, maxRecord, ThreadBegin}, [][][]uint64{{{1}}, {}, {{2}}},
+			[][]Token{{e(0), e(1), e(2)}}, nil, one, nil}, "[1 2]", ""},
+		{"circle", handMade{events, times, [][]Token{{e(0), s(1)}, {e(1), s(1)}}, nil, one, nil}, "[1 2 3 4 5]",
+			"pallas.grammar"},
+		{"token to nowhere", handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one, nil}, "[1 2 3 4 5]",
+			"pallas.grammar"},
+		{"lost iterations", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 3, 1}}, one, nil},
+			"[1 2 3 4 5]", "pallas.lost-events"},
+		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}},
+			[]Loop{{s(1), 4, 1}}, one, nil}, "[2 3 3 4 5]", "pallas.time-order"},
+		{"groups in each other", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}},
+			[]LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}, nil}, "[1 2 3 4 5]", "pallas.circle"},
 	} {
-		got, rules := read(t, test.trace.files())
+		got, rules := readTimes(t, test.trace.files())
 		if fmt.Sprint(got) != test.want || rules != test.rules {
 			t.Errorf("%s: %v, %q; want %s, %q", test.name, got, rules, test.want, test.rules)
 		}
 	}
-	// A block that cannot be read: the others can.
-	m := handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {5, 6, 7}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 6, 1}}, one, nil}.files()
+	// One block cannot be read; the others can.
+	m := handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {5, 6, 7}}}, [][]Token{{e(0), l(0)}, {e(1)}},
+		[]Loop{{s(1), 6, 1}}, one, nil}.files()
 	data := m["archive_0/thread_0/event_durations.dat"].Data
-	data[16] = 7 // the length of the first block of three
-	if got, rules := read(t, m); fmt.Sprint(got) != "[1 5 6 7]" || rules != "pallas.damaged" {
+	data[16] = 7 // length of the first of three blocks
+	if got, rules := readTimes(t, m); fmt.Sprint(got) != "[1 5 6 7]" || rules != "pallas.damaged" {
 		t.Errorf("a damaged block: %v, %q", got, rules)
 	}
-	// A main file that ends before the groups: the folders tell.
+	// The main file ends before the groups; the archives are found by their folders.
 	m = handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}.files()
 	m["main.pallas"].Data = m["main.pallas"].Data[:40]
-	if got, rules := read(t, m); fmt.Sprint(got) != "[1 2 3 4 5]" || rules != "pallas.damaged" {
+	if got, rules := readTimes(t, m); fmt.Sprint(got) != "[1 2 3 4 5]" || rules != "pallas.damaged" {
 		t.Errorf("a main file that is cut off: %v, %q", got, rules)
 	}
-	// A location without its file has lost its events, and so has one without a folder
-	// among the threads that the archive counts.
+	// A location without its file has lost its events. So has a location without a folder if the
+	// archive counts its thread.
 	delete(m, "archive_0/thread_0/thread.pallas")
-	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
+	if got, rules := readTimes(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
 		t.Errorf("a thread without grammar: %v, %q", got, rules)
 	}
 	delete(m, "archive_0/thread_0/event_durations.dat")
-	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
+	if got, rules := readTimes(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
 		t.Errorf("a location without folder: %v, %q", got, rules)
 	}
 }
 
-// What is left of an event behind a block that cannot be read keeps its times, but not
-// attributes that may belong to others; and a window begins behind such a block.
+// TestLostBlock checks that the events after an unreadable block keep their times, but not
+// attributes that may belong to other events, and that a window may begin after such a block.
 func TestLostBlock(t *testing.T) {
 	e, l := MakeToken(EventToken, 0), MakeToken(LoopToken, 0)
 	list, err := appendList(nil, 4, []Value{{9, []byte{1, 2, 3, 4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}, {8}}}, [][]Token{{l}, {e}}, []Loop{{MakeToken(SequenceToken, 1), 7, 1}}, []LocationGroup{{0, NoRef, NoRef}}, map[int][]byte{0: list}}
+	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}, {8}}}, [][]Token{{l}, {e}},
+		[]Loop{{MakeToken(SequenceToken, 1), 7, 1}}, []LocationGroup{{0, NoRef, NoRef}}, map[int][]byte{0: list}}
 	rows := func(m fstest.MapFS, from int64) (s string) {
-		d, err := (Format{}).Open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+		d, err := (Format{}).Open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
+			&format.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,14 +221,14 @@ func TestLostBlock(t *testing.T) {
 	}
 	h.lists = nil
 	m = h.files()
-	m["archive_0/thread_0/event_durations.dat"].Data[8+24] = 7 // the second one
+	m["archive_0/thread_0/event_durations.dat"].Data[8+24] = 7 // the second block
 	if got := rows(m, 6); got != "8 " {
 		t.Errorf("a window that begins in a damaged block: %s", got)
 	}
 }
 
-// counted counts the files that are open at once.
-type counted struct {
+// countingFS is a file system that counts the files that are open at the same time.
+type countingFS struct {
 	fstest.MapFS
 	open, most *int
 }
@@ -226,16 +239,16 @@ type countedFile struct {
 	open *int
 }
 
-// Read reads on.
+// Read reads from the file.
 func (f countedFile) Read(b []byte) (int, error) { return f.Reader.Read(b) }
 
-// Close counts.
+// Close counts the file as closed.
 func (f countedFile) Close() error {
 	*f.open--
 	return nil
 }
 
-func (c counted) Open(name string) (fs.File, error) {
+func (c countingFS) Open(name string) (fs.File, error) {
 	f, err := c.MapFS.Open(name)
 	if err != nil || c.MapFS[name] == nil {
 		return f, err
@@ -245,9 +258,11 @@ func (c counted) Open(name string) (fs.File, error) {
 	return countedFile{bytes.NewReader(c.MapFS[name].Data), f, c.open}, nil
 }
 
-// Many threads can be read in the order of time with few open files.
+// TestOpenFiles checks that many threads can be read in the order of time with few open files.
 func TestOpenFiles(t *testing.T) {
-	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}}}, [][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0)}}, []Loop{{MakeToken(SequenceToken, 1), 6, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
+	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}}},
+		[][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0)}}, []Loop{{MakeToken(SequenceToken, 1), 6, 1}},
+		[]LocationGroup{{0, NoRef, NoRef}}, nil}
 	m := h.files()
 	const n = 200
 	b := le64(le32(nil, 0, n), 0, 0, 0, 0, 0, 0, n)
@@ -259,15 +274,17 @@ func TestOpenFiles(t *testing.T) {
 	}
 	m["archive_0/archive.pallas"] = &fstest.MapFile{Data: le64(b, 0)}
 	files, most := 0, 0
-	d, err := (Format{}).Open(context.Background(), format.Source{FS: counted{m, &files, &most}, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+	d, err := (Format{}).Open(context.Background(), format.Source{FS: countingFS{m, &files, &most}, Name: "main.pallas",
+		Path: "main.pallas"}, &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := 0
-	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		rows += b.Len()
-		return nil
-	}}); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			rows += b.Len()
+			return nil
+		}}); err != nil {
 		t.Fatal(err)
 	}
 	if rows != 6*n || most > maxOpen+2 || files != 0 {
@@ -275,7 +292,7 @@ func TestOpenFiles(t *testing.T) {
 	}
 }
 
-// identity is the map of n ids that are places.
+// identity appends an id map in which n ids are indexes.
 func identity(b []byte, n int) []byte {
 	b = le64(b, uint64(n))
 	for i := range n {
@@ -284,8 +301,8 @@ func identity(b []byte, n int) []byte {
 	return b
 }
 
-// A window of a thread in which times go back has the events that the whole has there,
-// wherever the grammar has them.
+// TestWindowBack checks that a window of a thread in which times go back has the same events as
+// the whole thread in that window, in any order of the grammar.
 func TestWindowBack(t *testing.T) {
 	e := func(i uint32) Token { return MakeToken(EventToken, i) }
 	long := make([][]uint64, 2)
@@ -293,19 +310,25 @@ func TestWindowBack(t *testing.T) {
 		long[i/1500] = append(long[i/1500], 1000+10*i)
 	}
 	for i, h := range []handMade{
-		{records: []Record{OMPJoin, ThreadJoin, ThreadBegin}, blocks: [][][]uint64{{{10}}, {{5}}, {{20}}}, sequences: [][]Token{{e(0), e(1), e(2)}}},
-		{records: []Record{OMPJoin, ThreadJoin, ThreadBegin}, blocks: [][][]uint64{{{10}}, {{100}}, {{20}}}, sequences: [][]Token{{e(0), e(1), e(2)}}},
-		{records: []Record{OMPJoin, ThreadJoin}, blocks: [][][]uint64{long, {{2000}}}, sequences: [][]Token{{MakeToken(LoopToken, 0), e(1)}, {e(0)}}, loops: []Loop{{MakeToken(SequenceToken, 1), 3000, 1}}},
+		{records: []Record{OMPJoin, ThreadJoin, ThreadBegin}, blocks: [][][]uint64{{{10}}, {{5}}, {{20}}},
+			sequences: [][]Token{{e(0), e(1), e(2)}}},
+		{records: []Record{OMPJoin, ThreadJoin, ThreadBegin}, blocks: [][][]uint64{{{10}}, {{100}}, {{20}}},
+			sequences: [][]Token{{e(0), e(1), e(2)}}},
+		{records: []Record{OMPJoin, ThreadJoin}, blocks: [][][]uint64{long, {{2000}}},
+			sequences: [][]Token{{MakeToken(LoopToken, 0), e(1)}, {e(0)}},
+			loops:     []Loop{{MakeToken(SequenceToken, 1), 3000, 1}}},
 	} {
-		all, _ := read(t, h.files())
-		for _, w := range [][2]int64{{0, 7}, {7, 1 << 40}, {6, 30}, {15, 50}, {50, math.MaxInt64}, {0, 3000}, {1500, 2500}, {1990, 2011}, {2000, 2001}, {20000, math.MaxInt64}, {31000, math.MaxInt64}} {
+		all, _ := readTimes(t, h.files())
+		for _, w := range [][2]int64{{0, 7}, {7, 1 << 40}, {6, 30}, {15, 50}, {50, math.MaxInt64}, {0, 3000}, {1500, 2500},
+			{1990, 2011}, {2000, 2001}, {20000, math.MaxInt64}, {31000, math.MaxInt64}} {
 			var want, got []int64
 			for _, at := range all {
 				if at >= w[0] && at < w[1] {
 					want = append(want, at)
 				}
 			}
-			d, err := (Format{}).Open(context.Background(), format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+			d, err := (Format{}).Open(context.Background(),
+				format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,13 +2,13 @@ package pallas
 
 import "fmt"
 
-// Ref names a definition.
+// Ref is the number by which definitions are referred to.
 type Ref = uint32
 
-// NoRef names none.
+// NoRef is the Ref of no definition.
 const NoRef Ref = 0xffffffff
 
-// String is a text that others refer to.
+// String is a text that other definitions and events refer to.
 type String struct {
 	Ref  Ref
 	Text string
@@ -17,15 +17,15 @@ type String struct {
 // Region is named code.
 type Region struct{ Ref, Name Ref }
 
-// Attribute names a value that occurrences of events may have.
+// Attribute defines an attribute, a named value that occurrences of events may have.
 type Attribute struct {
 	Ref, Name, Description Ref
 	Type                   AttributeType
 }
 
-// Group is a list of ids, what of is said by Type: 0 unknown, 1 locations, 2 regions,
-// 3 metrics, 4 locations that communicate, 5 ranks of a communicator, 6 the process
-// itself. Paradigm is numbered as in OTF2.
+// Group is a list of ids. Type states what they identify: 0 unknown, 1 locations, 2 regions, 3
+// metrics, 4 communicating locations, 5 ranks of a communicator, 6 the process itself. Paradigm
+// has the numbers of OTF2.
 type Group struct {
 	Ref, Name      Ref
 	Type, Paradigm uint32
@@ -35,14 +35,14 @@ type Group struct {
 // Comm is a communicator.
 type Comm struct{ Ref, Name, Group, Parent Ref }
 
-// LocationGroup is a process, or a machine or the like above others.
+// LocationGroup is a process, or a group of processes such as a machine.
 type LocationGroup struct{ ID, Name, Parent uint32 }
 
-// Location is a thread: its parent is the archive.
+// Location is a thread. Its parent is the location group of its archive.
 type Location struct{ ID, Name, Parent uint32 }
 
-// Definitions are those of a trace, or of an archive alone, in the order of the file.
-// What refers to others does so first within the archive, then in the trace.
+// Definitions holds the definitions of a trace or of a single archive, in file order. A reference
+// is looked up first in the archive and then in the trace.
 type Definitions struct {
 	Strings    []String
 	Regions    []Region
@@ -50,7 +50,7 @@ type Definitions struct {
 	Groups     []Group
 	Comms      []Comm
 
-	global *Definitions // of the trace, if these are an archive's
+	global *Definitions // the trace's definitions, if these are an archive's
 	text   stringsByRef
 	region map[Ref]int
 	attr   map[Ref]int
@@ -58,14 +58,14 @@ type Definitions struct {
 	comm   map[Ref]int
 }
 
-// definitions reads the five tables (docs/formats/pallas.md, "Definitions").
+// definitions reads the five tables of definitions (docs/formats/pallas.md, "Definitions").
 func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 	d := &Definitions{global: global}
 	for range s.count("strings", 9) {
 		ref, at := s.u32(), s.at
 		n := int32(s.u32())
 		if n < 1 {
-			s.bad(at, "a length of 1 or more", "a string of length %d", n)
+			s.fail(at, "a length of 1 or more", "a string of length %d", n)
 			break
 		}
 		if text := s.text(uint64(n)); s.err == nil {
@@ -76,7 +76,8 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 		d.Regions = append(d.Regions, Region{s.u32(), s.u32()})
 	}
 	for range s.count("attributes", 16) {
-		d.Attributes = append(d.Attributes, Attribute{s.u32(), s.u32(), s.u32(), AttributeType(s.u32())}) // the type is one byte
+		// the type takes 4 bytes, of which the lowest holds it
+		d.Attributes = append(d.Attributes, Attribute{s.u32(), s.u32(), s.u32(), AttributeType(s.u32())})
 	}
 	for range s.count("groups", 12) {
 		g := Group{Ref: s.u32(), Name: s.u32()}
@@ -102,36 +103,36 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 	return d
 }
 
-// members reads the number of a group's members, which have size bytes each.
+// members reads the number of a group's members, each of which takes size bytes.
 func (s *source) members(size int) int {
 	at := s.at
 	n := s.u32()
 	if left := s.left() / size; int64(n) > int64(left) {
-		s.bad(at, fmt.Sprintf("at most %d, which is what the file has room for", left), "%d members", n)
+		s.fail(at, fmt.Sprintf("at most %d, which is what the file has room for", left), "%d members", n)
 		return 0
 	}
 	return int(n)
 }
 
-// index makes the tables that look definitions up. Of several with a ref the first
-// one counts.
+// index builds the lookup tables. If several definitions have the same ref, the first one applies.
 func (d *Definitions) index() {
-	d.text = newTexted(d.Strings)
-	d.region = places(d.Regions, func(x *Region) Ref { return x.Ref })
-	d.attr = places(d.Attributes, func(x *Attribute) Ref { return x.Ref })
-	d.group = places(d.Groups, func(x *Group) Ref { return x.Ref })
-	d.comm = places(d.Comms, func(x *Comm) Ref { return x.Ref })
+	d.text = newStringsByRef(d.Strings)
+	d.region = indexesByRef(d.Regions, func(x *Region) Ref { return x.Ref })
+	d.attr = indexesByRef(d.Attributes, func(x *Attribute) Ref { return x.Ref })
+	d.group = indexesByRef(d.Groups, func(x *Group) Ref { return x.Ref })
+	d.comm = indexesByRef(d.Comms, func(x *Comm) Ref { return x.Ref })
 }
 
-// stringsByRef finds strings by their refs. Of several with a ref the first one counts. There may be
-// as many strings as events: small refs, which nearly all are, are places in a list.
+// stringsByRef finds strings by their refs. If several strings have the same ref, the first one
+// applies. There may be as many strings as events, so that small refs, which are nearly all, index
+// a slice instead of a map.
 type stringsByRef struct {
 	list []String
-	low  []int32 // by ref, 1 and the place in list
+	low  []int32 // indexed by ref: 1 + the index in list; 0 if undefined
 	high map[Ref]int32
 }
 
-func newTexted(list []String) stringsByRef {
+func newStringsByRef(list []String) stringsByRef {
 	t := stringsByRef{list: list, low: make([]int32, len(list)+1), high: map[Ref]int32{}}
 	for i := len(list) - 1; i >= 0; i-- {
 		if r := list[i].Ref; uint64(r) < uint64(len(t.low)) {
@@ -156,7 +157,7 @@ func (t *stringsByRef) at(r Ref) (text string, ok bool) {
 	return t.list[i-1].Text, true
 }
 
-func places[T any](l []T, ref func(*T) Ref) map[Ref]int {
+func indexesByRef[T any](l []T, ref func(*T) Ref) map[Ref]int {
 	m := make(map[Ref]int, len(l))
 	for i := range l {
 		r := ref(&l[i])
@@ -167,7 +168,7 @@ func places[T any](l []T, ref func(*T) Ref) map[Ref]int {
 	return m
 }
 
-// Text is the string that a ref names; ok is false if there is none.
+// Text returns the string with a ref; ok is false if it is undefined.
 func (d *Definitions) Text(r Ref) (text string, ok bool) {
 	text, ok = d.text.at(r)
 	if !ok && d.global != nil {
@@ -176,12 +177,13 @@ func (d *Definitions) Text(r Ref) (text string, ok bool) {
 	return text, ok
 }
 
-// Region is the region that a ref names, nil if there is none.
+// Region returns the region with a ref, or nil.
 func (d *Definitions) Region(r Ref) *Region {
-	return find(d, r, func(d *Definitions) ([]Region, map[Ref]int) { return d.Regions, d.region })
+	return findDefinition(d, r, func(d *Definitions) ([]Region, map[Ref]int) { return d.Regions, d.region })
 }
 
-// RegionName is the name of the region that a ref names; ok is false if there is none.
+// RegionName returns the name of the region with a ref; ok is false if region or name is
+// undefined.
 func (d *Definitions) RegionName(r Ref) (text string, ok bool) {
 	if x := d.Region(r); x != nil {
 		return d.Text(x.Name)
@@ -189,23 +191,23 @@ func (d *Definitions) RegionName(r Ref) (text string, ok bool) {
 	return "", false
 }
 
-// Attribute is the attribute that a ref names, nil if there is none.
+// Attribute returns the attribute with a ref, or nil.
 func (d *Definitions) Attribute(r Ref) *Attribute {
-	return find(d, r, func(d *Definitions) ([]Attribute, map[Ref]int) { return d.Attributes, d.attr })
+	return findDefinition(d, r, func(d *Definitions) ([]Attribute, map[Ref]int) { return d.Attributes, d.attr })
 }
 
-// Group is the group that a ref names, nil if there is none.
+// Group returns the group with a ref, or nil.
 func (d *Definitions) Group(r Ref) *Group {
-	return find(d, r, func(d *Definitions) ([]Group, map[Ref]int) { return d.Groups, d.group })
+	return findDefinition(d, r, func(d *Definitions) ([]Group, map[Ref]int) { return d.Groups, d.group })
 }
 
-// Comm is the communicator that a ref names, nil if there is none.
+// Comm returns the communicator with a ref, or nil.
 func (d *Definitions) Comm(r Ref) *Comm {
-	return find(d, r, func(d *Definitions) ([]Comm, map[Ref]int) { return d.Comms, d.comm })
+	return findDefinition(d, r, func(d *Definitions) ([]Comm, map[Ref]int) { return d.Comms, d.comm })
 }
 
-// find looks in the archive's table, then in the trace's.
-func find[T any](d *Definitions, r Ref, table func(*Definitions) ([]T, map[Ref]int)) *T {
+// findDefinition looks a ref up in the archive's table and then in the trace's.
+func findDefinition[T any](d *Definitions, r Ref, table func(*Definitions) ([]T, map[Ref]int)) *T {
 	for ; d != nil; d = d.global {
 		l, m := table(d)
 		if i, ok := m[r]; ok {
@@ -229,11 +231,11 @@ func (s *source) locations() (l []Location) {
 	return l
 }
 
-// Metadata is something that the writer said of a trace or an archive.
+// Metadata is a key and a value that the writer stored for a trace or an archive.
 type Metadata struct{ Key, Value string }
 
-// metadata reads the last thing in main files and archives. That of ABI 16 is not
-// known.
+// metadata reads the metadata, which are last in main files and archives. It returns none for ABI
+// 16, whose layout is unknown.
 func (s *source) metadata(abi uint8) (l []Metadata) {
 	if abi == 16 {
 		return nil
@@ -248,7 +250,7 @@ func (s *source) metadata(abi uint8) (l []Metadata) {
 	return l
 }
 
-// overridden are the regions of the trace whose name is another text in an archive.
+// overridden returns the regions of the trace whose name ref means another text in this archive.
 func (d *Definitions) overridden() (l []Region) {
 	if d.global == nil {
 		return nil

@@ -10,14 +10,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Details lists threads, events, sequences and loops, as pallas_info does. It reads no
-// times. Times and durations are in nanoseconds. One thread is in memory at a time.
+// Details returns tables of threads, events, sequences and loops, like those of pallas_info. It
+// does not read times. Times and durations are in nanoseconds. It holds one thread at a time in
+// memory.
 func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
 	tables = []*format.Table{
-		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events", "distinctEvents", "sequences", "loops"}},
+		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events",
+			"distinctEvents", "sequences", "loops"}},
 		{Key: "events", Title: "Events", Columns: []string{"thread", "archive", "event", "name", "count"}},
-		{Key: "sequences", Title: "Sequences (totals are counts times means, and too small by less than 1 ns a visit)", Columns: []string{"thread", "archive", "sequence", "name", "count", "min", "max", "mean", "total", "exclusive", "tokens", "contention"}},
-		{Key: "loops", Title: "Loops", Columns: []string{"thread", "archive", "loop", "sequence", "name", "iterations", "count"}},
+		{Key: "sequences", Title: "Sequences (totals are counts times means, and too small by less than 1 ns a visit)",
+			Columns: []string{"thread", "archive", "sequence", "name", "count", "min", "max", "mean", "total", "exclusive",
+				"tokens", "contention"}},
+		{Key: "loops", Title: "Loops", Columns: []string{"thread", "archive", "loop", "sequence", "name", "iterations",
+			"count"}},
 	}
 	defer func() {
 		tables = slices.DeleteFunc(tables, func(x *format.Table) bool {
@@ -29,7 +34,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 		})
 	}()
 	quiet := *d.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false // reading reports what is wrong
+	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace itself reports its defects
 	q := d.with(&quiet)
 	for _, id := range d.threads {
 		if err := ctx.Err(); err != nil {
@@ -64,7 +69,8 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 		}
 		for i, k := range t.SequenceTokens() {
 			s := &t.Sequences[i]
-			row(2, k.String(), t.sequenceName(k), int64(s.Durations.Size), int64(s.Durations.Min), int64(s.Durations.Max), int64(s.Durations.Mean), int64(s.Durations.Total()), int64(s.Exclusive.Total()),
+			row(2, k.String(), t.sequenceName(k), int64(s.Durations.Size), int64(s.Durations.Min), int64(s.Durations.Max),
+				int64(s.Durations.Mean), int64(s.Durations.Total()), int64(s.Exclusive.Total()),
 				int64(len(s.Tokens)), trace.Real(t.Contention(s)))
 		}
 		if err != nil {
@@ -74,7 +80,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 	return tables, nil
 }
 
-// last is the time of the last event.
+// last returns the time of the last event.
 func (t *Thread) last() (last uint64) {
 	for i := range t.Events {
 		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
@@ -84,9 +90,9 @@ func (t *Thread) last() (last uint64) {
 	return last
 }
 
-// Contention is how much of the thread's time is what the occurrences of a sequence last
-// longer than the shortest one: count × (mean − min) ÷ duration of the thread; −1 if that
-// is more than 1, which is none.
+// Contention returns the share of the thread's duration by which the occurrences of a sequence
+// exceed the shortest one: count × (mean − min) ÷ duration of the thread. It returns −1, which
+// stands for no value, if the result would exceed 1.
 func (t *Thread) Contention(s *Sequence) float64 {
 	v, whole := &s.Durations, t.Duration()
 	if whole == 0 || v.Size == 0 {
@@ -99,7 +105,8 @@ func (t *Thread) Contention(s *Sequence) float64 {
 	return score
 }
 
-// sequenceName is the region that a sequence is a call of, as pallas_info names it.
+// sequenceName returns the name that pallas_info gives to a sequence: that of the region that it
+// calls.
 func (t *Thread) sequenceName(k Token) string {
 	s := t.Sequence(k)
 	if s == nil {

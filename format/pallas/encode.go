@@ -13,19 +13,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What a trace that weft converted carries beside Pallas' own records
-// (docs/formats/pallas.md, "Traces of other formats").
+// These are the names of what a trace that weft converted carries in addition to Pallas' own
+// records (docs/formats/pallas.md, "Traces of other formats").
 const (
-	rowAttribute Ref = 0xfffffff0 // of an event: all that it is, as text
+	rowAttribute Ref = 0xfffffff0 // of an event: the whole row as text
 
 	definitionKey = "weft.definitions." // metadata: all definitions, in numbered pieces
-	linkKey       = "weft.link."        // metadata: a number, with packed links
-	timeKey       = "time"              // among the definitions: how times follow from ticks
+	linkKey       = "weft.link."        // metadata: packed links; a number follows
+	timeKey       = "time"              // among the definitions: how ticks are converted to times
 )
 
-// ticks says how times in nanoseconds follow from ticks: scale nanoseconds each, and
-// base at tick 0. Where ticks are no whole nanoseconds, they are written as if they
-// were.
+// ticks converts ticks to times in nanoseconds: a tick takes Scale nanoseconds, and tick 0 is at
+// Base. Ticks that are no whole nanoseconds are written as if they were nanoseconds.
 type ticks struct {
 	Scale uint64 `json:"scale"`
 	Base  uint64 `json:"base"`
@@ -39,7 +38,7 @@ func newTicks(c trace.Clock) (t ticks, exact bool) {
 	return ticks{Scale: 1}, false
 }
 
-// file is the time in the file; ok is false if it does not fit.
+// file returns the time in the file for a tick; ok is false if it does not fit.
 func (t ticks) file(tick int64) (v uint64, ok bool) {
 	const most = math.MaxInt64
 	abs := uint64(tick)
@@ -56,25 +55,25 @@ func (t ticks) file(tick int64) (v uint64, ok bool) {
 	return t.Base + v, v <= most-t.Base
 }
 
-// model is the tick of a time in the file.
+// model returns the tick for a time in the file.
 func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
 
-// encoder writes any trace as Pallas: locations as threads, their groups as archives.
+// encoder writes any trace as Pallas, with locations as threads and their groups as archives.
 type encoder struct {
-	calls  *collective.Calls // what ends of collective operations are to say
-	rounds bool              // times to nanoseconds
+	calls  *collective.Calls // supplies the operands of ends of collective operations
+	rounds bool              // round times to nanoseconds
 	*staging
 	defs  *trace.Definitions
 	ticks ticks
 	begun bool
 	loss  format.Loss
 	plain bool
-	from  *original // nil if the trace was not read from Pallas, or is not written as it was
+	from  *rewrittenTrace // nil unless a Pallas trace is rewritten
 	rows  carrier.Rows
-	slots bool // requests become slots
-	// renumbered counts these, by kind.
+	slots bool // replace requests by slots
+	// renumbered counts the requests that were replaced by slots, by kind.
 	renumbered map[trace.Kind]int64
-	one        trace.Batch      // a row with a slot
+	one        trace.Batch      // a row whose request was replaced
 	threads    []*encodedThread // by location
 	strings    map[string]Ref
 	links      []Metadata
@@ -85,20 +84,20 @@ type encoder struct {
 	tie        uint64
 }
 
-// encodedThread is a location, and its place among simultaneous events.
+// encodedThread is the recorder of a location, and the location's rank among simultaneous events.
 type encodedThread struct {
 	r   *Recorder
 	tie uint64
-	// archive is its number in the trace that is written again.
+	// archive is the id of the location's archive if a trace is rewritten.
 	archive uint32
 	slots   slots
 }
 
-// noGroup is the archive of locations that are in no group; those of groups have the
-// number of the group and 1.
+// noGroup is the archive of locations without a group. The archive of a group has the group's
+// index plus 1.
 const noGroup = 0
 
-// Create makes an encoder.
+// Create returns an encoder.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -111,11 +110,12 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	return &encoder{staging: st, plain: opt.Plain, slots: opt.Value(requestsOption, "slots") == "slots", renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
+	return &encoder{staging: st, plain: opt.Plain, slots: opt.Value(requestsOption, "slots") == "slots",
+		renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
 }
 
-// Order is that of time, so that simultaneous events that change places are counted; of a trace that
-// is written again none do.
+// Order returns the global order, so that simultaneous events that change places can be counted.
+// In a trace that is rewritten no events change places.
 func (e *encoder) Order() format.Order {
 	if e.from != nil {
 		return format.PerLocation
@@ -123,10 +123,10 @@ func (e *encoder) Order() format.Order {
 	return format.GlobalOrder
 }
 
-// Loss is what could not be kept so far.
+// Loss returns what could not be kept so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
-// Begin takes the definitions.
+// Begin receives the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	e.slots = e.slots && d.Origin != "pallas"
@@ -142,7 +142,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		e.rounds = true
 		e.loss.Add("trace", "clock", format.Degraded, "times are rounded to nanoseconds", 1)
 	default:
-		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
+		e.loss.Add("trace", "clock", format.Degraded,
+			"ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
 	}
 	return nil
 }
@@ -152,7 +153,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begun = true
 		if t, ok := e.tick(b.Time[0]); ok && t < 0 && uint64(-t) <= math.MaxInt64/e.ticks.Scale {
-			e.ticks.Base = uint64(-t) * e.ticks.Scale // there are no times before 0
+			e.ticks.Base = uint64(-t) * e.ticks.Scale // times cannot be negative
 		}
 	}
 	for c := b.Cursor(); c.Next(); {
@@ -163,7 +164,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// tick is a tick of the trace as one of the file: a nanosecond where times are rounded to these. ok is
+// tick returns a tick of the trace as one of the file, in nanoseconds if times are rounded; ok is
 // false if it does not fit.
 func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	if !e.rounds {
@@ -173,7 +174,7 @@ func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	return tick, ok
 }
 
-// thread is that of a location.
+// thread returns the thread of a location, and begins it on first use.
 func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	for uint32(len(e.threads)) <= loc {
 		e.threads = append(e.threads, nil)
@@ -184,7 +185,8 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	if e.from != nil {
 		at, ok := e.from.threads[loc]
 		if !ok {
-			return nil, fmt.Errorf("%s: found an event of location %s, expected a thread of the trace that is written again", e.out.Path, e.defs.Locations.At(loc).Label())
+			return nil, fmt.Errorf("%s: found an event of location %s, expected a thread of the trace that is written again",
+				e.out.Path, e.defs.Locations.At(loc).Label())
 		}
 		r, err := e.w.Archive(at.archive).record(at.id)
 		if err != nil {
@@ -207,7 +209,7 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	return t, nil
 }
 
-// string is the ref of a text.
+// string returns the ref of a text, and defines it on first use.
 func (e *encoder) string(s string) Ref {
 	r, ok := e.strings[s]
 	if !ok {
@@ -221,8 +223,8 @@ func (e *encoder) string(s string) Ref {
 	return r
 }
 
-// event writes a row: as Pallas' own record where that says all, else with a text beside
-// it.
+// event writes a row: as a record of Pallas if that expresses the whole row, and otherwise with
+// the row as text in an attribute.
 func (e *encoder) event(c *trace.Cursor) error {
 	name := e.defs.Spec(c.Kind()).Name
 	at, ok := uint64(0), false
@@ -241,7 +243,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 		if c.Derived() {
 			return nil
 		}
-		record, attributes := e.again(c, t.archive)
+		record, attributes := e.originalRecord(c, t.archive)
 		return t.r.Record(at, record, e.payload, attributes)
 	}
 	if c.Time() == e.last && t.tie < e.tie {
@@ -261,7 +263,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	}
 	ops := e.calls.Operands(c)
 	record, all := e.native(c, ops)
-	all = all && slices.Equal(ops, c.Ops()) // else it says more than the row
+	all = all && slices.Equal(ops, c.Ops()) // otherwise the record says more than the row
 	keys, _ := c.Attrs()
 	switch {
 	case record == Generic:
@@ -286,15 +288,17 @@ func (e *encoder) event(c *trace.Cursor) error {
 	return t.r.Record(at, record, e.payload, attributes)
 }
 
-// ownRecords are the records of kinds that have just one.
+// ownRecords lists the records of those kinds that have exactly one.
 var ownRecords = map[trace.Kind]Record{
 	trace.Send: MPISend, trace.SendBegin: MPIIsend, trace.SendComplete: MPIIsendComplete,
-	trace.Recv: MPIRecv, trace.RecvBegin: MPIIrecvRequest, trace.RecvComplete: MPIIrecv, trace.CollectiveBegin: MPICollectiveBegin,
-	trace.ThreadTeamBegin: ThreadTeamBegin, trace.ThreadTeamEnd: ThreadTeamEnd, trace.ThreadBegin: ThreadBegin, trace.ThreadEnd: ThreadEnd,
+	trace.Recv: MPIRecv, trace.RecvBegin: MPIIrecvRequest, trace.RecvComplete: MPIIrecv,
+	trace.CollectiveBegin: MPICollectiveBegin,
+	trace.ThreadTeamBegin: ThreadTeamBegin, trace.ThreadTeamEnd: ThreadTeamEnd, trace.ThreadBegin: ThreadBegin,
+	trace.ThreadEnd: ThreadEnd,
 }
 
-// native finds Pallas' own record for a row with these operands and makes its payload; all tells whether it
-// says everything but the attributes.
+// native returns Pallas' own record for a row with these operands, and leaves the payload in
+// e.payload. all reports whether the record expresses everything but the attributes.
 func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool) {
 	e.payload = e.payload[:0]
 	small := func(v uint64) uint32 {
@@ -381,27 +385,28 @@ func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool
 	return Generic, false
 }
 
-// Links keeps links, in memory: they are in the main file.
+// Links stores links in memory until Close writes the main file.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.plain || e.from != nil {
 		e.loss.Add("link", "", format.Lost, "Pallas has no links", int64(len(links)))
 		return nil
 	}
 	e.loss.Add("link", "", format.WeftOnly, "Pallas has no links", int64(len(links)))
-	e.links = append(e.links, Metadata{fmt.Sprintf("%s%09d", linkKey, len(e.links)), carrier.Text(carrier.PackLinks(links))})
+	e.links = append(e.links,
+		Metadata{fmt.Sprintf("%s%09d", linkKey, len(e.links)), carrier.Text(carrier.PackLinks(links))})
 	return nil
 }
 
-// Close writes the definitions, for Pallas' tools and for weft.
+// Close writes the definitions, both for Pallas' tools and for weft.
 func (e *encoder) Close() error {
 	if e.from != nil {
-		return e.closeAgain()
+		return e.closeRewritten()
 	}
 	d := e.defs
 	for i := range d.Regions.Len() {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{Ref(i), e.string(d.Regions.At(uint32(i)).Name)})
 	}
-	// Ranks of all communicators are numbers of threads.
+	// In all communicators, ranks are numbers of threads.
 	all := Group{Name: e.string("threads"), Type: 1, Paradigm: 4}
 	for i := range d.Locations.Len() {
 		all.Members = append(all.Members, uint32(i))
@@ -413,7 +418,8 @@ func (e *encoder) Close() error {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
 	}
 	if !e.plain {
-		e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue}}
+		e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"),
+			e.string("what the event is in the trace that it comes from"), StringValue}}
 	}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
@@ -446,7 +452,7 @@ func (e *encoder) Close() error {
 		e.w.Metadata = append(e.w.Metadata, e.links...)
 	}
 	for _, a := range e.w.archives {
-		// Simultaneous events are read in this order.
+		// Simultaneous events are read in the order of the locations.
 		slices.SortFunc(a.locations, func(a, b Location) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	return e.finish()

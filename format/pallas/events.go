@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Attributes goes through the occurrences of an event that have attributes, counted
-// from 0, with their values, which belong to the thread. It ends where they are damaged.
+// Attributes returns an iterator over the occurrences that have attributes, as numbers counted
+// from 0, and their values, which belong to the thread. It stops where the attributes are damaged.
 func (e *Event) Attributes() iter.Seq2[uint64, []Value] {
 	return func(yield func(uint64, []Value) bool) {
 		var values []Value
@@ -25,15 +25,15 @@ func (e *Event) Attributes() iter.Seq2[uint64, []Value] {
 	}
 }
 
-// Replay goes through all events of the thread in the order of its grammar and hands
-// them to put, thousands at a time: each as its place in t.Events, with its time in
-// nanoseconds. The lists are valid during the call. Where the grammar does not have all
-// events that have times, as one of Pallas' writers forgets some, they come in the
-// order of time. An error of put ends it. Events whose times cannot be read are left
-// out; the first such error is returned at the end.
+// Replay delivers all events of the thread in the order of its grammar. It calls put with some
+// thousand events at a time: their indexes in t.Events, and their times in nanoseconds. The slices
+// are valid during the call. One of Pallas' writers omits some events from the grammar; if the
+// grammar lacks events that have times, Replay delivers the events in the order of time instead.
+// It stops when put returns an error. It omits events whose times cannot be read, and returns the
+// first such error at the end.
 //
-// It needs no file but that of the times, of which it holds a block (8 KB) of each
-// event at most, and up to 4 MB more.
+// It reads the file of the times only. It holds at most one block (8 KB) of each event, and up to
+// 4 MB more.
 func (t *Thread) Replay(ctx context.Context, put func(events []uint32, times []uint64) error) error {
 	return t.replay(ctx, false, put)
 }
@@ -48,7 +48,7 @@ func (t *Thread) replay(ctx context.Context, asTool bool, put func(events []uint
 	if g.sound() {
 		x.begin()
 	} else {
-		bad = x.byTimeAlone()
+		bad = x.orderByTime()
 	}
 	for {
 		events, times, err := x.next()

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format/pallas"
 )
 
-// Writing a trace: definitions, a process, a thread, and its events in the order of
-// time. What repeats is found on the way.
+// ExampleCreate writes a trace: definitions, a process, a thread, and its events in the order of
+// time. The writer finds repetitions by itself.
 func ExampleCreate() {
 	dir, err := os.MkdirTemp("", "pallas")
 	if err != nil {
@@ -48,11 +48,12 @@ func ExampleCreate() {
 	must(err)
 	thread, err := a.Thread(0)
 	must(err)
-	fmt.Println(thread.Name(), thread.Count(), "events,", len(thread.Sequences), "sequences,", len(thread.Loops), "loop of", thread.Loops[0].Iterations)
+	fmt.Println(thread.Name(), thread.Count(), "events,", len(thread.Sequences), "sequences,", len(thread.Loops),
+		"loop of", thread.Loops[0].Iterations)
 	// Output: rank 0 202 events, 3 sequences, 1 loop of 100
 }
 
-// Walking the grammar of a thread: into sequences, but past loops.
+// ExampleReader walks through the grammar of a thread: into sequences, but past loops.
 func ExampleReader() {
 	t, err := pallas.Open(format.FileSource("testdata/ok/minimal/trace/main.pallas"))
 	if err != nil {
@@ -89,8 +90,9 @@ func ExampleReader() {
 	//   E2 LEAVE at 4000000000 ns
 }
 
-// How long the program was in functions of a library, and in no other function called
-// from there: the sums stand beside the grammar, so no file of times is read.
+// ExampleSequence computes for how long the program was in functions of a library, without other
+// functions called from there. It reads no file of times, because the sums are stored with the
+// grammar.
 func ExampleSequence() {
 	t, err := pallas.Open(format.FileSource("testdata/ok/abi18_mpi/trace/main.pallas"))
 	if err != nil {

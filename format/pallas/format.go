@@ -8,10 +8,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Format is Pallas.
+// Format implements [format.Format] for Pallas.
 type Format struct{ format.Unsupported }
 
-// About describes the format.
+// About returns the description of the format.
 func (Format) About() format.About { return about }
 
 var about = format.About{
@@ -22,38 +22,79 @@ var about = format.About{
 	Reads:      "ABI 16 to 20, all codecs but SZ, attributes, damaged traces as far as they go",
 	Writes:     "ABI 20, exactly; what repeats is found while writing",
 	Seeks:      "by the first and last times of blocks",
-	Place:      placeOf,
+	Place:      mainFileName,
 	Options: []format.Option{
-		{Name: "pallas.compression", Default: "ZSTD", Values: []string{"ZSTD", "None"}, Write: true, Doc: "Compression of times; others that Pallas has lose digits and are not written. This and the next ones are kept when a Pallas trace is copied."},
-		{Name: "pallas.encoding", Default: "None", Values: []string{"None", "Masking"}, Write: true, Doc: "Encoding of times before they are compressed."},
-		{Name: "pallas.grammar", Default: "fast", Values: []string{"fast", "compatible", "keep"}, Write: true, Doc: "How repetitions are found: fast, or compatible with the same grammar and the same bytes as Pallas' own library, but for those of zstd. Copies of Pallas traces keep what they have."},
-		{Name: "pallas.loop-finding", Default: "BasicTruncated", Values: []string{"BasicTruncated", "Basic", "None"}, Write: true, Doc: "How compatible repetitions are looked for: within the last tokens, in all, or not at all."},
-		{Name: "pallas.unify-tokens", Default: "false", Values: []string{"true", "false"}, Write: true, Doc: "A copy has the same ids for what is equal in several threads, and one set of definitions."},
-		{Name: requestsOption, Default: "slots", Values: []string{"slots", "keep"}, Write: true, Doc: "Requests of traces of other formats: slots numbers those that are under way in a thread from 0, so that equal calls are equal; keep writes the numbers of the trace."},
+		{Name: "pallas.compression", Default: "ZSTD", Values: []string{"ZSTD", "None"}, Write: true,
+			Doc: "Compression of times; others that Pallas has lose digits and are not written. This and the next ones are " +
+				"kept when a Pallas trace is copied."},
+		{Name: "pallas.encoding", Default: "None", Values: []string{"None", "Masking"}, Write: true,
+			Doc: "Encoding of times before they are compressed."},
+		{Name: "pallas.grammar", Default: "fast", Values: []string{"fast", "compatible", "keep"}, Write: true,
+			Doc: "How repetitions are found: fast, or compatible with the same grammar and the same bytes as Pallas' own " +
+				"library, but for those of zstd. Copies of Pallas traces keep what they have."},
+		{Name: "pallas.loop-finding", Default: "BasicTruncated", Values: []string{"BasicTruncated", "Basic", "None"},
+			Write: true, Doc: "How compatible repetitions are looked for: within the last tokens, in all, or not at all."},
+		{Name: "pallas.unify-tokens", Default: "false", Values: []string{"true", "false"}, Write: true,
+			Doc: "A copy has the same ids for what is equal in several threads, and one set of definitions."},
+		{Name: requestsOption, Default: "slots", Values: []string{"slots", "keep"}, Write: true,
+			Doc: "Requests of traces of other formats: slots numbers those that are under way in a thread from 0, so that " +
+				"equal calls are equal; keep writes the numbers of the trace."},
 		{Name: "pallas.level", Default: "1", Write: true, Doc: "Level of zstd, 1 to 22."},
-		{Name: "pallas.loop-length", Default: "100", Write: true, Doc: "How many tokens the longest repetition has that is looked for."},
+		{Name: "pallas.loop-length", Default: "100", Write: true,
+			Doc: "How many tokens the longest repetition has that is looked for."},
 	},
 
 	Rules: []format.Rule{
-		{ID: "pallas.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before is read.", Example: "a thread.pallas that ends in the list of its sequences"},
-		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need.", Example: "archive_0/thread_0/event_durations.dat is not there"},
-		{ID: "pallas.grammar", Severity: trace.Error, Doc: "A sequence of a thread leads nowhere or back to itself; the thread's events are read in the order of time.", Example: "sequence 3 has token S3 in it"},
-		{ID: "pallas.lost-events", Severity: trace.Error, Doc: "The grammar of a thread has more or fewer events than there are times, as Pallas' own writer leaves it when a thread has many loops; the events are read in the order of time.", Example: "a loop of 3 iterations of an event that has 4 times"},
-		{ID: "pallas.circle", Severity: trace.Error, Doc: "A location group is in itself; it is read as one that is in no other.", Example: "location group 5 has parent 0, and 0 has parent 5"},
-		{ID: "pallas.occurrences", Severity: trace.Warning, Doc: "A sequence has more or fewer times or durations than the grammar has occurrences of it; events do not depend on them.", Example: "a sequence that occurs 4 times, with 3 durations"},
-		{ID: "pallas.undefined", Severity: trace.Warning, Doc: "An event names a region that nothing defines; a stand-in takes its place.", Example: "ENTER of region 9 without such a definition"},
-		{ID: "pallas.attributes", Severity: trace.Error, Doc: "The attributes of an event are damaged; those before are read.", Example: "a list of attributes of 40 bytes, of which 20 are there"},
-		{ID: "pallas.carried", Severity: trace.Error, Doc: "What weft put into a trace of another format cannot be read; Pallas' own records take its place.", Example: "a changed byte in what weft keeps of a PICL trace"},
-		{ID: "pallas.ids", Severity: trace.Warning, Doc: "A file says another number of itself or of its threads than folders do, or two ids are the same thing.", Example: "archive_1/archive.pallas that says it is archive 2"},
-		{ID: "pallas.settings", Severity: trace.Warning, Doc: "The main file has a setting that Pallas does not know; nothing depends on it.", Example: "loop finding 9 in main.pallas"},
-		{ID: "pallas.payload", Severity: trace.Warning, Doc: "An event has more or fewer bytes than its record's fields; they are kept as they are.", Example: "ENTER with 3 bytes instead of 4"},
-		{ID: "pallas.sums", Severity: trace.Warning, Doc: "What a thread's files say of times and durations of its sequences, or of sums of them, is not what its events say; the events are right.", Example: "a sequence that lasts 90 ns by its file and 80 ns by its events"},
-		{ID: "pallas.time-order", Severity: trace.Warning, Doc: "The times of an event or a sequence go back; the thread's events are sorted.", Example: "times 100, 90 of one event"},
-		{ID: "pallas.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ns or more; those events are skipped.", Example: "a time of 2⁶³ ns"},
+		{ID: "pallas.damaged", Severity: trace.Error,
+			Doc:     "A file ends too early or has something in it that the format does not allow; what stands before is read.",
+			Example: "a thread.pallas that ends in the list of its sequences"},
+		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need.",
+			Example: "archive_0/thread_0/event_durations.dat is not there"},
+		{ID: "pallas.grammar", Severity: trace.Error,
+			Doc: "A sequence of a thread leads nowhere or back to itself; the thread's events are read in the order " +
+				"of time.",
+			Example: "sequence 3 has token S3 in it"},
+		{ID: "pallas.lost-events", Severity: trace.Error,
+			Doc: "The grammar of a thread has more or fewer events than there are times, as Pallas' own writer leaves it " +
+				"when a thread has many loops; the events are read in the order of time.",
+			Example: "a loop of 3 iterations of an event that has 4 times"},
+		{ID: "pallas.circle", Severity: trace.Error,
+			Doc:     "A location group is in itself; it is read as one that is in no other.",
+			Example: "location group 5 has parent 0, and 0 has parent 5"},
+		{ID: "pallas.occurrences", Severity: trace.Warning,
+			Doc: "A sequence has more or fewer times or durations than the grammar has occurrences of it; events do not " +
+				"depend on them.", Example: "a sequence that occurs 4 times, with 3 durations"},
+		{ID: "pallas.undefined", Severity: trace.Warning,
+			Doc:     "An event names a region that nothing defines; a stand-in takes its place.",
+			Example: "ENTER of region 9 without such a definition"},
+		{ID: "pallas.attributes", Severity: trace.Error,
+			Doc:     "The attributes of an event are damaged; those before are read.",
+			Example: "a list of attributes of 40 bytes, of which 20 are there"},
+		{ID: "pallas.carried", Severity: trace.Error,
+			Doc:     "What weft put into a trace of another format cannot be read; Pallas' own records take its place.",
+			Example: "a changed byte in what weft keeps of a PICL trace"},
+		{ID: "pallas.ids", Severity: trace.Warning,
+			Doc:     "A file says another number of itself or of its threads than folders do, or two ids are the same thing.",
+			Example: "archive_1/archive.pallas that says it is archive 2"},
+		{ID: "pallas.settings", Severity: trace.Warning,
+			Doc:     "The main file has a setting that Pallas does not know; nothing depends on it.",
+			Example: "loop finding 9 in main.pallas"},
+		{ID: "pallas.payload", Severity: trace.Warning,
+			Doc:     "An event has more or fewer bytes than its record's fields; they are kept as they are.",
+			Example: "ENTER with 3 bytes instead of 4"},
+		{ID: "pallas.sums", Severity: trace.Warning,
+			Doc: "What a thread's files say of times and durations of its sequences, or of sums of them, is not what its " +
+				"events say; the events are right.", Example: "a sequence that lasts 90 ns by its file and 80 ns by its events"},
+		{ID: "pallas.time-order", Severity: trace.Warning,
+			Doc:     "The times of an event or a sequence go back; the thread's events are sorted.",
+			Example: "times 100, 90 of one event"},
+		{ID: "pallas.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ns or more; those events are skipped.",
+			Example: "a time of 2⁶³ ns"},
 	},
 }
 
-// Probe recognises a main file: it has no magic number, but settings that are small.
+// Probe returns how certain it is that head is the beginning of a main file. A main file has no
+// magic number, so that Probe checks whether its settings are in range.
 func (Format) Probe(name string, head []byte) int {
 	sure := 0
 	if strings.HasSuffix(name, ".pallas") {
@@ -64,7 +105,8 @@ func (Format) Probe(name string, head []byte) int {
 		return sure
 	}
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(head[at:]) }
-	if word(1) > uint32(ZSTDHistogram) || word(5) > uint32(LeadingZeroes) || word(17) > uint32(BasicTruncated) || word(13) != 0 || word(25) != 0 || word(29) > 2 {
+	if word(1) > uint32(ZSTDHistogram) || word(5) > uint32(LeadingZeroes) || word(17) > uint32(BasicTruncated) ||
+		word(13) != 0 || word(25) != 0 || word(29) > 2 {
 		return sure
 	}
 	return sure + 50

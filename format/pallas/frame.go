@@ -8,36 +8,38 @@ import (
 	"github.com/klauspost/compress/huff0"
 )
 
-// Most zstd frames of a trace hold times or durations whose high bytes are those of the
-// value before. A stride frame says just that: each value but the first is some low bytes
-// as they are, and a copy of the others from 8 bytes before. Its first block, which has
-// two values, makes 8 the offset that is repeated. If all values of the second block have
-// as many low bytes, nothing but these is stored; else how many there are takes a
-// fraction of a bit for what is usual. It costs some nanoseconds a value, where zstd needs
-// a hundred to find the same out.
+// In most blocks of a trace, the high bytes of each time or duration equal those of the value
+// before. A stride frame is a zstd frame that expresses only this: each value after the first
+// consists of some low bytes, stored as literals, and a copy of the remaining bytes from 8 bytes
+// before. The frame's first block holds two values; it makes 8 the repeated offset. If all values
+// of the second block keep the same number of low bytes, only these bytes are stored. Otherwise
+// the numbers of bytes are entropy coded, which takes a fraction of a bit for the usual number.
+// Making a stride frame takes some nanoseconds a value; zstd would need a hundred to find the same
+// matches.
 
 const (
 	frameMagic = 0xfd2fb528
 	minStride  = 4    // values
-	fewValues  = 64   // of which both ways to make a frame are tried
-	maxStride  = 1024 // which is more than blocks have
-	maxKept    = 5    // bytes: zstd copies 3 at least
+	fewValues  = 64   // for fewer values, all kinds of frames are tried
+	maxStride  = 1024 // more than the number of values in a block
+	maxKept    = 5    // bytes; the copy takes the others, and zstd copies at least 3
 
 	compressedBlock = 2 << 1
 	lastBlock       = 1
 	sameCodes       = 0x54 // all literal lengths, offsets and match lengths have the same code
-	mixedCodes      = 0x98 // the offsets have
-	tableCodes      = 0xa8 // each have a table
+	mixedCodes      = 0x98 // offsets have one code each; literal lengths and match lengths have tables
+	tableCodes      = 0xa8 // all three have tables
 )
 
-// strides are how many low bytes of each value differ from those of the one before.
+// strides holds, for each value of a block, the number of low bytes that differ from the value
+// before.
 type strides struct {
 	kept   [maxStride]uint8 // from the second value on
 	counts [maxKept + 1]int // of values from the third on
 }
 
-// find fills them in; the result is whether a stride frame is likely the shortest one.
-// Where values come again, or high bytes differ, zstd finds that.
+// find computes the strides of v. It reports whether a stride frame is likely the shortest frame.
+// It is not if values repeat or high bytes differ: zstd finds repeated values.
 func (s *strides) find(v []uint64) bool {
 	s.counts = [maxKept + 1]int{}
 	all := uint64(0)
@@ -63,7 +65,8 @@ func (s *strides) find(v []uint64) bool {
 	return values.len() > samples/2
 }
 
-// same is how many bytes all values from the third on have, 0 if not all have as many.
+// same returns the number of low bytes of all values from the third on, or 0 if the numbers
+// differ.
 func (s *strides) same(n int) int {
 	for k, c := range s.counts {
 		if c == n-2 {
@@ -85,27 +88,27 @@ func (s *bitSet) len() (n int) {
 	return n
 }
 
-// appendHead appends the head of a frame of n values.
+// appendHead appends the header of a frame of n values.
 func appendHead(b []byte, n int) []byte {
 	b = le32(b, frameMagic)
 	if n < 32 {
-		return append(b, 0x20, byte(8*n)) // of the content, in one segment
+		return append(b, 0x20, byte(8*n)) // the size of the content, in a single segment
 	}
 	return append(b, 0x60, byte(8*n-256), byte((8*n-256)>>8))
 }
 
-// appendFirst appends the head of a frame of n values, and its first block.
+// appendFirst appends the header of a frame of n values, and its first block.
 func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
 	b = append24(appendHead(b, n), (15+k)<<3|compressedBlock)
 	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // literals
-	// One sequence: 8+k literals, and a match as far back as the last but two, which is 8
-	// at the beginning.
+	// The block has one sequence: 8+k literals, and a match at the third of the repeated offsets,
+	// which is initially 8.
 	return append(b, 1, sameCodes, byte(8+k), 1, byte(5-k), 3)
 }
 
 func append24(b []byte, n int) []byte { return append(b, byte(n), byte(n>>8), byte(n>>16)) }
 
-// appendLiterals appends the head of so many bytes that are stored as they are.
+// appendLiterals appends the header of n literals that are stored uncompressed.
 func appendLiterals(b []byte, n int) []byte {
 	switch {
 	case n < 32:
@@ -124,12 +127,12 @@ func appendCount(b []byte, n int) []byte {
 	return append(b, byte(n>>8+128), byte(n))
 }
 
-// appendStrideFrame makes a frame of minStride values at least, maxStride at most.
-func appendStrideFrame(b []byte, v []uint64, s *strides, room *packRoom) []byte {
+// appendStrideFrame appends a stride frame of minStride to maxStride values.
+func appendStrideFrame(b []byte, v []uint64, s *strides, room *packBuffers) []byte {
 	n := len(v)
 	b = appendFirst(b, n, v[0], v[1], int(s.kept[1]))
 	at := len(b)
-	b = append24(b, 0) // the head of the block, which is known at its end
+	b = append24(b, 0) // the block's header, which is filled in at the end
 	low := slices.Grow(room.low[:0], maxKept*n+8)
 	for i, x := range v[2:] {
 		k := len(low)
@@ -139,7 +142,7 @@ func appendStrideFrame(b []byte, v []uint64, s *strides, room *packRoom) []byte 
 	room.low = low
 	b = appendCount(room.appendLow(b, low), n-2)
 	if k := s.same(n); k > 0 {
-		// k literals, and a match as far back as the last
+		// Each sequence has k literals, and a match at the most recent offset.
 		b = append(b, sameCodes, byte(k), 0, byte(5-k), 1)
 	} else {
 		b = s.appendMixed(append(b, mixedCodes), n)
@@ -149,16 +152,16 @@ func appendStrideFrame(b []byte, v []uint64, s *strides, room *packRoom) []byte 
 	return b
 }
 
-// packRoom is what making blocks needs.
-type packRoom struct {
+// packBuffers holds buffers for making blocks.
+type packBuffers struct {
 	plain   []byte
 	low     []byte
 	strides strides
 	huffman *huff0.Scratch
 }
 
-// appendLow appends literals, with a Huffman code if they are shorter so.
-func (r *packRoom) appendLow(b, low []byte) []byte {
+// appendLow appends literals, Huffman coded if that makes them shorter.
+func (r *packBuffers) appendLow(b, low []byte) []byte {
 	const (
 		few        = 256
 		compressed = 2
@@ -171,7 +174,7 @@ func (r *packRoom) appendLow(b, low []byte) []byte {
 	}
 	out, _, err := huff0.Compress4X(low, r.huffman)
 	if err != nil {
-		return append(appendLiterals(b, len(low)), low...) // it is as it is
+		return append(appendLiterals(b, len(low)), low...) // the literals cannot be compressed
 	}
 	n, m := uint64(len(low)), uint64(len(out))
 	if n < 1<<10 {
@@ -182,8 +185,9 @@ func (r *packRoom) appendLow(b, low []byte) []byte {
 	return append(b, out...)
 }
 
-// appendMixed appends the sequences of values that keep different numbers of bytes: the
-// codes of literals and matches, and the states that lead from one to the one before.
+// appendMixed appends the sequences of values that keep different numbers of bytes: the tables of
+// the codes for literal and match lengths, and the bits of the state transitions, last sequence
+// first.
 func (s *strides) appendMixed(b []byte, n int) []byte {
 	var literals, matches [maxKept + 1]int
 	for k, c := range s.counts {
@@ -193,7 +197,7 @@ func (s *strides) appendMixed(b []byte, n int) []byte {
 	}
 	var ll, ml stateTable
 	b = ll.build(b, literals)
-	b = append(b, 0) // as far back as the last
+	b = append(b, 0) // the code of the most recent offset
 	b = ml.build(b, matches)
 	last := s.kept[n-1]
 	l, m := ll.first(last), ml.first(maxKept-last)
@@ -225,10 +229,10 @@ func (s *strides) appendMixed(b []byte, n int) []byte {
 	return b
 }
 
-// appendSmallFrame makes the frame of a few values that is shorter than a stride frame
-// often, and slower to be read: the first value is a block of its own, and the offset of
-// the first match is coded like those of the others. Not all values but the first may
-// keep as many bytes: a table of one code is not what all readers take.
+// appendSmallFrame appends a frame of a few values. This frame is often shorter than a stride
+// frame, and slower to read: the first value is a block of its own, and the offset of the first
+// match is coded like those of the others. The values after the first must not all keep the same
+// number of bytes, because some readers reject a table of one code.
 func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	n := len(v)
 	b = appendHead(b, n)
@@ -251,7 +255,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 		}
 	}
 	b = append(appendCount(b, n-1), tableCodes)
-	var tables [3]stateTable // in the order in which bits of the next state are written
+	var tables [3]stateTable // in the order in which the bits of the next states are written
 	offset, match, literal := &tables[0], &tables[1], &tables[2]
 	b = literal.build(b, literals)
 	b = offset.build(b, offsets)
@@ -259,7 +263,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	codes := func(i int) [3]uint8 {
 		first := uint8(0)
 		if i == 1 {
-			first = 1 // as far back as the last but two, which is 8
+			first = 1 // the third of the repeated offsets, which is 8
 		}
 		return [3]uint8{first, maxKept - s.kept[i], s.kept[i]}
 	}
@@ -276,7 +280,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 			states[k] = uint32(tables[k].next[int32(states[k]>>bits)+x.from])
 		}
 	}
-	w.put(1, 1) // of the offset
+	w.put(1, 1) // extra bit of the offset's code
 	for _, k := range [...]int{1, 0, 2} {
 		w.put(uint64(states[k]&(stateCount-1)), stateBits)
 	}
@@ -287,7 +291,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	return b
 }
 
-// bitWriter collects bits, the lowest first.
+// bitWriter collects bits, lowest first.
 type bitWriter struct {
 	b    []byte
 	acc  uint64
@@ -302,7 +306,7 @@ func (w *bitWriter) put(x uint64, n int) {
 	}
 }
 
-// end appends all of it.
+// end appends all collected bits to b.
 func (w *bitWriter) end(b []byte) []byte {
 	if b = append(b, w.b...); w.have > 0 {
 		b = append(b, byte(w.acc))
@@ -315,16 +319,16 @@ const (
 	stateCount = 1 << stateBits
 )
 
-// stateTable is an FSE table of zstd (RFC 8878, section 4.1) for few codes.
+// stateTable is an FSE table of zstd (RFC 8878, section 4.1) with few codes.
 type stateTable struct {
 	next  [stateCount]uint16
 	codes [maxKept + 1]struct {
-		bits uint32 // with a state, how many of its bits are written, times 2¹⁶
-		from int32  // place in next of what is left of the state
+		bits uint32 // added to a state, gives the number of its bits that are written, times 2¹⁶
+		from int32  // added to the rest of the state, gives an index in next
 	}
 }
 
-// build makes the table for codes that are so frequent, and appends its description.
+// build builds the table for codes with these frequencies, and appends its description to b.
 func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 	total, most := 0, 0
 	for c, n := range counts {
@@ -341,7 +345,7 @@ func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 		}
 	}
 	share[most] += left
-	// Each code gets states all over the table.
+	// The states of each code are spread over the table.
 	var code [stateCount]uint8
 	at := 0
 	for c, n := range share {
@@ -371,14 +375,14 @@ func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 	return appendShares(b, share[:])
 }
 
-// first is the state that the last code is in.
+// first returns a state for the last code, with which encoding begins.
 func (t *stateTable) first(code uint8) uint32 {
 	x := &t.codes[code]
 	w := (x.bits + 1<<15) >> 16
 	return uint32(t.next[int32((w<<16-x.bits)>>w)+x.from])
 }
 
-// appendShares appends the description of a table.
+// appendShares appends the description of a table, given the number of states of each code.
 func appendShares(b []byte, share []int) []byte {
 	acc, have := uint64(stateBits-5), 4
 	put := func(x, n int) {
@@ -404,7 +408,7 @@ func appendShares(b []byte, share []int) []byte {
 			threshold >>= 1
 		}
 		if n == 0 {
-			// How many more there are of these.
+			// The number of further codes without states follows.
 			zeros := 0
 			for share[c+1] == 0 {
 				zeros++

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// Stride frames are zstd frames of the values, for other readers and for this one; frames
-// that differ in any byte but those of values are left to the others.
+// TestStrideFrame checks that zstd and weft decode stride frames to the same values, and that weft
+// leaves frames to zstd if they differ in any byte other than those of the values.
 func TestStrideFrame(t *testing.T) {
 	effort.Sequential(t)
 	z, err := zstd.NewReader(nil)
@@ -29,10 +29,10 @@ func TestStrideFrame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	var r strideReader
 	for _, n := range []int{4, 5, 6, 13, 17, 18, 31, 32, 33, 129, 130, 131, 400, 999, 1000, 1024} {
-		var frames, values []byte // all of this length, for one process of the tool
+		var frames, values []byte // all frames of this length, for one run of the tool
 		for kept := 1; kept <= maxKept; kept++ {
-			for _, other := range []uint64{0, 2, 10, 60} { // values that have other bytes, one in so many
-				for _, few := range []bool{false, true} { // low bytes with a Huffman code
+			for _, other := range []uint64{0, 2, 10, 60} { // one value in this many has other high bytes
+				for _, few := range []bool{false, true} { // low bytes that are Huffman coded
 					v := make([]uint64, n)
 					v[0] = rng.Uint64() &^ (1<<(8*maxKept) - 1)
 					for i := 1; i < n; i++ {
@@ -46,7 +46,7 @@ func TestStrideFrame(t *testing.T) {
 						}
 						v[i] = v[i-1] ^ x
 					}
-					var room packRoom
+					var room packBuffers
 					room.strides.find(v)
 					frame := appendStrideFrame([]byte("x"), v, &room.strides, &room)[1:]
 					what := fmt.Sprintf("%d values of %d bytes, others %d, few %v", n, kept, other, few)
@@ -66,7 +66,7 @@ func TestStrideFrame(t *testing.T) {
 					if !r.read(got, slices.Clip(slices.Clone(frame))) || !slices.Equal(got, v) {
 						t.Fatalf("%s: read as %v, want %v", what, got, v)
 					}
-					// Whatever else it reads, it reads as zstd does.
+					// A frame that it decodes has the values that zstd decodes.
 					for at := range min(len(frame), 90) {
 						for _, at := range []int{at, len(frame) - 1 - at} {
 							b := slices.Clone(frame)
@@ -96,7 +96,8 @@ func TestStrideFrame(t *testing.T) {
 	}
 }
 
-// Blocks are no longer than zstd makes them, nearly, whatever is in them.
+// TestAppendFrame checks that blocks of all sorts of values are not much longer than those of
+// zstd.
 func TestAppendFrame(t *testing.T) {
 	w, err := Create(t.TempDir()+"/main", nil)
 	if err != nil {
@@ -121,7 +122,7 @@ func TestAppendFrame(t *testing.T) {
 				v[i] = last
 			}
 			plain := le64(nil, v...)
-			room := packRoom{plain: plain}
+			room := packBuffers{plain: plain}
 			got, want := len(w.appendFrame(nil, &room, v)), len(w.search(nil, plain))
 			if got > want+want/20 {
 				t.Errorf("%d values %s: %d bytes, zstd makes %d", n, name, got, want)

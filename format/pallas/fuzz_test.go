@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// inMemory is a trace of a folder.
+// inMemory returns the files of a folder.
 func inMemory(t testing.TB, dir string) fstest.MapFS {
 	t.Helper()
 	m := fstest.MapFS{}
@@ -38,7 +38,7 @@ func inMemory(t testing.TB, dir string) fstest.MapFS {
 	return m
 }
 
-// readAll reads a trace in all ways. It must not panic, whatever the trace is.
+// readAll reads a trace in all ways. It must not panic for any trace.
 func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	src := format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}
 	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 2, Report: format.NewReport()})
@@ -56,21 +56,24 @@ func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, rows); err != nil {
 		t.Fatalf("scan: %v", err)
 	}
-	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		events += b.Len()
-		return nil
-	}}); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			events += b.Len()
+			return nil
+		}}); err != nil {
 		t.Fatalf("ordered: %v", err)
 	}
-	if err := (Format{}).Compat(context.Background(), src, &format.ReadOptions{}, format.Printing{Selection: trace.Everything()}, io.Discard); err != nil {
+	if err := (Format{}).Compat(context.Background(), src, &format.ReadOptions{},
+		format.Printing{Selection: trace.Everything()}, io.Discard); err != nil {
 		t.Fatalf("print: %v", err)
 	}
 	return events
 }
 
-// FuzzThread damages the files of a thread.
+// FuzzThread reads traces with damaged files of a thread.
 func FuzzThread(f *testing.F) {
-	for _, name := range []string{"nested", "attrs", "cfg_Histogram_None", "edited_bigts_ZFP", "abi16_loops", "abi17_allrecords"} {
+	for _, name := range []string{"nested", "attrs", "cfg_Histogram_None", "edited_bigts_ZFP", "abi16_loops",
+		"abi17_allrecords"} {
 		m := inMemory(f, filepath.Join("testdata", "ok", name))
 		thread, times := m["archive_0/thread_0/thread.pallas"], m["archive_0/thread_0/event_durations.dat"]
 		if thread == nil || times == nil {
@@ -93,7 +96,7 @@ func FuzzThread(f *testing.F) {
 	})
 }
 
-// FuzzMain damages the definitions.
+// FuzzMain reads traces with damaged definitions.
 func FuzzMain(f *testing.F) {
 	for _, name := range []string{"allrecords", "abi18_mpi", "abi16_attrs", "sparse_ids", "abi17_metadata"} {
 		m := inMemory(f, filepath.Join("testdata", "ok", name))
@@ -117,7 +120,8 @@ func FuzzMain(f *testing.F) {
 	})
 }
 
-// Each file of a trace may end anywhere or be missing: what is before comes out.
+// TestTruncated checks that each file of a trace may end anywhere or be missing: the part before
+// can be read.
 func TestTruncated(t *testing.T) {
 	effort.Sequential(t)
 	whole := inMemory(t, filepath.Join("testdata", "ok", "abi18_mpi"))
@@ -140,7 +144,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// What is read as a stride frame is what zstd reads.
+// FuzzFrame checks that frames that are decoded as stride frames have the values that zstd
+// decodes.
 func FuzzFrame(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{4, 40, 300} {
@@ -151,7 +156,7 @@ func FuzzFrame(f *testing.F) {
 				last += rng.Uint64N(width)
 				v[i] = last
 			}
-			var room packRoom
+			var room packBuffers
 			room.strides.find(v)
 			f.Add(uint16(n), appendStrideFrame(nil, v, &room.strides, &room))
 		}

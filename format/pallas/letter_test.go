@@ -19,10 +19,10 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// The tests of this file are named after the sections of the description of the format to the byte,
+// The tests of this file are named after the sections of the byte-level description of the format,
 // which completes Pallas' own document (docs/formats/pallas.md, "The format to the byte").
 
-// rootOf is a hand-made trace whose root has the only event, with these times.
+// rootOf returns a hand-made trace whose root has one event with these times.
 func rootOf(record Record, blocks ...[]uint64) handMade {
 	n := uint32(0)
 	for _, l := range blocks {
@@ -52,9 +52,9 @@ func TestLetter_1(t *testing.T) {
 		h := rootOf(ThreadTaskSwitch, []uint64{1, 2, 3})
 		h.groups = []LocationGroup{{5, NoRef, NoRef}, {0, NoRef, 5}}
 		m := h.files()
-		b := le64(le32(nil, 0, 1), 0, 0, 0, 0, 0, 0, 2) // two locations, of which one has a thread
+		b := le64(le32(nil, 0, 1), 0, 0, 0, 0, 0, 0, 2) // two locations, one of which has a thread
 		m["archive_0/archive.pallas"] = &fstest.MapFile{Data: le64(le32(b, 0, NoRef, 0, 1, NoRef, 0), 0)}
-		if times, rules := read(t, m); fmt.Sprint(times) != "[1 2 3]" || rules != "" {
+		if times, rules := readTimes(t, m); fmt.Sprint(times) != "[1 2 3]" || rules != "" {
 			t.Errorf("found %v, %q, expected [1 2 3] and nothing wrong", times, rules)
 		}
 	})
@@ -83,7 +83,7 @@ func TestLetter_3(t *testing.T) {
 		{"3 storage of times", 29, 2, func(p *Parameters) { p.TimestampStorage = 2 }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			// What the library wrote, by pallas_info.
+			// The library wrote these settings; pallas_info prints them.
 			want := Parameters{ABI: 20, Compression: ZSTD, ZSTDLevel: 5, LoopFinding: BasicTruncated, MaxLoopLength: 100,
 				TimestampStorage: 1}
 			x.want(&want)
@@ -131,7 +131,7 @@ func TestLetter_3(t *testing.T) {
 
 func TestLetter_5(t *testing.T) {
 	effort.Sequential(t)
-	// Sorted by refs as unsigned numbers, each table with its number of entries.
+	// Each table begins with its number of entries and is sorted by refs as unsigned numbers.
 	d := Definitions{Strings: []String{{0x80000000, "ab"}, {2, ""}}, Regions: []Region{{7, 2}, {3, 2}},
 		Attributes: []Attribute{{1, 2, NoRef, Float64Value}}, Groups: []Group{{1, 2, 4, 23, []uint32{9, 8}}},
 		Comms: []Comm{{1, 2, 3, 4}}}
@@ -149,7 +149,7 @@ func TestLetter_5(t *testing.T) {
 	if s.err != nil || s.left() != 0 || !bytes.Equal(back.append(nil), want) {
 		t.Errorf("read %+v (%v, %d bytes left)", back, s.err, s.left())
 	}
-	// Of ABI 16 groups have neither type nor paradigm, and members of 64 bits.
+	// In ABI 16 groups have neither type nor paradigm, and members have 64 bits.
 	b := le64(le32(le64(le64(nil, 0, 0, 0), 1), 1, 2, 2), 9, 8)
 	s = &source{b: le64(b, 0)}
 	s.size = len(s.b)
@@ -202,7 +202,7 @@ func TestLetter_8(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		p        Parameters
-		min, max uint64 // of the block, as its sub-array says
+		min, max uint64 // as the sub-array of the block states them
 		b        []byte
 		want     []uint64
 	}{
@@ -213,10 +213,10 @@ func TestLetter_8(t *testing.T) {
 		{"8 Masking, zeros alone are plain", Parameters{Encoding: Masking}, 0, 0, le64(nil, 0, 0, 0), []uint64{0, 0, 0}},
 		{"8 Masking, 8 bytes are plain", Parameters{Encoding: Masking}, 1, 1 << 63, le64(nil, 1, 1<<63, 7),
 			[]uint64{1, 1 << 63, 7}},
-		// W = 510, so that a step is 2.
+		// The range is 510, so that a step is 2.
 		{"8 Histogram", Parameters{Compression: Histogram}, 1000, 1510, append(le64(nil, 1000, 1510), 0, 1, 128, 255),
 			[]uint64{1000, 1002, 1256, 1510}},
-		// W = 1000: steps of 3.92, rounded down.
+		// The range is 1000, so that a step is 3.92; steps are rounded down.
 		{"8 Histogram, odd steps", Parameters{Compression: Histogram}, 0, 1000, append(le64(nil, 0, 1000), 1, 2, 3, 254),
 			[]uint64{3, 7, 11, 996}},
 		{"8 Histogram of 255 or less, without its head", Parameters{Compression: Histogram}, 1000, 1255,
@@ -249,9 +249,9 @@ func TestLetter_8(t *testing.T) {
 	t.Run("8 frames say how long their content is", func(t *testing.T) {
 		for _, n := range []int{3, 4, 30, 32, 100, 1000, 2500} {
 			for _, encoding := range []Encoding{NoEncoding, Masking} {
-				var list []fed
+				var list []inputEvent
 				for i := range uint64(n) {
-					list = append(list, fed{i * i, ThreadTaskSwitch, nil, nil})
+					list = append(list, inputEvent{i * i, ThreadTaskSwitch, nil, nil})
 				}
 				th := recorded(t, list, &WriterOptions{Encoding: encoding})
 				file := must(os.ReadFile(filepath.Join(filepath.Dir(filepath.FromSlash(th.Archive.Trace.src.Path)),
@@ -276,7 +276,7 @@ func TestLetter_8(t *testing.T) {
 		}
 	})
 	t.Run("8 the first and the last time are exact", func(t *testing.T) {
-		// A step is 1000/255; the times between are 392 and 784 where 393 and 785 were written.
+		// A step is 1000/255, so that the times between become 392 and 784 instead of 393 and 785.
 		r := newBlockReader(Parameters{Compression: Histogram})
 		c := &Block{Count: 4, First: 3, Last: 999}
 		b := append(le64(nil, 0, 1000), 0, 100, 200, 255)
@@ -288,7 +288,8 @@ func TestLetter_8(t *testing.T) {
 
 func TestLetter_9(t *testing.T) {
 	effort.Sequential(t)
-	// The number of each record with a payload, or without one that is defined as empty, and the bytes of its fields.
+	// The table lists the number of each record that has a defined payload, and the sizes of its
+	// fields in bytes.
 	const m = "4448" // peer, communicator, tag, length
 	defined := map[Record]string{0: "", 2: "4", 3: "4", 4: m, 5: m + "8", 6: "8", 7: "8", 8: m, 9: m + "8", 12: "",
 		13: "44488", 14: "4", 15: "", 16: "4", 17: "4", 18: "8", 19: "8", 20: "8", 25: "4", 26: "", 27: "", 28: "",
@@ -323,7 +324,7 @@ func TestLetter_9(t *testing.T) {
 	})
 	t.Run("9 the same event has the same record and payload, whatever its time and attributes", func(t *testing.T) {
 		message := func(tag uint32, length uint64) []byte { return le64(le32(nil, 1, 2, tag), length) }
-		th := recorded(t, []fed{{1, MPISend, message(1, 8), nil}, {2, MPISend, message(1, 8), []Value{{3, []byte{1}}}},
+		th := recorded(t, []inputEvent{{1, MPISend, message(1, 8), nil}, {2, MPISend, message(1, 8), []Value{{3, []byte{1}}}},
 			{3, MPISend, message(2, 8), nil}, {4, MPISend, message(1, 9), nil}, {5, MPIRecv, message(1, 8), nil}}, nil)
 		var got []uint64
 		for i := range th.Events {
@@ -358,13 +359,13 @@ func TestLetter_10(t *testing.T) {
 
 func TestLetter_12(t *testing.T) {
 	effort.Sequential(t)
-	alternating := func(n int) (list []fed) {
+	alternating := func(n int) (list []inputEvent) {
 		for i := range uint64(n) {
-			list = append(list, fed{i, ThreadTaskCreate + Record(i%2), nil, nil})
+			list = append(list, inputEvent{i, ThreadTaskCreate + Record(i%2), nil, nil})
 		}
 		return list
 	}
-	// Sequences are looked for up to the longest length, loops of less than that.
+	// Sequences are looked for up to the longest length, and loops up to less than that.
 	for _, x := range []struct {
 		length    int
 		sequences string
@@ -383,7 +384,8 @@ func TestLetter_12(t *testing.T) {
 		}
 	}
 	t.Run("12 what is open at the end stays so", func(t *testing.T) {
-		th := recorded(t, []fed{{1, Enter, region(1), nil}, {2, Enter, region(2), nil}}, &WriterOptions{Compatible: true})
+		th := recorded(t, []inputEvent{{1, Enter, region(1), nil}, {2, Enter, region(2), nil}},
+			&WriterOptions{Compatible: true})
 		if got := events(t, th); len(got) != 2 {
 			t.Errorf("found %v, expected the two that were recorded", got)
 		}
@@ -392,12 +394,12 @@ func TestLetter_12(t *testing.T) {
 
 func TestLetter_16(t *testing.T) {
 	effort.Sequential(t)
-	// Record 0 is BUFFER_FLUSH before ABI 19, record 59 from then on.
+	// Record 0 is BUFFER_FLUSH before ABI 19, and record 59 from then on.
 	h := rootOf(Invalid, []uint64{1, 2})
 	for abi, want := range map[byte]string{20: "INVALID", 18: "BUFFER_FLUSH"} {
 		m := h.files()
 		m["main.pallas"].Data[0] = abi
-		if abi == 18 { // neither root nor maps, and loops of 8 bytes
+		if abi == 18 { // no root and no maps, and loops of 8 bytes
 			b := m["archive_0/thread_0/thread.pallas"].Data
 			events := b[44 : 44+4+1+8+16+32]
 			sequences := b[44+len(events)+8+4:]
@@ -413,8 +415,9 @@ func TestLetter_16(t *testing.T) {
 	}
 }
 
-// In ABI 16 all sequences are blocks: the exclusive time of a repeated one is without its calls, where
-// later versions have the time of the calls.
+// TestLetter_16_blocks checks that all sequences are blocks in ABI 16: the exclusive time of a
+// repeated sequence is the time without its calls, where later versions store the time of the
+// calls.
 func TestLetter_16_blocks(t *testing.T) {
 	effort.Sequential(t)
 	var all [2][]uint64
@@ -434,7 +437,8 @@ func TestLetter_16_blocks(t *testing.T) {
 	}
 }
 
-// Means of ABI 16 and 17 may be sums, also that of values all of which are 0 but one.
+// TestLetter_16_means checks that means of ABI 16 and 17 may be sums, even if all values but one
+// are 0.
 func TestLetter_16_means(t *testing.T) {
 	effort.Sequential(t)
 	for _, x := range []struct {
@@ -462,12 +466,13 @@ func TestLetter_16_means(t *testing.T) {
 	}
 }
 
-// The bytes that section 18 shows of the trace "minimal" are those of the file, and weft writes
-// them: ENTER main at 1000, GENERIC "init" at 1500, LEAVE main at 4 s.
+// TestLetter_18 compares the bytes that section 18 shows of the trace "minimal" with those of the
+// file, and with those that weft writes: ENTER main at 1000, GENERIC "init" at 1500, LEAVE main at
+// 4 s.
 func TestLetter_18(t *testing.T) {
 	effort.Sequential(t)
 	const last = 4_000_000_000
-	list := []fed{{1000, Enter, region(0), nil}, {1500, Generic, region(1), nil}, {last, Leave, region(0), nil}}
+	list := []inputEvent{{1000, Enter, region(0), nil}, {1500, Generic, region(1), nil}, {last, Leave, region(0), nil}}
 	th := recorded(t, list, &WriterOptions{Compatible: true, Level: 5})
 	dir := filepath.Dir(filepath.FromSlash(th.Archive.Trace.src.Path))
 	got := must(os.ReadFile(filepath.Join(dir, "archive_3/thread_7/thread.pallas")))(t)

@@ -2,9 +2,10 @@ package pallas
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table.
+// mapping states how each subject is converted to Pallas. docs/mapping.md shows it as a table.
 var mapping = map[format.Subject]format.Mapped{
-	format.ClockTicks:              {How: format.Exact, As: "nanoseconds; ticks that are no whole ones stay as they are, which is counted"},
+	format.ClockTicks: {How: format.Exact,
+		As: "nanoseconds; ticks that are no whole ones stay as they are, which is counted"},
 	format.ClockStart:              {How: format.WeftOnly, As: "metadata"},
 	format.TraceProperties:         {How: format.WeftOnly, As: "metadata"},
 	format.LocationDefinitions:     {How: format.Exact, As: "Location, LocationGroup; the rest in metadata"},
@@ -23,18 +24,19 @@ var mapping = map[format.Subject]format.Mapped{
 	format.Fragments:               {How: format.WeftOnly, As: "GENERIC with an attribute"},
 	format.MetricValues:            {How: format.WeftOnly, As: "GENERIC with an attribute"},
 	format.Messages:                {How: format.Exact, As: "MPI_SEND, MPI_RECV"},
-	format.MessagePhases:           {How: format.Exact, As: "MPI_ISEND_COMPLETE, MPI_IRECV_REQUEST; others weft only: GENERIC"},
-	format.CollectiveOperations:    {How: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; others weft only: GENERIC"},
-	format.CommunicatorEvents:      {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.Interruptions:           {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.ProcessEvents:           {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.ThreadEvents:            {How: format.Exact, As: "THREAD_, OMP_ records"},
-	format.RemoteMemoryAccess:      {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.CallingContexts:         {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.InputOutput:             {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.Markers:                 {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.Snapshots:               {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.Summaries:               {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.GenericEvents:           {How: format.WeftOnly, As: "GENERIC with an attribute"},
-	format.Links:                   {How: format.WeftOnly, As: "metadata"},
+	format.MessagePhases: {How: format.Exact,
+		As: "MPI_ISEND_COMPLETE, MPI_IRECV_REQUEST; others weft only: GENERIC"},
+	format.CollectiveOperations: {How: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; others weft only: GENERIC"},
+	format.CommunicatorEvents:   {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.Interruptions:        {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.ProcessEvents:        {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.ThreadEvents:         {How: format.Exact, As: "THREAD_, OMP_ records"},
+	format.RemoteMemoryAccess:   {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.CallingContexts:      {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.InputOutput:          {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.Markers:              {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.Snapshots:            {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.Summaries:            {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.GenericEvents:        {How: format.WeftOnly, As: "GENERIC with an attribute"},
+	format.Links:                {How: format.WeftOnly, As: "metadata"},
 }

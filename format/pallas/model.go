@@ -12,33 +12,34 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// model is what a trace's definitions are in the common model.
+// model holds a trace's definitions in the common model.
 type model struct {
 	t        *Trace
 	defs     *trace.Definitions
 	archives []*Archive
 	threads  []threadID
-	groups   map[uint32]uint32     // location groups
-	scopes   map[uint32]*scope     // by archive
-	global   *scope                // of all
-	first    map[uint32]uint32     // the first location of each archive
+	groups   map[uint32]uint32     // by id of the location group
+	scopes   map[uint32]*scope     // by id of the archive
+	global   *scope                // the definitions that apply to all archives
+	first    map[uint32]uint32     // the first location of each archive, by its id
 	location map[threadID]uint32   // by archive and thread
-	anyID    map[uint32]uint32     // the first location of each id
-	mu       sync.Mutex            // of what follows
-	kinds    map[Record]trace.Kind // of records that only Pallas has
-	payload  uint32                // the attribute that they have
-	rank     uint32                // that of messages to nobody known
-	standIn  map[uint32]bool       // regions that nothing defines
-	restorer *carrier.Restorer     // of what the trace carries, nil if nothing
+	anyID    map[uint32]uint32     // the first location with each id, in any archive
+	mu       sync.Mutex            // guards the fields below, except ticks
+	kinds    map[Record]trace.Kind // kinds of records that have no kind in the common model
+	payload  uint32                // attribute for the payload of those records; trace.NoRef until it is used
+	rank     uint32                // attribute for the rank of a message's unknown peer; trace.NoRef until it is used
+	standIn  map[uint32]bool       // regions that stand in for undefined ones
+	restorer *carrier.Restorer     // restores what the trace carries; nil if it carries nothing
 	ticks    ticks
 }
 
 type threadID struct{ archive, id uint32 }
 
-// scope are the definitions of an archive, or those that hold for all.
+// scope holds the indexes, in the common model, of the definitions of an archive or of the whole
+// trace.
 type scope struct {
 	d       *Definitions
-	id      string // what ids begin with
+	id      string // prefix of the ids
 	outer   *scope
 	regions map[Ref]uint32
 	strings map[Ref]uint32
@@ -51,8 +52,8 @@ func newScope(d *Definitions, id string, outer *scope) *scope {
 	return &scope{d, id, outer, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}}
 }
 
-// look finds a ref in the tables of a scope, then in those that hold for all.
-func look(s *scope, table func(*scope) map[Ref]uint32, r Ref) (uint32, bool) {
+// lookUp finds a ref in the tables of a scope, and then in those of the outer scopes.
+func lookUp(s *scope, table func(*scope) map[Ref]uint32, r Ref) (uint32, bool) {
 	for ; s != nil; s = s.outer {
 		if i, ok := table(s)[r]; ok {
 			return i, true
@@ -67,21 +68,26 @@ func comms(s *scope) map[Ref]uint32   { return s.comms }
 func sets(s *scope) map[Ref]uint32    { return s.sets }
 func attrs(s *scope) map[Ref]uint32   { return s.attrs }
 
-// groupTypes are what a group's members are.
+// groupTypes names what the members of a group are, by the group's type.
 var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self"}
 
-// Renamable says that the encoder gives texts other names.
+// Renamable marks the model's encoder as able to rename texts.
 func (m *model) Renamable() {}
 
-// newModel reads the archives, but no thread.
+// newModel reads the main file's definitions and the archives, but no thread.
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
-	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas", Conventions: format.Conventions("pallas")},
-		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{}, location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
-		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{}, ticks: ticks{Scale: 1}}
+	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas",
+		Conventions: format.Conventions("pallas")},
+		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},
+		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
+		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{},
+		ticks: ticks{Scale: 1}}
 	restored, err := m.restore()
 	if err != nil {
 		m.ticks, m.restorer = ticks{Scale: 1}, nil
-		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: t.src.Path}, Found: err.Error(), Expected: "definitions that weft wrote; Pallas' own are read"}); err != nil {
+		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+			Position: trace.Position{File: t.src.Path}, Found: err.Error(),
+			Expected: "definitions that weft wrote; Pallas' own are read"}); err != nil {
 			return nil, err
 		}
 	}
@@ -100,12 +106,35 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	if !restored {
 		m.define(m.global)
 	}
+	if !restored {
+		if err := m.addGroups(opt); err != nil {
+			return nil, err
+		}
+	}
 	for _, g := range t.LocationGroups {
-		if _, ok := m.groups[g.ID]; ok || restored {
+		if m.scopes[g.ID] != nil {
+			continue
+		}
+		if err := m.loadArchive(g, restored, opt); err != nil {
+			return nil, err
+		}
+	}
+	if !restored {
+		m.defs.Native = m
+	}
+	return m, nil
+}
+
+// addGroups adds the location groups to the model.
+func (m *model) addGroups(opt *format.ReadOptions) error {
+	t := m.t
+	for _, g := range t.LocationGroups {
+		if _, ok := m.groups[g.ID]; ok {
 			continue
 		}
 		name, _ := t.Definitions.Text(g.Name)
-		m.groups[g.ID] = m.defs.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(int(g.ID)), Name: trace.Text(name), Parent: trace.NoRef})
+		m.groups[g.ID] = m.defs.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(int(g.ID)), Name: trace.Text(name),
+			Parent: trace.NoRef})
 	}
 	for _, g := range t.LocationGroups {
 		// A group may be defined before its parent.
@@ -120,71 +149,73 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 				break
 			}
 			if up == own {
-				if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error, Position: trace.Position{File: t.src.Path},
-					Found: fmt.Sprintf("location group %d in location group %d, which is in it", g.ID, g.Parent), Expected: "groups that are not in themselves; it has no parent"}); err != nil {
-					return nil, err
+				if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error,
+					Position: trace.Position{File: t.src.Path},
+					Found:    fmt.Sprintf("location group %d in location group %d, which is in it", g.ID, g.Parent),
+					Expected: "groups that are not in themselves; it has no parent"}); err != nil {
+					return err
 				}
 				break
 			}
 		}
 	}
-	for _, g := range t.LocationGroups {
-		if m.scopes[g.ID] != nil {
-			continue
-		}
-		a, err := t.Archive(g.ID)
-		if archive.IsMissing(err) {
-			// A machine or the like, if other groups are in it. Old writers could put
-			// locations there all the same.
-			in := func(parent uint32) bool { return parent == g.ID }
-			if !slices.ContainsFunc(t.LocationGroups, func(x LocationGroup) bool { return in(x.Parent) }) && !slices.ContainsFunc(t.Locations, func(l Location) bool { return in(l.Parent) }) {
-				if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: t.shown + archiveFile(g.ID)}, Found: "no such file", Expected: "the archive of a process"}); err != nil {
-					return nil, err
-				}
-			}
-			for _, l := range t.Locations {
-				if name, _ := t.Definitions.Text(l.Name); l.Parent == g.ID && !restored {
-					m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.Text(name), Kind: trace.ThreadLocation, Group: m.groups[g.ID]})
-				}
-			}
-			continue
-		}
-		if err != nil {
-			if err := fail(opt, "pallas.damaged", err); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if a.gone != nil {
-			if err := fail(opt, "pallas.missing-file", a.gone); err != nil {
-				return nil, err
-			}
-		}
-		if a.Truncated != nil {
-			if err := opt.Defect(a.Truncated.Defect("pallas.damaged", trace.Error)); err != nil {
-				return nil, err
-			}
-		}
-		if n := a.present(); a.gone == nil && a.Truncated == nil && a.fileThreads > n {
-			if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: t.shown + archiveFile(a.ID), Offset: 4, Binary: true}, Found: fmt.Sprintf("%d threads with a file", n), Expected: fmt.Sprintf("%d, which the archive has", a.fileThreads)}); err != nil {
-				return nil, err
-			}
-		}
-		if restored {
-			if err := m.place(a); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		m.archive(a)
-	}
-	if !restored {
-		m.defs.Native = m
-	}
-	return m, nil
+	return nil
 }
 
-// archive takes the definitions of an archive.
+// loadArchive reads the archive of a location group and adds it to the model. restored is set if
+// the model has been restored from the definitions that the trace carries.
+func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOptions) error {
+	t := m.t
+	a, err := t.Archive(g.ID)
+	if archive.IsMissing(err) {
+		// Such a group is a machine or the like if it has child groups. Old writers could put
+		// locations into it nevertheless.
+		in := func(parent uint32) bool { return parent == g.ID }
+		if !slices.ContainsFunc(t.LocationGroups, func(x LocationGroup) bool { return in(x.Parent) }) &&
+			!slices.ContainsFunc(t.Locations, func(l Location) bool { return in(l.Parent) }) {
+			if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error,
+				Position: trace.Position{File: t.displayDir + archiveFile(g.ID)}, Found: "no such file",
+				Expected: "the archive of a process"}); err != nil {
+				return err
+			}
+		}
+		for _, l := range t.Locations {
+			if name, _ := t.Definitions.Text(l.Name); l.Parent == g.ID && !restored {
+				m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.Text(name),
+					Kind: trace.ThreadLocation, Group: m.groups[g.ID]})
+			}
+		}
+		return nil
+	}
+	if err != nil {
+		return fail(opt, "pallas.damaged", err)
+	}
+	if a.missingErr != nil {
+		if err := fail(opt, "pallas.missing-file", a.missingErr); err != nil {
+			return err
+		}
+	}
+	if a.Truncated != nil {
+		if err := opt.Defect(a.Truncated.Defect("pallas.damaged", trace.Error)); err != nil {
+			return err
+		}
+	}
+	if n := a.present(); a.missingErr == nil && a.Truncated == nil && a.fileThreads > n {
+		if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error,
+			Position: trace.Position{File: t.displayDir + archiveFile(a.ID), Offset: 4, Binary: true},
+			Found:    fmt.Sprintf("%d threads with a file", n),
+			Expected: fmt.Sprintf("%d, which the archive has", a.fileThreads)}); err != nil {
+			return err
+		}
+	}
+	if restored {
+		return m.placeThreads(a)
+	}
+	m.archive(a)
+	return nil
+}
+
+// archive adds the definitions and locations of an archive to the model.
 func (m *model) archive(a *Archive) {
 	m.archives = append(m.archives, a)
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), m.global)
@@ -204,7 +235,8 @@ func (m *model) archive(a *Archive) {
 		if _, ok := m.anyID[l.ID]; ok {
 			id = s.id + id
 		}
-		i := m.defs.Locations.Add(trace.Location{ID: id, Name: trace.Text(name), Kind: trace.ThreadLocation, Group: m.groups[a.ID]})
+		i := m.defs.Locations.Add(trace.Location{ID: id, Name: trace.Text(name), Kind: trace.ThreadLocation,
+			Group: m.groups[a.ID]})
 		m.location[at] = i
 		if _, ok := m.anyID[l.ID]; !ok {
 			m.anyID[l.ID] = i
@@ -216,7 +248,7 @@ func (m *model) archive(a *Archive) {
 	}
 }
 
-// define adds the definitions of a scope.
+// define adds the definitions of a scope to the model.
 func (m *model) define(s *scope) {
 	name := func(r Ref) string {
 		x, _ := s.d.Text(r)
@@ -235,7 +267,8 @@ func (m *model) define(s *scope) {
 	}
 	for _, x := range s.d.Attributes {
 		if _, ok := s.attrs[x.Ref]; !ok {
-			s.attrs[x.Ref] = m.defs.Attributes.Add(trace.AttributeDef{ID: id(x.Ref), Name: name(x.Name), Type: trace.Type(x.Type), Doc: name(x.Description)})
+			s.attrs[x.Ref] = m.defs.Attributes.Add(trace.AttributeDef{ID: id(x.Ref), Name: name(x.Name),
+				Type: trace.Type(x.Type), Doc: name(x.Description)})
 		}
 	}
 	for _, x := range s.d.Groups {
@@ -259,13 +292,13 @@ func (m *model) define(s *scope) {
 			continue
 		}
 		c := trace.Communicator{ID: id(x.Ref), Name: name(x.Name), Set: trace.NoRef, Parent: trace.NoRef}
-		if i, ok := look(s, sets, x.Group); ok {
+		if i, ok := lookUp(s, sets, x.Group); ok {
 			c.Set = i
 		}
 		s.comms[x.Ref] = m.defs.Communicator.Add(c)
 	}
 	for _, x := range s.d.Comms {
-		i, ok := look(s, comms, x.Parent)
+		i, ok := lookUp(s, comms, x.Parent)
 		if !ok {
 			continue
 		}
@@ -274,21 +307,21 @@ func (m *model) define(s *scope) {
 		for up != trace.NoRef && up != own {
 			up = m.defs.Communicator.At(up).Parent
 		}
-		if up == trace.NoRef { // else it would be its own ancestor
+		if up == trace.NoRef { // otherwise the communicator would be its own ancestor
 			m.defs.Communicator.At(own).Parent = i
 		}
 	}
 }
 
-// peer is the location of a rank of a communicator; Undefined if it cannot be told.
+// peer returns the location of a rank of a communicator, or trace.Undefined if it is unknown.
 func (m *model) peer(s *scope, comm Ref, rank uint64) uint64 {
 	if rank >= uint64(NoRef) {
-		return trace.Undefined // any source
+		return trace.Undefined // a receive from any source
 	}
 	c := s.d.Comm(comm)
 	if c == nil {
-		// Then ranks number the processes.
-		return known(m.first, uint32(rank))
+		// Without a communicator, ranks number the processes.
+		return locationOrUndefined(m.first, uint32(rank))
 	}
 	g := s.d.Group(c.Group)
 	if g == nil || rank >= uint64(len(g.Members)) {
@@ -306,7 +339,7 @@ func (m *model) peer(s *scope, comm Ref, rank uint64) uint64 {
 	if i, ok := m.anyID[id]; ok {
 		return uint64(i)
 	}
-	return known(m.first, id)
+	return locationOrUndefined(m.first, id)
 }
 
 const (
@@ -314,7 +347,8 @@ const (
 	ranksGroup         = 5
 )
 
-// communicating is the group that the members of a communicator's group count in.
+// communicating returns the group of communicating locations of a paradigm, or nil. The members of
+// a communicator's group are indexes into it.
 func (m *model) communicating(s *scope, paradigm uint32) *Group {
 	for d := s.d; d != nil; d = d.global {
 		for i := range d.Groups {
@@ -326,44 +360,49 @@ func (m *model) communicating(s *scope, paradigm uint32) *Group {
 	return nil
 }
 
-func known(m map[uint32]uint32, id uint32) uint64 {
+func locationOrUndefined(m map[uint32]uint32, id uint32) uint64 {
 	if i, ok := m[id]; ok {
 		return uint64(i)
 	}
 	return trace.Undefined
 }
 
-// kind is that of a record that only Pallas has.
+// kind returns the kind of a record that has no kind in the common model, and declares it on first
+// use.
 func (m *model) kind(r Record) trace.Kind {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.kinds[r]
 	if !ok {
-		k = trace.Declared + trace.Kind(m.defs.Kinds.Add(trace.KindDef{Format: "pallas", KindSpec: trace.KindSpec{Name: "pallas-" + kindName(r), Doc: "a Pallas record whose payload the format does not define"}}))
+		k = trace.Declared + trace.Kind(m.defs.Kinds.Add(trace.KindDef{Format: "pallas",
+			KindSpec: trace.KindSpec{Name: "pallas-" + kindName(r),
+				Doc: "a Pallas record whose payload the format does not define"}}))
 		m.kinds[r] = k
 	}
 	return k
 }
 
-// Attributes that the model itself gives to events.
+// These are the attributes that the model itself adds to events.
 const (
-	payloadName = "pallas.payload" // of records whose payload the format does not define
-	rankName    = "pallas.rank"    // of messages to nobody known
+	payloadName = "pallas.payload" // payload of a record whose payload the format does not define
+	rankName    = "pallas.rank"    // rank of a message's peer whose location is unknown
 )
 
-// attr is the attribute of a ref; a stand-in if nothing defines it.
+// attr returns the index of the attribute with a ref. It adds a stand-in if the ref is undefined.
 func (m *model) attr(s *scope, r Ref) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := look(s, attrs, r)
+	i, ok := lookUp(s, attrs, r)
 	if !ok {
-		i = m.defs.Attributes.Add(trace.AttributeDef{ID: s.id + fmt.Sprint(r), Name: fmt.Sprintf("undefined attribute %d", r), Type: trace.Bytes})
+		i = m.defs.Attributes.Add(trace.AttributeDef{ID: s.id + fmt.Sprint(r),
+			Name: fmt.Sprintf("undefined attribute %d", r), Type: trace.Bytes})
 		s.attrs[r] = i
 	}
 	return i
 }
 
-// attribute is one of these.
+// attribute returns the index of an attribute that the model itself adds, and defines it on first
+// use.
 func (m *model) attribute(at *uint32, name string, t trace.Type) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -373,11 +412,11 @@ func (m *model) attribute(at *uint32, name string, t trace.Type) uint32 {
 	return *at
 }
 
-// region is that of a ref; a stand-in if nothing defines it.
+// region returns the index of the region with a ref. It adds a stand-in if the ref is undefined.
 func (m *model) region(s *scope, r Ref) (i uint32, defined bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if i, ok := look(s, regions, r); ok {
+	if i, ok := lookUp(s, regions, r); ok {
 		return i, !m.standIn[i]
 	}
 	i = m.defs.Regions.Add(trace.Region{ID: s.id + strconv.Itoa(int(r)), Name: fmt.Sprintf("undefined region %d", r)})

@@ -10,16 +10,18 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// keepGrammar is the choice of copies that do not look for repetitions anew.
+// keepGrammar is the value of pallas.grammar for copies that keep the grammar of their source.
 const keepGrammar = "keep"
 
-// writeOptions are the settings of a writer; those of a trace that is copied are kept
-// where nothing else is asked for. The compression of the latter may be one that is not
-// written otherwise.
+// writeOptions returns the settings of a writer. own holds the settings of the Pallas trace that
+// is copied, and nil if there is none. Options that are not given take their values from own. If
+// own has a lossy compression, the default is ZSTD. A copy that keeps the blocks unchanged keeps
+// their compression too.
 func writeOptions(opt *format.WriteOptions, own *Parameters) (*WriterOptions, error) {
 	o := &WriterOptions{}
 	if unify, err := opt.Bool(unifyOption); err != nil || unify && own == nil {
-		return nil, cmp.Or(err, error(&format.OptionError{Option: unifyOption, Value: "true", Expected: "false, but for a copy of a Pallas trace"}))
+		return nil, cmp.Or(err, error(&format.OptionError{Option: unifyOption, Value: "true",
+			Expected: "false, but for a copy of a Pallas trace"}))
 	}
 	usual := Parameters{Compression: ZSTD, ZSTDLevel: 1, LoopFinding: BasicTruncated, MaxLoopLength: 100}
 	if own != nil {
@@ -35,7 +37,8 @@ func writeOptions(opt *format.WriteOptions, own *Parameters) (*WriterOptions, er
 		i := slices.Index(values, v)
 		if i < 0 {
 			last := len(values) - 1
-			return 0, &format.OptionError{Option: name, Value: v, Expected: strings.Join(values[:last], ", ") + " or " + values[last]}
+			return 0, &format.OptionError{Option: name, Value: v, Expected: strings.Join(values[:last], ", ") + " or " +
+				values[last]}
 		}
 		return i, nil
 	}
@@ -69,7 +72,8 @@ func writeOptions(opt *format.WriteOptions, own *Parameters) (*WriterOptions, er
 		usual uint64
 		to    *int
 		most  uint64
-	}{{"pallas.level", usual.ZSTDLevel, &o.Level, 22}, {"pallas.loop-length", usual.MaxLoopLength, &o.MaxLoopLength, 10_000}} {
+	}{{"pallas.level", usual.ZSTDLevel, &o.Level, 22}, {"pallas.loop-length", usual.MaxLoopLength, &o.MaxLoopLength,
+		10_000}} {
 		v := opt.Value(x.name, strconv.FormatUint(x.usual, 10))
 		n, err := strconv.ParseUint(v, 10, 32)
 		if err != nil || n == 0 || n > x.most {

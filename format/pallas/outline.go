@@ -8,40 +8,41 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// outline is what a thread's tokens come to when they are followed from the root. Its
-// lists go by place.
+// outline is the result of following a thread's tokens from the root. Its lists are indexed like
+// those of the thread.
 type outline struct {
 	t    *Thread
 	root int
-	// order has the sequences that the root leads to, each behind those that it leads
-	// to itself; there may be others too, which do not occur.
+	// order lists the sequences that the root leads to, each after those that it leads to itself.
+	// It may contain other sequences, which do not occur.
 	order []int
-	// sequences and events are how often each occurs, size how many events are in an
-	// occurrence of a sequence. What is greater than 2⁶⁴−1 is that.
+	// sequences and events hold the number of occurrences of each; size holds the number of events
+	// in one occurrence of each sequence. Numbers saturate at 2⁶⁴−1.
 	sequences, events, size []uint64
-	total                   uint64 // events of the thread
+	total                   uint64 // number of events of the thread
 	err                     *GrammarError
 }
 
-// GrammarError is a token that leads nowhere, or back to where it stands.
+// GrammarError reports a token that names nothing, or that leads back to the sequence that
+// contains it.
 type GrammarError struct {
 	Path            string // of the thread's file
 	Sequence        Token
 	Found, Expected string
 }
 
-// Error says it in one line.
+// Error describes the defect in one line.
 func (e *GrammarError) Error() string {
 	return fmt.Sprintf("%s: sequence %s: found %s, expected %s", e.Path, e.Sequence, e.Found, e.Expected)
 }
 
-// Is reports that it is [format.ErrDamaged].
+// Is reports whether target is [format.ErrDamaged].
 func (e *GrammarError) Is(target error) bool { return target == format.ErrDamaged }
 
-// step is what a token leads to: events and sequences occur once, sequences of loops
+// step is the result of following a token: an event or a sequence once, or the sequence of a loop
 // many times.
 type step struct {
-	event, sequence int // place; -1 for none
+	event, sequence int // index; -1 for none
 	times           uint64
 }
 
@@ -51,35 +52,36 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 	switch k.Type() {
 	case EventToken:
 		if s.event, ok = int(k.ID()), int(k.ID()) < len(t.Events); !t.inOrder {
-			s.event, ok = place(t.eventMap, k.ID(), len(t.Events))
+			s.event, ok = indexOf(t.eventMap, k.ID(), len(t.Events))
 		}
 	case SequenceToken:
 		if s.sequence, ok = int(k.ID()), int(k.ID()) < t.lists.len(); !t.inOrder {
-			s.sequence, ok = place(t.sequenceMap, k.ID(), t.lists.len())
+			s.sequence, ok = indexOf(t.sequenceMap, k.ID(), t.lists.len())
 		}
 	case LoopToken:
 		if l := t.Loop(k); l != nil && l.Sequence.Type() == SequenceToken {
 			s.times = uint64(l.Iterations)
-			s.sequence, ok = place(t.sequenceMap, l.Sequence.ID(), t.lists.len())
+			s.sequence, ok = indexOf(t.sequenceMap, l.Sequence.ID(), t.lists.len())
 		}
 	}
 	return s, ok
 }
 
-// newOutline follows all tokens once. Of a thread that has a script it says only that it
-// is sound.
+// newOutline follows all tokens once. The outline of a thread that has a script is empty: such a
+// thread is sound.
 func newOutline(t *Thread) *outline {
 	if t.script != nil {
 		return &outline{t: t}
 	}
-	g := &outline{t: t, sequences: make([]uint64, t.lists.len()), events: make([]uint64, len(t.Events)), size: make([]uint64, t.lists.len())}
-	root, ok := place(t.sequenceMap, t.Root.ID(), t.lists.len())
+	g := &outline{t: t, sequences: make([]uint64, t.lists.len()), events: make([]uint64, len(t.Events)),
+		size: make([]uint64, t.lists.len())}
+	root, ok := indexOf(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !ok {
 		g.err = &GrammarError{t.path, t.Root, "no such sequence", "the sequence that the thread begins with"}
 		return g
 	}
 	g.root = root
-	if !g.straight() {
+	if !g.followDirect() {
 		if g.follow(); g.err != nil {
 			return g
 		}
@@ -91,9 +93,9 @@ func newOutline(t *Thread) *outline {
 		for _, k := range t.lists.at(at) {
 			s, _ := t.step(k)
 			if s.event >= 0 {
-				g.events[s.event] = sum(g.events[s.event], n)
+				g.events[s.event] = saturatingAdd(g.events[s.event], n)
 			} else {
-				g.sequences[s.sequence] = sum(g.sequences[s.sequence], product(n, s.times))
+				g.sequences[s.sequence] = saturatingAdd(g.sequences[s.sequence], saturatingMul(n, s.times))
 			}
 		}
 	}
@@ -101,9 +103,10 @@ func newOutline(t *Thread) *outline {
 	return g
 }
 
-// straight does what follow does where sequences stand behind those that they lead to, as
-// writers make them; false if they do not, or if anything is wrong.
-func (g *outline) straight() bool {
+// followDirect does the work of follow in one pass, without a stack. It needs sequences to come after
+// those that they lead to, as writers make them. If they do not, or if the grammar has a defect,
+// it returns false.
+func (g *outline) followDirect() bool {
 	t := g.t
 	if !t.inOrder {
 		return false
@@ -123,7 +126,7 @@ func (g *outline) straight() bool {
 			if !ok || s.sequence == g.root || s.sequence >= at && at != g.root {
 				return false
 			}
-			size = sum(size, product(g.size[s.sequence], s.times))
+			size = saturatingAdd(size, saturatingMul(g.size[s.sequence], s.times))
 		}
 		g.size[at] = size
 		g.order = append(g.order, at)
@@ -144,7 +147,7 @@ func (g *outline) straight() bool {
 	return true
 }
 
-// follow puts the sequences in order, and adds up the events in each.
+// follow computes order, and the number of events in each sequence.
 func (g *outline) follow() {
 	const (
 		new = iota
@@ -172,10 +175,11 @@ func (g *outline) follow() {
 		s, ok := g.t.step(k)
 		switch {
 		case !ok:
-			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s (0x%08x)", k, uint32(k)), "one of an event, sequence or loop of the thread"}
+			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s (0x%08x)", k, uint32(k)),
+				"one of an event, sequence or loop of the thread"}
 			return
 		case s.event >= 0:
-			f.size = sum(f.size, 1)
+			f.size = saturatingAdd(f.size, 1)
 			f.next++
 		case state[s.sequence] == new:
 			state[s.sequence] = open
@@ -184,13 +188,13 @@ func (g *outline) follow() {
 			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s, which leads back to it", k), "no circles"}
 			return
 		default:
-			f.size = sum(f.size, product(g.size[s.sequence], s.times))
+			f.size = saturatingAdd(f.size, saturatingMul(g.size[s.sequence], s.times))
 			f.next++
 		}
 	}
 }
 
-// token names the sequence at a place.
+// token returns the token of the sequence at an index.
 func (g *outline) token(at int) Token {
 	for id, i := range g.t.sequenceMap {
 		if int(i) == at {
@@ -200,7 +204,7 @@ func (g *outline) token(at int) Token {
 	return NoToken
 }
 
-// sound tells whether all events occur as often as they have times.
+// sound reports whether each event occurs in the grammar as often as it has times.
 func (g *outline) sound() bool {
 	if g.t.script != nil {
 		return true
@@ -216,14 +220,14 @@ func (g *outline) sound() bool {
 	return true
 }
 
-func sum(a, b uint64) uint64 {
+func saturatingAdd(a, b uint64) uint64 {
 	if s, carry := bits.Add64(a, b, 0); carry == 0 {
 		return s
 	}
 	return math.MaxUint64
 }
 
-func product(a, b uint64) uint64 {
+func saturatingMul(a, b uint64) uint64 {
 	if hi, lo := bits.Mul64(a, b); hi == 0 {
 		return lo
 	}

@@ -7,8 +7,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Overview lists the main file and all others of the trace that are there, and counts the
-// definitions by type.
+// Overview lists all files of the trace that exist, and counts the definitions by type.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	var names []string
 	for _, a := range d.archives {
@@ -19,7 +18,7 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 			names = append(names, threadFolder(id.archive, id.id)+name)
 		}
 	}
-	files, err := archive.Files(d.t.src, d.t.dir, d.t.shown, names)
+	files, err := archive.Files(d.t.src, d.t.dir, d.t.displayDir, names)
 	if err != nil {
 		return nil, err
 	}

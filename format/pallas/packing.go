@@ -6,34 +6,35 @@ import (
 	"sync"
 )
 
-// packing compresses the full blocks of a thread while that is recorded, several at a
-// time, and writes them in the order in which they were full.
-type packing struct {
+// blockPacker compresses the full blocks of a thread during recording, several at the same time, and
+// writes them in the order in which they became full.
+type blockPacker struct {
 	mu     sync.Mutex
-	idle   sync.Cond // of mu: nothing is to be written
-	list   []*packed
-	next   uint64   // number of a block
-	places []uint64 // where the blocks are, by their numbers
+	idle   sync.Cond // signalled when no block is left to be written; uses mu
+	list   []*pendingBlock
+	next   uint64   // number of the next block
+	places []uint64 // positions of the blocks by their numbers
 	err    error
 }
 
-// packed is a block that is on its way.
-type packed struct {
+// pendingBlock is a block that is being compressed or written.
+type pendingBlock struct {
 	to     *dataWriter
 	values []uint64
-	room   packRoom
+	room   packBuffers
 	out    []byte
 	done   bool
 }
 
-// blocksUnderWay is how many full blocks of all threads of a writer wait at most.
+// blocksUnderWay is the largest number of full blocks, of all threads of a writer, that wait to be
+// written.
 const blocksUnderWay = 32
 
-// unplaced marks offsets that are numbers of blocks still.
+// unplaced marks offsets that are still numbers of blocks.
 const unplaced = 1 << 63
 
-// flush makes a block of what a vector has collected. Full ones get a number for their
-// place, which is not known yet.
+// flush makes a block of the values that a vector has collected. The position of a full block is
+// unknown until it is written, so that the block gets a number in place of its position.
 func (t *threadWriter) flush(v *recordedVector) error {
 	n := len(v.values)
 	if n == 0 {
@@ -52,15 +53,15 @@ func (t *threadWriter) flush(v *recordedVector) error {
 		of = append(of, v.values[0], v.values[n-1])
 	}
 	d := &t.data[v.file]
-	if t.w.compatible && !t.settling {
+	if t.w.compatible && !t.moving {
 		d = &t.waiting[v.file]
 	}
 	var place uint64
 	var err error
 	if t.writing {
 		known := false
-		if place, known = t.known(v.values, v.length, d); !known {
-			err = t.w.block(d, &t.desk.room, v.values)
+		if place, known = t.findRecent(v.values, v.length, d); !known {
+			err = t.w.block(d, &t.buffers.room, v.values)
 		}
 		v.values = v.values[:0]
 	} else {
@@ -70,7 +71,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 		v.values = nil
 		if n == blockValues {
 			select {
-			case v.values = <-t.w.rooms:
+			case v.values = <-t.w.freeBlocks:
 			default:
 				v.values = make([]uint64, 0, blockValues)
 			}
@@ -88,12 +89,12 @@ type recentBlock struct {
 	at     uint64
 }
 
-// recentValues is how many values the blocks have that are looked for again.
+// recentValues is the largest number of values of a block that is remembered as a recentBlock.
 const recentValues = 4
 
-// known is where a block is that has the same few durations, which many functions have;
-// else where the next one will be.
-func (t *threadWriter) known(values []uint64, length bool, d *dataWriter) (at uint64, ok bool) {
+// findRecent returns the position of an earlier block that has the same few durations; many functions
+// share such blocks. If there is none, it returns the position of the next block and false.
+func (t *threadWriter) findRecent(values []uint64, length bool, d *dataWriter) (at uint64, ok bool) {
 	n := len(values)
 	if !length || n > recentValues || t.w.compatible {
 		return d.size, false
@@ -104,7 +105,7 @@ func (t *threadWriter) known(values []uint64, length bool, d *dataWriter) (at ui
 		h = (h ^ y) * 0x9e3779b97f4a7c15
 		x.values[i] = y
 	}
-	old := &t.desk.recent[h>>56]
+	old := &t.buffers.recent[h>>56]
 	if old.n == n && old.values == x.values {
 		return old.at, true
 	}
@@ -112,14 +113,14 @@ func (t *threadWriter) known(values []uint64, length bool, d *dataWriter) (at ui
 	return d.size, false
 }
 
-// pack hands a full block over. The error is one of those before.
+// pack passes a full block on to be compressed. It returns the error of an earlier block, if any.
 func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err error) {
 	t.w.underWay <- struct{}{}
-	var x *packed
+	var x *pendingBlock
 	select {
-	case x = <-t.w.spare:
+	case x = <-t.w.freePacked:
 	default:
-		x = &packed{}
+		x = &pendingBlock{}
 	}
 	x.to, x.values, x.out, x.done = d, values, x.out[:0], false
 	p := &t.packing
@@ -132,8 +133,8 @@ func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err 
 	return number, p.err
 }
 
-// compress compresses a block, and writes those that are first in the list and ready.
-func (t *threadWriter) compress(x *packed) {
+// compress compresses a block, and then writes all finished blocks at the front of the list.
+func (t *threadWriter) compress(x *pendingBlock) {
 	x.out = t.w.appendBlock(x.out, &x.room, x.values)
 	p := &t.packing
 	p.mu.Lock()
@@ -146,12 +147,12 @@ func (t *threadWriter) compress(x *packed) {
 		p.err = cmp.Or(p.err, x.to.put(x.out))
 		if cap(x.values) >= blockValues {
 			select {
-			case t.w.rooms <- x.values[:0]:
+			case t.w.freeBlocks <- x.values[:0]:
 			default:
 			}
 		}
 		select {
-		case t.w.spare <- x:
+		case t.w.freePacked <- x:
 		default:
 		}
 		<-t.w.underWay
@@ -172,7 +173,8 @@ func (t *threadWriter) wait() error {
 	return p.err
 }
 
-// locate puts the places of a vector's blocks for their numbers, once all are written.
+// locate replaces the numbers of a vector's blocks by their positions. All blocks must have been
+// written.
 func (t *threadWriter) locate(v *recordedVector) {
 	for i := v.words() - 1; i < len(v.blocks); i += v.words() {
 		if place := &v.blocks[i]; *place&unplaced != 0 {

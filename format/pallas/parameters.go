@@ -2,16 +2,16 @@ package pallas
 
 import "fmt"
 
-// The versions of the format (ABI) that are read.
+// MinABI and MaxABI are the first and last version of the format (ABI) that weft reads.
 const (
 	MinABI = 16
 	MaxABI = 20
 )
 
-// Compression is how blocks of values are compressed.
+// Compression is the method by which blocks of values are compressed.
 type Compression uint32
 
-// The compressions. Histogram, ZFP and ZSTDHistogram lose digits; SZ is not supported.
+// The compressions. Histogram, ZFP and ZSTDHistogram are lossy. Weft does not support SZ.
 const (
 	NoCompression Compression = iota
 	ZSTD
@@ -23,16 +23,16 @@ const (
 
 var compressions = [...]string{"None", "ZSTD", "Histogram", "SZ", "ZFP", "ZSTD_Histogram"}
 
-// String is Pallas' name of it.
+// String returns Pallas' name of the compression.
 func (c Compression) String() string { return name(compressions[:], uint32(c)) }
 
-// Lossy tells whether values change.
+// Lossy reports whether the compression changes values.
 func (c Compression) Lossy() bool { return c == Histogram || c == ZFP || c == ZSTDHistogram || c == SZ }
 
-// Encoding is how values are written before they are compressed.
+// Encoding is the method by which values are encoded before they are compressed.
 type Encoding uint32
 
-// The encodings. Nobody writes LeadingZeroes.
+// The encodings. No writer uses LeadingZeroes.
 const (
 	NoEncoding Encoding = iota
 	Masking
@@ -41,14 +41,14 @@ const (
 
 var encodings = [...]string{"None", "Masking", "LeadingZeroes"}
 
-// String is Pallas' name of it.
+// String returns Pallas' name of the encoding.
 func (e Encoding) String() string { return name(encodings[:], uint32(e)) }
 
-// LoopFinding is how the writer looked for repetitions.
+// LoopFinding is the method by which the writer looked for repetitions.
 type LoopFinding uint32
 
-// The ways to look for repetitions: within the last MaxLoopLength tokens, in all, or
-// not at all.
+// The methods to look for repetitions: not at all, in all tokens, or within the last MaxLoopLength
+// tokens.
 const (
 	NoLoops LoopFinding = iota
 	BasicLoops
@@ -57,17 +57,17 @@ const (
 
 var loopFindings = [...]string{"None", "Basic", "BasicTruncated"}
 
-// String is Pallas' name of it.
+// String returns Pallas' name of the method.
 func (l LoopFinding) String() string { return name(loopFindings[:], uint32(l)) }
 
-// TimestampStorage is a setting that nothing depends on.
+// TimestampStorage is a setting of the main file that nothing else depends on.
 type TimestampStorage uint32
 
 const maxStorage TimestampStorage = 2
 
 var storages = [...]string{"None", "Delta", "Timestamp"}
 
-// String is Pallas' name of it.
+// String returns Pallas' name of the setting.
 func (t TimestampStorage) String() string { return name(storages[:], uint32(t)) }
 
 func name(names []string, i uint32) string {
@@ -77,33 +77,35 @@ func name(names []string, i uint32) string {
 	return fmt.Sprintf("unknown (%d)", i)
 }
 
-// Parameters are the settings of a trace, which hold for all its threads
-// (docs/formats/pallas.md, "Main file").
+// Parameters are the settings of a trace, which apply to all its threads (docs/formats/pallas.md,
+// "Main file").
 type Parameters struct {
 	ABI              uint8
 	Compression      Compression
-	Encoding         Encoding // what the file says; a lossy compression has none
+	Encoding         Encoding // NoEncoding if the compression is lossy
 	ZSTDLevel        uint64
 	LoopFinding      LoopFinding
 	MaxLoopLength    uint64
 	TimestampStorage TimestampStorage
 
-	stored Encoding // that the file says; nothing is encoded where the compression is lossy
+	stored Encoding // the encoding that the file states, even if the compression is lossy
 }
 
-// parameters reads them and refuses what cannot be read.
+// parameters reads the settings. It reports an error for a version, compression or encoding that
+// weft cannot read.
 func (s *source) parameters() Parameters {
 	p := Parameters{ABI: s.u8()}
 	if s.err == nil && (p.ABI < MinABI || p.ABI > MaxABI) {
-		s.bad(0, fmt.Sprintf("%d to %d; other versions have another layout", MinABI, MaxABI), "a Pallas trace of ABI %d", p.ABI)
+		s.fail(0, fmt.Sprintf("%d to %d; other versions have another layout", MinABI, MaxABI), "a Pallas trace of ABI %d",
+			p.ABI)
 	}
 	p.Compression = Compression(s.u32())
 	if c := p.Compression; s.err == nil && (c == SZ || c > ZSTDHistogram) {
-		s.bad(1, "None, ZSTD, Histogram, ZFP or ZSTD_Histogram", "the compression %s", c)
+		s.fail(1, "None, ZSTD, Histogram, ZFP or ZSTD_Histogram", "the compression %s", c)
 	}
 	p.Encoding = Encoding(s.u32())
 	if e := p.Encoding; s.err == nil && e > Masking {
-		s.bad(5, "None or Masking", "the encoding %s", e)
+		s.fail(5, "None or Masking", "the encoding %s", e)
 	}
 	p.ZSTDLevel = s.u64()
 	p.LoopFinding = LoopFinding(s.u32())

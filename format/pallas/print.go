@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Compat writes what pallas_print -T prints, all of it and in order: the tool
-// itself dies of some traces (docs/formats/pallas.md, "pallas_print").
+// Compat prints what pallas_print -T prints, complete and in order. The tool itself crashes on
+// some traces (docs/formats/pallas.md, "pallas_print").
 func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, p format.Printing,
 	w io.Writer) error {
 	if p.Tool != nil {
@@ -35,7 +35,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	}
 	d := &decoder{model: m, opt: opt}
 	out := bufio.NewWriterSize(w, 64<<10)
-	// The tool goes by the numbers of the archives.
+	// The tool prints archives by number.
 	slices.SortStableFunc(d.threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })
 	for _, id := range d.threads {
 		if p.Location != nil && !p.Location(d.location[id]) {
@@ -52,10 +52,11 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	return out.Flush()
 }
 
-// errLimit ends printing behind the last event that is wanted.
+// errLimit ends printing after the last wanted event.
 var errLimit = errors.New("pallas: no more events are to be printed")
 
-// printThread prints the events of a thread, and takes those that were printed from p.Limit.
+// printThread prints the events of a thread. It subtracts the number of printed events from
+// p.Limit.
 func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printing, w *bufio.Writer) error {
 	t, err := d.thread(id, leanThread)
 	if t == nil || err != nil {
@@ -63,7 +64,7 @@ func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printi
 	}
 	defer t.Close()
 	fmt.Fprintf(w, "%21s\n", "Timestamp")
-	texts := make([]string, len(t.Events)) // those that are wanted
+	texts := make([]string, len(t.Events)) // empty for events that are not wanted
 	for i := range t.Events {
 		if p.Kind == nil || p.Kind(kindOf(t.Events[i].Record)) {
 			texts[i] = "    " + t.Archive.Definitions.describe(&t.Events[i]) + "\n"
@@ -95,7 +96,8 @@ func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printi
 	return fail(d.opt, "pallas.damaged", err)
 }
 
-// kindOf is the kind of a record in the common model, [trace.NoKind] of one that only Pallas has.
+// kindOf returns the kind of a record in the common model, or [trace.NoKind] if only Pallas has
+// such records.
 func kindOf(r Record) trace.Kind {
 	if int(r) < len(recordKinds) {
 		return recordKinds[r].kind
@@ -103,7 +105,7 @@ func kindOf(r Record) trace.Kind {
 	return trace.NoKind
 }
 
-// appendSeconds writes a time as printf does with %21.9f, which goes by way of a double.
+// appendSeconds appends a time in seconds as printf formats a double with %21.9f.
 func appendSeconds(b []byte, t uint64) []byte {
 	if t < 1<<53 {
 		return fmt.Appendf(b, "%11d.%09d", t/1e9, t%1e9)
@@ -111,7 +113,7 @@ func appendSeconds(b []byte, t uint64) []byte {
 	return fmt.Appendf(b, "%21.9f", float64(t)/1e9)
 }
 
-// describe is an event in the words of pallas_print.
+// describe returns the text that pallas_print prints for an event.
 func (d *Definitions) describe(e *Event) string {
 	v, ok := e.Record.Values(e.Payload)
 	if !ok {
@@ -144,7 +146,7 @@ func (d *Definitions) describe(e *Event) string {
 	case MPIRecv:
 		return "MPI_RECV(" + with("src comm tag len") + ")"
 	case MPIIrecv:
-		v[4] = v[2] // the tool says the tag twice
+		v[4] = v[2] // the tool prints the tag twice
 		return "MPI_IRECV(" + with("src comm tag len tag") + ")"
 	case MPICollectiveEnd:
 		return "MPI_COLLECTIVE_END(" + with("op comm root sent recv") + ")"

@@ -2,50 +2,51 @@ package pallas
 
 import "slices"
 
-// Reader goes through the grammar of a thread (in Pallas: ThreadReader), token by token:
-// into sequences and loops, or past them. It knows which occurrence of its event or
-// sequence each token is. It belongs to one goroutine.
+// Reader steps through the grammar of a thread (in Pallas: ThreadReader) token by token: into
+// sequences and loops, or past them. It counts the occurrences of each event and sequence that it
+// passes. It must be used by one goroutine at a time.
 //
-// A step takes the same time wherever it is, but for steps past a sequence or loop: these
-// take as long as there are different events and sequences in it.
+// A step takes constant time, except for a step past a sequence or loop. That takes time
+// proportional to the number of different events and sequences in it.
 type Reader struct {
 	t    *Thread
 	g    *outline
-	seen [2][]uint64 // occurrences so far of events and sequences, by place
-	in   []inside
-	all  [][]content // of sequences, once they are needed
+	seen [2][]uint64 // number of occurrences passed so far: of events, and of sequences, by index
+	in   []enclosing
+	all  [][]containedCount // contents of each sequence, computed on first use
 }
 
-// inside is a sequence or loop that the reader is in.
-type inside struct {
+// enclosing is a sequence or loop that encloses the reader's position.
+type enclosing struct {
 	token  Token
-	tokens []Token // of a sequence; of a loop the only one
-	next   int     // place of the token in hand
-	left   uint32  // iterations of a loop behind the one in hand
+	tokens []Token // of a sequence; of a loop its only token, the sequence that it repeats
+	next   int     // index of the current token
+	left   uint32  // iterations of a loop that follow the current one
 }
 
-// content is how often an event or a sequence occurs in another sequence.
-type content struct {
+// containedCount is the number of times that an event or a sequence occurs in another sequence.
+type containedCount struct {
 	sequence bool
 	place    int
 	times    uint64
 }
 
-// NewReader begins before nothing: with the first token of the thread's root. The error
-// is a [GrammarError] if the grammar cannot be followed.
+// NewReader returns a reader at the first token of the thread's root. The error is a
+// [GrammarError] if the grammar cannot be followed.
 func NewReader(t *Thread) (*Reader, error) {
 	g := newOutline(t)
 	if g.err != nil {
 		return nil, g.err
 	}
-	r := &Reader{t: t, g: g, all: make([][]content, len(t.Sequences))}
+	r := &Reader{t: t, g: g, all: make([][]containedCount, len(t.Sequences))}
 	r.seen = [2][]uint64{make([]uint64, len(t.Events)), make([]uint64, len(t.Sequences))}
 	r.seen[1][g.root]++
-	r.in = []inside{{token: t.Root, tokens: t.Sequences[g.root].Tokens}}
+	r.in = []enclosing{{token: t.Root, tokens: t.Sequences[g.root].Tokens}}
 	return r, nil
 }
 
-// Token is the token in hand, [NoToken] at the end of the sequence that the reader is in.
+// Token returns the current token. At the end of the enclosing sequence or loop it returns
+// [NoToken].
 func (r *Reader) Token() Token {
 	if f := &r.in[len(r.in)-1]; f.next < len(f.tokens) {
 		return f.tokens[f.next]
@@ -53,11 +54,12 @@ func (r *Reader) Token() Token {
 	return NoToken
 }
 
-// Depth is how many sequences and loops the reader is in, besides the root.
+// Depth returns the number of sequences and loops that enclose the current token, without the
+// root.
 func (r *Reader) Depth() int { return len(r.in) - 1 }
 
-// Occurrence is which occurrence of its event or sequence the token in hand is, counted
-// from 0; of a loop that of its first iteration's sequence.
+// Occurrence returns which occurrence of its event or sequence the current token is, counted from
+// 0. For a loop it returns the occurrence of the sequence in its first iteration.
 func (r *Reader) Occurrence() uint64 {
 	s, ok := r.t.step(r.Token())
 	switch {
@@ -69,7 +71,7 @@ func (r *Reader) Occurrence() uint64 {
 	return r.seen[1][s.sequence]
 }
 
-// Time is when the token in hand begins, in nanoseconds.
+// Time returns the time at which the current token begins, in nanoseconds.
 func (r *Reader) Time() (uint64, error) {
 	k := r.Occurrence()
 	s, ok := r.t.step(r.Token())
@@ -82,10 +84,10 @@ func (r *Reader) Time() (uint64, error) {
 	return r.t.Value(&r.t.Sequences[s.sequence].Timestamps, k)
 }
 
-// Duration is how long the token in hand lasts in nanoseconds, and how long without the
-// blocks in it, or, of a sequence that is no block and of loops, how long in blocks
-// (docs/formats/pallas.md, "Vectors"). Of a loop it is that of all iterations; an event
-// takes no time.
+// Duration returns the duration of the current token in nanoseconds. For a block, exclusive is the
+// duration without the blocks inside of it. For a sequence of the other type it is the duration of
+// the blocks inside of it (docs/formats/pallas.md, "Vectors"). For a loop, duration is that of all
+// iterations together, and exclusive the time that they spend in blocks. For an event both are 0.
 func (r *Reader) Duration() (duration, exclusive uint64, err error) {
 	s, ok := r.t.step(r.Token())
 	if !ok || s.sequence < 0 || s.times == 0 {
@@ -113,8 +115,9 @@ func (r *Reader) Duration() (duration, exclusive uint64, err error) {
 	return duration, exclusive, err
 }
 
-// Next goes past the token in hand, with all that is in it, to the next one of the same
-// sequence or loop. It returns false, and Token is then [NoToken], at the end of that.
+// Next moves past the current token and everything inside of it, to the next token of the
+// enclosing sequence or the next iteration of the enclosing loop. At the end it returns false;
+// Token then returns [NoToken].
 func (r *Reader) Next() bool {
 	f := &r.in[len(r.in)-1]
 	if f.next >= len(f.tokens) {
@@ -129,8 +132,8 @@ func (r *Reader) Next() bool {
 	return f.next < len(f.tokens)
 }
 
-// Enter goes into the sequence or loop in hand, to its first token. It returns false,
-// and nothing happens, for events and at the end.
+// Enter moves to the first token inside the current sequence or loop. If the current token is an
+// event, a loop without iterations or [NoToken], Enter does nothing and returns false.
 func (r *Reader) Enter() bool {
 	k := r.Token()
 	s, ok := r.t.step(k)
@@ -142,17 +145,16 @@ func (r *Reader) Enter() bool {
 		if l.Iterations == 0 {
 			return false
 		}
-		r.in = append(r.in, inside{token: k, tokens: []Token{l.Sequence}, left: l.Iterations - 1})
+		r.in = append(r.in, enclosing{token: k, tokens: []Token{l.Sequence}, left: l.Iterations - 1})
 		return true
 	}
 	r.seen[1][s.sequence]++
-	r.in = append(r.in, inside{token: k, tokens: r.t.Sequences[s.sequence].Tokens})
+	r.in = append(r.in, enclosing{token: k, tokens: r.t.Sequences[s.sequence].Tokens})
 	return true
 }
 
-// Leave goes out of the sequence or loop that the reader is in, past what is left of it,
-// to the token behind it, as Next does. It returns false where Next would; in the root
-// nothing happens.
+// Leave moves out of the enclosing sequence or loop, past the rest of it, to the token that
+// follows. Its result is that of Next. In the root it does nothing and returns false.
 func (r *Reader) Leave() bool {
 	if len(r.in) == 1 {
 		return false
@@ -165,7 +167,7 @@ func (r *Reader) Leave() bool {
 		r.pass(f.tokens[f.next], 1)
 	}
 	r.in = r.in[:len(r.in)-1]
-	// The token in hand has been counted already.
+	// The token that was left has been counted already.
 	f = &r.in[len(r.in)-1]
 	if f.left > 0 {
 		f.left--
@@ -175,9 +177,8 @@ func (r *Reader) Leave() bool {
 	return f.next < len(f.tokens)
 }
 
-// Step goes to the next token in the order of time: into sequences and loops as far as
-// these are wanted, and out of those that are at their end. It returns false at the end
-// of the thread.
+// Step moves to the next token in the order of time. It enters sequences if sequences is set and
+// loops if loops is set, and leaves them at their ends. It returns false at the end of the thread.
 func (r *Reader) Step(sequences, loops bool) bool {
 	k := r.Token()
 	if sequences && k.Type() == SequenceToken || loops && k.Type() == LoopToken {
@@ -196,7 +197,7 @@ func (r *Reader) Step(sequences, loops bool) bool {
 	return true
 }
 
-// pass counts a token that is skipped, so many times.
+// pass counts the occurrences of a token that is skipped the given number of times.
 func (r *Reader) pass(k Token, times uint64) {
 	s, _ := r.t.step(k)
 	if s.event >= 0 {
@@ -214,12 +215,12 @@ func (r *Reader) pass(k Token, times uint64) {
 	}
 }
 
-// contents is what is in a sequence.
-func (r *Reader) contents(at int) []content {
+// contents returns how often events and other sequences occur in the sequence at an index.
+func (r *Reader) contents(at int) []containedCount {
 	if r.all[at] != nil {
 		return r.all[at]
 	}
-	// Innermost first; order has them so.
+	// The order of the outline has inner sequences first.
 	needed := map[int]bool{at: true}
 	end := slices.Index(r.g.order, at)
 	for i := end; i >= 0; i-- {
@@ -240,12 +241,12 @@ func (r *Reader) contents(at int) []content {
 	return r.all[at]
 }
 
-// add adds up what is in a sequence, from what is in those in it.
-func (r *Reader) add(at int) []content {
-	l := []content{}
-	places := map[content]int{}
-	count := func(c content, times uint64) {
-		key := content{c.sequence, c.place, 0}
+// add computes the contents of a sequence from those of the sequences inside of it.
+func (r *Reader) add(at int) []containedCount {
+	l := []containedCount{}
+	places := map[containedCount]int{}
+	count := func(c containedCount, times uint64) {
+		key := containedCount{c.sequence, c.place, 0}
 		i, ok := places[key]
 		if !ok {
 			i = len(l)
@@ -257,10 +258,10 @@ func (r *Reader) add(at int) []content {
 	for _, k := range r.t.Sequences[at].Tokens {
 		s, _ := r.t.step(k)
 		if s.event >= 0 {
-			count(content{place: s.event}, 1)
+			count(containedCount{place: s.event}, 1)
 			continue
 		}
-		count(content{sequence: true, place: s.sequence}, s.times)
+		count(containedCount{sequence: true, place: s.sequence}, s.times)
 		for _, c := range r.all[s.sequence] {
 			count(c, c.times*s.times)
 		}
@@ -268,18 +269,18 @@ func (r *Reader) add(at int) []content {
 	return l
 }
 
-// Checkpoint is a place that a [Reader] can go back to.
+// Checkpoint is a position that a [Reader] can return to.
 type Checkpoint struct {
 	seen [2][]uint64
-	in   []inside
+	in   []enclosing
 }
 
-// Checkpoint is where the reader is.
+// Checkpoint returns the reader's position.
 func (r *Reader) Checkpoint() *Checkpoint {
 	return &Checkpoint{[2][]uint64{slices.Clone(r.seen[0]), slices.Clone(r.seen[1])}, slices.Clone(r.in)}
 }
 
-// Restore goes to a place that a reader of the same thread was at.
+// Restore moves to a position of a reader of the same thread.
 func (r *Reader) Restore(c *Checkpoint) {
 	copy(r.seen[0], c.seen[0])
 	copy(r.seen[1], c.seen[1])

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// threads are those of a trace that have events.
+// threads returns the threads of a trace that have events.
 func threads(t testing.TB, main string) (l []*Thread) {
 	t.Helper()
 	tr, err := Open(format.FileSource(main))
@@ -38,10 +38,11 @@ func threads(t testing.TB, main string) (l []*Thread) {
 	return l
 }
 
-// A reader that goes into everything meets the events that are replayed; one that skips
-// meets what the other meets, with the same numbers, times and durations.
+// TestReader checks that a reader that enters everything meets the events that are replayed, and
+// that one that skips parts meets the remaining ones with the same numbers, times and durations.
 func TestReader(t *testing.T) {
-	for _, name := range []string{"nested", "abi18_mpi", "abi16_loops", "synced_empty_thread", "mismatched_leave", "deep99", "vecedge_1001"} {
+	for _, name := range []string{"nested", "abi18_mpi", "abi16_loops", "synced_empty_thread", "mismatched_leave",
+		"deep99", "vecedge_1001"} {
 		for _, th := range threads(t, mainFile(t, filepath.Join("testdata", "ok", name))) {
 			readAlong(t, th, rand.New(rand.NewPCG(1, 1)))
 		}
@@ -61,7 +62,7 @@ func readAlong(t *testing.T, th *Thread, rng *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// place names a token by where it is: the same for all readers.
+	// place names a token by its position, which is the same for all readers.
 	place := func() string {
 		time, err := r.Time()
 		if err != nil {

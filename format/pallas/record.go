@@ -2,10 +2,11 @@ package pallas
 
 import "fmt"
 
-// Record is what an event is (docs/formats/pallas.md, "Event records").
+// Record is the type of an event (docs/formats/pallas.md, "Event records").
 type Record uint32
 
-// The records. Of those without a comment the format defines no payload.
+// The records. The comment of a record lists the fields of its payload; for a record without a
+// comment the format defines no payload.
 const (
 	Invalid Record = iota
 	MeasurementOnOff
@@ -67,17 +68,19 @@ const (
 	CommDestroy
 	Generic // string
 	BufferFlush
-	maxRecord // stands where a thread has no event
+	maxRecord // marks an unused place in a thread's list of events
 )
 
-// closers are the records that close what others open, openers the other way round;
-// Invalid for all that do not.
+// closers maps each record that opens something to the record that closes it, and openers the
+// other way round. Other records map to Invalid.
 var (
-	closers = [maxRecord]Record{Enter: Leave, OMPFork: OMPJoin, ThreadFork: ThreadJoin, ThreadTeamBegin: ThreadTeamEnd, ThreadBegin: ThreadEnd}
-	openers = [maxRecord]Record{Leave: Enter, OMPJoin: OMPFork, ThreadJoin: ThreadFork, ThreadTeamEnd: ThreadTeamBegin, ThreadEnd: ThreadBegin}
+	closers = [maxRecord]Record{Enter: Leave, OMPFork: OMPJoin, ThreadFork: ThreadJoin, ThreadTeamBegin: ThreadTeamEnd,
+		ThreadBegin: ThreadEnd}
+	openers = [maxRecord]Record{Leave: Enter, OMPJoin: OMPFork, ThreadJoin: ThreadFork, ThreadTeamEnd: ThreadTeamBegin,
+		ThreadEnd: ThreadBegin}
 )
 
-// closing is the record that closes what r opens; ok is false if r opens nothing.
+// closing returns the record that closes what r opens; ok is false if r opens nothing.
 func (r Record) closing() (end Record, ok bool) {
 	if r < maxRecord {
 		end = closers[r]
@@ -85,7 +88,7 @@ func (r Record) closing() (end Record, ok bool) {
 	return end, end != Invalid
 }
 
-// opening is the record that opens what r closes; ok is false if r closes nothing.
+// opening returns the record that opens what r closes; ok is false if r closes nothing.
 func (r Record) opening() (start Record, ok bool) {
 	if r < maxRecord {
 		start = openers[r]
@@ -93,7 +96,7 @@ func (r Record) opening() (start Record, ok bool) {
 	return start, start != Invalid
 }
 
-// field is a part of a payload, 4 or 8 bytes long.
+// field is a field of a payload. It has 8 bytes if it is wide, and 4 otherwise.
 type field struct {
 	name string
 	wide bool
@@ -110,7 +113,8 @@ var (
 	taskField    = []field{{"task", true}}
 )
 
-// recordSpec describes a record: its name, and its payload if the format defines it.
+// recordSpec describes a record: its name, and the fields of its payload if the format defines
+// them.
 type recordSpec struct {
 	name    string
 	defined bool
@@ -118,20 +122,21 @@ type recordSpec struct {
 }
 
 var records = [maxRecord]recordSpec{
-	Invalid:                       {"INVALID", true, nil},
-	MeasurementOnOff:              {"MEASUREMENT_ON_OFF", false, nil},
-	Enter:                         {"ENTER", true, regionField},
-	Leave:                         {"LEAVE", true, regionField},
-	MPISend:                       {"MPI_SEND", true, messageField("receiver")},
-	MPIIsend:                      {"MPI_ISEND", true, messageField("receiver", requestField)},
-	MPIIsendComplete:              {"MPI_ISEND_COMPLETE", true, []field{requestField}},
-	MPIIrecvRequest:               {"MPI_IRECV_REQUEST", true, []field{requestField}},
-	MPIRecv:                       {"MPI_RECV", true, messageField("sender")},
-	MPIIrecv:                      {"MPI_IRECV", true, messageField("sender", requestField)},
-	MPIRequestTest:                {"MPI_REQUEST_TEST", false, nil},
-	MPIRequestCancelled:           {"MPI_REQUEST_CANCELLED", false, nil},
-	MPICollectiveBegin:            {"MPI_COLLECTIVE_BEGIN", true, nil},
-	MPICollectiveEnd:              {"MPI_COLLECTIVE_END", true, []field{{"operation", false}, {"communicator", false}, {"root", false}, {"sent", true}, {"received", true}}},
+	Invalid:             {"INVALID", true, nil},
+	MeasurementOnOff:    {"MEASUREMENT_ON_OFF", false, nil},
+	Enter:               {"ENTER", true, regionField},
+	Leave:               {"LEAVE", true, regionField},
+	MPISend:             {"MPI_SEND", true, messageField("receiver")},
+	MPIIsend:            {"MPI_ISEND", true, messageField("receiver", requestField)},
+	MPIIsendComplete:    {"MPI_ISEND_COMPLETE", true, []field{requestField}},
+	MPIIrecvRequest:     {"MPI_IRECV_REQUEST", true, []field{requestField}},
+	MPIRecv:             {"MPI_RECV", true, messageField("sender")},
+	MPIIrecv:            {"MPI_IRECV", true, messageField("sender", requestField)},
+	MPIRequestTest:      {"MPI_REQUEST_TEST", false, nil},
+	MPIRequestCancelled: {"MPI_REQUEST_CANCELLED", false, nil},
+	MPICollectiveBegin:  {"MPI_COLLECTIVE_BEGIN", true, nil},
+	MPICollectiveEnd: {"MPI_COLLECTIVE_END", true,
+		[]field{{"operation", false}, {"communicator", false}, {"root", false}, {"sent", true}, {"received", true}}},
 	OMPFork:                       {"OMP_FORK", true, threadsField},
 	OMPJoin:                       {"OMP_JOIN", true, nil},
 	OMPAcquireLock:                {"OMP_ACQUIRE_LOCK", true, lockField},
@@ -180,7 +185,7 @@ var records = [maxRecord]recordSpec{
 	BufferFlush:                   {"BUFFER_FLUSH", false, nil},
 }
 
-// String is Pallas' name of the record.
+// String returns Pallas' name of the record.
 func (r Record) String() string {
 	if r < maxRecord {
 		return records[r].name
@@ -188,8 +193,9 @@ func (r Record) String() string {
 	return fmt.Sprintf("record %d", uint32(r))
 }
 
-// Values are the fields of a payload, in the order of the format document; ok is
-// false if the format does not define them, or if the payload has another length.
+// Values returns the fields of a payload, in the order of the format document. It returns false
+// for ok if the format does not define the fields, or if the payload does not have their total
+// length.
 func (r Record) Values(payload []byte) (values []uint64, ok bool) {
 	if r >= maxRecord || !records[r].defined {
 		return nil, false

@@ -10,34 +10,33 @@ import (
 	"github.com/weft-trace/weft/internal/openset"
 )
 
-// Recorder writes a thread: it takes its events in the order of time and finds what
-// repeats. Blocks of 1000 times are written as soon as they are full, or smaller ones
-// where there are many threads or events, so that its memory is that of the grammar,
-// some 100 KB, and its part of the 64 MB that all threads have together. It serves one
-// goroutine. For the same bytes in each run all threads must be begun before any is
-// recorded.
+// Recorder writes a thread. It takes the thread's events in the order of time and finds
+// repetitions. It writes times in blocks of 1000 as soon as a block is full; if there are many
+// threads or events, it writes smaller blocks. Its memory is that of the grammar, some 100 KB, and
+// its share of the 64 MB that all threads have together. It must be used by one goroutine at a
+// time. For the same bytes in each run, all threads must begin before any is recorded.
 //
-// A repetition is found when the last tokens of a function, up to MaxLoopLength of
-// them, come twice in a row.
+// A recorder finds a repetition when the last tokens of a function, up to MaxLoopLength of them,
+// occur twice in a row.
 type Recorder struct {
 	w *threadWriter
 	g finder
 
-	open  []openRecord
-	among openset.Index[openRecord] // where open has which
-	last  uint64                    // time
-	start uint64
-	any   bool
+	open      []openRecord
+	openIndex openset.Index[openRecord] // index of open
+	last      uint64                    // time of the last event
+	start     uint64
+	started   bool
 
-	visits [2][]uint32       // the events of enter and leave of small regions, +1
-	byKey  map[string]uint32 // the other events
+	visits [2][]uint32       // 1 + the number of the event for entering and for leaving each small region
+	byKey  map[string]uint32 // the numbers of all other events
 	key    []byte
 
 	events    []*recordedEvent
-	sequences []*[sequencePiece]recordedSequence // by the numbers of the grammar
+	sequences []*[sequencePiece]recordedSequence // by their numbers in the grammar
 }
 
-// finder finds what repeats: a [grammar.Builder] or a [grammar.Reference].
+// finder finds repetitions. It is a [grammar.Builder] or a [grammar.Reference].
 type finder interface {
 	Open(time uint64)
 	Add(event uint32, time uint64) error
@@ -47,7 +46,7 @@ type finder interface {
 	Grammar() ([]grammar.SequenceInfo, []grammar.LoopInfo)
 }
 
-// openRecord is what began a level of the grammar.
+// openRecord is the record that began a level of the grammar.
 type openRecord struct {
 	record Record
 	region uint32
@@ -60,30 +59,30 @@ type recordedEvent struct {
 	times      recordedVector
 }
 
-// lists are the attributes of the occurrences.
-func (e *recordedEvent) lists() []byte {
+// attributeLists returns the attributes of all occurrences.
+func (e *recordedEvent) attributeLists() []byte {
 	if e.attributes == nil {
 		return nil
 	}
 	return *e.attributes
 }
 
-// recordedSequence are the occurrences of a sequence. Of irregular programs most occur
-// once, and have no vectors.
+// recordedSequence holds the occurrences of a sequence. In irregular programs most sequences occur
+// once; they have no vectors.
 type recordedSequence struct {
 	once    bool
-	first   [3]uint64 // of the only occurrence: duration, exclusive duration, start
+	first   [3]uint64 // duration, exclusive duration and start of the first occurrence
 	vectors *[3]recordedVector
 }
 
-// sequencePiece is how many sequences lie together.
+// sequencePiece is the number of sequences that are allocated together.
 const sequencePiece = 64
 
 func newRecorder(w *threadWriter) *Recorder {
 	r := &Recorder{w: w, byKey: map[string]uint32{}}
 	block := func(event uint32) bool { return r.events[event].record == Enter }
 	occurred := func(s uint32, o grammar.Occurrence) error {
-		return w.occur(r.occurrences(s), o.Start, o.Duration, o.Blocks)
+		return w.addOccurrence(r.occurrences(s), o.Start, o.Duration, o.Blocks)
 	}
 	p := &w.w.p
 	switch {
@@ -99,7 +98,7 @@ func newRecorder(w *threadWriter) *Recorder {
 	return r
 }
 
-// occurrences are those of a sequence.
+// occurrences returns the occurrences of a sequence.
 func (r *Recorder) occurrences(s uint32) *recordedSequence {
 	for uint32(len(r.sequences)) <= s/sequencePiece {
 		r.sequences = append(r.sequences, &[sequencePiece]recordedSequence{})
@@ -107,25 +106,25 @@ func (r *Recorder) occurrences(s uint32) *recordedSequence {
 	return &r.sequences[s/sequencePiece][s%sequencePiece]
 }
 
-// OrderError is a time that is before that of the event before.
+// OrderError reports an event whose time is before that of the previous event.
 type OrderError struct{ Time, Last uint64 }
 
-// Error says what was found.
+// Error describes both times.
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("found an event at %d ns, expected one at %d ns or later", e.Time, e.Last)
 }
 
-// Enter records that a region is entered at a time in nanoseconds. Times must not
-// decrease: one that does is an [OrderError], and nothing is recorded.
+// Enter records that a region is entered at a time in nanoseconds. Times must not decrease; if one
+// does, Enter records nothing and returns an [OrderError].
 func (r *Recorder) Enter(time uint64, region Ref) error { return r.visit(time, Enter, region) }
 
-// Leave records that a region is left. What is open inside of it ends before, and a leave
-// of what is not open is an event like any other: neither adds anything to the thread.
+// Leave records that a region is left. Regions still open inside of it end before; no event is
+// added for them. A leave of a region that is not open is an event without an effect on others.
 func (r *Recorder) Leave(time uint64, region Ref) error { return r.visit(time, Leave, region) }
 
 const smallRegions = 1 << 12
 
-// errClosed is that something is recorded in a thread that has ended.
+// errClosed is returned for an event of a thread that has been closed.
 var errClosed = errors.New("pallas: found an event after the end of its thread, expected none")
 
 func (r *Recorder) visit(time uint64, record Record, region Ref) error {
@@ -141,8 +140,8 @@ func (r *Recorder) visit(time uint64, record Record, region Ref) error {
 	return r.add(time, record, region, r.event(record, payload[:]), nil)
 }
 
-// Record records an event of any other kind, with the payload of docs/formats/pallas.md
-// ("Event records"), 250 bytes at most, which is copied. Attributes may be nil.
+// Record records an event of any other kind. The payload is that of docs/formats/pallas.md ("Event
+// records"), at most 250 bytes; Record copies it. Attributes may be nil.
 func (r *Recorder) Record(time uint64, record Record, payload []byte, attributes []Value) error {
 	if len(payload) > maxPayload {
 		return fmt.Errorf("found a payload of %d bytes, expected %d at most", len(payload), maxPayload)
@@ -159,7 +158,7 @@ func (r *Recorder) Record(time uint64, record Record, payload []byte, attributes
 
 const maxPayload = 250
 
-// event is the number of an event.
+// event returns the number of an event, and defines it on first use.
 func (r *Recorder) event(record Record, payload []byte) uint32 {
 	if (record == Enter || record == Leave) && len(payload) == 4 {
 		if region := binary.LittleEndian.Uint32(payload); region < smallRegions {
@@ -193,8 +192,8 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	if time < r.last {
 		return &OrderError{time, r.last}
 	}
-	if !r.any {
-		r.any, r.start = true, time
+	if !r.started {
+		r.started, r.start = true, time
 	}
 	if r.w.w.compatible {
 		region = 0 // any leave closes the level of the innermost enter
@@ -208,7 +207,7 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	}
 	r.last = time
 	if _, ok := record.closing(); ok {
-		r.among.Open(openRecord{record, region}, len(r.open))
+		r.openIndex.Open(openRecord{record, region}, len(r.open))
 		r.open = append(r.open, openRecord{record, region})
 		r.g.Open(time)
 	}
@@ -216,21 +215,21 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 		return err
 	}
 	if closes {
-		if err := r.end(); err != nil {
+		if err := r.endLevel(); err != nil {
 			return err
 		}
 	}
-	if t := r.w; t.flushed > t.enough && r.due() {
+	if t := r.w; t.flushed > t.enough && r.checkpointDue() {
 		return r.Checkpoint()
 	}
 	return nil
 }
 
-// due tells whether it is time for a checkpoint, for which as much as is enough has been
-// written of times: it is the first one, or costs a few times less than they do, or ten
-// times as much has been written as at the last one.
-func (r *Recorder) due() bool {
-	const bytes = 230 // of a sequence with its sums
+// checkpointDue reports whether to make a checkpoint, after enough bytes of times have been
+// written. That is the case for the first checkpoint, if a checkpoint is much smaller than the
+// times written since the last one, or if ten times as much has been written as at the last one.
+func (r *Recorder) checkpointDue() bool {
+	const bytes = 230 // size of a sequence with its sums
 	t := r.w
 	sequences, _ := r.g.Grammar()
 	step := min(max(t.last, firstCheckpoint), checkpointBytes)
@@ -242,33 +241,34 @@ func (r *Recorder) due() bool {
 	return true
 }
 
-// match makes the level in hand one that start opened, if there is one.
+// match ends levels until the innermost one was opened by start for region. It ends none, and
+// returns false, if no level was.
 func (r *Recorder) match(start Record, region uint32) (found bool, err error) {
 	k := openRecord{start, region}
 	at := len(r.open) - 1
 	if at >= 0 && r.open[at] != k {
-		at = r.among.Find(k, len(r.open), func(i int) openRecord { return r.open[i] })
+		at = r.openIndex.Find(k, len(r.open), func(i int) openRecord { return r.open[i] })
 	}
 	for at >= 0 && len(r.open)-1 > at {
-		if err := r.end(); err != nil {
+		if err := r.endLevel(); err != nil {
 			return false, err
 		}
 	}
 	return at >= 0, nil
 }
 
-// end ends the level in hand with the last event.
-func (r *Recorder) end() error {
+// endLevel ends the innermost level at the time of the last event.
+func (r *Recorder) endLevel() error {
 	n := len(r.open) - 1
-	if r.among.Mapped() {
-		r.open = openset.Close(&r.among, r.open, n, r.open[n])
+	if r.openIndex.Mapped() {
+		r.open = openset.Close(&r.openIndex, r.open, n, r.open[n])
 	} else {
 		r.open = r.open[:n]
 	}
 	return r.g.Close(r.last)
 }
 
-// store appends an event to the level in hand.
+// store appends an event to the innermost level.
 func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 	e := r.events[event]
 	if len(attributes) > 0 {
@@ -280,36 +280,36 @@ func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 			return err
 		}
 	}
-	if err := r.w.times(&e.times, time); err != nil {
+	if err := r.w.addTime(&e.times, time); err != nil {
 		return err
 	}
 	return r.g.Add(event, time)
 }
 
-// Checkpoint writes the grammar as it is now, so that all that has been recorded can be
-// read when the program dies; what is open then has no end. It costs as much as the
-// grammar is long, and happens by itself now and then: after 130,000 times for the first
-// time, every two million later; where the grammar is nearly as long as the thread, when
-// that is ten times as long as before. A compatible recording has none: see
-// [WriterOptions].
+// Checkpoint writes the current grammar, so that everything recorded so far can be read if the
+// program dies; what is open then has no end. Its cost is proportional to the length of the
+// grammar. The recorder makes checkpoints by itself: the first after 130,000 times, and further
+// ones every two million. If the grammar is nearly as long as the thread, it makes one when ten
+// times as many have been recorded as at the last one. Compatible recordings have no checkpoints;
+// see [WriterOptions].
 func (r *Recorder) Checkpoint() error {
-	if r.w.finished || !r.any || r.w.w.compatible {
+	if r.w.finished || !r.started || r.w.w.compatible {
 		return nil
 	}
 	return r.w.write(r.g.Tokens())
 }
 
-// What is written of times, before compression, before the first checkpoint of a thread,
-// and between two of them at least when there have been some.
+// firstCheckpoint is the number of bytes of times, before compression, that a thread writes before
+// its first checkpoint, and checkpointBytes the smallest number that it writes between later ones.
 const (
 	firstCheckpoint = 1 << 20
 	checkpointBytes = 16 << 20
 )
 
-// finish ends what is open, and the thread.
+// finish ends the open levels and the thread.
 func (r *Recorder) finish() error {
 	for len(r.open) > 0 {
-		if err := r.end(); err != nil {
+		if err := r.endLevel(); err != nil {
 			return err
 		}
 	}

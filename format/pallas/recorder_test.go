@@ -13,20 +13,20 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// fed is an event that a recorder gets.
-type fed struct {
+// inputEvent is an event that a recorder receives.
+type inputEvent struct {
 	time       uint64
 	record     Record
 	payload    []byte
 	attributes []Value
 }
 
-func (f fed) String() string {
+func (f inputEvent) String() string {
 	return fmt.Sprintf("%d %v %x %v", f.time, f.record, f.payload, f.attributes)
 }
 
-// recorded records events as a trace of one thread and returns that thread, as read.
-func recorded(t testing.TB, list []fed, opt *WriterOptions) *Thread {
+// recorded records events as a trace of one thread, and returns that thread as it is read.
+func recorded(t testing.TB, list []inputEvent, opt *WriterOptions) *Thread {
 	t.Helper()
 	w, err := Create(filepath.Join(t.TempDir(), "x", "main"), opt)
 	if err != nil {
@@ -55,15 +55,16 @@ func recorded(t testing.TB, list []fed, opt *WriterOptions) *Thread {
 	} else {
 		for i, n := range g.sequences {
 			if x := &th.Sequences[i]; n != x.Durations.Size || n != x.Exclusive.Size || n != x.Timestamps.Size {
-				t.Fatalf("sequence %d occurs %d times and has %d durations, %d and %d times", i, n, x.Durations.Size, x.Exclusive.Size, x.Timestamps.Size)
+				t.Fatalf("sequence %d occurs %d times and has %d durations, %d and %d times", i, n, x.Durations.Size,
+					x.Exclusive.Size, x.Timestamps.Size)
 			}
 		}
 	}
 	return th
 }
 
-// events are what a thread says.
-func events(t testing.TB, th *Thread) []fed {
+// events returns the events of a thread.
+func events(t testing.TB, th *Thread) []inputEvent {
 	t.Helper()
 	lists := map[occurrence]attributeList{}
 	for e := range th.Events {
@@ -72,10 +73,10 @@ func events(t testing.TB, th *Thread) []fed {
 		}
 	}
 	seen := make([]int64, len(th.Events))
-	var l []fed
+	var l []inputEvent
 	if err := th.Replay(context.Background(), func(events []uint32, times []uint64) error {
 		for i, e := range events {
-			f := fed{time: times[i], record: th.Events[e].Record, payload: th.Events[e].Payload}
+			f := inputEvent{time: times[i], record: th.Events[e].Record, payload: th.Events[e].Payload}
 			if list, ok := lists[occurrence{e, seen[e]}]; ok {
 				var err error
 				if f.attributes, err = list.values(nil); err != nil {
@@ -94,16 +95,16 @@ func events(t testing.TB, th *Thread) []fed {
 
 func region(r uint32) []byte { return binary.LittleEndian.AppendUint32(nil, r) }
 
-// program makes the events of a random program: calls, loops, messages.
+// program generates the events of a random program: calls, loops and messages.
 type program struct {
 	rng  *rand.Rand
 	time uint64
-	list []fed
+	list []inputEvent
 }
 
 func (p *program) put(r Record, payload []byte) {
 	p.time += p.rng.Uint64N(50)
-	f := fed{time: p.time, record: r, payload: payload}
+	f := inputEvent{time: p.time, record: r, payload: payload}
 	if p.rng.IntN(20) == 0 {
 		f.attributes = []Value{{p.rng.Uint32N(5), region(p.rng.Uint32())}}
 	}
@@ -122,7 +123,7 @@ func (p *program) body(depth int) {
 			times := 1 + p.rng.IntN(6)
 			seed := p.rng.Uint64()
 			for range times {
-				// The same again, at other times.
+				// The same calls follow again, at other times.
 				q := program{rng: rand.New(rand.NewPCG(seed, 1)), time: p.time}
 				q.body(depth - 1)
 				for _, f := range q.list {
@@ -142,7 +143,7 @@ func (p *program) body(depth int) {
 	}
 }
 
-// What is recorded is what is replayed.
+// TestRecord checks that a replay returns the recorded events.
 func TestRecord(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(240)) {
@@ -151,15 +152,17 @@ func TestRecord(t *testing.T) {
 			p.body(int(seed % 7))
 		}
 		finding := LoopFinding(seed / 2 % 3)
-		th := recorded(t, p.list, &WriterOptions{Plain: seed%3 == 0, Encoding: Encoding(seed % 2), MaxLoopLength: 1 + int(seed%40), Compatible: seed%4 >= 2, LoopFinding: &finding})
-		if got := events(t, th); !slices.EqualFunc(got, p.list, func(a, b fed) bool { return a.String() == b.String() }) {
+		th := recorded(t, p.list, &WriterOptions{Plain: seed%3 == 0, Encoding: Encoding(seed % 2),
+			MaxLoopLength: 1 + int(seed%40), Compatible: seed%4 >= 2, LoopFinding: &finding})
+		if got := events(t, th); !slices.EqualFunc(got, p.list,
+			func(a, b inputEvent) bool { return a.String() == b.String() }) {
 			t.Fatalf("seed %d: %d events\n%v\nwant %d\n%v", seed, len(got), got, len(p.list), p.list)
 		}
 		durations(t, th)
 	}
 }
 
-// durations holds what the sequences say of their times against the events.
+// durations compares the times of sequences with those of their events.
 func durations(t testing.TB, th *Thread) {
 	t.Helper()
 	values := func(v *Vector) []uint64 {
@@ -178,7 +181,8 @@ func durations(t testing.TB, th *Thread) {
 	var starts, lengths, exclusive [][]uint64
 	for i := range th.Sequences {
 		x := &th.Sequences[i]
-		starts, lengths, exclusive = append(starts, values(&x.Timestamps)), append(lengths, values(&x.Durations)), append(exclusive, values(&x.Exclusive))
+		starts, lengths, exclusive = append(starts, values(&x.Timestamps)), append(lengths, values(&x.Durations)),
+			append(exclusive, values(&x.Exclusive))
 	}
 	// walk returns the times of the first and last event, and the durations of the blocks.
 	var walk func(at int) (first, last, blocks uint64)
@@ -212,7 +216,8 @@ func durations(t testing.TB, th *Thread) {
 			want = last - first - blocks
 		}
 		if starts[at][k] != first || lengths[at][k] != last-first || exclusive[at][k] != want {
-			t.Fatalf("occurrence %d of sequence %d begins at %d, lasts %d, %d: want %d, %d, %d", k, at, starts[at][k], lengths[at][k], exclusive[at][k], first, last-first, want)
+			t.Fatalf("occurrence %d of sequence %d begins at %d, lasts %d, %d: want %d, %d, %d", k, at, starts[at][k],
+				lengths[at][k], exclusive[at][k], first, last-first, want)
 		}
 		if x.Type == BlockSequence {
 			blocks = last - first
@@ -224,13 +229,13 @@ func durations(t testing.TB, th *Thread) {
 	}
 }
 
-// A regular program becomes few sequences, however long it runs.
+// TestRecordRegular checks that a regular program becomes few sequences, however long it runs.
 func TestRecordRegular(t *testing.T) {
-	var list []fed
+	var list []inputEvent
 	time := uint64(0)
 	put := func(r Record, n uint32) {
 		time += 7
-		list = append(list, fed{time: time, record: r, payload: region(n)})
+		list = append(list, inputEvent{time: time, record: r, payload: region(n)})
 	}
 	put(Enter, 0)
 	for range 200 {
@@ -262,11 +267,12 @@ func TestRecordRegular(t *testing.T) {
 	durations(t, th)
 }
 
-// Calls that do not nest, do not end or did not begin are recorded as they are, and
-// what is open ends.
+// TestRecordUnclosed checks that calls that do not nest, do not end or did not begin are recorded
+// as they are, and that open calls end with the thread.
 func TestRecordUnclosed(t *testing.T) {
 	effort.Sequential(t)
-	list := []fed{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(1), nil}, {4, Leave, region(2), nil}, {5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}}
+	list := []inputEvent{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil},
+		{4, Leave, region(1), nil}, {4, Leave, region(2), nil}, {5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}}
 	for _, compatible := range []bool{false, true} {
 		th := recorded(t, list, &WriterOptions{Compatible: compatible})
 		if got := events(t, th); fmt.Sprint(got) != fmt.Sprint(list) {
@@ -276,10 +282,10 @@ func TestRecordUnclosed(t *testing.T) {
 	}
 	for seed := range uint64(effort.Rounds(200)) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		var list []fed
+		var list []inputEvent
 		for i := range 3 + seed {
 			r := []Record{Enter, Leave, Enter, Leave, OMPFork, OMPJoin, ThreadBegin, ThreadEnd}[rng.IntN(8)]
-			f := fed{time: i, record: r}
+			f := inputEvent{time: i, record: r}
 			if r != OMPJoin && r < ThreadBegin {
 				f.payload = region(rng.Uint32N(3))
 			}
@@ -293,12 +299,12 @@ func TestRecordUnclosed(t *testing.T) {
 	}
 }
 
-// A leave ends the innermost call of its region and what is in it, however deep that is, also where
-// leaves before it were of nothing.
+// TestRecordDeep checks that a leave ends the innermost call of its region and everything inside
+// of it, at any depth, and also after leaves of regions that were not open.
 func TestRecordDeep(t *testing.T) {
 	for _, deep := range []int{1, 1000} {
-		var list []fed
-		put := func(r Record, n uint32) { list = append(list, fed{uint64(len(list)), r, region(n), nil}) }
+		var list []inputEvent
+		put := func(r Record, n uint32) { list = append(list, inputEvent{uint64(len(list)), r, region(n), nil}) }
 		put(Enter, 5)
 		for range deep {
 			put(Enter, 0)
@@ -325,7 +331,8 @@ func TestRecordDeep(t *testing.T) {
 	}
 }
 
-// What had been recorded at a checkpoint can be read when nothing comes after it.
+// TestCheckpoint checks that the events up to a checkpoint can be read if nothing is written after
+// it.
 func TestCheckpoint(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(30)) {
@@ -342,7 +349,7 @@ func TestCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := func() []fed {
+		read := func() []inputEvent {
 			tr, err := Open(format.FileSource(w.path))
 			if err != nil {
 				t.Fatal(err)
@@ -360,8 +367,8 @@ func TestCheckpoint(t *testing.T) {
 			}
 			return events(t, th)
 		}
-		same := func(got, want []fed) bool {
-			return slices.EqualFunc(got, want, func(a, b fed) bool { return a.String() == b.String() })
+		same := func(got, want []inputEvent) bool {
+			return slices.EqualFunc(got, want, func(a, b inputEvent) bool { return a.String() == b.String() })
 		}
 		for i, f := range p.list {
 			if err := r.Record(f.time, f.record, f.payload, f.attributes); err != nil {

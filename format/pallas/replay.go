@@ -7,80 +7,81 @@ import (
 	"sort"
 )
 
-// replay goes through all events of a thread, many at a time.
+// replay delivers all events of a thread, many at a time.
 type replay struct {
 	t     *Thread
 	g     *outline
 	r     *blockReader
-	times []times  // of each event
-	list  []uint32 // the events in hand, by place
-	at    []uint64 // their times
+	times []timeIterator // iterator over the times of each event
+	list  []uint32       // the current events, by index
+	at    []uint64       // the times of the current events
 
 	*script // nil if the outline has an error
-	where   where
-	above   []where  // the sequences that it is in
-	body    []uint32 // events that are to be taken again times more
+	where   position
+	above   []position // enclosing sequences
+	body    []uint32   // events that are to be repeated
 	again   uint64
 
-	heap  *byTime // of the events, without the grammar
-	ahead *ahead  // nil to load blocks when they are needed
+	heap     *byTime     // orders the events by time; nil if they are delivered by the grammar
+	prefetch *prefetcher // loads blocks in another goroutine; nil to load them when they are needed
 }
 
-// where is a place in a sequence.
-type where struct {
-	next, from, end uint32 // among the tokens
-	again           uint64 // iterations to come of the loop that the sequence is the body of
+// position is a place in a sequence.
+type position struct {
+	next, from, end uint32 // indexes in the list of all tokens
+	again           uint64 // iterations that remain of the loop whose body the sequence is
 }
 
-// times are those of an event.
-type times struct {
-	values []uint64         // of the block in hand
-	next   int              // among them
-	block  int              // the next one
-	lost   uint64           // occurrences that a block that cannot be read would have
-	coming chan loadedBlock // the next one, if blocks are loaded ahead
-	broken bool             // there was such a block: nobody knows any more which occurrence is which
+// timeIterator iterates over the times of an event.
+type timeIterator struct {
+	values []uint64         // of the current block
+	next   int              // index in values
+	block  int              // index of the next block
+	lost   uint64           // occurrences of an unreadable block that remain to be skipped
+	coming chan loadedBlock // delivers the next block, if blocks are loaded in another goroutine
+	broken bool             // a block was unreadable: the occurrence numbers are unknown from there on
 }
 
-// replayRows are delivered at once, or a little more.
+// replayRows is the approximate number of events that replay delivers at a time.
 const replayRows = 4096
 
 func newReplay(t *Thread, g *outline, r *blockReader) *replay {
-	x := &replay{t: t, g: g, r: r, times: make([]times, len(t.Events)), list: make([]uint32, replayRows+flatEvents+short), script: t.script}
+	x := &replay{t: t, g: g, r: r, times: make([]timeIterator, len(t.Events)),
+		list: make([]uint32, replayRows+maxListed+copyWidth), script: t.script}
 	if x.script == nil && g.err == nil {
-		x.script = rewrite(t, g)
+		x.script = newGeneralScript(t, g)
 	}
 	return x
 }
 
-// enter is the beginning of a sequence that is to occur some times.
-func (s *script) enter(sequence uint32, times uint64) where {
+// enter returns the beginning of a sequence that occurs the given number of times.
+func (s *script) enter(sequence uint32, times uint64) position {
 	from := s.lists.from[sequence]
-	return where{from, from, s.lists.from[sequence+1], times - 1}
+	return position{from, from, s.lists.from[sequence+1], times - 1}
 }
 
-// begin goes to the first event.
+// begin moves to the first event.
 func (x *replay) begin() {
 	x.where, x.above, x.again = x.enter(x.root, 1), x.above[:0], 0
 }
 
-// skip goes behind so many events of each, to which the times have been set. It does so
-// by the grammar; false if that has other events there, because times go back. It costs
-// as much as going through the grammar once.
+// skip moves past the given numbers of occurrences of each event, whose times must have been set
+// by seek. It follows the grammar once. It returns false if the grammar has other events there,
+// because times go back.
 func (x *replay) skip(before []uint64) (ok bool) {
 	x.begin()
 	left := uint64(0)
 	for _, n := range before {
-		left = sum(left, n)
+		left = saturatingAdd(left, n)
 	}
 	if left == 0 {
 		return true
 	}
-	events, sequences := make([]uint64, len(before)), make([]uint64, len(x.sequences)) // that are skipped
+	events, sequences := make([]uint64, len(before)), make([]uint64, len(x.sequences)) // numbers of skipped occurrences
 	for left > 0 {
 		w := &x.where
 		if w.next == w.end {
-			// What is skipped is skipped whole, so that no loop ends here.
+			// Sequences are skipped as a whole, so that no loop ends here.
 			if len(x.above) == 0 {
 				return false
 			}
@@ -89,7 +90,7 @@ func (x *replay) skip(before []uint64) (ok bool) {
 		}
 		k := x.lists.tokens[w.next]
 		w.next++
-		l := repeat{k.ID(), notListed, 1}
+		l := scriptLoop{k.ID(), notListed, 1}
 		switch k.Type() {
 		case EventToken:
 			events[k.ID()]++
@@ -124,12 +125,12 @@ func (x *replay) skip(before []uint64) (ok bool) {
 	return slices.Equal(events, before)
 }
 
-// next returns the next events, in the order of the grammar, and their times; none at
-// the end. They are valid until the next call, and come with an error too.
+// next returns the next events in the order of the grammar, and their times; none at the end. The
+// slices are valid until the next call. next may return events together with an error.
 func (x *replay) next() (events []uint32, times []uint64, err error) {
 	if x.heap != nil {
 		x.list = x.list[:0]
-		err := x.merged()
+		err := x.nextByTime()
 		return x.list, x.at[:len(x.list)], err
 	}
 	list, n := x.list[:cap(x.list)], 0
@@ -162,15 +163,15 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 		case listedEvents:
 			events := x.events[id+1:]
 			size := int(x.events[id])
-			if size > short {
+			if size > copyWidth {
 				n += copy(list[n:], events[:size])
 				continue
 			}
-			*(*[short]uint32)(list[n:]) = *(*[short]uint32)(events)
+			*(*[copyWidth]uint32)(list[n:]) = *(*[copyWidth]uint32)(events)
 			n += size
 		case SequenceToken:
 			x.above = append(x.above, w)
-			w = where{from[id], from[id], from[id+1], 0}
+			w = position{from[id], from[id], from[id+1], 0}
 		default:
 			l := x.loops[id]
 			if l.listed != notListed {
@@ -188,8 +189,8 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 	return x.gather()
 }
 
-// repeat takes the events of the body as often as there is room for; n events are in the
-// list.
+// repeat appends the events of the body to list, which holds n, as often as they fit. It returns
+// the new number.
 func (x *replay) repeat(list []uint32, n int) int {
 	size := len(x.body)
 	if x.again == 0 {
@@ -199,7 +200,7 @@ func (x *replay) repeat(list []uint32, n int) int {
 	x.again -= uint64(k)
 	from, end := n, n+k*size
 	n += copy(list[n:], x.body)
-	for n < end { // twice as many with each step
+	for n < end { // each step doubles the number
 		n += copy(list[n:end], list[from:n])
 	}
 	return n
@@ -208,13 +209,13 @@ func (x *replay) repeat(list []uint32, n int) int {
 // gather looks up the times of the events in the list.
 func (x *replay) gather() ([]uint32, []uint64, error) {
 	if cap(x.at) < len(x.list) {
-		x.at = make([]uint64, len(x.list)+flatEvents)
+		x.at = make([]uint64, len(x.list)+maxListed)
 	}
 	at := x.at[:len(x.list)]
 	for i, e := range x.list {
 		t := &x.times[e]
 		if t.next == len(t.values) {
-			return x.gatherOn(i, at)
+			return x.gatherLoading(i, at)
 		}
 		at[i] = t.values[t.next]
 		t.next++
@@ -222,9 +223,9 @@ func (x *replay) gather() ([]uint32, []uint64, error) {
 	return x.list, at, nil
 }
 
-// gatherOn goes on with place i of the list, where a block must be loaded. Events whose
-// times cannot be read are left out.
-func (x *replay) gatherOn(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
+// gatherLoading continues gather at index i of the list, where a block must be loaded. It leaves out
+// events whose times cannot be read.
+func (x *replay) gatherLoading(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
 	n := i
 	for _, e := range x.list[i:] {
 		t := &x.times[e]
@@ -232,7 +233,7 @@ func (x *replay) gatherOn(i int, at []uint64) (_ []uint32, _ []uint64, first err
 			if err := x.fill(int(e)); err != nil {
 				first = cmp.Or(first, err)
 				if t.lost == 0 {
-					break // there are no more
+					break // the event has no more times
 				}
 			}
 		}
@@ -247,8 +248,8 @@ func (x *replay) gatherOn(i int, at []uint64) (_ []uint32, _ []uint64, first err
 	return x.list[:n], at[:n], first
 }
 
-// fill loads the next block of an event's times that is not empty. After an error it
-// goes on with the one behind.
+// fill loads the next block of an event's times that is not empty. After an error, the next call
+// continues with the block after the unreadable one.
 func (x *replay) fill(e int) error {
 	t, v := &x.times[e], &x.t.Events[e].Timestamps
 	for t.next == len(t.values) {
@@ -267,9 +268,9 @@ func (x *replay) fill(e int) error {
 	return nil
 }
 
-// load reads the next block, and has the one behind it read.
-func (x *replay) load(t *times, v *Vector) (err error) {
-	if x.ahead == nil {
+// load reads the next block, and requests the one after it.
+func (x *replay) load(t *timeIterator, v *Vector) (err error) {
+	if x.prefetch == nil {
 		t.values, err = x.r.read(t.values[:0], x.t.times, v, &v.Blocks[t.block])
 		return err
 	}
@@ -282,14 +283,14 @@ func (x *replay) load(t *times, v *Vector) (err error) {
 		t.values, err = l.values, l.err
 	}
 	if next := t.block + 1; next < len(v.Blocks) {
-		x.ahead.jobs <- aheadJob{v, &v.Blocks[next], old[:0], t.coming}
+		x.prefetch.jobs <- prefetchJob{v, &v.Blocks[next], old[:0], t.coming}
 	}
 	return err
 }
 
-// fillAny loads the next block of an event's times that can be read; the error is the
-// first one on the way. There may be none.
-func (x *replay) fillAny(e int) (first error) {
+// fillReadable loads the next block of an event's times that can be read, if there is one. It returns
+// the first error that it meets.
+func (x *replay) fillReadable(e int) (first error) {
 	t := &x.times[e]
 	for t.next == len(t.values) && t.block < len(x.t.Events[e].Timestamps.Blocks) {
 		first = cmp.Or(first, x.fill(e))
@@ -297,14 +298,14 @@ func (x *replay) fillAny(e int) (first error) {
 	return first
 }
 
-// seek sets all events to their first time that is not less than from, and returns how
-// many of each are before. Only the blocks in question are loaded.
+// seek moves each event to its first time that is not before from. It returns the number of
+// earlier occurrences of each event. It loads at most one block of each event.
 func (x *replay) seek(from uint64) (before []uint64, err error) {
 	before = make([]uint64, len(x.times))
 	for e := range x.times {
 		v := &x.t.Events[e].Timestamps
 		t := &x.times[e]
-		if t.block, before[e] = v.until(from); t.block == len(v.Blocks) || v.Blocks[t.block].First >= from {
+		if t.block, before[e] = v.blocksBefore(from); t.block == len(v.Blocks) || v.Blocks[t.block].First >= from {
 			continue
 		}
 		if err := x.fill(e); err != nil {
@@ -316,23 +317,23 @@ func (x *replay) seek(from uint64) (before []uint64, err error) {
 	return before, nil
 }
 
-// until is the first block that has times of to or later, and how many times there are
+// blocksBefore returns the first block with times of to or later, and the number of times in the blocks
 // before it.
-func (v *Vector) until(to uint64) (block int, before uint64) {
+func (v *Vector) blocksBefore(to uint64) (block int, before uint64) {
 	block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= to })
 	for i := range block {
-		before = sum(before, v.Blocks[i].Count)
+		before = saturatingAdd(before, v.Blocks[i].Count)
 	}
 	return block, before
 }
 
-// earlier is how many events there are before a time. It loads a block of each at most.
-func (x *replay) earlier(to uint64) (n uint64, err error) {
+// countBefore returns the number of events before a time. It loads at most one block of each event.
+func (x *replay) countBefore(to uint64) (n uint64, err error) {
 	var values []uint64
 	for e := range x.times {
 		v := &x.t.Events[e].Timestamps
-		block, before := v.until(to)
-		n = sum(n, before)
+		block, before := v.blocksBefore(to)
+		n = saturatingAdd(n, before)
 		if block == len(v.Blocks) || v.Blocks[block].First >= to {
 			continue
 		}
@@ -344,8 +345,7 @@ func (x *replay) earlier(to uint64) (n uint64, err error) {
 	return n, nil
 }
 
-// ascending tells whether the blocks of all events say that their times do not
-// decrease.
+// ascending reports whether the first and last times of all blocks of each event do not decrease.
 func (t *Thread) ascending() bool {
 	for e := range t.Events {
 		last := uint64(0)
@@ -359,17 +359,18 @@ func (t *Thread) ascending() bool {
 	return true
 }
 
-// byTimeAlone makes next deliver all events in the order of time, without the grammar:
-// of equal times ends come first, then what comes first in the thread's list. It is for
-// threads whose grammar has lost some.
-func (x *replay) byTimeAlone() error {
+// orderByTime makes next deliver all events in the order of time, without the grammar, for threads
+// whose grammar lacks events. Of events with the same time, records that close something come
+// first, then those that come first in the thread's list. It returns the first error of loading
+// blocks.
+func (x *replay) orderByTime() error {
 	var first error
 	x.heap = &byTime{x: x}
 	for e := range x.times {
 		if x.t.Events[e].Timestamps.Size == 0 || x.t.Events[e].Record == maxRecord {
 			continue
 		}
-		first = cmp.Or(first, x.fillAny(e))
+		first = cmp.Or(first, x.fillReadable(e))
 		if x.times[e].next == len(x.times[e].values) {
 			continue
 		}
@@ -379,8 +380,9 @@ func (x *replay) byTimeAlone() error {
 	return first
 }
 
-// merged is next in the order of time. What cannot be read of an event is left out.
-func (x *replay) merged() (first error) {
+// nextByTime does the work of next in the order of time. It leaves out events whose times cannot be
+// read.
+func (x *replay) nextByTime() (first error) {
 	h := x.heap
 	x.at = x.at[:0]
 	for len(h.list) > 0 && len(x.list) < replayRows {
@@ -388,7 +390,7 @@ func (x *replay) merged() (first error) {
 		t := &x.times[e]
 		x.list, x.at = append(x.list, e), append(x.at, t.values[t.next])
 		if t.next++; t.next == len(t.values) {
-			first = cmp.Or(first, x.fillAny(int(e)))
+			first = cmp.Or(first, x.fillReadable(int(e)))
 		}
 		if t.next < len(t.values) {
 			heap.Fix(h, 0)
@@ -399,7 +401,7 @@ func (x *replay) merged() (first error) {
 	return first
 }
 
-// byTime is a heap of events.
+// byTime is a heap of events, ordered by their next times.
 type byTime struct {
 	x    *replay
 	list []uint32

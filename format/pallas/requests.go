@@ -7,35 +7,36 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Requests name operations that are under way. Other formats number all of a trace, so that no two
-// calls are the same and the grammar finds no repetition. They become slots: the lowest number of
-// the thread that no operation under way has.
+// requestsOption is the option that chooses how requests are numbered. A request names an
+// operation that is under way. Other formats number all requests of a trace, so that no two calls
+// are equal and the grammar finds no repetition. By default each request is replaced by a slot:
+// the lowest number that no operation under way of the thread has.
 const requestsOption = "pallas.requests"
 
-// slots are the requests of a thread that are under way.
+// slots assigns slots to the requests of a thread.
 type slots struct {
-	open map[uint64]uint64 // slots by request
-	free lowest
+	open map[uint64]uint64 // slots of the operations under way, by request
+	free minHeap
 	next uint64
-	ops  []uint64 // of the row
+	ops  []uint64 // operands of the current row
 }
 
-// lowest is a heap of numbers.
-type lowest []uint64
+// minHeap is a heap of numbers, the lowest first.
+type minHeap []uint64
 
-func (h lowest) Len() int           { return len(h) }
-func (h lowest) Less(i, j int) bool { return h[i] < h[j] }
-func (h lowest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lowest) Push(x any)        { *h = append(*h, x.(uint64)) }
-func (h *lowest) Pop() any {
+func (h minHeap) Len() int           { return len(h) }
+func (h minHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h minHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *minHeap) Push(x any)        { *h = append(*h, x.(uint64)) }
+func (h *minHeap) Pop() any {
 	old := *h
 	x := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return x
 }
 
-// requestOperand is the place of the request among the operands of a kind, -1 if there is none;
-// ends is true for kinds after which the request is no longer under way.
+// requestOperand returns the index of the request among the operands of a kind, or -1. ends
+// reports whether the operation is no longer under way after such an event.
 func requestOperand(k trace.Kind) (at int, ends bool) {
 	switch k {
 	case trace.SendBegin:
@@ -50,7 +51,7 @@ func requestOperand(k trace.Kind) (at int, ends bool) {
 	return -1, false
 }
 
-// operands are the operands of a row, with a slot in place of the request.
+// operands returns the operands of a row with a slot in place of the request.
 func (s *slots) operands(k trace.Kind, ops []uint64) []uint64 {
 	at, ends := requestOperand(k)
 	if at < 0 || at >= len(ops) || ops[at] == trace.Undefined {
@@ -81,9 +82,10 @@ func (s *slots) operands(k trace.Kind, ops []uint64) []uint64 {
 	return s.ops
 }
 
-// countRenumbered adds the requests that became slots.
+// countRenumbered adds the requests that were replaced by slots to the loss.
 func (e *encoder) countRenumbered() {
 	for k, n := range e.renumbered {
-		e.loss.Add(k.Spec().Name, "request", format.Degraded, "the lowest number that no operation under way has (option "+requestsOption+")", n)
+		e.loss.Add(k.Spec().Name, "request", format.Degraded,
+			"the lowest number that no operation under way has (option "+requestsOption+")", n)
 	}
 }

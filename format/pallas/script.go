@@ -5,30 +5,32 @@ import (
 	"math/bits"
 )
 
-// script is a thread's grammar as a replay follows it. Its sequences may be millions:
-// what is needed of each lies together, without pointers.
+// script is a thread's grammar in the form that a replay follows. There may be millions of
+// sequences, so that the fields of each lie close together, without pointers.
 type script struct {
 	root uint32
-	// lists are the sequences. Ids of events and sequences are places in them; a token
-	// of type listedEvents has in its stead where the events of a sequence stand.
+	// lists holds the sequences. In its tokens, the ids of events and sequences are indexes. A
+	// token of type listedEvents replaces that of a sequence whose events are listed; its id is
+	// their position in events.
 	lists     tokenLists
-	sequences []scripted
-	loops     []repeat // by id
-	// events are those of sequences that occur often and are short, each list behind its
-	// length, with some room behind the last one.
+	sequences []scriptSequence
+	loops     []scriptLoop // by id
+	// events holds the events of sequences that are short and occur often. Each list follows its
+	// length. Some unused entries follow the last list.
 	events []uint32
-	order  []int // sequences behind those that they lead to; nil where that is the order of places, but for the root
+	// sequences, each after those that it leads to; nil if the order of indexes has this property, except for the root
+	order []int
 }
 
-// scripted is what is known of a sequence.
-type scripted struct {
-	size   uint64 // events in an occurrence
-	left   uint32 // occurrences that no other sequence has led to yet
-	listed uint32 // where its events are listed; notListed, or noEvents if there are none
+// scriptSequence holds the properties of a sequence.
+type scriptSequence struct {
+	size   uint64 // number of events in one occurrence
+	left   uint32 // occurrences that no other sequence has accounted for yet
+	listed uint32 // position of its events; notListed, or noEvents if there are none
 }
 
-// repeat is what a loop does: it has a sequence occur some times.
-type repeat struct {
+// scriptLoop is a loop: a sequence and the number of times that it occurs.
+type scriptLoop struct {
 	sequence, listed uint32
 	times            uint64
 }
@@ -37,46 +39,46 @@ const (
 	listedEvents = InvalidToken
 
 	notListed = 0
-	noEvents  = 1 // the list at the beginning
+	noEvents  = 1 // position of an empty list, at the beginning
 
-	flatEvents = 512 // the longest sequence whose events are listed
-	flatAll    = 1 << 20
-	short      = 4 // events that are copied at once
+	maxListed    = 512 // length of the longest sequence whose events are listed
+	maxAllListed = 1 << 20
+	copyWidth    = 4 // number of events that are copied at a time
 )
 
 func newScript(t *Thread, sequences int) *script {
-	s := &script{sequences: make([]scripted, sequences), loops: make([]repeat, len(t.loopMap)), events: []uint32{notListed: 0, noEvents: 0}}
+	s := &script{sequences: make([]scriptSequence, sequences), loops: make([]scriptLoop, len(t.loopMap)),
+		events: []uint32{notListed: 0, noEvents: 0}}
 	for id := range s.loops {
 		if to, ok := t.step(MakeToken(LoopToken, uint32(id))); ok {
-			s.loops[id] = repeat{sequence: uint32(to.sequence), times: to.times}
+			s.loops[id] = scriptLoop{sequence: uint32(to.sequence), times: to.times}
 		}
 	}
 	return s
 }
 
-// confirm makes the script of a lean thread in which sequences stand behind those that
-// they lead to, as writers make them, going once through its tokens. It takes each
-// sequence to occur as often as it has values: so it does if the sequences that lead to
-// it, so counted, come to as many, and those that lead to them, up to the root. Nil if
-// they do not or if anything is odd, and then nothing has changed; otherwise the lists
-// are the script's.
-func confirm(t *Thread) *script {
-	root, ok := place(t.sequenceMap, t.Root.ID(), t.lists.len())
+// newLeanScript returns the script of a lean thread whose sequences come after those that they lead to,
+// as writers make them. It goes through the tokens once. It assumes that each sequence occurs as
+// often as its vectors have values, and checks this: the sequences that lead to it must account
+// for as many occurrences, up to the root. If they do not, or if the grammar is unusual, newLeanScript
+// changes nothing and returns nil. Otherwise the script takes over the thread's lists.
+func newLeanScript(t *Thread) *script {
+	root, ok := indexOf(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !t.inOrder || !ok {
 		return nil
 	}
 	s := newScript(t, t.lists.len())
 	s.root, s.lists = uint32(root), t.lists
-	odd := t.sizes
+	sizes := t.sizes
 	events := make([]uint64, len(t.Events))
-	open := 0 // sequences that have occurrences left
+	open := 0 // sequences with occurrences that are not accounted for
 	for at := range s.sequences {
 		times := uint64(1)
-		if len(odd) > 0 && odd[0].place == at {
-			if times = odd[0].times; odd[0] != (vectorSizes{at, times, times, times}) {
+		if len(sizes) > 0 && sizes[0].place == at {
+			if times = sizes[0].times; sizes[0] != (vectorSizes{at, times, times, times}) {
 				times = 0
 			}
-			odd = odd[1:]
+			sizes = sizes[1:]
 		}
 		n, ok := 0, times > 0 && times <= math.MaxUint32
 		if at == root {
@@ -99,14 +101,14 @@ func confirm(t *Thread) *script {
 		s.undo(len(s.sequences), root, n)
 		return nil
 	}
-	s.end()
+	s.finish()
 	t.lists = tokenLists{}
 	return s
 }
 
-// follow goes through a sequence that occurs some times and leads to ones before limit.
-// It counts the events, and the sequences that have occurrences left. If anything is odd,
-// it stops at token n.
+// follow goes through a sequence that occurs the given number of times and leads only to sequences
+// before limit. It counts the events and, in open, the sequences with occurrences that are not
+// accounted for. If the sequence is unusual, follow stops at token n and returns false.
 func (s *script) follow(at int, times, limit uint32, events []uint64, open *int) (n int, ok bool) {
 	size, done := uint64(0), 0
 	list := s.lists.at(at)
@@ -160,15 +162,15 @@ func (s *script) follow(at int, times, limit uint32, events []uint64, open *int)
 		}
 	}
 	*open += 1 - done
-	s.sequences[at] = scripted{size: size, left: times}
+	s.sequences[at] = scriptSequence{size: size, left: times}
 	if times > 1 {
 		s.list(at)
 	}
 	return len(list), len(list) > 0
 }
 
-// undo puts back the tokens that follow has changed: it has gone through the sequences
-// before a place, but for the root, and stopped at token n of another one.
+// undo restores the tokens that follow has replaced, in the sequences before an index, except the
+// root, and in the first n tokens of the sequence at which follow stopped.
 func (s *script) undo(before, stopped, n int) {
 	id := map[uint32]uint32{}
 	for i, q := range s.sequences {
@@ -192,8 +194,8 @@ func (s *script) undo(before, stopped, n int) {
 	}
 }
 
-// rewrite makes the script of any thread whose outline has no error.
-func rewrite(t *Thread, g *outline) *script {
+// newGeneralScript returns the script of any thread whose outline has no error.
+func newGeneralScript(t *Thread, g *outline) *script {
 	s := newScript(t, t.lists.len())
 	s.root, s.order = uint32(g.root), g.order
 	s.lists = tokenLists{make([]Token, len(t.lists.tokens)), t.lists.from}
@@ -214,19 +216,19 @@ func rewrite(t *Thread, g *outline) *script {
 			s.list(at)
 		}
 	}
-	s.end()
+	s.finish()
 	return s
 }
 
-// list lists the events of a sequence, if they are few. So are those of the sequences
-// that it leads to, if they have any: they occur as often, and are no longer.
+// list lists the events of a sequence if there are few. The events of the sequences that it leads
+// to are listed already, because these occur at least as often and are no longer.
 func (s *script) list(at int) {
 	q := &s.sequences[at]
 	if q.size == 0 {
 		q.listed = noEvents
 		return
 	}
-	if q.size > flatEvents || len(s.events)+int(q.size) > flatAll {
+	if q.size > maxListed || len(s.events)+int(q.size) > maxAllListed {
 		return
 	}
 	q.listed = uint32(len(s.events))
@@ -251,7 +253,8 @@ func (s *script) list(at int) {
 	}
 }
 
-// count adds the events of some occurrences of sequences, whose numbers it changes.
+// count adds the events of the given numbers of occurrences of sequences. It overwrites those
+// numbers.
 func (s *script) count(sequences, events []uint64) {
 	n := len(s.order)
 	if s.order == nil {
@@ -262,7 +265,7 @@ func (s *script) count(sequences, events []uint64) {
 		if s.order != nil {
 			at = s.order[at]
 		}
-		c := sequences[at] // never of the root, which is not skipped whole
+		c := sequences[at] // the root has none, since it is never skipped as a whole
 		if c == 0 {
 			continue
 		}
@@ -283,12 +286,12 @@ func (s *script) count(sequences, events []uint64) {
 	}
 }
 
-// listed are the events that are listed there.
+// listed returns the list of events at a position.
 func (s *script) listed(at uint32) []uint32 { return s.events[at+1:][:s.events[at]] }
 
-// end is called when all sequences are known.
-func (s *script) end() {
-	s.events = append(s.events, make([]uint32, short)...)
+// finish completes the script after all sequences have been added.
+func (s *script) finish() {
+	s.events = append(s.events, make([]uint32, copyWidth)...)
 	for i := range s.loops {
 		if l := &s.loops[i]; int(l.sequence) < len(s.sequences) {
 			l.listed = s.sequences[l.sequence].listed

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// leanOf is a thread as the decoder loads it, from the file of another one.
+// leanOf returns a thread as the decoder loads it, from the file of another one.
 func leanOf(t testing.TB, th *Thread) *Thread {
 	t.Helper()
 	lean, err := th.Archive.loadThread(th.ID, leanThread)
@@ -19,8 +19,9 @@ func leanOf(t testing.TB, th *Thread) *Thread {
 	return lean
 }
 
-// A thread read without its sequences' blocks has the events of the whole one, from the
-// first event on and from any other; the whole one's script is made another way.
+// TestScript checks that a thread read without its sequences' blocks has the same events as the
+// whole one, from the first event on and from any other. The script of the whole thread is made in
+// another way.
 func TestScript(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(60) {
@@ -29,7 +30,8 @@ func TestScript(t *testing.T) {
 			p.body(int(seed % 7))
 		}
 		finding := LoopFinding(seed % 3)
-		th := recorded(t, p.list, &WriterOptions{MaxLoopLength: 1 + int(seed%40), Compatible: seed%4 >= 2, LoopFinding: &finding})
+		th := recorded(t, p.list, &WriterOptions{MaxLoopLength: 1 + int(seed%40), Compatible: seed%4 >= 2,
+			LoopFinding: &finding})
 		lean := leanOf(t, th)
 		if lean.script == nil {
 			t.Fatalf("seed %d: a thread of the writer is not confirmed", seed)
@@ -48,7 +50,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// replayed lists the events behind some that are skipped.
+// replayed lists the events that follow the skipped ones.
 func replayed(t testing.TB, th *Thread, skipped []uint32) (all []uint32) {
 	t.Helper()
 	r := newBlockReader(th.Archive.Trace.Parameters)
@@ -79,19 +81,21 @@ func replayed(t testing.TB, th *Thread, skipped []uint32) (all []uint32) {
 	}
 }
 
-// Where anything does not fit, the tokens are as they were.
+// TestConfirmUndo checks that the tokens are unchanged if the sequences do not agree.
 func TestConfirmUndo(t *testing.T) {
 	p := program{rng: rand.New(rand.NewPCG(3, 5))}
 	for range 5 {
 		p.body(5)
 	}
 	th := recorded(t, p.list, &WriterOptions{})
-	odd := 0
+	unusual := 0
 	for at := range th.lists.tokens {
-		for _, k := range []Token{NoToken, MakeToken(InvalidToken, 2), MakeToken(SequenceToken, uint32(len(th.Sequences))-1), MakeToken(LoopToken, 0), MakeToken(EventToken, 0)} {
-			x := Thread{Root: th.Root, Events: th.Events, Loops: th.Loops, eventMap: th.eventMap, sequenceMap: th.sequenceMap, loopMap: th.loopMap, inOrder: th.inOrder, lean: true}
+		for _, k := range []Token{NoToken, MakeToken(InvalidToken, 2),
+			MakeToken(SequenceToken, uint32(len(th.Sequences))-1), MakeToken(LoopToken, 0), MakeToken(EventToken, 0)} {
+			x := Thread{Root: th.Root, Events: th.Events, Loops: th.Loops, eventMap: th.eventMap, sequenceMap: th.sequenceMap,
+				loopMap: th.loopMap, inOrder: th.inOrder, lean: true}
 			x.lists = tokenLists{slices.Clone(th.lists.tokens), th.lists.from}
-			if at%3 == 0 { // the root itself is odd
+			if at%3 == 0 { // the root itself is unusual
 				x.sizes = append(x.sizes, vectorSizes{0, 2, 2, 2})
 			}
 			for i := range th.Sequences {
@@ -106,16 +110,16 @@ func TestConfirmUndo(t *testing.T) {
 			x.lists.tokens[at] = k
 			before := slices.Clone(x.lists.tokens)
 			lists := x.lists
-			if confirm(&x) != nil {
+			if newLeanScript(&x) != nil {
 				t.Fatalf("%v for %v at %d is confirmed", k, th.lists.tokens[at], at)
 			}
-			odd++
+			unusual++
 			if !slices.Equal(lists.tokens, before) {
 				t.Fatalf("%v for %v at %d: the tokens have changed", k, th.lists.tokens[at], at)
 			}
 		}
 	}
-	if odd < 100 {
-		t.Errorf("%d cases", odd)
+	if unusual < 100 {
+		t.Errorf("%d cases", unusual)
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// FileError is something in a file that is not what the format says.
+// FileError reports that a part of a file is not as the format requires.
 type FileError = archive.FileError
 
-// missing is a file that cannot be opened.
+// missing reports a file that cannot be opened.
 type missing = archive.Missing
 
-// source goes through a file from its beginning. The first thing that is wrong ends
-// it: what is read after that is 0. Of files that may be long it has a part.
+// source reads a file from its beginning. After the first defect that prevents further reading,
+// all reads return 0. A source holds a long file in parts.
 type source struct {
-	path string
-	f    format.DataFile // nil if the whole file is there
-	size int             // of the file
-	b    []byte          // what is there of it,
-	base int             // from here on
-	at   int             // in the file
-	err  *FileError
-	odd  *FileError // the first thing that is wrong but ends nothing
+	path  string
+	f     format.DataFile // nil if b holds the whole file
+	size  int             // of the file
+	b     []byte          // the part of the file that is in memory
+	base  int             // offset of b in the file
+	at    int             // current offset in the file
+	err   *FileError
+	minor *FileError // the first defect after which reading can continue
 }
 
-// load reads a whole file.
+// load reads a whole file into memory.
 func load(src format.Source, name, path string) (*source, error) {
 	b, err := archive.Load(src, name, path, maxFile)
 	if err != nil {
@@ -38,7 +38,7 @@ func load(src format.Source, name, path string) (*source, error) {
 	return &source{path: path, b: b, size: len(b)}, nil
 }
 
-// stream opens a file that is to be read part by part; f is to be closed.
+// stream opens a file to be read in parts. The caller must close f.
 func stream(src format.Source, name, path string) (*source, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
@@ -47,16 +47,17 @@ func stream(src format.Source, name, path string) (*source, error) {
 	return &source{path: path, f: f, size: int(size)}, nil
 }
 
-// maxFile bounds what is read whole.
+// maxFile is the largest size of a file that is read as a whole.
 const maxFile = math.MaxInt32
 
-// partSize is how much of a file is there usually.
+// partSize is the usual size of a part.
 const partSize = 256 << 10
 
-// left is how many bytes follow.
+// left returns the number of bytes that follow.
 func (s *source) left() int { return s.size - s.at }
 
-// peek is the next n bytes, until more are read; nil if there are less.
+// peek returns the next n bytes without moving; nil if there are fewer. They are valid until the
+// next read.
 func (s *source) peek(n int) []byte {
 	if n < 0 || n > s.left() {
 		return nil
@@ -74,7 +75,7 @@ func (s *source) peek(n int) []byte {
 	return s.b[:n]
 }
 
-// fill has what follows be there, n bytes at least.
+// fill reads the next part, of at least n bytes, into memory.
 func (s *source) fill(n int) bool {
 	size := min(max(n, partSize), s.left())
 	if cap(s.b) < size {
@@ -83,33 +84,34 @@ func (s *source) fill(n int) bool {
 	s.b, s.base = s.b[:size], s.at
 	if k, err := s.f.ReadAt(s.b, int64(s.at)); k < size {
 		s.b = nil
-		s.bad(s.at, fmt.Sprintf("%d bytes more", size), "%v", err)
+		s.fail(s.at, fmt.Sprintf("%d bytes more", size), "%v", err)
 		return false
 	}
 	return true
 }
 
-// bad notes what is wrong at an offset.
-func (s *source) bad(at int, expected, found string, args ...any) {
+// fail records a defect at an offset, and ends reading.
+func (s *source) fail(at int, expected, found string, args ...any) {
 	if s.err == nil {
 		s.err = archive.Damaged(s.path, int64(at), fmt.Sprintf(found, args...), expected)
 		s.at = s.size
 	}
 }
 
-// wrong is the first thing that is, nil if nothing.
-func (s *source) wrong() *FileError {
-	if s.odd != nil {
-		return s.odd
+// defect returns the first defect, or nil.
+func (s *source) defect() *FileError {
+	if s.minor != nil {
+		return s.minor
 	}
 	return s.err
 }
 
-// take is the next n bytes, until more are read; nil if there are less.
+// take returns the next n bytes and moves past them; nil if there are fewer. They are valid until
+// the next read.
 func (s *source) take(n int) []byte {
 	b := s.peek(n)
 	if b == nil {
-		s.bad(s.at, fmt.Sprintf("%d bytes more", n), "%d bytes", s.left())
+		s.fail(s.at, fmt.Sprintf("%d bytes more", n), "%d bytes", s.left())
 		return nil
 	}
 	s.at += n
@@ -137,12 +139,12 @@ func (s *source) u64() uint64 {
 	return 0
 }
 
-// count reads how many items follow, which have size bytes at least.
+// count reads the number of items that follow. Each item has at least size bytes.
 func (s *source) count(what string, size int) int {
 	at := s.at
 	n := s.u64()
 	if left := uint64(s.left()); n > left/uint64(size) {
-		s.bad(at, fmt.Sprintf("at most %d, which is what the file has room for", left/uint64(size)), "%d %s", n, what)
+		s.fail(at, fmt.Sprintf("at most %d, which is what the file has room for", left/uint64(size)), "%d %s", n, what)
 		return 0
 	}
 	return int(n)
@@ -152,31 +154,31 @@ func (s *source) count(what string, size int) int {
 func (s *source) text(n uint64) string {
 	at := s.at
 	if n == 0 || n > uint64(s.left()) {
-		s.bad(at, "a text that ends in the file", "a text of %d bytes", n)
+		s.fail(at, "a text that ends in the file", "a text of %d bytes", n)
 		return ""
 	}
 	b := s.take(int(n))
 	if b[n-1] != 0 {
-		if s.odd == nil { // its length tells all the same
-			s.odd = archive.Damaged(s.path, int64(at)+int64(n)-1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text")
+		if s.minor == nil { // the length delimits the text too
+			s.minor = archive.Damaged(s.path, int64(at)+int64(n)-1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text")
 		}
 		return string(b)
 	}
 	return string(b[:n-1])
 }
 
-// smallFiles keeps files of a thread's events that were read as a whole until they are read again:
-// the extent of a trace is looked for before its events are read.
+// smallFiles keeps the bytes of thread files that were read as a whole to find the trace's extent,
+// until the same files are read for their events.
 type smallFiles struct {
 	mu   sync.Mutex
 	data map[string][]byte
 	size int
 }
 
-// smallBytes is how many bytes smallFiles keeps at most.
+// smallBytes is the largest number of bytes that smallFiles keeps.
 const smallBytes = 4 << 20
 
-// keep keeps the file of s if all of it is there.
+// keep keeps the bytes of s if s holds the whole file.
 func (k *smallFiles) keep(name string, s *source) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -192,7 +194,7 @@ func (k *smallFiles) keep(name string, s *source) {
 	}
 }
 
-// take returns the file of this name, which is kept no longer; nil if it is not there.
+// take returns the file with a name and drops it from k; nil if k does not have it.
 func (k *smallFiles) take(name, path string) *source {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,23 +11,24 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// staging is where the files of a trace are until all are there.
+// staging holds the files of a trace in a temporary folder until all are complete.
 type staging struct {
 	out  *format.Output
 	w    *Writer
-	temp string   // the folder
+	temp string   // the temporary folder
 	old  []uint32 // archives of the trace that is replaced
 	done bool
 }
 
-// placeOf is the name of the main file of a trace that is to be written to path. Archives have no
-// names of their own, so a trace beside another one gets a folder.
-func placeOf(path string) string {
+// mainFileName returns the name of the main file of a trace that is to be written to path. The names of
+// archives do not depend on the trace, so that a second trace in the same folder gets a folder of
+// its own.
+func mainFileName(path string) string {
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
 		return filepath.Join(path, "main.pallas")
 	}
 	if _, err := Open(format.FileSource(path)); err == nil {
-		return path // it is replaced
+		return path // the existing trace is replaced
 	}
 	dir, base := filepath.Split(path)
 	if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) == 0 {
@@ -36,30 +37,32 @@ func placeOf(path string) string {
 	return filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base)), base)
 }
 
-// newStaging makes a writer for a trace that appears with its main file.
+// newStaging returns a staging area whose files become visible together with the main file.
 func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 	if out.Path == "-" {
 		return nil, errors.New("-: found standard output, expected the name of a main file: a Pallas trace has several files")
 	}
 	dir := filepath.Dir(out.Path)
 	s := &staging{out: out, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
-	// Archives have no names of their own: those of another trace must not be lost.
+	// The names of archives do not depend on the trace. Those of another trace must not be
+	// overwritten.
 	if t, err := Open(format.FileSource(out.Path)); err == nil {
 		s.old = t.ArchiveIDs()
 	} else if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) > 0 {
-		return nil, fmt.Errorf("%s: found %s of another trace beside it, expected a folder without", out.Path, filepath.Base(l[0]))
+		return nil, fmt.Errorf("%s: found %s of another trace beside it, expected a folder without", out.Path,
+			filepath.Base(l[0]))
 	}
 	var err error
 	if s.w, err = Create(filepath.Join(s.temp, "main.pallas"), o); err != nil {
 		return nil, err
 	}
 	s.w.nested = true
-	out.BeforeCommit(s.name)
+	out.BeforeCommit(s.renameArchives)
 	out.AtEnd(s.Abort)
 	return s, nil
 }
 
-// Abort removes what was written.
+// Abort removes the temporary files.
 func (s *staging) Abort() {
 	if !s.done {
 		s.done = true
@@ -68,7 +71,7 @@ func (s *staging) Abort() {
 	}
 }
 
-// finish writes archives and the main file.
+// finish writes the archives and the main file.
 func (s *staging) finish() error {
 	if err := s.w.Close(); err != nil {
 		return err
@@ -77,16 +80,17 @@ func (s *staging) finish() error {
 	return err
 }
 
-// name says the names of the archives, which take the place of those of the trace that is
-// replaced.
-func (s *staging) name() error {
+// renameArchives moves the archives to their final names, and removes those archives of the replaced trace
+// that the new one does not have.
+func (s *staging) renameArchives() error {
 	dir := filepath.Dir(s.out.Path)
 	for _, a := range s.w.archives {
 		name := fmt.Sprintf("archive_%d", a.id)
 		s.out.Rename(filepath.Join(s.temp, name), filepath.Join(dir, name))
 	}
 	for _, id := range s.old {
-		if name := fmt.Sprintf("archive_%d", id); !slices.ContainsFunc(s.w.archives, func(a *ArchiveWriter) bool { return a.id == id }) {
+		if name := fmt.Sprintf("archive_%d", id); !slices.ContainsFunc(s.w.archives,
+			func(a *ArchiveWriter) bool { return a.id == id }) {
 			s.out.RemoveFolder(filepath.Join(dir, name))
 		}
 	}

@@ -13,29 +13,30 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Summary adds up what stands beside the grammars. It reads no times, and costs as
-// much as the grammars are long. There is no summary if the same calls are once
-// inside of a visit of their region and once not, calls do not nest, events have attributes (but for messages and
-// collective operations that weft wrote so), a sum has more than 63 bits, or something is wrong.
+// Summary returns sums of the events, computed from the numbers that are stored with the grammars.
+// It reads no times; its cost is proportional to the length of the grammars. It returns no summary
+// in these cases: the same calls are inside of a visit of their region in one place and not in
+// another; calls do not nest; events have attributes other than those of messages and collective
+// operations that weft wrote; a sum needs more than 63 bits; or the trace has a defect.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
 		return nil, nil
 	}
-	x := d.summing()
-	ok, err := x.all(ctx)
+	x := d.newSummaryBuilder()
+	ok, err := x.addThreads(ctx)
 	if !ok || err != nil {
 		return nil, err
 	}
 	return x.summary(), nil
 }
 
-// Preview tells less than a summary, of more traces: regions that are visited inside of
-// themselves, events with attributes and messages to anybody are no hindrance. Calls that do
-// not end, or not in the order in which they began, are in no sum of times. It reads no times
-// either; but where nothing repeats the grammars are as long as the trace, and there is no
-// preview if they are longer than mostGrammar bytes.
+// Preview returns fewer sums than Summary, for more traces: it accepts regions that are visited
+// inside of themselves, events with attributes, and messages whose peer is unknown. Calls that do
+// not end, or do not end in the reverse order of their beginnings, are omitted from the sums of
+// times. Preview reads no times either. If nothing repeats, however, the grammars are as long as
+// the trace; Preview returns nil if they are longer than mostGrammar bytes.
 func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
-	left := int64(mostGrammar)
+	left := int64(maxPreviewBytes)
 	for _, id := range d.threads {
 		st, err := fs.Stat(d.t.src.FS, d.t.dir+threadFolder(id.archive, id.id)+"thread.pallas")
 		if err == nil {
@@ -45,9 +46,9 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 			return nil, nil
 		}
 	}
-	x := d.summing()
-	x.loose = true
-	if ok, err := x.all(ctx); !ok || err != nil {
+	x := d.newSummaryBuilder()
+	x.forPreview = true
+	if ok, err := x.addThreads(ctx); !ok || err != nil {
 		return nil, err
 	}
 	if len(x.locations) == 0 {
@@ -56,20 +57,20 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	return x.preview(), nil
 }
 
-// mostGrammar is what can be read in a second, about; to read the events takes some ten times
-// as long.
-const mostGrammar = 512 << 20
+// maxPreviewBytes is the size of the grammars that can be read in about a second. Reading the events
+// takes about ten times as long.
+const maxPreviewBytes = 512 << 20
 
-// summing begins a summary. What is wrong is not reported.
-func (d *decoder) summing() *summing {
+// newSummaryBuilder returns an empty summary. It does not report defects.
+func (d *decoder) newSummaryBuilder() *summaryBuilder {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
-	return &summing{d: d.with(&quiet), regions: map[uint32]*sums{}}
+	return &summaryBuilder{d: d.with(&quiet), regions: map[uint32]*regionSums{}}
 }
 
-// all adds all threads. It reports false if something is wrong, or says too little: as soon as
-// that is known, since the events must be read then.
-func (x *summing) all(ctx context.Context) (bool, error) {
+// addThreads adds all threads. It returns false as soon as a thread has a defect or cannot be summed up,
+// because the events must be read then.
+func (x *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 	for _, id := range x.d.threads {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -82,7 +83,7 @@ func (x *summing) all(ctx context.Context) (bool, error) {
 			continue
 		}
 		t.Close()
-		ok, err := x.thread(t, x.d.location[id])
+		ok, err := x.addThread(t, x.d.location[id])
 		if !ok || err != nil {
 			return false, err
 		}
@@ -90,33 +91,33 @@ func (x *summing) all(ctx context.Context) (bool, error) {
 	return len(x.d.opt.Report.Rules()) == 0, nil
 }
 
-// summing is a summary in the making.
-type summing struct {
-	d         *decoder
-	kinds     []int64
-	locations []format.LocationSummary
-	regions   map[uint32]*sums
-	info      []eventInfo
-	loose     bool // a preview
-	rowsOf    *Archive
-	rows      map[Ref]trace.Kind // of events that texts of rowsOf carry
-	begun     []format.LocationSums
+// summaryBuilder is a summary under construction.
+type summaryBuilder struct {
+	d            *decoder
+	kinds        []int64
+	locations    []format.LocationSummary
+	regions      map[uint32]*regionSums
+	info         []eventInfo
+	forPreview   bool // build a preview
+	rowsOf       *Archive
+	rows         map[Ref]trace.Kind // kinds of the events that texts of rowsOf carry
+	locationSums []format.LocationSums
 }
 
-// sums are what the blocks of a region come to, in nanoseconds.
-type sums struct {
+// regionSums holds the sums of a region's blocks, in nanoseconds.
+type regionSums struct {
 	count                uint64
 	inclusive, exclusive sum64
 	recursive            sum64 // of visits inside of visits of the same region
 	min, max             uint64
 }
 
-// sum64 is a sum of at least n, and of n + short at most.
+// sum64 is a sum that lies between n and n + short.
 type sum64 struct{ n, short uint64 }
 
-// add adds the values of a vector: means are rounded down. It reports false if they are more than
-// most together, which values that follow each other cannot be, or the sum more than a region's may
-// be.
+// add adds the values of a vector. Means are rounded down, so that the sum is not exact. add
+// returns false if the values sum up to more than most, which is impossible for values that follow
+// each other, or if the sum exceeds that of a region.
 func (s *sum64) add(v *Vector, most uint64) bool {
 	total, short := uint64(0), uint64(0)
 	add := func(mean, count uint64) bool {
@@ -129,7 +130,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 		if !add(v.Min, v.Size) {
 			return false
 		}
-	case len(v.Blocks) == 0: // there is one, which says the same as the vector
+	case len(v.Blocks) == 0: // there is one block, whose sums are the vector's
 		if !add(v.Mean, v.Size) {
 			return false
 		}
@@ -153,8 +154,8 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 	return s.n <= math.MaxInt64 && s.short <= math.MaxInt64-s.n
 }
 
-// thread adds a thread.
-func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
+// addThread adds a thread.
+func (x *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	g := newOutline(t)
 	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {
 		return false, nil
@@ -171,7 +172,7 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 	for i := range t.Events {
 		e := &t.Events[i]
 		in, err := x.d.event(s, e, t)
-		if err != nil || !x.loose && (in.payload != nil || in.rank != uint64(NoRef)) {
+		if err != nil || !x.forPreview && (in.payload != nil || in.rank != uint64(NoRef)) {
 			return false, err
 		}
 		x.info = append(x.info, in)
@@ -182,7 +183,7 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 		first, last = min(first, v.Blocks[0].First), max(last, v.Blocks[len(v.Blocks)-1].Last)
 		events += v.Size
 		x.count(in.kind, int64(v.Size))
-		if !x.loose && e.HasAttributes() && !x.carried(t, e, in.kind) {
+		if !x.forPreview && e.HasAttributes() && !x.recountCarried(t, e, in.kind) {
 			return false, nil
 		}
 		switch in.kind {
@@ -201,23 +202,25 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 		return false, nil
 	}
 	k := x.d.ticks
-	x.locations = append(x.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first), Last: k.model(last)})
-	x.begun = append(x.begun, begun)
-	return x.sequences(t, g, last-first), nil
+	x.locations = append(x.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first),
+		Last: k.model(last)})
+	x.locationSums = append(x.locationSums, begun)
+	return x.addSequences(t, g, last-first), nil
 }
 
-// count counts events of a kind, or takes some away again.
-func (x *summing) count(k trace.Kind, n int64) {
+// count adds n to the number of events of a kind; n may be negative.
+func (x *summaryBuilder) count(k trace.Kind, n int64) {
 	if n := int(k) + 1; n > len(x.kinds) {
 		x.kinds = append(x.kinds, make([]int64, n-len(x.kinds))...)
 	}
 	x.kinds[k] += n
 }
 
-// carried counts the occurrences of an event, which are counted as of one kind, as of the kinds that their
-// attributes carry, where weft wrote the trace. It reports false if there are other attributes, or an event is one
-// of which more is known than that it is there.
-func (x *summing) carried(t *Thread, e *Event, kind trace.Kind) bool {
+// recountCarried corrects the counts for an event whose occurrences carry rows of other kinds, in a trace
+// that weft wrote: they have been counted as of one kind, and are counted as of the kinds that
+// their attributes carry. It returns false if there are other attributes, or if an event needs
+// more than to be counted.
+func (x *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bool {
 	if x.d.restorer == nil {
 		return false
 	}
@@ -251,9 +254,10 @@ func (x *summing) carried(t *Thread, e *Event, kind trace.Kind) bool {
 	return true
 }
 
-// rowKind is the kind of an event that a text carries; NoKind if the text is damaged, or the event is one that is
-// more than one of its kind for somebody who counts: it opens or closes something, has values or attributes.
-func (x *summing) rowKind(t *Thread, row Ref) trace.Kind {
+// rowKind returns the kind of the event that a text carries. It returns NoKind if the text is
+// damaged, or if counting the event is not enough: it opens or closes something, or has values or
+// attributes.
+func (x *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	text, ok := t.Archive.Definitions.Text(row)
 	packed, err := carrier.FromText(text)
 	var b trace.Batch
@@ -272,14 +276,14 @@ func (x *summing) rowKind(t *Thread, row Ref) trace.Kind {
 	return trace.NoKind
 }
 
-// sequences adds the blocks of a thread; the result is whether they are all calls that
-// nest, and no sum is too large. Of a preview those that do not nest are left out.
-func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
-	within := make([][]uint32, len(t.Sequences)) // regions that are visited directly, of sequences that are none themselves
+// addSequences adds the blocks of a thread. It returns false if they are not all nested calls, or if
+// a sum is too large. A preview omits calls that do not nest.
+func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool {
+	within := make([][]uint32, len(t.Sequences)) // regions visited directly inside of each sequence that is no call itself
 	region := make([]uint32, len(t.Sequences))
-	direct := map[uint32][]uint32{} // regions that are visited inside of a region, directly
-	var blocks []int                // places of calls
-	for _, at := range g.order {    // those that are inside come first
+	direct := map[uint32][]uint32{} // regions visited directly inside of each region
+	var blocks []int                // indexes of calls
+	for _, at := range g.order {    // inner sequences come first
 		s := &t.Sequences[at]
 		region[at] = trace.NoRef
 		var inner []uint32
@@ -287,24 +291,24 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 			st, _ := t.step(k)
 			if st.event < 0 {
 				if r := region[st.sequence]; r != trace.NoRef {
-					inner = insert(inner, r)
+					inner = insertSorted(inner, r)
 					continue
 				}
 				for _, r := range within[st.sequence] {
-					inner = insert(inner, r)
+					inner = insertSorted(inner, r)
 				}
 				continue
 			}
 			in := &x.info[st.event]
 			switch {
 			case in.kind == trace.Enter && (i > 0 || s.Type != BlockSequence || at == g.root):
-				if !x.loose {
+				if !x.forPreview {
 					return false
 				}
 			case in.kind == trace.Enter:
 				region[at] = in.ref
 			case in.kind == trace.Leave && (i < len(s.Tokens)-1 || region[at] != in.ref):
-				if !x.loose {
+				if !x.forPreview {
 					return false
 				}
 				region[at] = trace.NoRef
@@ -315,8 +319,9 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 			within[at] = inner
 			continue
 		}
-		if end, _ := t.step(s.Tokens[len(s.Tokens)-1]); end.event < 0 || x.info[end.event].kind != trace.Leave || s.Durations.Max > whole || s.Exclusive.Max > whole {
-			if !x.loose {
+		if end, _ := t.step(s.Tokens[len(s.Tokens)-1]); end.event < 0 || x.info[end.event].kind != trace.Leave ||
+			s.Durations.Max > whole || s.Exclusive.Max > whole {
+			if !x.forPreview {
 				return false
 			}
 			continue
@@ -325,13 +330,13 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 			continue
 		}
 		for _, i := range inner {
-			direct[r] = insert(direct[r], i)
+			direct[r] = insertSorted(direct[r], i)
 		}
 		blocks = append(blocks, at)
 	}
 	var inside []bool
-	if !x.loose && circular(direct) {
-		if inside = recursive(t, g, region); inside == nil {
+	if !x.forPreview && hasCycle(direct) {
+		if inside = recursiveVisits(t, g, region); inside == nil {
 			return false
 		}
 	}
@@ -339,7 +344,7 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 		s, r := &t.Sequences[at], region[at]
 		y := x.regions[r]
 		if y == nil {
-			y = &sums{min: math.MaxUint64}
+			y = &regionSums{min: math.MaxUint64}
 			x.regions[r] = y
 		}
 		y.count += s.Durations.Size
@@ -356,12 +361,13 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 	return true
 }
 
-// mostAround is how many words recursive takes for the regions around sequences.
-const mostAround = 4 << 20
+// maxRecursiveWords is the largest number of words that recursive uses for the regions around sequences.
+const maxRecursiveWords = 4 << 20
 
-// recursive tells of each sequence that is a visit of a region whether it is one inside of another visit of that
-// region. It is nil if a sequence is both, at different places, or there are too many.
-func recursive(t *Thread, g *outline, region []uint32) []bool {
+// recursiveVisits reports, for each sequence that is a visit of a region, whether it is inside of
+// another visit of that region. It returns nil if a sequence is both in different places, or if
+// there are too many sequences and regions.
+func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	bit := map[uint32]int{}
 	for _, r := range region {
 		if _, ok := bit[r]; !ok && r != trace.NoRef {
@@ -369,13 +375,14 @@ func recursive(t *Thread, g *outline, region []uint32) []bool {
 		}
 	}
 	words := (len(bit) + 63) / 64
-	if 2*words*len(region) > mostAround {
+	if 2*words*len(region) > maxRecursiveWords {
 		return nil
 	}
-	// Of each sequence, the regions that are open around all and around any of its occurrences.
+	// These are, for each sequence, the regions open around all of its occurrences, and those open
+	// around any.
 	all, some := make([]uint64, words*len(region)), make([]uint64, words*len(region))
 	met, inside := make([]bool, len(region)), make([]bool, len(region))
-	for i := len(g.order) - 1; i >= 0; i-- { // those that are outside come first
+	for i := len(g.order) - 1; i >= 0; i-- { // outer sequences come first
 		at := g.order[i]
 		if g.sequences[at] == 0 {
 			continue
@@ -387,7 +394,7 @@ func recursive(t *Thread, g *outline, region []uint32) []bool {
 			if !inside[at] && ever[word]&mask != 0 {
 				return nil
 			}
-			always[word] |= mask // of what is in it
+			always[word] |= mask // applies to what is inside of the sequence
 			ever[word] |= mask
 		}
 		for _, k := range t.Sequences[at].Tokens {
@@ -410,8 +417,8 @@ func recursive(t *Thread, g *outline, region []uint32) []bool {
 	return inside
 }
 
-// insert adds a number to a sorted list that does not have it.
-func insert(l []uint32, n uint32) []uint32 {
+// insertSorted inserts a number into a sorted list unless the list has it.
+func insertSorted(l []uint32, n uint32) []uint32 {
 	i, found := slices.BinarySearch(l, n)
 	if found {
 		return l
@@ -419,8 +426,8 @@ func insert(l []uint32, n uint32) []uint32 {
 	return slices.Insert(l, i, n)
 }
 
-// circular tells whether the lists of numbers lead from any number back to it.
-func circular(next map[uint32][]uint32) bool {
+// hasCycle reports whether any number leads back to itself.
+func hasCycle(next map[uint32][]uint32) bool {
 	const (
 		open = 1 + iota
 		done
@@ -456,7 +463,7 @@ func circular(next map[uint32][]uint32) bool {
 	return false
 }
 
-func (x *summing) summary() *format.Summary {
+func (x *summaryBuilder) summary() *format.Summary {
 	s := &format.Summary{Locations: x.locations, Changed: x.d.t.Compression.Lossy()}
 	slices.SortFunc(s.Locations, func(a, b format.LocationSummary) int { return int(a.Location) - int(b.Location) })
 	for k, n := range x.kinds {
@@ -483,23 +490,24 @@ func (x *summing) summary() *format.Summary {
 	return s
 }
 
-func (x *summing) preview() *format.Preview {
-	p := &format.Preview{To: math.MinInt64, Locations: x.begun}
+func (x *summaryBuilder) preview() *format.Preview {
+	p := &format.Preview{To: math.MinInt64, Locations: x.locationSums}
 	for _, l := range x.locations {
 		p.To = max(p.To, l.Last)
 	}
 	slices.SortFunc(p.Locations, func(a, b format.LocationSums) int { return int(a.Location) - int(b.Location) })
 	for r, y := range x.regions {
-		// Of what rounding has taken away half is as good as any.
+		// Rounding has lost between 0 and short; half of that is the best guess.
 		ticks := func(z sum64) int64 { return int64((z.n + z.short/2) / x.d.ticks.Scale) }
-		p.Regions = append(p.Regions, format.RegionSums{Region: r, Count: int64(y.count), Inclusive: ticks(y.inclusive), Exclusive: ticks(y.exclusive)})
+		p.Regions = append(p.Regions, format.RegionSums{Region: r, Count: int64(y.count), Inclusive: ticks(y.inclusive),
+			Exclusive: ticks(y.exclusive)})
 	}
 	slices.SortFunc(p.Regions, func(a, b format.RegionSums) int { return int(a.Region) - int(b.Region) })
 	return p
 }
 
-// Extent is when the first and the last event are, which the blocks say; only threads in
-// which times go back are read. What cannot be read is not reported.
+// Extent returns the times of the first and the last event, from the blocks. It reads only the
+// events of threads in which times go back. It does not report defects.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
@@ -515,7 +523,7 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 			if t, err = q.thread(id, leanThread); t == nil || err != nil {
 				continue
 			}
-			t.Replay(ctx, func(_ []uint32, times []uint64) error { // as far as it goes
+			t.Replay(ctx, func(_ []uint32, times []uint64) error { // ignore errors: what can be read counts
 				for _, x := range times {
 					low, high = min(low, x), max(high, x)
 				}

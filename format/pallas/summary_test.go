@@ -43,7 +43,7 @@ func detailsOf(d format.File) (list []details, err error) {
 	return list, err
 }
 
-// Details are what pallas_info says of sequences and loops.
+// TestDetails compares the details with the output of pallas_info for sequences and loops.
 func TestDetails(t *testing.T) {
 	compared := 0
 	for _, dir := range folders(t) {
@@ -52,14 +52,15 @@ func TestDetails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := tr.Compression; tr.ABI != MaxABI || c == Histogram || c == ZSTDHistogram || strings.HasPrefix(filepath.Base(dir), "synced_") {
+			if c := tr.Compression; tr.ABI != MaxABI || c == Histogram || c == ZSTDHistogram ||
+				strings.HasPrefix(filepath.Base(dir), "synced_") {
 				t.Skip("the tool has it otherwise")
 			}
 			text := filepath.Join(dir, "info_full.txt.gz")
 			if _, err := os.Stat(text); err != nil {
 				t.Skip("the tool's output is not kept")
 			}
-			want := map[string]int{} // lines, without what only says how they are printed
+			want := map[string]int{} // lines, without parts that only concern the layout
 			for s := bufio.NewScanner(strings.NewReader(unzip(t, text))); s.Scan(); {
 				f := strings.Fields(s.Text())
 				if len(f) < 4 || len(f[0]) < 2 {
@@ -69,7 +70,7 @@ func TestDetails(t *testing.T) {
 					continue
 				}
 				if i := len(f) - 1; strings.HasSuffix(f[i], "nan") {
-					f[i] = "0" // of threads of no length
+					f[i] = "0" // of threads without duration
 				}
 				want[strings.Join(f, " ")]++
 			}
@@ -92,9 +93,10 @@ func TestDetails(t *testing.T) {
 					switch x.Key {
 					case "sequences":
 						if r[4] == int64(0) {
-							continue // the tool says nonsense of the mean
+							continue // the tool prints a wrong mean
 						}
-						line = fmt.Sprintf("%v %v %v %s %s %s %s %s %v %.6g", r[2], r[3], r[4], seconds(r[5]), seconds(r[6]), seconds(r[7]), seconds(r[8]), seconds(r[9]), r[10], float64(r[11].(trace.Real)))
+						line = fmt.Sprintf("%v %v %v %s %s %s %s %s %v %.6g", r[2], r[3], r[4], seconds(r[5]), seconds(r[6]),
+							seconds(r[7]), seconds(r[8]), seconds(r[9]), r[10], float64(r[11].(trace.Real)))
 					case "loops":
 						line = fmt.Sprintf("%v %v %v %v %v", r[2], r[3], r[4], r[5], r[6])
 					default:
@@ -114,7 +116,8 @@ func TestDetails(t *testing.T) {
 	t.Logf("%d lines", compared)
 }
 
-// Totals of durations are what the title of their table says: too small by less than 1 ns a visit.
+// TestDetailsBounds checks that totals of durations are as the title of their table says: too
+// small by less than 1 ns a visit.
 func TestDetailsBounds(t *testing.T) {
 	effort.Sequential(t)
 	names := []string{filepath.FromSlash(recorded(t, irregular(2, 5000), nil).Archive.Trace.src.Path)}
@@ -146,7 +149,7 @@ func TestDetailsBounds(t *testing.T) {
 		}
 		for _, th := range threads(t, name) {
 			if th.Archive.Trace.Compression.Lossy() {
-				continue // the durations that it has are others
+				continue // its durations are changed by the codec
 			}
 			for i, k := range th.SequenceTokens() {
 				s := &th.Sequences[i]
@@ -176,12 +179,13 @@ func TestDetailsBounds(t *testing.T) {
 	}
 }
 
-// visits are those of a region, as reading the events finds them.
+// visits holds the sums of a region's visits that reading the events yields.
 type visits struct{ count, inclusive, exclusive, outermost, min, max int64 }
 
-// scanned reads a trace whose calls nest: how many events it has of each kind, the visits of
-// each region that end, and whether any is visited inside of itself.
-func scanned(t *testing.T, d format.Events) (kinds map[trace.Kind]int64, regions map[uint32]*visits, recursive bool) {
+// scanVisits reads a trace whose calls nest. It returns the number of events of each kind, the sums
+// of the visits of each region that end, and whether any region is visited inside of itself.
+func scanVisits(t *testing.T, d format.Events) (kinds map[trace.Kind]int64, regions map[uint32]*visits,
+	recursive bool) {
 	t.Helper()
 	kinds, regions = map[trace.Kind]int64{}, map[uint32]*visits{}
 	type call struct {
@@ -189,47 +193,48 @@ func scanned(t *testing.T, d format.Events) (kinds map[trace.Kind]int64, regions
 		start, inner int64
 	}
 	stacks := map[uint32][]call{}
-	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for i, k := range b.Kind {
-			kinds[k]++
-			loc := b.Location(i)
-			stack := stacks[loc]
-			switch k {
-			case trace.Enter:
-				for _, c := range stack {
-					recursive = recursive || c.region == b.Ref[i]
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation,
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, k := range b.Kind {
+				kinds[k]++
+				loc := b.Location(i)
+				stack := stacks[loc]
+				switch k {
+				case trace.Enter:
+					for _, c := range stack {
+						recursive = recursive || c.region == b.Ref[i]
+					}
+					stack = append(stack, call{b.Ref[i], b.Time[i], 0})
+				case trace.Leave:
+					c := stack[len(stack)-1]
+					stack = stack[:len(stack)-1]
+					long := b.Time[i] - c.start
+					if len(stack) > 0 {
+						stack[len(stack)-1].inner += long
+					}
+					r := regions[c.region]
+					if r == nil {
+						r = &visits{min: long}
+						regions[c.region] = r
+					}
+					r.count++
+					r.inclusive += long
+					if !slices.ContainsFunc(stack, func(o call) bool { return o.region == c.region }) {
+						r.outermost += long
+					}
+					r.exclusive += long - c.inner
+					r.min, r.max = min(r.min, long), max(r.max, long)
 				}
-				stack = append(stack, call{b.Ref[i], b.Time[i], 0})
-			case trace.Leave:
-				c := stack[len(stack)-1]
-				stack = stack[:len(stack)-1]
-				long := b.Time[i] - c.start
-				if len(stack) > 0 {
-					stack[len(stack)-1].inner += long
-				}
-				r := regions[c.region]
-				if r == nil {
-					r = &visits{min: long}
-					regions[c.region] = r
-				}
-				r.count++
-				r.inclusive += long
-				if !slices.ContainsFunc(stack, func(o call) bool { return o.region == c.region }) {
-					r.outermost += long
-				}
-				r.exclusive += long - c.inner
-				r.min, r.max = min(r.min, long), max(r.max, long)
+				stacks[loc] = stack
 			}
-			stacks[loc] = stack
-		}
-		return nil
-	}}); err != nil {
+			return nil
+		}}); err != nil {
 		t.Fatal(err)
 	}
 	return kinds, regions, recursive
 }
 
-// A summary is what reading all events comes to.
+// TestSummarize compares summaries with the sums of all events.
 func TestSummarize(t *testing.T) {
 	summed, within := 0, 0
 	for seed := range uint64(60) {
@@ -256,7 +261,7 @@ func TestSummarize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds, regions, recursive := scanned(t, d)
+		kinds, regions, recursive := scanVisits(t, d)
 		if s == nil {
 			if !recursive {
 				t.Errorf("seed %d: no summary", seed)
@@ -273,14 +278,17 @@ func TestSummarize(t *testing.T) {
 			}
 			delete(kinds, k.Kind)
 		}
-		if len(kinds) > 0 || len(s.Regions) != len(regions) || len(s.Locations) != 1 || s.Locations[0].First != int64(p.list[0].time) || s.Locations[0].Last != int64(p.list[len(p.list)-1].time) || s.Locations[0].Events != int64(len(p.list)) {
+		if len(kinds) > 0 || len(s.Regions) != len(regions) || len(s.Locations) != 1 ||
+			s.Locations[0].First != int64(p.list[0].time) || s.Locations[0].Last != int64(p.list[len(p.list)-1].time) ||
+			s.Locations[0].Events != int64(len(p.list)) {
 			t.Errorf("seed %d: %+v, kinds %v, regions %v", seed, s, kinds, regions)
 			continue
 		}
 		for _, x := range s.Regions {
 			r := regions[x.Region]
 			short, excl, sum := r.outermost-x.Inclusive, r.exclusive-x.Exclusive, r.inclusive-x.Sum
-			if sum < 0 || sum > x.Missing || x.Count != r.count || x.Min != r.min || x.Max != r.max || short < 0 || short > x.Missing || excl < 0 || excl > x.Missing || x.Missing >= max(1, x.Count) {
+			if sum < 0 || sum > x.Missing || x.Count != r.count || x.Min != r.min || x.Max != r.max || short < 0 ||
+				short > x.Missing || excl < 0 || excl > x.Missing || x.Missing >= max(1, x.Count) {
 				t.Errorf("seed %d: %+v, want %+v", seed, x, *r)
 			}
 		}
@@ -290,23 +298,23 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// openings counts how often each file is opened.
-type openings struct {
+// openCounter is a file system that counts how often each file is opened.
+type openCounter struct {
 	fs.FS
 	n map[string]int
 }
 
-// Open counts.
-func (o openings) Open(name string) (fs.File, error) {
+// Open counts the file.
+func (o openCounter) Open(name string) (fs.File, error) {
 	o.n[name]++
 	return o.FS.Open(name)
 }
 
-// Stat opens nothing.
-func (o openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
+// Stat does not count the file.
+func (o openCounter) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
 
-// No more threads are read for a summary behind one that shows that there is none: the same calls are inside of
-// a visit of their region, and alone.
+// TestSummaryGivenUp checks that Summary reads no further thread after one that prevents a
+// summary, because the same calls are inside of a visit of their region and outside of one.
 func TestSummaryGivenUp(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -342,7 +350,7 @@ func TestSummaryGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			src := format.FileSource(w.path)
-			files := openings{src.FS, map[string]int{}}
+			files := openCounter{src.FS, map[string]int{}}
 			src.FS = files
 			d, err := (Format{}).Open(t.Context(), src, &format.ReadOptions{})
 			if err != nil {
@@ -365,7 +373,8 @@ func TestSummaryGivenUp(t *testing.T) {
 	}
 }
 
-// A sum that has no room is none: the events are read then. Three calls of 4·10^18 ns are 1.2·10^19.
+// TestSummaryOverflow checks that there is no summary if a sum overflows: three calls of 4·10^18
+// ns are 1.2·10^19.
 func TestSummaryOverflow(t *testing.T) {
 	effort.Sequential(t)
 	for threads, want := range map[int]string{1: "4000000000000000000", 2: "8000000000000000000", 3: "", 5: ""} {
@@ -413,8 +422,8 @@ func TestSummaryOverflow(t *testing.T) {
 	}
 }
 
-// A preview is there also of calls inside of themselves, attributes and messages, and has
-// all visits but for those that do not end.
+// TestPreview checks that a preview exists for calls inside of themselves, attributes and messages
+// too, and that it has all visits except those that do not end.
 func TestPreview(t *testing.T) {
 	recursions, without := 0, 0
 	for seed := range uint64(60) {
@@ -425,7 +434,7 @@ func TestPreview(t *testing.T) {
 		if len(p.list) == 0 {
 			continue
 		}
-		// Of each third trace the last call does not end.
+		// In each third trace the last call does not end.
 		if seed%3 == 0 && p.list[len(p.list)-1].record == Leave {
 			p.list = p.list[:len(p.list)-1]
 		}
@@ -443,14 +452,16 @@ func TestPreview(t *testing.T) {
 		if s, _ := d.Summary(t.Context()); s == nil {
 			without++
 		}
-		kinds, regions, recursive := scanned(t, d)
+		kinds, regions, recursive := scanVisits(t, d)
 		if recursive {
 			recursions++
 		}
 		if last := int64(p.list[len(p.list)-1].time); v.To != last {
 			t.Errorf("seed %d: found the time %d, want that of the last event, %d", seed, v.To, last)
 		}
-		if len(v.Locations) != 1 || v.Locations[0].Count != kinds[trace.Enter] || v.Locations[0].Sent != kinds[trace.Send]+kinds[trace.SendBegin] || v.Locations[0].Received != kinds[trace.Recv]+kinds[trace.RecvComplete] {
+		if len(v.Locations) != 1 || v.Locations[0].Count != kinds[trace.Enter] ||
+			v.Locations[0].Sent != kinds[trace.Send]+kinds[trace.SendBegin] ||
+			v.Locations[0].Received != kinds[trace.Recv]+kinds[trace.RecvComplete] {
 			t.Errorf("seed %d: found %+v, want the counts of %v", seed, v.Locations, kinds)
 		}
 		for _, x := range v.Regions {
@@ -475,8 +486,9 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// What weft writes of an MPI program has a summary, though events carry what Pallas has no place for; one with
-// values of counters has none, since those are in the events alone.
+// TestSummaryOfCarriedEvents checks that an MPI trace that weft wrote has a summary, although its
+// events carry attributes. A trace with values of counters has none, since the values are in the
+// events only.
 func TestSummaryOfCarriedEvents(t *testing.T) {
 	for workload, want := range map[string]bool{"stencil": true, "loops": false} {
 		events, err := generate.New(generate.Options{Workload: workload, Locations: 3, Events: 3000})
@@ -499,7 +511,7 @@ func TestSummaryOfCarriedEvents(t *testing.T) {
 		if err := out.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		files := openings{os.DirFS(filepath.Dir(path)), map[string]int{}}
+		files := openCounter{os.DirFS(filepath.Dir(path)), map[string]int{}}
 		src := format.Source{FS: files, Name: filepath.Base(path), Path: path}
 		d, err := (Format{}).Open(t.Context(), src, &format.ReadOptions{})
 		if err != nil {
@@ -518,7 +530,7 @@ func TestSummaryOfCarriedEvents(t *testing.T) {
 		if s == nil {
 			continue
 		}
-		kinds, _, _ := scanned(t, d)
+		kinds, _, _ := scanVisits(t, d)
 		for _, k := range s.Kinds {
 			if kinds[k.Kind] != k.Events {
 				t.Errorf("%d of %v, want %d", k.Events, k.Kind, kinds[k.Kind])

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// TokenType says what a token names.
+// TokenType is the type of the thing that a token names.
 type TokenType uint8
 
 // The types of tokens.
@@ -22,23 +22,23 @@ const (
 	LoopToken
 )
 
-// Token names an event, a sequence or a loop of a thread by its id: the id is what
-// stands before a thread's id map, not a place in its lists.
+// Token names an event, a sequence or a loop of a thread by its type and id. A thread's id maps
+// translate an id to an index in the thread's lists.
 type Token uint32
 
-// NoToken names nothing.
+// NoToken is the token that names nothing.
 const NoToken Token = 0xfffffffc
 
-// MakeToken makes a token of a type and an id of less than 2³⁰.
+// MakeToken returns the token of a type and an id, which must be less than 2³⁰.
 func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
 
-// Type is what the token names.
+// Type returns the type of the thing that the token names.
 func (t Token) Type() TokenType { return TokenType(t & 3) }
 
-// ID is the id of what it names.
+// ID returns the id of the thing that the token names.
 func (t Token) ID() uint32 { return uint32(t >> 2) }
 
-// String is the token as Pallas writes it: E1, S2, L3.
+// String returns the token in the notation of Pallas: E1, S2, L3.
 func (t Token) String() string {
 	if t.Type() == InvalidToken {
 		return "invalid"
@@ -46,111 +46,112 @@ func (t Token) String() string {
 	return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID())
 }
 
-// Event is a record with all its occurrences in a thread (in Pallas: EventSummary).
+// Event is a record and all its occurrences in a thread (in Pallas: EventSummary).
 type Event struct {
 	Record  Record
 	Payload []byte // belongs to the thread
-	// Timestamps has the time of each occurrence.
+	// Timestamps holds the time of each occurrence.
 	Timestamps Vector
 
 	attributes []byte
 }
 
-// HasAttributes tells whether any occurrence has.
+// HasAttributes reports whether any occurrence of the event has attributes.
 func (e *Event) HasAttributes() bool { return len(e.attributes) > 0 }
 
-// SequenceType says how a sequence came to be.
+// SequenceType is the type of a sequence.
 type SequenceType uint32
 
-// A block is what stands between an enter and its leave, with them. All other
-// sequences are of the other type: repetitions, and what stands between other records
-// that begin and end something. A thread's root is a block.
+// A BlockSequence holds an enter, its leave, and everything between them. All other sequences are
+// of type LoopSequence: repeated tokens, and the tokens between other records that begin and end
+// something. A thread's root is a BlockSequence.
 const (
 	BlockSequence SequenceType = iota
 	LoopSequence
 )
 
-// Sequence is a list of tokens with all its occurrences in a thread.
+// Sequence is a list of tokens and all its occurrences in a thread.
 type Sequence struct {
 	Type   SequenceType
 	Tokens []Token
-	// Durations are the times from the first to the last event.
+	// Durations holds the times from the first to the last event of each occurrence.
 	Durations Vector
-	// Exclusive are, of a block, the durations without those of the blocks in it; of
-	// other sequences the durations of the blocks in it. In traces of ABI 16 all sequences
-	// are blocks, also those that are repeated, and count as such.
+	// Exclusive holds, for a block, its durations without those of the blocks inside of it; for
+	// other sequences it holds the durations of the blocks inside of them. In traces of ABI 16 all
+	// sequences are blocks, including those that are repeated, and count as such.
 	Exclusive Vector
-	// Timestamps are the times of the first event.
+	// Timestamps holds the time of the first event of each occurrence.
 	Timestamps Vector
 }
 
-// Loop repeats a sequence. All loops of a thread with the same sequence and number of
-// iterations are one; Occurrences says how many there are, 0 before ABI 19. Where a
-// loop was given up, Sequence is NoToken.
+// Loop repeats a sequence. Loops of a thread with the same sequence and number of iterations are
+// stored once. Occurrences is the number of times that the loop occurs; it is 0 before ABI 19.
+// Sequence is NoToken if the writer discarded the loop.
 type Loop struct {
 	Sequence    Token
 	Iterations  uint32
 	Occurrences uint64
 }
 
-// Thread is what happened at a location. Its methods may be called by several
-// goroutines at once.
+// Thread holds the events of a location. Its methods may be called by several goroutines at the
+// same time.
 type Thread struct {
 	ID      uint32
 	Archive *Archive
 	// Root is the sequence that the thread begins with.
 	Root Token
-	// Start is the time of the first event in nanoseconds, 2⁶⁴−1 in a thread without.
+	// Start is the time of the first event in nanoseconds; 2⁶⁴−1 if the thread has no events.
 	Start     uint64
 	Events    []Event
 	Sequences []Sequence
 	Loops     []Loop
 
-	fileID, fileArchive uint32 // which its file says
+	fileID, fileArchive uint32 // the ids that the thread's file states
 
-	inOrder bool // ids of events and sequences are places
+	inOrder bool // ids of events and sequences equal their indexes
 
-	lists tokenLists // of the sequences
-	// script takes their place in a lean thread, if its grammar and the vectors agree.
+	lists tokenLists // tokens of the sequences
+	// script replaces lists in a lean thread if the grammar and the sizes of the vectors agree.
 	script *script
-	// sizes are those of the sequences' vectors, in order, if the thread is lean and has
-	// no sequences otherwise. Those with one value in each are left out, which may be
-	// millions.
+	// sizes holds the sizes of the sequences' vectors, in order, if the thread is lean and
+	// therefore has no Sequences. It omits sequences whose vectors have one value each, of which
+	// there may be millions.
 	lean  bool
 	sizes []vectorSizes
 
 	eventMap, sequenceMap, loopMap []uint32
-	path                           string // of the thread's folder
-	size                           int64  // of its file
+	path                           string // of the thread's file
+	size                           int64  // size of that file
 	name                           string
 	times, durations               *dataFile
-	starts                         map[*Vector][]uint64 // of vectors with several blocks, for Value: the numbers of their first values
+	// for Value: for each vector with several blocks, the index of the first value of each block
+	starts map[*Vector][]uint64
 }
 
-// vectorSizes are how many times, durations and exclusive durations the sequence at a
-// place has.
+// vectorSizes holds the numbers of times, durations and exclusive durations of the sequence at an
+// index.
 type vectorSizes struct {
 	place                       int
 	times, durations, exclusive uint64
 }
 
-// tokenLists are the tokens of all sequences, one list behind the other: there may be
-// millions.
+// tokenLists holds the tokens of all sequences in one slice, since there may be millions of
+// sequences.
 type tokenLists struct {
 	tokens []Token
-	from   []uint32 // of each list, and of one more
+	from   []uint32 // start of each list, and the end of the last one
 }
 
-// len is how many lists there are.
+// len returns the number of lists.
 func (l *tokenLists) len() int { return len(l.from) - 1 }
 
-// at is list number i; it belongs to all.
+// at returns list i. The list shares memory with l.
 func (l *tokenLists) at(i int) []Token {
 	from, to := l.from[i], l.from[i+1]
 	return l.tokens[from:to:to]
 }
 
-// room is for one more list of n tokens.
+// room appends a list of n tokens and returns it, for the caller to fill in.
 func (l *tokenLists) room(n int) []Token {
 	from := len(l.tokens)
 	l.tokens = slices.Grow(l.tokens, n)[:from+n]
@@ -158,41 +159,42 @@ func (l *tokenLists) room(n int) []Token {
 	return l.tokens[from:]
 }
 
-// place is where an id is in a list of n entries: the map has 2³²−1 for ids that the
-// thread does not have.
-func place(m []uint32, id uint32, n int) (int, bool) {
+// indexOf returns the index of an id in a list of n entries; ok is false if the id is undefined. The
+// map holds 2³²−1 for ids that the thread does not have.
+func indexOf(m []uint32, id uint32, n int) (int, bool) {
 	if int(id) >= len(m) || m[id] >= uint32(n) {
 		return 0, false
 	}
 	return int(m[id]), true
 }
 
-// Event is the event that a token names, nil if there is none.
+// Event returns the event that a token names, or nil.
 func (t *Thread) Event(k Token) *Event {
-	if i, ok := place(t.eventMap, k.ID(), len(t.Events)); ok && k.Type() == EventToken {
+	if i, ok := indexOf(t.eventMap, k.ID(), len(t.Events)); ok && k.Type() == EventToken {
 		return &t.Events[i]
 	}
 	return nil
 }
 
-// Sequence is the sequence that a token names, nil if there is none.
+// Sequence returns the sequence that a token names, or nil.
 func (t *Thread) Sequence(k Token) *Sequence {
-	if i, ok := place(t.sequenceMap, k.ID(), len(t.Sequences)); ok && k.Type() == SequenceToken {
+	if i, ok := indexOf(t.sequenceMap, k.ID(), len(t.Sequences)); ok && k.Type() == SequenceToken {
 		return &t.Sequences[i]
 	}
 	return nil
 }
 
-// Loop is the loop that a token names, nil if there is none.
+// Loop returns the loop that a token names, or nil.
 func (t *Thread) Loop(k Token) *Loop {
-	if i, ok := place(t.loopMap, k.ID(), len(t.Loops)); ok && k.Type() == LoopToken {
+	if i, ok := indexOf(t.loopMap, k.ID(), len(t.Loops)); ok && k.Type() == LoopToken {
 		return &t.Loops[i]
 	}
 	return nil
 }
 
-// ids lists the tokens of a type by place: the first id that the map has for each.
-func ids(m []uint32, t TokenType, n int) []Token {
+// tokensByIndex returns a token of each entry of a list of n: the one with the lowest id that the map has
+// for it.
+func tokensByIndex(m []uint32, t TokenType, n int) []Token {
 	l := make([]Token, n)
 	for i := range l {
 		l[i] = NoToken
@@ -205,20 +207,22 @@ func ids(m []uint32, t TokenType, n int) []Token {
 	return l
 }
 
-// EventTokens are the tokens of the events, in the order of Events.
-func (t *Thread) EventTokens() []Token { return ids(t.eventMap, EventToken, len(t.Events)) }
+// EventTokens returns the tokens of the events, in the order of Events.
+func (t *Thread) EventTokens() []Token { return tokensByIndex(t.eventMap, EventToken, len(t.Events)) }
 
-// SequenceTokens are the tokens of the sequences, in the order of Sequences.
-func (t *Thread) SequenceTokens() []Token { return ids(t.sequenceMap, SequenceToken, len(t.Sequences)) }
+// SequenceTokens returns the tokens of the sequences, in the order of Sequences.
+func (t *Thread) SequenceTokens() []Token {
+	return tokensByIndex(t.sequenceMap, SequenceToken, len(t.Sequences))
+}
 
-// LoopTokens are the tokens of the loops, in the order of Loops; NoToken for those
-// that were given up.
-func (t *Thread) LoopTokens() []Token { return ids(t.loopMap, LoopToken, len(t.Loops)) }
+// LoopTokens returns the tokens of the loops, in the order of Loops. It holds NoToken for
+// discarded loops.
+func (t *Thread) LoopTokens() []Token { return tokensByIndex(t.loopMap, LoopToken, len(t.Loops)) }
 
-// Name is that of the thread's location, "" if it has none.
+// Name returns the name of the thread's location, or "".
 func (t *Thread) Name() string { return t.name }
 
-// Count is the number of events that occurred.
+// Count returns the number of occurrences of all events.
 func (t *Thread) Count() (n uint64) {
 	for i := range t.Events {
 		n += t.Events[i].Timestamps.Size
@@ -226,7 +230,7 @@ func (t *Thread) Count() (n uint64) {
 	return n
 }
 
-// Duration is the time from the first event to the last in nanoseconds.
+// Duration returns the time from the first event to the last in nanoseconds.
 func (t *Thread) Duration() uint64 {
 	if s := t.Sequence(t.Root); s != nil {
 		return s.Durations.Max
@@ -234,26 +238,25 @@ func (t *Thread) Duration() uint64 {
 	return 0
 }
 
-// minEvent, minSequence and loopSize are the bytes that they have in the file at
-// least.
+// minEvent and minSequence are the smallest sizes of an event and a sequence in a file, in bytes.
 const (
 	minEvent    = 4 + 1 + 8 + 8
 	minSequence = 4 + 8
 )
 
-// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). What is
-// read before something wrong is kept. Blocks of sequences may be most of the file; a replay of
-// the events needs none.
+// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). After a defect it
+// returns the part that it has read. wanted states how much is loaded: the blocks of sequences may
+// be most of the file, and replaying the events does not need them.
 func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) {
 	if abi != 17 {
-		return s.thread(layout{abi, abi >= 18, wanted}), s.wrong()
+		return s.thread(layout{abi, abi >= 18, wanted}), s.defect()
 	}
-	wanted = min(wanted, leanThread) // which of the two it is shows at the end of the file
-	// Some of the writers of ABI 17 were ahead of their time.
+	wanted = min(wanted, leanThread) // the end of the file must be read to find out which of the two layouts it has
+	// Some writers of ABI 17 already used the layout of ABI 18.
 	again := *s
 	t := s.thread(layout{17, false, wanted})
 	if s.err == nil {
-		return t, s.wrong()
+		return t, s.defect()
 	}
 	if u := again.thread(layout{17, true, wanted}); again.err == nil {
 		return u, nil
@@ -262,7 +265,7 @@ func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) 
 }
 
 func (s *source) thread(l layout) *Thread {
-	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // which the folders say too
+	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // the folders state them too
 	var blocks []Block
 	ne, ns, nl := s.count("events", minEvent), s.count("sequences", minSequence), s.count("loops", 8)
 	t.Root = MakeToken(SequenceToken, 0)
@@ -270,14 +273,15 @@ func (s *source) thread(l layout) *Thread {
 		t.Root = MakeToken(SequenceToken, s.u32())
 	}
 	t.Start = s.u64()
-	// What the file has room for; nearly all have one block at least in each vector.
+	// The slices get room for no more than the file can hold. Nearly all vectors have at least one
+	// block.
 	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
 	if t.lean = l.wanted >= leanThread; !t.lean {
 		t.Sequences = make([]Sequence, 0, most)
 	}
-	room := left/32 + 1 // blocks are most of the file, where it is long
+	room := left/32 + 1 // blocks are most of a long file
 	if l.wanted != wholeThread {
 		room = min(room, ne+1024)
 	}
@@ -298,10 +302,11 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.eventMap = s.idMap(l, len(t.Events))
 	t.lists.from = append(make([]uint32, 0, most+1), 0)
-	// What the sequences have besides vectors of a value each.
-	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+onceVectors), s.left()/8)/4)
+	// What remains of the file, without vectors of one value in each sequence, bounds the number
+	// of tokens.
+	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+singleVectors), s.left()/8)/4)
 	for i := range ns {
-		if t.lean && l.counted && s.once(&t.lists) {
+		if t.lean && l.counted && s.singleSequence(&t.lists) {
 			continue
 		}
 		x := s.sequence(l, &t.lists, &blocks)
@@ -330,9 +335,9 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.loopMap = s.idMap(l, len(t.Loops))
 	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, t.lists.len())
-	t.forget()
+	t.dropPlaceholders()
 	if s.err == nil && s.left() > 0 {
-		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
+		s.fail(s.at, "the end of the file", "%d bytes more", s.left())
 	}
 	for i := range t.Events {
 		give(&t.Events[i].Timestamps)
@@ -345,13 +350,14 @@ func (s *source) thread(l layout) *Thread {
 		give(&x.Timestamps)
 	}
 	if t.lean {
-		t.script = confirm(t)
+		t.script = newLeanScript(t)
 	}
 	return t
 }
 
-// forget takes tokens of placeholders out of the sequences.
-func (t *Thread) forget() {
+// dropPlaceholders removes the tokens of placeholders from the sequences. A placeholder is an event whose
+// record is maxRecord.
+func (t *Thread) dropPlaceholders() {
 	placeholder := func(k Token) bool {
 		e := t.Event(k)
 		return e != nil && e.Record == maxRecord
@@ -375,7 +381,7 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	at := s.at
 	n := s.u8()
 	if n < 5 && s.err == nil {
-		s.bad(at, "5 or more", "an event of %d bytes", n)
+		s.fail(at, "5 or more", "an event of %d bytes", n)
 	}
 	e.Payload = slices.Clone(s.take(int(n) - 5))
 	e.attributes = slices.Clone(s.take(s.count("bytes of attributes", 1)))
@@ -384,13 +390,14 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	return e
 }
 
-// onceVectors are the bytes of the vectors of a sequence that occurs once: of one value
-// each.
-const onceVectors = 80 + 80 + 48
+// singleVectors is the size in bytes of the three vectors of a sequence that occurs once, each of
+// one value.
+const singleVectors = 80 + 80 + 48
 
-// once reads a sequence that occurs once, for a lean thread, as most do where there are
-// many; false, and nothing has been read, if it is another one.
-func (s *source) once(lists *tokenLists) bool {
+// singleSequence reads a sequence that occurs once, for a lean thread; where there are many
+// sequences, most are of this sort. If the next sequence is of another sort, singleSequence reads
+// nothing and returns false.
+func (s *source) singleSequence(lists *tokenLists) bool {
 	const (
 		head = 12
 		most = 1 << 10
@@ -400,43 +407,44 @@ func (s *source) once(lists *tokenLists) bool {
 		return false
 	}
 	n := binary.LittleEndian.Uint64(b[4:])
-	if n == 0 || n > most || len(lists.tokens) > math.MaxUint32-most || binary.LittleEndian.Uint32(b) > uint32(LoopSequence) {
+	if n == 0 || n > most || len(lists.tokens) > math.MaxUint32-most ||
+		binary.LittleEndian.Uint32(b) > uint32(LoopSequence) {
 		return false
 	}
 	size := head + 4*int(n)
-	if b = s.peek(size + onceVectors); b == nil {
+	if b = s.peek(size + singleVectors); b == nil {
 		return false
 	}
-	v := (*[onceVectors]byte)(b[size:])
+	v := (*[singleVectors]byte)(b[size:])
 	u64 := binary.LittleEndian.Uint64
-	// Sizes, numbers of blocks, and values in them.
+	// These are the sizes, the numbers of blocks, and the numbers of values in the blocks.
 	if u64(v[0:]) != 1 || u64(v[8:]) != 1 || u64(v[40:]) != 1 || u64(v[80:]) != 1 || u64(v[88:]) != 1 ||
 		u64(v[120:]) != 1 || u64(v[160:]) != 1 || u64(v[168:]) != 1 || u64(v[176:]) != 1 {
 		return false
 	}
 	s.at += len(b)
-	getTokens(lists.room(int(n)), b[head:])
+	decodeTokens(lists.room(int(n)), b[head:])
 	return true
 }
 
-// getTokens reads a list of tokens.
-func getTokens(to []Token, b []byte) {
+// decodeTokens decodes tokens from b until to is full.
+func decodeTokens(to []Token, b []byte) {
 	b = b[:4*len(to)]
 	for i := range to {
 		to[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
 	}
 }
 
-// sequence reads one; its tokens go to the lists.
+// sequence reads a sequence. It appends the tokens to lists.
 func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Sequence) {
 	at := s.at
 	x.Type = SequenceType(s.u32())
 	if x.Type > LoopSequence && s.err == nil {
-		s.bad(at, "0 or 1", "a sequence of type %d", x.Type)
+		s.fail(at, "0 or 1", "a sequence of type %d", x.Type)
 	}
 	n := s.count("tokens", 4)
 	if int64(len(lists.tokens))+int64(n) > math.MaxUint32 {
-		s.bad(at, "less than 2³² in a thread", "%d tokens", int64(len(lists.tokens))+int64(n))
+		s.fail(at, "less than 2³² in a thread", "%d tokens", int64(len(lists.tokens))+int64(n))
 		n = 0
 	}
 	b := s.take(4 * n)
@@ -444,14 +452,14 @@ func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Seque
 		lists.room(0)
 		return x
 	}
-	getTokens(lists.room(n), b)
+	decodeTokens(lists.room(n), b)
 	x.Durations = s.vector(l, false, true, blocks)
 	x.Exclusive = s.vector(l, false, true, blocks)
 	x.Timestamps = s.vector(l, false, false, blocks)
 	return x
 }
 
-// isIdentity tells whether a map of ids is the places of a list of n.
+// isIdentity reports whether m maps each of n ids to itself.
 func isIdentity(m []uint32, n int) bool {
 	for i, at := range m {
 		if at != uint32(i) {
@@ -461,8 +469,8 @@ func isIdentity(m []uint32, n int) bool {
 	return len(m) == n
 }
 
-// idMap reads the map of ids behind a list of n, which is as the list is before ABI
-// 20.
+// idMap reads the id map of a list of n entries. Before ABI 20 files have no such map, and ids are
+// indexes.
 func (s *source) idMap(l layout, n int) []uint32 {
 	var m []uint32
 	if l.abi < 20 || s.err != nil {
@@ -480,7 +488,7 @@ func (s *source) idMap(l layout, n int) []uint32 {
 	return m
 }
 
-// dataFile is a file of blocks, opened when the first one is read.
+// dataFile is a file of blocks. It is opened when its first block is read.
 type dataFile struct {
 	src        format.Source
 	name, path string
@@ -493,7 +501,7 @@ type dataFile struct {
 	err  error
 }
 
-// with calls use with the file and its size, which is opened if it is not.
+// with calls use with the file and its size. It opens the file if it is closed.
 func (d *dataFile) with(use func(f format.DataFile, size int64) error) error {
 	opened, err := d.lockedWith(use)
 	if opened {
@@ -517,11 +525,11 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	return opened, use(d.f, d.size)
 }
 
-// maxOpen is how many files of blocks a trace has open at most, besides those that are being
-// read.
+// maxOpen is the largest number of block files that a trace keeps open, not counting those that
+// are being read.
 const maxOpen = 32
 
-// openFiles are those of a trace, the oldest first, which are closed when there are too
+// openFiles lists a trace's open block files, oldest first. It closes the oldest if there are too
 // many.
 type openFiles struct {
 	mu   sync.Mutex
@@ -541,11 +549,11 @@ func (o *openFiles) add(d *dataFile) {
 	}
 	o.mu.Unlock()
 	if old != nil {
-		old.close() // not while one is locked
+		old.close() // outside of o.mu: closing waits until the file is not being read
 	}
 }
 
-// close frees the file; it is opened again when it is needed.
+// close closes the file. It is opened again on the next use.
 func (d *dataFile) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -555,7 +563,7 @@ func (d *dataFile) close() {
 	}
 }
 
-// Close frees the thread's files. It can be used again.
+// Close closes the thread's files. The thread remains usable.
 func (t *Thread) Close() {
 	t.times.close()
 	t.durations.close()

@@ -13,23 +13,23 @@ import (
 	"github.com/weft-trace/weft/grammar"
 )
 
-// blockValues is how many values Pallas' writer puts into a block.
+// blockValues is the number of values in a block of Pallas' own writer.
 const blockValues = 1000
 
-// recordedVector collects values until there is a block of them. There may be millions.
+// recordedVector collects values until they fill a block. There may be millions of vectors.
 type recordedVector struct {
 	size    uint64
-	blocks  []uint64 // what the grammar says of each block, its place in the end
-	values  []uint64 // that are in no block yet
+	blocks  []uint64 // for each block its values in the grammar, the last of which is its position
+	values  []uint64 // values that are in no block yet
 	sum     uint64
 	one     [1]uint64
-	file    uint8  // 0 for times of events, 1 for those of sequences
-	length  bool   // it has durations
-	large   bool   // its room counts
-	counted uint16 // so much of it does
+	file    uint8  // 0 for times of events, 1 for times and durations of sequences
+	length  bool   // it holds durations
+	large   bool   // its buffer counts in threadWriter.held
+	counted uint16 // number of values that it counts with
 }
 
-// words is how many numbers the grammar says of a block.
+// words returns the number of values in the grammar for each block.
 func (v *recordedVector) words() int {
 	if v.length {
 		return 5
@@ -37,36 +37,37 @@ func (v *recordedVector) words() int {
 	return 4
 }
 
-// push adds a value. Room grows to a block in steps, since most vectors of irregular
-// traces have one value or few.
+// push adds a value. The buffer grows to the size of a block in steps, because most vectors of
+// irregular traces have one or few values.
 func (t *threadWriter) push(v *recordedVector, n uint64) {
 	if v.values == nil {
 		v.values = v.one[:0]
 	} else if len(v.values) == cap(v.values) {
 		more := 3 * len(v.values)
-		if more > 3*largeRoom {
-			more = len(v.values) / 2 // room for a block would be too much in many threads
+		if more > 3*largeBuffer {
+			more = len(v.values) / 2 // buffers of the size of a block would be too much in many threads
 		}
 		v.values = slices.Grow(v.values, max(3, min(more, blockValues-len(v.values))))
-		t.grown(v)
+		t.countBuffer(v)
 	}
 	v.values = append(v.values, n)
 	v.size++
 	v.sum += n
 }
 
-// Room for values that are in no block yet: largeRoom values count, and all threads
-// together have roomForAll bytes of it, at least leastRoom each.
+// Bounds for the buffers of values that are in no block yet. A buffer counts if it has room for
+// largeBuffer values. All threads together have allBuffers bytes, and each thread at least
+// leastBuffers.
 const (
-	largeRoom  = 16
-	roomForAll = 40 << 20
-	leastRoom  = 32 << 10
+	largeBuffer  = 16
+	allBuffers   = 40 << 20
+	leastBuffers = 32 << 10
 )
 
-// grown counts the room of a vector, if that is large. Compatible threads have whole
-// blocks only.
-func (t *threadWriter) grown(v *recordedVector) {
-	if cap(v.values) < largeRoom || t.w.compatible {
+// countBuffer counts the buffer of a vector if it is large. In compatible threads it counts none,
+// because their blocks must be full.
+func (t *threadWriter) countBuffer(v *recordedVector) {
+	if cap(v.values) < largeBuffer || t.w.compatible {
 		return
 	}
 	if !v.large {
@@ -74,12 +75,12 @@ func (t *threadWriter) grown(v *recordedVector) {
 		t.large = append(t.large, v)
 	}
 	t.held += 8 * int64(cap(v.values)-int(v.counted))
-	v.counted = uint16(cap(v.values)) // a block or little more
-	t.full = t.held > max(leastRoom, roomForAll/t.w.threads.Load())
+	v.counted = uint16(cap(v.values)) // the size of a block or little more
+	t.full = t.held > max(leastBuffers, allBuffers/t.w.threads.Load())
 }
 
-// shrink makes blocks of what has been collected where that has too much room: there are
-// many threads, or many events.
+// shrink makes blocks of the collected values if their buffers take too much memory, which happens
+// with many threads or many events.
 func (t *threadWriter) shrink() error {
 	if !t.full {
 		return nil
@@ -94,16 +95,16 @@ func (t *threadWriter) shrink() error {
 	return nil
 }
 
-// times adds the time of an occurrence of an event.
-func (t *threadWriter) times(v *recordedVector, time uint64) error {
+// addTime adds the time of an occurrence of an event.
+func (t *threadWriter) addTime(v *recordedVector, time uint64) error {
 	if t.push(v, time); len(v.values) == blockValues {
 		return t.flush(v)
 	}
 	return t.shrink()
 }
 
-// occur adds an occurrence of a sequence.
-func (t *threadWriter) occur(x *recordedSequence, start, duration, exclusive uint64) error {
+// addOccurrence adds an occurrence of a sequence.
+func (t *threadWriter) addOccurrence(x *recordedSequence, start, duration, exclusive uint64) error {
 	occurrence := [3]uint64{duration, exclusive, start}
 	if x.vectors == nil {
 		if !x.once {
@@ -124,9 +125,9 @@ func (t *threadWriter) occur(x *recordedSequence, start, duration, exclusive uin
 	return t.flushSequence(x.vectors)
 }
 
-// flushSequence makes blocks of what the vectors of a sequence have collected. That of
-// the exclusive durations is that of the durations if both are the same, as they are
-// where nothing is called.
+// flushSequence makes blocks of the values that the vectors of a sequence have collected. If
+// durations and exclusive durations are equal, as they are for functions that call nothing, both
+// vectors share a block.
 func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	duration, exclusive := &v[0], &v[1]
 	same := len(duration.values) > 0 && !t.w.compatible && slices.Equal(duration.values, exclusive.values)
@@ -142,22 +143,23 @@ func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	return t.flush(&v[2])
 }
 
-// flushAll makes blocks of what the vectors of a sequence have collected, in the order
-// of the vectors if that is Pallas' own.
+// flushAll makes blocks of the values that the vectors of a sequence have collected. In a
+// compatible thread it does so in the order of Pallas' own library.
 func (t *threadWriter) flushAll(v *[3]recordedVector) error {
 	if !t.w.compatible {
 		return t.flushSequence(v)
 	}
 	for i := range v {
-		if err := errors.Join(t.settle(&v[i]), t.flush(&v[i])); err != nil {
+		if err := errors.Join(t.moveBlocks(&v[i]), t.flush(&v[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// arrange lets the blocks that wait be read while a compatible thread is written.
-func (t *threadWriter) arrange(write func() error) error {
+// withWaiting calls write, which writes a compatible thread, while the waiting blocks are open for
+// reading.
+func (t *threadWriter) withWaiting(write func() error) error {
 	if err := t.wait(); err != nil {
 		return err
 	}
@@ -176,12 +178,12 @@ func (t *threadWriter) arrange(write func() error) error {
 		}
 		defer t.spilled[i].Close()
 	}
-	t.settling = true
+	t.moving = true
 	return write()
 }
 
-// settle puts the blocks of a vector that wait to where they belong.
-func (t *threadWriter) settle(v *recordedVector) error {
+// moveBlocks moves the waiting blocks of a vector to their positions in the file.
+func (t *threadWriter) moveBlocks(v *recordedVector) error {
 	if !t.w.compatible {
 		return nil
 	}
@@ -207,16 +209,16 @@ func (t *threadWriter) settle(v *recordedVector) error {
 	return nil
 }
 
-// block appends values to a file.
-func (w *Writer) block(d *dataWriter, room *packRoom, values []uint64) error {
+// block appends a block of values to a file.
+func (w *Writer) block(d *dataWriter, room *packBuffers, values []uint64) error {
 	at := len(d.buf)
 	d.buf = w.appendBlock(d.buf, room, values)
 	return d.added(len(d.buf) - at)
 }
 
-// appendBlock appends values as they stand in a file of blocks (docs/formats/pallas.md,
+// appendBlock appends a block of values in the format of a block file (docs/formats/pallas.md,
 // "Data blocks").
-func (w *Writer) appendBlock(b []byte, room *packRoom, values []uint64) []byte {
+func (w *Writer) appendBlock(b []byte, room *packBuffers, values []uint64) []byte {
 	width := 8
 	if w.p.Encoding == Masking {
 		all := uint64(0)
@@ -252,36 +254,37 @@ func (w *Writer) appendBlock(b []byte, room *packRoom, values []uint64) []byte {
 	return b
 }
 
-// most is how many bytes are collected: less where there are many threads.
-func (d *dataWriter) most() int {
+// limit returns the size of the buffer, which is smaller if there are many threads.
+func (d *dataWriter) limit() int {
 	return max(leastDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
 }
 
 // put appends a block.
 func (d *dataWriter) put(b []byte) error {
 	var err error
-	most := d.most()
+	most := d.limit()
 	if len(d.buf)+len(b) > most {
 		if err = d.flush(); cap(d.buf) != most {
-			d.buf = make([]byte, 0, max(most, len(b))) // no more than is needed
+			d.buf = make([]byte, 0, max(most, len(b))) // b may be longer than most
 		}
 	}
 	d.buf = append(d.buf, b...)
 	return errors.Join(err, d.added(len(b)))
 }
 
-// added counts what was put into the buffer.
+// added adds n bytes, which have been appended to the buffer, to the size.
 func (d *dataWriter) added(n int) error {
 	d.size += uint64(n)
-	if len(d.buf) >= d.most() {
+	if len(d.buf) >= d.limit() {
 		return d.flush()
 	}
 	return nil
 }
 
-// appendFrame appends values, the bytes of which are room.plain, as a zstd frame: of a few
-// values the shortest one that there is, of many that which is likely to be.
-func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
+// appendFrame appends values, whose bytes are room.plain, as a zstd frame. For a few values it
+// tries all kinds of frames and uses the shortest. For many values it uses the frame that is
+// likely the shortest.
+func (w *Writer) appendFrame(b []byte, room *packBuffers, values []uint64) []byte {
 	n := len(values)
 	if w.p.Encoding != NoEncoding || n < minStride || n > maxStride || !room.strides.find(values) {
 		return w.search(b, room.plain)
@@ -292,13 +295,13 @@ func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
 		return b
 	}
 	if room.strides.same(n) != int(room.strides.kept[1]) {
-		b = shorter(at, len(b), appendSmallFrame(b, values, &room.strides))
+		b = keepShorter(at, len(b), appendSmallFrame(b, values, &room.strides))
 	}
-	return shorter(at, len(b), w.search(b, room.plain))
+	return keepShorter(at, len(b), w.search(b, room.plain))
 }
 
-// shorter keeps of two frames, which begin at at and at middle, the one that is shorter.
-func shorter(at, middle int, both []byte) []byte {
+// keepShorter keeps the shorter of two frames, which begin at at and at middle.
+func keepShorter(at, middle int, both []byte) []byte {
 	if len(both)-middle < middle-at {
 		return append(both[:at], both[middle:]...)
 	}
@@ -311,181 +314,63 @@ func (w *Writer) search(b, plain []byte) []byte {
 	for i, e := range w.zstd {
 		middle := len(b)
 		if b = e.EncodeAll(plain, b); i > 0 {
-			b = shorter(at, middle, b)
+			b = keepShorter(at, middle, b)
 		}
 	}
 	return b
 }
 
-// appendRawFrame makes a zstd frame of a few bytes, which are not worth compressing.
+// appendRawFrame appends a zstd frame of a few bytes without compressing them.
 func appendRawFrame(dst, b []byte) []byte {
 	n := len(b)
 	return append(append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(n), byte(n<<3|1), byte(n>>5), 0), b...)
 }
 
-// write makes blocks of all that has been collected, and writes the grammar
-// (docs/formats/pallas.md, "thread.pallas"), the root of which has these tokens.
+// write makes blocks of all collected values, and writes the grammar with the given tokens of the
+// root (docs/formats/pallas.md, "thread.pallas").
 func (t *threadWriter) write(root [][]grammar.Token) error {
 	r := t.r
-	if whole := r.occurrences(0); r.any {
+	if whole := r.occurrences(0); r.started {
 		whole.once, whole.first = true, [3]uint64{r.last - r.start, 0, r.start}
 	}
 	if err := t.wait(); err != nil {
 		return err
 	}
-	t.writing, t.desk = true, t.w.takeDesk()
+	t.writing, t.buffers = true, t.w.takeBuffers()
 	for i := range t.data {
-		if t.finished && cap(t.data[i].buf) < cap(t.desk.data[i]) {
-			t.data[i].buf = append(t.desk.data[i][:0], t.data[i].buf...)
+		if t.finished && cap(t.data[i].buf) < cap(t.buffers.data[i]) {
+			t.data[i].buf = append(t.buffers.data[i][:0], t.data[i].buf...)
 		}
 	}
 	defer func() {
-		t.w.leaveDesk(t.desk)
-		t.writing, t.desk = false, nil
+		t.w.returnBuffers(t.buffers)
+		t.writing, t.buffers = false, nil
 	}()
-	return replaceBy(t.desk.w, filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
-		b := le32(t.desk.b[:0], t.id, t.archive)
-		sequences, loops := r.g.Grammar()
-		var whole *recordedSequence
-		n, size := len(sequences), 0
-		var first grammar.Token
-		for _, piece := range root {
-			if size += len(piece); len(piece) > 0 && first == 0 {
-				first = piece[0]
-			}
+	return replaceBy(t.buffers.w, filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
+		g := &grammarWriter{t: t, w: w, b: t.buffers.b[:0], root: root}
+		if err := g.write(); err != nil {
+			return err
 		}
-		if g, ok := r.g.(*grammar.Builder); ok && first.Type() == grammar.Event {
-			// Pallas' reader gives up at events that the root begins with: one sequence
-			// has all.
-			whole = &recordedSequence{first: [3]uint64{r.last - r.start, g.Blocks(), r.start}}
-			n++
-		}
-		b = le64(b, uint64(len(r.events)), uint64(n), uint64(len(loops)))
-		b = le32(b, 0) // the root
-		start := r.start
-		if !r.any {
-			start = math.MaxUint64
-		}
-		b = le64(b, start)
-		next := func() {
-			w.Write(b) // its error shows at the end
-			b = b[:0]
-		}
-		// ids writes the map of ids that are places, but for those of what was given up.
-		ids := func(n int, gone func(i int) bool) {
-			b = le64(b, uint64(n))
-			for i := range n {
-				id := uint32(i)
-				if gone(i) {
-					id = uint32(NoRef)
-				}
-				if b = le32(b, id); len(b) > dataBuffer {
-					next()
-				}
-			}
-		}
-		for _, e := range r.events {
-			t.borrow(0, &e.times)
-			if err := errors.Join(t.settle(&e.times), t.flush(&e.times)); err != nil {
-				return err
-			}
-			b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
-			b = append(b, e.payload...)
-			lists := e.lists()
-			b = append(le64(b, uint64(len(lists))), lists...)
-			t.locate(&e.times)
-			b = e.times.append(b)
-			t.giveBack(0, &e.times)
-			next()
-		}
-		ids(len(r.events), func(int) bool { return false })
-		var one [1][]grammar.Token
-		for i := range n {
-			kind, length, pieces := LoopSequence, size, root
-			switch {
-			case i == 0 && whole != nil:
-				length, pieces = 1, [][]grammar.Token{{grammar.MakeToken(grammar.Sequence, uint32(n-1))}}
-			case i > 0 && i < len(sequences):
-				one[0] = sequences[i].Tokens
-				length, pieces = len(one[0]), one[:]
-			}
-			if i == 0 || i < len(sequences) && sequences[i].Block {
-				kind = BlockSequence
-			}
-			b = le64(le32(b, uint32(kind)), uint64(length))
-			if length == 0 {
-				continue
-			}
-			for _, tokens := range pieces {
-				for _, k := range tokens {
-					if b = le32(b, uint32(k)); len(b) > dataBuffer {
-						next()
-					}
-				}
-			}
-			o := whole
-			if i < len(sequences) {
-				o = r.occurrences(uint32(i))
-			}
-			v := o.vectors
-			if v == nil && !t.w.compatible {
-				var err error
-				if b, err = t.appendOnce(b, o.first); err != nil {
-					return err
-				}
-				next()
-				continue
-			}
-			if v == nil {
-				v = &t.desk.single
-				for i := range v {
-					v[i] = recordedVector{file: 1, length: i < 2, blocks: v[i].blocks[:0]}
-					t.push(&v[i], o.first[i])
-				}
-			}
-			for i := range v {
-				t.borrow(i, &v[i])
-			}
-			if err := t.flushAll(v); err != nil {
-				return err
-			}
-			for i := range v {
-				t.locate(&v[i])
-				b = v[i].append(b)
-				t.giveBack(i, &v[i])
-			}
-			next()
-		}
-		ids(n, func(int) bool { return false })
-		for _, l := range loops {
-			k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
-			if l.Iterations == 0 {
-				k = NoToken // it was given up
-			}
-			b = le64(le32(b, uint32(k), l.Iterations), l.Occurrences)
-		}
-		ids(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
-		next()
-		t.desk.b = b
+		t.buffers.b = g.b
 		err := errors.Join(t.data[0].flush(), t.data[1].flush())
 		for i := range t.data {
 			if t.finished {
-				t.desk.data[i], t.data[i].buf = t.data[i].buf, nil
+				t.buffers.data[i], t.data[i].buf = t.data[i].buf, nil
 			}
 		}
 		return err
 	})
 }
 
-// dataBuffer is how much is collected of a thread's file; of its files of blocks less
-// where there are many threads.
+// dataBuffer is the size of the buffer for a thread's file. The buffers for its block files are
+// smaller if there are many threads, but have at least leastDataBuffer bytes.
 const (
 	dataBuffer      = 64 << 10
 	leastDataBuffer = 4 << 10
 )
 
-// flush writes what has been collected. The file is open meanwhile only: there may be
-// more threads than files that can be open.
+// flush writes the buffer. The file is open only during flush, because there may be more threads
+// than files that can be open.
 func (d *dataWriter) flush() error {
 	if len(d.buf) == 0 {
 		return nil
@@ -499,7 +384,7 @@ func (d *dataWriter) flush() error {
 	return errors.Join(err, f.Close())
 }
 
-// append writes what stands beside the grammar of a vector.
+// append appends the vector's part of the grammar.
 func (v *recordedVector) append(b []byte) []byte {
 	if v.size == 0 {
 		return le64(b, 0, 1)
@@ -515,31 +400,31 @@ func (v *recordedVector) append(b []byte) []byte {
 	return le64(b, v.blocks...)
 }
 
-// borrow gives a vector room for its last blocks when its thread ends: there may be many,
-// and what is written is not needed any more.
-func (t *threadWriter) borrow(i int, v *recordedVector) {
+// lendBuffer lends a vector a buffer for its last blocks when its thread ends. There may be many
+// vectors, and their blocks are not needed after they are written.
+func (t *threadWriter) lendBuffer(i int, v *recordedVector) {
 	if t.finished {
-		v.blocks = append(t.desk.blocks[i][:0], v.blocks...)
+		v.blocks = append(t.buffers.blocks[i][:0], v.blocks...)
 	}
 }
 
-// giveBack takes the room back.
-func (t *threadWriter) giveBack(i int, v *recordedVector) {
+// takeBackBuffer takes the buffer back.
+func (t *threadWriter) takeBackBuffer(i int, v *recordedVector) {
 	if t.finished {
-		t.desk.blocks[i], v.blocks, v.values = v.blocks, nil, nil
+		t.buffers.blocks[i], v.blocks, v.values = v.blocks, nil, nil
 	}
 }
 
-// appendOnce makes blocks of the only duration, exclusive duration and time of a sequence,
-// and appends its vectors: there may be millions that occur once.
-func (t *threadWriter) appendOnce(b []byte, values [3]uint64) ([]byte, error) {
+// appendSingle writes the only duration, exclusive duration and time of a sequence as blocks, and
+// appends the vectors of the sequence. There may be millions of sequences that occur once.
+func (t *threadWriter) appendSingle(b []byte, values [3]uint64) ([]byte, error) {
 	d := &t.data[1]
 	var place uint64
 	for i, x := range values {
 		length := i < 2
 		if known := false; i != 1 || x != values[0] {
-			if place, known = t.known(values[i:i+1], length, d); !known {
-				if err := t.w.block(d, &t.desk.room, values[i:i+1]); err != nil {
+			if place, known = t.findRecent(values[i:i+1], length, d); !known {
+				if err := t.w.block(d, &t.buffers.room, values[i:i+1]); err != nil {
 					return b, err
 				}
 			}
@@ -553,14 +438,14 @@ func (t *threadWriter) appendOnce(b []byte, values [3]uint64) ([]byte, error) {
 	return b, nil
 }
 
-// appendList appends the attributes of an occurrence (docs/formats/pallas.md,
-// "Attributes").
+// appendList appends the attributes of an occurrence (docs/formats/pallas.md, "Attributes").
 func appendList(b []byte, occurrence uint64, values []Value) ([]byte, error) {
 	if len(values) > 127 {
 		return b, fmt.Errorf("found %d attributes, expected at most 127", len(values))
 	}
 	if occurrence > math.MaxInt32 {
-		return b, fmt.Errorf("found attributes at occurrence %d of an event, expected them up to %d", occurrence, math.MaxInt32)
+		return b, fmt.Errorf("found attributes at occurrence %d of an event, expected them up to %d", occurrence,
+			math.MaxInt32)
 	}
 	at := len(b)
 	b = append(le32(b, uint32(occurrence)), 0, 0, byte(len(values)))

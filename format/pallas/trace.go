@@ -14,41 +14,41 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Trace is an opened trace (in Pallas: GlobalArchive). Its methods may be called by
-// several goroutines at once.
+// Trace is an open trace (in Pallas: GlobalArchive). Its methods may be called by several
+// goroutines at the same time.
 type Trace struct {
 	Parameters
-	// Definitions are those that hold for all archives.
+	// Definitions holds the definitions that apply to all archives.
 	Definitions *Definitions
-	// LocationGroups are the processes and what is above them. Each that has threads
-	// has an archive of the same number.
+	// LocationGroups holds the processes and their parent groups. Each process that has threads
+	// has an archive with the same id.
 	LocationGroups []LocationGroup
-	// Locations are those of old writers; archives have theirs.
+	// Locations holds the locations that old writers store in the main file. Newer writers store
+	// them in the archives.
 	Locations []Location
 	Metadata  []Metadata
-	// Truncated is what is wrong with the main file behind the definitions, nil if
-	// nothing.
+	// Truncated describes a defect of the main file after its settings; nil if it has none.
 	Truncated *FileError
 
-	src      format.Source
-	dir      string // of the archives, with a slash behind unless it is empty
-	shown    string // the same as the user would write it
-	mu       sync.Mutex
-	archives map[uint32]*opened[*Archive]
-	blocks   blockCache
-	loaded   threadCache
-	files    openFiles
-	small    smallFiles
+	src        format.Source
+	dir        string // folder of the archives: empty, or ending in a slash
+	displayDir string // the same folder as messages show it
+	mu         sync.Mutex
+	archives   map[uint32]*lazy[*Archive]
+	blocks     blockCache
+	loaded     threadCache
+	files      openFiles
+	small      smallFiles
 }
 
-// opened is something that is loaded once.
-type opened[T any] struct {
+// lazy holds a value that is loaded once, on first use.
+type lazy[T any] struct {
 	once sync.Once
 	v    T
 	err  error
 }
 
-// metadata are the keys and values of the trace's own.
+// metadata returns the keys and values of the trace's own metadata.
 func (t *Trace) metadata() iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		for _, m := range t.Metadata {
@@ -59,61 +59,64 @@ func (t *Trace) metadata() iter.Seq2[string, string] {
 	}
 }
 
-// Open opens a trace by its main file and reads no other.
+// Open opens a trace by its main file. It reads no other file.
 func Open(src format.Source) (*Trace, error) {
 	s, err := load(src, src.Name, src.Path)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*opened[*Archive]{}, loaded: threadCache{most: grammarBytes}}
+	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*lazy[*Archive]{},
+		loaded: threadCache{most: grammarBytes}}
 	if s.err != nil {
 		return nil, s.err
 	}
 	if t.dir = path.Dir(src.Name) + "/"; t.dir == "./" {
 		t.dir = ""
 	}
-	t.shown = src.Path[:len(src.Path)-len(path.Base(src.Name))]
+	t.displayDir = src.Path[:len(src.Path)-len(path.Base(src.Name))]
 	t.Definitions = s.definitions(t.ABI, nil)
 	t.LocationGroups, t.Locations, t.Metadata = s.locationGroups(), s.locations(), s.metadata(t.ABI)
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
-		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
+		s.fail(s.at, "the end of the file", "%d bytes more", s.left())
 	}
-	if t.Truncated = s.wrong(); s.err != nil {
+	if t.Truncated = s.defect(); s.err != nil {
 		t.search()
 	}
 	return t, nil
 }
 
-// Archive is a process with threads.
+// Archive is a process and its threads.
 type Archive struct {
 	Trace *Trace
 	ID    uint32
-	// Definitions are the archive's own, behind which the trace's are looked up.
+	// Definitions holds the archive's own definitions. Lookups that fail in them continue in the
+	// trace's.
 	Definitions *Definitions
-	Locations   []Location // its threads
+	Locations   []Location // of its threads
 	Metadata    []Metadata
-	// Truncated is what is wrong with the archive's file, nil if nothing.
+	// Truncated describes a defect of the archive's file; nil if it has none.
 	Truncated *FileError
 
-	gone                error           // there is no file
-	fileID, fileThreads uint32          // which its file says
-	groups              []LocationGroup // that its file has, though they have no place there
-	own, main           int             // of Locations: those of its file, and behind them those of the main file
+	missingErr          error           // set if the archive's file is missing
+	fileID, fileThreads uint32          // its own id and its number of threads, as its file states them
+	groups              []LocationGroup // location groups in its file, where the format has no place for them
+	// how many Locations come from its own file, and how many follow from the main file
+	ownCount, mainCount int
 
 	mu      sync.Mutex
-	threads map[uint32]*opened[*Thread]
+	threads map[uint32]*lazy[*Thread]
 }
 
-// search adds the archives that the damaged main file does not name.
+// search adds the archives whose folders exist to those that the damaged main file lists.
 func (t *Trace) search() {
-	for _, id := range numbered(t.src.FS, path.Clean(t.dir+"."), "archive_") {
+	for _, id := range folderNumbers(t.src.FS, path.Clean(t.dir+"."), "archive_") {
 		if !slices.ContainsFunc(t.LocationGroups, func(g LocationGroup) bool { return g.ID == id }) {
 			t.LocationGroups = append(t.LocationGroups, LocationGroup{id, NoRef, NoRef})
 		}
 	}
 }
 
-// present is how many of the archive's threads have a file.
+// present returns how many of the archive's threads have a file.
 func (a *Archive) present() (n uint32) {
 	for _, l := range a.Locations {
 		if _, err := fs.Stat(a.Trace.src.FS, a.Trace.dir+threadFolder(a.ID, l.ID)+"thread.pallas"); err == nil {
@@ -123,18 +126,19 @@ func (a *Archive) present() (n uint32) {
 	return n
 }
 
-// search adds the threads that the damaged file does not name.
+// search adds the threads whose folders exist to those that the damaged archive file lists.
 func (a *Archive) search() {
-	for _, id := range numbered(a.Trace.src.FS, a.Trace.dir+path.Dir(archiveFile(a.ID)), "thread_") {
+	for _, id := range folderNumbers(a.Trace.src.FS, a.Trace.dir+path.Dir(archiveFile(a.ID)), "thread_") {
 		if !slices.ContainsFunc(a.Locations, func(l Location) bool { return l.ID == id }) {
 			a.Locations = append(a.Locations, Location{id, NoRef, a.ID})
 		}
 	}
 }
 
-// numbered are the numbers of the folders in a folder whose names begin so.
-func numbered(f fs.FS, dir, prefix string) (ids []uint32) {
-	list, _ := fs.ReadDir(f, dir) // what cannot be listed has none
+// folderNumbers returns, in ascending order, the numbers N of the folders in dir that are named prefix
+// followed by N.
+func folderNumbers(f fs.FS, dir, prefix string) (ids []uint32) {
+	list, _ := fs.ReadDir(f, dir) // a folder that cannot be listed yields nothing
 	for _, x := range list {
 		if rest, ok := strings.CutPrefix(x.Name(), prefix); ok {
 			if n, err := strconv.ParseUint(rest, 10, 32); err == nil && strconv.FormatUint(n, 10) == rest {
@@ -146,8 +150,8 @@ func numbered(f fs.FS, dir, prefix string) (ids []uint32) {
 	return ids
 }
 
-// ArchiveIDs are the location groups that have an archive, in the order in which they
-// are defined. It reads no file but the trace's folders.
+// ArchiveIDs returns the ids of the location groups that have an archive, in the order of their
+// definitions. It looks up folders and reads no file.
 func (t *Trace) ArchiveIDs() []uint32 {
 	var l []uint32
 	for _, g := range t.LocationGroups {
@@ -164,13 +168,12 @@ func threadFolder(archive, id uint32) string {
 	return fmt.Sprintf("archive_%d/thread_%d/", archive, id)
 }
 
-// Archive loads the archive of a location group. The error is an [fs.ErrNotExist] if
-// there is none.
+// Archive loads the archive of a location group. The error wraps [fs.ErrNotExist] if it has none.
 func (t *Trace) Archive(id uint32) (*Archive, error) {
 	t.mu.Lock()
 	o := t.archives[id]
 	if o == nil {
-		o = &opened[*Archive]{}
+		o = &lazy[*Archive]{}
 		t.archives[id] = o
 	}
 	t.mu.Unlock()
@@ -180,11 +183,11 @@ func (t *Trace) Archive(id uint32) (*Archive, error) {
 
 func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	name := archiveFile(id)
-	a := &Archive{Trace: t, ID: id, threads: map[uint32]*opened[*Thread]{}}
-	s, err := load(t.src, t.dir+name, t.shown+name)
+	a := &Archive{Trace: t, ID: id, threads: map[uint32]*lazy[*Thread]{}}
+	s, err := load(t.src, t.dir+name, t.displayDir+name)
 	if archive.IsMissing(err) {
-		// Its threads may be there all the same.
-		a.Definitions, a.gone = &Definitions{global: t.Definitions}, err
+		// The archive's threads may exist although its own file is missing.
+		a.Definitions, a.missingErr = &Definitions{global: t.Definitions}, err
 		a.Definitions.index()
 		if a.search(); len(a.Locations) > 0 {
 			return a, nil
@@ -193,36 +196,36 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.fileID, a.fileThreads = s.u32(), s.u32() // which folder and locations say too
+	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations state them too
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
 	a.groups = s.locationGroups()
 	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
-	a.own = len(a.Locations)
+	a.ownCount = len(a.Locations)
 	for _, l := range t.Locations {
 		if l.Parent == id {
 			a.Locations = append(a.Locations, l)
-			a.main++
+			a.mainCount++
 		}
 	}
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
-		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
+		s.fail(s.at, "the end of the file", "%d bytes more", s.left())
 	}
-	if a.Truncated = s.wrong(); s.err != nil {
+	if a.Truncated = s.defect(); s.err != nil {
 		a.search()
 	}
 	return a, nil
 }
 
-// Thread loads the grammar of a location. The error is an [fs.ErrNotExist] if there is
-// none, and a [FileError] if its file is damaged: what could be read comes with it
-// then. The trace keeps the threads that were loaded last, as long as their files have 16 MB
-// together at most: a grammar takes three times as much memory as its file, about. One that
-// was dropped is loaded anew when it is asked for again.
+// Thread loads the grammar of a location. The error wraps [fs.ErrNotExist] if the location has
+// none. If the file is damaged, the error is a [FileError], and Thread returns with it the part
+// that could be read. The trace caches the threads that were loaded last, as long as their files
+// have at most 16 MB together: a grammar takes about three times as much memory as its file. A
+// thread that was dropped from the cache is loaded again when it is next requested.
 func (a *Archive) Thread(id uint32) (*Thread, error) {
 	a.mu.Lock()
 	o := a.threads[id]
 	if o == nil {
-		o = &opened[*Thread]{}
+		o = &lazy[*Thread]{}
 		a.threads[id] = o
 	}
 	a.mu.Unlock()
@@ -236,11 +239,13 @@ func (a *Archive) Thread(id uint32) (*Thread, error) {
 
 func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	folder := threadFolder(a.ID, id)
-	file := func(name string) (string, string) { return a.Trace.dir + folder + name, a.Trace.shown + folder + name }
+	file := func(name string) (string, string) {
+		return a.Trace.dir + folder + name, a.Trace.displayDir + folder + name
+	}
 	name, path := file("thread.pallas")
 	open := stream
 	if a.Trace.ABI == 17 {
-		open = load // it may have to be read twice
+		open = load // the file may have to be read twice
 	}
 	s := a.Trace.small.take(name, path)
 	if s == nil {
@@ -258,7 +263,7 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	}
 	t.ID, t.Archive = id, a
 	t.size = int64(s.size)
-	// The trace's list of open files knows these, and not the thread.
+	// The trace's list of open files holds a reference to these files, but not to the thread.
 	t.times = &dataFile{src: a.Trace.src, all: &a.Trace.files}
 	t.durations = &dataFile{src: a.Trace.src, all: &a.Trace.files}
 	t.times.name, t.times.path = file("event_durations.dat")

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/huff0"
 )
 
-// strideReader reads the frames that [appendStrideFrame] makes, which it does faster than
-// zstd. It keeps room for that.
+// strideReader decodes the frames that [appendStrideFrame] makes, faster than a general zstd
+// decoder. It keeps buffers for that.
 type strideReader struct {
 	huffman *huff0.Scratch
 	low     []byte
@@ -18,10 +18,10 @@ type strideReader struct {
 	ll, ml  stateReader
 }
 
-// read reads the values of a frame; ok is false if it is another one, or damaged: what
-// zstd says of it holds then.
+// read decodes the values of a frame. If the frame is of another sort or damaged, ok is false; the
+// caller then uses zstd, which finds what is wrong.
 func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
-	const before = 10 // the number of literals of the first block
+	const before = 10 // size of the frame's header and the first block's, before the size of its literals
 	n := len(out)
 	if n < minStride || n > maxStride || len(b) < before+1 {
 		return false
@@ -34,7 +34,7 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	if k < 1 || k > maxKept || len(b) < at+1+8+k+6+3 {
 		return false
 	}
-	// All but the values must be as it is made.
+	// Everything but the values must equal the bytes that appendFirst writes.
 	var room [64]byte
 	first, second := binary.LittleEndian.Uint64(b[at+1:]), binary.LittleEndian.Uint64(b[at+9:])
 	head := appendFirst(room[:0], n, first, second, k)
@@ -71,20 +71,21 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	return false
 }
 
-// literals reads the low bytes of n values, which some bytes follow that may be read too.
+// literals decodes the low bytes of n values. The slice has room to read 8 bytes from any
+// position.
 func (r *strideReader) literals(b []byte, n int) (low, rest []byte, ok bool) {
 	if len(b) < 5 {
 		return nil, nil, false
 	}
 	size, packed, head := 0, 0, 0
 	switch word := binary.LittleEndian.Uint32(b); b[0] & 15 {
-	case 0, 8: // as they are
+	case 0, 8: // uncompressed
 		size, head = int(b[0]>>3), 1
 	case 4:
 		size, head = int(word>>4&0xfff), 2
 	case 12:
 		size, head = int(word>>4&0xfffff), 3
-	case 6: // with a Huffman code
+	case 6: // Huffman coded
 		size, packed, head = int(word>>4&0x3ff), int(word>>14&0x3ff), 3
 	case 10:
 		size, packed, head = int(word>>4&0x3fff), int(word>>18), 4
@@ -120,8 +121,7 @@ func (r *strideReader) literals(b []byte, n int) (low, rest []byte, ok bool) {
 	return r.low, b[packed:], true
 }
 
-// strideValues makes values of their low bytes, which all have as many, and the value
-// before them.
+// strideValues computes values from their k low bytes each and from last, the value before them.
 func strideValues(out []uint64, low []byte, last uint64, k int) {
 	mask := uint64(1)<<(8*k) - 1
 	high := last &^ mask
@@ -138,7 +138,7 @@ func strideValues(out []uint64, low []byte, last uint64, k int) {
 	}
 }
 
-// mixed reads values that keep different numbers of bytes.
+// mixed decodes values that keep different numbers of bytes.
 func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
 	if b, ok = r.ll.build(b); !ok || len(b) == 0 || b[0] != 0 {
 		return false
@@ -146,11 +146,11 @@ func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
 	if b, ok = r.ml.build(b[1:]); !ok || len(b) == 0 || b[len(b)-1] == 0 {
 		return false
 	}
-	left := 8*len(b) - 9 + bits.Len8(b[len(b)-1]) // bits, without the one that ends them
+	left := 8*len(b) - 9 + bits.Len8(b[len(b)-1]) // bits, without the end mark
 	if left < 2*stateBits {
 		return false
 	}
-	// Behind the bits, and behind the low bytes, is room to be read.
+	// Zeroed bytes follow the bits and the low bytes, so that 8 bytes can be read at any position.
 	r.bits = append(append(r.bits[:0], b...), 0, 0, 0, 0, 0, 0, 0, 0)
 	used := len(low)
 	low = append(low, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -182,17 +182,17 @@ func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
 	}
 }
 
-// stateReader is an FSE table of zstd for reading.
+// stateReader is an FSE table of zstd for decoding.
 type stateReader struct {
 	cells [stateCount]struct{ code, bits, from uint8 }
 }
 
-// build reads the description of a table with stateCount states, and few codes.
+// build decodes the description of a table with stateCount states and few codes.
 func (t *stateReader) build(b []byte) (rest []byte, ok bool) {
 	var share [maxKept + 1]int
 	var room [8]byte
 	copy(room[:], b)
-	word := binary.LittleEndian.Uint64(room[:]) // which has room for all of it
+	word := binary.LittleEndian.Uint64(room[:]) // the whole description fits into 8 bytes
 	used := 4
 	if word&15 != stateBits-5 {
 		return nil, false
@@ -215,7 +215,7 @@ func (t *stateReader) build(b []byte) (rest []byte, ok bool) {
 		}
 		n := x - 1
 		if n < 0 {
-			return nil, false // one of less than a state, which is not made
+			return nil, false // a share of less than one state, which appendShares never writes
 		}
 		share[c] = n
 		left -= n

@@ -8,36 +8,38 @@ import (
 	"slices"
 )
 
-// unifier gives what is equal in several threads of a trace the same id, and their strings,
-// regions and attributes one set of definitions; groups and communicators, whose members
-// and ranks have a meaning only in their archive, stay there. Each thread's root stays
-// sequence 0, where Pallas' own reader looks for it. It holds the grammar of all threads,
-// what is equal once.
+// unifier gives equal events, sequences and loops of several threads of a trace the same ids. It
+// also merges the archives' strings, regions and attributes into one set of definitions. Groups
+// and communicators stay with their archives, because their members and ranks have a meaning only
+// there. Each thread's root stays sequence 0, where Pallas' own reader looks for it. The unifier
+// holds the grammars of all threads, equal parts once.
 type unifier struct {
 	defs      Definitions
 	texts     map[string]Ref
-	names     map[Ref][]Ref // regions by the ref of their name
+	names     map[Ref][]Ref // refs of regions, by the ref of their name
 	used      [3]map[Ref]bool
-	global    [3]map[Ref]bool // defined for all archives from the beginning
+	global    [3]map[Ref]bool // refs that the trace's own definitions have
 	last      [3]Ref
-	renamed   map[uint32]*renamed // by archive
+	renamed   map[uint32]*refMap // by archive
 	events    map[string]uint32
 	sequences map[string]uint32
 	loops     map[[2]uint32]uint32
 	key       []byte
 }
 
-// The tables of definitions that become one.
+// The tables of definitions that are merged.
 const (
 	stringTable = iota
 	regionTable
 	attributeTable
 )
 
-// newUnifier unites the definitions of a trace.
+// newUnifier merges the definitions of a trace and its archives.
 func newUnifier(d *Definitions, archives []*Archive) *unifier {
-	u := &unifier{texts: map[string]Ref{}, names: map[Ref][]Ref{}, renamed: map[uint32]*renamed{}, events: map[string]uint32{}, sequences: map[string]uint32{}, loops: map[[2]uint32]uint32{}}
-	u.defs = Definitions{Strings: slices.Clone(d.Strings), Regions: slices.Clone(d.Regions), Attributes: slices.Clone(d.Attributes), Groups: d.Groups, Comms: d.Comms}
+	u := &unifier{texts: map[string]Ref{}, names: map[Ref][]Ref{}, renamed: map[uint32]*refMap{},
+		events: map[string]uint32{}, sequences: map[string]uint32{}, loops: map[[2]uint32]uint32{}}
+	u.defs = Definitions{Strings: slices.Clone(d.Strings), Regions: slices.Clone(d.Regions),
+		Attributes: slices.Clone(d.Attributes), Groups: d.Groups, Comms: d.Comms}
 	for i := range u.used {
 		u.used[i], u.global[i] = map[Ref]bool{NoRef: true}, map[Ref]bool{NoRef: true}
 	}
@@ -61,8 +63,8 @@ func newUnifier(d *Definitions, archives []*Archive) *unifier {
 	return u
 }
 
-// free is the ref if nothing has it, else another one that nothing has.
-func (u *unifier) free(table int, r Ref) Ref {
+// reserveRef marks r as used and returns it. If r is used already, reserveRef does so with an unused ref.
+func (u *unifier) reserveRef(table int, r Ref) Ref {
 	for u.used[table][r] {
 		u.last[table]++
 		r = u.last[table]
@@ -71,15 +73,15 @@ func (u *unifier) free(table int, r Ref) Ref {
 	return r
 }
 
-// renamed says which refs of an archive have others now.
-type renamed struct {
+// refMap maps the refs of an archive to refs of the merged definitions.
+type refMap struct {
 	u    *unifier
 	refs [3]map[Ref]Ref
 }
 
-// of is the ref of something now. What nothing defines stays so, also where another archive
-// defines that number.
-func (m *renamed) of(table int, r Ref) Ref {
+// newRef returns the new ref of r. An undefined ref stays undefined, even if another archive defines
+// that number.
+func (m *refMap) newRef(table int, r Ref) Ref {
 	if m == nil {
 		return r
 	}
@@ -97,17 +99,17 @@ func (m *renamed) of(table int, r Ref) Ref {
 	return x
 }
 
-// archive adds the definitions of an archive. A region with a name that is known is that
-// region, unless the archive has two of that name.
-func (u *unifier) archive(d *Definitions) *renamed {
-	m := &renamed{u: u}
+// archive merges the definitions of an archive. A region becomes the region of the same name,
+// unless the archive has two regions of that name.
+func (u *unifier) archive(d *Definitions) *refMap {
+	m := &refMap{u: u}
 	for i := range m.refs {
 		m.refs[i] = map[Ref]Ref{}
 	}
 	for _, x := range d.Strings {
 		r, ok := u.texts[x.Text]
 		if !ok {
-			r = u.free(stringTable, x.Ref)
+			r = u.reserveRef(stringTable, x.Ref)
 			u.texts[x.Text] = r
 			u.defs.Strings = append(u.defs.Strings, String{r, x.Text})
 		}
@@ -118,10 +120,10 @@ func (u *unifier) archive(d *Definitions) *renamed {
 		if _, ok := m.refs[regionTable][x.Ref]; ok {
 			continue
 		}
-		name := m.of(stringTable, x.Name)
+		name := m.newRef(stringTable, x.Name)
 		i := slices.IndexFunc(u.names[name], func(r Ref) bool { return !mine[r] })
 		if i < 0 {
-			r := u.free(regionTable, x.Ref)
+			r := u.reserveRef(regionTable, x.Ref)
 			i = len(u.names[name])
 			u.names[name] = append(u.names[name], r)
 			u.defs.Regions = append(u.defs.Regions, Region{r, name})
@@ -130,10 +132,10 @@ func (u *unifier) archive(d *Definitions) *renamed {
 		m.refs[regionTable][x.Ref], mine[r] = r, true
 	}
 	for _, x := range d.Attributes {
-		y := Attribute{x.Ref, m.of(stringTable, x.Name), m.of(stringTable, x.Description), x.Type}
+		y := Attribute{x.Ref, m.newRef(stringTable, x.Name), m.newRef(stringTable, x.Description), x.Type}
 		i := slices.IndexFunc(u.defs.Attributes, func(z Attribute) bool { z.Ref = y.Ref; return z == y })
 		if i < 0 {
-			y.Ref = u.free(attributeTable, x.Ref)
+			y.Ref = u.reserveRef(attributeTable, x.Ref)
 			i = len(u.defs.Attributes)
 			u.defs.Attributes = append(u.defs.Attributes, y)
 		}
@@ -142,20 +144,20 @@ func (u *unifier) archive(d *Definitions) *renamed {
 	return m
 }
 
-// rest are the definitions that stay with an archive.
-func (m *renamed) rest(d *Definitions) (rest Definitions) {
+// localDefinitions returns the definitions that stay with an archive.
+func (m *refMap) localDefinitions(d *Definitions) (rest Definitions) {
 	for _, x := range d.Groups {
-		x.Name = m.of(stringTable, x.Name)
+		x.Name = m.newRef(stringTable, x.Name)
 		if x.Type == regionGroup {
 			x.Members = slices.Clone(x.Members)
 			for i, r := range x.Members {
-				x.Members[i] = m.of(regionTable, r)
+				x.Members[i] = m.newRef(regionTable, r)
 			}
 		}
 		rest.Groups = append(rest.Groups, x)
 	}
 	for _, x := range d.Comms {
-		x.Name = m.of(stringTable, x.Name)
+		x.Name = m.newRef(stringTable, x.Name)
 		rest.Comms = append(rest.Comms, x)
 	}
 	return rest
@@ -164,18 +166,18 @@ func (m *renamed) rest(d *Definitions) (rest Definitions) {
 // regionGroup is the type of groups whose members are regions.
 const regionGroup = 2
 
-// fieldTables are the tables that fields of records refer to.
+// fieldTables lists the fields of records that hold refs, and the tables that these refer to.
 var fieldTables = map[string]int{"region": regionTable, "name": stringTable}
 
-// payload is that of an event with the refs that hold now.
-func (m *renamed) payload(e *Event) []byte {
+// payload returns an event's payload with new refs.
+func (m *refMap) payload(e *Event) []byte {
 	if _, ok := e.Record.Values(e.Payload); !ok {
 		return e.Payload
 	}
 	b, at := slices.Clone(e.Payload), 0
 	for _, f := range records[e.Record].fields {
 		if table, ok := fieldTables[f.name]; ok {
-			binary.LittleEndian.PutUint32(b[at:], m.of(table, binary.LittleEndian.Uint32(b[at:])))
+			binary.LittleEndian.PutUint32(b[at:], m.newRef(table, binary.LittleEndian.Uint32(b[at:])))
 		}
 		if at += 4; f.wide {
 			at += 4
@@ -184,12 +186,13 @@ func (m *renamed) payload(e *Event) []byte {
 	return b
 }
 
-// valueTables are the tables that values of attributes refer to.
-var valueTables = map[AttributeType]int{StringValue: stringTable, AttributeValue: attributeTable, RegionValue: regionTable}
+// valueTables lists the types of attributes that hold refs, and the tables that these refer to.
+var valueTables = map[AttributeType]int{StringValue: stringTable, AttributeValue: attributeTable,
+	RegionValue: regionTable}
 
-// attributes are those of an event's occurrences with the refs that hold now. What is
-// damaged stays as it is.
-func (m *renamed) attributes(e *Event, d *Definitions) []byte {
+// attributes returns the attributes of an event's occurrences with new refs. It leaves damaged
+// ones unchanged.
+func (m *refMap) attributes(e *Event, d *Definitions) []byte {
 	b := slices.Clone(e.attributes)
 	for rest := b; ; {
 		l, next, ok := nextList(rest)
@@ -198,25 +201,26 @@ func (m *renamed) attributes(e *Event, d *Definitions) []byte {
 		}
 		values := l.body[1:]
 		for range l.body[0] {
-			if len(values) < 6 || int(binary.LittleEndian.Uint16(values)) > len(values) || binary.LittleEndian.Uint16(values) < 6 {
+			if len(values) < 6 || int(binary.LittleEndian.Uint16(values)) > len(values) ||
+				binary.LittleEndian.Uint16(values) < 6 {
 				break
 			}
 			n := int(binary.LittleEndian.Uint16(values))
 			r := binary.LittleEndian.Uint32(values[2:])
 			if a := d.Attribute(r); a != nil && n == 10 {
 				if table, ok := valueTables[a.Type]; ok {
-					binary.LittleEndian.PutUint32(values[6:], m.of(table, binary.LittleEndian.Uint32(values[6:])))
+					binary.LittleEndian.PutUint32(values[6:], m.newRef(table, binary.LittleEndian.Uint32(values[6:])))
 				}
 			}
-			binary.LittleEndian.PutUint32(values[2:], m.of(attributeTable, r))
+			binary.LittleEndian.PutUint32(values[2:], m.newRef(attributeTable, r))
 			values = values[n:]
 		}
 		rest = next
 	}
 }
 
-// id is the number of a key, or of the key and one more where this thread has that number
-// already.
+// id returns the id of u.key in ids. If the thread has used that id already, id returns the one of
+// the key with a number appended.
 func (u *unifier) id(ids map[string]uint32, first uint32, mine map[uint32]bool) uint32 {
 	for again := uint32(0); ; again++ {
 		key := string(u.key)
@@ -235,8 +239,8 @@ func (u *unifier) id(ids map[string]uint32, first uint32, mine map[uint32]bool) 
 	}
 }
 
-// put says that an id is at a place.
-func put(m []uint32, id uint32, at int) []uint32 {
+// setID sets the index of an id in an id map.
+func setID(m []uint32, id uint32, at int) []uint32 {
 	for uint32(len(m)) <= id {
 		m = append(m, math.MaxUint32)
 	}
@@ -244,9 +248,9 @@ func put(m []uint32, id uint32, at int) []uint32 {
 	return m
 }
 
-// thread is a thread with the ids that hold for all. Sequences that the root does not lead
-// to may lose theirs.
-func (u *unifier) thread(t *Thread, g *outline, m *renamed) (*Thread, error) {
+// thread returns a copy of t with unified ids. Sequences that the root does not lead to may lose
+// their ids.
+func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 	c := &Thread{ID: t.ID, Archive: t.Archive, Root: MakeToken(SequenceToken, 0), Start: t.Start, path: t.path}
 	c.Events, c.Sequences, c.Loops = slices.Clone(t.Events), slices.Clone(t.Sequences), slices.Clone(t.Loops)
 	events, sequences, loops := make([]Token, len(t.Events)), make([]Token, len(t.Sequences)), make([]Token, len(t.Loops))
@@ -260,13 +264,13 @@ func (u *unifier) thread(t *Thread, g *outline, m *renamed) (*Thread, error) {
 		u.key = append(le32(u.key[:0], uint32(e.Record)), e.Payload...)
 		id := u.id(u.events, 0, mine)
 		events[i] = MakeToken(EventToken, id)
-		c.eventMap = put(c.eventMap, id, i)
+		c.eventMap = setID(c.eventMap, id, i)
 	}
 	for i := range loops {
 		loops[i] = NoToken
 	}
 	mine, myLoops := map[uint32]bool{}, map[uint32]bool{}
-	for _, at := range g.order { // those that are inside come first
+	for _, at := range g.order { // inner sequences come first
 		s := &c.Sequences[at]
 		s.Tokens = slices.Clone(s.Tokens)
 		for i, k := range s.Tokens {
@@ -277,11 +281,11 @@ func (u *unifier) thread(t *Thread, g *outline, m *renamed) (*Thread, error) {
 			case k.Type() == SequenceToken:
 				s.Tokens[i] = sequences[st.sequence]
 			default:
-				place, _ := place(t.loopMap, k.ID(), len(t.Loops))
+				place, _ := indexOf(t.loopMap, k.ID(), len(t.Loops))
 				if loops[place] == NoToken {
 					id := u.loop(&c.Loops[place], sequences[st.sequence], myLoops)
 					loops[place] = MakeToken(LoopToken, id)
-					c.loopMap = put(c.loopMap, id, place)
+					c.loopMap = setID(c.loopMap, id, place)
 				}
 				s.Tokens[i] = loops[place]
 			}
@@ -298,17 +302,17 @@ func (u *unifier) thread(t *Thread, g *outline, m *renamed) (*Thread, error) {
 			return nil, fmt.Errorf("%s: found 2³⁰ different sequences, expected less", t.path)
 		}
 		sequences[at] = MakeToken(SequenceToken, id)
-		c.sequenceMap = put(c.sequenceMap, id, at)
+		c.sequenceMap = setID(c.sequenceMap, id, at)
 	}
 	for i := range c.Loops {
 		if loops[i] == NoToken {
-			c.Loops[i] = Loop{Sequence: NoToken} // nothing leads to it
+			c.Loops[i] = Loop{Sequence: NoToken} // no sequence uses the loop
 		}
 	}
 	return c, nil
 }
 
-// loop is the id of a loop of a sequence.
+// loop returns the id of a loop that repeats body.
 func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
 	l.Sequence = body
 	key := [2]uint32{uint32(body), l.Iterations}
@@ -318,7 +322,7 @@ func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
 		u.loops[key] = id
 	}
 	if mine[id] {
-		// Another loop of the thread says the same; one of them gets an id of its own.
+		// Another loop of the thread is equal; this one gets an id of its own.
 		id = uint32(len(u.loops))
 		u.loops[[2]uint32{uint32(NoToken), id}] = id
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Threads that do the same have the same ids, whatever their archives call it, and what
-// they do stays what it is.
+// TestUnify checks that equal events and sequences of several threads get the same ids, whatever
+// their archives name them, and that the content of the threads is unchanged.
 func TestUnify(t *testing.T) {
 	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
 	if err != nil {
@@ -22,14 +22,15 @@ func TestUnify(t *testing.T) {
 	for a := range uint32(3) {
 		w.LocationGroups = append(w.LocationGroups, LocationGroup{a, 0, NoRef})
 		x := w.Archive(a)
-		region := func(n uint32) Ref { return 1 + (n+a)%3 } // each archive has others
+		region := func(n uint32) Ref { return 1 + (n+a)%3 } // each archive has other refs
 		for n, s := range names {
 			x.Definitions.Strings = append(x.Definitions.Strings, String{10 + region(uint32(n)), s})
 			x.Definitions.Regions = append(x.Definitions.Regions, Region{region(uint32(n)), 10 + region(uint32(n))})
 		}
-		x.Definitions.Strings = append(x.Definitions.Strings, String{20, "called by"}, String{21 + a, fmt.Sprint("thread of ", a)})
+		x.Definitions.Strings = append(x.Definitions.Strings, String{20, "called by"},
+			String{21 + a, fmt.Sprint("thread of ", a)})
 		x.Definitions.Attributes = []Attribute{{4 + a, 20, NoRef, RegionValue}}
-		x.Definitions.Comms = []Comm{{1, 20, NoRef, NoRef}} // of each archive its own
+		x.Definitions.Comms = []Comm{{1, 20, NoRef, NoRef}} // each archive has its own
 		r, err := x.Record(a, 21+a)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +70,7 @@ func TestUnify(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What a trace says, without numbers of definitions.
+	// These lines are the content of a trace, without numbers of definitions.
 	says := func(name string) (l []string) {
 		for _, th := range threads(t, name) {
 			d := th.Archive.Definitions
@@ -100,7 +101,7 @@ func TestUnify(t *testing.T) {
 		return l
 	}
 	want := says(w.path)
-	to := copied(t, w.path, map[string]string{"pallas.unify-tokens": "true"})
+	to := copyTrace(t, w.path, map[string]string{"pallas.unify-tokens": "true"})
 	got := says(to)
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -109,7 +110,7 @@ func TestUnify(t *testing.T) {
 	if n := len(list[0].Archive.Trace.Definitions.Regions); n != 8 {
 		t.Errorf("%d regions", n)
 	}
-	// The same events and sequences have the same ids.
+	// Equal events and sequences have equal ids.
 	shared := 0
 	type thing struct{ kind, id uint32 }
 	all := map[thing]string{}

@@ -7,55 +7,55 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Block is a part of a vector whose values are stored together. What it says of them
-// needs no look at the values.
+// Block is a part of a vector whose values are stored together. Its fields summarise the values,
+// so that many queries need not load them.
 type Block struct {
 	Count uint64
-	// First and Last are its first and last value, in the order of time, in vectors
-	// of times.
+	// First and Last are the first and last value of a block of times, in the order of time.
 	First, Last uint64
-	// Min, Max and Mean are those of durations; the mean is rounded down.
+	// Min, Max and Mean are those of a block of durations; the mean is rounded down.
 	Min, Max, Mean uint64
-	// Offset is where its values stand in their file.
+	// Offset is the position of the values in their file.
 	Offset uint64
 }
 
-// Vector is a list of times or durations in nanoseconds, in the order in which they
-// occurred (in Pallas: LinkedVector and LinkedDurationVector).
+// Vector is a list of times or durations in nanoseconds, in the order of occurrence (in Pallas:
+// LinkedVector and LinkedDurationVector).
 type Vector struct {
 	Size   uint64
 	Blocks []Block
-	// Min, Max and Mean are those of all durations; the mean is rounded down. They are
-	// 0 for times.
+	// Min, Max and Mean are those of all durations; the mean is rounded down. They are 0 for
+	// times.
 	Min, Max, Mean uint64
 
 	durations bool
-	event     bool // it is an event's
-	from, n   int  // of Blocks among all of the thread, while that is read
+	event     bool // it holds the times of an event
+	from, n   int  // range of Blocks in the list of all blocks, while the thread is being read
 }
 
-// Total is the sum of all durations, as far as the mean tells.
+// Total returns the sum of all durations as computed from the mean, which is rounded down.
 func (v *Vector) Total() uint64 { return v.Mean * v.Size }
 
-// layout is how a thread's file is written.
+// layout describes the layout of a thread's file.
 type layout struct {
 	abi     uint8
-	counted bool // vectors say how many blocks they have
+	counted bool // vectors state their number of blocks
 	wanted  threadPart
 }
 
-// threadPart is how much of a thread is loaded.
+// threadPart is the part of a thread that is loaded.
 type threadPart uint8
 
 const (
-	wholeThread  threadPart = iota
-	threadSums              // without those blocks of sequences whose sums are all that their vector has
-	leanThread              // without blocks of sequences
-	threadEvents            // events and the blocks of their times alone
+	wholeThread threadPart = iota
+	// without the blocks of sequences' vectors that have one block, which repeats the vector's own sums
+	threadSums
+	leanThread   // without blocks of sequences
+	threadEvents // only events and the blocks of their times
 )
 
-// skipVector reads how many values a vector has, and goes behind it; ok is false, and
-// nothing has been read, if anything is wrong with it.
+// skipVector reads the size of a vector and moves past it. If the vector has a defect, skipVector
+// reads nothing and returns false.
 func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 	each, head := 32, 16
 	if durations {
@@ -96,8 +96,8 @@ func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 	return size, true
 }
 
-// vector reads one (docs/formats/pallas.md, "Vectors"); its blocks are appended to
-// all, where they are wanted.
+// vector reads a vector (docs/formats/pallas.md, "Vectors"). It appends the vector's blocks to all
+// if they are wanted.
 func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector) {
 	if v = s.wholeVector(l, event, durations, all); l.wanted == threadSums && !event && v.n == 1 {
 		*all, v.n = (*all)[:v.from], 0
@@ -121,20 +121,20 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	}
 	said := uint64(1)
 	if l.counted {
-		said = s.u64() // with no values it is 1
+		said = s.u64() // 1 if the vector is empty
 	}
 	if v.Size == 0 || s.err != nil {
 		return v
 	}
 	if said == 0 {
-		s.bad(at+8, "1 at least", "no blocks")
+		s.fail(at+8, "1 at least", "no blocks")
 		return v
 	}
 	n := -1
 	if l.counted && said <= uint64(s.left()/size) {
 		n = int(said)
-	} else if l.counted && s.odd == nil { // the number of values tells all the same
-		s.odd = archive.Damaged(s.path, int64(at)+8, fmt.Sprintf("%d blocks", said), "no more than the file has room for")
+	} else if l.counted && s.minor == nil { // the number of values determines the blocks too
+		s.minor = archive.Damaged(s.path, int64(at)+8, fmt.Sprintf("%d blocks", said), "no more than the file has room for")
 	}
 	if durations {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
@@ -155,7 +155,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		}
 		x.Offset = s.u64()
 		if s.err == nil && (x.Count > left || x.Count == 0 && n < 0) {
-			s.bad(at, "at most what is left of its vector, and 1 at least", "a block of %d values", x.Count)
+			s.fail(at, "at most what is left of its vector, and 1 at least", "a block of %d values", x.Count)
 		}
 		if s.err != nil {
 			return v
@@ -165,22 +165,22 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		v.n++
 	}
 	if left > 0 {
-		s.bad(at, "as many as its blocks have", "a vector of %d values", v.Size)
+		s.fail(at, "as many as its blocks have", "a vector of %d values", v.Size)
 	}
 	if l.abi <= 17 && durations {
-		// Some of its writers stored the sum.
-		v.Mean = repaired(v.Mean, v.Min, v.Max, v.Size)
+		// Some writers of those versions stored the sum.
+		v.Mean = repairMean(v.Mean, v.Min, v.Max, v.Size)
 		for i := v.from; i < len(*all); i++ {
 			x := &(*all)[i]
-			x.Mean = repaired(x.Mean, x.Min, x.Max, x.Count)
+			x.Mean = repairMean(x.Mean, x.Min, x.Max, x.Count)
 		}
 	}
 	return v
 }
 
-// appendBlocks reads the blocks of a vector at once; ok is false, and nothing is
-// appended, if they do not have as many values as it: what is wrong is found one by one
-// then.
+// appendBlocks reads all blocks of a vector. If their counts do not add up to the number of
+// values, appendBlocks appends nothing and returns false; reading them one by one then finds the
+// defect.
 func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok bool) {
 	l, left := *all, values
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
@@ -206,8 +206,9 @@ func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok boo
 	return true
 }
 
-// repaired is a mean that may be the sum: a mean is less than the maximum if any value is.
-func repaired(mean, min, max, n uint64) uint64 {
+// repairMean returns mean, or mean ÷ n if mean must be the sum of the n values. A mean is less than
+// max unless all values are equal.
+func repairMean(mean, min, max, n uint64) uint64 {
 	if mean > max || mean == max && min < max {
 		return mean / n
 	}

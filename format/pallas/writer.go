@@ -16,65 +16,65 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// WriterOptions are the settings of a [Writer]. The zero value is what Pallas is
-// shipped with: zstd, and repetitions of up to 100 tokens.
+// WriterOptions holds the settings of a [Writer]. The zero value has the defaults of Pallas: zstd,
+// and repetitions of up to 100 tokens.
 type WriterOptions struct {
-	// Plain leaves out the compression of blocks, which is zstd else: those that lose
-	// digits are not written.
+	// Plain turns off the compression of blocks. Otherwise it is zstd; the writer does not support
+	// lossy compression.
 	Plain bool
-	// Encoding of values before that: NoEncoding or Masking.
+	// Encoding of values before compression: NoEncoding or Masking.
 	Encoding Encoding
-	// Level is that of zstd, 1 to 22; 0 is 1.
+	// Level of zstd, 1 to 22; 0 means 1.
 	Level int
-	// MaxLoopLength is how many tokens the longest repetition has that is looked for;
-	// 0 is 100.
+	// MaxLoopLength is the largest number of tokens of a repetition that is looked for; 0 means
+	// 100.
 	MaxLoopLength int
-	// Compatible writes the grammars that Pallas' own library writes, and the blocks in
-	// its order, for which they wait in files of their own until a thread is closed: if
-	// the program dies before, nothing of it can be read. Leaves close what is innermost,
-	// whatever its region. But for the bytes of zstd, thread.pallas and the files of
-	// blocks have the library's bytes.
+	// Compatible writes the same grammars as Pallas' own library, and the blocks in the same
+	// order. Blocks therefore wait in temporary files until a thread is closed; if the program
+	// dies before, nothing of the thread can be read. A leave closes the innermost visit, whatever
+	// its region. thread.pallas and the block files have the same bytes as the library's, except
+	// for those of zstd.
 	Compatible bool
-	// LoopFinding says how repetitions are looked for in compatible threads: NoLoops,
-	// BasicLoops, BasicTruncated, or nil for the latter.
+	// LoopFinding is the method of finding repetitions in compatible threads: NoLoops, BasicLoops
+	// or BasicTruncated. Nil means BasicTruncated.
 	LoopFinding *LoopFinding
 }
 
-// Writer writes a trace of ABI 20. It may be used by several goroutines at once, each
-// with a [Recorder] of its own. Its exported fields may be changed until Close.
+// Writer writes a trace of ABI 20. Several goroutines may use it at the same time, each with its
+// own [Recorder]. The exported fields may be changed until Close.
 type Writer struct {
 	Definitions    Definitions
 	LocationGroups []LocationGroup
 	Metadata       []Metadata
 
 	path, dir string
-	nested    bool // the main file is somebody else's
+	nested    bool // the caller writes the main file
 	p         Parameters
 
-	compatible bool
-	underWay   chan struct{} // for each full block that is not written yet
-	rooms      chan []uint64 // for blocks
-	spare      chan *packed
-	desks      chan *desk
-	threads    atomic.Int64    // that have been begun
-	zstd       []*zstd.Encoder // the shortest of their frames is taken
-	locations  []Location      // that stand in the main file
-	mu         sync.Mutex
-	archives   []*ArchiveWriter
+	compatible  bool
+	underWay    chan struct{} // holds an entry for each full block that is not written yet
+	freeBlocks  chan []uint64 // free buffers for blocks
+	freePacked  chan *pendingBlock
+	freeBuffers chan *threadBuffers
+	threads     atomic.Int64    // number of threads that have begun
+	zstd        []*zstd.Encoder // the shortest of their frames is used
+	locations   []Location      // locations that are written to the main file
+	mu          sync.Mutex
+	archives    []*ArchiveWriter
 }
 
-// ArchiveWriter writes a process. Its exported fields may be changed until its trace is
-// closed; its threads are added by [ArchiveWriter.Record].
+// ArchiveWriter writes a process. Its exported fields may be changed until the trace is closed.
+// [ArchiveWriter.Record] adds a thread.
 type ArchiveWriter struct {
 	Definitions Definitions
 	Metadata    []Metadata
 
 	w         *Writer
 	id        uint32
-	groups    []LocationGroup // that stand in its file
+	groups    []LocationGroup // location groups that are written to the archive's file
 	locations []Location
 	threads   []*threadWriter
-	number    int // of threads
+	number    int // number of threads
 }
 
 // threadWriter writes the files of a thread.
@@ -84,51 +84,52 @@ type threadWriter struct {
 	archive  uint32
 	folder   string
 	r        *Recorder
-	data     [2]dataWriter // times of events, and of sequences
-	waiting  [2]dataWriter // of compatible threads: blocks whose place is not known yet
-	spilled  [2]*os.File   // these, while they are put in place
-	settling bool          // their places are known
-	flushed  int64         // bytes of blocks, before compression
-	last     int64         // of them at the last checkpoint
-	enough   int64         // of them for another one
-	packing  packing
-	desk     *desk             // while it is written
-	large    []*recordedVector // whose room counts
-	held     int64             // bytes of that
-	full     bool              // it is too much
-	writing  bool              // the grammar, during which blocks are written at once
+	data     [2]dataWriter // times of events, and times and durations of sequences
+	waiting  [2]dataWriter // in compatible threads: blocks whose position is not known yet
+	spilled  [2]*os.File   // the files of the waiting blocks, while these are moved to their positions
+	moving   bool          // waiting blocks are being moved
+	flushed  int64         // bytes of written blocks, before compression
+	last     int64         // flushed at the last checkpoint
+	enough   int64         // flushed that is needed for the next checkpoint
+	packing  blockPacker
+	buffers  *threadBuffers    // set while the grammar is written
+	large    []*recordedVector // vectors whose buffers count in held
+	held     int64             // bytes of their buffers
+	full     bool              // held is too large
+	writing  bool              // the grammar is being written; blocks are written directly meanwhile
 	finished bool
 }
 
-// desk is what writing the grammar of a thread needs: there may be many threads.
-type desk struct {
-	room   packRoom
+// threadBuffers holds the buffers for writing the grammar of a thread. They are shared because
+// there may be many threads.
+type threadBuffers struct {
+	room   packBuffers
 	w      *bufio.Writer
 	single [3]recordedVector
 	blocks [3][]uint64
-	b      []byte           // of the grammar
-	data   [2][]byte        // of blocks
-	recent [256]recentBlock // by a hash
+	b      []byte           // bytes of the grammar
+	data   [2][]byte        // bytes of blocks
+	recent [256]recentBlock // by hash
 }
 
-// desksKept is how many are kept for the next thread.
-const desksKept = 4
+// maxFreeBuffers is the number of sets of buffers that are kept for reuse.
+const maxFreeBuffers = 4
 
-// takeDesk is one for a thread.
-func (w *Writer) takeDesk() *desk {
+// takeBuffers returns buffers for writing a thread.
+func (w *Writer) takeBuffers() *threadBuffers {
 	select {
-	case d := <-w.desks:
-		clear(d.recent[:]) // they are of another thread's file
+	case d := <-w.freeBuffers:
+		clear(d.recent[:]) // these blocks are in the file of another thread
 		return d
 	default:
-		return &desk{w: bufio.NewWriterSize(nil, dataBuffer)}
+		return &threadBuffers{w: bufio.NewWriterSize(nil, dataBuffer)}
 	}
 }
 
-// leaveDesk is called when the thread has been written.
-func (w *Writer) leaveDesk(d *desk) {
+// returnBuffers gives buffers back after the thread has been written.
+func (w *Writer) returnBuffers(d *threadBuffers) {
 	select {
-	case w.desks <- d:
+	case w.freeBuffers <- d:
 	default:
 	}
 }
@@ -136,15 +137,15 @@ func (w *Writer) leaveDesk(d *desk) {
 // dataWriter appends blocks to a file.
 type dataWriter struct {
 	path    string
-	threads *atomic.Int64 // of all the writer
+	threads *atomic.Int64 // number of threads of the writer
 	buf     []byte
-	size    uint64 // with what is in buf
+	size    uint64 // size of the file, including buf
 }
 
-// Create begins a trace. The name of its main file gets ".pallas" if it does not end so.
-// Its folder is made if it is not there. Unlike other outputs of weft, files of threads
-// appear at once, so that what has been recorded can be read when the program dies, as far
-// as it had been written down: see [Recorder.Checkpoint] and [Writer.Checkpoint].
+// Create begins a trace. It appends ".pallas" to the name of the main file unless the name ends
+// so, and creates the folder if it does not exist. Unlike other outputs of weft, the files of
+// threads appear at once. If the program dies, everything up to the latest checkpoint can be read;
+// see [Recorder.Checkpoint] and [Writer.Checkpoint].
 func Create(path string, opt *WriterOptions) (*Writer, error) {
 	o := WriterOptions{}
 	if opt != nil {
@@ -172,16 +173,19 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 			return nil, fmt.Errorf("found the loop finding %s, expected None, Basic or BasicTruncated", finding)
 		}
 	}
-	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible, underWay: make(chan struct{}, blocksUnderWay), rooms: make(chan []uint64, blocksUnderWay), spare: make(chan *packed, blocksUnderWay), desks: make(chan *desk, desksKept),
-		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
+	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible,
+		underWay: make(chan struct{}, blocksUnderWay), freeBlocks: make(chan []uint64, blocksUnderWay),
+		freePacked: make(chan *pendingBlock, blocksUnderWay), freeBuffers: make(chan *threadBuffers, maxFreeBuffers),
+		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level),
+			LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
-		// On numbers, the fastest search finds more at times than those that take longer.
+		// For numbers, the fastest search sometimes finds more than the slower ones.
 		levels := []zstd.EncoderLevel{zstd.SpeedFastest}
 		if l := zstd.EncoderLevelFromZstd(o.Level); l != levels[0] {
 			levels = append(levels, l)
 		}
 		for _, l := range levels {
-			// Pallas needs to find the size of the content in a frame's head.
+			// Pallas requires the size of the content in the header of a frame.
 			e, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(l),
 				zstd.WithWindowSize(16<<10), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true))
 			if err != nil {
@@ -196,7 +200,7 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// Archive is the archive of a location group, which is made when it is first asked for.
+// Archive returns the archive of a location group, and creates it on first use.
 func (w *Writer) Archive(id uint32) *ArchiveWriter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -210,8 +214,8 @@ func (w *Writer) Archive(id uint32) *ArchiveWriter {
 	return a
 }
 
-// Record begins to record a thread: name is the ref of a string. It writes the main file
-// and that of the archive as they are then, as [Writer.Checkpoint] does.
+// Record begins to record a thread. The name is the ref of a string. Record writes the main file
+// and the archive's file as they are at that time, as [Writer.Checkpoint] does.
 func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	a.w.mu.Lock()
 	a.locations = append(a.locations, Location{id, name, a.id})
@@ -225,9 +229,10 @@ func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	return r, errors.Join(a.write(), a.w.write())
 }
 
-// record begins to record a thread whose location is known.
+// record begins to record a thread whose location has been added already.
 func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
-	t := &threadWriter{w: a.w, id: id, enough: firstCheckpoint, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
+	t := &threadWriter{w: a.w, id: id, enough: firstCheckpoint, archive: a.id,
+		folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {
 		return nil, err
 	}
@@ -249,7 +254,7 @@ func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 	return t.r, nil
 }
 
-// Close ends the thread. What is open ends with the last event, though nothing says so.
+// Close ends the thread. Open visits end with the last event, without an event of their own.
 func (r *Recorder) Close() error {
 	t := r.w
 	if t.finished {
@@ -259,8 +264,8 @@ func (r *Recorder) Close() error {
 	if err := r.finish(); err != nil {
 		return err
 	}
-	err := t.arrange(func() error { return t.write(r.g.Tokens()) })
-	// There may be many threads: what this one needed is needed no more.
+	err := t.withWaiting(func() error { return t.write(r.g.Tokens()) })
+	// There may be many threads, so that the buffers of this one are freed.
 	*r = Recorder{w: t}
 	t.large, t.packing.places = nil, nil
 	for i := range t.data {
@@ -269,9 +274,9 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Checkpoint writes the files that say where threads are: main file and archives. What
-// threads had at their own last checkpoint, which they make now and then, can be read
-// from then on.
+// Checkpoint writes the files that list the threads: the main file and those of the archives. From
+// then on, everything up to the latest checkpoint of each thread can be read. Threads make their
+// own checkpoints now and then.
 func (w *Writer) Checkpoint() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,7 +288,7 @@ func (w *Writer) Checkpoint() error {
 	return w.write()
 }
 
-// Close ends all threads and writes the archives and the main file.
+// Close closes all threads and writes the archives and the main file.
 func (w *Writer) Close() error {
 	for _, a := range w.archives {
 		for _, t := range a.threads {
@@ -298,7 +303,7 @@ func (w *Writer) Close() error {
 	return w.Checkpoint()
 }
 
-// stop waits until nothing is being written any more.
+// stop waits until no block is being written any more.
 func (w *Writer) stop() {
 	for _, a := range w.archives {
 		for _, t := range a.threads {
@@ -307,12 +312,12 @@ func (w *Writer) stop() {
 	}
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file completely or not at all.
 func replace(path string, write func(w *bufio.Writer) error) error {
 	return replaceBy(bufio.NewWriterSize(nil, dataBuffer), path, write)
 }
 
-// replaceBy does so with a writer that there is.
+// replaceBy does the work of replace with an existing writer.
 func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -329,8 +334,8 @@ func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) 
 	return err
 }
 
-// whole is what replace is to write.
-func whole(b []byte) func(*bufio.Writer) error {
+// writeBytes returns a function for replace that writes b.
+func writeBytes(b []byte) func(*bufio.Writer) error {
 	return func(w *bufio.Writer) error {
 		_, err := w.Write(b)
 		return err
@@ -341,10 +346,10 @@ func (w *Writer) write() error {
 	if w.nested {
 		return nil
 	}
-	return replace(w.path, whole(w.main()))
+	return replace(w.path, writeBytes(w.main()))
 }
 
-// main is the main file.
+// main returns the content of the main file.
 func (w *Writer) main() []byte {
 	p := &w.p
 	b := []byte{p.ABI}
@@ -366,7 +371,7 @@ func (a *ArchiveWriter) write() error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return replace(name, whole(appendMetadata(b, a.Metadata)))
+	return replace(name, writeBytes(appendMetadata(b, a.Metadata)))
 }
 
 func appendGroups(b []byte, l []LocationGroup) []byte {
@@ -399,32 +404,32 @@ func le64(b []byte, values ...uint64) []byte {
 	return b
 }
 
-// append writes the five tables, sorted.
+// append appends the five tables, sorted.
 func (d *Definitions) append(b []byte) []byte {
 	b = le64(b, uint64(len(d.Strings)))
-	for _, x := range sorted(d.Strings, func(x String) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Strings, func(x String) Ref { return x.Ref }) {
 		b = append(append(le32(b, x.Ref, uint32(len(x.Text)+1)), x.Text...), 0)
 	}
 	b = le64(b, uint64(len(d.Regions)))
-	for _, x := range sorted(d.Regions, func(x Region) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Regions, func(x Region) Ref { return x.Ref }) {
 		b = le32(b, x.Ref, x.Name)
 	}
 	b = le64(b, uint64(len(d.Attributes)))
-	for _, x := range sorted(d.Attributes, func(x Attribute) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Attributes, func(x Attribute) Ref { return x.Ref }) {
 		b = le32(b, x.Ref, x.Name, x.Description, uint32(x.Type))
 	}
 	b = le64(b, uint64(len(d.Groups)))
-	for _, x := range sorted(d.Groups, func(x Group) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Groups, func(x Group) Ref { return x.Ref }) {
 		b = le32(le32(b, x.Ref, x.Name, x.Type, x.Paradigm, uint32(len(x.Members))), x.Members...)
 	}
 	b = le64(b, uint64(len(d.Comms)))
-	for _, x := range sorted(d.Comms, func(x Comm) Ref { return x.Ref }) {
+	for _, x := range sortedByRef(d.Comms, func(x Comm) Ref { return x.Ref }) {
 		b = le32(b, x.Ref, x.Name, x.Group, x.Parent)
 	}
 	return b
 }
 
-func sorted[T any](l []T, ref func(T) Ref) []T {
+func sortedByRef[T any](l []T, ref func(T) Ref) []T {
 	l = slices.Clone(l)
 	slices.SortStableFunc(l, func(a, b T) int { return int(int64(ref(a)) - int64(ref(b))) })
 	return l

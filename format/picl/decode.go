@@ -33,7 +33,7 @@ type decoder struct {
 	missing     map[setKey]int64 // undefined subsets in heads of records, with the first line of each
 	statistics  bool             // the file has statistics records
 	spelled     int64            // records of the last scan whose descriptor is not the one that weft would write
-	damaged     int64            // records of the last scan with defects
+	damaged     int64            // records of the last scan that say more than their values
 	rounded     int64            // rounded times of the last scan
 	unread      int64            // unreadable definition records
 	nesting     nesting
@@ -301,7 +301,7 @@ type eventScan struct {
 	carried carrier.Links
 	wanted  bool
 	spelled atomic.Int64 // records whose descriptor is not the one that weft would write
-	damaged atomic.Int64 // records with defects
+	damaged atomic.Int64 // records that say more than their values
 	rounded atomic.Int64 // rounded times
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,16 +28,21 @@ type encoder struct {
 	last                 trace.Decimal
 	keys                 []procKey // by location
 	events               []int64   // by region
-	labels               map[procEvent]uint32
+	told                 map[procEvent]told
+	ownLabels            map[scope]int  // indexes of the labels of single processes that the encoder has added
+	narrow               int            // number of labels in described that were added for single processes
+	ambiguous            map[int64]bool // event types of statistics with several names, of which the trace kept one
 	severalNames         map[int64]bool
 	rec                  Record
 	pairs                []carrier.Pair
 	text                 []byte
 	kept                 []keptRecord // definition records of the original trace
 	keptLabels, keptSets bool
-	rows                 int64  // number of written event records
-	recProc              uint32 // the attribute "recorded process", or NoRef
-	spelled              bool   // times keep the spelling of the file from which the trace was read
+	placeless            []Record     // definition records whose place among the records is unknown
+	named                *definitions // labels among these
+	rows                 int64        // number of written event records
+	recProc              uint32       // the attribute "recorded process", or NoRef
+	spelled              bool         // times keep the spelling of the file from which the trace was read
 	rewriter             *rewriter
 	described            *definitions // written definitions: those of the writer, and labels
 }
@@ -52,7 +58,7 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 		return nil, err
 	}
 	_, digits := opt.Values["picl.digits"]
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo),
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain || wo.ParaGraph, Mapping: mapping}, w: NewWriter(out, wo),
 		spelled: !digits}, nil
 }
 
@@ -83,24 +89,121 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.labels, e.severalNames = map[procEvent]uint32{}, map[int64]bool{}
-	e.recProc, e.described = trace.NoRef, e.w.defs
+	e.told, e.severalNames, e.ambiguous = map[procEvent]told{}, map[int64]bool{}, map[int64]bool{}
+	e.recProc, e.described, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
 				k := parseKept(o.Data)
+				if k.before == withoutPlace {
+					e.placeless = append(e.placeless, k.rec)
+					continue
+				}
 				e.kept = append(e.kept, k)
 				e.keptLabels = e.keptLabels || k.rec.Type == TypeLabel
-				e.keptSets = e.keptSets || k.rec.Type <= TypeProcessorSet
+				if k.rec.Type <= TypeProcessorSet {
+					e.keptSets = true
+					e.described.add(&k.rec) // a label of a subset may precede it
+				}
 			}
 		}
 	}
+	if e.native && d.Format != "picl" { // other formats tell attributes apart by name
+		seen := map[string]bool{}
+		for _, a := range d.Attributes.All() {
+			if n, err := strconv.ParseInt(a.Name, 10, 64); err == nil {
+				e.ambiguous[n] = seen[a.Name]
+				seen[a.Name] = true
+			}
+		}
+	}
+	e.selectPlaceless()
 	// Close makes the header again from all definitions; it is usually the same.
 	e.w.header = e.header(&format.Loss{})
+	if e.native && e.rewriter == nil {
+		for i := range e.w.header {
+			if e.w.header[i].Type != TypeDescriptor {
+				e.described.add(&e.w.header[i])
+			}
+		}
+	}
 	return nil
 }
+
+// selectPlaceless removes the definition records whose place is unknown and whose contents the header
+// or the labels ahead of other records tell.
+func (e *encoder) selectPlaceless() {
+	e.named = newDefinitions()
+	if len(e.placeless) == 0 {
+		return
+	}
+	e.prepare()
+	d := e.Defs
+	for i := range d.Sets.Len() {
+		if r, ok := setRecord(d.Sets.At(uint32(i))); ok {
+			e.named.add(&r)
+		}
+	}
+	for i := range e.kept {
+		if e.kept[i].rec.Type <= TypeProcessorSet {
+			e.named.add(&e.kept[i].rec)
+		}
+	}
+	others := map[int64]bool{} // event types that statistics and subsets name
+	for i := range d.Attributes.Len() {
+		if n, err := strconv.ParseInt(d.Attributes.At(uint32(i)).Name, 10, 64); err == nil {
+			others[n] = true
+		}
+	}
+	for k, members := range e.named.sets {
+		for _, m := range members {
+			others[m] = others[m] || k.typ == TypeEventSet
+		}
+	}
+	e.placeless = slices.DeleteFunc(e.placeless, func(r Record) bool {
+		return r.Type == TypeLabel && r.Event != -1 && !e.named.isSubset(r.Event) && slices.Contains(e.events, r.Event) &&
+			!(e.severalNames[r.Event] && others[r.Event])
+	})
+	for i := range e.placeless {
+		if e.placeless[i].Type == TypeLabel {
+			e.named.add(&e.placeless[i])
+		}
+	}
+	// A label of some processors may name all records of an event type. Their own labels tell if not.
+	for _, l := range e.named.labels {
+		for _, ev := range e.events {
+			if in, _ := e.named.inEventSubset(l.event, ev); (l.processor != -1 || l.process != -1) && (in || ev == l.event) {
+				e.severalNames[ev] = true
+			}
+		}
+	}
+}
+
+// namedAs reports whether the labels ahead of all records, or none, give an event type its name.
+func (e *encoder) namedAs(event int64, name string) bool {
+	have, ok := e.named.labelOf(event, -1, -1, math.MaxInt64)
+	return ok && have == name || !ok && name == eventName(event)
+}
+
+// setRecord returns the record that defines a set. ok is false if PICL has no such subsets.
+func setRecord(s *trace.Set) (r Record, ok bool) {
+	typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
+		"event types": TypeEventSet}[s.Kind]
+	id, err := strconv.ParseInt(s.ID, 10, 64)
+	if typ == 0 || err != nil {
+		return r, false
+	}
+	vals := []trace.Value{intValue(id)}
+	for _, m := range s.Members {
+		vals = append(vals, intValue(m))
+	}
+	return Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals}, true
+}
+
+// withoutPlace is the place of a definition record that belongs ahead of all others.
+const withoutPlace = -1
 
 // keptRecord is a definition record of a trace and the number of event records before it.
 type keptRecord struct {
@@ -137,11 +240,95 @@ func parseKept(s string) (k keptRecord) {
 // writeDefinitions writes the kept records that precede the event record with this number.
 func (e *encoder) writeDefinitions(rows int64) error {
 	for len(e.kept) > 0 && e.kept[0].before <= rows {
-		r := &e.kept[0].rec
-		if err := e.w.Write(r); err != nil {
+		if err := e.writeKept(); err != nil {
 			return err
 		}
-		e.kept = e.kept[1:]
+	}
+	return nil
+}
+
+// writeKept writes the next kept record.
+func (e *encoder) writeKept() error {
+	r := &e.kept[0].rec
+	e.kept = e.kept[1:]
+	if r.Type == TypeLabel {
+		e.described.add(r)
+		delete(e.ownLabels, scope{r.Event, r.Processor, r.Process, 0})
+	}
+	return e.w.Write(r)
+}
+
+// tellName makes the labels tell the name of an event type for a record. The kept labels do, unless a change
+// of the trace has removed or added records ahead of them. Then those with earlier times are written,
+// and a label of its own if these do not suffice.
+func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) error {
+	k := procEvent{loc, event}
+	for {
+		now := told{name, r.Process, len(e.described.labels) - e.narrow}
+		if e.told[k] == now {
+			return nil
+		}
+		have, ok := e.described.labelOf(event, r.Processor, r.Process, math.MaxInt64)
+		if !ok {
+			have = eventName(event)
+		}
+		if have == name {
+			e.told[k] = now
+			return nil
+		}
+		if len(e.kept) == 0 || e.kept[0].rec.Time.Cmp(r.Time) > 0 {
+			break
+		}
+		if err := e.writeKept(); err != nil {
+			return err
+		}
+	}
+	l := Record{Type: TypeLabel, Event: event, Time: r.Time, Processor: r.Processor, Process: r.Process,
+		Values: []trace.Value{trace.StringValue(name)}}
+	sc := scope{event, r.Processor, r.Process, 0}
+	if i, ok := e.ownLabels[sc]; ok {
+		e.described.labels[i].text = name
+	} else {
+		e.described.add(&l)
+		// A label of one process does not change what the others are called.
+		if r.Processor >= 0 && r.Process >= 0 && e.rewriter == nil && !e.described.isSubset(event) {
+			e.ownLabels[sc] = len(e.described.labels) - 1
+			e.narrow++
+		}
+	}
+	e.told[k] = told{name, r.Process, len(e.described.labels) - e.narrow}
+	return e.w.Write(&l)
+}
+
+// told is a name that the first labels tell for a process.
+type told struct {
+	name    string
+	process int64
+	labels  int
+}
+
+// tellNames makes the labels tell the names of the event types of a row's record.
+func (e *encoder) tellNames(c *trace.Cursor, r *Record) error {
+	if ref := c.Ref(); ref != trace.NoRef {
+		// The kept labels need not tell the name of an exit, which has that of its entry. Those of a file tell
+		// names that do not change.
+		if ev := e.events[ref]; !(e.keptLabels && c.Kind() == trace.Leave) && (e.rewriter == nil || e.severalNames[ev]) {
+			if err := e.tellName(c.Location(), ev, e.Defs.Regions.At(ref).Name, r); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Kind() != trace.Statistics {
+		return nil
+	}
+	keys, _ := c.Attrs()
+	for _, key := range keys {
+		a := e.Defs.Attributes.At(key)
+		if n, err := strconv.ParseInt(a.Name, 10, 64); err == nil && a.Doc != "" && !e.ambiguous[n] {
+			if err := e.tellName(c.Location(), n, a.Doc, r); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -191,40 +378,6 @@ func (e *encoder) eventOf(ref uint32) int64 {
 		e.events = append(e.events, ev)
 	}
 	return e.events[ref]
-}
-
-// writeLabel writes a label before a record whose event type has another name than in the
-// location's record before it.
-func (e *encoder) writeLabel(loc, ref uint32, r *Record) error {
-	if ref == trace.NoRef || e.keptLabels {
-		return nil
-	}
-	ev := e.events[ref]
-	if !e.severalNames[ev] {
-		return nil
-	}
-	k := procEvent{loc, ev}
-	p, name := procKey{r.Processor, r.Process}, e.Defs.Regions.At(ref).Name
-	if e.rewriter != nil {
-		have, ok := e.described.labelOf(ev, p.processor, p.process, math.MaxInt64)
-		if have == name || !ok && name == eventName(ev) {
-			return nil
-		}
-		l := label{scope{ev, p.processor, p.process, 0}, name}
-		e.described.labels = append(e.described.labels, l)
-		e.described.byEvent[ev] = append(e.described.byEvent[ev], int32(len(e.described.labels)-1))
-	} else {
-		if cur, ok := e.labels[k]; ok && cur == ref {
-			return nil
-		}
-		_, labelled := e.labels[k]
-		e.labels[k] = ref
-		if !labelled && name == eventName(ev) {
-			return nil
-		}
-	}
-	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process,
-		Values: []trace.Value{trace.StringValue(name)}})
 }
 
 // prepare finds the event types with several names. It is called once per batch, because the tables
@@ -353,7 +506,7 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 		}
 	}
 	if l == nil || c.Kind() != trace.Leave || e.rewriter.moved { // an exit has the name of its entry
-		if err := e.writeLabel(c.Location(), c.Ref(), r); err != nil {
+		if err := e.tellNames(c, r); err != nil {
 			return err
 		}
 	}
@@ -361,6 +514,9 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 		return e.w.writeLine(r, l)
 	}
 	if r.Text == "" {
+		if e.rewriter != nil && e.rewriter.lostText {
+			e.Lost.Add("record", "text", format.Degraded, leftText, 1)
+		}
 		for _, v := range r.Values {
 			if v.Type == trace.String {
 				if how := textChange(v.Str, len(r.Values)); how != "" {
@@ -559,6 +715,8 @@ func (e *encoder) Close() error {
 
 // addLeft adds the omitted records to the loss.
 func (w *Writer) addLeft(loss *format.Loss) {
+	loss.Add("record", "text", format.Degraded, leftText, w.Left[leftText])
+	delete(w.Left, leftText)
 	for reason, n := range w.Left {
 		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}
@@ -573,9 +731,10 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 	}
 	if e.native {
 		e.prepare()
+		records = append(records, e.placeless...)
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.eventOf(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && name != eventName(ev) &&
+			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && !e.namedAs(ev, name) &&
 				(e.rewriter == nil || !e.rewriter.hasLabel(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
@@ -583,27 +742,20 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
 			if l.Name != "" && k.processor >= 0 && (l.Name != "host" || k.processor != Host) && l.Kind != trace.PeerLocation &&
+				l.Name != e.named.nameOf(k.processor, k.process) &&
 				(e.rewriter == nil || !e.rewriter.hasName(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
-			s := d.Sets.At(uint32(i))
-			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
-				"event types": TypeEventSet}[s.Kind]
-			id, err := strconv.ParseInt(s.ID, 10, 64)
-			if typ == 0 || err != nil {
+			r, ok := setRecord(d.Sets.At(uint32(i)))
+			if !ok {
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
 				continue
 			}
-			if e.rewriter != nil && e.rewriter.d.defs.hasSubset(setKey{typ, id}) {
-				continue
+			if e.rewriter == nil || !e.rewriter.d.defs.hasSubset(setKey{r.Type, r.Values[0].Int()}) {
+				records = append(records, r)
 			}
-			vals := []trace.Value{intValue(id)}
-			for _, m := range s.Members {
-				vals = append(vals, intValue(m))
-			}
-			records = append(records, Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals})
 		}
 		return records
 	}

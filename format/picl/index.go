@@ -335,18 +335,19 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		return err
 	}
 	// If the file is not sorted, the position of a label among the records is meaningless after
-	// sorting. The encoder writes labels of the regions instead.
+	// sorting. The encoder then writes labels of the regions, and those labels that name something else.
 	moved := false
 	for _, k := range d.kept {
 		moved = moved || k.before > 0 && len(d.Runs) != 1
 	}
 	for _, k := range d.kept {
-		if !moved || k.rec.Type != TypeLabel {
-			if moved {
-				k.before = 0
-			}
-			m.Opaque.Add(trace.Opaque{Format: "picl", Data: keepRecord(k.before, &k.rec)})
+		switch {
+		case moved && k.rec.Type == TypeLabel:
+			k.before = withoutPlace
+		case moved:
+			k.before = 0
 		}
+		m.Opaque.Add(trace.Opaque{Format: "picl", Data: keepRecord(k.before, &k.rec)})
 	}
 	d.kept = nil
 	if !d.File.Numbered { // the lines are those of the file

@@ -291,7 +291,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 			region = d.regionOf(-1, key.processor, key.process, number)
 		}
 		b.Add(loc, t, trace.Statistics, region)
-		p.appendStatistics(b, typ)
+		p.appendStatistics(b, typ, key, number)
 	default:
 		b.Add(loc, t, d.records[typ], region)
 		for j, v := range p.vals {
@@ -330,13 +330,13 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 }
 
 // appendStatistics adds the figures of a statistics record of the given type to the last row.
-func (p *blockParser) appendStatistics(b *trace.Batch, typ int64) {
+func (p *blockParser) appendStatistics(b *trace.Batch, typ int64, of procKey, line int64) {
 	b.AddOps(uint64(TypeTimes - typ))
 	for j := 0; j+1 < len(p.vals); j += 2 {
-		b.AddAttr(p.statisticKey(p.vals[j]), p.vals[j+1])
+		b.AddAttr(p.statisticKey(p.vals[j], of, line), p.vals[j+1])
 	}
 	if n := len(p.vals); n%2 == 1 {
-		b.AddAttr(p.statisticKey(p.vals[n-1]), noFigure)
+		b.AddAttr(p.statisticKey(p.vals[n-1], of, line), noFigure)
 	}
 }
 
@@ -362,6 +362,9 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 		}
 	}
 	p.scan.spelled.Add(1)
+	if skipsData(data, h, line, &p.res) {
+		p.scan.damaged.Add(1)
+	}
 }
 
 // takeAddedAttributes removes the attributes that were added when the trace was changed from the
@@ -469,8 +472,11 @@ func (p *blockParser) defineAdded(name string) uint32 {
 		Doc: "got when the trace was changed"})
 }
 
-func (p *blockParser) defineAs(a trace.AttributeDef) uint32 {
-	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, a.Name,
+func (p *blockParser) defineAs(a trace.AttributeDef) uint32 { return p.defineKeyed(a.Name, a) }
+
+// defineKeyed returns the attribute with a key, and defines it as a if necessary.
+func (p *blockParser) defineKeyed(key string, a trace.AttributeDef) uint32 {
+	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, key,
 		func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
 	return k
 }
@@ -479,12 +485,15 @@ func (p *blockParser) defineAs(a trace.AttributeDef) uint32 {
 var noFigure = trace.StringValue("")
 
 // statisticKey returns the attribute for a statistic of an event type. Its name is the number of
-// the type, its description the name.
-func (p *blockParser) statisticKey(event trace.Value) uint32 {
-	name := strings.Clone(event.String())
-	doc := ""
-	if event.Type != trace.String {
-		doc = eventName(event.Int())
+// the type, its description the name that the type has for the processor and process of the record.
+func (p *blockParser) statisticKey(event trace.Value, of procKey, line int64) uint32 {
+	number := event.String()
+	if event.Type == trace.String {
+		return p.defineAs(trace.AttributeDef{Name: strings.Clone(number)})
 	}
-	return p.defineAs(trace.AttributeDef{Name: name, Doc: doc})
+	name, ok := p.d.defs.labelOf(event.Int(), of.processor, of.process, line)
+	if !ok {
+		name = eventName(event.Int())
+	}
+	return p.defineKeyed(number+"\x00"+name, trace.AttributeDef{Name: number, Doc: name})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
@@ -144,7 +145,7 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 func (r *Record) setHead(h *head, line int64) {
 	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5],
 		line
-	r.Text, r.hasDefect = "", false
+	r.Text, r.saysMore = "", false
 }
 
 // decodeData decodes l, which follows the head of a record. The record's Text and Values alias l.
@@ -154,15 +155,29 @@ func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem
 	} else {
 		r.Values, problem = parseData(l, r.Fields, h, r.Line, res, r.Values[:0])
 	}
-	r.hasDefect = problem.rule != ""
+	r.saysMore = problem.rule != ""
 	rest := bytes.Trim(l, " \t\r")
 	if len(rest) == 0 && r.Fields != 0 {
 		r.Text = strconv.FormatInt(r.Fields, 10)
 	} else if n := len(rest); n > 0 &&
 		(problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
 		r.Text = strconv.FormatInt(r.Fields, 10) + " " + string(bytes.TrimLeft(bytes.TrimRight(l, "\r"), " \t"))
+		r.saysMore = r.saysMore || r.Type != TypeDescriptor && skipsData(rest, h, r.Line, res)
 	}
 	return problem
+}
+
+// skipsData reports whether the descriptor at the beginning of data skips some of them (%*d).
+func skipsData(data []byte, h *head, line int64, res resolver) bool {
+	var c *control
+	if data[0] == '"' {
+		c, _ = res.inline(string(data[1:max(1, closingQuote(data))]))
+	} else if i := bytes.IndexAny(data, " \t"); i > 0 {
+		if n, err := strconv.ParseInt(string(data[:i]), 10, 64); err == nil {
+			c = res.control(n, h, line)
+		}
+	}
+	return c != nil && slices.ContainsFunc(c.directives, func(d directive) bool { return d.skip })
 }
 
 // usualDescriptor reports whether data begins with one of the descriptors of one digit that

@@ -51,8 +51,9 @@ type Record struct {
 	Text string
 	// Line is the number of the record's line, from 1 on.
 	Line int64
-	// hasDefect reports that Text may contain more than Values.
-	hasDefect bool
+	// saysMore reports that Text may contain more than Values, because of a defect or of data that
+	// the control string skips.
+	saysMore bool
 }
 
 // head holds the first six fields of a record. Field 2, the time, is the coefficient of a decimal

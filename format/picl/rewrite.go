@@ -30,6 +30,7 @@ type rewriter struct {
 	rename    func(text string, word bool) string
 	repair    bool // defects in a line are repaired
 	keepTimes bool // times keep their spelling
+	lostText  bool // the last line says more than the values of its record
 	head      head
 	rec       Record
 	vals      []trace.Value
@@ -175,6 +176,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 
 // is the number of the line. If only the head has changed, originalLine sets the Text of r, so that
 // the data keep their spelling.
 func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
+	w.lostText = false
 	if at <= 0 {
 		return nil, nil
 	}
@@ -189,6 +191,7 @@ func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 		}
 	}
 	l, bad, ok, err := w.read(at, &w.res)
+	w.lostText = ok && w.rec.saysMore && !w.repair && w.rename == nil
 	if err != nil || !ok || bad && (w.repair || w.rename != nil) || !r.hasValues(w.rec.Values) ||
 		bytes.HasSuffix(l, []byte{'\\'}) {
 		return nil, err
@@ -209,10 +212,11 @@ func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 	same := h.f[0] == r.Type && h.f[1] == r.Event && h.f[3] == r.Processor && h.f[4] == r.Process
 	if same && w.keepTimes && (exact && h.exact || !w.repair) &&
 		linetrace.Compare(trace.Decimal{Coef: t, Scale: w.d.Digits}, r.Time) == 0 {
+		r.Text, r.saysMore = w.rec.Text, w.rec.saysMore // options may need it
 		return l, nil
 	}
 	if data = bytes.TrimLeft(data, " \t"); len(data) > 0 {
-		r.Text = strconv.FormatInt(h.f[5], 10) + " " + string(data)
+		r.Text, r.saysMore = strconv.FormatInt(h.f[5], 10)+" "+string(data), w.rec.saysMore
 	} else if h.f[5] != 0 {
 		r.Text = strconv.FormatInt(h.f[5], 10)
 	}

@@ -2,6 +2,7 @@ package picl
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -194,8 +195,8 @@ func (w *Writer) Write(r *Record) error {
 
 // countLostText counts a record whose Text is replaced by its values, if Text may contain more.
 func (w *Writer) countLostText(r *Record) {
-	if r.hasDefect && r.Text != "" {
-		w.Left["what records with defects say beside their values"]++
+	if r.saysMore && r.Text != "" {
+		w.Left[leftText]++
 	}
 }
 
@@ -353,10 +354,11 @@ func (w *Writer) paraGraphHeader() (kept []Record) {
 	return kept
 }
 
-// Reasons for omitting records that ParaGraph does not read.
+// Reasons for omitting records, or what they say.
 const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"
+	leftText    = "what records say beside their values is gone"
 )
 
 // writesUnchanged reports whether records are written without change.
@@ -407,10 +409,11 @@ func (w *Writer) writeParaGraph(r *Record) error {
 	p := w.processor(r.Processor, r.Process)
 	x := *r
 	if x.Values = w.renumber(r); !slices.Equal(x.Values, r.Values) {
-		w.countLostText(r)
 		x.Text = ""
 	}
-	x.Text = w.defs.explicitText(&x)
+	if x.Text = w.defs.explicitText(&x); x.Text == "" {
+		w.countLostText(r)
+	}
 	x.Processor, x.Process = p.processor, 0
 	from := w.body.Size()
 	switch {
@@ -580,6 +583,10 @@ func (w *Writer) Close() error {
 		}
 	}
 	if w.opt.ParaGraph {
+		if !slices.ContainsFunc(w.order, func(p *paragraphProcessor) bool { return p.any }) {
+			return fmt.Errorf("picl.paragraph: %w: found no event of a processor, expected at least one, because ParaGraph "+
+				"reads nothing else", format.ErrEventsLost)
+		}
 		w.header = w.paraGraphHeader()
 	}
 	return w.body.Finish(w.headerText())

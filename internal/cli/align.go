@@ -10,7 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -70,7 +69,7 @@ see the corrected times.`,
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false,
 		"correct clocks, too, that nothing contradicts, to the middle of what is possible")
-	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
+	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
 	complete(c, "clocks", clockLevels...)
 	complete(c, "model", clockModels...)
 	a.forceFlag(c)
@@ -89,9 +88,6 @@ type aligned struct {
 func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" && o.json {
 		return usageError("--correction -: expected no --json, since both go to standard output")
-	}
-	if o.writeTo == "-" && len(args) > 1 && args[1] == "-" {
-		return usageError("--correction -: expected another OUT than -, since both go to standard output")
 	}
 	if len(args) == 1 && o.changes() {
 		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
@@ -177,25 +173,25 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 	if o.reference == "" {
 		return opt, nil
 	}
-	for _, named := range []bool{false, true} { // an id counts before a name
+	full := d.FullNames()
+	for _, name := range []func(i int, l *trace.Location) string{ // an id counts before a name
+		func(_ int, l *trace.Location) string { return l.ID }, func(_ int, l *trace.Location) string { return l.Name },
+		func(i int, _ *trace.Location) string { return full[i] },
+	} {
 		for i, l := range d.Locations.All() {
-			if !named && l.ID == o.reference || named && l.Name == o.reference {
+			if name(i, &l) == o.reference {
 				opt.Reference = uint32(i)
 				return opt, nil
 			}
 		}
 	}
-	return opt, usageError("--reference %s: the trace has no such location; weft info lists them", o.reference)
+	return opt, usageError("--reference %s: the trace has no such location; %s", o.reference,
+		aLocation.nearest(d, o.reference))
 }
 
-// clocks scans a trace: each worker fills a part of its own.
+// clocks finds how far the clocks of a trace are apart.
 func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
-	d := dec.Defs()
-	all, err := analysis.Run(ctx, dec, trace.Events(), func() *clocks.Part { return clocks.New(d, opt) })
-	if err != nil {
-		return nil, err
-	}
-	x, err := all.Solve(ctx)
+	x, err := clocks.Solve(ctx, dec, opt)
 	if errors.Is(err, clocks.ErrFar) {
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -63,7 +64,8 @@ other. Each rule has an id, a severity and the first places where it is broken.
 and locations; what belongs to none is shown.
 
 The exit code is 1 if there is an error (with --strict, also a warning), 0 if
-there is none. --strict stops at the first.`,
+there is none. --strict stops at the first. A trace that cannot be read does not keep the others
+from being checked; the exit code is then the highest of all.`,
 		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf\n  weft check --rules",
 		Args: func(c *cobra.Command, args []string) error {
 			if rules {
@@ -78,18 +80,21 @@ there is none. --strict stops at the first.`,
 			if rules {
 				return a.listRules(asJSON, only)
 			}
-			bad := false
+			worst := exitGood
 			for _, arg := range args {
-				in, err := a.source(c.Context(), arg, &r)
+				res, err := a.checkOne(c.Context(), arg, &r, &s, places, only)
 				if err != nil {
-					return err
+					code := codeOf(err)
+					if len(args) == 1 || code == exitUsage || c.Context().Err() != nil {
+						return err
+					}
+					a.tellError(err) // and check the others
+					worst = max(worst, code)
+					continue
 				}
-				res, err := a.checkInput(c.Context(), in, &r, &s, places, only)
-				in.Close()
-				if err != nil {
-					return err
+				if res.Errors > 0 || r.strict && res.Warnings > 0 {
+					worst = max(worst, exitDefects)
 				}
-				bad = bad || res.Errors > 0 || r.strict && res.Warnings > 0
 				if asJSON {
 					if err := a.writeJSON(a.out, res); err != nil {
 						return err
@@ -99,8 +104,8 @@ there is none. --strict stops at the first.`,
 				a.printCheck(res)
 			}
 			a.reports = nil // the lists have it, and say what the exit code is
-			if bad {
-				return &exitError{code: exitDefects}
+			if worst > exitGood {
+				return &exitError{code: worst}
 			}
 			return nil
 		},
@@ -110,10 +115,25 @@ there is none. --strict stops at the first.`,
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().IntVar(&places, "places", 10, "how many places to name for each rule")
+	c.Flags().Var(newWhole(&places, 10, 1, 0), "places", "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
 	c.Flags().StringSliceVar(&only, "rule", nil, "only rules with these ids; * and ? match anything")
 	return c
+}
+
+// checkOne checks the trace that an argument names.
+func (a *app) checkOne(ctx context.Context, arg string, r *reading, s *selecting, places int,
+	only []string) (*checkResult, error) {
+	in, err := a.source(ctx, arg, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	res, err := a.checkInput(ctx, in, r, s, places, only)
+	if err == nil && !r.quiet {
+		a.tellNamed(in)
+	}
+	return res, err
 }
 
 // ruleInfo is a rule in JSON (docs/json.md).
@@ -167,7 +187,8 @@ func (a *app) listRules(asJSON bool, only []string) error {
 // checkInput checks a trace that is not yet opened.
 func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int,
 	only []string) (*checkResult, error) {
-	in.report.Keep = max(1, places)
+	in.report.Keep = places
+	window := trace.Window{From: math.MinInt64, To: math.MaxInt64}
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
 			return nil, err
@@ -180,6 +201,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 		if err != nil {
 			return nil, err
 		}
+		window = trace.Window{From: sel.From, To: sel.To}
 		in.report.Only = func(d *trace.Defect) bool {
 			e := &d.Event
 			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) &&
@@ -188,6 +210,15 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 	}
 	if err := check.All(ctx, in.Events, in.file, in.src.Path, in.opt); err != nil {
 		return nil, err
+	}
+	if s.from != "" || s.to != "" {
+		first, last, ok, err := format.Extent(ctx, in.Events)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || last < window.From || first >= window.To {
+			in.nothing = "found no event in the window"
+		}
 	}
 	in.bar.done()
 	return in.checkResult(a.rules(), only), nil

@@ -124,9 +124,19 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return exitGood // whoever read our output has had enough
 	}
+	a.tellError(err)
+	return codeOf(err)
+}
+
+// tellError prints an error, if it has a text.
+func (a *app) tellError(err error) {
 	if s := err.Error(); s != "" {
 		fmt.Fprintln(a.err, "weft:", plainLines(s))
 	}
+}
+
+// codeOf is the exit code for an error.
+func codeOf(err error) int {
 	var e *exitError
 	var d *trace.Defect
 	var o *format.OptionError
@@ -135,7 +145,8 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.As(err, &e):
 		return e.code
-	case errors.As(err, &d), errors.Is(err, format.ErrUnknown), errors.Is(err, format.ErrDamaged):
+	case errors.As(err, &d), errors.Is(err, format.ErrUnknown), errors.Is(err, format.ErrDamaged),
+		errors.Is(err, format.ErrEventsLost):
 		return exitDefects
 	}
 	return exitIO
@@ -152,6 +163,7 @@ to another, saying exactly what the other format cannot keep.
 Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 3 input or output failed.`,
 		Example:       "  weft info trace.etf\n  weft convert trace.trf trace.etf",
+		Version:       readBuildVersion().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {
@@ -164,17 +176,15 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			return c.Help()
 		},
 	}
-	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
+	root.PersistentFlags().VarP(newWhole(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		a.readsFlags(c.Flags())
-		if a.workers < 1 {
-			return usageError("--jobs %d: expected at least 1", a.workers)
-		}
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("{{.Version}}\n")
 	defer func() {
 		// cobra makes the completion command; it lacks an example.
 		root.InitDefaultCompletionCmd()
@@ -205,7 +215,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		{"Look at a trace", []*cobra.Command{a.infoCommand(), a.printCommand(), a.plotCommand(), a.reportCommand(), a.checkCommand()}},
 		{"Change a trace", []*cobra.Command{a.convertCommand(), a.sortCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(),
 			a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.generateCommand()}},
-		{"Answer questions", []*cobra.Command{a.profileCommand(), a.commCommand(), a.messagesCommand(), a.waitsCommand(), a.pathCommand(), a.efficiencyCommand(),
+		{"Answer questions", []*cobra.Command{a.explainCommand(), a.profileCommand(), a.commCommand(), a.messagesCommand(), a.waitsCommand(), a.pathCommand(), a.efficiencyCommand(),
 			a.statesCommand(),
 			a.structureCommand(), a.usageCommand()}},
 		{"Formats", []*cobra.Command{a.formatsCommand(), a.otfCommand()}},
@@ -228,6 +238,7 @@ func help(c *cobra.Command, args []string) error {
 		return unknownCommand(c, cmp.Or(append(rest, args...)...))
 	}
 	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
 	return c.Help()
 }
 

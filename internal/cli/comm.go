@@ -103,9 +103,6 @@ messages lists the messages one by one, and counts them over time.`,
 			if asCSV && len(show) > 1 {
 				return usageError("--csv: found several tables to show, expected one")
 			}
-			if top < 0 {
-				return usageError("--top %d: expected 0 or more", top)
-			}
 			in, err := a.open(c.Context(), args[0], &r)
 			return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
 				x, err := a.comm(c.Context(), in, &s)
@@ -135,7 +132,8 @@ messages lists the messages one by one, and counts them over time.`,
 	complete(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
-	c.Flags().IntVar(&top, "top", 50, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	return c
 }
 
@@ -165,6 +163,9 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	}})
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	x.Saturated = x.saturated()
+	if s.any() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {
+		in.nothing = "found no message, collective operation or transfer"
+	}
 	return x, err
 }
 
@@ -184,6 +185,8 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	if l := m.Latency; l.Count > 0 {
 		printf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median),
 			meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
+		printf(a.out, "Longest    from %s to %s, sent at %s s, received at %s s\n", label(l.Longest.Source),
+			label(l.Longest.Destination), clock.FormatSeconds(l.Longest.Sent), clock.FormatSeconds(l.Longest.Received))
 	}
 	early := int64(0)
 	for _, o := range x.Collectives.Operations {
@@ -198,12 +201,14 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 	wanted := func(what string) bool { return len(show) == 0 || slices.Contains(show, what) }
 	if wanted(showMatrix) {
-		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "early"},
+		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "max sent at",
+			"early"},
 			func(i int) table.Row {
 				c := m.Matrix[i]
-				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–"}
+				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–", "–"}
 				if l := c.Latency; l != nil {
-					row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max), l.Early)
+					row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max),
+						clock.FormatSeconds(l.Longest.Sent)+" s", l.Early)
 				}
 				return row
 			})
@@ -280,14 +285,16 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	switch table {
 	case showMatrix:
 		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min",
-			"latency_mean", "latency_max", "from_name", "to_name"})
+			"latency_mean", "latency_max", "from_name", "to_name", "latency_max_sent"})
 		for _, m := range x.Messages.Matrix {
-			l := m.Latency
+			l, sent := m.Latency, ""
 			if l == nil {
 				l = &messages.Transfer{}
+			} else {
+				sent = c.FormatSeconds(l.Longest.Sent)
 			}
 			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), size(m.Bytes), n(l.Count), n(l.Early)},
-				append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
+				append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName, sent)...))
 		}
 	case showSizes:
 		rows = append(rows, []string{"least", "most", "messages", "bytes"})

@@ -162,22 +162,22 @@ func TestOtfprofileMatrix(t *testing.T) {
 	}
 }
 
-// TestTruth has ranks do what they write down, under EZTrace: the trace says the same, and
-// messages take as long as the ranks measured. The clocks of ranks differ; so it is the time
-// from one to another and back that is compared.
-func TestTruth(t *testing.T) {
-	effort.Long(t)
+// tracedProgram runs a program of testdata/programs with some ranks under EZTrace. It returns the folder
+// in which it ran, and the trace. It skips the test where that is not possible.
+func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
+	t.Helper()
 	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "eztrace": "eztrace", "mpirun": "openmpi-bin"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed (Debian package %s)", tool, pkg)
 		}
 	}
-	source, err := filepath.Abs("testdata/programs/truth.c")
+	source, err := filepath.Abs("testdata/programs/" + name + ".c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	for _, args := range [][]string{{"mpicc", "-o", "truth", source}, {"mpirun", "--oversubscribe", "-np", "4", "eztrace", "-t", "openmpi", "./truth"}} {
+	dir = t.TempDir()
+	for _, args := range [][]string{{"mpicc", "-o", name, source},
+		{"mpirun", "--oversubscribe", "-np", strconv.Itoa(ranks), "eztrace", "-t", "openmpi", "./" + name}} {
 		c := exec.CommandContext(await.Context(t), args[0], args[1:]...)
 		c.Dir = dir
 		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
@@ -192,6 +192,15 @@ func TestTruth(t *testing.T) {
 	if err != nil || len(anchors) != 1 {
 		t.Fatalf("found %v, %v, expected one trace", anchors, err)
 	}
+	return dir, anchors[0]
+}
+
+// TestTruth has ranks do what they write down, under EZTrace: the trace says the same, and
+// messages take as long as the ranks measured. The clocks of ranks differ; so it is the time
+// from one to another and back that is compared.
+func TestTruth(t *testing.T) {
+	effort.Long(t)
+	dir, anchor := tracedProgram(t, "truth", 4)
 	sent, took, calls := map[[2]string]traffic{}, map[[2]string]float64{}, map[string]int64{}
 	received := int64(0)
 	for rank := range 4 {
@@ -215,7 +224,7 @@ func TestTruth(t *testing.T) {
 			}
 		}
 	}
-	x := comm(t, anchors[0])
+	x := comm(t, anchor)
 	m := x.Messages
 	if m.Matched != received || m.Received != received || m.SendsUnmatched+m.ReceivesUnmatched > 0 || m.Latency.Count != received {
 		t.Errorf("found %+v, expected %d messages", m, received)
@@ -252,8 +261,8 @@ func TestTruth(t *testing.T) {
 	}
 	// Corrected clocks say when each message was received.
 	clocks := filepath.Join(dir, "clocks.json")
-	weft(t, 0, "align", "-q", "--correction", clocks, anchors[0])
-	x = comm(t, "--clock-correction", clocks, anchors[0])
+	weft(t, 0, "align", "-q", "--correction", clocks, anchor)
+	x = comm(t, "--clock-correction", clocks, anchor)
 	early := x.Messages.Early
 	for _, o := range x.Collectives.Operations {
 		early += o.Early
@@ -388,7 +397,7 @@ func TestCommTables(t *testing.T) {
 	for i, r := range read("matrix") {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
-		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName)
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName, nano(l.Longest.Sent))
 		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum.Over(l.Count).Int64())))] // means have fractions of ticks
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
@@ -602,5 +611,26 @@ func TestCommunicatorsOfMergedTraces(t *testing.T) {
 	}
 	if _, out, _ = runWeft(t, "comm", "--show", "collectives", realTraces["ring"]); strings.Contains(out, "WORLD (") {
 		t.Errorf("found %s, expected no id where one communicator has the name", out)
+	}
+}
+
+// TestLongestMessage: otf2-print shows the message of the greatest latency from rank 0 to rank 1 as MPI_ISEND at
+// 1037600331386, and its MPI_IRECV at 1037600600340.
+func TestLongestMessage(t *testing.T) {
+	const path = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
+	x := comm(t, path).Messages
+	want := messages.Pair{Source: 0, Destination: 1, Sent: 1037600331386, Received: 1037600600340}
+	if got := x.Matrix[0].Latency.Longest; got == nil || *got != want {
+		t.Errorf("found %+v, expected %+v", got, want)
+	}
+	text := weft(t, 0, "comm", "-q", path)
+	for _, want := range []string{"268.954 µs  1037.600331386 s", "sent at 1037.600058585 s, received at 1037.600393766 s\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in %s", want, text)
+		}
+	}
+	if none := comm(t, "../../format/picl/testdata/ok/feature-coverage.trf").Messages; none.Latency.Count == 0 &&
+		none.Latency.Longest != nil {
+		t.Errorf("found %+v where no message has a latency", none.Latency.Longest)
 	}
 }

@@ -70,7 +70,9 @@ func TestClockCorrectionEverywhere(t *testing.T) {
 		"convert": {"TRACE", "OUT"}, "cut": {"--from", "0%", "TRACE", "OUT"}, "filter": {"--max-depth", "99", "TRACE", "OUT"},
 		"index": {"-o", "FILE", "TRACE"}, "info": {"TRACE"}, "merge": {"TRACE", "OUT"}, "messages": {"TRACE"},
 		"plot": {"-o", "FILE.svg", "TRACE"}, "print": {"TRACE"}, "profile": {"TRACE"}, "repair": {"TRACE", "OUT"},
-		"report": {"-o", "FILE", "TRACE"}, "states": {"TRACE"}, "structure": {"TRACE"}, "usage": {"TRACE"},
+		"report": {"-o", "FILE", "TRACE"}, "waits": {"TRACE"}, "explain": {"TRACE"}, "path": {"TRACE"},
+		"efficiency": {"TRACE"},
+		"states":     {"TRACE"}, "structure": {"TRACE"}, "usage": {"TRACE"},
 		"view": nil, "serve": nil, // they do not end; index and report take the flag as they do
 	}
 	for _, c := range withSubcommands((&app{}).root().Commands()) {

@@ -404,6 +404,14 @@ func TestNumbersPICL(t *testing.T) {
 		first  = "-5 4 -1 -1 -1 1 0 A\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 -1 1 0 0 2 \"%d%d\" 4 1 5 1\n"
 		second = "-5 4 -1 -1 -1 1 0 B\n-5 5 -1 -1 -1 1 0 C\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 4 1 0 0 2 \"%d%d\" 4 1 5 1\n"
 	)
+	// Labels of what only a statistics record, a destination or a subset names.
+	const (
+		labels  = "-5 8 -1.0 -1 -1 4 0 idle\n-5 -1 -1.0 1 -1 4 0 peer\n-5 9 -1.0 -1 -1 4 0 nine\n-5 11 -1.0 -1 -1 6 0 unused\n"
+		records = "-203 -1 -1.0 -1 -1 2 2 -2000 9\n-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.2 0 0 0\n-102 -1 0.3 0 0 1 \"%d%d\" 8 3\n"
+		written = "-203 -1 -1.000000 -1 -1 2 2 -2000 9\n-3 -21 0.100000 0 0 3 2 8 1 1\n-4 -21 0.200000 0 0 0\n-102 -1 0.300000 0 0 1 \"%d%d\" 8 3\n"
+	)
+	pruned := strings.ReplaceAll(labels, "-5 11 -1.0 -1 -1 6 0 unused\n", "")
+	defects := "-201 -1 -1.0 -1 -1 0\n-201 -1 -1.0 -1 -1 2 2 -1 5\n-202 -1 -1.0 -1 -1 2 1 -7 x\n"
 	host := "-3 -503 0.1 32767 0 3 0 a.x\n-4 -503 0.2 32767 0 2 2 1 100\n-2 4 0.3 1 100 0\n"
 	for _, x := range []struct {
 		name         string
@@ -418,7 +426,32 @@ func TestNumbersPICL(t *testing.T) {
 			"-201 -1 -1.000000 -1 -1 2 2 -2001 0\n-201 -1 -1.000000 -1 -1 3 2 -2002 1 2\n-3 -21 0.100000 0 0 3 2 8 1 -2001\n-3 -21 0.100000 2 0 3 2 8 1 -2002\n" +
 				"-2 4 0.200000 -2001 -1 0\n-2 4 0.200000 1 0 0\n"},
 		{"other side without records", []string{"merge"}, []string{"-3 -21 0.1 0 0 3 2 8 1 7\n", "-3 -21 0.2 0 0 3 2 8 1 7\n-4 -51 0.3 0 0 4 2 8 1 -1 -1\n"},
-			"-3 -21 0.100000 0 0 3 2 8 1 7\n-3 -21 0.200000 1 0 3 2 8 1 8\n-4 -51 0.300000 1 0 4 2 8 1 -1 -1\n"},
+			"-3 -21 0.100000 0 0 3 2 8 1 7\n-3 -21 0.200000 1 0 3 2 8 1 2\n-4 -51 0.300000 1 0 4 2 8 1 -1 -1\n"},
+		{"named by data alone", []string{"merge"}, []string{"-3 -21 0.1 6 0 3 2 8 1 7\n", "-3 -21 0.2 6 0 3 2 8 1 7\n"},
+			"-3 -21 0.100000 6 0 3 2 8 1 7\n-3 -21 0.200000 8 0 3 2 8 1 9\n"},
+		{"spawned alone", []string{"merge"}, []string{"-4 -503 0.1 6 0 2 2 7 0\n", "-4 -503 0.2 6 0 2 2 7 0\n"},
+			"-4 -503 0.100000 6 0 2 2 7 0\n-4 -503 0.200000 8 0 2 2 9 0\n"},
+		{"a statistic of an event type that the second trace calls otherwise", []string{"merge"},
+			[]string{"-2 3 0.1 6 0 0\n-102 -1 0.2 6 0 1 \"%d%d\" 4 1\n", "-5 4 -1 -1 -1 1 0 B\n-2 4 0.1 6 0 0\n"},
+			"-5 5 -1.000000 -1 -1 1 0 B\n-2 3 0.100000 6 0 0\n-2 5 0.100000 7 0 0\n-102 -1 0.200000 6 0 1 \"%d%d\" 4 1\n"},
+		{"nothing known and unknown", []string{"merge"}, []string{"-3 -21 0.1 5 0 3 2 -1 -1 -1\n", "-3 -21 0.2 5 0 3 2 -1 -1 -1\n-4 -51 0.3 5 0 4 2 8 1 -1 -1\n"},
+			"-3 -21 0.100000 5 0 3 2 -1 -1 -1\n-3 -21 0.200000 6 0 3 2 -1 -1 -1\n-4 -51 0.300000 6 0 4 2 8 1 -1 -1\n"},
+		{"a subset of event types that one trace defines", []string{"merge"},
+			[]string{"-203 -1 -1 -1 -1 2 2 -2000 3\n-2 3 0.1 7 0 0\n", "-2 3 0.1 7 0 0\n-102 -1 0.2 7 0 1 \"%d%d\" -2000 5\n"},
+			"-203 -1 -1.000000 -1 -1 2 2 -2000 3\n-2 3 0.100000 7 0 0\n-2 3 0.100000 8 0 0\n-102 -1 0.200000 8 0 1 \"%d%d\" -2001 5\n"},
+		{"a subset of PICL that one trace defines anew", []string{"merge"},
+			[]string{"-203 -1 -1 -1 -1 2 2 -1012 3\n-2 3 0.1 7 0 0\n-102 -1 0.2 7 0 1 \"%d%d\" -1012 5\n", "-2 3 0.1 7 0 0\n-102 -1 0.3 7 0 1 \"%d%d\" -1012 5\n"},
+			"-203 -1 -1.000000 -1 -1 2 2 -2001 3\n-2 3 0.100000 7 0 0\n-2 3 0.100000 8 0 0\n-102 -1 0.200000 7 0 1 \"%d%d\" -2001 5\n-102 -1 0.300000 8 0 1 \"%d%d\" -1012 5\n"},
+		{"subsets of subsets", []string{"merge"},
+			[]string{"-203 -1 -1 -1 -1 2 2 -2000 3\n-2 3 0.1 7 0 0\n", "-203 -1 -1 -1 -1 2 2 -2001 -2000\n-203 -1 -1 -1 -1 2 2 -2000 9\n-2 3 0.1 7 0 0\n"},
+			"-203 -1 -1.000000 -1 -1 2 2 -2000 3\n-203 -1 -1.000000 -1 -1 2 2 -2001 -2002\n-203 -1 -1.000000 -1 -1 2 2 -2002 9\n-2 3 0.100000 7 0 0\n-2 3 0.100000 8 0 0\n"},
+		{"labels of what has no records", []string{"merge"}, []string{labels + records, "-2 3 0.15 5 0 0\n"},
+			labels + strings.Replace(written, "-4 -21", "-2 3 0.150000 5 0 0\n-4 -21", 1)},
+		{"labels of what has no records, two names", []string{"merge"}, []string{"-5 8 -1 -1 -1 1 0 A\n-5 -31 -1 -1 -1 1 0 W\n-2 3 0.1 5 0 0\n-102 -1 0.2 5 0 2 \"%d%d\" 8 1 -31 2\n", "-5 8 -1 -1 -1 1 0 B\n-2 3 0.1 5 0 0\n-102 -1 0.2 5 0 1 \"%d%d\" 8 1\n"},
+			"-5 8 -1.000000 -1 -1 1 0 A\n-5 -31 -1.000000 -2001 -1 1 0 W\n-5 9 -1.000000 -1 -1 1 0 B\n-201 -1 -1.000000 -1 -1 2 2 -2001 5\n-2 3 0.100000 5 0 0\n-2 3 0.100000 6 0 0\n" +
+				"-102 -1 0.200000 5 0 2 \"%d%d\" 8 1 -31 2\n-102 -1 0.200000 6 0 1 \"%d%d\" 9 1\n"},
+		{"labels of what has no records, pruned", []string{"filter", "--prune"}, []string{labels + records}, pruned + written},
+		{"defective subsets, pruned", []string{"filter", "--prune"}, []string{defects + "-2 3 0.1 5 0 0\n"}, defects + "-2 3 0.100000 5 0 0\n"},
 		{"event types", []string{"merge"}, []string{first, second},
 			"-5 4 -1.000000 -1 -1 1 0 A\n-5 6 -1.000000 -1 -1 1 0 B\n-5 7 -1.000000 -1 -1 1 0 C\n-2 4 0.100000 0 0 0\n-2 6 0.100000 1 0 0\n" +
 				"-2 5 0.200000 0 0 0\n-2 7 0.200000 1 0 0\n-102 -1 1.000000 0 0 2 \"%d%d\" 4 1 5 1\n-102 6 1.000000 1 0 2 \"%d%d\" 6 1 7 1\n"},
@@ -457,6 +490,107 @@ func TestNumbersPICL(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Labels of what has no records come back from another format, also where the file is not in the order of time.
+func TestLabelsWithoutRecordsPICL(t *testing.T) {
+	for _, text := range []string{
+		"-5 8 0.0 -1 -1 4 0 idle\n-5 -1 0.0 1 -1 4 0 peer\n-5 -1012 0.0 -1 -1 5 0 SENDS\n-3 -21 1.0 0 0 3 2 8 1 1\n-4 -21 2.0 0 0 0\n-102 -1 3.0 0 0 1 \"%d%d\" 8 3\n",
+		"-5 -1 0.0 1 -1 4 0 peer\n-5 -1012 0.0 -1 -1 5 0 SENDS\n-4 -21 2.0 0 0 0\n-5 8 0.0 -1 -1 4 0 idle\n-3 -21 1.0 0 0 3 2 8 1 1\n-102 -1 3.0 0 0 1 \"%d%d\" 8 3\n",
+	} {
+		over, back := filepath.Join(t.TempDir(), "over.etf"), filepath.Join(t.TempDir(), "back.trf")
+		weft(t, 0, "convert", "-q", textFile(t, "in.trf", text), over)
+		weft(t, 0, "convert", "-q", over, back)
+		if got := textOf(t, back); strings.Count(got, "\n-5 ")+1 != 3 || !strings.Contains(got, " 4 0 idle\n") || !strings.Contains(got, " 4 0 peer\n") || !strings.Contains(got, "-5 -1012 ") {
+			t.Errorf("%s became\n%s", text, got)
+		}
+	}
+}
+
+// Where another format's file lost records ahead of a label, the label still stands ahead of the records that it names.
+func TestLabelsOfChangedPICL(t *testing.T) {
+	in := textFile(t, "in.trf", "-2 3 0.1 0 0 0\n-2 4 0.2 0 0 0\n-2 3 0.3 0 0 0\n-5 3 0.35 -1 -1 5 0 later\n-2 3 0.4 0 0 0\n-2 4 0.5 0 0 0\n")
+	over, back := filepath.Join(t.TempDir(), "over.etf"), filepath.Join(t.TempDir(), "back.trf")
+	weft(t, 0, "convert", "-q", in, over)
+	weft(t, 0, "filter", "-q", "--not-region", "event 4", over, back)
+	const want = "-2 3 0.100000 0 0 0\n-2 3 0.300000 0 0 0\n-5 3 0.350000 -1 -1 5 0 later\n-2 3 0.400000 0 0 0\n"
+	if got := textOf(t, back); got != want {
+		t.Errorf("found\n%s\nexpected\n%s", got, want)
+	}
+	// The record is ahead of the label now, and keeps its name.
+	weft(t, 0, "align", "-q", "--force", "--clock-correction", textFile(t, "clocks.json",
+		`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0/0","points":[[0,-2]]}]}`), over, back)
+	if got := textOf(t, back); !strings.Contains(got, "0 0 5 0 later\n-2 3 0.200000") && !strings.Contains(got, " later\n-2 3 0.200000") {
+		t.Errorf("found\n%s", got)
+	}
+}
+
+// Definitions of subsets that do not count, and data that a descriptor skips, are in the loss table.
+func TestLossOfPICLWrittenAnew(t *testing.T) {
+	const defects = "-201 -1 -1 -1 -1 0\n-202 -1 -1 -1 -1 2 1 -7 x\n-201 -1 -1 -1 -1 2 2 -8 1\n-201 -1 -1 -1 -1 2 2 -8 2\n-2 3 0.1 5 0 0\n"
+	const skipped = "-3 -21 0.1 9 0 1 \"%d%d%d%*s\" 8 1 9 secret\n-4 -21 0.2 9 0 0\n"
+	for _, x := range []struct {
+		kind, field string
+		count       int64
+		text        string
+		args        []string
+	}{
+		{"subset", "", 3, defects, []string{"merge", "--allow-loss"}},
+		{"subset", "", 0, "-201 -1 -1 -1 -1 1 \"%d %d\" -8 1\n-201 -1 -1 -1 -1 1 \"(%d,%d)\" (-9,1)\n-2 3 0.1 5 0 0\n", []string{"merge"}},
+		{"descriptor", "", 1, "-6 -1 -1 -1 -1 1 \"%d%s\" 7 \"%d %d\"\n-2 3 0.1 5 0 0\n", []string{"merge"}},
+		{"record", "text", 1, skipped, []string{"merge"}},
+		{"record", "text", 1, skipped, []string{"filter", "--prune"}},
+		{"record", "text", 1, skipped, []string{"convert", "--option", "picl.paragraph=true"}},
+		{"record", "text", 1, skipped, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "text", 1, skipped, []string{"filter", "--kind", "enter,leave", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "text", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%*s %d\"\n-2 5 0.5 0 0 1 7 secret 3\n-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%d %d\"\n-2 5 0.1 0 0 1 7 1 2\n",
+			[]string{"filter", "--not-region", "none"}},
+		{"record", "text", 0, skipped, []string{"filter", "--not-region", "none"}},
+		{"record", "text", 0, skipped, []string{"convert"}},
+		{"record", "text", 0, skipped, []string{"convert", "--option", "picl.brackets=entry-exit"}},
+	} {
+		args := append(slices.Clone(x.args), "--json", textFile(t, "in.trf", x.text))
+		if x.args[0] == "merge" {
+			args = append(args, textFile(t, "other.trf", "-2 3 0.1 1 0 0\n"))
+		}
+		shown := weft(t, 0, append(args, filepath.Join(t.TempDir(), "out.trf"))...)
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+			var res struct{ Loss []format.LossRow }
+			if err := json.Unmarshal([]byte(shown), &res); err != nil {
+				t.Fatal(err, shown)
+			}
+			rows = res.Loss
+		}
+		n := int64(0)
+		for _, r := range rows {
+			if r.Kind == x.kind && r.Field == x.field {
+				n += r.Count
+			}
+		}
+		if n != x.count {
+			t.Errorf("%q of %q: found %d of %s %s, expected %d: %s", x.args, x.text, n, x.kind, x.field, x.count, shown)
+		}
+	}
+}
+
+// ParaGraph's form of another format's trace loses what only weft reads, and a trace without processors has none.
+func TestParaGraphLoses(t *testing.T) {
+	in := textFile(t, "in.etf", "TU SECONDS\nS 1 ; name=s\nF 1 0 2 1 0 0\nC 1 0 1 1 1 ; name=c\nR 1 1 false ;\n")
+	out := filepath.Join(t.TempDir(), "out.trf")
+	loss := weft(t, 0, "convert", "--json", "--allow-loss", "--option", "picl.paragraph=true", in, out)
+	if !strings.Contains(loss, `"lost"`) || strings.Contains(loss, `"weft only"`) {
+		t.Error(loss)
+	}
+	if got := textOf(t, out); strings.Contains(got, "kind=") {
+		t.Errorf("found records of weft:\n%s", got)
+	}
+	for name, text := range map[string]string{"host.trf": "-2 3 1.0 32767 0 0\n", "all.trf": "-2 3 1.0 -1 -1 0\n"} {
+		code, _, errs := runWeft(t, "convert", "--allow-loss", "--option", "picl.paragraph=true", textFile(t, name, text), filepath.Join(t.TempDir(), "none.trf"))
+		if code != 1 || !strings.Contains(errs, "no event of a processor") {
+			t.Errorf("%s: exit code %d: %s", name, code, errs)
+		}
 	}
 }
 
@@ -505,12 +639,13 @@ func TestRoundedPICL(t *testing.T) {
 	}
 }
 
-// Processors that data alone name are of two runs, too: nobody sends to itself, or to a processor of the other run.
+// Processors that data alone name are of two runs, too: nobody sends to itself, or to a processor of the other run,
+// and the first trace keeps its numbers.
 func TestMergeOfPICLWithProcessorsInDataAlone(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 -21 1.0 6 0 3 2 8 1 7\n-4 -21 2.0 6 0 0\n")
 	out := filepath.Join(t.TempDir(), "out.trf")
 	weft(t, 0, "merge", "-q", in, in, out)
-	const want = "-3 -21 1.000000 6 0 3 2 8 1 8\n-3 -21 1.000000 7 0 3 2 8 1 9\n-4 -21 2.000000 6 0 0\n-4 -21 2.000000 7 0 0\n"
+	const want = "-3 -21 1.000000 6 0 3 2 8 1 7\n-3 -21 1.000000 8 0 3 2 8 1 9\n-4 -21 2.000000 6 0 0\n-4 -21 2.000000 8 0 0\n"
 	if got := textOf(t, out); got != want {
 		t.Errorf("found %q, expected %q", got, want)
 	}

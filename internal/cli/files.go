@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -11,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// readFile is a file that a command reads, or has written, by itself or with others.
+// readFile is a file that a command reads, by itself or with others.
 type readFile struct {
 	path string
 	what string // for messages
@@ -66,7 +67,7 @@ func (a *app) readsFlags(f *pflag.FlagSet) {
 	})
 }
 
-// readAs says what a file is, or has in it if it is a folder, that the command reads or has written; "" for nothing.
+// readAs says what a file is, or has in it if it is a folder, that the command reads; "" for nothing.
 func (a *app) readAs(st os.FileInfo) string {
 	for _, r := range a.read {
 		if isOrHas(st, r.path) {
@@ -84,6 +85,35 @@ func (a *app) readAs(st os.FileInfo) string {
 		}
 	}
 	return ""
+}
+
+// otherOutput is the error for a file or folder, which need not be there, that is an output of the command already, or
+// has one in it. The output of the name but does not count.
+func (a *app) otherOutput(path, but string) error {
+	path = resolved(path)
+	for _, out := range a.outputs {
+		if full := resolved(out); out != but && (full == path || strings.HasPrefix(full, path+string(filepath.Separator))) {
+			return usageError("%s: found the name of two outputs, expected a name for each", out)
+		}
+	}
+	return nil
+}
+
+// resolved is the full name of a file without links, those of its folder if it is not there; "-" stays.
+func resolved(path string) string {
+	if path == "-" {
+		return path
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if x, err := filepath.EvalSymlinks(path); err == nil {
+		return x
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 // isOrHas reports whether a file is that of a path, or a folder in which that is.

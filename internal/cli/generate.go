@@ -75,8 +75,8 @@ func (a *app) generateCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.Workload, "workload", "stencil", "what to simulate: "+strings.Join(names, ", "))
-	f.Int64Var(&o.Events, "events", generate.DefaultEvents, "how many events, about")
-	f.IntVar(&o.Locations, "locations", 0, "how many locations; 0 is the workload's own number")
+	f.Var(newWhole(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
+	f.Var(newWhole(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")

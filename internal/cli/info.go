@@ -59,6 +59,10 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			if _, err := oneOf("--by", o.by, byRegion, byDefinition); err != nil {
 				return err
 			}
+			if picture == "-" {
+				return usageError("--plot -: expected the name of a file, since the text goes to standard output; weft plot -o - " +
+					"draws to it")
+			}
 			in, err := a.openOnly(ctx, args[0], &r)
 			if err != nil {
 				return err
@@ -71,6 +75,9 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			x, records, err := in.info(o.by, part).Of(ctx, o.exact)
 			if err != nil {
 				return err
+			}
+			if part != nil && x.Events == 0 {
+				in.nothing = "found no event"
 			}
 			x.Attributes = slices.DeleteFunc(x.Attributes, func(a counts.Attribute) bool { return in.hides(a.Attribute) })
 			var tables []definitionTable
@@ -101,6 +108,9 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			}
 			in.bar.done()
 			if asJSON {
+				if !r.quiet {
+					a.tellNamed(in)
+				}
 				return a.infoJSON(x, details)
 			}
 			a.printInfo(x, in, o.by, top)
@@ -108,7 +118,7 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 			if err := a.printDetails(details); err != nil {
 				return err
 			}
-			if picture != "" && picture != "-" {
+			if picture != "" {
 				printf(a.out, "\nTime line drawn to %s\n", picture)
 			}
 			a.tell(in, r.quiet)
@@ -122,7 +132,7 @@ may be too small then, by 1 ns a visit; --exact reads all events.`,
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
 	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
-	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
+	c.Flags().Var(newWhole(&top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
 	byFlag(c, &o.by)
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
 	a.forceFlag(c)

@@ -84,10 +84,12 @@ type input struct {
 	src    format.Source
 	opt    *format.ReadOptions
 	report *format.Report
-	named  []named  // what the flags name
-	hidden []uint32 // attributes that the trace itself does not have
-	bar    *bar
-	close  []func() error
+	named  []named // what the flags name
+	// nothing says what the flags do not find: "found no event".
+	nothing string
+	hidden  []uint32 // attributes that the trace itself does not have
+	bar     *bar
+	close   []func() error
 }
 
 // inOrder hands the events that r chooses to an analysis, in global time order.
@@ -250,7 +252,9 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
 	if arg != "-" {
 		open = nil
-		if st, err := os.Stat(arg); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		if st, err := os.Stat(arg); err == nil && st.IsDir() {
+			return &exitError{exitIO, fmt.Errorf("%s: found a directory, expected a trace file%s", arg, a.traceOf(arg))}
+		} else if err == nil && !st.Mode().IsRegular() {
 			// A pipe or device can be read once only.
 			open, name = func() (io.ReadCloser, error) { return os.Open(arg) }, arg
 		}
@@ -265,6 +269,24 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 		in.src = format.Source{FS: single{f, size}, Name: stdinName, Path: name}
 	}
 	return nil
+}
+
+// traceOf asks whether a trace is meant of which somebody named the folder: one in it, or the OTF2 archive whose
+// locations are there.
+func (a *app) traceOf(folder string) string {
+	names := []string{filepath.Clean(folder) + ".otf2"}
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if _, ok := format.ByExtension(a.formats, e.Name()); ok {
+			names = append(names, filepath.Join(folder, e.Name()))
+		}
+	}
+	for _, name := range names {
+		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
+			return "; did you mean " + name + "?"
+		}
+	}
+	return ""
 }
 
 // namedFormat is the format that --format names, nil if it is not given.
@@ -288,7 +310,12 @@ func (a *app) formatOf(src format.Source, r *reading) (format.Format, error) {
 		}
 		return f, nil
 	}
-	return format.Detect(a.formats, src)
+	f, err := format.Detect(a.formats, src)
+	if _, stream := src.FS.(single); stream && err == nil && !f.About().SingleText {
+		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
+			f.About().Title)
+	}
+	return f, err
 }
 
 // spill copies a stream into a temporary file. A stream that gives nothing, or a pipe that
@@ -440,10 +467,13 @@ func (a *app) tellFile(line string) {
 	}
 }
 
-// tellNamed says what flags name that the trace does not have.
+// tellNamed says what flags name that the trace does not have, and what they do not find.
 func (a *app) tellNamed(in *input) {
 	if len(in.named) > 0 {
-		a.tellMissing(in.Defs(), in.named)
+		a.tellMissing("the trace", in.Defs(), in.named)
+	}
+	if in.nothing != "" {
+		printf(a.err, "%s: %s\n", in.src.Path, in.nothing)
 	}
 }
 
@@ -472,15 +502,15 @@ func (s *selecting) stateFlags(f *pflag.FlagSet) {
 
 // regionFlag is the one that chooses regions.
 func (s *selecting) regionFlag(f *pflag.FlagSet) {
-	f.StringSliceVar(&s.regions, "region", nil,
+	f.Var((*nameList)(&s.regions), "region",
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
 // placeFlags are those that choose locations.
 func (s *selecting) placeFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&s.locations, "location", nil,
+	f.Var((*nameList)(&s.locations), "location",
 		"locations by id or name; * and ? match anything, re: begins a regular expression")
-	f.StringSliceVar(&s.groups, "group", nil, "locations below groups (processes, nodes) with this id or name")
+	f.Var((*nameList)(&s.groups), "group", "locations below groups (processes, nodes) with this id or name")
 }
 
 // filtering is what weft filter would be told.
@@ -771,7 +801,11 @@ func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.K
 // createOutput makes the output that an argument names; "-" is standard output. Its files replace
 // only what weft wrote and nobody has changed since, unless that is forced.
 func (a *app) createOutput(arg string) (*format.Output, error) {
+	if err := a.otherOutput(arg, ""); err != nil {
+		return nil, err
+	}
 	if arg == "-" {
+		a.outputs = append(a.outputs, arg)
 		return format.StreamOutput(a.out), nil
 	}
 	if st, err := os.Stat(arg); err == nil && st.Mode().IsRegular() {
@@ -779,33 +813,27 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 			return nil, err
 		}
 	}
-	path, err := filepath.Abs(arg)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(a.outputs, path) {
-		return nil, usageError("%s: found the name of two outputs, expected a name for each", arg)
-	}
 	out, err := format.CreateFile(arg)
 	if err != nil {
 		return nil, err
 	}
-	a.outputs = append(a.outputs, path)
-	out.Guard(a.replaceable)
+	a.outputs = append(a.outputs, arg)
+	out.Guard(func(path string) error {
+		if err := a.otherOutput(path, arg); err != nil {
+			return err
+		}
+		return a.replaceable(path)
+	})
 	out.AtEnd(func() {
 		if out.Names() == nil { // another may take the name
-			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == path })
+			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == arg })
 		}
 		a.written.Add(out.Names())
-		for _, name := range out.Names() {
-			a.read = append(a.read, readFile{path: name, what: "a file of another output"})
-		}
 	})
 	return out, nil
 }
 
-// replaceable refuses to replace or remove a file or folder that the command reads or has written, or which weft
-// did not write.
+// replaceable refuses to replace or remove a file or folder that the command reads, or which weft did not write.
 func (a *app) replaceable(path string) error {
 	if a.force {
 		return nil
@@ -833,6 +861,8 @@ func (a *app) forceFlag(c *cobra.Command) {
 func (a *app) target(arg, name, flag string) (format.Format, error) {
 	f, ok := (format.Format)(nil), false
 	switch {
+	case arg == "":
+		return nil, usageError("found an empty name, expected that of the file to write")
 	case name != "":
 		var err error
 		if f, err = a.formatNamed(flag, name); err != nil {

@@ -48,9 +48,6 @@ operations.`,
 			"  weft messages --list --csv trace.otf > messages.csv",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.bins < 0 || o.bins > 1_000_000 {
-				return usageError("--bins %d: expected a number from 0 to 1000000", o.bins)
-			}
 			if o.csv && (o.json || !o.list) {
 				return usageError("--csv: expected --list, and not --json")
 			}
@@ -83,11 +80,12 @@ operations.`,
 			}
 			in.bar.done()
 			x := p.Result()
-			if x.Sent+x.Received == 0 {
-				a.tellMarks(in, r.quiet)
-			}
+			a.tellNoMessage(in, &o.selecting, x, r.quiet)
 			a.tellSaturated(x.Saturated, &r)
 			if o.json {
+				if !r.quiet {
+					a.tellNamed(in)
+				}
 				return a.writeJSON(a.out, x)
 			}
 			a.printMessages(x, &o, in.Defs())
@@ -99,13 +97,24 @@ operations.`,
 	r.clockFlag(c.Flags())
 	o.timeFlags(c.Flags())
 	o.placeFlags(c.Flags())
-	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")
+	c.Flags().Var(newWhole(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON; with --list an object a line")
 	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
-	c.Flags().IntVar(&o.top, "top", 50, "how many pairs and sizes to list; 0 lists all")
+	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many pairs and sizes to list; 0 lists all")
 	return c
+}
+
+// tellNoMessage says that no message was found, where that is so.
+func (a *app) tellNoMessage(in *input, s *selecting, x *messages.Result, quiet bool) {
+	if x.Sent+x.Received > 0 {
+		return
+	}
+	a.tellMarks(in, quiet)
+	if s.any() {
+		in.nothing = "found no message"
+	}
 }
 
 // tellMarks says of a trace without messages whose marks could count as such how they do.
@@ -282,9 +291,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	if err := p.Finish(); err != nil {
 		return err
 	}
-	if x := p.Result(); x.Sent+x.Received == 0 {
-		a.tellMarks(in, quiet)
-	}
+	a.tellNoMessage(in, &o.selecting, p.Result(), quiet)
 	rows.Flush()
 	if err := rows.Error(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"slices"
@@ -10,12 +11,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// didYouMean names the word of a list that is nearest to one that is not among them, or is otherwise, what to
-// look at, if none is near.
+// didYouMean names the word of a list that is nearest to one that is not among them, else the shortest that begins
+// with it, or is otherwise, what to look at, if there is none.
 func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
-	best, limit := "", (len(word)+1)/3+1
+	best, longer, limit := "", "", (len(word)+1)/3+1
 	for s := range list {
+		if len(word) > 1 && strings.HasPrefix(strings.ToLower(s), folded) && (longer == "" || len(s) < len(longer)) {
+			longer = s
+		}
 		if n := len(s) - len(word); n >= limit || -n >= limit {
 			continue
 		}
@@ -23,7 +27,7 @@ func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 			best, limit = s, d
 		}
 	}
-	if best == "" {
+	if best = cmp.Or(best, longer); best == "" {
 		return otherwise
 	}
 	return "did you mean " + best + "?"
@@ -79,6 +83,10 @@ func unknownCommand(c *cobra.Command, name string) error {
 // flagError is the error for flags of a command that are wrong.
 func flagError(c *cobra.Command, err error) error {
 	see := "see " + c.CommandPath() + " --help"
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		return valueError(value)
+	}
 	var e *pflag.NotExistError
 	if errors.As(err, &e) && e.GetSpecifiedShortnames() == "" {
 		var names []string

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -77,7 +76,8 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	}
 	x.flags(c.Flags())
 	filesFlag(c, &x.reading)
-	c.Flags().IntVar(&x.count, "count", otf.DefaultPoints, "number of equal parts that the times divide the trace into")
+	c.Flags().Var(newWhole(&x.count, otf.DefaultPoints, 1, 1<<20), "count",
+		"number of equal parts that the times divide the trace into")
 	c.Flags().StringVar(&x.every, "every", "", "distance of the times: 10ms, 0.5s, ticks")
 	c.Flags().StringSliceVar(&x.at, "at", nil, "times: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	c.Flags().BoolVar(&x.remove, "remove", false, "remove them instead")
@@ -99,8 +99,9 @@ type augmented struct {
 // filesFlag is the option otf.files as a flag.
 func filesFlag(c *cobra.Command, r *reading) {
 	c.Flags().Func("files", "how many files of a trace are open at once (default 32, or less where the process may have less)", func(s string) error {
-		if n, err := strconv.Atoi(s); err != nil || n < 1 {
-			return fmt.Errorf("expected a number from 1 on")
+		var n int
+		if err := newWhole(&n, 0, 1, 0).Set(s); err != nil {
+			return err
 		}
 		r.options = append(r.options, otf.FilesOption+"="+s)
 		return nil
@@ -114,8 +115,6 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) (*augmented, 
 		return nil, usageError("found --count and --every, expected one of them")
 	case x.remove && (set("count") || set("every") || set("at")):
 		return nil, usageError("found --remove and times, expected one of them")
-	case set("count") && (x.count < 1 || x.count > 1<<20):
-		return nil, usageError("--count %d: expected 1 to %d", x.count, 1<<20)
 	}
 	in, err := a.otfSource(c.Context(), arg, &x.reading)
 	if err != nil {
@@ -212,7 +211,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			}
 			defer in.Close()
 			whole := to == "" || strings.Contains(from+to, "%")
-			files, err := otf.FewFiles(in.opt.Values)
+			files, err := otf.FileManagerOf(in.opt.Values)
 			if err != nil {
 				return err
 			}

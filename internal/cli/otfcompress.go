@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -34,7 +35,7 @@ each MiB of it can be read without what is before it. A file vanishes only when 
 compressed one is complete.`,
 		Example: "  weft otf compress trace.otf\n  weft otf compress --level 9 --keep trace.1.events",
 	}, false, &level)
-	c.Flags().IntVar(&level, "level", level, "how hard to compress: 1 is fast, 9 small")
+	c.Flags().Var(newWhole(&level, level, 1, 9), "level", "how hard to compress: 1 is fast, 9 small")
 	return c
 }
 
@@ -54,9 +55,6 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 	var keep, asJSON bool
 	c.Args = someArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *level < 1 && !inflate || *level > 9 {
-			return usageError("--level %d: expected 1 to 9", *level)
-		}
 		var files []string
 		for _, arg := range args {
 			l, err := a.otfFiles(c.Context(), arg, inflate)
@@ -94,6 +92,11 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 	}
 	r, err := otf.Open(ctx, format.FileSource(strings.TrimSuffix(arg, ".otf")+".otf"),
 		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&reading{})}})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, e := os.Stat(arg); e == nil && !strings.HasSuffix(arg, ".otf") {
+			return nil, usageError("%s: found no name of a file of OTF, expected one, or that of a master file", arg)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list [
 	defer in.Close()
 	quiet := *in.opt
 	quiet.Report, quiet.Strict = nil, false // the copy reports
-	files, err := otf.FewFiles(in.opt.Values)
+	files, err := otf.FileManagerOf(in.opt.Values)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/trace"
 )
@@ -20,7 +22,7 @@ import (
 type pathResult struct {
 	heading
 	*criticalpath.Result
-	Factors []float64 `json:"factors,omitempty"` // of the curves
+	Factors []float64 `json:"curveFactors,omitempty"` // of the curves of gains
 }
 
 func (a *app) pathCommand() *cobra.Command {
@@ -28,6 +30,7 @@ func (a *app) pathCommand() *cobra.Command {
 	var asJSON, asCSV bool
 	var whatIf string
 	var top, pieces int
+	var dependencies, tolerance string
 	c := &cobra.Command{
 		Use:   "path TRACE",
 		Short: "Find the critical path, and what faster regions would gain",
@@ -43,32 +46,38 @@ the runtimes with other factors. --pieces N lists the longest pieces of the path
 
 --what-if REGION=FACTOR,… computes the runtime with other times of some regions: 0.5 halves a region's
 own time, 0 takes it away. The region latency stands for the time that the network takes in
-all calls of communication libraries.`,
+all calls of communication libraries.
+
+Of a trace of claims (TRACE), the path is that of the constraint graph: claims keep their durations,
+and follow one another by dependencies. Claims that start at most --tolerance after others have ended
+are taken to follow these. --dependencies says how the dependencies of the trace are used: full, they
+replace the others of the claims that they lead to; initial, they are added; none. Critical are all
+claims on a longest path.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
-			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2",
+			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
+			"  weft path --dependencies initial --tolerance 10us trace.etf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
 			}
-			for _, x := range []struct {
-				flag string
-				n    int
-			}{{"--top", top}, {"--pieces", pieces}} {
-				if x.n < 0 || x.n > 1_000_000 {
-					return usageError("%s %d: expected a number from 0 to 1000000", x.flag, x.n)
-				}
-			}
 			changes, err := parseChanges(whatIf)
+			if err != nil {
+				return err
+			}
+			use, err := oneOf("--dependencies", dependencies, constraints.Uses()...)
 			if err != nil {
 				return err
 			}
 			in, err := a.open(c.Context(), args[0], &r)
 			var none error // of a trace without a path
 			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				if in.Defs().Resources.Len() > 0 {
+					return a.claimPath(c.Context(), in, constraints.Use(use), tolerance, top)
+				}
 				opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
 				if len(changes) == 0 {
-					opt.Gains = 10
+					opt.Gains = 5
 				}
 				found, err := criticalpath.Find(c.Context(), in.Events, opt)
 				var unknown *criticalpath.RegionError
@@ -83,8 +92,8 @@ all calls of communication libraries.`,
 				if len(x.Gains) > 0 {
 					x.Factors = criticalpath.Factors()
 				}
-				if x.Length == 0 {
-					none = &exitError{exitDefects, fmt.Errorf("%s: found no events that take time, expected some; "+
+				if len(x.Regions) == 0 || len(x.Regions) == 1 && x.Regions[0].Region == "" {
+					none = &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; "+
 						"the trace has no critical path", in.src.Path)}
 				}
 				return x, func() error {
@@ -106,12 +115,61 @@ all calls of communication libraries.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
+	c.Flags().StringVar(&dependencies, "dependencies", "full",
+		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
+	complete(c, "dependencies", constraints.Uses()...)
+	c.Flags().StringVar(&tolerance, "tolerance", "",
+		"greatest time between claims that follow one another without a dependency")
 	c.Flags().StringVar(&whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
-	c.Flags().IntVar(&pieces, "pieces", 0, "how many of the longest pieces of the path to list")
-	c.Flags().IntVar(&top, "top", 10, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().Var(newWhole(&pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
+	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all pieces")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")
 	return c
+}
+
+// claimPathResult is what weft path --json prints of a trace of claims.
+type claimPathResult struct {
+	heading
+	*constraints.Result
+}
+
+// claimPath finds the critical path of a trace of claims.
+func (a *app) claimPath(ctx context.Context, in *input, use constraints.Use, tolerance string, top int) (any, func() error,
+	error) {
+	clock := in.Defs().Clock
+	opt := constraints.Options{Use: use}
+	if tolerance != "" {
+		var err error
+		if opt.Tolerance, err = clock.ParseDuration(tolerance); err != nil {
+			return nil, nil, usageError("--tolerance: %w", err)
+		}
+	}
+	x, err := constraints.Find(ctx, in.Events, opt)
+	var cycle *constraints.CycleError
+	if errors.Is(err, constraints.ErrNoClaims) || errors.As(err, &cycle) {
+		return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return &claimPathResult{in.heading(), x}, func() error {
+		f := clock.FormatDuration
+		printf(a.out, "Path       %s, with %d of %d claims\nBy         %d dependencies of the trace, %d inferred\n", f(x.Length),
+			len(x.Critical), x.Claims, x.Dependencies, x.Inferred)
+		a.printList("activities", len(x.Regions), top, table.Row{"activity", "claims", "time", "%"}, func(i int) table.Row {
+			r := &x.Regions[i]
+			return table.Row{r.Region, r.Claims, clock.FormatSum(r.Time), percentOf(r.Time, trace.TicksOf(x.Length))}
+		})
+		a.printList("claims", len(x.Critical), top, table.Row{"claim", "activity", "resource", "from", "to", "time"},
+			func(i int) table.Row {
+				c := &x.Critical[i]
+				return table.Row{c.ID, c.Region, c.Resource, clock.FormatSeconds(c.Start) + " s", clock.FormatSeconds(c.End) + " s",
+					f(c.End - c.Start)}
+			})
+		return nil
+	}, nil
 }
 
 // parseChanges reads a list of changes.
@@ -119,7 +177,7 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 	if s == "" {
 		return nil, nil
 	}
-	for _, x := range strings.Split(s, ",") {
+	for _, x := range splitNames(s) {
 		i := strings.LastIndex(x, "=")
 		if i <= 0 {
 			return nil, usageError("--what-if %s: expected REGION=FACTOR, such as solve=0.5", s)

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/csv"
+	"errors"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
@@ -18,6 +20,57 @@ type patterns struct {
 }
 
 const regexpPrefix = "re:"
+
+// nameList is the value of a flag that takes patterns with commas between them, and may be given several times.
+type nameList []string
+
+// Set appends patterns.
+func (l *nameList) Set(s string) error {
+	list := splitNames(s)
+	if strings.Contains(s, `"`) {
+		var err error
+		if list, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(list, "") {
+		return errors.New("found an empty name, expected names, ids or patterns with commas between them")
+	}
+	*l = append(*l, list...)
+	return nil
+}
+
+// String is empty where there is none, for helps.
+func (l *nameList) String() string { return strings.Join(*l, ",") }
+
+// Type is the word for such values in helps.
+func (l *nameList) Type() string { return "strings" }
+
+// splitNames splits at commas, but not at those within brackets, as names of functions have them. If brackets are not
+// in pairs, all commas count.
+func splitNames(s string) (list []string) {
+	var open []rune
+	from := 0
+	for i, c := range s {
+		switch {
+		case strings.ContainsRune("([{<", c):
+			open = append(open, c)
+		case strings.ContainsRune(")]}>", c):
+			last := len(open) - 1
+			if last < 0 || strings.IndexRune("([{<", open[last]) != strings.IndexRune(")]}>", c) {
+				return strings.Split(s, ",")
+			}
+			open = open[:last]
+		case c == ',' && len(open) == 0:
+			list = append(list, s[from:i])
+			from = i + 1
+		}
+	}
+	if len(open) > 0 {
+		return strings.Split(s, ",")
+	}
+	return append(list, s[from:])
+}
 
 // newPatterns checks patterns.
 func newPatterns(list []string) (*patterns, error) {
@@ -77,18 +130,39 @@ type nameable struct {
 	len  func(d *trace.Definitions) int
 	// names are the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
+	// shown are the names that weft prints where others have the same name; nil for none. The function that it
+	// gives may be used while definitions are added.
+	shown func(d *trace.Definitions) func(i uint32) []string
 }
 
 var (
 	aLocation = nameable{"location", func(d *trace.Definitions) int { return d.Locations.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name },
+		func(d *trace.Definitions) func(uint32) []string {
+			name, _ := locationNames(d)
+			return func(i uint32) []string { return []string{name(i)} }
+		}}
 	aRegion = nameable{"region", func(d *trace.Definitions) int { return d.Regions.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name },
+		func(d *trace.Definitions) func(uint32) []string {
+			return func(i uint32) []string { return shownRegion(d.Regions.At(i)) }
+		}}
 	aGroup = nameable{"group", func(d *trace.Definitions) int { return d.Groups.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
 	aCommunicator = nameable{"communicator", func(d *trace.Definitions) int { return d.Communicator.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name }}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },
+		func(d *trace.Definitions) func(uint32) []string {
+			return func(i uint32) []string { x := d.Communicator.At(i); return []string{x.Name + " (" + x.ID + ")"} }
+		}}
 )
+
+// shownRegion are the names that weft prints for a region where others have the same name: with its place, or its id.
+func shownRegion(r *trace.Region) []string {
+	if r.Name == "" {
+		return nil
+	}
+	return []string{r.Name + " (" + r.Place() + ")", r.Name + " (" + r.ID + ")"}
+}
 
 // choose is whether the name or the id of an entry is among patterns; nil if there are none.
 func choose(d *trace.Definitions, what nameable, list []string) (func(uint32) bool, error) {
@@ -96,8 +170,15 @@ func choose(d *trace.Definitions, what nameable, list []string) (func(uint32) bo
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
+	if what.shown == nil || !slices.ContainsFunc(list, looksShown) {
+		return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
+	}
+	shown := what.shown(d)
+	return func(i uint32) bool { return p.match(what.names(d, i)) || p.match(shown(i)...) }, nil
 }
+
+// looksShown reports whether a pattern may mean a name as weft prints it where others have the same.
+func looksShown(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
 
 // named is what a flag names.
 type named struct {
@@ -106,13 +187,13 @@ type named struct {
 	patterns []string
 }
 
-// tellMissing says which patterns match nothing in a trace. Definitions may be among the events, so they are to
-// have been read.
-func (a *app) tellMissing(d *trace.Definitions, list []named) {
+// tellMissing says which patterns match nothing in a trace, or another thing that has such definitions. They may be
+// among the events, so those are to have been read.
+func (a *app) tellMissing(where string, d *trace.Definitions, list []named) {
 	for _, n := range list {
 		for _, s := range n.patterns {
 			if near, missing := n.what.missing(d, s); missing {
-				fmt.Fprintln(a.err, plain(fmt.Sprintf("%s %s: the trace has no such %s; %s", n.flag, s, n.what.word, near)))
+				printf(a.err, "%s %s: %s has no such %s; %s\n", n.flag, s, where, n.what.word, near)
 			}
 		}
 	}
@@ -129,12 +210,23 @@ func (n nameable) missing(d *trace.Definitions, pattern string) (near string, mi
 			return "", false
 		}
 	}
-	return didYouMean(pattern, func(yield func(string) bool) {
+	return n.nearest(d, pattern), true
+}
+
+// nearest names what is nearest to a name that the trace does not have.
+func (n nameable) nearest(d *trace.Definitions, name string) string {
+	shown := func(uint32) []string { return nil }
+	if n.shown != nil && looksShown(name) {
+		shown = n.shown(d)
+	}
+	return didYouMean(name, func(yield func(string) bool) {
 		for i := range n.len(d) {
-			id, name := n.names(d, uint32(i))
-			if !yield(cmp.Or(name, id)) {
-				return
+			id, own := n.names(d, uint32(i))
+			for _, s := range append(shown(uint32(i)), cmp.Or(own, id)) {
+				if !yield(s) {
+					return
+				}
 			}
 		}
-	}, "weft info --top 0 lists them"), true
+	}, "weft info --top 0 lists them")
 }

@@ -37,7 +37,9 @@ type plotting struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
-	origin          *int64 // of the axis; nil is that of the index
+	origin          *int64             // of the axis; nil is that of the index
+	defs            *trace.Definitions // that --location and --group name; nil for those of the picture
+	quiet           bool
 }
 
 // The rows and colours that are no attributes.
@@ -79,12 +81,7 @@ has written.`,
 					out = "-"
 				}
 			}
-			if p.maxRows < 1 {
-				return usageError("--max-rows %d: expected at least 1", p.maxRows)
-			}
-			if p.scale < 1 {
-				return usageError("--scale %d: expected at least 1", p.scale)
-			}
+			p.quiet = r.quiet
 			if from != "" {
 				if p.byAttribute() {
 					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource "+
@@ -126,13 +123,13 @@ has written.`,
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
 	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
-	f.IntVar(&p.maxRows, "max-rows", 64, "how many rows to draw at most")
+	f.Var(newWhole(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
-	f.IntVar(&p.width, "width", draw.DefaultWidth, "width of the picture in pixels")
+	f.Var(newWhole(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width", "width of the picture in pixels")
 	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
 	f.BoolVar(&p.dark, "dark", false, "light text on dark paper")
-	f.IntVar(&p.scale, "scale", 1, "pixels drawn for one in a PNG, for high resolution")
+	f.Var(newWhole(&p.scale, 1, 1, draw.MostScale), "scale", "pixels drawn for one in a PNG, for high resolution")
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = inCache
 	readsFile(f, "index")
@@ -160,7 +157,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 				return err
 			}
 		}
-		return a.drawIndex(ctx, x, x, filepath.Base(path), out, s, p)
+		return a.drawIndex(ctx, x, x, path, out, s, p)
 	}
 	if from == inCache {
 		in := &input{}
@@ -258,7 +255,10 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 			p.origin = &first
 		}
 	}
-	return a.drawIndex(ctx, x, colors, filepath.Base(in.src.Path), out, s, p)
+	if p.rows == rowsByLocation {
+		p.defs = in.Defs()
+	}
+	return a.drawIndex(ctx, x, colors, in.src.Path, out, s, p)
 }
 
 // fewNames reports whether each name of a trace has a colour of its own, which does not depend on the events then.
@@ -346,14 +346,14 @@ func (e *visitsAndClaims) kind() draw.Spans {
 }
 
 // drawIndex draws what the flags choose of an index, in the colours of that of the whole trace.
-func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out string, s *selecting, p *plotting) error {
+func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out string, s *selecting, p *plotting) error {
 	kind, err := p.kind(out)
 	if err != nil {
 		return err
 	}
 	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, Origin: p.origin, MaxRows: p.maxRows,
 		MaxDepth: mostDepths,
-		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
+		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, filepath.Base(path)), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
@@ -362,6 +362,18 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, name, out s
 	}
 	if sheet.Tracks, err = s.tracksOf(x); err != nil {
 		return err
+	}
+	if !p.quiet {
+		where, d := "the trace", p.defs
+		if d == nil {
+			where = "the picture"
+			d, _ = definitionsOf(x)
+		}
+		y := filtering{locations: s.locations, groups: s.groups}
+		a.tellMissing(where, d, y.named())
+		if _, _, events := x.Extent(); events == 0 || sheet.Tracks != nil && len(sheet.Tracks) == 0 {
+			printf(a.err, "%s: found nothing to draw\n", path)
+		}
 	}
 	if p.byAttribute() && sheet.Tracks == nil {
 		sheet.Tracks = draw.ValueOrder(x.Tracks())
@@ -442,12 +454,28 @@ func noTime(clock trace.Clock, from, to int64) error {
 		clock.FormatSeconds(to))
 }
 
+// definitionsOf are the locations and groups of an index, as far as its tracks have them, and the tracks by location.
+func definitionsOf(x *index.Index) (d *trace.Definitions, tracks map[int]uint32) {
+	d, tracks = &trace.Definitions{}, map[int]uint32{}
+	for i, t := range x.Tracks() {
+		// Of the tracks of a location the first one has its name.
+		if t.Kind != index.CommunicatorTrack && (t.Parent < 0 || t.Kind != index.CounterTrack) {
+			tracks[i] = d.Locations.Add(trace.Location{ID: t.ID, Name: t.Name, Group: t.Group})
+		}
+	}
+	for _, g := range x.Groups() {
+		d.Groups.Add(g)
+	}
+	return d, tracks
+}
+
 // tracksOf are the tracks of the locations that the flags choose; nil if they choose all.
 func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 	if len(s.locations)+len(s.groups) == 0 {
 		return nil, nil
 	}
-	p, err := newPatterns(s.locations)
+	d, locations := definitionsOf(x)
+	wanted, err := choose(d, aLocation, s.locations)
 	if err != nil {
 		return nil, err
 	}
@@ -460,8 +488,8 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 		if t.Kind == index.CommunicatorTrack {
 			continue
 		}
-		// Of the tracks of a location the first one has its name.
-		named := len(s.locations) == 0 || p.match(t.ID, t.Name) && (t.Parent < 0 || t.Kind != index.CounterTrack)
+		loc, named := locations[i]
+		named = wanted == nil || named && wanted(loc)
 		if named && (len(s.groups) == 0 || groups.matchGroup(x.Groups(), t.Group)) {
 			chosen[t.Location] = true
 		}
@@ -471,9 +499,6 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 	}
 	return tracks, nil
 }
-
-// maxWidth is how wide pictures can be, in pixels.
-const maxWidth = 65536
 
 // kind is svg or png, as the name of the file or a flag says.
 func (d *drawing) kind(path string) (string, error) {
@@ -488,9 +513,6 @@ func (d *drawing) kind(path string) (string, error) {
 	}
 	if kind != "svg" && kind != "png" {
 		return "", usageError("--to-format %s: expected svg or png", kind)
-	}
-	if d.width < 0 || d.width > maxWidth {
-		return "", usageError("--width %d: expected 0, for the usual one, to %d", d.width, maxWidth)
 	}
 	return kind, nil
 }

@@ -107,10 +107,10 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 				err = nil
 			}
 			in.bar.done()
-			a.tell(in, r.quiet)
-			if err == nil && !p.found && !r.quiet {
-				a.tellNoEvent(in)
+			if err == nil && !p.found {
+				in.nothing = noEvent
 			}
+			a.tell(in, r.quiet)
 			return err
 		},
 	}
@@ -121,12 +121,11 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
 	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
-	c.Flags().Int64Var(&limit, "limit", 0, "stop after this many events")
+	c.Flags().Var(newWhole(&limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
 	return c
 }
 
-// tellNoEvent says that no event was found.
-func (a *app) tellNoEvent(in *input) { printf(a.err, "%s: found no event to print\n", in.src.Path) }
+const noEvent = "found no event to print"
 
 // printCompat prints the text of the format's own tool, of which p says more than s; and unless quiet, whether it has
 // no event.
@@ -149,7 +148,7 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 	}
 	if !s.any() {
 		if p.Tool != nil && !out.found {
-			printf(a.err, "%s: found no record to print\n", in.src.Path)
+			in.nothing = "found no record to print"
 		}
 		return nil
 	}
@@ -172,7 +171,7 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 		return nil
 	}
 	if err == nil {
-		a.tellNoEvent(in)
+		in.nothing = noEvent
 	}
 	return err
 }

@@ -119,9 +119,6 @@ writes them for go tool pprof.`,
 			if !c.Flags().Changed("top") && (asJSON || asCSV) {
 				top = 0 // programs want all
 			}
-			if top < 0 {
-				return usageError("--top %d: expected 0 or more", top)
-			}
 			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup, byDefinition); err != nil {
 				return err
 			}
@@ -132,6 +129,12 @@ writes them for go tool pprof.`,
 			}
 			if folded && (asJSON || asCSV || tree) {
 				return usageError("--folded: expected none of --json, --csv and --tree with it")
+			}
+			if c.Flags().Changed("top") && (tree || folded || pprof != "") {
+				return usageError("--top: expected none with --tree, --folded and --pprof; --least leaves out what takes little time")
+			}
+			if pprof == "-" && (folded || tree) {
+				return usageError("--pprof -: expected neither --folded nor --tree with it, since both go to standard output")
 			}
 			if !(least >= 0 && least <= 100) {
 				return usageError("--least %g: expected 0 to 100 percent", least)
@@ -178,7 +181,7 @@ writes them for go tool pprof.`,
 	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().IntVar(&top, "top", 50,
+	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
 		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
 	a.forceFlag(c)
 	return c
@@ -219,6 +222,9 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 	}
 	if by == byGroup {
 		x.group(d)
+	}
+	if len(x.Regions)+len(x.Activities) == 0 {
+		in.nothing = "no region was open, and no claim"
 	}
 	x.sort(sortBy)
 	return x, nil
@@ -406,7 +412,6 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 		})
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {
-		fmt.Fprintln(a.out, "Nothing was open.")
 		return
 	}
 	if x.Locations == nil && x.Groups == nil && len(x.Regions) > 0 {

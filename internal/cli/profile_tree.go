@@ -121,12 +121,17 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace
 	if err != nil {
 		return nil, err
 	}
-	x.Paths, x.Roots = sortPaths(all.Result(), sortBy), names()
+	if x.Paths, x.Roots = sortPaths(all.Result(), sortBy), names(); len(x.Paths) == 0 {
+		in.nothing = "no region was open"
+	}
 	return x, nil
 }
 
 // printTree prints paths that have at least a part of the time of their tree, in percent.
 func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
+	if len(x.Paths) == 0 {
+		return
+	}
 	t := newTable(a.out)
 	t.AppendHeader(table.Row{"inclusive", "%", "exclusive", "count", "mean", "call path"})
 	total := map[uint32]trace.Ticks{}

@@ -43,7 +43,7 @@ All flags of weft cut and weft filter can be given, too; they see the mended tra
 	}
 	x.flags(c.Flags())
 	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or enter the region at the first event")
-	c.Flags().IntVar(&places, "places", 10, "how many places to name for each change")
+	c.Flags().Var(newWhole(&places, 10, 1, 0), "places", "how many places to name for each change")
 	complete(c, "orphans", "drop", "enter")
 	a.forceFlag(c)
 	return c
@@ -60,7 +60,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 		return err
 	}
 	defer in.Close()
-	in.report.Keep = max(1, places)
+	in.report.Keep = places
 	target, err := a.target(args[1], x.as, "--as")
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 		return err
 	}
 	rules := append(a.rules(), transform.RepairRules()...)
-	x.quiet = true // what reading mended is listed with the changes
+	x.listed = true // with the changes
 	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) (any, error) {
 		res.Changes = []checkRule{}
 		total := int64(0)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/report"
@@ -198,14 +199,34 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 	if err != nil {
 		return err
 	}
+	d := in.Defs()
+	var opt states.Options
+	x.Waits = func(ref uint32) bool {
+		return d.Regions.Has(ref) && opt.StateIn(d, d.Regions.At(ref)) != states.Busy
+	}
+	for row, list := range rows.Regions() {
+		if x.Definitions == nil && slices.ContainsFunc(list, func(r uint32) bool { return x.Waits(r) != x.Waits(row) }) {
+			y, err := a.profile(ctx, in, s, nil, byLocation, byExclusive)
+			if err != nil {
+				return err
+			}
+			x.Definitions = y.Locations
+		}
+	}
 	x.From, x.To = p.From, p.To
 	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
 	if err := a.reportPaths(ctx, in, s, rows, by, x); err != nil {
 		return err
 	}
 	name := regionNames(in.Defs(), by)
-	for i := range x.Regions {
-		x.Regions[i].Name = name(x.Regions[i].Region, x.Regions[i].Name)
+	nameApart := func(list []profile.Region) {
+		for i := range list {
+			list[i].Name = name(list[i].Region, list[i].Name)
+		}
+	}
+	nameApart(x.Regions)
+	for i := range x.Locations {
+		nameApart(x.Locations[i].Regions)
 	}
 	for i := range x.Activities {
 		x.Activities[i].Name = name(x.Activities[i].Region, x.Activities[i].Name)
@@ -218,13 +239,8 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 		return err
 	}
 	x.Messages, x.Collectives = m.Messages, m.Collectives
-	d := in.Defs()
 	x.Clock = d.Clock
 	x.LocationName, _ = locationNames(d)
-	var opt states.Options
-	x.Waits = func(ref uint32) bool {
-		return d.Regions.Has(ref) && opt.StateIn(d, d.Regions.At(ref)) != states.Busy
-	}
 	return nil
 }
 

@@ -41,7 +41,7 @@ func readRoles(path string) (func(*trace.Region) trace.Role, error) {
 	}
 	return func(r *trace.Region) trace.Role {
 		for _, x := range rules {
-			if x.names.match(r.Name, r.ID) {
+			if x.names.match(r.Name, r.ID) || x.names.match(shownRegion(r)...) {
 				return x.role
 			}
 		}

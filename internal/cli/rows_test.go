@@ -130,6 +130,13 @@ func TestPlacesApart(t *testing.T) {
 			}
 		}
 	}
+	// In the bar of a location each has its own time: 5, 10 and 5 ms.
+	page := strings.ReplaceAll(weft(t, 0, "report", "-o", "-", path), "\u202f", " ")
+	for _, want := range []string{"work (no place): 5 ms", "work (a.c:3): 10 ms", "work (a.c:9): 5 ms"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("report: found no %q in the bar of the location", want)
+		}
+	}
 }
 
 // The calls of MPI_Send are one in the figures of weft structure, as in those of weft profile, whose mean has the same
@@ -304,4 +311,45 @@ func TestColorsOfParts(t *testing.T) {
 			t.Errorf("%s: found none of the names of the whole picture", c)
 		}
 	}
+}
+
+// Two functions are called sync: one computes for 30 ms, the other is a barrier, for 70 ms. The report's figures take
+// the role of each, whichever is defined first, and the row has the groups of both.
+func TestRolesOfOneName(t *testing.T) {
+	for _, barrierFirst := range []bool{false, true} {
+		r := trace.NewRecorder(trace.Seconds(1000))
+		rank, d := r.Location("rank"), r.Defs()
+		var own, barrier uint32
+		for i := range 2 {
+			if (i == 0) == barrierFirst {
+				barrier = d.Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "sync", Group: "MPI", Role: "barrier"})
+			} else {
+				own = d.Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "sync", Group: "APP", Role: "function"})
+			}
+		}
+		r.Enter(rank, 0, own)
+		r.Leave(rank, 30, own)
+		r.Enter(rank, 30, barrier)
+		r.Leave(rank, 100, barrier)
+		path := filepath.Join(t.TempDir(), "t.otf2")
+		writeRecorded(t, r, path)
+		for _, by := range []string{"region", "definition"} {
+			page := plainPage(weft(t, 0, "report", "--by", by, "-o", "-", path))
+			for _, want := range []string{"70.0 % communicating and waiting", "rank 100 ms 100.0 % 30 ms "} {
+				if !strings.Contains(page, want) {
+					t.Errorf("barrier first: %t, by %s: found no %q in %s", barrierFirst, by, want, page)
+				}
+			}
+		}
+		groups := map[bool]string{false: "APP, MPI", true: "MPI, APP"}[barrierFirst]
+		if text := weft(t, 0, "profile", path); !strings.Contains(text, "sync    "+groups+"      2  ") {
+			t.Errorf("barrier first: %t: found no sync of %s in %s", barrierFirst, groups, text)
+		}
+	}
+}
+
+// plainPage is the text of a page of HTML, with one space between its words.
+func plainPage(page string) string {
+	page = regexp.MustCompile(`(?s)<(style|svg).*?</(style|svg)>|<[^>]*>`).ReplaceAllString(page, " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(page, "\u202f", " ")), " ")
 }

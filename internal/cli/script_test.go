@@ -43,7 +43,9 @@ func TestScripts(t *testing.T) {
 			// Programs with the race detector would each sleep a second at their end.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
-			return nil
+			repo, err := filepath.Abs("../..")
+			e.Setenv("REPO", repo)
+			return err
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "fulldevice" { // there is a device that is always full

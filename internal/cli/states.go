@@ -63,14 +63,20 @@ the concurrency profile of all.`,
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
+				all := len(x.Processors)
 				if sel.Location != nil {
 					x.Processors = slices.DeleteFunc(x.Processors, func(q states.Processor) bool {
 						return !slices.ContainsFunc(q.Locations, sel.Location)
 					})
 				}
 				name, _ := locationNames(in.Defs())
-				if len(x.Processors) == 0 {
+				switch {
+				case all == 0:
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+				case len(x.Processors) == 0:
+					none = &exitError{exitDefects, fmt.Errorf("%s: found no processor with one of the locations", in.src.Path)}
+				case !slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
+					in.nothing = "found no time of processors"
 				}
 				return x, func() error {
 					if none != nil {

@@ -22,7 +22,7 @@ func (a *app) structureCommand() *cobra.Command {
 	var s selecting
 	var asJSON bool
 	var by string
-	depth := 0
+	var depth int
 	c := &cobra.Command{
 		Use:   "structure TRACE",
 		Short: "Show the calls and loops that locations repeat",
@@ -44,9 +44,6 @@ of the trace, as weft cut and weft filter would write it.`,
 			"  weft structure --location 'rank 0' --json trace.trf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if depth < 1 {
-				return usageError("--depth %d: expected 1 or more", depth)
-			}
 			if _, err := oneOf("--by", by, byRegion, byDefinition); err != nil {
 				return err
 			}
@@ -66,7 +63,7 @@ of the trace, as weft cut and weft filter would write it.`,
 	s.stateFlags(c.Flags())
 	byFlag(c, &by)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().IntVar(&depth, "depth", 8, "how deep the tree is shown; --json has all of it")
+	c.Flags().Var(newWhole(&depth, 8, 1, 0), "depth", "how deep the tree is shown; --json has all of it")
 	return c
 }
 
@@ -104,5 +101,9 @@ func (a *app) structure(ctx context.Context, in *input, s *selecting, by string)
 	if err != nil {
 		return nil, err
 	}
-	return sum.Result()
+	x, err := sum.Result()
+	if err == nil && len(x.Shapes) == 0 {
+		in.nothing = "found no call or loop"
+	}
+	return x, err
 }

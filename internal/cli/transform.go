@@ -32,12 +32,15 @@ type changing struct {
 	// named are the definitions whose entries the filter names.
 	named *trace.Definitions
 	lost  func() *format.Loss // what is lost ahead of the encoder; may be nil
+	// listed is whether the command lists what reading found.
+	listed bool
 }
 
 // piece says what is cut out.
 type piece struct {
 	from, to, window, percent string
 	around, event, occurrence string
+	flag                      string // that gives event or occurrence, if it is another
 	each                      bool
 	margin                    string
 	borders                   string
@@ -91,12 +94,13 @@ func (x *changing) flags(f *pflag.FlagSet) {
 		if l.name == "kind" {
 			doc = ""
 		}
-		f.StringSliceVar(l.list, l.name, nil, "keep "+l.doc+doc)
-		f.StringSliceVar(l.not, "not-"+l.name, nil, "leave away "+l.doc)
+		f.Var((*nameList)(l.list), l.name, "keep "+l.doc+doc)
+		f.Var((*nameList)(l.not), "not-"+l.name, "leave away "+l.doc)
 	}
 	f.StringVar(&y.minDuration, "min-duration", "",
 		"leave away visits of regions and claims that are shorter: 20us, ticks")
-	f.IntVar(&y.maxDepth, "max-depth", 0, "leave away regions inside of so many others that are kept; 0 keeps all")
+	f.Var(newWhole(&y.maxDepth, 0, 0, 0), "max-depth",
+		"leave away regions inside of so many others that are kept; 0 keeps all")
 }
 
 // changes reports whether a piece, a filter or pruning is asked for.
@@ -188,6 +192,7 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 	if p.occurrence != "" {
 		flag, text = "--occurrence", p.occurrence
 	}
+	flag = cmp.Or(p.flag, flag)
 	name, n := text, 1
 	defs := d.Defs()
 	if i := strings.LastIndexByte(text, '#'); i >= 0 {
@@ -244,9 +249,6 @@ func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, e
 	}
 	if n == 0 && x.minDuration == "" && x.maxDepth == 0 {
 		return w, false, nil
-	}
-	if x.maxDepth < 0 {
-		return w, false, usageError("--max-depth %d: expected a number that is not negative", x.maxDepth)
 	}
 	w.MaxDepth = x.maxDepth
 	if x.minDuration != "" {
@@ -427,10 +429,10 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		return err
 	}
 	for _, in := range ins {
-		a.tell(in, x.quiet)
+		a.tell(in, x.quiet || x.listed)
 	}
 	if !x.quiet {
-		a.tellMissing(x.named, x.filter.named())
+		a.tellMissing("the trace", x.named, x.filter.named())
 		if n.events == 0 {
 			printf(a.err, "%s: no event is left\n", dst)
 		}
@@ -678,14 +680,14 @@ func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.E
 		return nil, true, nil
 	}
 	for i, d := range list {
-		p := piece{occurrence: x.anchor}
+		p := piece{occurrence: x.anchor, flag: "--anchor"}
 		name, _, _ := strings.Cut(x.anchor, "#")
 		if _, err := chooseKinds(d.Defs(), "", []string{name}); err == nil {
-			p = piece{event: x.anchor}
+			p = piece{event: x.anchor, flag: p.flag}
 		}
 		w, err := p.find(ctx, d)
 		if err != nil {
-			return nil, false, fmt.Errorf("%s: --anchor: %w", names[i], err)
+			return nil, false, fmt.Errorf("%s: %w", names[i], err)
 		}
 		zero = append(zero, w.From)
 	}

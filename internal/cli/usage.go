@@ -53,11 +53,15 @@ window.`,
 					}
 					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 				}
+				if s.any() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
+					in.nothing = "found no claim on a resource"
+				}
 				return x, func() error {
 					if len(x.Resources) == 0 {
-						a.tellNamed(in)
-						r.quiet = true
-						return printf(a.out, "The trace has no claims on resources.\n")
+						if in.nothing == "" {
+							fmt.Fprintln(a.out, "The trace has no claims on resources.")
+						}
+						return nil
 					}
 					a.printUsage(x)
 					return nil

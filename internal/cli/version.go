@@ -52,6 +52,11 @@ func readBuildVersion() buildVersion {
 	return v
 }
 
+// String is the line for people.
+func (v buildVersion) String() string {
+	return fmt.Sprintf("weft %s (%s, %s)", v.Version, v.Go, v.Platform)
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -64,7 +69,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if asJSON {
 				return a.writeJSON(a.out, v)
 			}
-			_, err := fmt.Fprintf(a.out, "weft %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			_, err := fmt.Fprintln(a.out, v)
 			return err
 		},
 	}

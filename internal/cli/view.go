@@ -107,9 +107,6 @@ index that --index names; nothing is written beside a trace.`,
 		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
 		Args:    someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if port < 0 || port > 65535 {
-				return usageError("--port %d: expected a number up to 65535", port)
-			}
 			if index != "" && len(args) > 1 {
 				return usageError("--index: found %d traces, expected one", len(args))
 			}
@@ -151,7 +148,7 @@ index that --index names; nothing is written beside a trace.`,
 		},
 	}
 	v.flags(c.Flags())
-	c.Flags().IntVar(&port, "port", 0, "port to listen on; a free one if not given")
+	c.Flags().Var(newWhole(&port, 0, 0, 65535), "port", "port to listen on; a free one if not given")
 	c.Flags().BoolVar(&noOpen, "no-open", false, "do not open the browser")
 	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o made of the trace as it is")
 	return c

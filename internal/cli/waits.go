@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,14 +73,6 @@ taken for zero.`,
 			if _, err := oneOf("--by", by, waitBreakdowns...); err != nil {
 				return err
 			}
-			for _, x := range []struct {
-				flag string
-				n    int
-			}{{"--top", top}, {"--worst", worst}, {"--bins", bins}} {
-				if x.n < 0 || x.n > 1_000_000 {
-					return usageError("%s %d: expected a number from 0 to 1000000", x.flag, x.n)
-				}
-			}
 			in, err := a.open(c.Context(), args[0], &r)
 			var none error // of a trace of which nothing can be said
 			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
@@ -98,6 +91,9 @@ taken for zero.`,
 						Window: opt.Window}); err != nil {
 						return nil, nil, err
 					}
+				}
+				if s.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
+					in.nothing = "found no wait"
 				}
 				if x.Judged == 0 {
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
@@ -132,9 +128,10 @@ taken for zero.`,
 	c.Flags().StringVar(&by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	complete(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&why, "causes", false, "find root causes: which call path at which location made others wait")
-	c.Flags().IntVar(&worst, "worst", 3, "how many of the longest waits of each pattern to list")
-	c.Flags().IntVar(&bins, "bins", 0, "sum the waits in this many parts of the time, too")
-	c.Flags().IntVar(&top, "top", 10, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().Var(newWhole(&worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
+	c.Flags().Var(newWhole(&bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
+	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
 	return c

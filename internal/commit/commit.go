@@ -69,15 +69,11 @@ func (s *Set) Commit() error {
 	return nil
 }
 
-// Replaced calls f for each existing file and folder that Commit would replace or remove, up to the
-// first error.
-func (s *Set) Replaced(f func(path string) error) error {
+// Each calls f for each name that Commit would give or remove, whether or not a file or folder has it, up to
+// the first error.
+func (s *Set) Each(f func(path string) error) error {
 	for i := range s.steps {
-		to := s.steps[i].to
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err := f(to); err != nil {
+		if err := f(s.steps[i].to); err != nil {
 			return err
 		}
 	}

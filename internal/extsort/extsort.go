@@ -70,11 +70,19 @@ func (s *Sorter) Len() int64 { return s.count }
 // Spilled reports whether anything went to disk.
 func (s *Sorter) Spilled() bool { return len(s.runs) > 0 }
 
+// compare orders by key, and equal keys in the order in which they were added: that of their data.
+// Of entries at one place all are empty but the last.
 func compare(x, y entry) int {
 	if c := cmp.Compare(x.a, y.a); c != 0 {
 		return c
 	}
-	return cmp.Compare(x.b, y.b)
+	if c := cmp.Compare(x.b, y.b); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(x.off, y.off); c != 0 {
+		return c
+	}
+	return cmp.Compare(x.n, y.n)
 }
 
 func (s *Sorter) temp() (*os.File, error) {
@@ -89,7 +97,7 @@ func (s *Sorter) temp() (*os.File, error) {
 }
 
 func (s *Sorter) spill() error {
-	slices.SortStableFunc(s.recs, compare)
+	slices.SortFunc(s.recs, compare)
 	f, err := s.temp()
 	if err != nil {
 		return err
@@ -121,7 +129,7 @@ func write(w *bufio.Writer, a, b int64, data []byte) error {
 // Sort ends adding and returns the records in order.
 func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 	if len(s.runs) == 0 {
-		slices.SortStableFunc(s.recs, compare)
+		slices.SortFunc(s.recs, compare)
 		return &Iterator{mem: s.recs, data: s.data}, nil
 	}
 	if len(s.recs) > 0 {

@@ -1,5 +1,5 @@
 // Package curve plots the values of counters, series and signals: the range of values in each
-// column of pixels. Memory depends on the number of columns, never on the number of values.
+// pixel column. Its memory depends on the number of columns, not on the number of values.
 package curve
 
 // Kind is the way in which values between recorded ones are drawn.

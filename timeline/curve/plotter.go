@@ -15,8 +15,7 @@ type Plotter struct {
 	value float64
 }
 
-// NewPlotter returns a plotter for the times [from, to) in width columns. to must be greater than
-// from.
+// NewPlotter returns a plotter for the times [from, to) in width columns. It requires from < to.
 func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	p := &Plotter{scale: newScale(from, to, width), curve: Curve{Kind: kind}}
 	for _, column := range []*[]float64{&p.curve.Min, &p.curve.Max, &p.curve.First, &p.curve.Last} {

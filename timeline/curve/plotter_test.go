@@ -14,7 +14,7 @@ func TestPlotter(t *testing.T) {
 		add      func(p *Plotter)
 		min, max []float64
 	}{
-		// 10 ticks are a unit: 1 + 2u − u² over 2 units has its maximum, 2, at u = 1.
+		// A unit has 10 ticks: 1 + 2u − u² over 2 units has its maximum, 2, at u = 1.
 		{"fragment", Smooth, func(p *Plotter) { p.Fragment(0, 20, 1, 2, -1, 10) }, []float64{1, 1.75, 1.75, 1},
 			[]float64{1.75, 2, 2, 1.75}},
 		{"fragment with its top inside a column", Smooth, func(p *Plotter) { p.Fragment(0, 15, 0, 1, -0.5, 10) },

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// buildOf makes the index of the OTF2 trace that WEFT_BENCH_OTF2 names.
+// buildOf builds the index of the OTF2 trace that WEFT_BENCH_OTF2 names.
 func buildOf(b *testing.B, path string) {
 	file := os.Getenv("WEFT_BENCH_OTF2")
 	if file == "" {
@@ -29,7 +29,7 @@ func buildOf(b *testing.B, path string) {
 	}
 }
 
-// BenchmarkBuildFile reads the trace too.
+// BenchmarkBuildFile measures reading the trace, too.
 func BenchmarkBuildFile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x")
 	for b.Loop() {
@@ -37,7 +37,7 @@ func BenchmarkBuildFile(b *testing.B) {
 	}
 }
 
-// BenchmarkTile makes tiles of 200 strips and 1600 columns at all zooms and places.
+// BenchmarkTile builds tiles of 200 strips and 1600 columns at all zooms and positions.
 func BenchmarkTile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x")
 	buildOf(b, path)

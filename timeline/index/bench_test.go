@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkBuild(b *testing.B) {
-	r, spans := random(1, 4, 250000)
+	r, spans := randomVisits(1, 4, 250000)
 	n := 0
 	for _, l := range spans {
 		n += 2 * len(l)
@@ -24,10 +24,10 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
 }
 
-// BenchmarkDecode reads blocks of spans.
+// BenchmarkDecode decodes blocks of spans.
 func BenchmarkDecode(b *testing.B) {
-	r, _ := random(1, 1, 250000)
-	x := build(b, r)
+	r, _ := randomVisits(1, 1, 250000)
+	x := buildIndex(b, r)
 	e := x.dir.Tracks[0]
 	w := x.scratch()
 	n := 0

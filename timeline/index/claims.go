@@ -11,43 +11,43 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// openClaim is a claim that has begun.
+// openClaim is a claim that has begun and not ended.
 type openClaim struct {
-	open
+	openSpan
 	id       int64
 	resource *resource
 	lane     int
 	amount   float64
 }
 
-// resource is the claims on a resource at a location.
+// resource holds the claims on a resource at a location.
 type resource struct {
 	resource uint32
 	capacity float64
 	spans    *spanTrack
-	lanes    []*openClaim // nil for one that is free
-	free     lowest       // numbers of these, and some that are not or not any more
-	open     []open       // scratch
+	lanes    []*openClaim // the claim in each lane; nil if the lane is free
+	free     minHeap      // numbers of free lanes, and possibly of lanes that are not free or do not exist any more
+	open     []openSpan   // scratch
 	amount   float64
 	claims   int
 	held     valueWriter
 }
 
-// lowest is a heap of numbers with the lowest one on top.
-type lowest struct{ sort.IntSlice }
+// minHeap is a heap of numbers with the lowest on top.
+type minHeap struct{ sort.IntSlice }
 
 // Push adds a number.
-func (l *lowest) Push(x any) { l.IntSlice = append(l.IntSlice, x.(int)) }
+func (l *minHeap) Push(x any) { l.IntSlice = append(l.IntSlice, x.(int)) }
 
-// Pop takes out the last number.
-func (l *lowest) Pop() any {
+// Pop removes the last number.
+func (l *minHeap) Pop() any {
 	n := len(l.IntSlice) - 1
 	x := l.IntSlice[n]
 	l.IntSlice = l.IntSlice[:n]
 	return x
 }
 
-// claim begins a claim. One with the id of an open one ends that first.
+// claim begins a claim. An open claim with the same id ends first.
 func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
 		return nil
@@ -80,7 +80,8 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{open: open{start: t, region: w.key(c), level: uint32(lane), height: math.MaxUint8}, id: id, resource: r, lane: lane}
+	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), height: math.MaxUint8}, id: id,
+		resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {
 			x.amount = a
@@ -104,11 +105,11 @@ func (l *location) resource(n uint32) *resource {
 	return nil
 }
 
-// change notes that another amount is in use.
+// change records a change of the amount in use.
 func (r *resource) change(p *packer, t int64, claims int, amount float64) error {
 	r.claims += claims
 	if r.amount += amount; r.claims == 0 {
-		r.amount = 0 // sums of fractions do not come back to zero by themselves
+		r.amount = 0 // rounding may have left a remainder
 	}
 	return r.held.add(p, r.spans.entry, piece{time: t, end: t, a: r.amount})
 }
@@ -132,22 +133,21 @@ func (l *location) release(p *packer, t, id int64) error {
 	} else if x.lane < len(r.lanes) {
 		heap.Push(&r.free, x.lane)
 	}
-	if r.spans.add(&x.open, t, r.claims-1) {
+	if r.spans.add(&x.openSpan, t, r.claims-1) {
 		r.open = r.open[:0]
 		for _, o := range r.lanes {
 			if o != nil {
-				r.open = append(r.open, o.open)
+				r.open = append(r.open, o.openSpan)
 			}
 		}
-		if err := r.spans.full(p, r.open); err != nil {
+		if err := r.spans.writeBlock(p, r.open); err != nil {
 			return err
 		}
 	}
 	return r.change(p, t, -1, -x.amount)
 }
 
-// closeClaims ends the open claims, at the last event of their location, in the order of
-// their ids.
+// closeClaims ends the open claims at the last event of their location, in the order of their ids.
 func (l *location) closeClaims(p *packer) error {
 	for _, id := range slices.Sorted(maps.Keys(l.claims)) {
 		if err := l.release(p, l.last, id); err != nil {
@@ -157,7 +157,7 @@ func (l *location) closeClaims(p *packer) error {
 	return nil
 }
 
-// describe names the track.
+// describe fills in the names and properties of the track.
 func (r *resource) describe(d *trace.Definitions, l *trace.Location) {
 	e := r.spans.entry
 	e.ID, e.Name, e.Style = l.ID, l.Name, styleName(curve.Steps)

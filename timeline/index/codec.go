@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// columns reads numbers of a block. Past its end it gives zeros, and is bad.
+// columns decodes the numbers of a block. After its end it returns zeros, and bad is set.
 type columns struct {
 	b   []byte
 	bad bool
@@ -55,8 +55,8 @@ func (c *columns) float() float64 {
 	return v
 }
 
-// appendUvarint is binary.AppendUvarint without branches for numbers below 2^28, whose
-// lengths nobody can foresee.
+// appendUvarint does the same as binary.AppendUvarint, but without branches for numbers below
+// 2^28. The branch predictor cannot predict their lengths.
 func appendUvarint(b []byte, x uint64) []byte {
 	n := len(b)
 	if x >= 1<<28 || cap(b)-n < 4 {
@@ -68,12 +68,12 @@ func appendUvarint(b []byte, x uint64) []byte {
 	return b[:n+size]
 }
 
-// appendVarint is binary.AppendVarint, so.
+// appendVarint does the same for binary.AppendVarint.
 func appendVarint(b []byte, x int64) []byte {
-	return appendUvarint(b, unsigned(x))
+	return appendUvarint(b, zigzagEncode(x))
 }
 
-// count is a number of entries that follow, each of at least one byte.
+// count reads the number of entries that follow, each of which takes at least one byte.
 func (c *columns) count() int {
 	n := c.uint()
 	if n > uint64(len(c.b)) {
@@ -83,7 +83,7 @@ func (c *columns) count() int {
 	return int(n)
 }
 
-// section is the next column of a block, which says its length.
+// section returns the next column, which begins with its length.
 func (c *columns) section() columns {
 	n := c.uint()
 	if n > uint64(len(c.b)) {
@@ -95,7 +95,7 @@ func (c *columns) section() columns {
 	return s
 }
 
-// end is the error of a block whose columns end too early.
+// end returns an error if any of the columns ended too early.
 func (c *columns) end(others ...columns) error {
 	bad := c.bad
 	for _, o := range others {
@@ -107,11 +107,12 @@ func (c *columns) end(others ...columns) error {
 	return nil
 }
 
-// ticksUnit is what the second number of a sum counts.
+// ticksUnit is the unit of the second number of a sum.
 const ticksUnit = 1 << 62
 
-// appendTicks appends a sum: as a number below 2⁶³, or, with the highest bit set, as what is
-// less than a unit, and behind it the number of units.
+// appendTicks appends a sum. A sum below 2⁶³ is one number. For other sums the highest bit of the
+// number is set; its other bits are the remainder modulo ticksUnit, and the number of units
+// follows.
 func appendTicks(b []byte, t trace.Ticks) []byte {
 	if n := t.Int64(); n >= 0 && t == trace.TicksOf(n) {
 		return appendUvarint(b, uint64(n))
@@ -124,7 +125,7 @@ func appendTicks(b []byte, t trace.Ticks) []byte {
 	return appendVarint(appendUvarint(b, 1<<63|uint64(rest)), units)
 }
 
-// ticks reads a sum.
+// ticks reads a sum that appendTicks wrote.
 func (c *columns) ticks() trace.Ticks {
 	n := c.uint()
 	t := trace.TicksOf(int64(n &^ (1 << 63)))
@@ -151,8 +152,8 @@ func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
 
-// blockEntry is the place of a block. First and Last are the least begin and the greatest
-// end of what is in it: times, or the numbers of its first and last bucket.
+// blockEntry is the position of a block of n entries. first and last are the earliest begin and
+// the latest end of its entries, or the numbers of its first and last bucket.
 type blockEntry struct {
 	at    int64
 	size  int32
@@ -194,8 +195,8 @@ func (c *columns) blocks() []blockEntry {
 	return l
 }
 
-// levelEntry is a level: its buckets are width ticks long, the first one begins at the
-// first time of the track.
+// levelEntry is a level. Its buckets are width ticks long, and the first one begins at the first
+// time of the track.
 type levelEntry struct {
 	width  int64
 	blocks []blockEntry

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Numbers are written as package binary writes them, and read again.
+// TestVarints checks that numbers are encoded as in package binary, and decoded.
 func TestVarints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var list []uint64
@@ -27,7 +27,7 @@ func TestVarints(t *testing.T) {
 	}
 }
 
-// A column gives back what it was given, wide or not.
+// TestNumbers checks that a column returns the numbers that were added, wide or not.
 func TestNumbers(t *testing.T) {
 	var c numbers
 	for range 2 {
@@ -42,7 +42,7 @@ func TestNumbers(t *testing.T) {
 		got := make([]uint64, len(want))
 		c.read(got)
 		for i := 1; i < len(got); i += 2 {
-			got[i] = uint64(zigzag(got[i]))
+			got[i] = uint64(zigzagDecode(got[i]))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("found %d, expected %d", got, want)

@@ -10,37 +10,37 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// operation names an operation of a trace.
-func operation(d *trace.Definitions, n uint64) string {
+// operationName returns the name of a collective operation.
+func operationName(d *trace.Definitions, n uint64) string {
 	if name, ok := d.OperationName(n); ok {
 		return name
 	}
 	return fmt.Sprintf("operation %d", n)
 }
 
-// operationGroup is the group of the regions that collective operations are named by.
+// operationGroup is the group of the regions that stand for collective operations.
 const operationGroup = "collective"
 
-// openCollectives is what a location is in: collective operations end in the order in which
-// they begin, on each communicator.
+// openCollectives holds the collective operations that a location has begun, by communicator. On
+// each communicator, operations end in the order in which they begin.
 type openCollectives map[uint32]*onCommunicator
 
-// onCommunicator are a location's operations on a communicator.
+// onCommunicator holds a location's operations on a communicator.
 type onCommunicator struct {
-	begun []int64 // times of those that may not have ended
-	ended int     // of these
-	count int     // of all that have ended
+	begun []int64 // times of operations that may not have ended
+	ended int     // how many of these have ended
+	count int     // number of all operations that have ended
 }
 
-func communicator(op uint64) uint32 {
+func commRef(op uint64) uint32 {
 	if op >= uint64(trace.NoRef) {
 		return trace.NoRef
 	}
 	return uint32(op)
 }
 
-// on is what is known of a communicator.
-func (o *openCollectives) on(comm uint32) *onCommunicator {
+// onComm returns the operations on a communicator.
+func (o *openCollectives) onComm(comm uint32) *onCommunicator {
 	if *o == nil {
 		*o = openCollectives{}
 	}
@@ -53,11 +53,11 @@ func (o *openCollectives) on(comm uint32) *onCommunicator {
 }
 
 func (o *openCollectives) begin(c *trace.Cursor) {
-	x := o.on(communicator(c.Op(1)))
+	x := o.onComm(commRef(c.Op(1)))
 	x.begun = append(x.begun, c.Time())
 }
 
-// end takes out the operation that began first.
+// end removes the operation that began first.
 func (o *onCommunicator) end() (time int64, ok bool) {
 	if o.ended == len(o.begun) {
 		return 0, false
@@ -69,20 +69,20 @@ func (o *onCommunicator) end() (time int64, ok bool) {
 	return time, true
 }
 
-// collective is an operation on a communicator, as far as it is known.
+// collective is an operation on a communicator: the span of the parts that have been read.
 type collective struct {
 	start, end int64
 	operation  uint64
 }
 
-// collector holds the operations of the locations of a worker, by communicator, in their
-// order there.
+// collector holds the operations of all locations of a worker, by communicator, in the order in
+// which each location performs them.
 type collector map[uint32][]collective
 
 func (w *worker) collective(l *location, c *trace.Cursor) {
-	comm := communicator(c.Op(1))
+	comm := commRef(c.Op(1))
 	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
-	o := l.coll.on(comm)
+	o := l.coll.onComm(comm)
 	switch c.Kind() {
 	case trace.CollectiveEnd:
 		if t, ok := o.end(); ok {
@@ -94,7 +94,7 @@ func (w *worker) collective(l *location, c *trace.Cursor) {
 		}
 	}
 	if comm == trace.NoRef {
-		return // whose operation it is the same of, nobody knows
+		return // the matching operations of other locations are unknown
 	}
 	n := o.count
 	o.count++
@@ -111,12 +111,12 @@ func (c collector) put(comm uint32, n int, x collective) {
 		o.start, o.end = min(o.start, x.start), max(o.end, x.end)
 		return
 	}
-	// Those before are there: each location counts from the first.
+	// The earlier operations exist already, because each location counts from the first one.
 	c[comm] = append(list, x)
 }
 
-// collectives makes the tracks of the communicators: the n-th operation on a communicator
-// is the same at all its locations, from where the first begins it to where the last ends it.
+// collectives writes the tracks of the communicators. The n-th operation of each location on a
+// communicator is the same operation. It lasts from its first begin to its last end.
 func (b *builder) collectives(dir *directory) error {
 	all := collector{}
 	for _, w := range b.workers {
@@ -138,14 +138,14 @@ func (b *builder) collectives(dir *directory) error {
 			e.ID, e.Name = d.ID, d.Name
 		}
 		e.First, e.Last = list[0].start, list[0].end
-		// Operations that overlap stand in lanes.
-		var lanes []int64 // until when each is taken
+		// Overlapping operations are in different lanes.
+		var lanes []int64 // time until which each lane is occupied
 		spans := make([]Span, 0, len(list))
 		for _, x := range list {
 			r, ok := regions[x.operation]
 			if !ok {
 				r = uint32(len(dir.Regions))
-				dir.Regions = append(dir.Regions, Region{Name: operation(b.defs, x.operation), Group: operationGroup})
+				dir.Regions = append(dir.Regions, Region{Name: operationName(b.defs, x.operation), Group: operationGroup})
 				regions[x.operation] = r
 			}
 			lane := slices.IndexFunc(lanes, func(until int64) bool { return until <= x.start })
@@ -163,23 +163,25 @@ func (b *builder) collectives(dir *directory) error {
 		}
 		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 		t := spanTrack{entry: e, kind: CommunicatorTrack}
-		next := make([][]Span, len(lanes)+1) // of each lane
+		next := make([][]Span, len(lanes)+1) // the remaining spans of each lane
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
 		}
-		var behind []open
+		var behind []openSpan
 		for _, s := range spans {
 			next[s.Depth] = next[s.Depth][1:]
-			if !t.add(&open{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End, len(next)) {
+			if !t.add(&openSpan{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End,
+				len(next)) {
 				continue
 			}
 			behind = behind[:0]
 			for _, l := range next {
 				if len(l) > 0 && l[0].Start < s.End {
-					behind = append(behind, open{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth), height: math.MaxUint8})
+					behind = append(behind, openSpan{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth),
+						height: math.MaxUint8})
 				}
 			}
-			if err := t.full(p, behind); err != nil {
+			if err := t.writeBlock(p, behind); err != nil {
 				return err
 			}
 		}

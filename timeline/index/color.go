@@ -8,15 +8,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// mostValues is how many values of an attribute get a name of their own; the last one stands
-// for all others.
-const mostValues = 1 << 14
+// maxColors is the largest number of values of an attribute that are kept apart. The last one
+// stands for all others.
+const maxColors = 1 << 14
 
 const otherValues = "…"
 
-// key is what the begin of a visit or claim is named by: its region, or the value of the
-// attribute, NoRef if it has none.
-func (w *worker) key(c *trace.Cursor) uint32 {
+// nameKey returns what names a visit or claim at its begin: the number of its region or of the
+// attribute's value, or NoRef if it does not have the attribute.
+func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	b := w.b
 	if b.color == "" {
 		return w.region(c.Ref())
@@ -30,8 +30,7 @@ func (w *worker) key(c *trace.Cursor) uint32 {
 	return trace.NoRef
 }
 
-// isColor reports whether spans are named by an attribute; known is what was found out
-// before.
+// isColor reports whether spans are named by an attribute. known caches the results.
 func (b *builder) isColor(known *[]bool, key uint32) bool {
 	for n := len(*known); n <= int(key); n++ {
 		*known = append(*known, n < b.defs.Attributes.Len() && b.defs.Attributes.At(uint32(n)).Name == b.color)
@@ -39,7 +38,7 @@ func (b *builder) isColor(known *[]bool, key uint32) bool {
 	return (*known)[key]
 }
 
-// value is the number of a value.
+// value returns the number of a value.
 func (b *builder) value(v *trace.Value) uint32 {
 	s := v.String()
 	b.mu.Lock()
@@ -47,7 +46,7 @@ func (b *builder) value(v *trace.Value) uint32 {
 	b.colored = true
 	n, ok := b.values[s]
 	if !ok {
-		if len(b.values) >= mostValues-1 {
+		if len(b.values) >= maxColors-1 {
 			s = otherValues
 			if n, ok = b.values[s]; ok {
 				return n
@@ -59,7 +58,7 @@ func (b *builder) value(v *trace.Value) uint32 {
 	return n
 }
 
-// attributes are the names of those that visits and claims begin with, sorted.
+// attributes returns the sorted names of the attributes of the begins of visits and claims.
 func (b *builder) attributes() (names []string) {
 	for _, w := range b.workers {
 		for k, has := range w.attrs {
@@ -72,7 +71,7 @@ func (b *builder) attributes() (names []string) {
 	return slices.Compact(names)
 }
 
-// checkColor refuses an attribute that nothing has.
+// checkColor returns an error if no visit or claim has the attribute.
 func (b *builder) checkColor() error {
 	if b.colored {
 		return nil

@@ -9,39 +9,40 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// counters records a counter of some mode with values at some times, and events at both ends
-// of the trace, from 0 to 1000.
+// counters records a counter of a mode with values at some times, and events at both ends of the
+// trace, from 0 to 1000.
 func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, values []float64) *Index {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, work := r.Location("p"), r.Region("work")
-	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: kind, Mode: mode, Type: trace.Float64, Location: loc})
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: kind, Mode: mode, Type: trace.Float64,
+		Location: loc})
 	r.Enter(loc, 0, work)
 	for i, at := range times {
 		r.Event(loc, at, trace.Metric, m, []uint64{math.Float64bits(values[i])})
 	}
 	r.Leave(loc, 1000, work)
-	return build(t, r)
+	return buildIndex(t, r)
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// The figures of a window against values that are asked for tick by tick: at each tick that
-// value stands whose mode says so.
+// TestValues compares the statistics of a window with those computed tick by tick: the mode
+// determines which value applies at a tick.
 func TestValues(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, test := range []struct {
 		mode string
 		kind trace.MetricKind
-		// at is the value that stands at a tick, if any
+		// at returns the value that applies at a tick, if any
 		at func(times []int64, tick int64) int
 	}{
 		{"ABSOLUTE_NEXT", trace.CounterMetric, since},
 		{"", trace.CounterMetric, since},
 		{"ACC/START/SIGNED8", trace.CounterMetric, since},
 		{"ABS/LAST/UNSIGNED8", trace.CounterMetric, func(times []int64, tick int64) int {
-			// The interval that ends with the value; nothing is known ahead of the first one.
+			// The interval ends with the value. Before the first value, nothing is known.
 			for i := 1; i < len(times); i++ {
 				if times[i-1] <= tick && tick < times[i] {
 					return i
@@ -89,17 +90,19 @@ func TestValues(t *testing.T) {
 				}
 				mean, ok := v.Mean()
 				if ok != (ticks > 0) || ok && !near(mean, sum/ticks) {
-					t.Errorf("%s, %d to %d: found the mean %v, %t, expected %v over %v ticks", test.mode, from, to, mean, ok, sum/ticks, ticks)
+					t.Errorf("%s, %d to %d: found the mean %v, %t, expected %v over %v ticks", test.mode, from, to, mean, ok,
+						sum/ticks, ticks)
 				}
 				if v.Any && (v.Min != low || v.Max != high || v.First != first || v.Last != last) {
-					t.Errorf("%s, %d to %d: found %+v, expected %v to %v between %v and %v", test.mode, from, to, v, first, last, low, high)
+					t.Errorf("%s, %d to %d: found %+v, expected %v to %v between %v and %v", test.mode, from, to, v, first, last,
+						low, high)
 				}
 			}
 		}
 	}
 }
 
-// since is the value that holds on at a tick.
+// since returns the index of the value that applies at a tick.
 func since(times []int64, tick int64) int {
 	at := -1
 	for i, s := range times {
@@ -110,8 +113,8 @@ func since(times []int64, tick int64) int {
 	return at
 }
 
-// Of a counter that is good for single times alone, and of a series, the mean is that of the
-// values; counted by hand.
+// TestValuesAtPoints checks that the mean of a counter whose values apply to single times, and of
+// a series, is that of the values. The expected numbers were computed by hand.
 func TestValuesAtPoints(t *testing.T) {
 	for _, x := range []*Index{
 		counters(t, "ABSOLUTE_POINT", trace.CounterMetric, []int64{10, 20, 900}, []float64{1, 2, 9}),
@@ -121,7 +124,8 @@ func TestValuesAtPoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mean, ok := v.Mean(); !ok || mean != 5.5 || v.Samples != 2 || v.First != 2 || v.Last != 9 || v.Min != 2 || v.Max != 9 {
+		if mean, ok := v.Mean(); !ok || mean != 5.5 || v.Samples != 2 || v.First != 2 || v.Last != 9 || v.Min != 2 ||
+			v.Max != 9 {
 			t.Errorf("found %+v, mean %v, expected 2 values of 5.5", v, mean)
 		}
 		if v, err := x.Values(t.Context(), 1, 30, 900); err != nil || v.Any || v.Samples != 0 {
@@ -130,19 +134,20 @@ func TestValuesAtPoints(t *testing.T) {
 	}
 }
 
-// A parabola from 0 to 4 units of 100 ticks and a line back; the integrals are those of the
-// books.
+// TestValuesOfSignal uses a parabola from 0 to 4 units of 100 ticks, and a line back. The expected
+// values are its integrals.
 func TestValuesOfSignal(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 100})
 	loc, work := r.Location("p"), r.Region("work")
-	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "level", Kind: trace.SignalMetric, Type: trace.Float64, Location: loc})
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "level", Kind: trace.SignalMetric, Type: trace.Float64,
+		Location: loc})
 	const unit = 100
 	f := math.Float64bits
 	r.Enter(loc, 0, work)
-	r.Event(loc, 0, trace.Fragment, m, []uint64{uint64(4 * unit), f(0), f(4), f(-1)}) // 4u - u², most at 2
+	r.Event(loc, 0, trace.Fragment, m, []uint64{uint64(4 * unit), f(0), f(4), f(-1)}) // 4u − u², at most 4
 	r.Event(loc, 4*unit, trace.Fragment, m, []uint64{uint64(6 * unit), f(10), f(-5), f(0)})
 	r.Leave(loc, 6*unit, work)
-	x := build(t, r)
+	x := buildIndex(t, r)
 	for _, test := range []struct {
 		from, to                     int64
 		samples                      int64
@@ -158,31 +163,34 @@ func TestValuesOfSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		mean, ok := v.Mean()
-		if !ok || v.Samples != test.samples || !near(v.First, test.first) || !near(v.Last, test.last) || !near(v.Min, test.low) || !near(v.Max, test.high) || !near(mean, test.mean) {
+		if !ok || v.Samples != test.samples || !near(v.First, test.first) || !near(v.Last, test.last) ||
+			!near(v.Min, test.low) || !near(v.Max, test.high) || !near(mean, test.mean) {
 			t.Errorf("%d to %d: found %+v, mean %v, expected %+v", test.from, test.to, v, mean, test)
 		}
 	}
 }
 
-// A fragment of a signal that overlaps with the next one counts up to where that begins, in the figures of a window
-// and in the picture.
+// TestFragmentsThatOverlap checks that a fragment of a signal that overlaps the next one ends
+// where that begins, in statistics and in tiles.
 func TestFragmentsThatOverlap(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	loc := r.Location("p")
-	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "s", Kind: trace.SignalMetric, Type: trace.Float64, Location: loc})
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "s", Kind: trace.SignalMetric, Type: trace.Float64,
+		Location: loc})
 	r.Enter(loc, 0, r.Region("work"))
 	for _, f := range []struct {
 		from, to int64
 		value    float64
 	}{{0, 100, 4}, {10, 20, 1}, {15, 300, 2}, {400, 500, 8}, {400, 410, 6}} {
-		r.Event(loc, f.from, trace.Fragment, m, []uint64{uint64(f.to), math.Float64bits(f.value), math.Float64bits(0), math.Float64bits(0)})
+		r.Event(loc, f.from, trace.Fragment, m, []uint64{uint64(f.to), math.Float64bits(f.value), math.Float64bits(0),
+			math.Float64bits(0)})
 	}
-	x := build(t, r)
+	x := buildIndex(t, r)
 	v, err := x.Values(t.Context(), 1, 0, 410)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 4 for 10 ticks, 1 for 5, 2 for 285, 6 for 10.
+	// The signal is 4 for 10 ticks, 1 for 5, 2 for 285, and 6 for 10.
 	if mean, _ := v.Mean(); v.Min != 1 || v.Max != 8 || !near(mean, float64(4*10+1*5+2*285+6*10)/310) {
 		t.Errorf("found %+v with a mean of %v", v, mean)
 	}

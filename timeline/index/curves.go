@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// style is the kind of a track's curve.
+// style returns the kind of a track's curve.
 func (e *trackEntry) style() curve.Kind {
 	switch e.Style {
 	case "smooth":
@@ -18,16 +18,16 @@ func (e *trackEntry) style() curve.Kind {
 	return curve.Steps
 }
 
-// styleName is a kind of curve in JSON.
+// styleName returns the name of a kind of curve in JSON.
 func styleName(k curve.Kind) string {
 	return [...]string{curve.Smooth: "smooth", curve.Steps: "steps", curve.Points: "points"}[k]
 }
 
-// plotValues plots the values of a track themselves.
+// plotValues plots the values of a track without using levels.
 func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*curve.Curve, error) {
 	style := e.style()
 	p := curve.NewPlotter(style, from, to, width)
-	// The value at the left edge is one before it.
+	// The value at the left edge may lie before it.
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	var list []piece
 	for ; i < len(e.values) && e.values[i].first < to; i++ {
@@ -66,7 +66,7 @@ func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curv
 	l := &e.valueLvl[level]
 	low, high := floorDiv(from-e.First, l.width), floorDiv(to-1-e.First, l.width)
 	var list []stretch
-	for _, b := range within(l.blocks, low, high) {
+	for _, b := range blocksWithin(l.blocks, low, high) {
 		if err := read(r, &b, &list, decodeStretches); err != nil {
 			return nil, err
 		}
@@ -81,8 +81,8 @@ func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curv
 	return p.Curve(), nil
 }
 
-// levelFor is the level with the longest buckets that are no longer than a pixel, -1 for
-// what the levels are made of.
+// levelFor returns the level with the longest buckets that are not longer than a pixel, or −1 if
+// even the lowest level is too coarse.
 func levelFor(l []levelEntry, pixel float64) int {
 	level := -1
 	for i := range l {
@@ -93,10 +93,11 @@ func levelFor(l []levelEntry, pixel float64) int {
 	return level
 }
 
-// spanLevel is the level for spans: that with the longest buckets that are no longer than
-// some pixels. The shortest buckets may be longer: each is for several spans.
+// spanLevel returns the level for drawing spans: the one with the longest buckets of at most blur
+// pixels. The buckets of the lowest level may have up to most pixels, because each of them
+// combines several spans.
 func spanLevel(l []levelEntry, pixel, most float64) int {
-	level := levelFor(l, blur*pixel)
+	level := levelFor(l, usualBlur*pixel)
 	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {
 		return 0
 	}
@@ -104,18 +105,19 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 }
 
 const (
-	// blur is how many pixels buckets may be. Nobody can tell from each other the spans, two
-	// or more a pixel, that they are drawn for.
-	blur = 2
-	// mostBlur is what they may be where all spans would be too many to read.
-	mostBlur = 8
-	// mostSpans is how many spans a tile should not read.
-	mostSpans = 400_000
+	// usualBlur is the usual limit for the length of buckets in pixels. Spans within a
+	// bucket of that length are indistinguishable.
+	usualBlur = 2
+	// maxBlur is the limit if there are too many spans to read them all.
+	maxBlur = 8
+	// maxSpans is the number of spans from which on a tile uses maxBlur.
+	maxSpans = 400_000
 )
 
-// blur says how long the shortest buckets may be for a tile, in pixels: what it would have to
-// read without is guessed from its part of the time of each track.
-func (x *Index) blur(q *TileRequest) float64 {
+// bucketWidth returns the largest length, in pixels, of the buckets of the lowest level that a
+// tile may use. To estimate the number of spans that the tile would read otherwise, it assumes
+// that the spans of each track are evenly distributed.
+func (x *Index) bucketWidth(q *TileRequest) float64 {
 	spans := 0.0
 	for _, k := range q.Tracks {
 		e := x.dir.Tracks[k]
@@ -123,8 +125,8 @@ func (x *Index) blur(q *TileRequest) float64 {
 			spans += float64(e.Spans) * (float64(in) / float64(e.Last-e.First))
 		}
 	}
-	if spans > mostSpans {
-		return mostBlur
+	if spans > maxSpans {
+		return maxBlur
 	}
-	return blur
+	return usualBlur
 }

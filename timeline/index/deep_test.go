@@ -7,9 +7,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What is open behind a block is in it where that is more than a block: calls that leave in the order
-// in which they entered, and claims at the same time. Call, and claim, number i goes from i to n + i;
-// the innermost call is the last one, from when it begins.
+// TestManyOpen checks blocks after which more spans are open than a block has: calls that leave in
+// the order in which they entered, and simultaneous claims. Call or claim number i lasts from i to
+// n + i. The innermost call is the latest that has begun.
 func TestManyOpen(t *testing.T) {
 	const n = int64(20_000)
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -25,7 +25,7 @@ func TestManyOpen(t *testing.T) {
 		r.Leave(p, n+i, regions[i])
 		r.Release(ids[i], n+i)
 	}
-	x := build(t, r)
+	x := buildIndex(t, r)
 	for track, k := range x.Tracks() {
 		if k.Kind != LocationTrack && k.Kind != ResourceTrack || k.Spans == 0 {
 			continue
@@ -33,7 +33,8 @@ func TestManyOpen(t *testing.T) {
 		if k.Spans != n {
 			t.Errorf("%s: found %d spans, expected %d", k.Kind, k.Spans, n)
 		}
-		for _, w := range [][2]int64{{0, 2 * n}, {n - 10, n + 10}, {n + 4000, n + 4100}, {n + 9995, n + 10_005}, {n + 15_000, n + 15_001}, {2*n - 3, 2 * n}} {
+		for _, w := range [][2]int64{{0, 2 * n}, {n - 10, n + 10}, {n + 4000, n + 4100}, {n + 9995, n + 10_005},
+			{n + 15_000, n + 15_001}, {2*n - 3, 2 * n}} {
 			from, to := w[0], w[1]
 			sums, err := x.Profile(track, from, to)
 			if err != nil {
@@ -49,7 +50,7 @@ func TestManyOpen(t *testing.T) {
 				if part := min(n+i, to) - max(i, from); part > 0 {
 					exclusive := part
 					if k.Kind == LocationTrack {
-						exclusive = max(0, min(i+1, to)-max(i, from)) // up to when the next one begins
+						exclusive = max(0, min(i+1, to)-max(i, from)) // until the next call begins
 						if i == n-1 {
 							exclusive = part
 						}

@@ -10,14 +10,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// mixed delivers events in the order of time, in batches of several locations.
-type mixed struct{ format.Events }
+// mixedBatches delivers events in the order of time, in batches of several locations.
+type mixedBatches struct{ format.Events }
 
-func (m mixed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (m mixedBatches) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return m.Scan(ctx, sel, format.GlobalOrder, begin()(0))
 }
 
-// Batches of several locations give the index that batches of one do.
+// TestMixedBatches checks that batches of several locations give the same index as batches of one.
 func TestMixedBatches(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, q, g := r.Location("p"), r.Location("q"), r.Region("g")
@@ -27,7 +27,7 @@ func TestMixedBatches(t *testing.T) {
 		r.Leave(p, 10*i+3, g)
 		r.Leave(q, 10*i+8, g)
 	}
-	x, err := Temporary(t.Context(), mixed{format.Recorded(r)}, Options{})
+	x, err := Temporary(t.Context(), mixedBatches{format.Recorded(r)}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,20 +40,21 @@ func TestMixedBatches(t *testing.T) {
 	}
 }
 
-// A span over several blocks is found as a whole from any time in it, and so are those beside it.
+// TestLongSpan checks that a span over several blocks is found as a whole from any time in it, and
+// so are its neighbours.
 func TestLongSpan(t *testing.T) {
 	const n = 3 * blockSpans
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
 	r.Enter(p, 0, main)
-	r.Enter(p, 0, main) // the same again inside
+	r.Enter(p, 0, main) // a nested visit of the same region
 	for i := range int64(n) {
 		r.Enter(p, 2*i, work)
 		r.Leave(p, 2*i+1, work)
 	}
 	r.Leave(p, 2*n, main)
 	r.Leave(p, 2*n+5, main)
-	x := build(t, r)
+	x := buildIndex(t, r)
 	for _, at := range []int64{0, 1, blockSpans, 4 * blockSpans, 2*n - 1} {
 		for depth, end := range []int64{2*n + 5, 2 * n} {
 			s, ok, err := x.SpanAt(0, depth, at)
@@ -62,7 +63,8 @@ func TestLongSpan(t *testing.T) {
 			}
 		}
 	}
-	// Those that begin where a window ends are not in it; those that end where it begins neither.
+	// Spans that begin at the end of a window are not in it, and neither are those that end at its
+	// begin.
 	got := ""
 	err := x.Spans(t.Context(), 0, 11, 14, []uint32{work}, 0, func(s Span) int64 {
 		got += fmt.Sprint(s.Start, "-", s.End, " ")
@@ -73,7 +75,7 @@ func TestLongSpan(t *testing.T) {
 	}
 }
 
-// Messages that are too many become one bundle, with the times of all.
+// TestBundle checks that too many messages become one bundle with the times of all.
 func TestBundle(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, q := r.Location("p"), r.Location("q")
@@ -82,7 +84,7 @@ func TestBundle(t *testing.T) {
 		r.Send(p, at, q, int64(i), 10)
 		r.Recv(q, end, p, int64(i), 10)
 	}
-	x := build(t, r)
+	x := buildIndex(t, r)
 	for limit, want := range map[int]string{3: "5-40 1 10, 6-60 1 10, 7-50 1 10, ", 2: "5-60 3 30, "} {
 		set, err := x.Links(t.Context(), LinkRequest{From: 0, To: 6400, Limit: limit})
 		got := ""
@@ -95,8 +97,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// A claim is as high in a tile as the part of the capacity that it holds; with another one after it in the
-// same column, as both are in the mean.
+// TestHeightsOfTile checks that a claim's height in a tile is the share of the capacity that it
+// holds. If another claim follows in the same column, the height is the mean.
 func TestHeightsOfTile(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, a := r.Resource("cpu", 4, ""), r.Region("a")
@@ -104,7 +106,7 @@ func TestHeightsOfTile(t *testing.T) {
 	r.Release(r.Claim(cpu, 10, a, 4), 20) // 255
 	r.Release(r.Claim(cpu, 20, a, 1), 25) // 64
 	r.Release(r.Claim(cpu, 25, a, 2), 30) // 128
-	x := build(t, r)
+	x := buildIndex(t, r)
 	for i, k := range x.Tracks() {
 		if k.Kind != ResourceTrack {
 			continue
@@ -120,21 +122,25 @@ func TestHeightsOfTile(t *testing.T) {
 	}
 }
 
-// Tiles of no time, no column or too many are refused, and so is a number of depths below zero.
+// TestBadTiles checks that tiles without time or columns, or with too many columns, are rejected,
+// and negative depths too.
 func TestBadTiles(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, g := r.Location("p"), r.Region("g")
 	r.Enter(p, 0, g)
 	r.Leave(p, 10, g)
-	x := build(t, r)
+	x := buildIndex(t, r)
 	for _, q := range []struct {
 		TileRequest
 		ok bool
 	}{
 		{TileRequest{From: 0, To: 10, Width: 1, Depths: 1}, true}, {TileRequest{From: 0, To: 1, Width: MaxWidth}, true},
-		{TileRequest{From: 0, To: 0, Width: 1}, false}, {TileRequest{From: 1, To: 0, Width: 1}, false}, {TileRequest{From: 0, To: 10}, false},
-		{TileRequest{From: 0, To: 10, Width: MaxWidth + 1}, false}, {TileRequest{From: 0, To: 10, Width: 1, Depths: -1}, false},
-		{TileRequest{From: 0, To: 10, Width: 1, Tracks: []int{1}}, false}, {TileRequest{From: 0, To: 10, Width: 1, Tracks: []int{-1}}, false},
+		{TileRequest{From: 0, To: 0, Width: 1}, false}, {TileRequest{From: 1, To: 0, Width: 1}, false},
+		{TileRequest{From: 0, To: 10}, false},
+		{TileRequest{From: 0, To: 10, Width: MaxWidth + 1}, false},
+		{TileRequest{From: 0, To: 10, Width: 1, Depths: -1}, false},
+		{TileRequest{From: 0, To: 10, Width: 1, Tracks: []int{1}}, false},
+		{TileRequest{From: 0, To: 10, Width: 1, Tracks: []int{-1}}, false},
 	} {
 		if _, err := x.Tile(t.Context(), q.TileRequest); (err == nil) != q.ok {
 			t.Errorf("%+v: found %v, expected that it is right: %t", q.TileRequest, err, q.ok)

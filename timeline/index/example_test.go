@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// Writing: the index of a trace is kept in a file. The file of the trace has 72 entries of events,
+// ExampleBuild writes the index of a trace to a file. The trace file has 72 entries of events,
 // each of them a visit, and 32 messages.
 func ExampleBuild() {
 	ctx := context.Background()
@@ -39,8 +39,8 @@ func ExampleBuild() {
 	// Output: 8 tracks, 72 visits, 32 messages
 }
 
-// Reading: the profile of a window, which costs the same in a trace of any length. The first
-// processor waits from 20 to 90 µs: 40 µs of the first 60.
+// ExampleIndex_Profile computes the profile of a window, which costs the same in a trace of any
+// length. The first processor waits from 20 to 90 µs, which is for 40 of the first 60 µs.
 func ExampleIndex_Profile() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)
@@ -73,8 +73,8 @@ func ExampleIndex_Profile() {
 	// tracing: 60 µs, 20 µs exclusive
 }
 
-// Reading: what a picture of 34 columns shows, each of 10 µs. The first processor is inside of
-// tracing all the time, and waits there four times for 70 µs.
+// ExampleIndex_Tile lists the content of a picture of 34 columns of 10 µs each. The first
+// processor is always inside of tracing, and waits there four times for 70 µs.
 func ExampleIndex_Tile() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Version is that of the layout of the file; files of another are refused.
+// Version is the version of the file's layout. Files of other versions are rejected.
 const Version = 11
 
 const (
@@ -28,11 +28,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrDamaged is wrapped by the errors of files that are no index, or a damaged one, or one
-// of another version; such a file is to be built anew.
+// ErrDamaged is wrapped by the errors for files that are not an index, are damaged, or have
+// another version. Such a file must be built anew.
 var ErrDamaged = errors.New("index is damaged or of another version")
 
-// directory is what an index begins to be read by.
+// directory is the part of an index that is read first.
 type directory struct {
 	Version int                   `json:"version"`
 	Clock   trace.Clock           `json:"clock"`
@@ -41,14 +41,14 @@ type directory struct {
 	Last    int64                 `json:"last"`
 	Events  int64                 `json:"events"`
 	Groups  []trace.LocationGroup `json:"groups"`
-	Color   string                `json:"color,omitempty"` // attribute whose values the regions are
+	Color   string                `json:"color,omitempty"` // the attribute by whose values spans are named
 	Regions []Region              `json:"regions"`
-	Attrs   []string              `json:"attributes,omitempty"` // that visits and claims begin with
-	Names   []string              `json:"names,omitempty"`      // of links and instants
+	Attrs   []string              `json:"attributes,omitempty"` // attributes of the begins of visits and claims
+	Names   []string              `json:"names,omitempty"`      // names of links and instants
 	Comms   []string              `json:"communicators,omitempty"`
 	Links   int64                 `json:"links"`
 	Tracks  []*trackEntry         `json:"-"`
-	// Visits and Claims are the sums of all locations and resources, by region and one.
+	// Visits and Claims are the sums of all locations and resources, by region number plus 1.
 	Visits []Sum `json:"visits"`
 	Claims []Sum `json:"claims"`
 
@@ -56,15 +56,15 @@ type directory struct {
 	linkLevels []levelEntry
 }
 
-// Region is what spans are named and coloured by.
+// Region names and colours spans.
 type Region struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
-	File  string `json:"file,omitempty"` // where it is defined, where that is known
+	File  string `json:"file,omitempty"` // source place, if known
 	Line  int64  `json:"line,omitempty"`
 }
 
-// TrackKind says what a track shows.
+// TrackKind is the kind of a track's content.
 type TrackKind string
 
 // The kinds of tracks.
@@ -81,15 +81,15 @@ type Track struct {
 	Location uint32 // index into the definitions, NoRef for a communicator
 	ID       string
 	Name     string
-	Sort     string // what sort of location, operation mode of a counter
+	Sort     string // kind of a location, or mode of a counter
 	Group    uint32 // index into Groups, or NoRef
 	Parent   int    // the track of the location of a counter or resource, -1 for none
-	Events   int64  // of the location, on its first track
+	Events   int64  // events of the location; only on its first track
 	Spans    int64
 	Instants int64
 	First    int64 // times of its first and its last event
 	Last     int64
-	Depth    int // how many spans are inside of each other, or lanes, at most
+	Depth    int // largest number of spans inside of each other, or of lanes
 	Unit     string
 	Capacity float64 // of a resource, 0 for none
 	Low      float64 // extremes of a curve
@@ -102,18 +102,18 @@ type trackEntry struct {
 	Track
 	MetricUnit float64 // ticks of the time unit of a signal
 
-	names      []uint32 // of the instants: indexes into Names
+	names      []uint32 // names of the instants, as indexes into Names
 	blocks     []blockEntry
 	sums       []blockEntry
-	levels     [][]levelEntry // of each depth, the shortest buckets first
+	levels     [][]levelEntry // by depth, the level with the shortest buckets first
 	instants   []blockEntry
 	instantLvl []levelEntry
 	values     []blockEntry
 	valueLvl   []levelEntry
 }
 
-// encode hands on the directory in pieces of about pieceBytes, which are valid until the
-// next one.
+// encode passes the encoded directory to piece, in pieces of about pieceBytes. Each is valid
+// during the call.
 func (d *directory) encode(piece func([]byte)) error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -144,8 +144,8 @@ func (d *directory) encode(piece func([]byte)) error {
 	return nil
 }
 
-// pieceBytes is how long the pieces of a directory are that are packed one by one: those of
-// many tracks need not be in memory twice.
+// pieceBytes is the size of the pieces of a directory that are packed separately. Thus a large
+// directory need not be in memory twice.
 const pieceBytes = 128 << 10
 
 func (d *directory) decode(b []byte) error {
@@ -180,19 +180,20 @@ func (d *directory) decode(b []byte) error {
 	return c.end(text)
 }
 
-// leastTrack is how many bytes of the directory a track has at least.
+// leastTrack is the smallest size of a track in the directory, in bytes.
 const leastTrack = 40
 
-// trackKinds are numbered so in the directory.
+// trackKinds lists the kinds of tracks by their numbers in the directory.
 var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}
 
-// describe appends what a track is.
+// describe appends the description of a track.
 func (e *trackEntry) describe(b []byte) []byte {
 	b = append(b, byte(slices.Index(trackKinds[:], e.Kind)))
 	for _, s := range [...]string{e.ID, e.Name, e.Sort, e.Unit, e.Style} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
-	for _, u := range [...]uint64{uint64(e.Location + 1), uint64(e.Group + 1), uint64(e.Parent + 1), uint64(e.Events), uint64(e.Spans), uint64(e.Instants), uint64(e.Depth)} {
+	for _, u := range [...]uint64{uint64(e.Location + 1), uint64(e.Group + 1), uint64(e.Parent + 1), uint64(e.Events),
+		uint64(e.Spans), uint64(e.Instants), uint64(e.Depth)} {
 		b = binary.AppendUvarint(b, u)
 	}
 	b = binary.AppendVarint(binary.AppendVarint(b, e.First), e.Last-e.First)
@@ -206,7 +207,7 @@ func (e *trackEntry) describe(b []byte) []byte {
 	return b
 }
 
-// describe reads it.
+// describe reads the description of a track.
 func (c *columns) describe(e *trackEntry) {
 	k := c.byte()
 	if int(k) >= len(trackKinds) {
@@ -230,40 +231,40 @@ func (c *columns) describe(e *trackEntry) {
 	}
 }
 
-// file is an index that is being written. Small blocks are written some at a time: each
+// file is an index file that is being written. Small blocks are written together, because each
 // track of a short trace has one.
 type file struct {
-	f    *os.File
-	mu   sync.Mutex
-	at   int64
-	held []byte // what is not written yet, from place from on
-	from int64
+	f       *os.File
+	mu      sync.Mutex
+	at      int64
+	pending []byte // bytes that are not written yet, which begin at offset from
+	from    int64
 }
 
 const (
-	// smallBlock is how long a block is at most to be held.
+	// smallBlock is the largest size of a block that is held back.
 	smallBlock = 4 << 10
-	// heldBytes is how many bytes of small blocks are held.
+	// heldBytes is the largest size of all blocks that are held back.
 	heldBytes = 64 << 10
 )
 
-// begin begins the file anew.
-func (f *file) begin() { f.at, f.held = int64(len(head)), f.held[:0] }
+// begin starts the file over.
+func (f *file) begin() { f.at, f.pending = int64(len(head)), f.pending[:0] }
 
-// write appends a block and returns its place.
+// write appends a block and returns its offset.
 func (f *file) write(data []byte) (at int64, err error) {
 	f.mu.Lock()
 	at = f.at
 	f.at += int64(len(data))
 	large := len(data) > smallBlock
-	if large || len(f.held)+len(data) > heldBytes {
+	if large || len(f.pending)+len(data) > heldBytes {
 		err = f.flush()
 	}
 	if !large {
-		if len(f.held) == 0 {
+		if len(f.pending) == 0 {
 			f.from = at
 		}
-		f.held = append(f.held, data...)
+		f.pending = append(f.pending, data...)
 	}
 	f.mu.Unlock()
 	if large && err == nil {
@@ -272,22 +273,22 @@ func (f *file) write(data []byte) (at int64, err error) {
 	return at, err
 }
 
-// flush writes what is held.
+// flush writes the blocks that are held back.
 func (f *file) flush() error {
-	if len(f.held) == 0 {
+	if len(f.pending) == 0 {
 		return nil
 	}
-	_, err := f.f.WriteAt(f.held, f.from)
-	f.held = f.held[:0]
+	_, err := f.f.WriteAt(f.pending, f.from)
+	f.pending = f.pending[:0]
 	return err
 }
 
-// ReadAt reads what has been written.
+// ReadAt reads bytes that have been passed to write.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.mu.Lock()
-	held := len(f.held) > 0 && at >= f.from && at-f.from <= int64(len(f.held)-len(b))
+	held := len(f.pending) > 0 && at >= f.from && at-f.from <= int64(len(f.pending)-len(b))
 	if held {
-		copy(b, f.held[at-f.from:])
+		copy(b, f.pending[at-f.from:])
 	}
 	f.mu.Unlock()
 	if held {
@@ -296,7 +297,7 @@ func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	return f.f.ReadAt(b, at)
 }
 
-// finish writes the directory and both ends.
+// finish writes the directory and both ends of the file.
 func (f *file) finish(d *directory) error {
 	if _, err := f.f.WriteAt([]byte(head), 0); err != nil {
 		return err
@@ -320,7 +321,9 @@ func (f *file) finish(d *directory) error {
 }
 
 func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false)) // blocks have their own
+	// blocks have their own
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level),
+		zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false))
 	if err != nil {
 		panic(err) // the options are wrong
 	}
@@ -332,11 +335,11 @@ type packer struct {
 	file   *file
 	enc    *zstd.Encoder
 	planes planePacker
-	sums   summer
+	sums   blockSummer
 	raw    []byte
 	packed []byte
 
-	// Memory that is used again.
+	// The fields below are memory that is reused.
 	levels   levelMaker
 	sections sections
 	links    []link
@@ -350,19 +353,19 @@ func newPacker(f *file) *packer {
 	return &packer{file: f, enc: e, planes: planePacker{enc: e}}
 }
 
-// pack writes a block.
+// pack compresses and writes a block.
 func (p *packer) pack(raw []byte, n int, first, last int64) (blockEntry, error) {
 	p.packed = p.enc.EncodeAll(raw, append(p.packed[:0], 0, 0, 0, 0, blockZstd))
 	return p.block(n, first, last)
 }
 
-// store writes a block that is packed already.
+// store writes a block without compressing it.
 func (p *packer) store(raw []byte, n int, first, last int64) (blockEntry, error) {
 	p.packed = append(append(p.packed[:0], 0, 0, 0, 0, blockStored), raw...)
 	return p.block(n, first, last)
 }
 
-// How a block is packed.
+// The ways in which a block is packed.
 const (
 	blockStored = iota
 	blockZstd
@@ -381,11 +384,11 @@ type reader struct {
 	raw    []byte
 }
 
-// maxBlock bounds what a block may be unpacked to: a block of spans has as many as regions
-// are open, and so can be large in traces that are nested a million times.
+// maxBlock is the largest size of an unpacked block. A block of spans lists all open regions, and
+// can therefore be large if a trace is nested a million deep.
 const maxBlock = 1 << 30
 
-// decoder decompresses; it can be used by several goroutines.
+// decoder returns the shared decompressor, which several goroutines can use.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock))
 	if err != nil {
@@ -394,7 +397,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// block reads a block; the bytes are valid until the next call.
+// block reads a block. The bytes are valid until the next call.
 func (r *reader) block(b *blockEntry) ([]byte, error) {
 	if b.size < 5 || b.at < 0 {
 		return nil, fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
@@ -416,7 +419,7 @@ func (r *reader) block(b *blockEntry) ([]byte, error) {
 	return r.raw, nil
 }
 
-// decode reads a block with f.
+// decode reads a block and calls f with it.
 func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	raw, err := r.block(b)
 	if err == nil {
@@ -427,7 +430,7 @@ func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	return err
 }
 
-// read reads a block into a list, whose memory is used again.
+// read reads a block into list, whose memory it reuses.
 func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) ([]T, error)) error {
 	return r.decode(b, func(raw []byte) (err error) {
 		*list, err = decode(raw, (*list)[:0])
@@ -435,8 +438,9 @@ func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) (
 	})
 }
 
-// within are the blocks that may have something from low to high: blocks stand in the order of their ends.
-func within(l []blockEntry, low, high int64) []blockEntry {
+// blocksWithin returns the blocks that may have entries between low and high. The blocks must be in the
+// order of their ends.
+func blocksWithin(l []blockEntry, low, high int64) []blockEntry {
 	i := sort.Search(len(l), func(i int) bool { return l[i].last >= low })
 	k := i
 	for k < len(l) && l[k].first <= high {
@@ -445,16 +449,17 @@ func within(l []blockEntry, low, high int64) []blockEntry {
 	return l[i:k]
 }
 
-// Index is an open index. It can be used by several goroutines.
+// Index is an open index. Several goroutines can use it at the same time.
 type Index struct {
 	f      *os.File
 	data   io.ReaderAt
 	dir    directory
-	folder string // of a temporary index
+	folder string // folder of a temporary index
 }
 
-// Is reports whether a file begins as an index does, of any version and damaged or not.
-func Is(path string) bool {
+// IsIndexFile reports whether a file begins like an index of any version. The rest of the file may
+// be damaged.
+func IsIndexFile(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -466,8 +471,7 @@ func Is(path string) bool {
 	return err == nil && string(b) == name
 }
 
-// Open opens an index. The error of a file that is none, or a damaged one, wraps
-// [ErrDamaged].
+// Open opens an index. If the file is not an index or is damaged, the error wraps [ErrDamaged].
 func Open(path string) (*Index, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -533,17 +537,17 @@ func (x *Index) Close() error {
 	return err
 }
 
-// Clock is the clock of the times.
+// Clock returns the clock of all times in the index.
 func (x *Index) Clock() trace.Clock { return x.dir.Clock }
 
-// Extent is the times of the first and the last event, and how many there are.
+// Extent returns the times of the first and the last event, and the number of events.
 func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
 
-// Counts is how much is in an index, and how many bytes of it are links. Sends that nobody
-// received are no links.
+// Counts holds the numbers of entries of an index, and the size of its links in bytes. A send
+// without a receive is no link.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
-// Counts adds up the tracks.
+// Counts adds up the numbers of all tracks.
 func (x *Index) Counts() Counts {
 	c := Counts{Events: x.dir.Events, Links: x.dir.Links}
 	for _, b := range x.dir.links {
@@ -561,24 +565,23 @@ func (x *Index) Counts() Counts {
 	return c
 }
 
-// Groups are the location groups of the trace. The caller must not change them.
+// Groups returns the location groups of the trace. The caller must not change them.
 func (x *Index) Groups() []trace.LocationGroup { return x.dir.Groups }
 
-// Attributes are the names of those that visits and claims begin with, sorted: spans can be
-// named by each (Options.Color). The caller must not change them.
+// Attributes returns the sorted names of the attributes of the begins of visits and claims. Each
+// can be used as Options.Color. The caller must not change them.
 func (x *Index) Attributes() []string { return x.dir.Attrs }
 
-// Color is the attribute that spans are named by instead of their region, "" for none.
+// Color returns the attribute that names spans instead of their region, or "".
 func (x *Index) Color() string { return x.dir.Color }
 
-// Regions are those of the definitions, in their order, or the values of the attribute that
-// spans are named by; and behind them what else spans are named by: collective operations. Of
-// those with the same name, file and line the first one has the spans of all.
-// The caller must not change them.
+// Regions returns the regions of the definitions in their order, or the values of the attribute
+// that names spans; collective operations follow. Of regions with the same name, file and line,
+// the first has the spans of all. The caller must not change them.
 func (x *Index) Regions() []Region { return x.dir.Regions }
 
-// Tracks are the tracks: locations with events in the order of the definitions, behind each
-// its resources and counters; then communicators.
+// Tracks returns the tracks: locations with events in the order of the definitions, each followed
+// by its resources and counters; then communicators.
 func (x *Index) Tracks() []Track {
 	l := make([]Track, len(x.dir.Tracks))
 	for i, e := range x.dir.Tracks {
@@ -587,8 +590,8 @@ func (x *Index) Tracks() []Track {
 	return l
 }
 
-// Totals are the sums of all visits of regions, and of all claims, over the whole trace, in
-// the order of the regions.
+// Totals returns the sums of all visits and of all claims in the whole trace, in the order of the
+// regions.
 func (x *Index) Totals() (visits, claims []Sum) {
 	list := func(l []Sum) (out []Sum) {
 		for _, s := range l {
@@ -601,7 +604,7 @@ func (x *Index) Totals() (visits, claims []Sum) {
 	return list(x.dir.Visits), list(x.dir.Claims)
 }
 
-// Region is the name of a region, "" for one that is not known.
+// Region returns the name of a region, or "" if it is unknown.
 func (x *Index) Region(i uint32) string {
 	if int(i) >= len(x.dir.Regions) {
 		return ""
@@ -609,7 +612,7 @@ func (x *Index) Region(i uint32) string {
 	return x.dir.Regions[i].Name
 }
 
-// track finds a track for a question about some times.
+// track returns a track for a query about [from, to]. It returns an error if either is invalid.
 func (x *Index) track(track int, from, to int64) (*trackEntry, error) {
 	if track < 0 || track >= len(x.dir.Tracks) {
 		return nil, fmt.Errorf("found track %d, expected one of %d", track, len(x.dir.Tracks))

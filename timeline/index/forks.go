@@ -8,11 +8,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// meetKind is what threads meet in.
+// meetKind is the kind of a meeting of threads.
 type meetKind uint8
 
-// Threads that are forked begin where their team does, and end with it at the join; those
-// that are created one by one begin and end by their number in the team.
+// Threads that are forked begin when their team begins, and end with it at the join. Threads that
+// are created one by one begin and end by their number in the team.
 const (
 	atFork meetKind = iota
 	atJoin
@@ -20,19 +20,20 @@ const (
 	atWait
 )
 
-// String is the name of the links.
+// String returns the name of the links of such meetings.
 func (k meetKind) String() string { return meetNames[k&3] }
 
 var meetNames = [...]string{"fork", "join", "create", "wait"}
 
-// meeting is where and when threads meet: one of them is at one side, others at the other.
+// meeting identifies a meeting of threads: one thread is on one side, and others are on the other
+// side.
 type meeting struct {
 	kind   meetKind
 	team   uint32
-	number int64 // of the team's meetings, or of the thread in the team
+	number int64 // number of the meeting among those of the team, or of the thread in the team
 }
 
-// side is a thread at a meeting.
+// side is a thread's part in a meeting.
 type side struct {
 	meeting
 	one      bool // the thread that forks, joins, creates or waits
@@ -40,23 +41,23 @@ type side struct {
 	time     int64
 }
 
-// threads is what a location has to do with others.
+// threads holds the state of a location for its meetings with others.
 type threads struct {
 	forks []int64          // times of forks whose teams have not begun
-	begun map[uint32]int64 // how many teams of each number
+	begun map[uint32]int64 // number of teams that have begun, by team
 	ended map[uint32]int64
 	last  meeting // the team that ended last, for the join
 	any   bool
 	own   []uint32 // teams that began at a fork of this location
 }
 
-// thread takes an event about threads.
+// thread handles an event of a thread.
 func (w *worker) thread(l *location, c *trace.Cursor) error {
 	t, at := &l.threads, c.Time()
 	if t.begun == nil {
 		t.begun, t.ended = map[uint32]int64{}, map[uint32]int64{}
 	}
-	team := communicator(c.Op(0))
+	team := commRef(c.Op(0))
 	put := func(kind meetKind, number int64, one bool, at int64) error {
 		return w.meets.side(side{meeting{kind, team, number}, one, l.index, at})
 	}
@@ -98,7 +99,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// side writes a side of a meeting.
+// side writes a side of a meeting to the spool.
 func (w *endWriter) side(s side) error {
 	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
@@ -117,8 +118,9 @@ func (w *endWriter) side(s side) error {
 	return w.keep(p, b)
 }
 
-// meet makes the links of a part of a spool of sides; name numbers their names.
-func (s *linkSpool) meet(part int, name [4]uint32) ([]link, error) {
+// meetingLinks returns the links between the sides in a part of the spool. name holds the number of the
+// name of each kind.
+func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 	ones := map[meeting]side{}
 	var others []side
 	err := s.each(part, func(c *columns) {
@@ -144,7 +146,8 @@ func (s *linkSpool) meet(part int, name [4]uint32) ([]link, error) {
 		if !ok || one.location == x.location {
 			continue
 		}
-		l := link{kind: Fork, source: one.location, start: one.time, destination: x.location, end: x.time, comm: x.team, tag: x.number, name: name[x.kind&3]}
+		l := link{kind: Fork, source: one.location, start: one.time, destination: x.location, end: x.time, comm: x.team,
+			tag: x.number, name: name[x.kind&3]}
 		if x.kind == atJoin || x.kind == atWait {
 			l.source, l.start, l.destination, l.end = l.destination, l.end, l.source, l.start
 		}
@@ -153,7 +156,7 @@ func (s *linkSpool) meet(part int, name [4]uint32) ([]link, error) {
 	return out, nil
 }
 
-// each reads what is spooled of a part, piece by piece.
+// each decodes the spooled data of a part, piece by piece.
 func (s *linkSpool) each(part int, f func(*columns)) error {
 	var buf []byte
 	for _, p := range s.pieces[part] {

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// random records nested visits at some locations, and what each is.
-func random(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
+// randomVisits records nested visits at some locations. It returns their spans, too.
+func randomVisits(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	rng := rand.New(rand.NewPCG(seed, 3))
 	var regions []uint32
@@ -55,7 +55,7 @@ func random(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
 	return r, spans
 }
 
-func build(t testing.TB, r *trace.Recorder) *Index {
+func buildIndex(t testing.TB, r *trace.Recorder) *Index {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.weftindex")
 	if err := Build(context.Background(), format.Recorded(r), path, Options{Workers: 2}); err != nil {
@@ -69,12 +69,12 @@ func build(t testing.TB, r *trace.Recorder) *Index {
 	return x
 }
 
-// Tiles against columns that are filled slowly from the spans themselves: exactly where
-// spans are drawn, else to within what levels round.
+// TestTiles compares tiles with columns that are slowly filled from the spans themselves: exactly
+// where tiles draw spans, and otherwise up to the rounding of levels.
 func TestTiles(t *testing.T) {
 	effort.Sequential(t)
-	r, spans := random(1, 3, 60000)
-	x := build(t, r)
+	r, spans := randomVisits(1, 3, 60000)
+	x := buildIndex(t, r)
 	rng := rand.New(rand.NewPCG(5, 5))
 	first, last, _ := x.Extent()
 	singles := 0
@@ -83,7 +83,8 @@ func TestTiles(t *testing.T) {
 		length := int64(math.Exp(rng.Float64()*math.Log(float64(last-first)))) + 10
 		from := first - 100 + rng.Int64N(last-first+200)
 		width := 1 + rng.IntN(300)
-		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{track}, From: from, To: from + length, Width: width, Depths: 20})
+		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{track}, From: from, To: from + length, Width: width,
+			Depths: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestTiles(t *testing.T) {
 			}
 			slack, exact := 1.2/255, true
 			if levels := x.dir.Tracks[track].levels; d < len(levels) {
-				if level := spanLevel(levels[d], pixel, blur); level >= 0 {
+				if level := spanLevel(levels[d], pixel, usualBlur); level >= 0 {
 					slack, exact = 2.5*float64(levels[d][level].width)/pixel+0.02, false
 				}
 			}
@@ -129,7 +130,7 @@ func TestTiles(t *testing.T) {
 					if !exact {
 						t.Fatalf("found a single span made of a level")
 					}
-					// Its edges are those of spans, to half a column.
+					// The edges of the run are those of spans, up to half a column.
 					if tile.Flags[k]&Begins != 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(starts)), func(s int64) bool {
 						return starts[s] == tile.Region[k] && math.Abs(float64(s-from)/pixel-float64(tile.X[k])) <= 0.5+1e-9
 					}) && tile.X[k] > 0 && int(tile.X[k]) != int(tile.X[max(k, 1)-1])+int(tile.N[max(k, 1)-1]) {
@@ -137,21 +138,24 @@ func TestTiles(t *testing.T) {
 					}
 					for p := int(tile.X[k]); p < next; p++ {
 						if most[p][tile.Region[k]] < 0.5-1e-9 {
-							t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: a single span of region %d, which was open %.3f there", track, from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]])
+							t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: a single span of region %d, which was open "+
+								"%.3f there", track, from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]])
 						}
 					}
 					continue
 				}
 				for p := int(tile.X[k]); p < next; p++ {
 					if got := float64(tile.Cover[k]) / 255; math.Abs(got-cover[p]) > slack && cover[p] > 0 {
-						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: found a cover of %.3f, expected %.3f ± %.3f", track, from, length, width, d, p, got, cover[p], slack)
+						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: found a cover of %.3f, expected %.3f ± %.3f",
+							track, from, length, width, d, p, got, cover[p], slack)
 					}
 					if most[p][tile.Region[k]] < most[p][best(most[p])]-2*slack {
-						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: region %d was open %.3f, another %.3f", track, from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]], most[p][best(most[p])])
+						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: region %d was open %.3f, another %.3f", track,
+							from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]], most[p][best(most[p])])
 					}
 				}
 			}
-			// Nothing that is wider than two columns is left out.
+			// No span that is wider than two columns is missing.
 			for _, s := range spans[track] {
 				a, b := float64(s.Start-from)/pixel, float64(s.End-from)/pixel
 				if int(s.Depth) != d || b-a < 3 || b < 2 || a > float64(width)-2 {
@@ -183,11 +187,11 @@ func best(m map[uint32]float64) (r uint32) {
 	return r
 }
 
-// The profile of any window is that of analysis/profile.
+// TestProfile compares the profiles of windows with those of analysis/profile.
 func TestProfile(t *testing.T) {
 	effort.Sequential(t)
-	r, _ := random(2, 2, 20000)
-	x := build(t, r)
+	r, _ := randomVisits(2, 2, 20000)
+	x := buildIndex(t, r)
 	first, last, _ := x.Extent()
 	rng := rand.New(rand.NewPCG(6, 6))
 	for range effort.Rounds(60) {
@@ -214,7 +218,8 @@ func TestProfile(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got, want[track.Location]) {
-				t.Fatalf("location %d from %d to %d:\nfound    %v\nexpected %v", track.Location, from, to, got, want[track.Location])
+				t.Fatalf("location %d from %d to %d:\nfound    %v\nexpected %v", track.Location, from, to, got,
+					want[track.Location])
 			}
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// instant is an event without length. Its name is an index into the regions, or into those
-// names that its track has.
+// instant is an event without duration. Its name is an index into the regions, or into the names
+// of its track.
 type instant struct {
 	time  int64
 	kind  trace.Kind
 	name  uint32 // NoRef for none
-	named bool   // the name is one of the names
+	named bool   // name is an index into the names of the track
 }
 
-// region is that which an instant is coloured by.
+// region returns the region that colours an instant, or NoRef.
 func (i *instant) region() uint32 {
 	if i.named {
 		return trace.NoRef
@@ -24,18 +24,18 @@ func (i *instant) region() uint32 {
 	return i.name
 }
 
-// instantWriter makes the blocks of the instants of a track.
+// instantWriter writes the blocks of the instants of a track.
 type instantWriter struct {
 	n               int
 	first, last     int64
-	lowest, highest int64 // of all
+	lowest, highest int64 // of all instants
 	time            []byte
 	kind, name      []byte
-	numbers         map[uint32]uint32 // of names in the track
+	numbers         map[uint32]uint32 // indexes of names in the track
 }
 
-// local is the number of a name in a track.
-func (w *instantWriter) local(name uint32, e *trackEntry) uint32 {
+// localName returns the index of a name in a track, and adds it on first use.
+func (w *instantWriter) localName(name uint32, e *trackEntry) uint32 {
 	n, ok := w.numbers[name]
 	if !ok {
 		if w.numbers == nil {
@@ -92,7 +92,7 @@ func decodeInstants(b []byte, l []instant) ([]instant, error) {
 	return l, c.end(time, kind, name)
 }
 
-// end writes what is left, and the levels.
+// end writes the remaining instants, and the levels.
 func (w *instantWriter) end(p *packer, e *trackEntry) error {
 	if w.n > 0 {
 		if err := w.block(p, e); err != nil {
@@ -103,7 +103,7 @@ func (w *instantWriter) end(p *packer, e *trackEntry) error {
 	if extent < 0 || e.Instants < leastBuckets {
 		return nil
 	}
-	b := counted{width: width(extent, e.Instants/perBucket), first: e.First}
+	b := countRuns{width: bucketLength(extent, e.Instants/perBucket), first: e.First}
 	r := reader{f: p.file}
 	var list []instant
 	for i := range e.instants {
@@ -119,13 +119,13 @@ func (w *instantWriter) end(p *packer, e *trackEntry) error {
 	return err
 }
 
-// counted makes the runs of a level of instants.
-type counted struct {
+// countRuns builds the runs of a level of instants.
+type countRuns struct {
 	width, first int64
 	runs         []run
 }
 
-func (b *counted) add(k int64, n uint8, region uint32) {
+func (b *countRuns) add(k int64, n uint8, region uint32) {
 	if l := len(b.runs); l > 0 && b.runs[l-1].bucket == k {
 		r := &b.runs[l-1]
 		r.share = uint8(min(int(r.share)+int(n), math.MaxUint8))
@@ -134,20 +134,20 @@ func (b *counted) add(k int64, n uint8, region uint32) {
 	b.runs = append(b.runs, run{k, 1, region, n, math.MaxUint8, math.MaxUint8})
 }
 
-// write writes a level, and those above it.
-func (b *counted) write(p *packer) (out []levelEntry, err error) {
+// write writes a level and those above it.
+func (b *countRuns) write(p *packer) (out []levelEntry, err error) {
 	for {
-		l, err := (&buckets{width: b.width, first: b.first, runs: b.runs}).one(p)
+		l, err := (&buckets{width: b.width, first: b.first, runs: b.runs}).writeLevel(p)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(b.runs) <= leastBuckets || b.width > widest {
+		if len(b.runs) <= leastBuckets || b.width > maxWidth {
 			return out, nil
 		}
-		upper := counted{width: b.width * step, first: b.first}
+		upper := countRuns{width: b.width * levelStep, first: b.first}
 		for _, r := range b.runs {
-			upper.add(r.bucket/step, r.share, r.region)
+			upper.add(r.bucket/levelStep, r.share, r.region)
 		}
 		*b = upper
 	}

@@ -7,33 +7,33 @@ import (
 	"slices"
 )
 
-// run is a stretch of buckets at one depth that are alike. Of instants, share is how many
-// there are, at most 255, and region that of the first.
+// run is a series of equal buckets at one depth. For instants, share is their number, at most 255,
+// and region is that of the first instant.
 type run struct {
 	bucket, n int64
-	region    uint32 // that was open longest
-	share     uint8  // the part of the bucket it was, of 255; more than nothing is 1
-	cover     uint8  // that any region was
-	height    uint8  // mean height, of 255
+	region    uint32 // the region that was open longest
+	share     uint8  // share of the bucket in which that region was open, in 255ths; at least 1 if it was open at all
+	cover     uint8  // share of the bucket in which any region was open
+	height    uint8  // mean height, in 255ths
 }
 
-// blockRuns is how many runs a full block has. A picture needs some thousand, seldom from
-// one end of a level to the other, so blocks are small.
+// blockRuns is the number of runs in a full block. A picture needs some thousand runs, which
+// seldom reach from one end of a level to the other; therefore blocks are small.
 const blockRuns = 2048
 
 // runs encodes a block of runs.
 func (p *planePacker) runs(b []byte, l []run) []byte {
-	for i := range p.given {
-		p.given[i] = slices.Grow(p.given[i][:0], len(l))[:len(l)]
+	for i := range p.numberColumns {
+		p.numberColumns[i] = slices.Grow(p.numberColumns[i][:0], len(l))[:len(l)]
 		p.columns[i] = p.columns[i][:0]
 	}
 	c, next, partial := &p.columns, int64(0), false
 	for i := range l {
 		r := &l[i]
-		p.given[0][i] = unsigned(r.bucket - next)
-		p.given[1][i] = uint64(r.n)
+		p.numberColumns[0][i] = zigzagEncode(r.bucket - next)
+		p.numberColumns[1][i] = uint64(r.n)
 		next = r.bucket + r.n
-		p.given[2][i] = uint64(r.region + 1)
+		p.numberColumns[2][i] = uint64(r.region + 1)
 		c[0], c[1], c[2] = append(c[0], r.share), append(c[1], r.cover), append(c[2], r.height)
 		partial = partial || r.height != math.MaxUint8
 	}
@@ -41,7 +41,7 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 		c[2] = c[2][:0]
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range p.given {
+	for _, s := range p.numberColumns {
 		b = p.numbers(b, s)
 	}
 	for _, s := range c {
@@ -50,10 +50,10 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 	return b
 }
 
-// runReader reads blocks of runs.
+// runReader decodes blocks of runs.
 type runReader struct{ table table }
 
-// each calls f for the runs of a block that have a part in the buckets from low to high.
+// each calls f for the runs of a block that overlap the buckets from low to high.
 func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	c := columns{b: b}
 	n, err := x.table.read(&c)
@@ -66,15 +66,15 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	}
 	skip, counts, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
 	next := int64(0)
-	var r run // one for all: it is not kept
+	var r run // passed to f each time, which must not keep it
 	for i := range n {
-		r = run{bucket: next + zigzag(skip.at(i)), n: int64(counts.at(i)), height: math.MaxUint8}
+		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), height: math.MaxUint8}
 		next = r.bucket + r.n
 		if next <= low {
 			continue
 		}
 		if r.bucket > high {
-			break // they are from left to right
+			break // runs are in order
 		}
 		r.region, r.share, r.cover = uint32(regions.at(i))-1, share[i], cover[i]
 		if len(height) > 0 {
@@ -86,31 +86,33 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 }
 
 const (
-	// perBucket is how many spans, instants or values a bucket of the lowest level is for at
-	// least; it may be twice as many, as its length is a power of two.
+	// perBucket is the smallest mean number of spans, instants or values in a bucket of the lowest
+	// level. It may be twice as large, because the length of a bucket is a power of two.
 	perBucket = 8
-	// step is how many buckets of the level below a bucket is for.
-	step = 4
-	// leastBuckets is how many a level has that no further one is made of.
+	// levelStep is the number of buckets of the level below that a bucket combines.
+	levelStep = 4
+	// leastBuckets is the number of buckets up to which a level has no level above it.
 	leastBuckets = 512
 )
 
-// widest is the longest bucket that can be.
-const widest = math.MaxInt64 / 4 / step
+// maxWidth is the largest length of a bucket.
+const maxWidth = math.MaxInt64 / 4 / levelStep
 
-// width is how long buckets are if n of them are to be for an extent: a power of two.
-func width(extent, n int64) int64 {
+// bucketLength returns the length of the buckets if an extent is divided into about n of them: a power of
+// two.
+func bucketLength(extent, n int64) int64 {
 	w := int64(1)
-	for w < widest && extent/w > n {
+	for w < maxWidth && extent/w > n {
 		w *= 2
 	}
 	return w
 }
 
-// makeLevels makes the levels of a track from its blocks, of which it reads again what has
-// not been kept; last says that the spans of the last block are in p.levels.last. The
-// shortest buckets of all depths are as long as is right for the depth with most spans: if
-// one depth had to be drawn from the spans, those of all would have to be read.
+// makeLevels writes the levels of a track. It reads again those of the track's blocks that have
+// not been kept in memory. last is set if the spans of the last block are in p.levels.last. The
+// shortest buckets have the same length at all depths, the one that suits the depth with most
+// spans: if one depth had to be drawn from its spans, the spans of all depths would have to be
+// read.
 func (p *packer) makeLevels(t *spanTrack, last bool) error {
 	defer p.levels.drop(t)
 	e, depths := t.entry, t.depths
@@ -118,7 +120,7 @@ func (p *packer) makeLevels(t *spanTrack, last bool) error {
 	if extent < 0 || e.Spans < leastBuckets || len(depths) == 0 {
 		return nil
 	}
-	wide := width(extent, slices.Max(depths)/perBucket)
+	wide := bucketLength(extent, slices.Max(depths)/perBucket)
 	m := &p.levels
 	m.reader.f = p.file
 	for len(m.lower) < len(depths) {
@@ -154,23 +156,23 @@ func (p *packer) makeLevels(t *spanTrack, last bool) error {
 	return nil
 }
 
-// levelMaker is the memory that the levels of a track need, and those of the next again.
+// levelMaker holds the memory for writing the levels of a track. It is reused for the next track.
 type levelMaker struct {
 	reader reader
 	block  spanBlock
-	last   spanBlock  // of the track that ends
-	lower  []*buckets // of each depth
+	last   spanBlock  // the last block of the track that ends
+	lower  []*buckets // by depth
 	upper  [2]buckets
 	free   [][]Span // memory of blocks that were kept
-	kept   int      // how many are, of at most most
+	kept   int      // number of blocks that are kept, which is at most most
 	most   int
 }
 
-// keptBlocks is how many blocks of spans of open tracks the workers keep together, of 96 KiB
-// each.
+// keptBlocks is the number of blocks of spans that all workers together keep in memory for open
+// tracks. A block has 96 KiB.
 const keptBlocks = 512
 
-// keep keeps the latest block of a track if those before it are kept too.
+// keep keeps the latest block of a track in memory if those before it are kept, too.
 func (m *levelMaker) keep(t *spanTrack) {
 	if m.kept >= m.most || len(t.kept) < len(t.entry.blocks)-1 || len(m.last.spans) > blockSpans {
 		return
@@ -183,27 +185,27 @@ func (m *levelMaker) keep(t *spanTrack) {
 	}
 }
 
-// drop uses the memory of the blocks of a track again.
+// drop frees the memory of the blocks of a track for reuse.
 func (m *levelMaker) drop(t *spanTrack) {
 	m.kept -= len(t.kept)
 	m.free = append(m.free, t.kept...)
 	t.kept = t.kept[:0]
 }
 
-// write writes a level, and those above it.
+// write writes a level and those above it.
 func (x *buckets) write(p *packer) (out []levelEntry, err error) {
 	for i := 0; ; i++ {
 		x.flush()
-		l, err := x.one(p)
+		l, err := x.writeLevel(p)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(x.runs) <= leastBuckets || x.width > widest {
+		if len(x.runs) <= leastBuckets || x.width > maxWidth {
 			return out, nil
 		}
 		upper := &p.levels.upper[i%2]
-		upper.begin(x.width*step, x.first)
+		upper.begin(x.width*levelStep, x.first)
 		for _, r := range x.runs {
 			upper.run(r, x.width)
 		}
@@ -211,8 +213,8 @@ func (x *buckets) write(p *packer) (out []levelEntry, err error) {
 	}
 }
 
-// one writes the runs of a level.
-func (x *buckets) one(p *packer) (levelEntry, error) {
+// writeLevel writes the runs of a level.
+func (x *buckets) writeLevel(p *packer) (levelEntry, error) {
 	l := levelEntry{width: x.width}
 	for list := range slices.Chunk(x.runs, blockRuns) {
 		p.raw = p.planes.runs(p.raw[:0], list)
@@ -226,23 +228,23 @@ func (x *buckets) one(p *packer) (levelEntry, error) {
 	return l, nil
 }
 
-// buckets makes the runs of one depth of a level, from left to right.
+// buckets builds the runs of one depth of a level, from left to right.
 type buckets struct {
 	width, first int64
 	runs         []run
-	at           int64   // bucket that is being filled
-	cover        int64   // ticks of it that a region was open
-	high         float64 // ticks times height
+	at           int64   // the current bucket
+	cover        int64   // ticks of the current bucket in which a region was open
+	high         float64 // sum of ticks times height
 	parts        []part
 }
 
-// part is how long a region was open in a bucket.
+// part is the time for which a region was open in a bucket.
 type part struct {
 	region uint32
 	ticks  int64
 }
 
-// begin begins a level.
+// begin starts a level.
 func (b *buckets) begin(width, first int64) {
 	*b = buckets{width: width, first: first, runs: b.runs[:0], parts: b.parts[:0]}
 }
@@ -286,7 +288,7 @@ func (b *buckets) run(r run, width int64) {
 		t := ticks(in)
 		b.add(k, t, r.region, r.height)
 		if more := int64(r.cover) - int64(r.share); more > 0 {
-			// What the other regions covered.
+			// This adds the time of the other regions.
 			o := t / int64(r.share) * more
 			b.cover += o
 			b.high += float64(o) * float64(r.height)
@@ -295,7 +297,7 @@ func (b *buckets) run(r run, width int64) {
 	}
 }
 
-// add adds ticks of a region to a bucket, which is not before the last one.
+// add adds ticks of a region to bucket k, which must not precede the current one.
 func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
 	if k != b.at {
 		b.flush()
@@ -312,7 +314,7 @@ func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
 	b.parts = append(b.parts, part{region, ticks})
 }
 
-// flush ends the bucket in hand.
+// flush ends the current bucket.
 func (b *buckets) flush() {
 	if len(b.parts) == 0 {
 		return
@@ -332,16 +334,17 @@ func (b *buckets) flush() {
 	b.parts, b.cover, b.high = b.parts[:0], 0, 0
 }
 
-// part is a part of a bucket in 255ths, at least one.
+// part returns a time as a share of the bucket in 255ths, at least 1.
 func (b *buckets) part(ticks int64) uint8 {
 	return uint8(max(1, min(math.MaxUint8, float64(ticks)*math.MaxUint8/float64(b.width))))
 }
 
-// put appends a run, to the last one if they are alike.
+// put appends a run, or extends the last one if they are equal.
 func (b *buckets) put(r run) {
 	if n := len(b.runs); n > 0 {
 		l := &b.runs[n-1]
-		if l.bucket+l.n == r.bucket && l.region == r.region && l.share == r.share && l.cover == r.cover && l.height == r.height {
+		if l.bucket+l.n == r.bucket && l.region == r.region && l.share == r.share && l.cover == r.cover &&
+			l.height == r.height {
 			l.n += r.n
 			return
 		}

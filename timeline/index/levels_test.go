@@ -9,21 +9,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A level is taken as soon as its buckets are no longer than a pixel; for spans, than two.
+// TestLevels checks that a level is used as soon as its buckets are at most a pixel long; for
+// spans, at most two pixels.
 func TestLevels(t *testing.T) {
 	l := []levelEntry{{width: 4}, {width: 16}, {width: 64}}
 	for _, x := range []struct {
 		pixel, most float64
 		want, spans int
 	}{
-		{0.49, 8, -1, -1}, {0.5, 8, -1, 0}, {0.5, 7, -1, -1}, {1.9, 2, -1, -1}, {2, 2, -1, 0}, {3.9, 2, -1, 0}, {4, 2, 0, 0}, {7.9, 2, 0, 0}, {8, 2, 0, 1},
+		{0.49, 8, -1, -1}, {0.5, 8, -1, 0}, {0.5, 7, -1, -1}, {1.9, 2, -1, -1}, {2, 2, -1, 0}, {3.9, 2, -1, 0},
+		{4, 2, 0, 0}, {7.9, 2, 0, 0}, {8, 2, 0, 1},
 		{15.9, 2, 0, 1}, {16, 2, 1, 1}, {31.9, 2, 1, 1}, {32, 2, 1, 2}, {63.9, 2, 1, 2}, {64, 2, 2, 2}, {1e9, 2, 2, 2},
 	} {
 		if got := levelFor(l, x.pixel); got != x.want {
 			t.Errorf("a pixel of %g ticks: found level %d, expected %d", x.pixel, got, x.want)
 		}
 		if got := spanLevel(l, x.pixel, x.most); got != x.spans {
-			t.Errorf("spans, a pixel of %g ticks, buckets of %g pixels: found level %d, expected %d", x.pixel, x.most, got, x.spans)
+			t.Errorf("spans, a pixel of %g ticks, buckets of %g pixels: found level %d, expected %d", x.pixel, x.most, got,
+				x.spans)
 		}
 	}
 	if levelFor(nil, 100) != -1 || spanLevel(nil, 100, 8) != -1 {
@@ -31,16 +34,19 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Buckets are as long as the power of two that makes of an extent as many as wanted, or fewer.
+// TestWidth checks that the length of buckets is the power of two that divides an extent into at
+// most as many as wanted.
 func TestWidth(t *testing.T) {
-	for _, x := range [][3]int64{{0, 1, 1}, {7, 8, 1}, {8, 8, 1}, {9, 8, 2}, {17, 8, 2}, {18, 8, 4}, {1000, 0, 1024}, {math.MaxInt64, 1, 1 << 62}} {
-		if got := width(x[0], x[1]); got != min(x[2], widest+1) {
+	for _, x := range [][3]int64{{0, 1, 1}, {7, 8, 1}, {8, 8, 1}, {9, 8, 2}, {17, 8, 2}, {18, 8, 4}, {1000, 0, 1024},
+		{math.MaxInt64, 1, 1 << 62}} {
+		if got := bucketLength(x[0], x[1]); got != min(x[2], maxWidth+1) {
 			t.Errorf("%d ticks in %d buckets: found %d ticks each, expected %d", x[0], x[1], got, x[2])
 		}
 	}
 }
 
-// A claim with the id of an open one ends that: one is there at a time.
+// TestClaimAgain checks that a claim with the id of an open one ends that one: only one is open at
+// a time.
 func TestClaimAgain(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, a, b := r.Resource("cpu", 2, ""), r.Region("a"), r.Region("b")
@@ -51,15 +57,16 @@ func TestClaimAgain(t *testing.T) {
 	begin(0, a)
 	begin(10, b)
 	r.Event(loc, 30, trace.ClaimEnd, b, []uint64{7, uint64(cpu)})
-	r.Event(loc, 40, trace.ClaimEnd, b, []uint64{7, uint64(cpu)}) // of nothing
-	x := build(t, r)
+	r.Event(loc, 40, trace.ClaimEnd, b, []uint64{7, uint64(cpu)}) // no such claim is open
+	x := buildIndex(t, r)
 	for i, k := range x.Tracks() {
 		if k.Kind != ResourceTrack {
 			continue
 		}
 		sums, err := x.Profile(i, 0, 100)
 		n := trace.TicksOf
-		if want := []Sum{{a, 1, n(10), n(10), n(10), 10, 10}, {b, 1, n(20), n(20), n(20), 20, 20}}; err != nil || !slices.Equal(sums, want) {
+		if want := []Sum{{a, 1, n(10), n(10), n(10), 10, 10}, {b, 1, n(20), n(20), n(20), 20, 20}}; err != nil ||
+			!slices.Equal(sums, want) {
 			t.Errorf("found %v, %v, expected %v", sums, err, want)
 		}
 		v, err := x.Values(t.Context(), i, 0, 40)

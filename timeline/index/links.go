@@ -12,23 +12,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// LinkKind says what a link is.
+// LinkKind is the kind of a link.
 type LinkKind uint8
 
 // The kinds of links.
 const (
-	Message    LinkKind = iota // a send with its receive
+	Message    LinkKind = iota // a send and its receive
 	Dependency                 // a stored link
-	Fork                       // a thread that another one forks, creates, joins or waits for
+	Fork                       // a thread that another thread forks, creates, joins or waits for
 )
 
-// String is the kind's name in JSON.
+// String returns the kind's name in JSON.
 func (k LinkKind) String() string { return [...]string{"message", "dependency", "fork", "fork"}[k&3] }
 
-// link is a link whose ends are locations.
+// link is a link between locations.
 type link struct {
 	kind                LinkKind
-	alone               bool // a send without a receive, or
+	unpaired            bool // a message without a receive or, if unsent is set, without a send
 	unsent              bool // a receive without a send
 	source, destination uint32
 	start, end          int64
@@ -36,16 +36,15 @@ type link struct {
 	comm, name          uint32
 }
 
-// bundle is links between the same locations of about the same time: they begin in the
-// same bucket of a level.
+// bundle combines links between the same locations that begin in the same bucket of a level.
 type bundle struct {
 	bucket              int64
 	source, destination uint32
-	start, end          int64 // the earliest begin, the latest end
+	start, end          int64 // the earliest begin and the latest end
 	count, bytes        int64
 }
 
-// sections are the columns of a block of links while it is made.
+// sections holds the columns of a block of links while it is encoded.
 type sections [9][]byte
 
 func encodeLinks(s *sections, b []byte, l []link) []byte {
@@ -54,7 +53,7 @@ func encodeLinks(s *sections, b []byte, l []link) []byte {
 	last := int64(0)
 	for _, x := range l {
 		k := byte(x.kind) << 1
-		if x.alone {
+		if x.unpaired {
 			k |= 1
 		}
 		if x.unsent {
@@ -84,7 +83,7 @@ func decodeLinks(b []byte, l []link) ([]link, error) {
 	for range n {
 		var x link
 		k := kind.byte()
-		x.kind, x.alone, x.unsent = LinkKind(k>>1&3), k&1 == 1, k&8 != 0
+		x.kind, x.unpaired, x.unsent = LinkKind(k>>1&3), k&1 == 1, k&8 != 0
 		x.source = uint32(source.uint())
 		x.destination = uint32(int64(x.source) + destination.int())
 		last += start.int()
@@ -117,7 +116,8 @@ func encodeBundles(s *sections, b []byte, l []bundle) []byte {
 func decodeBundles(b []byte, l []bundle) ([]bundle, error) {
 	c := columns{b: b}
 	n := c.count()
-	bucket, source, destination, start, length, count, bytes := c.section(), c.section(), c.section(), c.section(), c.section(), c.section(), c.section()
+	bucket, source, destination, start, length, count, bytes := c.section(), c.section(), c.section(), c.section(),
+		c.section(), c.section(), c.section()
 	last, at := int64(0), int64(0)
 	for range n {
 		var x bundle
@@ -134,16 +134,16 @@ func decodeBundles(b []byte, l []bundle) ([]bundle, error) {
 
 const (
 	blockLinks = 1024
-	// linkStep is how many buckets of a level of links one of the next is for.
+	// linkStep is the number of buckets of a level of links that a bucket of the next level
+	// combines.
 	linkStep = 8
 )
 
-// writeLinks pairs the messages, part by part, and writes all links and the levels of
-// bundles.
+// writeLinks pairs the messages, part by part, and writes all links and the levels of bundles.
 func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32) error {
 	packers := b.packers(b.cores)
 	var names [len(meetNames)]uint32
-	if b.meets.count > 0 {
+	if b.meetings.count > 0 {
 		for k := range names {
 			names[k] = b.nameOf[meetNames[k]]
 		}
@@ -153,9 +153,9 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 			l.name = final[l.name]
 		}
 	}
-	ends := b.meets.count
+	ends := b.meetings.count
 	pairs := int64(1)
-	for part := range parts {
+	for part := range spoolParts {
 		for _, c := range b.links.channels[part].list {
 			ends += c.sends + c.recvs
 			pairs += 2
@@ -167,14 +167,14 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 			return nil, err
 		}
 		p.links = list
-		more, err := b.meets.meet(part, names)
+		more, err := b.meetings.meetingLinks(part, names)
 		return append(list, more...), err
 	}
-	// The shortest buckets are for some 8 messages of each pair of locations, so that the
-	// bundles are an eighth of the messages.
-	wide := width(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8/pairs)
+	// A bucket of the lowest level has about 8 messages of each pair of locations, so that there
+	// are an eighth as many bundles as messages.
+	wide := bucketLength(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8/pairs)
 	if dir.Last < dir.First {
-		wide = widest
+		wide = maxWidth
 	}
 	type done struct {
 		links  []blockEntry
@@ -183,8 +183,8 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 	}
 	next := 0
 	return pipeline.Run(ctx, b.cores, func() (int, bool, error) {
-		// Few messages are one part.
-		if next > parts || (next > 0 && ends < blockLinks) {
+		// Few messages are handled as one part.
+		if next > spoolParts || (next > 0 && ends < blockLinks) {
 			return 0, false, nil
 		}
 		next++
@@ -193,7 +193,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 		var list []link
 		switch {
 		case ends < blockLinks:
-			for p := range parts {
+			for p := range spoolParts {
 				l, err := linksOf(packers[w], p)
 				if err != nil {
 					return d, err
@@ -201,7 +201,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 				list = append(list, l...)
 			}
 			list = append(list, b.links.stored...)
-		case part == parts:
+		case part == spoolParts:
 			list = b.links.stored
 		default:
 			if list, err = linksOf(packers[w], part); err != nil {
@@ -209,7 +209,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 			}
 		}
 		for i := range list {
-			if !list[i].alone {
+			if !list[i].unpaired {
 				d.n++
 			}
 		}
@@ -228,28 +228,31 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 	})
 }
 
-// writeLinks writes the links of a part, and the levels of their bundles, from buckets of a
-// width on.
-func (p *packer) writeLinks(list []link, dir *directory, wide int64) (blocks []blockEntry, levels []levelEntry, err error) {
+// writeLinks writes the links of a part, and the levels of their bundles. wide is the length of
+// the buckets of the lowest level.
+func (p *packer) writeLinks(list []link, dir *directory, wide int64) (blocks []blockEntry, levels []levelEntry,
+	err error) {
 	list = p.order.links(list)
 	if blocks, err = linkBlocks(p, list, encodeLinks, func(l *link) (int64, int64) { return l.start, l.end }); err != nil {
 		return nil, nil, err
 	}
 	bundles := slices.Grow(p.bundles[:0], len(list))
 	for i := range list {
-		if x := &list[i]; !x.alone {
-			bundles = append(bundles, bundle{floorDiv(x.start-dir.First, wide), x.source, x.destination, x.start, x.end, 1, x.bytes})
+		if x := &list[i]; !x.unpaired {
+			bundles = append(bundles, bundle{floorDiv(x.start-dir.First, wide), x.source, x.destination, x.start, x.end, 1,
+				x.bytes})
 		}
 	}
 	for {
-		bundles = p.joiner.joined(bundles)
+		bundles = p.joiner.join(bundles)
 		p.bundles = bundles
 		l := levelEntry{width: wide}
-		if l.blocks, err = linkBlocks(p, bundles, encodeBundles, func(b *bundle) (int64, int64) { return b.start, b.end }); err != nil {
+		if l.blocks, err = linkBlocks(p, bundles, encodeBundles,
+			func(b *bundle) (int64, int64) { return b.start, b.end }); err != nil {
 			return nil, nil, err
 		}
 		levels = append(levels, l)
-		if wide > dir.Last-dir.First || wide > widest {
+		if wide > dir.Last-dir.First || wide > maxWidth {
 			return blocks, levels, nil
 		}
 		wide *= linkStep
@@ -259,20 +262,20 @@ func (p *packer) writeLinks(list []link, dir *directory, wide int64) (blocks []b
 	}
 }
 
-// linkOrder sorts links. Its memory is used again.
+// linkOrder sorts links. Its memory is reused.
 type linkOrder struct {
 	keys, other []linkKey
 	sorted      []link
 }
 
-// linkKey is a link's begin and its number in the list.
+// linkKey is a link's begin and its index in the list.
 type linkKey struct {
 	start  uint64
 	number uint32
 }
 
-// links returns the links in the order of their begins, those that begin at once in that of
-// their locations, tags and ends. They are valid until the next call.
+// links returns the links in the order of their begins. Links with the same begin are in the order
+// of their locations, tags and ends. The result is valid until the next call.
 func (o *linkOrder) links(list []link) []link {
 	n := len(list)
 	if n > math.MaxUint32 {
@@ -280,7 +283,7 @@ func (o *linkOrder) links(list []link) []link {
 		return list
 	}
 	o.keys, o.other = slices.Grow(o.keys[:0], n)[:n], slices.Grow(o.other[:0], n)[:n]
-	// Begins as numbers from the least on, sorted byte by byte.
+	// Begins relative to the earliest one are sorted byte by byte.
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range list {
 		least, most = min(least, list[i].start), max(most, list[i].start)
@@ -307,7 +310,7 @@ func (o *linkOrder) links(list []link) []link {
 		from, to = to, from
 	}
 	o.sorted = slices.Grow(o.sorted[:0], n)[:n]
-	same := 0 // where those begin that begin at once
+	same := 0 // index of the first link with the current begin
 	for i := range from {
 		o.sorted[i] = list[from[i].number]
 		if from[i].start != from[same].start {
@@ -324,12 +327,14 @@ func (o *linkOrder) links(list []link) []link {
 }
 
 func compareLinks(a, b link) int {
-	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end),
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source),
+		cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end),
 		cmp.Compare(a.kind, b.kind), cmp.Compare(a.comm, b.comm), cmp.Compare(a.name, b.name), cmp.Compare(a.bytes, b.bytes))
 }
 
-// linkBlocks writes links, or bundles, whose times ends tells.
-func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) []byte, ends func(*T) (start, end int64)) (out []blockEntry, err error) {
+// linkBlocks writes blocks of links or bundles. ends returns the times of a link or bundle.
+func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) []byte,
+	ends func(*T) (start, end int64)) (out []blockEntry, err error) {
 	for l := range slices.Chunk(list, blockLinks) {
 		first, last := int64(math.MaxInt64), int64(math.MinInt64)
 		for i := range l {
@@ -346,17 +351,16 @@ func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) 
 	return out, nil
 }
 
-// pair is which locations a bundle is of.
+// pair returns a number for the two locations of a bundle.
 func (b *bundle) pair() uint64 { return uint64(b.source)<<32 | uint64(b.destination) }
 
-// joiner makes one of the bundles of a bucket that are between the same locations. Its
-// memory is used again.
+// joiner joins the bundles of a bucket that are between the same locations. Its memory is reused.
 type joiner struct {
-	slots []int32 // by hash of a pair: where its bundle is, and one; all 0 between calls
+	slots []int32 // by hash of a pair: 1 + the index of its bundle; all 0 between calls
 }
 
-// joined joins bundles, whose buckets are in order.
-func (j *joiner) joined(list []bundle) []bundle {
+// join joins bundles that are sorted by buckets.
+func (j *joiner) join(list []bundle) []bundle {
 	n := 0
 	for from := 0; from < len(list); {
 		to := from + 1
@@ -364,7 +368,7 @@ func (j *joiner) joined(list []bundle) []bundle {
 			to++
 		}
 		begin := n
-		if n += j.bucket(list[from:to]); begin < from {
+		if n += j.joinBucket(list[from:to]); begin < from {
 			copy(list[begin:n], list[from:])
 		}
 		from = to
@@ -372,13 +376,13 @@ func (j *joiner) joined(list []bundle) []bundle {
 	return list[:n]
 }
 
-// bucket joins the bundles of a bucket at the list's front, in the order of their pairs, and
-// returns how many remain.
-func (j *joiner) bucket(list []bundle) int {
+// joinBucket joins the bundles of a bucket, in place, and sorts them by pairs. It returns the number
+// of the remaining bundles.
+func (j *joiner) joinBucket(list []bundle) int {
 	if len(list) == 1 {
 		return 1
 	}
-	// At least twice as many slots as bundles.
+	// There are at least twice as many slots as bundles.
 	size := uint(bits.Len(uint(2 * len(list))))
 	if len(j.slots) < 1<<size {
 		j.slots = make([]int32, 1<<size)

@@ -11,51 +11,50 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pairing is what messages are paired by: the n-th send of one location to another with a
-// tag, on a communicator, belongs to the n-th receive there.
+// pairing identifies messages that are paired in order: the n-th send from one location to
+// another, with a tag and a communicator, belongs to the n-th receive.
 type pairing struct {
 	source, destination, comm uint32
 	tag                       int64
-	stretch                   int64 // of stretchLength messages each
+	stretch                   int64 // number of the stretch; each has stretchLength messages
 }
 
-// stretchLength is how many messages of the same kind between the same locations go to the
-// same part of the spool.
+// stretchLength is the number of messages of a pairing that go to the same part of the spool.
 const stretchLength = 1 << 18
 
-// channel is a stretch of messages.
+// channel is a stretch of messages of a pairing.
 type channel struct {
 	pairing
 	part  uint8
-	slot  uint32 // in its part
-	sends int64  // so far; the source's worker counts them
-	recvs int64  // and the destination's these
+	slot  uint32 // index in its part
+	sends int64  // number of sends so far, counted by the source's worker
+	recvs int64  // number of receives so far, counted by the destination's worker
 }
 
-// numbered is the sends, or the receives, that a location has with another.
-type numbered struct {
+// channelEnd identifies the sends, or the receives, that a location has with another.
+type channelEnd struct {
 	peer, comm uint32
 	tag        int64
 	recv       bool
 }
 
-// channels are those of a location. Most have few, and use them one after another.
+// channels holds the channels of a location. Most locations have few and use them in turn.
 type channels struct {
 	few  []numberedChannel
-	next int // in few, behind the last one that was looked for
-	many map[numbered]*channel
+	next int // index in few after the last one that was found
+	many map[channelEnd]*channel
 }
 
 type numberedChannel struct {
-	numbered
+	channelEnd
 	channel *channel
 }
 
-// fewChannels is how many are looked through.
+// fewChannels is the largest number of channels that are searched one by one.
 const fewChannels = 16
 
-// of is the channel of a number, nil if there is none.
-func (c *channels) of(k numbered) *channel {
+// find returns the channel of k, or nil.
+func (c *channels) find(k channelEnd) *channel {
 	if c.many != nil {
 		return c.many[k]
 	}
@@ -65,17 +64,17 @@ func (c *channels) of(k numbered) *channel {
 		}
 		x := &c.few[c.next]
 		c.next++
-		if x.numbered == k {
+		if x.channelEnd == k {
 			return x.channel
 		}
 	}
 	return nil
 }
 
-func (c *channels) set(k numbered, ch *channel) {
+func (c *channels) set(k channelEnd, ch *channel) {
 	if c.many == nil {
 		for i := range c.few {
-			if c.few[i].numbered == k {
+			if c.few[i].channelEnd == k {
 				c.few[i].channel = ch
 				return
 			}
@@ -84,41 +83,43 @@ func (c *channels) set(k numbered, ch *channel) {
 			c.few = append(c.few, numberedChannel{k, ch})
 			return
 		}
-		c.many = map[numbered]*channel{}
+		c.many = map[channelEnd]*channel{}
 		for _, x := range c.few {
-			c.many[x.numbered] = x.channel
+			c.many[x.channelEnd] = x.channel
 		}
 		c.few = nil
 	}
 	c.many[k] = ch
 }
 
-// parts is how many parts the ends of messages are divided into, so that what belongs
-// together can be found in the memory of one.
-const parts = 64
+// spoolParts is the number of parts into which the ends of messages are divided. The two ends of a
+// message are in the same part, so that one part at a time can be paired in memory.
+const spoolParts = 64
 
-// linkSpool keeps the ends of messages, in memory while they are few and else in a
-// temporary file, and the stored links.
+// linkSpool stores the ends of messages, in memory if there are few and otherwise in a temporary
+// file. It also stores the links that the trace itself has.
 type linkSpool struct {
 	mu     sync.Mutex
 	file   *os.File
 	kept   int64 // bytes in memory
 	size   int64 // of the file
-	count  int64 // of sides of meetings
-	pieces [parts][]spooled
+	count  int64 // number of sides of meetings
+	pieces [spoolParts][]spooled
 	stored []link
-	// Of each part all channels, by slot, and those that one side alone has asked for.
-	channels [parts]struct {
+	// channels holds, for each part, all channels by slot, and in of those that only one side has
+	// requested.
+	channels [spoolParts]struct {
 		mu   sync.Mutex
 		list []*channel
 		of   map[pairing]*channel
 	}
 }
 
-// channel is the one of a pairing.
+// channel returns the channel of a pairing.
 func (s *linkSpool) channel(k pairing) *channel {
-	// The messages of a pair of locations are in one part, as long as they are not too many.
-	h := (uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)) * 0x9e3779b97f4a7c15
+	// The messages of a pair of locations are in one part, unless there are too many.
+	h := uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)
+	h *= 0x9e3779b97f4a7c15
 	part := uint8(h >> 58)
 	p := &s.channels[part]
 	p.mu.Lock()
@@ -136,25 +137,25 @@ func (s *linkSpool) channel(k pairing) *channel {
 	return c
 }
 
-// spooled is some ends of one worker, here or in the file.
+// spooled is a piece of the ends of one worker, in memory or in the file.
 type spooled struct {
 	data []byte
 	at   int64
 	size int
 }
 
-// spoolMemory is what is kept before a temporary file is made.
+// spoolMemory is the number of bytes that are held in memory before a temporary file is used.
 const spoolMemory = 4 << 20
 
 func (s *linkSpool) close() {
 	if s != nil && s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name()) // where an open file could not be removed
+		os.Remove(s.file.Name()) // if the open file could not be removed
 		s.file = nil
 	}
 }
 
-// put takes what a buffer has, and returns an empty one.
+// put stores the content of a buffer. It returns an empty buffer, or nil if it keeps data.
 func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	p, err := s.place(part, data)
 	if p.data != nil || err != nil {
@@ -164,7 +165,7 @@ func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	return data[:0], err
 }
 
-// place says where a buffer is to be: in memory, or in the file.
+// place assigns a place to a buffer: in memory, or in the file.
 func (s *linkSpool) place(part int, data []byte) (p spooled, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,18 +189,18 @@ func (s *linkSpool) place(part int, data []byte) (p spooled, err error) {
 	return p, nil
 }
 
-// endWriter writes the ends of the messages of a worker's locations.
+// endWriter writes the ends of the messages of a worker's locations to a spool.
 type endWriter struct {
 	spool   *linkSpool
-	buffers [parts][]byte
-	last    [parts]int64 // time written there
-	count   int64        // of sides of meetings
+	buffers [spoolParts][]byte
+	last    [spoolParts]int64 // the last time written to the part
+	count   int64             // number of sides of meetings
 }
 
-// bufferSize is when a buffer goes to the spool.
+// bufferSize is the size at which a buffer is stored in the spool.
 const bufferSize = 8 << 10
 
-// buffer is that of a part, with room for what an event comes to.
+// buffer returns the buffer of a part, with room for one more event.
 func (w *endWriter) buffer(part int) []byte {
 	b := w.buffers[part]
 	if len(b) > 0 {
@@ -212,7 +213,7 @@ func (w *endWriter) buffer(part int) []byte {
 	return b
 }
 
-// keep puts what a buffer has become where it belongs.
+// keep stores b, the extended buffer of a part, in the spool if it is full.
 func (w *endWriter) keep(part int, b []byte) (err error) {
 	if len(b) >= bufferSize {
 		b, err = w.spool.put(part, b)
@@ -221,13 +222,14 @@ func (w *endWriter) keep(part int, b []byte) (err error) {
 	return err
 }
 
-// message takes a send or receive.
+// message handles a send or receive.
 func (w *endWriter) message(l *location, c *trace.Cursor) error {
-	// A send that does not say where to is one that nobody received, and so with receives.
-	k := numbered{communicator(c.Op(0)), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
-	ch := l.channels.of(k)
+	// A send without a destination counts as one without a receive, and a receive without a source
+	// as one without a send.
+	k := channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
+	ch := l.channels.find(k)
 	n := int64(0)
-	switch { // each side reads its own number alone
+	switch { // each side reads only its own number
 	case ch == nil:
 	case k.recv:
 		n = ch.recvs
@@ -266,7 +268,7 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	return w.keep(int(p), b)
 }
 
-// flush hands on what is left.
+// flush stores the rest of the buffers in the spool.
 func (w *endWriter) flush() error {
 	for p, b := range w.buffers {
 		if len(b) > 0 {
@@ -280,7 +282,7 @@ func (w *endWriter) flush() error {
 	return nil
 }
 
-// stored takes stored links.
+// stored adds links that the trace stores.
 func (w *endWriter) stored(b *builder, list []trace.Link) error {
 	for i := range list {
 		x := &list[i]
@@ -295,7 +297,8 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 				}
 			}
 		}
-		l := link{kind: Dependency, source: x.Src.Location, destination: x.Dst.Location, start: x.Src.Time, end: x.Dst.Time, name: b.name(name), comm: trace.NoRef, tag: x.ID}
+		l := link{kind: Dependency, source: x.Src.Location, destination: x.Dst.Location, start: x.Src.Time, end: x.Dst.Time,
+			name: b.name(name), comm: trace.NoRef, tag: x.ID}
 		w.spool.mu.Lock()
 		w.spool.stored = append(w.spool.stored, l)
 		w.spool.mu.Unlock()
@@ -303,12 +306,13 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 	return nil
 }
 
-// pair finds the messages of a part. The sends, and the receives, of a channel come in their
-// order: those of a location come from one worker, which has put them here so. The memory of
-// out is used again.
+// pair pairs the messages of a part. The sends of a channel are in order, and so are its receives:
+// the events of a location come from one worker, which has stored them in order. The memory of out
+// is reused.
 func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	list := s.channels[part].list
-	// at is where the messages of a channel are in the result, and how many ends came.
+	// place holds the index of a channel's first message in the result, and the numbers of ends
+	// that have been read.
 	type place struct{ base, sends, recvs int64 }
 	at := make([]place, len(list))
 	n := int64(0)
@@ -321,7 +325,8 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	for i, c := range list {
 		for k := range max(c.sends, c.recvs) {
 			l := &out[at[i].base+k]
-			l.kind, l.alone, l.unsent, l.source, l.destination = Message, k >= min(c.sends, c.recvs), k >= c.sends, c.source, c.destination
+			l.kind, l.unpaired, l.unsent, l.source, l.destination = Message, k >= min(c.sends, c.recvs), k >= c.sends, c.source,
+				c.destination
 			l.tag, l.comm, l.name = c.tag, c.comm, trace.NoRef
 		}
 	}
@@ -334,7 +339,7 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 			if u&1 == 0 {
 				l := &out[p.base+p.sends]
 				p.sends++
-				if l.start, l.bytes = last, int64(c.uint()); l.alone {
+				if l.start, l.bytes = last, int64(c.uint()); l.unpaired {
 					l.end = last
 				}
 			} else {

@@ -2,10 +2,10 @@ package index
 
 import "math"
 
-// numbers is a column that is being made. Most numbers need four bytes there.
+// numbers is a column that is being built. Most numbers in it need four bytes.
 type numbers struct {
-	narrow []uint32 // tooWide for one that does not fit
-	wide   []uint64 // those, in their order
+	narrow []uint32 // tooWide for a number that does not fit
+	wide   []uint64 // the numbers that do not fit, in order
 }
 
 const tooWide = math.MaxUint32
@@ -19,9 +19,9 @@ func (c *numbers) uint(x uint64) {
 }
 
 // int appends a number that may be negative.
-func (c *numbers) int(x int64) { c.uint(unsigned(x)) }
+func (c *numbers) int(x int64) { c.uint(zigzagEncode(x)) }
 
-// read copies the column, as long as it is.
+// read copies the column to the beginning of to.
 func (c *numbers) read(to []uint64) {
 	to = to[:len(c.narrow)]
 	for i, x := range c.narrow {

@@ -10,32 +10,33 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A column of numbers is kept as planes: one of their lowest bytes, one of the next, and so
-// on, as many as the greatest number needs (a byte says how many). The bytes of one plane
-// are like each other, so each is compressed alone; and numbers are read from planes without
-// a branch. A plane is what it is packed as (a byte), its length, and its packed length as
-// varints if it is packed, and the bytes. Short columns are codes (rice).
+// A column of numbers is stored as planes: one plane of the lowest bytes, one of the next bytes,
+// and so on, as many as the greatest number needs (a byte holds their number). The bytes of a
+// plane resemble each other, so that each plane is compressed separately; and numbers can be
+// decoded from planes without branches. A plane is encoded as its packing (a byte), its length as
+// a varint, its packed length as a varint if it is packed, and its bytes. Short columns are stored
+// as Rice codes (rice).
 const (
 	planeStored = iota
-	planeZstd   // repeats
-	planeHuff   // Huffman codes of bytes that do not repeat but differ in frequency
-	planeSame   // one byte for all
-	planeRice   // codes of a short column
+	planeZstd   // for bytes that repeat
+	planeHuff   // Huffman codes for bytes that do not repeat but differ in frequency
+	planeSame   // a single byte for all
+	planeRice   // Rice codes of a short column
 )
 
-// planeSample is the length of a part that is tried first.
+// planeSample is the length of a sample that is tested for repetitions.
 const planeSample = 1 << 10
 
 // planePacker packs planes.
 type planePacker struct {
-	enc     *zstd.Encoder
-	huff    huff0.Scratch
-	packed  []byte
-	values  []uint64    // of the column in hand
-	given   [3][]uint64 // the latest columns of numbers
-	plane   []byte      // of these
-	columns [3][]byte
-	seen    [256]uint32 // stretches of a sample, by their hash
+	enc           *zstd.Encoder
+	huff          huff0.Scratch
+	packed        []byte
+	values        []uint64    // of the current column
+	numberColumns [3][]uint64 // the latest columns of numbers
+	plane         []byte      // the current plane
+	columns       [3][]byte
+	seen          [256]uint32 // stretches of a sample, by hash
 }
 
 // numbers appends a column of numbers.
@@ -82,14 +83,14 @@ func (p *planePacker) append(b, plane []byte) []byte {
 				return p.put(b, planeSame, len(plane), plane[:1])
 			case nil:
 				if len(out) > len(plane)*3/4 || len(plane) > 2*planeSample && !p.repeats(plane[:planeSample]) {
-					// Bytes that differ so much seldom repeat, and what does not repeat in a
-					// part will not in the whole.
+					// Bytes that differ so much seldom repeat. If they do not repeat in a sample,
+					// they will not in the whole plane.
 					return p.put(b, planeHuff, len(plane), out)
 				}
 				codes = out
 			}
 		}
-		// Codes are read faster than repeats, which must be worth it.
+		// Huffman codes are decoded faster than zstd, which must therefore be clearly smaller.
 		p.packed = p.enc.EncodeAll(plane, p.packed[:0])
 		switch {
 		case codes != nil && len(codes)*3/4 <= len(p.packed):
@@ -102,7 +103,7 @@ func (p *planePacker) append(b, plane []byte) []byte {
 	return append(b, plane...)
 }
 
-// repeats reports whether many stretches of a sample were there before.
+// repeats reports whether many stretches of a sample occur in it earlier.
 func (p *planePacker) repeats(sample []byte) bool {
 	clear(p.seen[:])
 	n := 0
@@ -129,8 +130,8 @@ type planeReader struct {
 	values []uint64
 }
 
-// plane unpacks the next plane, of at most most bytes, into buf, which it may replace by a
-// larger one; one that is stored stays where it is.
+// plane unpacks the next plane, of at most most bytes, into buf, which it may replace by a larger
+// buffer. It returns a stored plane without copying it.
 func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	kind, n := c.byte(), c.uint()
 	if n > uint64(most) {
@@ -192,15 +193,15 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	return out, err
 }
 
-// column is numbers that were read.
+// column is a column of numbers that have been decoded.
 type column struct {
 	narrow []byte   // the numbers, if each fits into a byte
-	wide   []uint64 // else
+	wide   []uint64 // the numbers otherwise
 	buffer []byte
 	memory []uint64
 }
 
-// at is number i.
+// at returns number i.
 func (x *column) at(i int) uint64 {
 	if x.wide == nil {
 		return uint64(x.narrow[i])
@@ -208,7 +209,8 @@ func (x *column) at(i int) uint64 {
 	return x.wide[i]
 }
 
-// numbers reads a column of n numbers. It makes room for them when as many bytes are there.
+// numbers decodes a column of n numbers. It allocates memory for them only after it has found as
+// many bytes.
 func (p *planeReader) numbers(c *columns, n int, to *column) (err error) {
 	to.narrow, to.wide = nil, nil
 	count := c.byte()
@@ -248,8 +250,9 @@ func (p *planeReader) numbers(c *columns, n int, to *column) (err error) {
 	return nil
 }
 
-// table reads blocks that have three columns of numbers and three of bytes, each with as many
-// rows as the first number says, though columns of bytes may be shorter.
+// table decodes blocks that have three columns of numbers and three of bytes. The block begins
+// with the number of rows. The columns of numbers have that many rows; columns of bytes may be
+// shorter.
 type table struct {
 	planes  planeReader
 	numbers [3]column
@@ -257,7 +260,7 @@ type table struct {
 	columns [3][]byte
 }
 
-// read reads the columns and returns how many rows there are.
+// read decodes the columns and returns the number of rows.
 func (t *table) read(c *columns) (n int, err error) {
 	n = int(min(c.uint(), maxBlock/16))
 	for i := range t.numbers {
@@ -273,7 +276,8 @@ func (t *table) read(c *columns) (n int, err error) {
 	return n, nil
 }
 
-// unsigned makes a number that may be negative one for a column; zigzag reads it again.
-func unsigned(x int64) uint64 { return uint64(x)<<1 ^ uint64(x>>63) }
+// zigzagEncode maps signed numbers to unsigned ones for a column. zigzagDecode is its
+// inverse.
+func zigzagEncode(x int64) uint64 { return uint64(x)<<1 ^ uint64(x>>63) }
 
-func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+func zigzagDecode(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

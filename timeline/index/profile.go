@@ -12,24 +12,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Sum is what the spans of a region come to in a window.
+// Sum holds the sums of the spans of a region in a window.
 type Sum struct {
 	Region uint32 // NoRef for none
-	// Count is the spans that have a part in the window.
+	// Count is the number of spans that overlap the window.
 	Count int64
-	// Inclusive is the time in which the region was open, Exclusive that in which it was
-	// the innermost one. Of claims and operations both are their lengths added up.
+	// Inclusive is the time in which the region was open, and Exclusive the time in which it was
+	// the innermost one. For claims and operations both are the sum of the durations.
 	Inclusive, Exclusive trace.Ticks
-	// Sum is the parts that the spans have in the window added up, those inside of others of
-	// the region too. Sum / Count is the mean.
+	// Sum is the sum of the durations of the spans inside of the window, including spans inside of
+	// other spans of the region. Sum divided by Count is the mean.
 	Sum trace.Ticks
-	// Min and Max are the shortest and the longest part that a span has in the window.
+	// Min and Max are the shortest and the longest duration of a span inside of the window.
 	Min, Max int64
 }
 
-// Profile sums up the spans of a track from a time to before another, by region, in the
-// order of the regions. It is exact, as analysis/profile has it; it reads the sums of the
-// blocks in the window, and the spans of those at its ends.
+// Profile returns the sums of the spans of a track for the times [from, to), in the order of the
+// regions. They are exact and equal those of analysis/profile. Profile reads the sums of the
+// blocks in the window, and the spans of the blocks at its ends.
 func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	e, err := x.track(track, from, to)
 	if err != nil {
@@ -40,21 +40,21 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
 	t.reset(len(x.dir.Regions))
-	// What has been up to a time is what has ended in blocks before, and a part of one; so
-	// the window is the blocks between, and the parts of two.
+	// The sums up to a time are those of the blocks that end before it, and of a part of one
+	// block. The window therefore consists of the blocks between its ends, and parts of two
+	// blocks.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
 	visits := e.Kind == LocationTrack
 	first := i
 	if visits {
-		// What has ended by the begin of the window is not in it.
+		// Spans that end by the begin of the window are not in it.
 		i += sort.Search(len(e.blocks)-i, func(k int) bool { return e.blocks[i+k].last > from })
-		// Of the last block there are no sums; what it has is what has been up to any time
-		// behind it.
+		// The last block has no sums. Its part up to any time is computed from its spans.
 		i, j = min(i, e.summed()), min(j, e.summed())
 	}
 	b := &w.b
-	held := -1 // the block that b has
+	held := -1 // the block that b holds
 	load := func(k int) error {
 		if held == k {
 			return nil
@@ -67,7 +67,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		return err
 	}
 	if visits {
-		// But what has no length and is there.
+		// Spans without duration at the begin of the window are in it, however.
 		for k := first; k < i; k++ {
 			if err := load(k); err != nil {
 				return nil, err
@@ -83,24 +83,14 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	}
 	var sums sumReader
 	for k := i; k < j; k++ {
-		// A block with spans that are cut has shorter ones than its sums say.
+		// Spans that the window cuts are shorter than the sums of their block state.
 		cut := e.blocks[k].first <= from
 		if visits || !cut && k < e.summed() {
 			list, err := sums.read(&w.reader, e, k)
 			if err != nil {
 				return nil, err
 			}
-			for _, s := range list {
-				c := t.at(s.region)
-				c.Count += s.count
-				c.Inclusive = c.Inclusive.Plus(s.inclusive)
-				c.Sum.Sum = c.Sum.Sum.Plus(s.inclusive).Plus(s.nested)
-				c.Exclusive = c.Exclusive.Plus(s.exclusive)
-				if !cut {
-					c.length(s.min)
-					c.length(s.max)
-				}
-			}
+			t.addSums(list, !cut)
 		}
 		if !cut && (visits || k < e.summed()) {
 			continue
@@ -108,43 +98,35 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		if err := load(k); err != nil {
 			return nil, err
 		}
-		t.cut(b.spans, from, to, visits)
+		t.addClipped(b.spans, from, to, visits)
 	}
 	if j < len(e.blocks) {
 		if err := load(j); err != nil {
 			return nil, err
 		}
-		t.cut(b.spans, from, to, visits)
+		t.addClipped(b.spans, from, to, visits)
 		for _, o := range b.open {
 			if o.start < to {
-				t.cut([]Span{o.span(math.MaxInt64)}, from, to, visits)
+				t.addClipped([]Span{o.span(math.MaxInt64)}, from, to, visits)
 			}
 		}
 	}
 	if visits {
-		// The last block first: it has been read just now.
-		if err := upTo(w, e, j, to, 1, t, load); err != nil {
+		// The last block comes first because b holds it already.
+		if err := addUpTo(w, e, j, to, 1, t, load); err != nil {
 			return nil, err
 		}
-		if err := upTo(w, e, i, from, -1, t, load); err != nil {
+		if err := addUpTo(w, e, i, from, -1, t, load); err != nil {
 			return nil, err
 		}
 	}
-	out := slices.Grow([]Sum(nil), len(t.list))
-	for _, c := range t.list {
-		if c.Count != 0 {
-			c.Min = max(c.Min, 0)
-			out = append(out, c.Sum)
-		}
-	}
-	slices.SortFunc(out, func(a, b Sum) int { return cmp.Compare(a.Region+1, b.Region+1) })
-	return out, nil
+	return t.sorted(), nil
 }
 
-// Profiles is [Index.Profile] of several tracks, made on all cores.
+// Profiles returns the [Index.Profile] of several tracks. It uses all cores.
 func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][]Sum, error) {
 	out, errs := make([][]Sum, len(tracks)), make([]error, len(tracks))
-	each(len(tracks), func(i int) {
+	forEach(len(tracks), func(i int) {
 		if errs[i] = ctx.Err(); errs[i] == nil {
 			out[i], errs[i] = x.Profile(tracks[i], from, to)
 		}
@@ -152,7 +134,7 @@ func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][
 	return out, cmp.Or(errs...)
 }
 
-// summed is how many blocks there are sums of.
+// summed returns the number of blocks that have sums.
 func (e *trackEntry) summed() (n int) {
 	for _, b := range e.sums {
 		n += int(b.n)
@@ -160,9 +142,9 @@ func (e *trackEntry) summed() (n int) {
 	return n
 }
 
-// sumReader reads the sums of blocks one after another.
+// sumReader reads the sums of blocks in order.
 type sumReader struct {
-	group int // that has been read, and one
+	group int // 1 + the group that lists holds
 	lists [][]sum
 }
 
@@ -188,19 +170,19 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 	return s.lists[block%blockSums], nil
 }
 
-// tally is sums by region.
+// tally holds sums by region.
 type tally struct {
-	list []entry
-	slot []int32          // of a region in list, and one: of none first, then those of the index
-	odd  map[uint32]int32 // the same of others, which a damaged index may have
+	list   []entry
+	slot   []int32          // by region plus 1: 1 + its index in list; the first entry is for NoRef
+	others map[uint32]int32 // the same for regions that the index does not have; a damaged index may refer to them
 }
 
 type entry struct{ Sum }
 
-// tallies are used again and again.
+// tallies holds tallies for reuse.
 var tallies = sync.Pool{New: func() any { return &tally{} }}
 
-// reset makes it empty, for an index with some regions.
+// reset empties the tally for an index with the given number of regions.
 func (t *tally) reset(regions int) {
 	if len(t.slot) == regions+1 {
 		for _, s := range t.list {
@@ -211,17 +193,17 @@ func (t *tally) reset(regions int) {
 	} else {
 		t.slot = make([]int32, regions+1)
 	}
-	t.list, t.odd = t.list[:0], nil
+	t.list, t.others = t.list[:0], nil
 }
 
-// at is the sum of a region, good until the next call.
+// at returns the sum of a region. It is valid until the next call.
 func (t *tally) at(region uint32) *entry {
 	i := int(region + 1)
 	k := int32(0)
 	if i < len(t.slot) {
 		k = t.slot[i]
 	} else {
-		k = t.odd[region]
+		k = t.others[region]
 	}
 	if k > 0 {
 		return &t.list[k-1]
@@ -231,19 +213,49 @@ func (t *tally) at(region uint32) *entry {
 	if i < len(t.slot) {
 		t.slot[i] = k
 	} else {
-		if t.odd == nil {
-			t.odd = map[uint32]int32{}
+		if t.others == nil {
+			t.others = map[uint32]int32{}
 		}
-		t.odd[region] = k
+		t.others[region] = k
 	}
 	return &t.list[k-1]
 }
 
-// length notes the length of a span.
+// addSums adds the stored sums of a block. extremes is set if the window cuts none of its spans, so
+// that the extremes apply too.
+func (t *tally) addSums(list []sum, extremes bool) {
+	for _, s := range list {
+		c := t.at(s.region)
+		c.Count += s.count
+		c.Inclusive = c.Inclusive.Plus(s.inclusive)
+		c.Sum.Sum = c.Sum.Sum.Plus(s.inclusive).Plus(s.nested)
+		c.Exclusive = c.Exclusive.Plus(s.exclusive)
+		if extremes {
+			c.length(s.min)
+			c.length(s.max)
+		}
+	}
+}
+
+// sorted returns the sums in the order of the regions, without those of no spans.
+func (t *tally) sorted() []Sum {
+	out := slices.Grow([]Sum(nil), len(t.list))
+	for _, c := range t.list {
+		if c.Count != 0 {
+			c.Min = max(c.Min, 0)
+			out = append(out, c.Sum)
+		}
+	}
+	slices.SortFunc(out, func(a, b Sum) int { return cmp.Compare(a.Region+1, b.Region+1) })
+	return out
+}
+
+// length adds the duration of a span to the extremes.
 func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 
-// cut notes the lengths of spans in a window; those of visits are summed up elsewhere.
-func (t *tally) cut(l []Span, from, to int64, nested bool) {
+// addClipped adds the durations of spans inside of a window. If nested is set, it only updates the
+// extremes, because visits are summed up elsewhere.
+func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
 		if s.End <= from && s.Start < from || s.Start >= to {
 			continue
@@ -260,20 +272,20 @@ func (t *tally) cut(l []Span, from, to int64, nested bool) {
 	}
 }
 
-// moment is an enter or leave of a replay.
-type moment struct {
+// replayEvent is an enter or leave in a replay.
+type replayEvent struct {
 	time  int64
 	frame int
 	leave bool
 }
 
-// upTo adds, or takes away, what block i has up to a time: the spans that end before it,
-// and the parts before it of those that are open then.
-func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
+// addUpTo adds the sums of block i up to a time, multiplied by sign: of the spans that end before the
+// time, and of the parts before it of those that are open at the time.
+func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
 	if i == len(e.blocks) || at <= e.First {
-		return nil // all has ended before, or nothing has begun
+		return nil // all spans have ended before, or none has begun
 	}
-	var frames []open
+	var frames []openSpan
 	since := e.First
 	if i > 0 {
 		if err := w.decode(&e.blocks[i-1], w.before.decode); err != nil {
@@ -285,7 +297,7 @@ func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load
 	if err := load(i); err != nil {
 		return err
 	}
-	if nested(frames, &w.b) {
+	if properlyNested(frames, &w.b) {
 		t.tree(frames, since, &w.b, at, sign)
 	} else {
 		t.replay(frames, since, &w.b, at, sign)
@@ -293,22 +305,22 @@ func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load
 	return nil
 }
 
-// nested reports whether spans end before those that they are in, and their depths tell
-// which these are.
-func nested(frames []open, b *spanBlock) bool {
+// properlyNested reports whether the spans are properly nested: each ends before the spans around it, and
+// depths identify these.
+func properlyNested(frames []openSpan, b *spanBlock) bool {
 	for i := range frames {
 		if int(frames[i].level) != i {
 			return false
 		}
 	}
-	// The last end at each lower depth, of those that are not deeper than a later one.
+	// ends holds the last end at each depth up to that of the latest span.
 	var ends [DeepDepth + 1]struct {
 		depth uint8
 		end   int64
 	}
 	n := 0
-	// Where the first one of a depth begins that is in none yet, and the depth of the last
-	// one: what comes next is around it, beside it, or deeper.
+	// begins holds, for each depth, the begin of the first span that has no parent yet, and last
+	// is the depth of the latest span. The next span is a parent, a sibling, or deeper.
 	var begins [DeepDepth + 2]int64
 	for i := range begins {
 		begins[i] = math.MaxInt64
@@ -341,10 +353,10 @@ func nested(frames []open, b *spanBlock) bool {
 	return len(b.open) > 0 || last == 0
 }
 
-// tree adds what a block of nested spans has up to a time: a span was the innermost one for
-// its time less that of those directly in it, which come before it.
-func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
-	var below [DeepDepth + 2]int64 // what spans of a depth come to that are in none yet
+// tree adds the sums of a block of nested spans up to a time. The exclusive time of a span is its
+// duration minus that of its direct children, which precede it.
+func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
+	var below [DeepDepth + 2]int64 // by depth, the durations of spans that have no parent yet
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
 		if i+1 < len(frames) {
@@ -372,7 +384,7 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 			continue
 		}
 		add(s.Start, min(s.End, at), s.Region, s.Depth, b.recursive[i])
-		if s.End <= at || sign > 0 { // what is open at the begin is counted where it ends
+		if s.End <= at || sign > 0 { // spans open at the begin of the window are counted where they end
 			c.Count += sign
 		}
 	}
@@ -388,11 +400,11 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 	}
 }
 
-// replay is tree for spans that end in any order.
-func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64) {
-	// The frames that were open ahead of the block come first, in their order; the spans
-	// and what is open behind the block are told from them by their begins, depths and
-	// regions. Of those alike, the innermost one ends first.
+// replay does the work of tree for spans that end in any order.
+func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
+	// The frames that were open before the block come first, in their order. Spans and open frames
+	// after the block are matched with them by begin, depth and region. Of equal ones, the
+	// innermost ends first.
 	type mark struct {
 		start  int64
 		level  uint32
@@ -404,10 +416,10 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		known[m] = append(known[m], k)
 	}
 	old := len(frames)
-	var moments []moment
-	var over []int // that end at the time itself
+	var moments []replayEvent
+	var over []int // frames that end exactly at the time
 	begin := since
-	add := func(o open, end int64, ends bool) {
+	add := func(o openSpan, end int64, ends bool) {
 		m := mark{o.start, o.level, o.region}
 		var k int
 		var l []int
@@ -423,11 +435,11 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 			o.exclusive = 0
 			frames = append(frames, o)
 			if o.start < at {
-				moments = append(moments, moment{o.start, k, false})
+				moments = append(moments, replayEvent{o.start, k, false})
 			}
 		}
-		if ends && end < at { // an end at the time itself comes behind it
-			moments = append(moments, moment{end, k, true})
+		if ends && end < at { // an end exactly at the time comes after it
+			moments = append(moments, replayEvent{end, k, true})
 		} else if ends && end == at && o.start < at && sign < 0 {
 			over = append(over, k)
 		}
@@ -435,34 +447,19 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 	level := b.levels()
 	for k := range b.spans {
 		s := &b.spans[k]
-		add(open{start: s.Start, region: s.Region, level: level(s), recursive: b.recursive[k]}, s.End, true)
+		add(openSpan{start: s.Start, region: s.Region, level: level(s), recursive: b.recursive[k]}, s.End, true)
 	}
 	for _, o := range b.open {
 		add(o, 0, false)
 	}
-	// At one time the order changes no sum, if no frame ends before it begins, and the
-	// innermost begins last: what is around it ends behind it, and so is found later.
-	slices.SortStableFunc(moments, func(a, b moment) int {
-		switch {
-		case a.time != b.time:
-			return cmp.Compare(a.time, b.time)
-		case a.leave != b.leave:
-			if b.leave {
-				return -1
-			}
-			return 1
-		case a.leave:
-			return 0
-		}
-		return cmp.Or(cmp.Compare(frames[a.frame].level, frames[b.frame].level), cmp.Compare(b.frame, a.frame))
-	})
+	sortMoments(moments, frames)
 	stack := make([]int, old)
 	begun := make([]bool, len(frames))
 	for k := range old {
 		stack[k], begun[k] = k, true
 	}
 	ended := make([]bool, len(frames))
-	// What has ended in the middle of the stack stays there until it is on top.
+	// A frame that ends in the middle of the stack remains there until it is on top.
 	pass := func(now int64) {
 		if n := len(stack); n > 0 {
 			frames[stack[n-1]].exclusive += now - since
@@ -496,17 +493,41 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		t.at(frames[k].region).Count--
 	}
 	for k, f := range frames {
-		if !begun[k] || ended[k] || f.start >= at {
-			continue
-		}
-		c := t.at(f.region)
-		if sign > 0 {
-			c.Count++ // what is open at the begin is counted where it ends
-		}
-		c.Exclusive.Add(sign * f.exclusive)
-		c.Sum.Sum.Add(sign * (at - f.start))
-		if !f.recursive {
-			c.Inclusive.Add(sign * (at - f.start))
+		if begun[k] && !ended[k] && f.start < at {
+			t.addOpen(&f, at, sign)
 		}
 	}
+}
+
+// addOpen adds the sums up to a time of a span that is open then, multiplied by sign.
+func (t *tally) addOpen(f *openSpan, at, sign int64) {
+	c := t.at(f.region)
+	if sign > 0 {
+		c.Count++ // spans open at the begin of the window are counted where they end
+	}
+	c.Exclusive.Add(sign * f.exclusive)
+	c.Sum.Sum.Add(sign * (at - f.start))
+	if !f.recursive {
+		c.Inclusive.Add(sign * (at - f.start))
+	}
+}
+
+// sortMoments sorts enters and leaves by time. At the same time, the order does not change any sum if
+// no frame ends before it begins and the innermost frame begins last: an outer frame ends later and
+// therefore comes later.
+func sortMoments(moments []replayEvent, frames []openSpan) {
+	slices.SortStableFunc(moments, func(a, b replayEvent) int {
+		switch {
+		case a.time != b.time:
+			return cmp.Compare(a.time, b.time)
+		case a.leave != b.leave:
+			if b.leave {
+				return -1
+			}
+			return 1
+		case a.leave:
+			return 0
+		}
+		return cmp.Or(cmp.Compare(frames[a.frame].level, frames[b.frame].level), cmp.Compare(b.frame, a.frame))
+	})
 }

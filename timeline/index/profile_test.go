@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What a block of nested spans has up to a time is found quickly, and is what a replay of it
-// finds; and spans that end in any order are told from them.
+// TestTree checks that tree and replay compute the same sums of a block of nested spans up to a
+// time, and that properlyNested recognises spans that end in any order.
 func TestTree(t *testing.T) {
 	effort.Sequential(t)
 	for _, astray := range []bool{false, true} {
@@ -28,7 +28,7 @@ func TestTree(t *testing.T) {
 				if astray && rng.IntN(3000) == 0 {
 					i = rng.IntN(n)
 				}
-				// It leaves the innermost one of its region.
+				// It leaves the innermost visit of its region.
 				for j := n - 1; j > i; j-- {
 					if stack[j] == stack[i] {
 						i = j
@@ -41,12 +41,12 @@ func TestTree(t *testing.T) {
 			stack = append(stack, r.Region(string('a'+rune(rng.IntN(5)))))
 			r.Enter(loc, now, stack[len(stack)-1])
 		}
-		x := build(t, r)
+		x := buildIndex(t, r)
 		e := x.dir.Tracks[0]
 		w := x.scratch()
 		trees, replays := 0, 0
 		for i := range e.blocks {
-			var frames []open
+			var frames []openSpan
 			since := e.First
 			if i > 0 {
 				if err := w.decode(&e.blocks[i-1], w.before.decode); err != nil {
@@ -57,7 +57,7 @@ func TestTree(t *testing.T) {
 			if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
 				t.Fatal(err)
 			}
-			if !nested(frames, &w.b) {
+			if !properlyNested(frames, &w.b) {
 				replays++
 				continue
 			}
@@ -70,13 +70,15 @@ func TestTree(t *testing.T) {
 					want.replay(slices.Clone(frames), since, &w.b, at, sign)
 					for _, c := range want.list {
 						region := c.Region
-						if g := got.at(region); g.Count != c.Count || g.Inclusive != c.Inclusive || g.Exclusive != c.Exclusive || g.Sum.Sum != c.Sum.Sum {
+						if g := got.at(region); g.Count != c.Count || g.Inclusive != c.Inclusive || g.Exclusive != c.Exclusive ||
+							g.Sum.Sum != c.Sum.Sum {
 							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected %+v", i, at, sign, region, g.Sum, c.Sum)
 						}
 					}
 					for _, g := range got.list {
 						region := g.Region
-						if !slices.ContainsFunc(want.list, func(c entry) bool { return c.Region == region }) && (g.Count != 0 || g.Inclusive != trace.Ticks{} || g.Exclusive != trace.Ticks{}) {
+						if !slices.ContainsFunc(want.list, func(c entry) bool { return c.Region == region }) &&
+							(g.Count != 0 || g.Inclusive != trace.Ticks{} || g.Exclusive != trace.Ticks{}) {
 							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected none", i, at, sign, region, g.Sum)
 						}
 					}
@@ -89,8 +91,9 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Windows are right also where regions are left in any order and much happens at once, also
-// deeper than is drawn, and over several blocks. Regions with the same name, file and line are one.
+// TestProfileOfDisorder checks windows of traces in which regions are left in any order and much
+// happens at the same time, also deeper than is drawn and over several blocks. Regions with the
+// same name, file and line are merged.
 func TestProfileOfDisorder(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(300)) {
@@ -114,7 +117,7 @@ func TestProfileOfDisorder(t *testing.T) {
 			}
 		}
 		if seed%30 == 29 {
-			events = 12000 // some blocks
+			events = 12000 // several blocks
 		}
 		for range events {
 			if rng.IntN(2) == 0 {
@@ -126,7 +129,7 @@ func TestProfileOfDisorder(t *testing.T) {
 				r.Leave(loc, now, region)
 			}
 		}
-		x := build(t, r)
+		x := buildIndex(t, r)
 		first, last, _ := x.Extent()
 		for range 30 {
 			from := first + rng.Int64N(last-first+1)

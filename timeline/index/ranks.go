@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// Busy is the time in a window in which a track had any span, each tick once: of a resource
-// the time that anything was claimed. It reads the spans in the window.
+// Busy returns the time in [from, to) in which any span of a track was open, counting each tick
+// once; for a resource, the time in which anything was claimed. It reads the spans in the window.
 func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
 	e, err := x.track(track, from, to)
 	if err != nil {
@@ -19,12 +19,13 @@ func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, err
 	return busy, err
 }
 
-// Ranks is for how long in a window each rank from 0 to below a number was the highest one of
-// the regions that were open in a track, each tick once; so a region of a high rank counts for
-// all that is open in it. Of rank 0 are those of no interest: their time is not told. The sums
-// of blocks do where regions of interest have nothing in them; else the spans in the window
-// are read.
-func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int) ([]int64, error) {
+// Ranks returns, for each rank below ranks, for how long in [from, to) it was the highest rank of
+// the open regions of a track. Each tick counts once; a region of a high rank therefore counts
+// with everything inside of it. Rank 0 is for regions of no interest: their time is not computed.
+// If the regions of interest have no others inside of them, Ranks uses the sums of blocks;
+// otherwise it reads the spans in the window.
+func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
+	rank func(region uint32) int) ([]int64, error) {
 	e, err := x.track(track, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("ranks: %w", err)
@@ -39,7 +40,7 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 		for _, s := range sums {
 			if r := rank(s.Region); r > 0 {
 				alone = alone && s.Inclusive == s.Exclusive
-				out[r] += s.Exclusive.Int64() // one location's time
+				out[r] += s.Exclusive.Int64() // a location's time fits 63 bits
 			}
 		}
 		if alone {
@@ -50,16 +51,18 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 	err = x.walk(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
 		out[r] += end - begin
 		if r > 1 {
-			out[r-1] -= end - begin // what is higher is not of the rank below
+			out[r-1] -= end - begin // the time of a higher rank does not count for the rank below
 		}
 	})
 	return out, err
 }
 
-// Ranked calls f with stretches of a window in which regions of a rank of 1 or more, or of
-// higher ones, were open in a track: for each rank, stretches that lie beside each other and
-// together are all that there is, the last ones first.
-func (x *Index) Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int, f func(rank int, begin, end int64)) error {
+// EachRankInterval calls f with the intervals of [from, to) in which regions of a rank, or of
+// higher ranks, were open in a track, for each rank from 1 on. Intervals of a rank are disjoint
+// and complete, and the last ones come first.
+func (x *Index) EachRankInterval(ctx context.Context, track int, from, to int64, ranks int,
+	rank func(region uint32) int,
+	f func(rank int, begin, end int64)) error {
 	e, err := x.track(track, from, to)
 	if err != nil {
 		return fmt.Errorf("ranks: %w", err)
@@ -67,11 +70,12 @@ func (x *Index) Ranked(ctx context.Context, track int, from, to int64, ranks int
 	return x.walk(ctx, e, from, to, ranks, rank, f)
 }
 
-// walk does what Ranked does.
-func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int, f func(rank int, begin, end int64)) error {
+// walk does the work of EachRankInterval.
+func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int,
+	f func(rank int, begin, end int64)) error {
 	w := x.scratch()
 	defer scratches.Put(w)
-	left := make([]int64, ranks) // for each rank, all from left on is known of what is as high
+	left := make([]int64, ranks) // for each rank, times from left on are complete for that rank and higher ones
 	for r := range left {
 		left[r] = to
 	}
@@ -83,7 +87,7 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks i
 			}
 		}
 	}
-	// From the last end to the first.
+	// This goes from the last end to the first.
 	last := min(sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to }), len(e.blocks)-1)
 	for i := last; i >= 0 && e.blocks[i].last > from && left[len(left)-1] > from; i-- {
 		if err := ctx.Err(); err != nil {
@@ -113,7 +117,7 @@ func (x *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
 	return x.instants(&reader{f: x.data}, e, from, to, func(i *instant) { f(x.instant(e, i)) })
 }
 
-// instant is an instant of a track with its name.
+// instant returns an instant of a track with its name.
 func (x *Index) instant(e *trackEntry, i *instant) Instant {
 	out := Instant{i.time, i.kind, i.region(), x.Region(i.name)}
 	if i.named && int(i.name) < len(e.names) {

@@ -14,11 +14,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The time of each rank against one that is counted tick by tick, where regions of a rank are
-// in each other and where they are not.
+// TestRanks compares the time of each rank with one that is counted tick by tick, with nested
+// regions of a rank and without.
 func TestRanks(t *testing.T) {
-	r, spans := random(9, 2, 4000)
-	x := build(t, r)
+	r, spans := randomVisits(9, 2, 4000)
+	x := buildIndex(t, r)
 	first, last, _ := x.Extent()
 	rng := rand.New(rand.NewPCG(2, 8))
 	for i := range 200 {
@@ -51,11 +51,13 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// Ranks, values and instants of a damaged index are those of the whole one, or it is found out.
+// TestDamagedFigures checks that ranks, values and instants of a damaged index equal those of the
+// intact one, or that the damage is detected.
 func TestDamagedFigures(t *testing.T) {
-	r, _ := random(3, 1, 3000)
+	r, _ := randomVisits(3, 1, 3000)
 	loc := r.Location("q")
-	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: trace.CounterMetric, Type: trace.Float64, Location: loc})
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: trace.CounterMetric, Type: trace.Float64,
+		Location: loc})
 	for i := range int64(3000) {
 		r.Event(loc, 3*i, trace.Metric, m, []uint64{math.Float64bits(float64(i % 7))})
 		r.Mark(loc, 3*i+1, r.Region("a"))

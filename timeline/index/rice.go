@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// A column of fewer than smallColumn numbers is kept as Rice codes, which need no table:
-// the least number as a varint, how many low bits are written as they are (a byte), and for
-// each number what it is more than the least: the bits above the low ones as so many ones
-// and a nought, then the low ones. Of riceMost ones and more there are just riceMost, then
-// the length of the number less one in 6 bits, and the number. The lowest bit of a byte is
-// the first one.
+// A column of fewer than smallColumn numbers is stored as Rice codes, which need no table. It
+// consists of the least number as a varint, the number of low bits that are stored unchanged (a
+// byte), and for each number the difference from the least: the bits above the low ones as so many
+// ones followed by a zero, then the low bits. If the difference would need riceMost ones or more,
+// there are exactly riceMost ones, then the length of the difference minus 1 in 6 bits, and the
+// difference itself. The first bit of a byte is the lowest.
 const (
 	smallColumn = 256
 	riceMost    = 20
 )
 
-// riceSame stands for the low bits if all numbers are the same and nothing follows.
+// riceSame replaces the number of low bits if all numbers are equal. Nothing follows then.
 const riceSame = 0xff
 
-// riceColumn stands where else the number of planes stands.
+// riceColumn replaces the number of planes in front of a column of Rice codes.
 const riceColumn = 9
 
-// rice appends the codes of numbers.
+// rice appends the Rice codes of numbers.
 func rice(b []byte, values []uint64) []byte {
 	least, most, sum := values[0], values[0], uint64(0)
 	for _, x := range values {
@@ -36,7 +36,8 @@ func rice(b []byte, values []uint64) []byte {
 	for _, x := range values {
 		sum += min(x-least, 1<<54)
 	}
-	// So many low bits that those above are a few ones, by the mean.
+	// The number of low bits is chosen from the mean, so that few ones are needed for the bits
+	// above.
 	low := max(0, bits.Len64(sum/uint64(len(values)))-1)
 	b = append(b, byte(low))
 	w := bitWriter{b: slices.Grow(b, riceBytes*len(values)+8), at: len(b)}
@@ -59,18 +60,18 @@ func rice(b []byte, values []uint64) []byte {
 	return w.end()
 }
 
-// riceBytes is how many bytes the code of a number has at most.
+// riceBytes is the largest size of the code of a number, in bytes.
 const riceBytes = 12
 
-// bitWriter writes bits into a slice that has room for them and eight bytes more.
+// bitWriter writes bits into a slice that has room for them and eight more bytes.
 type bitWriter struct {
 	b     []byte
 	at    int
 	hold  uint64
-	count uint // bits that are held, fewer than 8
+	count uint // number of bits in hold, fewer than 8
 }
 
-// write writes the low bits of x, at most 56, which has no others.
+// write writes the n low bits of x, at most 56. The other bits of x must be zero.
 func (w *bitWriter) write(x uint64, n uint) {
 	w.hold |= x << w.count
 	binary.LittleEndian.PutUint64(w.b[w.at:], w.hold)
@@ -87,7 +88,7 @@ func (w *bitWriter) end() []byte {
 	return w.b[:w.at]
 }
 
-// rice reads n numbers.
+// rice decodes n numbers.
 func (c *columns) rice(n int, to []uint64) ([]uint64, error) {
 	if n >= smallColumn {
 		return nil, fmt.Errorf("found a short column of %d numbers, expected fewer than %d", n, smallColumn)
@@ -124,13 +125,13 @@ func (c *columns) rice(n int, to []uint64) ([]uint64, error) {
 	return to, c.end()
 }
 
-// bitReader reads bits; behind the end there are noughts.
+// bitReader reads bits. After the end of b it reads zeros.
 type bitReader struct {
 	b  []byte
 	at int
 }
 
-// peek is at least the next 57 bits.
+// peek returns at least the next 57 bits.
 func (r *bitReader) peek() uint64 {
 	i := r.at / 8
 	if i+8 <= len(r.b) {

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// What was written as codes is read again, whatever it is, and what follows is still there.
+// TestRice checks that Rice codes of any numbers are decoded, and that the bytes after them
+// remain.
 func TestRice(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -43,7 +44,8 @@ func TestRice(t *testing.T) {
 	}
 }
 
-// Numbers without a pattern take about as many bits as they have information.
+// TestRiceSize checks that numbers without a pattern take about as many bits as they have
+// information.
 func TestRiceSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, mean := range []float64{1, 10, 1000, 1e6} {
@@ -58,7 +60,7 @@ func TestRiceSize(t *testing.T) {
 	}
 }
 
-// Numbers that are all the same take no room.
+// TestRiceSame checks that equal numbers take no space.
 func TestRiceSame(t *testing.T) {
 	values := slices.Repeat([]uint64{1 << 40}, smallColumn-1)
 	b := rice(nil, values)

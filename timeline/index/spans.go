@@ -11,72 +11,73 @@ import (
 type Span struct {
 	Start, End int64
 	Region     uint32 // index into Regions, NoRef for none
-	Depth      uint8  // how many spans are around it, or its lane; DeepDepth for more
-	Height     uint8  // of a claim: which part of the capacity it holds, of 255; else 255
+	Depth      uint8  // number of spans around it, or its lane; DeepDepth if there are more
+	Height     uint8  // share of the capacity that a claim holds, in 255ths; 255 for other spans
 }
 
-// DeepDepth is the depth of all spans that as many or more are around of: they count, but
-// are not drawn.
+// DeepDepth is the depth of all spans that have at least as many spans around them. They are
+// counted but not drawn.
 const DeepDepth = math.MaxUint8
 
-// open is a span that is open where a block ends.
-type open struct {
+// openSpan is a span that is open at the end of a block.
+type openSpan struct {
 	start     int64
-	exclusive int64 // so far
+	exclusive int64 // exclusive time so far
 	region    uint32
-	match     uint32 // the region that its leave names, while a trace is read
-	level     uint32 // depth, of those deeper than DeepDepth too
+	match     uint32 // while a trace is read: the region that its leave names
+	level     uint32 // depth, which may exceed DeepDepth
 	height    uint8
-	recursive bool // the same region is open around it
+	recursive bool // a span of the same region is open around it
 }
 
-// depth is that of its span.
-func (o *open) depth() uint8 { return uint8(min(o.level, DeepDepth)) }
+// depth returns the depth of the span.
+func (o *openSpan) depth() uint8 { return uint8(min(o.level, DeepDepth)) }
 
-// span is what an open one becomes at its end.
-func (o *open) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.height} }
+// span returns the span that ends at a time.
+func (o *openSpan) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.height} }
 
-// spanBlock is a block of spans.
+// spanBlock is a decoded block of spans.
 type spanBlock struct {
 	spans     []Span
-	recursive []bool   // belong to the spans
-	deep      []uint32 // levels of the spans of depth DeepDepth, in their order
-	open      []open   // behind the last span
+	recursive []bool     // by span
+	deep      []uint32   // levels of the spans of depth DeepDepth, in order
+	open      []openSpan // spans that are open after the last one
 	table     table
-	inner     inner
+	inner     innerBegins
 }
 
-// blockSpans is how many spans a block has, unless more are open: these are written with
-// each block.
+// blockSpans is the number of spans in a block, unless more spans are open: each block also lists
+// the open spans.
 const blockSpans = 4096
 
-// spanWriter makes a block, span by span. Of a span with others inside, the time from its
-// begin to theirs is written, which is short, and of the others their length.
+// spanWriter encodes a block, span by span. For a span with others inside, it stores the time from
+// its begin to that of the first one inside, which is short; for other spans it stores the
+// duration.
 type spanWriter struct {
 	n                   int
 	last                int64
 	end, length, region numbers
 	depth               []byte
-	height              []byte  // none if all are 255
-	deep                []byte  // varints: the levels of spans of depth DeepDepth, less this
-	exclusive           numbers // times of visits, for their sums
-	recursive           []byte  // bits, none if none is set
-	inner               inner
+	height              []byte  // empty if all are 255
+	deep                []byte  // varints: the levels of spans of depth DeepDepth, minus DeepDepth
+	exclusive           numbers // exclusive times of visits, for their sums
+	recursive           []byte  // bits; empty if none is set
+	inner               innerBegins
 }
 
-// inner is, for each depth, where the first span begins that the next one around it has
-// inside, as far as they are in the same block.
-type inner struct {
+// innerBegins holds, for each depth, the begin of the first span that the next span around it will
+// contain, as far as the spans are in the same block.
+type innerBegins struct {
 	known [(DeepDepth + 2 + 63) / 64]uint64
 	start []int64
 }
 
-// reset begins a block.
-func (x *inner) reset() { x.known = [len(x.known)]uint64{} }
+// reset starts a block.
+func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
 
-// add notes a span that has ended, and returns where the first one begins that is inside of
-// it, or its end.
-func (x *inner) add(depth uint8, end int64) (first int64) {
+// add returns the begin of the first span inside of a span that ends, or the end itself if it
+// contains none.
+func (x *innerBegins) add(depth uint8, end int64) (first int64) {
 	first = end
 	if below := uint(depth) + 1; x.known[below/64]>>(below%64)&1 == 1 {
 		x.known[below/64] &^= 1 << (below % 64)
@@ -85,8 +86,8 @@ func (x *inner) add(depth uint8, end int64) (first int64) {
 	return first
 }
 
-// begin notes where a span begins that has been added.
-func (x *inner) begin(depth uint8, start int64) {
+// begin records the begin of a span that has been passed to add.
+func (x *innerBegins) begin(depth uint8, start int64) {
 	d := uint(depth)
 	if x.known[d/64]>>(d%64)&1 == 1 {
 		return
@@ -98,14 +99,14 @@ func (x *inner) begin(depth uint8, start int64) {
 	x.start[d] = start
 }
 
-// add adds a span that was open.
-func (w *spanWriter) add(o *open, end int64) {
+// add adds a span that has ended.
+func (w *spanWriter) add(o *openSpan, end int64) {
 	depth := o.depth()
 	w.end.int(end - w.last)
 	w.last = end
 	w.length.int(w.inner.add(depth, end) - o.start)
 	w.inner.begin(depth, o.start)
-	w.region.uint(uint64(o.region + 1)) // no region is 0
+	w.region.uint(uint64(o.region + 1)) // 0 stands for no region
 	w.depth = append(w.depth, depth)
 	if depth == DeepDepth {
 		w.deep = appendUvarint(w.deep, uint64(o.level-DeepDepth))
@@ -126,15 +127,15 @@ func (w *spanWriter) add(o *open, end int64) {
 }
 
 // encode ends the block.
-func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
+func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 	b = binary.AppendUvarint(b, uint64(w.n))
 	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
 		w.recursive = append(w.recursive, 0)
 	}
 	for k, c := range [...]*numbers{&w.end, &w.length, &w.region} {
-		p.given[k] = slices.Grow(p.given[k][:0], w.n)[:w.n]
-		c.read(p.given[k])
-		b = p.numbers(b, p.given[k])
+		p.numberColumns[k] = slices.Grow(p.numberColumns[k][:0], w.n)[:w.n]
+		c.read(p.numberColumns[k])
+		b = p.numbers(b, p.numberColumns[k])
 	}
 	for _, s := range [...][]byte{w.depth, w.height, w.recursive} {
 		b = p.append(b, s)
@@ -159,7 +160,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	return b
 }
 
-// decode reads a block.
+// decode decodes a block.
 func (x *spanBlock) decode(b []byte) error {
 	c := columns{b: b}
 	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
@@ -184,7 +185,7 @@ func (x *spanBlock) decode(b []byte) error {
 		x.deep = append(x.deep, DeepDepth+uint32(deep.uint()))
 	}
 	for range c.count() {
-		o := open{start: c.int(), exclusive: int64(c.uint())}
+		o := openSpan{start: c.int(), exclusive: int64(c.uint())}
 		r := c.uint()
 		o.region, o.recursive, o.level, o.height = uint32(r>>1)-1, r&1 == 1, uint32(c.uint()), c.byte()
 		x.open = append(x.open, o)
@@ -192,16 +193,16 @@ func (x *spanBlock) decode(b []byte) error {
 	return c.end(deep)
 }
 
-// fill makes the spans of their ends, lengths and regions.
+// fill computes the spans from their ends, lengths and regions.
 func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
 	x.spans = slices.Grow(x.spans[:0], len(depth))[:len(depth)]
 	last := int64(0)
 	x.inner.reset()
 	ends, lengths, regions := &numbers[0], &numbers[1], &numbers[2]
 	for i := range x.spans {
-		last += zigzag(ends.at(i))
+		last += zigzagDecode(ends.at(i))
 		d := depth[i]
-		start := x.inner.add(d, last) - zigzag(lengths.at(i))
+		start := x.inner.add(d, last) - zigzagDecode(lengths.at(i))
 		x.inner.begin(d, start)
 		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
 	}
@@ -210,7 +211,7 @@ func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
 	}
 }
 
-// levels are the levels of the spans, one by one.
+// levels returns a function that returns the level of each span, in order.
 func (x *spanBlock) levels() func(*Span) uint32 {
 	next := 0
 	return func(s *Span) uint32 {
@@ -227,16 +228,16 @@ type spanTrack struct {
 	entry *trackEntry
 	kind  TrackKind
 	w     spanWriter
-	sums  []byte   // of the blocks that are not written yet
-	group int      // how many these are
-	kept  [][]Span // the first blocks, if there was room
-	// depths counts the spans by depth.
+	sums  []byte   // sums of the blocks that have not been written yet
+	group int      // number of these blocks
+	kept  [][]Span // the first blocks, as far as they are kept in memory
+	// depths holds the number of spans of each depth.
 	depths []int64
 }
 
-// newSpanTrack is a track for spans of some regions. There may be many tracks of few spans,
-// so its memory comes at once, as much as an earlier track has needed so far: those of a trace
-// are like each other.
+// newSpanTrack returns a new track. There may be many tracks of few spans, so that its memory is
+// allocated at once. The size is that which an earlier track has needed so far, because the tracks
+// of a trace resemble each other.
 func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	size, deep := 16, 8
 	if like != nil {
@@ -252,22 +253,23 @@ func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	}
 	depths := make([]int64, 2*deep)
 	return &spanTrack{
-		entry:  &trackEntry{},
-		kind:   kind,
-		w:      spanWriter{end: column(), length: column(), region: column(), exclusive: column(), depth: make([]byte, 0, size), inner: inner{start: depths[deep:deep]}},
+		entry: &trackEntry{},
+		kind:  kind,
+		w: spanWriter{end: column(), length: column(), region: column(), exclusive: column(),
+			depth: make([]byte, 0, size), inner: innerBegins{start: depths[deep:deep]}},
 		depths: depths[:0:deep],
 	}
 }
 
-// begin makes a track that has ended one of other spans.
-func (t *spanTrack) begin(kind TrackKind) {
+// reset reuses a track that has ended for other spans.
+func (t *spanTrack) reset(kind TrackKind) {
 	t.entry, t.kind, t.group = &trackEntry{}, kind, 0
 	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
-// add adds a span that was open, behind which some number are open, and reports whether the block
-// is full: it is to be written then.
-func (t *spanTrack) add(o *open, end int64, behind int) bool {
+// add adds a span that has ended, after which behind spans are open. It reports whether the block
+// is full and must be written.
+func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
 		t.w.exclusive.int(o.exclusive)
@@ -281,8 +283,8 @@ func (t *spanTrack) add(o *open, end int64, behind int) bool {
 	return t.w.n >= blockSpans && t.w.n >= behind
 }
 
-// full writes the spans that are not written yet; stack is what is open behind them.
-func (t *spanTrack) full(p *packer, stack []open) error {
+// writeBlock writes the block of the collected spans. stack lists the spans that are open after them.
+func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	if err := t.block(p, stack); err != nil {
 		return err
 	}
@@ -294,12 +296,11 @@ func (t *spanTrack) full(p *packer, stack []open) error {
 	return nil
 }
 
-// block writes the spans that are not written yet, and sums them up. They are in
-// p.levels.last then.
-func (t *spanTrack) block(p *packer, stack []open) error {
-	w := t.w // its columns are there until the next span
+// block writes the collected spans and sums them up. Afterwards they are in p.levels.last.
+func (t *spanTrack) block(p *packer, stack []openSpan) error {
+	w := t.w // its columns remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
-	given, last := &p.planes.given, &p.levels.last
+	given, last := &p.planes.numberColumns, &p.levels.last
 	last.fill(w.depth, w.height, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
 	least := p.sums.block(t.kind, last.spans, w.recursive, &w.exclusive)
 	e, err := p.store(p.raw, w.n, least, w.last)
@@ -314,8 +315,8 @@ func (t *spanTrack) sumBlock(p *packer) error {
 	return err
 }
 
-// end writes what is left, and the levels. The last block gets no sums: of a short track they
-// would be as much as the spans.
+// end writes the rest of the spans, and the levels. The last block gets no sums: those of a short
+// track would take as much space as its spans.
 func (t *spanTrack) end(p *packer) error {
 	last := t.w.n > 0
 	if last {
@@ -328,7 +329,7 @@ func (t *spanTrack) end(p *packer) error {
 			return err
 		}
 	}
-	// What is deeper than can be said is not drawn.
+	// Spans deeper than the greatest depth are not drawn.
 	t.depths = t.depths[:min(len(t.depths), DeepDepth)]
 	t.entry.Depth = len(t.depths)
 	return p.makeLevels(t, last)

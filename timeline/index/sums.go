@@ -8,14 +8,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sum is what spans of a region come to.
+// sum holds the sums of the spans of a region.
 type sum struct {
 	region    uint32
 	count     int64
-	inclusive trace.Ticks // without those inside of others of the region
-	nested    trace.Ticks // of those
+	inclusive trace.Ticks // without spans inside of others of the region
+	nested    trace.Ticks // of those spans
 	exclusive trace.Ticks
-	min, max  int64 // lengths
+	min, max  int64 // of the durations
 }
 
 // add adds a span.
@@ -30,7 +30,7 @@ func (s *sum) add(length, exclusive int64, recursive bool) {
 	s.min, s.max = min(s.min, length), max(s.max, length)
 }
 
-// blockSums is how many blocks of spans share one of sums.
+// blockSums is the number of blocks of spans whose sums are stored in one block.
 const blockSums = 64
 
 func appendSums(b []byte, l []sum) []byte {
@@ -45,28 +45,29 @@ func appendSums(b []byte, l []sum) []byte {
 	return b
 }
 
-// sums are those of one block.
+// sums decodes the sums of one block.
 func (c *columns) sums(l []sum) []sum {
 	for range c.count() {
-		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: c.ticks(), nested: c.ticks(), exclusive: c.ticks(), min: int64(c.uint())}
+		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: c.ticks(), nested: c.ticks(),
+			exclusive: c.ticks(), min: int64(c.uint())}
 		s.max = s.min + int64(c.uint())
 		l = append(l, s)
 	}
 	return l
 }
 
-// summer sums up blocks of spans. Its memory is used again.
-type summer struct {
+// blockSummer sums up blocks of spans. Its memory is reused.
+type blockSummer struct {
 	cells     []sum   // of the latest block
-	slot      []int32 // of a region in cells, and one
+	slot      []int32 // by region plus 1: 1 + its index in cells
 	exclusive []uint64
-	visits    []sum // of all blocks of locations, by region and one
-	claims    []sum // of resources
+	visits    []sum // sums of all blocks of locations, by region plus 1
+	claims    []sum // the same for resources
 }
 
-// block sums up the spans of a block, and returns when the first one begins. They have
-// recursive bits, and exclusive times if they are visits.
-func (m *summer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
+// block sums up the spans of a block and returns the begin of the first one. recursive holds a bit
+// for each span, and exclusive its exclusive time if it is a visit.
+func (m *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
 	for i := range m.cells {
 		m.slot[m.cells[i].region+1] = 0
 	}
@@ -90,22 +91,22 @@ func (m *summer) block(kind TrackKind, spans []Span, recursive []byte, exclusive
 		}
 		length := s.End - s.Start
 		if kind == LocationTrack {
-			m.cells[k-1].add(length, zigzag(m.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
+			m.cells[k-1].add(length, zigzagDecode(m.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
 		} else {
 			m.cells[k-1].add(length, length, false)
 		}
 	}
 	switch kind {
 	case LocationTrack:
-		m.visits = total(m.visits, m.cells)
+		m.visits = addSums(m.visits, m.cells)
 	case ResourceTrack:
-		m.claims = total(m.claims, m.cells)
+		m.claims = addSums(m.claims, m.cells)
 	}
 	return least
 }
 
-// total adds sums to those of all, by region and one.
-func total(all, list []sum) []sum {
+// addSums adds sums to those in all, which has them by region plus 1.
+func addSums(all, list []sum) []sum {
 	for i := range list {
 		s := &list[i]
 		for int(s.region+1) >= len(all) {
@@ -121,17 +122,18 @@ func total(all, list []sum) []sum {
 	return all
 }
 
-// totals are the sums of all tracks.
+// totals returns the sums of all tracks.
 func (b *builder) totals() (visits, claims []Sum) {
-	list := func(of func(*summer) []sum) (out []Sum) {
+	list := func(of func(*blockSummer) []sum) (out []Sum) {
 		var all []sum
-		for _, p := range b.made {
-			all = total(all, of(&p.sums))
+		for _, p := range b.allPackers {
+			all = addSums(all, of(&p.sums))
 		}
 		for _, s := range all {
-			out = append(out, Sum{Region: s.region, Count: s.count, Inclusive: s.inclusive, Exclusive: s.exclusive, Sum: s.inclusive.Plus(s.nested), Min: s.min, Max: s.max})
+			out = append(out, Sum{Region: s.region, Count: s.count, Inclusive: s.inclusive, Exclusive: s.exclusive,
+				Sum: s.inclusive.Plus(s.nested), Min: s.min, Max: s.max})
 		}
 		return out
 	}
-	return list(func(m *summer) []sum { return m.visits }), list(func(m *summer) []sum { return m.claims })
+	return list(func(m *blockSummer) []sum { return m.visits }), list(func(m *blockSummer) []sum { return m.claims })
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// However time is cut up, the pieces add up to the whole, at every zoom: exclusive times of
-// profiles exactly, and those of the columns of tiles where a column is a tick.
+// TestSumsOfPieces checks that the pieces of any division of the time add up to the whole, at
+// every zoom: for exclusive times of profiles exactly, and for the columns of tiles if a column is
+// a tick.
 func TestSumsOfPieces(t *testing.T) {
 	effort.Sequential(t)
 	const tracks = 2
-	r, spans := random(11, tracks, 15000)
-	x := build(t, r)
+	r, spans := randomVisits(11, tracks, 15000)
+	x := buildIndex(t, r)
 	first, last, _ := x.Extent()
 	for track := range tracks {
-		whole := exclusive(spans[track])
+		whole := exclusiveTime(spans[track])
 		for pieces := int64(1); pieces <= 1<<8; pieces *= 4 {
 			t.Run(fmt.Sprintf("track %d in %d", track, pieces), func(t *testing.T) {
 				got := map[uint32]int64{}
 				from := first
 				for i := range pieces {
-					// The last piece has the last tick too.
+					// The last piece includes the last tick.
 					to := first + (last-first)/pieces*(i+1)
 					if i == pieces-1 {
 						to = last + 1
@@ -51,8 +52,8 @@ func TestSumsOfPieces(t *testing.T) {
 	}
 }
 
-// Where a column is a tick, the columns of a tile tell which region is the innermost one, and
-// add up to the profile.
+// TestSumsOfColumns checks that the columns of a tile show the innermost region if a column is a
+// tick, and add up to the profile.
 func TestSumsOfColumns(t *testing.T) {
 	const width = 2000
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -60,7 +61,7 @@ func TestSumsOfColumns(t *testing.T) {
 	loc, now := r.Location("p"), int64(0)
 	var stack []uint32
 	for range 20000 {
-		now += rng.Int64N(20) // some spans have no length
+		now += rng.Int64N(20) // some spans have no duration
 		if n := len(stack); n > 9 || n > 0 && rng.IntN(2) == 0 {
 			r.Leave(loc, now, stack[n-1])
 			stack = stack[:n-1]
@@ -69,19 +70,20 @@ func TestSumsOfColumns(t *testing.T) {
 		stack = append(stack, r.Region(string('a'+rune(rng.IntN(7)))))
 		r.Enter(loc, now, stack[len(stack)-1])
 	}
-	x := build(t, r)
+	x := buildIndex(t, r)
 	first, last, _ := x.Extent()
 	for i := range int64(20) {
 		from := first + (last-first-width)/20*i
-		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{0}, From: from, To: from + width, Width: width, Depths: 255})
+		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{0}, From: from, To: from + width, Width: width,
+			Depths: 255})
 		if err != nil {
 			t.Fatal(err)
 		}
 		inner := map[int]uint32{}
-		for _, s := range tile.Strips { // the outermost first
+		for _, s := range tile.Strips { // outermost first
 			for k := s.First; k < s.First+s.Count; k++ {
 				if tile.Share[k] < 255 {
-					continue // of no length: the tick is another one's
+					continue // without duration: the tick belongs to another span
 				}
 				for c := int(tile.X[k]); c < int(tile.X[k])+int(tile.N[k]); c++ {
 					inner[c] = tile.Region[k]
@@ -103,10 +105,11 @@ func TestSumsOfColumns(t *testing.T) {
 	}
 }
 
-// exclusive is what the spans of a track come to, each less those directly in it.
-func exclusive(list []Span) map[uint32]int64 {
+// exclusiveTime returns the exclusive time of a track's spans by region: each span's duration
+// minus that of its direct children.
+func exclusiveTime(list []Span) map[uint32]int64 {
 	out := map[uint32]int64{}
-	var below [256]int64     // what ended directly in that which is open
+	var below [256]int64     // durations of the direct children of the open span, by depth
 	for _, s := range list { // in the order of their ends
 		out[s.Region] += s.End - s.Start - below[s.Depth+1]
 		below[s.Depth+1] = 0
@@ -129,8 +132,9 @@ func same(t *testing.T, got, want map[uint32]int64) {
 	}
 }
 
-// Sums have 128 bits: those of all tracks, those of a block, which the file has, and those of a
-// window; of a recursion at one location, of claims that overlap, and of messages.
+// TestSumsBeyond64Bits checks sums of up to 128 bits: those of all tracks, those of a block, which
+// the file stores, and those of a window; for recursive visits at one location, overlapping
+// claims, and messages.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long = int64(4e18)
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
@@ -161,11 +165,12 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	for range 3 {
 		r.Release(r.Claim(cpu, 0, c, 1), long)
 	}
-	x := build(t, r)
+	x := buildIndex(t, r)
 	n := trace.TicksOf
 	visits, claims := x.Totals()
 	got := map[string][]Sum{"visits": visits, "claims": claims}
-	for name, w := range map[string][2]int64{"p": {0, long + blockSpans + 1}, "a block of p": {0, long + 1}, "a part of p": {1, long}} {
+	for name, w := range map[string][2]int64{"p": {0, long + blockSpans + 1}, "a block of p": {0, long + 1},
+		"a part of p": {1, long}} {
 		l, err := x.Profile(0, w[0], w[1])
 		if err != nil {
 			t.Fatal(err)
@@ -199,15 +204,17 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 }
 
-// Sums are in the file in full.
+// TestTicksInFile checks that the file stores sums completely.
 func TestTicksInFile(t *testing.T) {
 	unit := trace.TicksOf(1 << 62)
 	for _, x := range []struct {
 		sum   trace.Ticks
 		bytes int
 	}{
-		{trace.Ticks{}, 1}, {trace.TicksOf(127), 1}, {trace.TicksOf(math.MaxInt64), 9}, {trace.TicksOf(math.MaxInt64).Plus(trace.TicksOf(1)), 11},
-		{unit.Times(4), 11}, {unit.Times(math.MaxInt64), 20}, {trace.TicksOf(-1), 11}, {trace.TicksOf(math.MinInt64), 11}, {unit.Times(-5), 11},
+		{trace.Ticks{}, 1}, {trace.TicksOf(127), 1}, {trace.TicksOf(math.MaxInt64), 9},
+		{trace.TicksOf(math.MaxInt64).Plus(trace.TicksOf(1)), 11},
+		{unit.Times(4), 11}, {unit.Times(math.MaxInt64), 20}, {trace.TicksOf(-1), 11}, {trace.TicksOf(math.MinInt64), 11},
+		{unit.Times(-5), 11},
 	} {
 		b := appendTicks(nil, x.sum)
 		c := columns{b: b}

@@ -9,15 +9,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// piece is a part of a curve: a value that holds until the next piece, a sample, or the
-// polynomial a + b·u + c·u² from its time to before another, u counted in units of the
-// signal.
+// piece is a part of a curve: a value that applies until the next piece, a sample, or the
+// polynomial a + b·u + c·u² from time to end, where u counts from time in the signal's unit.
 type piece struct {
-	time, end int64 // end is for polynomials
+	time, end int64 // end is only used for polynomials
 	a, b, c   float64
 }
 
-// valueWriter makes the blocks of the values of a track.
+// valueWriter writes the blocks of the values of a track.
 type valueWriter struct {
 	style       curve.Kind
 	n           int
@@ -68,7 +67,7 @@ func (e *trackEntry) decodeValues(b []byte, l []piece) ([]piece, error) {
 	return l, c.end(time, pa, end, pb, pc)
 }
 
-// stretch is buckets of a level of a curve that are alike.
+// stretch is a series of equal buckets of a level of a curve.
 type stretch struct {
 	bucket, n              int64
 	low, high, first, last float32
@@ -102,14 +101,15 @@ func decodeStretches(b []byte, l []stretch) ([]stretch, error) {
 	}
 	next := int64(0)
 	for range n {
-		r := stretch{bucket: next + skip.int(), n: int64(length.uint()), low: f(&low), high: f(&high), first: f(&first), last: f(&last)}
+		r := stretch{bucket: next + skip.int(), n: int64(length.uint()), low: f(&low), high: f(&high), first: f(&first),
+			last: f(&last)}
 		next = r.bucket + r.n
 		l = append(l, r)
 	}
 	return l, c.end(skip, length, low, high, first, last)
 }
 
-// end writes what is left, and the levels; it finds the extremes.
+// end writes the remaining values and the levels, and computes the extremes of the curve.
 func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	if w.n > 0 {
 		if err := w.block(p, e); err != nil {
@@ -125,9 +125,9 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	if n == 0 || extent < 0 {
 		return nil
 	}
-	// A picture of the whole curve, as wide as the lowest level has buckets, is that level.
-	// The pieces are drawn one block of columns at a time, since there may be many.
-	wide := width(extent, n/perBucket)
+	// The lowest level is a picture of the whole curve in which each bucket is a column. It is
+	// drawn in parts, because there may be many columns.
+	wide := bucketLength(extent, n/perBucket)
 	count := extent/wide + 1
 	lvl := curveLevel{width: wide}
 	for from := int64(0); from < count; from += maxColumns {
@@ -137,7 +137,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 		if err != nil {
 			return err
 		}
-		lvl.take(from, plot)
+		lvl.addCurve(from, plot)
 	}
 	if n >= leastBuckets {
 		var err error
@@ -149,24 +149,24 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	return nil
 }
 
-// maxColumns is how many columns of a curve are made at once.
+// maxColumns is the largest number of columns that are drawn at a time.
 const maxColumns = 1 << 16
 
-// curveLevel makes the stretches of a level.
+// curveLevel builds the stretches of a level.
 type curveLevel struct {
 	width     int64
 	list      []stretch
 	low, high float64
-	any       bool
+	hasValues bool
 }
 
-func (l *curveLevel) take(from int64, c *curve.Curve) {
+func (l *curveLevel) addCurve(from int64, c *curve.Curve) {
 	for i, low := range c.Min {
 		if math.IsNaN(low) {
 			continue
 		}
-		if !l.any {
-			l.any, l.low, l.high = true, low, c.Max[i]
+		if !l.hasValues {
+			l.hasValues, l.low, l.high = true, low, c.Max[i]
 		}
 		l.low, l.high = min(l.low, low), max(l.high, c.Max[i])
 		l.put(stretch{from + int64(i), 1, float32(low), float32(c.Max[i]), float32(c.First[i]), float32(c.Last[i])})
@@ -197,18 +197,18 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 			level.blocks = append(level.blocks, e)
 		}
 		out = append(out, level)
-		if len(l.list) <= leastBuckets || l.width > widest {
+		if len(l.list) <= leastBuckets || l.width > maxWidth {
 			return out, nil
 		}
-		upper := curveLevel{width: l.width * step}
+		upper := curveLevel{width: l.width * levelStep}
 		for _, s := range l.list {
 			for n := s.n; n > 0; {
 				b := s.bucket + s.n - n
-				k := b / step
-				in := min(n, (k+1)*step-b)
-				if whole := n / step; b%step == 0 && whole > 1 {
+				k := b / levelStep
+				in := min(n, (k+1)*levelStep-b)
+				if whole := n / levelStep; b%levelStep == 0 && whole > 1 {
 					upper.put(stretch{k, whole, s.low, s.high, s.first, s.last})
-					n -= whole * step
+					n -= whole * levelStep
 					continue
 				}
 				upper.merge(stretch{k, 1, s.low, s.high, s.first, s.last})
@@ -219,12 +219,12 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 	}
 }
 
-// merge adds to the bucket in hand, or begins it.
+// merge adds s to the last bucket, or begins a new one.
 func (l *curveLevel) merge(s stretch) {
 	if n := len(l.list); n > 0 {
 		if o := &l.list[n-1]; o.bucket+o.n-1 == s.bucket {
 			if o.n > 1 {
-				// Only its last bucket changes.
+				// Only the last bucket of the stretch changes.
 				o.n--
 				l.list = append(l.list, stretch{s.bucket, 1, o.low, o.high, o.first, o.last})
 				o = &l.list[n]

@@ -8,12 +8,13 @@ import (
 	"io"
 )
 
-// verifyPiece is how much of the file Verify holds at a time.
+// verifyPiece is the number of bytes that Verify holds at a time.
 const verifyPiece = 256 << 10
 
-// Verify reads the whole file and compares all checksums, in the order of the file and in a
-// fixed amount of memory, but for eight bytes a block. What it finds wraps [ErrDamaged].
-// Opening an index does not do so, as the time would grow with the trace.
+// Verify reads the whole file and compares all checksums, in the order of the file. It needs a
+// fixed amount of memory, plus eight bytes for each block. Errors about the file's content wrap
+// [ErrDamaged]. Open does not verify the file, since that takes time proportional to the size of
+// the index.
 func (x *Index) Verify(ctx context.Context) error {
 	buf := make([]byte, verifyPiece)
 	for i, b := range x.dir.blocks() {
@@ -37,7 +38,7 @@ func (x *Index) verify(b *blockEntry, buf []byte) error {
 	var want, got uint32
 	for done := int64(0); done < int64(b.size); {
 		piece := buf[:min(int64(len(buf)), int64(b.size)-done)]
-		// A short read is an error of ReadAt; io.EOF with all bytes there is none.
+		// ReadAt returns an error for a short read. io.EOF with all bytes is no error.
 		if n, err := x.data.ReadAt(piece, b.at+done); n < len(piece) {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF

@@ -13,11 +13,12 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// Whatever byte of an index is changed, opening it or Verify says so: of indexes with visits,
+// TestVerify checks that Open or Verify detects a change of any byte of an index with visits,
 // claims, curves, instants, collective operations and messages.
 func TestVerify(t *testing.T) {
 	effort.Sequential(t)
-	for _, name := range []string{"otf2/testdata/ok/heat2d-mt/traces.otf2", "etf/testdata/ok/feature-coverage.etf", "picl/testdata/ok/feature-coverage.trf"} {
+	for _, name := range []string{"otf2/testdata/ok/heat2d-mt/traces.otf2", "etf/testdata/ok/feature-coverage.etf",
+		"picl/testdata/ok/feature-coverage.trf"} {
 		src := format.FileSource(filepath.Join("../../format", name))
 		f, err := format.Detect(all.Formats(), src)
 		if err != nil {
@@ -60,7 +61,7 @@ func TestVerify(t *testing.T) {
 		if err := verify(ctx, path); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: canceled: found %v", name, err)
 		}
-		// Blocks of which the file has lost some while it is open.
+		// The file loses some blocks while it is open.
 		x, err := index.Open(path)
 		if err != nil {
 			t.Fatal(err)

@@ -62,14 +62,14 @@ type source struct {
 }
 
 // Source is what the end of a call depends on, besides operations: it is not before the source's call
-// begins or, if Released, before a lock is released in it, or a thread ends its work.
+// begins or, if Released, before a lock is released in it.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
 	Released bool
 }
 
-// fork is an event at which a location starts threads, or a thread ends its work in a team.
+// fork is an event at which a location starts threads.
 type fork struct {
 	time  int64
 	place waitstate.Place
@@ -104,15 +104,15 @@ type History struct {
 	Counts waitstate.Result
 
 	waits    []wait
-	forks    map[uint32][]fork // by location group
-	ends     map[uint32][]fork // by location group: where threads ended their work in teams since the last fork
+	forks    map[uint32][]fork            // by location group
+	ends     map[uint32][]waitstate.Place // by location group: where threads ended their work in teams since the last fork
 	messages map[pair][]message
 }
 
 // Read makes the history of a log with times. hooks are called while it is made.
 func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
 	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{},
-		ends: map[uint32][]fork{}}
+		ends: map[uint32][]waitstate.Place{}}
 	var err error
 	h.Counts, err = waitstate.Run(ctx, log, waitstate.Hooks{
 		Call: func(c *synclog.Call, p waitstate.Place) {
@@ -173,7 +173,7 @@ func (h *History) location(loc uint32) *Location {
 func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l := h.location(c.Location)
 	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, Role: c.Role, Last: c.Last,
-		Init: synclog.IsInit(h.Log.Defs, c.Region)}
+		Init: c.Init}
 	for _, q := range c.Points {
 		switch q.Kind {
 		case synclog.TeamBegin:
@@ -184,14 +184,14 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 				h.ends[g] = h.ends[g][:0]
 			}
 		case synclog.TeamEnd:
-			if g, ok := h.group(c.Location); ok {
-				h.ends[g] = append(h.ends[g], fork{q.Time, p})
+			if g, ok := h.group(c.Location); ok && c.Bare {
+				h.ends[g] = append(h.ends[g], p)
 			}
 		case synclog.Join:
 			if g, ok := h.group(c.Location); ok && c.Bare && p.Number > 0 {
 				x.Joins = true
 				for _, e := range h.ends[g] {
-					h.depends(p, Source{e.place, e.time, true})
+					h.depends(p, Source{e, h.At(e).Enter, false})
 				}
 				delete(h.ends, g)
 			}
@@ -461,4 +461,31 @@ func (o *Operation) relates(a, b uint32) bool {
 		return (o.Root == a || o.Root == b) && (o.Waits(a) || o.Waits(b))
 	}
 	return o.Waits(a) || o.Waits(b)
+}
+
+// Spot is a call path at a location.
+type Spot struct{ Path, Location uint32 }
+
+// Own returns the time of each call path at each location, waits left out, those of reductions
+// included.
+func (h *History) Own() map[Spot]int64 {
+	own := map[Spot]int64{}
+	for i, l := range h.Locations {
+		if l == nil {
+			continue
+		}
+		sleeps := slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Begins })
+		for _, t := range l.Times {
+			if t.Path == synclog.NoPath && sleeps { // a thread that has nothing to do
+				continue
+			}
+			own[Spot{t.Path, uint32(i)}] += t.Time
+		}
+	}
+	for i := range h.waits {
+		if w := &h.waits[i].Wait; w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
+			own[Spot{w.Path, w.Place.Location}] -= w.Length
+		}
+	}
+	return own
 }

@@ -20,9 +20,13 @@ import (
 type Options struct {
 	// Scale returns the factor of the exclusive times of a path, waits left out. Nil is 1 for all.
 	Scale func(path uint32) float64
+	// At returns the factor of the times of a path at a location, beside Scale. Nil is 1 for all.
+	At func(path, location uint32) float64
 	// Transfer is the factor of the time that communication takes, waits left out: 0 on an ideal
 	// network.
 	Transfer float64
+	// WithoutLocks lets locations acquire locks before others release them.
+	WithoutLocks bool
 }
 
 // unknown marks times that are not computed yet.
@@ -76,18 +80,26 @@ func Makespan(h *history.History, opt Options) int64 {
 	return last
 }
 
-// scaled returns a time of a path with its factor.
-func (r *retimer) scaled(path uint32, t int64) int64 {
-	if r.scale == nil {
+// scaled returns a time of a path at a location with its factors.
+func (r *retimer) scaled(path, loc uint32, t int64) int64 {
+	if r.scale == nil && r.opt.At == nil {
 		return t
 	}
-	return int64(math.Round(r.scale[min(path, uint32(len(r.scale)-1))] * float64(t)))
+	f := 1.0
+	if r.scale != nil {
+		f = r.scale[min(path, uint32(len(r.scale)-1))]
+	}
+	if r.opt.At != nil {
+		f *= r.opt.At(path, loc)
+	}
+	return int64(math.Round(f * float64(t)))
 }
 
-func (r *retimer) sum(list []synclog.PathTime) int64 {
+// sum returns the sum of times at a location.
+func (r *retimer) sum(list []synclog.PathTime, loc uint32) int64 {
 	t := int64(0)
 	for _, x := range list {
-		t += r.scaled(x.Path, x.Time)
+		t += r.scaled(x.Path, loc, x.Time)
 	}
 	return t
 }
@@ -102,9 +114,9 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	}
 	t := r.ends[p.Location]
 	for n := done; n < p.Number; n++ { // calls within this one, and none in a sound trace
-		t += r.sum(l.Before(n)) + r.sum(l.Inside(n))
+		t += r.sum(l.Before(n), p.Location) + r.sum(l.Inside(n), p.Location)
 	}
-	return t + r.sum(l.Before(p.Number))
+	return t + r.sum(l.Before(p.Number), p.Location)
 }
 
 // call computes the new end of a call.
@@ -126,14 +138,18 @@ func (r *retimer) call(p waitstate.Place) {
 			return
 		}
 		at := r.h.At(s.Place)
-		if end, ok := r.locked[s.Place]; ok {
-			after(s.Time, end+s.Time-at.Leave)
+		is := int64(unknown / 2)
+		if end, ok := r.locked[s.Place]; r.opt.WithoutLocks {
+			// It matters to nobody when the lock is released.
+		} else if ok {
+			is = end - at.Leave
 		} else {
-			after(s.Time, r.enter(s.Place)+s.Time-at.Enter)
+			is = r.enter(s.Place) - at.Enter
 		}
+		after(s.Time, is+s.Time)
 	})
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
-	took := r.sum(l.Inside(p.Number))
+	took := r.sum(l.Inside(p.Number), p.Location)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread slept before
 			end := r.enter(at) + c.Leave - time
@@ -149,17 +165,17 @@ func (r *retimer) call(p waitstate.Place) {
 		return
 	}
 	if cause > base {
-		took -= r.scaled(c.Path, cause-base)
+		took -= r.scaled(c.Path, p.Location, cause-base)
 	}
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
 		own := int64(0) // the call's time without that of regions in it
 		for _, x := range l.Inside(p.Number) {
 			if x.Path == c.Path {
-				own += r.scaled(x.Path, x.Time)
+				own += r.scaled(x.Path, p.Location, x.Time)
 			}
 		}
 		if cause > base {
-			own -= r.scaled(c.Path, cause-base)
+			own -= r.scaled(c.Path, p.Location, cause-base)
 		}
 		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
 	}

@@ -98,7 +98,7 @@ func (r *reader) next() (ok bool, err error) {
 		if r.chunk == len(r.lane.chunks) {
 			return false, nil
 		}
-		if r.data, err = r.log.store.Load(r.lane.chunks[r.chunk], &r.room); err != nil {
+		if r.data, err = r.log.store.Read(r.lane.chunks[r.chunk], &r.room); err != nil {
 			return false, err
 		}
 		r.chunk++
@@ -114,7 +114,8 @@ func (r *reader) next() (ok bool, err error) {
 		Before: c.Before[:0], Inside: c.Inside[:0], Last: flags&last != 0}
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
-		c.Role = w.kind(c.Region).role
+		k := w.kind(c.Region)
+		c.Role, c.Init, c.Finalize, c.Synchronous = k.role, k.init, k.finalize, k.synchronous
 	}
 	if c.InTeam {
 		c.Team.Communicator, b = number(b)

@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/spill"
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -72,8 +72,12 @@ type Call struct {
 	// times of its event, and Path is what was open around it.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
-	Team   Team
-	Points []Point // in order of time
+	// Init and Finalize report that the call begins or ends MPI.
+	Init, Finalize bool
+	// Synchronous reports that sends complete after their receive is posted.
+	Synchronous bool
+	Team        Team
+	Points      []Point // in order of time
 	// Before and Inside are the exclusive times of paths since the end of the location's previous call,
 	// up to Enter and from there to Leave, if Options.Times. If the previous call ended after Enter,
 	// as it is part of this one, all is in Inside. Last reports that the call is none, and its Before is
@@ -116,7 +120,7 @@ type Log struct {
 
 	lanes []*lane
 	times bool
-	store *spill.Store
+	store *chunks.Store
 }
 
 // Sequence is the key of the collective operations of a communicator. Non-blocking operations form
@@ -134,7 +138,7 @@ func (l *Log) Close() { l.store.Close() }
 
 // Read makes the log of a trace. An error is that of the scan or of the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
-	l := &Log{Defs: events.Defs(), times: opt.Times, store: spill.New(memory, events.Defs().Locations.Len())}
+	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	later := laterThreads(l.Defs)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
-	"github.com/weft-trace/weft/internal/spill"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -15,8 +15,9 @@ type worker struct {
 	defs   *trace.Definitions
 	rows   *trace.Rows
 	times  bool
+	chunk  int    // bytes of a chunk
 	later  []bool // by location: it is a thread, and another one comes first in its process
-	store  *spill.Store
+	store  *chunks.Store
 	lanes  []*lane // by location
 	nodes  []node
 	index  map[node]int32
@@ -44,6 +45,9 @@ type regionKind struct {
 	role  trace.Role
 	call  bool // a visit is a call of the log
 	kept  bool // even without points
+
+	init, finalize bool // it begins or ends MPI
+	synchronous    bool // its sends complete after the receive is posted
 }
 
 // lane holds the calls of a location.
@@ -64,7 +68,7 @@ type lane struct {
 	regions       map[uint32]int64
 	end           int64 // of the call packed last
 	buf           []byte
-	chunks        []spill.Chunk
+	chunks        []chunks.Chunk
 	passed        []nodeTime // exclusive times since the end of the call packed last
 	since         int64      // the time up to which passed is complete
 	forks         []forked   // open parallel constructs and visits of teams, the innermost last
@@ -135,8 +139,9 @@ type begun struct {
 // teamVisit is a visit of a team of threads.
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
-func newWorker(d *trace.Definitions, opt Options, later []bool, store *spill.Store) *worker {
-	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{}}
+func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
+	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
+		chunk: min(max(memory/max(d.Locations.Len(), 1), 512), 16<<10)}
 }
 
 // Links ignores links.
@@ -165,23 +170,17 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 		r == trace.ThreadRole, r == trace.WaitingRole, r == trace.TaskWaitRole:
 		k.call = true
 	}
-	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || IsInit(d, region) || IsFinalize(d, region)
+	name := mpiCall(d, region)
+	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
+	k.synchronous = name == "ssend" || name == "issend"
+	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init || k.finalize
 	return k
 }
 
-// IsInit reports whether a region is the call that begins MPI.
-func IsInit(d *trace.Definitions, region uint32) bool {
-	name := mpiCall(d, region)
-	return name == "init" || name == "init_thread"
-}
-
-// IsFinalize reports whether a region is the call that ends MPI.
-func IsFinalize(d *trace.Definitions, region uint32) bool { return mpiCall(d, region) == "finalize" }
-
-// IsSynchronous reports whether a region is a call whose sends complete after the receive is posted.
-func IsSynchronous(d *trace.Definitions, region uint32) bool {
-	name := mpiCall(d, region)
-	return name == "ssend" || name == "issend"
+// BeginsOrEndsMPI reports whether a region is the call that begins or ends MPI.
+func BeginsOrEndsMPI(d *trace.Definitions, region uint32) bool {
+	k := kindOf(d, region)
+	return k.init || k.finalize
 }
 
 // mpiCall returns the name of an MPI call in lower case and without prefix, or "" for other regions.
@@ -477,7 +476,8 @@ const (
 )
 
 // pack appends a call to a lane, at once or as soon as it is known what its times are.
-func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte, before int) error {
+func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
+	before int) error {
 	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
 		before: l.passed[:before], inside: l.passed[before:]}
 	if team != nil {
@@ -518,7 +518,7 @@ func (w *worker) write(l *lane, c *delayed) error {
 		b = appendTimes(b, c.inside)
 	}
 	l.buf, l.end = b, c.leave
-	if len(l.buf) < w.store.ChunkSize() {
+	if len(l.buf) < w.chunk {
 		return nil
 	}
 	return w.flush(l)
@@ -547,8 +547,13 @@ func (w *worker) flush(l *lane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	c, buf, err := w.store.Keep(l.buf)
-	l.chunks, l.buf = append(l.chunks, c), buf
+	c, taken, err := w.store.Keep(l.buf)
+	l.chunks = append(l.chunks, c)
+	if taken {
+		l.buf = make([]byte, 0, w.chunk+64)
+	} else {
+		l.buf = l.buf[:0]
+	}
 	return err
 }
 
@@ -577,11 +582,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
-		c := begun{time: t, matching: operand(ops, 5)}
-		for i := range c.ops {
-			c.ops[i] = operand(ops, i)
-		}
-		l.collectives = append(l.collectives, c)
+		l.collectives = append(l.collectives, begun{t, collectiveOperands(ops), operand(ops, 5)})
 	case trace.CollectiveEnd:
 		return w.collective(l, t, ops)
 	case trace.Collective:
@@ -589,7 +590,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if d := operand(ops, 5); d != trace.Undefined && int64(d) > 0 {
 			end = trace.Add(t, int64(d))
 		}
-		return w.take(l, [5]uint64{operand(ops, 0), operand(ops, 1), operand(ops, 2), operand(ops, 3), operand(ops, 4)}, t, end)
+		return w.take(l, collectiveOperands(ops), t, end)
 	case trace.CollectiveComplete:
 		l.sequences[Sequence{operand(ops, 1), true}]++
 		return w.add(l, CollectiveDone, t, t, ops)
@@ -633,6 +634,14 @@ func operand(ops []uint64, i int) uint64 {
 	return trace.Undefined
 }
 
+// collectiveOperands returns the operands that all events of collective operations have.
+func collectiveOperands(ops []uint64) (c [5]uint64) {
+	for i := range c {
+		c[i] = operand(ops, i)
+	}
+	return c
+}
+
 // collective closes the latest open collective operation with the same matching id.
 func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	i := len(l.collectives) - 1
@@ -641,10 +650,7 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 			i--
 		}
 	}
-	var of [5]uint64
-	for i := range of {
-		of[i] = operand(ops, i)
-	}
+	of := collectiveOperands(ops)
 	if i < 0 {
 		return w.take(l, of, t, t)
 	}

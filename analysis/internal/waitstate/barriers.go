@@ -49,9 +49,8 @@ func (b *barriers) init(e *engine) {
 func (e *engine) barrier(c *synclog.Call, place Place) {
 	b := &e.barriers
 	m := memberOf(c, place)
-	isInit, isFinalize := synclog.IsInit(e.defs, c.Region), synclog.IsFinalize(e.defs, c.Region)
 	switch {
-	case isInit || isFinalize:
+	case c.Init || c.Finalize:
 		at := visitor{uint64(c.Region), c.Location}
 		k := joinKey{c.Region, b.next[at]}
 		b.next[at]++
@@ -62,7 +61,7 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 			return
 		}
 		delete(b.joins, k)
-		if isInit {
+		if c.Init {
 			e.together(&Operation{Members: list, Init: true}, Patterns, InitCompletion)
 		} else {
 			e.together(&Operation{Members: list, Finalize: true}, Finalize, Patterns)

@@ -254,7 +254,7 @@ func (e *engine) call(c *synclog.Call) error {
 	if own != nil {
 		e.ended(own)
 	}
-	if synclog.IsInit(e.defs, c.Region) || synclog.IsFinalize(e.defs, c.Region) {
+	if c.Init || c.Finalize {
 		e.barrier(c, at)
 	}
 	return nil

@@ -112,20 +112,41 @@ type messages struct {
 	requests map[request]posted
 	orders   []*receiveOrder // by location
 	inboxes  []*inbox        // by location
-	regions  map[uint32]bool // whether they are synchronous sends
-	region   uint32          // the one asked for last
-	is       bool            // whether that is one
+
+	freshCalls    []call // allocated and not used
+	freshMessages []message
+}
+
+// freshObjects is the number of calls and of messages that are allocated at once.
+const freshObjects = 32
+
+func (m *messages) newCall() *call {
+	if len(m.freshCalls) == 0 {
+		m.freshCalls = make([]call, freshObjects)
+	}
+	c := &m.freshCalls[0]
+	m.freshCalls = m.freshCalls[1:]
+	return c
+}
+
+func (m *messages) newMessage() *message {
+	if len(m.freshMessages) == 0 {
+		m.freshMessages = make([]message, freshObjects)
+	}
+	x := &m.freshMessages[0]
+	m.freshMessages = m.freshMessages[1:]
+	return x
 }
 
 func (m *messages) init(e *engine) {
-	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}, regions: map[uint32]bool{},
-		region: trace.NoRef}
+	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}}
 }
 
 // callOf returns the call that completes messages, and makes it if there is none yet.
-func callOf(c *synclog.Call, at Place, own *call) *call {
+func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	if own == nil {
-		own = &call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, bare: c.Bare,
+		own = m.newCall()
+		*own = call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, bare: c.Bare,
 			test: c.Role == trace.TestRole, pending: 1}
 	}
 	return own
@@ -136,7 +157,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 	m := &e.messages
 	switch p.Kind {
 	case synclog.Send:
-		own = callOf(c, at, own)
+		own = m.callOf(c, at, own)
 		own.pending++
 		m.send(c, at, p, own)
 	case synclog.SendPost:
@@ -148,7 +169,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 		k := request{c.Location, p.Ops[0]}
 		if r, ok := m.requests[k]; ok && r.send != nil {
 			delete(m.requests, k)
-			own = callOf(c, at, own)
+			own = m.callOf(c, at, own)
 			own.pending++
 			x := r.send
 			if x.merged != nil {
@@ -169,11 +190,11 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 			m.close(m.inbox(c.Location), r.number)
 		}
 	case synclog.Recv:
-		own = callOf(c, at, own)
+		own = m.callOf(c, at, own)
 		own.pending++
 		m.receive(c, p, own, posted{place: at, enter: c.Enter})
 	case synclog.RecvDone:
-		own = callOf(c, at, own)
+		own = m.callOf(c, at, own)
 		own.pending++
 		post := posted{place: at, enter: c.Enter}
 		k := request{c.Location, p.Ops[4]}
@@ -233,7 +254,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	q := ends.receives[p.Ops[2]]
 	var x *message
 	if q.empty() {
-		x = &message{}
+		x = m.newMessage()
 		q = ends.sends[p.Ops[2]]
 		if q == nil {
 			q = &fifo{}
@@ -245,25 +266,11 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	}
 	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
 	x.send, x.sendEnter, x.sendTime, x.sendCall = at, c.Enter, p.Time, own
-	x.synchronous = m.synchronous(c.Region)
+	x.synchronous = c.Synchronous
 	if x.recvCall != nil {
 		m.e.matched(x)
 	}
 	return x
-}
-
-// synchronous reports whether a region is a synchronous send.
-func (m *messages) synchronous(region uint32) bool {
-	if region == m.region {
-		return m.is
-	}
-	is, ok := m.regions[region]
-	if !ok {
-		is = synclog.IsSynchronous(m.e.defs, region)
-		m.regions[region] = is
-	}
-	m.region, m.is = region, is
-	return is
 }
 
 // receive takes a receive that a call completes.
@@ -273,7 +280,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 		b.next++
 		post.number = b.next
 	}
-	x := &message{from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
+	x := m.newMessage()
+	*x = message{from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
 		recvCall: own, recvPost: post.place, recvPostEnter: post.enter, recvTime: p.Time, posted: post.number}
 	m.order(c.Location).push(x)
 	if len(b.open) == 0 || b.open[0] >= x.posted {

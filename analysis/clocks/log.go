@@ -1,0 +1,144 @@
+package clocks
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/weft-trace/weft/internal/chunks"
+)
+
+// Sizes of the log of constraints: what it keeps in memory before it uses a file, and its pieces.
+const (
+	logBytes  = 8 << 20
+	logPieces = 64 << 10
+)
+
+// constraintLog is a sequence of messages and collective operations, in a few bytes each. Each has a
+// number, from 0.
+type constraintLog struct {
+	store *chunks.Store
+	list  []chunks.Chunk
+	buf   []byte
+	last  []int64 // the previous time of each location
+	count int64
+	err   error
+}
+
+func newLog() *constraintLog { return &constraintLog{store: chunks.New(logBytes)} }
+
+func (l *constraintLog) close() { l.store.Close() }
+
+// message adds a message.
+func (l *constraintLog) message(sent, received end) {
+	l.head(uint64(sent.loc)<<1, sent)
+	l.head(uint64(received.loc), received)
+	l.done()
+}
+
+// operation adds a collective operation of which no member ends before any member begins.
+func (l *constraintLog) operation(begins, ends []end) {
+	l.buf = binary.AppendUvarint(l.buf, uint64(len(begins))<<1|1)
+	l.buf = binary.AppendUvarint(l.buf, uint64(len(ends)))
+	for _, e := range begins {
+		l.head(uint64(e.loc), e)
+	}
+	for _, e := range ends {
+		l.head(uint64(e.loc), e)
+	}
+	l.done()
+}
+
+// head adds a number and the time of an end.
+func (l *constraintLog) head(x uint64, e end) {
+	for int(e.loc) >= len(l.last) {
+		l.last = append(l.last, 0)
+	}
+	l.buf = binary.AppendUvarint(l.buf, x)
+	l.buf = binary.AppendVarint(l.buf, e.time-l.last[e.loc])
+	l.last[e.loc] = e.time
+}
+
+func (l *constraintLog) done() {
+	l.count++
+	if len(l.buf) >= logPieces {
+		l.flush()
+	}
+}
+
+// flush stores the newest piece.
+func (l *constraintLog) flush() {
+	if l.err != nil || len(l.buf) == 0 {
+		return
+	}
+	c, taken, err := l.store.Keep(l.buf)
+	l.list, l.err = append(l.list, c), err
+	if taken {
+		l.buf = make([]byte, 0, logPieces+256)
+	} else {
+		l.buf = l.buf[:0]
+	}
+}
+
+// record is an entry of the log. A message has one begin, its send, and one end, its receive.
+type record struct {
+	number       int64
+	message      bool
+	begins, ends []end
+}
+
+// each calls f for each entry, which is valid during the call.
+func (l *constraintLog) each(ctx context.Context, f func(r *record) error) error {
+	l.flush()
+	if l.err != nil {
+		return l.err
+	}
+	var room []byte
+	var r record
+	last := make([]int64, len(l.last))
+	number := int64(0)
+	for _, c := range l.list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b, err := l.store.Read(c, &room)
+		if err != nil {
+			return err
+		}
+		next := func() uint64 {
+			if x := b[0]; x < 0x80 {
+				b = b[1:]
+				return uint64(x)
+			}
+			x, n := binary.Uvarint(b)
+			b = b[n:]
+			return x
+		}
+		at := func(loc uint64) end {
+			x := next()
+			last[loc] += int64(x>>1) ^ -int64(x&1)
+			return end{uint32(loc), last[loc]}
+		}
+		for len(b) > 0 {
+			r.begins, r.ends = r.begins[:0], r.ends[:0]
+			x := next()
+			if r.message = x&1 == 0; r.message {
+				r.begins = append(r.begins, at(x>>1))
+				r.ends = append(r.ends, at(next()))
+			} else {
+				ends := next()
+				for range x >> 1 {
+					r.begins = append(r.begins, at(next()))
+				}
+				for range ends {
+					r.ends = append(r.ends, at(next()))
+				}
+			}
+			r.number = number
+			number++
+			if err := f(&r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package clocks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// maxLength is the greatest length of a trace, in ticks, for which sums of times fit.
+const maxLength = 1 << 60
+
+// ErrFar is returned when the times of a trace span more than 2^60 ticks, or are too late to be
+// corrected.
+var ErrFar = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can be " +
+	"compared")
+
+const none = -1
+
+// problem holds the clocks of a trace, and reads their constraints from the log.
+type problem struct {
+	defs    *trace.Definitions
+	latency int64
+	origin  int64   // the first time of the trace, at which times of nodes are 0
+	clockOf []int32 // by location; none for locations without events
+	clocks  []clock
+	log     *constraintLog
+	ignored bitset // constraints that no clock can meet
+}
+
+// clock is one clock with its locations.
+type clock struct {
+	locations   []uint32
+	first, last int64 // times of the first and the last event
+	ties        int64 // messages from and to it, and operations in which it takes part
+}
+
+// node is a time of a clock at which something happens, relative to the origin. All events of that
+// time have the same corrected time.
+type node struct {
+	clock int32
+	time  int64
+}
+
+func compareNodes(a, b node) int {
+	return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.time, b.time))
+}
+
+// constraint is a message, or a collective operation: none of the nodes to is before any of the
+// nodes from. The nodes of each side differ, and ascend.
+type constraint struct {
+	number   int64
+	message  bool
+	inside   bool // it concerns one clock alone, so that no correction changes it much
+	from, to []node
+}
+
+// many reports whether not all pairs of an operation's begins and ends are added at once.
+func (c *constraint) many() bool {
+	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
+}
+
+// keyOf returns the key that the locations of a clock share.
+func keyOf(d *trace.Definitions, level Level, loc uint32) int64 {
+	l := d.Locations.At(loc)
+	alone := -1 - int64(loc)
+	g := l.Group
+	if level == LocationClocks || !d.Groups.Has(g) {
+		return alone
+	}
+	x := d.Groups.At(g)
+	// A process may belong to a group of processes.
+	below := l.Kind == trace.ProcessLocation && x.Kind != "process"
+	switch {
+	case level == ProcessClocks && below:
+		return alone
+	case level == NodeClocks && !below && d.Groups.Has(x.Parent):
+		return int64(x.Parent)
+	}
+	return int64(g)
+}
+
+// newProblem finds the clocks of a trace.
+func newProblem(d *trace.Definitions, opt Options, found *collection) (*problem, error) {
+	q := &problem{defs: d, latency: opt.Latency, clockOf: make([]int32, len(found.spans)), log: found.log}
+	clocks := map[int64]int32{}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for loc, s := range found.spans {
+		q.clockOf[loc] = none
+		if !s.any {
+			continue
+		}
+		first, last = min(first, s.first), max(last, s.last)
+		if !found.tied[loc] && !d.Locations.At(uint32(loc)).Kind.IsProcessor() {
+			continue
+		}
+		k := keyOf(d, opt.Level, uint32(loc))
+		c, ok := clocks[k]
+		if !ok {
+			c = int32(len(q.clocks))
+			clocks[k] = c
+			q.clocks = append(q.clocks, clock{first: s.first, last: s.last})
+		}
+		q.clockOf[loc] = c
+		x := &q.clocks[c]
+		x.locations = append(x.locations, uint32(loc))
+		x.first, x.last = min(x.first, s.first), max(x.last, s.last)
+	}
+	if q.log.count == 0 {
+		for c := range q.clocks {
+			q.clocks[c].first, q.clocks[c].last = 0, 0
+		}
+		return q, nil
+	}
+	if uint64(last)-uint64(first) >= maxLength {
+		return nil, ErrFar
+	}
+	q.origin = first
+	for c := range q.clocks {
+		q.clocks[c].first -= first
+		q.clocks[c].last -= first
+	}
+	return q, nil
+}
+
+// each calls f for each constraint, which is valid during the call.
+func (q *problem) each(ctx context.Context, f func(c *constraint) error) error {
+	var c constraint
+	return q.log.each(ctx, func(r *record) error {
+		c.number, c.message = r.number, r.message
+		c.from, c.to = q.nodes(c.from[:0], r.begins), q.nodes(c.to[:0], r.ends)
+		if !c.message {
+			c.from, c.to = distinct(c.from), distinct(c.to)
+		}
+		first := c.from[0].clock
+		c.inside = first == c.to[0].clock && first == c.from[len(c.from)-1].clock && first == c.to[len(c.to)-1].clock
+		return f(&c)
+	})
+}
+
+func (q *problem) nodes(l []node, ends []end) []node {
+	for _, e := range ends {
+		l = append(l, node{q.clockOf[e.loc], e.time - q.origin})
+	}
+	return l
+}
+
+func distinct(l []node) []node {
+	slices.SortFunc(l, compareNodes)
+	return slices.Compact(l)
+}
+
+// count sets the counts of constraints, those of the clocks, and the violations before any
+// correction. It reports whether any of those is between clocks.
+func (q *problem) count(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
+	at := func(n node) int64 { return n.time }
+	return useful, q.each(ctx, func(c *constraint) error {
+		if c.inside && !c.message {
+			return nil
+		}
+		useful = q.early(&r.Before, c, at) || useful
+		if c.message {
+			r.Messages++
+		} else {
+			r.Collectives++
+		}
+		if c.inside {
+			if c.from[0].time > c.to[0].time {
+				r.Contradictions.Messages++
+			}
+			return nil
+		}
+		for _, n := range c.from {
+			q.clocks[n.clock].ties++
+		}
+		for _, n := range c.to {
+			q.clocks[n.clock].ties++
+		}
+		e.add(c)
+		return nil
+	})
+}
+
+// early counts a constraint if it is violated. It reports whether it is, unless it is ignored or
+// within a clock.
+func (q *problem) early(v *Violations, c *constraint, at func(node) int64) bool {
+	if c.inside && !c.message {
+		return false
+	}
+	latency := q.latency
+	if !c.message || c.inside {
+		latency = 0
+	}
+	u, w := c.critical(at)
+	early := at(u) + latency - at(w)
+	if early <= 0 {
+		return false
+	}
+	if c.message {
+		v.Messages++
+	} else {
+		v.Collectives++
+	}
+	v.Worst = max(v.Worst, early)
+	return !c.inside && !q.ignored.has(c.number)
+}
+
+// critical returns the latest begin and the earliest end.
+func (c *constraint) critical(at func(node) int64) (from, to node) {
+	from, to = c.from[0], c.to[0]
+	if c.message {
+		return from, to
+	}
+	t := at(from)
+	for _, n := range c.from[1:] {
+		if x := at(n); x > t {
+			from, t = n, x
+		}
+	}
+	t = at(to)
+	for _, n := range c.to[1:] {
+		if x := at(n); x < t {
+			to, t = n, x
+		}
+	}
+	return from, to
+}
+
+// bitset is a set of numbers. Parts of it that are empty take no memory.
+type bitset struct{ pages [][]uint64 }
+
+const pageBits = 1 << 15
+
+func (b *bitset) has(n int64) bool {
+	page := n / pageBits
+	if page >= int64(len(b.pages)) || b.pages[page] == nil {
+		return false
+	}
+	return b.pages[page][n%pageBits/64]>>(n%64)&1 != 0
+}
+
+func (b *bitset) add(n int64) {
+	page := n / pageBits
+	for page >= int64(len(b.pages)) {
+		b.pages = append(b.pages, nil)
+	}
+	if b.pages[page] == nil {
+		b.pages[page] = make([]uint64, pageBits/64)
+	}
+	b.pages[page][n%pageBits/64] |= 1 << (n % 64)
+}

@@ -1,0 +1,796 @@
+package clocks
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/transform"
+)
+
+// sortBytes is the memory in which the ends of constraints are sorted.
+const sortBytes = 8 << 20
+
+// waitingNodes is the number of nodes that wait for their causes before they are searched for
+// contradictions.
+const waitingNodes = 1 << 14
+
+// Roles of a node in a constraint.
+const (
+	sends    = iota // a message
+	receives        // a message
+	begins          // an operation
+	finishes        // an operation
+)
+
+// link is the role of a node in a constraint.
+type link struct {
+	role   uint8
+	number int64
+	// numbers of the operation's nodes
+	from, to int32
+}
+
+// visit is a node with its time after the linear correction, and its constraints.
+type visit struct {
+	node
+	linear int64
+	links  []link
+}
+
+// step is a time of a clock from which on its nodes are visited later by a shift.
+type step struct{ time, shift int64 }
+
+// Limits of the steps: their number, and the part of the trace's length by which they are exact.
+const (
+	maxSteps  = 1 << 17
+	stepParts = 1 << 14
+)
+
+// agenda is an order in which nodes are visited: roughly that of causes, so that few of them wait.
+type agenda struct {
+	linear []transform.Curve
+	steps  [][]step // by clock, ascending in time and in shift
+}
+
+// key returns the time at which a node is visited.
+func (a *agenda) key(n node) int64 { return a.linear[n.clock].At(n.time) + a.shift(n) }
+
+func (a *agenda) shift(n node) int64 {
+	l := a.steps[n.clock]
+	i := len(l)
+	if i > 0 && l[i-1].time > n.time {
+		i = sort.Search(i, func(k int) bool { return l[k].time > n.time })
+	}
+	if i == 0 {
+		return 0
+	}
+	return l[i-1].shift
+}
+
+// add shifts a node and the later ones of its clock.
+func (a *agenda) add(n node, shift int64) {
+	l := a.steps[n.clock]
+	i := sort.Search(len(l), func(k int) bool { return l[k].time >= n.time })
+	k := i
+	for k < len(l) && l[k].shift <= shift {
+		k++
+	}
+	a.steps[n.clock] = slices.Replace(l, i, k, step{n.time, shift})
+}
+
+// agenda returns the order of the linear correction, in which nodes that come much before their
+// causes, and the later ones of their clocks, are put off. Where a clock was set by an hour, each
+// node would wait for an hour otherwise.
+func (s *solution) agenda(ctx context.Context) (*agenda, error) {
+	a := &agenda{linear: s.linear, steps: make([][]step, len(s.linear))}
+	length, count := int64(0), 0
+	for _, x := range s.q.clocks {
+		length = max(length, x.last-x.first)
+	}
+	err := s.q.each(ctx, func(c *constraint) error {
+		if c.inside || s.q.ignored.has(c.number) || count >= maxSteps {
+			return nil
+		}
+		latest := int64(math.MinInt64)
+		for _, n := range c.from {
+			latest = max(latest, a.key(n))
+		}
+		for _, n := range c.to {
+			if late := latest - a.key(n); late > length/stepParts {
+				a.add(n, a.shift(n)+late)
+				count++
+			}
+		}
+		return nil
+	})
+	return a, err
+}
+
+// visits calls f for each node in the order of an agenda. The nodes of a clock come in time order. A
+// visit is valid during the call.
+func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
+	order, err := s.agenda(ctx)
+	if err != nil {
+		return err
+	}
+	sorter := extsort.New(sortBytes, "")
+	defer sorter.Close()
+	var data []byte
+	add := func(n node, links ...uint64) error {
+		key := order.key(n)
+		same := int64(0) // earlier ticks of the clock with the same key
+		for same < 255 && order.key(node{n.clock, n.time - same - 1}) == key {
+			same++
+		}
+		data = binary.AppendVarint(data[:0], n.time-key)
+		for _, x := range links {
+			data = binary.AppendUvarint(data, x)
+		}
+		return sorter.Add(key, int64(n.clock)<<8|same, data)
+	}
+	for c, x := range s.q.clocks {
+		for _, t := range []int64{x.first, x.last} {
+			if err := add(node{int32(c), t}); err != nil {
+				return err
+			}
+		}
+	}
+	err = s.q.each(ctx, func(c *constraint) error {
+		number, from, to := uint64(c.number), uint64(len(c.from)), uint64(len(c.to))
+		for i, side := range [2][]node{c.from, c.to} {
+			for _, n := range side {
+				var err error
+				switch {
+				case c.inside || s.q.ignored.has(c.number):
+					err = add(n)
+				case c.message:
+					err = add(n, uint64(sends+i), number)
+				default:
+					err = add(n, uint64(begins+i), number, from, to)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	it, err := sorter.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	var v visit
+	started := false
+	for count := 0; ; count++ {
+		r, ok, err := it.Next()
+		if err == nil && count%4096 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		b := unpacker(r.Data)
+		n := node{int32(r.B >> 8), r.A + b.signed()}
+		if started && n != v.node {
+			if err := f(&v); err != nil {
+				return err
+			}
+			v.links = v.links[:0]
+		}
+		v.node, v.linear, started = n, s.linear[n.clock].At(n.time), true
+		if len(b) == 0 {
+			continue
+		}
+		l := link{role: uint8(b.next()), number: int64(b.next()), from: 1, to: 1}
+		if l.role >= begins {
+			l.from, l.to = int32(b.next()), int32(b.next())
+		}
+		v.links = append(v.links, l)
+	}
+	if !started {
+		return nil
+	}
+	return f(&v)
+}
+
+// unpacker reads numbers from packed bytes.
+type unpacker []byte
+
+func (b *unpacker) next() uint64 {
+	if x := (*b)[0]; x < 0x80 {
+		*b = (*b)[1:]
+		return uint64(x)
+	}
+	x, n := binary.Uvarint(*b)
+	*b = (*b)[n:]
+	return x
+}
+
+func (b *unpacker) signed() int64 {
+	x := b.next()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+// open is a constraint of which some nodes have been visited, and others not.
+type open struct {
+	link
+	need      int64 // the least time of its effects
+	begin     int32 // causes that are not done
+	unseen    int32 // causes that are not visited
+	end       int32 // effects that are not done
+	ignored   bool
+	inner     bool      // some causes and effects are at one time
+	waiting   []*waiter // effects that wait
+	vertex    int32     // number in a search, or none
+	unsettled bool      // in a search: it waits for something that is not visited
+}
+
+// decided reports whether nothing waits for the constraint.
+func (o *open) decided() bool { return o.begin == 0 || o.ignored }
+
+// waiter is a node that waits.
+type waiter struct {
+	node
+	linear  int64
+	links   []waiterLink
+	missing int32 // causes
+	done    bool
+	place   int   // in its queue, in a search
+	vertex  int32 // number in a search, or none
+	part    int32 // number of the part of the search in which nodes cause each other, or none
+}
+
+type waiterLink struct {
+	*open
+	cause bool // the node is a cause
+}
+
+// clockState is the state of a clock: its nodes that wait, and the latest node that was moved.
+type clockState struct {
+	queue  []*waiter
+	moved  bool // the shift of the anchor has not decayed
+	anchor moment
+}
+
+// moment is a time after the linear correction, and after all.
+type moment struct{ linear, out int64 }
+
+// forward moves nodes later, in the order of causes: nodes wait until all their causes are done.
+type forward struct {
+	s       *solution
+	clocks  []clockState
+	open    map[int64]*open
+	free    []*open
+	ready   []*waiter
+	waiting int // nodes
+	limit   int // waiting nodes at which contradictions are looked for
+	out     *moves
+	found   Violations // contradictions
+	fronts  fronts
+	part    int32 // of the search, or none
+	links   []waiterLink
+}
+
+// move moves the nodes so that no effect is before its cause. Constraints that no clock can meet are
+// ignored, and counted. If there are any, or if only lines are wanted, there are no moves.
+func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
+	f := &forward{s: s, clocks: make([]clockState, len(s.q.clocks)), open: map[int64]*open{}, limit: s.waiting, part: none}
+	if s.opt.Model == Full {
+		f.out = newMoves(s)
+	}
+	err := s.visits(ctx, f.visit)
+	if err == nil {
+		err = f.search()
+	}
+	if err == nil && f.waiting > 0 {
+		err = errNoOrder
+	}
+	if f.out != nil && (err != nil || f.found.Any()) {
+		f.out.close()
+		f.out = nil
+	}
+	return f.out, f.found, err
+}
+
+var errNoOrder = errors.New("clocks: found no order of the messages, expected one without those that contradict " +
+	"the others")
+
+// get returns the open constraint of a link.
+func (f *forward) get(l *link) *open {
+	o := f.open[l.number]
+	if o == nil {
+		if n := len(f.free); n > 0 {
+			o, f.free = f.free[n-1], f.free[:n-1]
+		} else {
+			o = &open{}
+		}
+		*o = open{link: *l, need: math.MinInt64, begin: l.from, unseen: l.from, end: l.to, waiting: o.waiting[:0]}
+		f.open[l.number] = o
+	}
+	return o
+}
+
+// visit takes the next node.
+func (f *forward) visit(v *visit) error {
+	links, missing := f.links[:0], int32(0)
+	for i := range v.links {
+		o := f.get(&v.links[i])
+		cause := v.links[i].role == sends || v.links[i].role == begins
+		if cause {
+			o.unseen--
+		} else if !o.decided() {
+			missing++
+		}
+		links = append(links, waiterLink{o, cause})
+	}
+	f.links = links
+	c := &f.clocks[v.clock]
+	w := waiter{node: v.node, linear: v.linear, links: links, missing: missing}
+	if missing == 0 && len(c.queue) == 0 {
+		if err := f.process(&w, f.time(&w), false); err != nil {
+			return err
+		}
+		return f.drain()
+	}
+	x := &waiter{}
+	*x = w
+	x.links = slices.Clone(links)
+	for _, l := range x.links {
+		if !l.cause && !l.decided() {
+			l.waiting = append(l.waiting, x)
+		}
+	}
+	c.queue = append(c.queue, x)
+	if f.waiting++; f.waiting < f.limit {
+		return nil
+	}
+	err := f.search()
+	f.limit = max(f.s.waiting, 2*f.waiting)
+	return err
+}
+
+// time returns the least time of a node by the causes that are done, and by its clock.
+func (f *forward) time(w *waiter) int64 {
+	t := f.clocks[w.clock].decayed(w.linear)
+	for _, l := range w.links {
+		if !l.cause && !l.ignored {
+			t = max(t, l.need)
+		}
+	}
+	return t
+}
+
+// decayed returns the time of a node on a clock that runs slower since its anchor was moved.
+func (c *clockState) decayed(linear int64) int64 {
+	if !c.moved {
+		return linear
+	}
+	d := linear - c.anchor.linear
+	return max(linear, c.anchor.out+d-d/amortisationDivisor)
+}
+
+// drain processes the nodes that wait for nothing.
+func (f *forward) drain() error {
+	for len(f.ready) > 0 {
+		w := f.ready[len(f.ready)-1]
+		f.ready = f.ready[:len(f.ready)-1]
+		if w.done {
+			continue
+		}
+		if err := f.process(w, f.time(w), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// process finishes a node.
+func (f *forward) process(w *waiter, t int64, unit bool) error {
+	w.done = true
+	c := &f.clocks[w.clock]
+	switch {
+	case t == w.linear:
+		c.moved = false
+	case t > c.decayed(w.linear):
+		c.moved, c.anchor = true, moment{w.linear, t}
+	}
+	if f.out != nil && !f.found.Any() {
+		if err := f.out.add(w, t, unit); err != nil {
+			return err
+		}
+	}
+	if len(c.queue) > 0 && c.queue[0] == w {
+		c.queue = c.queue[1:]
+		f.waiting--
+		if len(c.queue) > 0 {
+			head := c.queue[0]
+			f.release(head)
+			if f.part != none && head.part == f.part {
+				f.fronts.push(f, head)
+			}
+		}
+	}
+	for _, l := range w.links {
+		o := l.open
+		if l.cause {
+			o.begin--
+			later := t
+			if o.role < begins {
+				later += f.s.q.latency
+			}
+			o.need = max(o.need, later)
+			if o.begin == 0 && !o.ignored {
+				f.wake(o)
+			}
+		} else {
+			o.end--
+		}
+		if o.begin == 0 && o.end == 0 {
+			delete(f.open, o.number)
+			f.free = append(f.free, o)
+		}
+	}
+	return nil
+}
+
+// wake releases the nodes that wait for a constraint.
+func (f *forward) wake(o *open) {
+	for _, x := range o.waiting {
+		x.missing--
+		f.release(x)
+	}
+	o.waiting = o.waiting[:0]
+}
+
+// release makes a node ready if it waits for nothing.
+func (f *forward) release(w *waiter) {
+	if w.missing == 0 && !w.done && f.clocks[w.clock].queue[0] == w {
+		f.ready = append(f.ready, w)
+	}
+}
+
+// search finds the nodes that cause each other among those that wait, and processes them. Nodes
+// that wait for something that is not visited stay.
+func (f *forward) search() error {
+	settled := f.settled()
+	var nodes []*waiter
+	var groups []*open
+	for c := range f.clocks {
+		for _, w := range f.clocks[c].queue {
+			w.vertex, w.part = none, none
+		}
+		for _, w := range f.clocks[c].queue[:settled[c]] {
+			w.vertex = int32(len(nodes))
+			nodes = append(nodes, w)
+		}
+	}
+	for _, w := range nodes {
+		for _, l := range w.links {
+			l.vertex = none
+		}
+	}
+	vertices := int32(len(nodes))
+	for _, w := range nodes {
+		for _, l := range w.links {
+			if l.role >= begins && l.vertex == none && !l.decided() && !l.unsettled {
+				l.vertex = vertices
+				groups = append(groups, l.open)
+				vertices++
+			}
+		}
+	}
+	next := f.successors(nodes, groups, settled)
+	found := newSearch(int(vertices), func(u, i int32) int32 {
+		if int(i) < len(next[u]) {
+			return next[u][i]
+		}
+		return none
+	})
+	var parts [][]int32
+	for u := range vertices {
+		found.from(u, func(l []int32) {
+			if len(l) > 1 {
+				parts = append(parts, slices.Clone(l))
+			}
+		})
+	}
+	slices.Reverse(parts) // in the order of causes
+	for i, l := range parts {
+		if err := f.drain(); err != nil {
+			return err
+		}
+		if err := f.resolve(nodes, groups, l, int32(i)); err != nil {
+			return err
+		}
+	}
+	return f.drain()
+}
+
+// settled returns for each clock the number of waiting nodes all of whose causes, and their causes,
+// are visited. It also marks the constraints that wait for others.
+func (f *forward) settled() []int {
+	settled := make([]int, len(f.clocks))
+	var list []*open
+	for c := range f.clocks {
+		settled[c] = len(f.clocks[c].queue)
+		for i, w := range f.clocks[c].queue {
+			w.place = i
+			for _, l := range w.links {
+				if l.unsettled = l.unseen > 0 && !l.decided(); l.unsettled && !l.cause {
+					list = append(list, l.open)
+				}
+			}
+		}
+	}
+	for len(list) > 0 {
+		o := list[len(list)-1]
+		list = list[:len(list)-1]
+		for _, x := range o.waiting {
+			c := &f.clocks[x.clock]
+			from, to := x.place, settled[x.clock]
+			for i := from; i < to; i++ {
+				for _, l := range c.queue[i].links {
+					if l.cause && !l.unsettled && !l.decided() {
+						l.unsettled = true
+						list = append(list, l.open)
+					}
+				}
+			}
+			settled[x.clock] = min(from, to)
+		}
+	}
+	return settled
+}
+
+// successors returns what nodes, and operations after them, lead to.
+func (f *forward) successors(nodes []*waiter, groups []*open, settled []int) [][]int32 {
+	next := make([][]int32, len(nodes)+len(groups))
+	for c := range f.clocks {
+		for i, w := range f.clocks[c].queue[:settled[c]] {
+			if i > 0 {
+				before := f.clocks[c].queue[i-1].vertex
+				next[before] = append(next[before], w.vertex)
+			}
+		}
+	}
+	for u, w := range nodes {
+		for _, l := range w.links {
+			switch {
+			case !l.cause || l.decided():
+			case l.role >= begins:
+				if l.vertex != none {
+					next[u] = append(next[u], l.vertex)
+				}
+			default:
+				next[u] = appendVertices(next[u], l.open)
+			}
+		}
+	}
+	for _, o := range groups {
+		next[o.vertex] = appendVertices(next[o.vertex], o)
+	}
+	return next
+}
+
+func appendVertices(l []int32, o *open) []int32 {
+	for _, x := range o.waiting {
+		if x.vertex != none {
+			l = append(l, x.vertex)
+		}
+	}
+	return l
+}
+
+// resolve processes nodes that cause each other, all of whose other causes are done. That they do is
+// possible at a single time of each clock, because clocks have ticks. Otherwise some constraints are
+// ignored.
+func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32) error {
+	var members []*waiter
+	var inner []*open
+	for _, u := range l {
+		if int(u) < len(nodes) {
+			nodes[u].part = part
+			members = append(members, nodes[u])
+		} else {
+			inner = append(inner, groups[int(u)-len(nodes)])
+		}
+	}
+	if f.joins(members) {
+		return f.join(members, inner)
+	}
+	f.part, f.fronts.list = part, f.fronts.list[:0]
+	defer func() { f.part = none }()
+	for _, w := range members {
+		if f.clocks[w.clock].queue[0] == w {
+			f.fronts.push(f, w)
+		}
+	}
+	for {
+		if err := f.drain(); err != nil {
+			return err
+		}
+		w := f.fronts.pop()
+		if w == nil {
+			return nil
+		}
+		f.ignoreCauses(w)
+	}
+}
+
+// joins reports whether no two nodes are of the same clock and no message between them has a
+// latency.
+func (f *forward) joins(members []*waiter) bool {
+	slices.SortFunc(members, func(a, b *waiter) int { return compareNodes(a.node, b.node) })
+	for i, w := range members {
+		if i > 0 && w.clock == members[i-1].clock {
+			return false
+		}
+		for _, l := range w.links {
+			if l.cause && l.role < begins && !l.decided() && f.s.q.latency > 0 && len(l.waiting) > 0 &&
+				l.waiting[0].part == w.part {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// join processes nodes that happen at one time, with the operations among them.
+func (f *forward) join(members []*waiter, inner []*open) error {
+	t := int64(math.MinInt64)
+	for _, w := range members {
+		t = max(t, f.time(w))
+	}
+	for _, o := range inner {
+		t = max(t, o.need)
+		o.from -= o.begin // these causes are among the members
+		o.inner = true
+	}
+	for _, w := range members {
+		for _, l := range w.links {
+			if l.cause && l.role < begins && len(l.waiting) > 0 && l.waiting[0].part == w.part {
+				l.inner = true
+			}
+		}
+	}
+	for _, w := range members {
+		if err := f.process(w, t, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ignoreCauses ignores those causes of a node that are not done.
+func (f *forward) ignoreCauses(w *waiter) {
+	for _, l := range w.links {
+		if l.cause || l.decided() {
+			continue
+		}
+		l.ignored = true
+		f.s.q.ignored.add(l.number)
+		if l.role < begins {
+			f.found.Messages++
+		} else {
+			f.found.Collectives++
+		}
+		f.wake(l.open)
+	}
+}
+
+// fronts is a heap of the nodes that wait only for messages and operations, by the time since the
+// first event of their clock.
+type fronts struct{ list []front }
+
+type front struct {
+	after int64
+	*waiter
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (f *fronts) Len() int { return len(f.list) }
+
+// Less orders by time, and then by clock.
+func (f *fronts) Less(i, j int) bool {
+	a, b := &f.list[i], &f.list[j]
+	return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.clock, b.clock)) < 0
+}
+
+// Swap swaps two entries.
+func (f *fronts) Swap(i, j int) { f.list[i], f.list[j] = f.list[j], f.list[i] }
+
+// Push appends an entry.
+func (f *fronts) Push(x any) { f.list = append(f.list, x.(front)) }
+
+// Pop removes the last entry.
+func (f *fronts) Pop() any {
+	x := f.list[len(f.list)-1]
+	f.list = f.list[:len(f.list)-1]
+	return x
+}
+
+func (f *fronts) push(s *forward, w *waiter) {
+	heap.Push(f, front{w.time - s.s.q.clocks[w.clock].first, w})
+}
+
+// pop removes and returns the first entry that is not done, or nil.
+func (f *fronts) pop() *waiter {
+	for f.Len() > 0 {
+		if x := heap.Pop(f).(front); !x.done {
+			return x.waiter
+		}
+	}
+	return nil
+}
+
+// search finds strongly connected components by Tarjan's algorithm.
+type search struct {
+	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
+	index []int32                // the number at which a node was found; nodes with an index are skipped
+	low   []int32
+	on    []bool // whether a node is on the stack
+	stack []int32
+	count int32
+}
+
+func newSearch(nodes int, next func(u, i int32) int32) *search {
+	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
+}
+
+// from finds the components that are reachable from a node, except for those found before. It calls
+// found for each component before those that lead to it. component is valid during the call.
+func (s *search) from(root int32, found func(component []int32)) {
+	type step struct{ u, next int32 }
+	var calls []step
+	enter := func(u int32) {
+		s.count++
+		s.index[u], s.low[u], s.on[u] = s.count, s.count, true
+		s.stack = append(s.stack, u)
+		calls = append(calls, step{u: u})
+	}
+	if s.index[root] == 0 {
+		enter(root)
+	}
+	for len(calls) > 0 {
+		x := &calls[len(calls)-1]
+		u := x.u
+		if v := s.next(u, x.next); v != none {
+			x.next++
+			if s.index[v] == 0 {
+				enter(v)
+			} else if s.on[v] {
+				s.low[u] = min(s.low[u], s.index[v])
+			}
+			continue
+		}
+		calls = calls[:len(calls)-1]
+		if len(calls) > 0 {
+			up := calls[len(calls)-1].u
+			s.low[up] = min(s.low[up], s.low[u])
+		}
+		if s.low[u] == s.index[u] {
+			i := len(s.stack) - 1
+			for s.stack[i] != u {
+				i--
+			}
+			for _, w := range s.stack[i:] {
+				s.on[w] = false
+			}
+			found(s.stack[i:])
+			s.stack = s.stack[:i]
+		}
+	}
+}

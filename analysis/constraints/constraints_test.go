@@ -1,0 +1,91 @@
+package constraints_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/constraints"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// claims records claims of one resource: A [0, 10), B [2, 5), C [10, 14), D [14, 20), E [16, 18).
+func claims() (r *trace.Recorder, ids map[string]int64) {
+	r = trace.NewRecorder(trace.Seconds(1000))
+	cpu := r.Resource("cpu", 9, "")
+	ids = map[string]int64{}
+	type event struct {
+		time int64
+		name string
+		ends bool
+	}
+	for _, e := range []event{{0, "A", false}, {2, "B", false}, {5, "B", true}, {10, "A", true}, {10, "C", false},
+		{14, "C", true}, {14, "D", false}, {16, "E", false}, {18, "E", true}, {20, "D", true}} {
+		if e.ends {
+			r.Release(ids[e.name], e.time)
+		} else {
+			ids[e.name] = r.Claim(cpu, e.time, r.Region(e.name), 1)
+		}
+	}
+	return r, ids
+}
+
+func link(r *trace.Recorder, from, to int64) {
+	r.Link(trace.End{Kind: trace.AtClaimEnd, ID: from}, trace.End{Kind: trace.AtClaimStart, ID: to})
+}
+
+func names(t *testing.T, r *trace.Recorder, opt constraints.Options) string {
+	t.Helper()
+	x, err := constraints.Find(context.Background(), format.Recorded(r), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fmt.Sprint(x.Length, ":")
+	for _, c := range x.Critical {
+		s += c.Region
+	}
+	return s
+}
+
+// TestCritical follows longest paths by hand.
+func TestCritical(t *testing.T) {
+	// Without dependencies A, C and D follow one another at once, and so do B and E if 11 ticks between
+	// them are tolerated.
+	r, _ := claims()
+	for _, x := range []struct {
+		opt  constraints.Options
+		want string
+	}{
+		{constraints.Options{}, "20:ACD"},
+		{constraints.Options{Tolerance: 11}, "20:ACD"},
+		// Nothing follows anything: the path is the longest claim with its start.
+		{constraints.Options{Tolerance: -1}, "20:D"},
+	} {
+		if got := names(t, r, x.opt); got != x.want {
+			t.Errorf("%+v: found %s, expected %s", x.opt, got, x.want)
+		}
+	}
+	// With the dependency B to D alone, D does not follow C: it can start at 5. E starts at 16 in any case.
+	r, ids := claims()
+	link(r, ids["B"], ids["D"])
+	if got := names(t, r, constraints.Options{Use: constraints.Full}); got != "18:E" {
+		t.Errorf("full: found %s, expected 18:E", got)
+	}
+	if got := names(t, r, constraints.Options{Use: constraints.Initial}); got != "20:ACD" {
+		t.Errorf("initial: found %s, expected 20:ACD", got)
+	}
+}
+
+// TestCycle checks that constraints that contradict each other are reported.
+func TestCycle(t *testing.T) {
+	r, ids := claims()
+	link(r, ids["A"], ids["C"])
+	link(r, ids["C"], ids["A"])
+	_, err := constraints.Find(context.Background(), format.Recorded(r), constraints.Options{Use: constraints.Initial})
+	var cycle *constraints.CycleError
+	if !errors.As(err, &cycle) || cycle.By != 14 || fmt.Sprint(cycle.Claims) != fmt.Sprint([]int64{ids["A"], ids["C"]}) {
+		t.Errorf("found %v, expected a cycle of A and C by 14", err)
+	}
+}

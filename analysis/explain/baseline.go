@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Baseline compares a run with an earlier one. Times are in ticks of the later run's clock.
+type Baseline struct {
+	Path    string `json:"path"` // of the earlier run, set by the caller
+	Runtime int64  `json:"runtime"`
+	// Change is the runtime divided by that of the earlier run, less 1.
+	Change   float64 `json:"change"`
+	Parallel float64 `json:"parallel"` // efficiency of the earlier run
+	// Regions are those of both pages whose time changed most, at most five.
+	Regions []RegionChange `json:"regions"`
+
+	now float64 // parallel efficiency of the later run
+}
+
+// RegionChange is the change of a region's time at all locations.
+type RegionChange struct {
+	Region string `json:"region"`
+	Then   int64  `json:"then"`
+	Now    int64  `json:"now"`
+	// Change is the difference of the mean time of a thread, as a share of the earlier runtime.
+	Change float64 `json:"change"`
+}
+
+// Compare compares two pages.
+func Compare(then, now *Page) *Baseline {
+	scale := now.Clock.UnitTicks() / then.Clock.UnitTicks()
+	b := &Baseline{Runtime: int64(float64(then.Ran.Runtime) * scale), Parallel: then.Efficiency.Factors.Parallel,
+		Regions: []RegionChange{}, now: now.Efficiency.Factors.Parallel}
+	b.Change = float64(now.Ran.Runtime)/float64(max(1, b.Runtime)) - 1
+	times := map[string]*RegionChange{}
+	at := func(name string) *RegionChange {
+		if times[name] == nil {
+			times[name] = &RegionChange{Region: name}
+		}
+		return times[name]
+	}
+	for _, r := range then.Ran.Regions {
+		at(r.Region).Then = int64(r.Time.Float() * scale)
+	}
+	for _, r := range now.Ran.Regions {
+		at(r.Region).Now = r.Time.Int64()
+	}
+	for _, r := range times {
+		r.Change = (float64(r.Now)/float64(max(1, now.Ran.Threads)) - float64(r.Then)/float64(max(1, then.Ran.Threads))) /
+			float64(max(1, b.Runtime))
+		if r.Now > 0 && r.Then > 0 {
+			b.Regions = append(b.Regions, *r)
+		}
+	}
+	slices.SortFunc(b.Regions, func(x, y RegionChange) int {
+		return cmp.Or(cmp.Compare(max(y.Change, -y.Change), max(x.Change, -x.Change)), cmp.Compare(x.Region, y.Region))
+	})
+	b.Regions = b.Regions[:min(5, len(b.Regions))]
+	return b
+}
+
+// Sentence says how the run compares.
+func (b *Baseline) Sentence() string {
+	word := "longer"
+	if b.Change < 0 {
+		word = "shorter"
+	}
+	return fmt.Sprintf("Against %s the run is %.1f %% %s; parallel efficiency is %.2f, was %.2f.", b.Path,
+		100*max(b.Change, -b.Change), word, b.now, b.Parallel)
+}

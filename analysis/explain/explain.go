@@ -1,0 +1,244 @@
+// Package explain says in words why a run takes as long as it does: what ran, which factor of its
+// efficiency is the lowest, what the largest losses are with their causes and with bounds on the gain
+// from mending them, and what could not be judged. It combines package waits and the analyses that
+// build on it, and reads the trace once.
+//
+// The gain of a finding is the difference between the runtime of the trace and that with the loss
+// taken away, with all waits computed anew. It keeps the calls and waits of the trace in memory: about
+// 250 bytes per call.
+package explain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/retime"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options are the settings of an explanation.
+type Options struct {
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	Rows *trace.Rows
+}
+
+// Page is an explanation. Times are in ticks of Clock.
+type Page struct {
+	Clock trace.Clock `json:"-"`
+	// Ran is what ran.
+	Ran Ran `json:"ran"`
+	// Verdict is one sentence.
+	Verdict string `json:"verdict"`
+	// Efficiency has the factors behind the verdict.
+	Efficiency *efficiency.Result `json:"efficiency"`
+	// Findings are at most ten, by descending gain.
+	Findings []Finding `json:"findings"`
+	// Unjudged is what could not be judged, and why.
+	Unjudged []string `json:"unjudged"`
+}
+
+// Ran says what ran.
+type Ran struct {
+	Processes int      `json:"processes"`
+	Threads   int      `json:"threads"`
+	Runtime   int64    `json:"runtime"`
+	Regions   []Region `json:"regions"` // those with the most time, at most five
+}
+
+// Region is the time of a region at all locations, waits left out.
+type Region struct {
+	Region string      `json:"region"`
+	Time   trace.Ticks `json:"time"`
+	Share  float64     `json:"share"` // of the time of all threads
+}
+
+// Confidence says how sure a finding is.
+type Confidence string
+
+// The confidences. A finding of a trace whose clocks contradict causality has LowConfidence, one that
+// rests on calls of which some could not be judged MediumConfidence.
+const (
+	HighConfidence   Confidence = "high"
+	MediumConfidence Confidence = "medium"
+	LowConfidence    Confidence = "low"
+)
+
+// Finding is a loss with its cause.
+type Finding struct {
+	// ID is the type of the finding: "late", "lock", "transfer", "startup", "serial" or "wrong-order".
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	// Loss is the time that all threads lose, and LossShare its share of the time of all threads.
+	Loss      float64 `json:"loss"`
+	LossShare float64 `json:"lossShare"`
+	// Gain is by how much the run would be shorter without the loss, and GainShare its share of the
+	// runtime.
+	Gain      int64   `json:"gain"`
+	GainShare float64 `json:"gainShare"`
+	// Path is the call path to look at, and Locations are the ones that matter there, at most three.
+	Path       []string   `json:"path,omitempty"`
+	Locations  []string   `json:"locations,omitempty"`
+	Evidence   []string   `json:"evidence"`
+	Advice     string     `json:"advice"`
+	Confidence Confidence `json:"confidence"`
+}
+
+const (
+	least       = 0.02 // share of the time of all threads below which a loss is no finding
+	straggler   = 0.5  // share of a loss above which one location is its cause
+	mostFinding = 10
+)
+
+// explainer gathers the findings of a history.
+type explainer struct {
+	h          *history.History
+	opt        Options
+	page       *Page
+	waits      *waits.Result
+	causes     *causes.Result
+	own        map[history.Spot]int64
+	names      []string // of locations
+	regions    []string
+	core       float64 // time of all threads
+	confidence Confidence
+}
+
+// Explain explains a trace. ok is false if it has no useful time. An error is that of the scan, of the
+// temporary file, or of the context.
+func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
+	if err != nil {
+		return nil, false, err
+	}
+	defer log.Close()
+	hooks, added := waits.Adding(log, waits.Options{Rows: opt.Rows})
+	h, err := history.Read(ctx, log, hooks)
+	if err != nil {
+		return nil, false, err
+	}
+	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.Own(), names: log.Defs.FullNames(),
+		regions: log.Defs.RegionNames(opt.Rows)}
+	if x.causes, err = causes.Of(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
+		return nil, false, err
+	}
+	e := efficiency.Of(h)
+	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
+		Ran: Ran{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
+	if e.UsefulMax == 0 || e.Runtime <= 0 {
+		return x.page, false, nil
+	}
+	x.core = float64(e.Runtime) * float64(e.Threads)
+	x.judge()
+	x.ran()
+	for _, find := range []func(context.Context){x.late, x.transfer, x.startup, x.serial, x.wrongOrder} {
+		if find(ctx); ctx.Err() != nil {
+			return nil, false, ctx.Err()
+		}
+	}
+	slices.SortStableFunc(x.page.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Gain, a.Gain), cmp.Compare(b.Loss, a.Loss))
+	})
+	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFinding)]
+	x.verdict()
+	return x.page, true, nil
+}
+
+// judge lists what could not be judged.
+func (x *explainer) judge() {
+	x.confidence = HighConfidence
+	for _, u := range x.waits.Unjudged {
+		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason))
+		x.confidence = MediumConfidence
+	}
+	if v := x.waits.Violations; v.Messages+v.Operations > 0 {
+		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("clocks differ: %d messages are received before they are sent and %d "+
+			"operations left before all have come, by up to %s; weft align corrects them", v.Messages, v.Operations,
+			x.page.Clock.FormatDuration(v.Worst)))
+		x.confidence = LowConfidence
+	}
+	if x.waits.Judged == 0 {
+		x.page.Unjudged = append(x.page.Unjudged, "waits: the trace records no messages, collective operations, barriers or "+
+			"locks in calls that take time")
+	}
+	if x.h.Log.Defs.Metrics.Len() == 0 {
+		x.page.Unjudged = append(x.page.Unjudged, "instructions and cycles: the trace has no counters")
+	}
+}
+
+// ran lists the regions with the most time.
+func (x *explainer) ran() {
+	sums := map[uint32]trace.Ticks{}
+	for s, t := range x.own {
+		if s.Path != synclog.NoPath {
+			r := x.h.Log.Paths[s.Path].Region
+			sums[r] = sums[r].Plus(trace.TicksOf(t))
+		}
+	}
+	for r, t := range sums {
+		if int64(r) < int64(len(x.regions)) {
+			x.page.Ran.Regions = append(x.page.Ran.Regions, Region{x.regions[r], t, t.Float() / x.core})
+		}
+	}
+	slices.SortFunc(x.page.Ran.Regions, func(a, b Region) int {
+		return cmp.Or(b.Time.Cmp(a.Time), cmp.Compare(a.Region, b.Region))
+	})
+	x.page.Ran.Regions = x.page.Ran.Regions[:min(5, len(x.page.Ran.Regions))]
+}
+
+// add adds a finding whose loss matters.
+func (x *explainer) add(f Finding) {
+	f.LossShare, f.GainShare = f.Loss/x.core, float64(f.Gain)/float64(x.page.Ran.Runtime)
+	if f.LossShare < least {
+		return
+	}
+	f.Confidence = x.confidence
+	x.page.Findings = append(x.page.Findings, f)
+}
+
+// gain returns by how much the run would be shorter with other times.
+func (x *explainer) gain(opt retime.Options) int64 {
+	return max(0, x.page.Ran.Runtime-retime.Makespan(x.h, opt))
+}
+
+func (x *explainer) duration(t float64) string { return x.page.Clock.FormatDuration(int64(t)) }
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// verdict says in a sentence what is lost most.
+func (x *explainer) verdict() {
+	f := x.page.Efficiency.Factors
+	text := percent(f.Parallel) + " of the time is useful."
+	name, lowest := "load balance", f.LoadBalance
+	if f.Serialisation < lowest {
+		name, lowest = "serialisation", f.Serialisation
+	}
+	if f.Transfer < lowest {
+		name, lowest = "transfer", f.Transfer
+	}
+	switch {
+	case len(x.page.Findings) == 0:
+		text += " No loss exceeds " + percent(least) + " of the time of all threads."
+	case lowest < 1-least:
+		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lower(x.page.Findings[0].Title))
+	default:
+		text += " The largest loss: " + lower(x.page.Findings[0].Title) + "."
+	}
+	x.page.Verdict = text
+}
+
+// lower returns a title that begins with a word as the continuation of a sentence.
+func lower(s string) string {
+	if i := strings.IndexAny(s, " "); i > 0 && s[:i] == strings.ToUpper(s[:1])+s[1:i] && !strings.ContainsAny(s[:i], "_()") {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}

@@ -1,0 +1,112 @@
+package explain_test
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/explain"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// program records n ranks that compute and meet at a barrier in rounds. work returns the time that a
+// rank computes in a round.
+func program(n, rounds int, work func(rank, round int) int64) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	machine := r.Machine("node")
+	ranks := make([]uint32, n)
+	for i := range ranks {
+		name := string(rune('a' + i))
+		ranks[i] = r.Thread(name, r.Process(name, machine))
+	}
+	compute, barrier := r.Region("compute"), r.Region("MPI_Barrier")
+	d := r.Defs()
+	set := trace.Set{ID: "0", Kind: "locations"}
+	for _, loc := range ranks {
+		id, err := strconv.ParseInt(d.Locations.At(loc).ID, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		set.Members = append(set.Members, id)
+	}
+	comm := uint64(d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(set)}))
+	const barrierOperation = 0
+	now := int64(0)
+	for round := range rounds {
+		last := int64(0)
+		for i, loc := range ranks {
+			r.Enter(loc, now, compute)
+			r.Leave(loc, now+work(i, round), compute)
+			last = max(last, now+work(i, round))
+		}
+		for i, loc := range ranks {
+			at := now + work(i, round)
+			r.Enter(loc, at, barrier)
+			r.Event(loc, at, trace.CollectiveBegin, trace.NoRef, nil)
+			r.Event(loc, last+1, trace.CollectiveEnd, trace.NoRef, []uint64{barrierOperation, comm, trace.Undefined, 0, 0,
+				trace.Undefined})
+			r.Leave(loc, last+1, barrier)
+		}
+		now = last + 1
+	}
+	return r
+}
+
+func page(t *testing.T, r *trace.Recorder) *explain.Page {
+	t.Helper()
+	p, ok, err := explain.Explain(context.Background(), format.Recorded(r), explain.Options{Rows: trace.NewRows(r.Defs())})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return p
+}
+
+// TestStraggler plants one rank that computes three times as long as the others: it is the first
+// finding, and the gain is what a run without it would save.
+func TestStraggler(t *testing.T) {
+	work := func(rank, _ int) int64 {
+		if rank == 2 {
+			return 3000
+		}
+		return 1000
+	}
+	p := page(t, program(4, 50, work))
+	if len(p.Findings) == 0 {
+		t.Fatalf("found no finding: %s", p.Verdict)
+	}
+	f := p.Findings[0]
+	planted := 50.0 * 2000
+	if f.ID != "late" || !strings.Contains(f.Title, "compute") || len(f.Locations) != 1 || !strings.Contains(f.Locations[0], "c") {
+		t.Errorf("found %+v, expected compute at c", f)
+	}
+	if math.Abs(float64(f.Gain)-planted) > 0.02*planted {
+		t.Errorf("found a gain of %d, expected %g", f.Gain, planted)
+	}
+	if f.Confidence != explain.HighConfidence {
+		t.Errorf("found the confidence %s", f.Confidence)
+	}
+}
+
+// TestImbalance plants work that grows with the rank: the gain is that of a balanced run.
+func TestImbalance(t *testing.T) {
+	p := page(t, program(4, 50, func(rank, _ int) int64 { return 1000 * int64(1+rank) }))
+	planted := 50.0 * (4000 - 2500)
+	if len(p.Findings) == 0 || p.Findings[0].ID != "late" {
+		t.Fatalf("found %+v", p.Findings)
+	}
+	// The slowest rank alone would save less: the others' mean is 2000, and the next one needs 3000.
+	if g := float64(p.Findings[0].Gain); math.Abs(g-planted) > 0.02*planted && math.Abs(g-50*1000) > 0.02*planted {
+		t.Errorf("found a gain of %g, expected %g or %d", g, planted, 50*1000)
+	}
+}
+
+// TestBalanced checks that a balanced run has no finding.
+func TestBalanced(t *testing.T) {
+	p := page(t, program(4, 50, func(int, int) int64 { return 1000 }))
+	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "No loss exceeds 2 %") {
+		t.Errorf("found %q and %+v, expected no finding", p.Verdict, p.Findings)
+	}
+}

@@ -1,0 +1,200 @@
+package draw
+
+import (
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/draw/raster"
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// claimPieces joins the boxes of each claim as long as its place in the stack does not change.
+func claimPieces(boxes iter.Seq[raster.Box]) []raster.Box {
+	var out []raster.Box
+	last := map[int]int{} // index in out of the last box of each run
+	for b := range boxes {
+		if i, ok := last[b.Run]; ok {
+			if p := &out[i]; p.Y == b.Y && p.H == b.H && p.X+p.W == b.X {
+				p.W += b.W
+				continue
+			}
+		}
+		last[b.Run] = len(out)
+		out = append(out, b)
+	}
+	return out
+}
+
+// minSlant is the smallest horizontal extent of a bundle of links, as a share of the plot's width,
+// at which the bundle is drawn slanted. The links of a bundle begin within about half that extent,
+// so that the slant of a shorter bundle would have no meaning.
+const minSlant = 1.0 / 32
+
+// drawArrows draws each link from the span that contains its begin to the span that contains its
+// end, like the viewer's page. It draws bundles thicker, and between the middles of rows.
+func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
+	row := map[int]*sheetRow{}
+	for i := range l.rows {
+		row[l.rows[i].track] = &l.rows[i]
+	}
+	height := l.linkEnds(t, scale)
+	strokes, heads := map[float64][][]point{}, map[float64][][]point{}
+	var all [][]point
+	for _, a := range l.arrows {
+		src, dst := row[a.Source], row[a.Destination]
+		s, d := point{l.x(a.Start), src.middle()}, point{l.x(a.End), dst.middle()}
+		switch {
+		case a.Count > 1:
+			if math.Abs(d.x-s.x) < l.plot.w*minSlant {
+				s.x = (s.x + d.x) / 2
+				d.x = s.x
+			}
+		default:
+			leaves := s.x
+			if a.Kind == index.Dependency && a.Start > l.origin {
+				leaves = l.x(a.Start - 1) // the next span may begin at the end of this one
+			}
+			// A message arrives at the span that ends with its receive, and a dependency leaves
+			// the claim that ends there.
+			s.y, d.y = height(src, leaves, a.Kind == index.Dependency), height(dst, d.x, a.Kind == index.Message)
+		}
+		stroke := []point{s, d}
+		if src == dst && math.Abs(s.x-d.x) > 6 {
+			stroke = arc(s, d, min(float64(src.h)*0.4, 16))
+		}
+		stroke, whole := l.plot.clip(stroke)
+		if len(stroke) < 2 {
+			continue
+		}
+		w := 1.2
+		if a.Count > 1 {
+			w = min(6, math.Round(2+2*math.Log10(float64(a.Count)))/2+0.5)
+		}
+		strokes[w] = append(strokes[w], stroke)
+		all = append(all, stroke)
+		if whole {
+			heads[w] = append(heads[w], arrowHead(stroke, 6+w))
+		}
+	}
+	alpha := 0.85
+	switch n := len(all); {
+	case n > 3*manyArrows:
+		alpha = 0.3
+	case n > manyArrows:
+		alpha = 0.45
+	default:
+		c.lines(l.t.paper, 0.7, 3.2, all...)
+	}
+	for _, w := range slices.Sorted(maps.Keys(strokes)) {
+		c.lines(l.t.arrow, alpha, w, strokes[w]...)
+		c.polygons(l.t.arrow, alpha, heads[w]...)
+	}
+}
+
+// linkEnds returns a function that returns the vertical position of an end of a link in a row: in the
+// strip of the span that it belongs to, or else in the middle of the row.
+func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, ends bool) float64 {
+	strips, stacks := map[*sheetRow]rowStrips{}, map[*sheetRow][]raster.Box{}
+	for r, of := range l.strips(t) {
+		strips[r] = of
+	}
+	return func(r *sheetRow, x float64, ends bool) float64 {
+		of, column := strips[r], (x-l.plot.x)*float64(scale)
+		list := of.single
+		if r.stacked {
+			list = of.lanes
+		}
+		depth := raster.DepthAt(t, list, column, l.all[r.track].Kind != index.ResourceTrack, ends)
+		switch {
+		case depth < 0:
+			return r.middle()
+		case !r.stacked:
+			return float64(r.y+l.pad()) + (float64(depth)+0.5)*float64(l.strip)
+		}
+		y, h := l.rect(r, of.lanes[0], scale)
+		if stacks[r] == nil {
+			stacks[r] = claimPieces(raster.StackBoxes(h, t, of.lanes, 0, t.Width, scale, &l.colors))
+		}
+		for _, p := range stacks[r] {
+			lane := slices.IndexFunc(of.lanes, func(s index.Strip) bool { return s.First <= p.Run && p.Run < s.First+s.Count })
+			if right := float64(p.X + p.W); of.lanes[lane].Depth != depth || ends && right < column-1 ||
+				!ends && right <= column+1 {
+				continue
+			}
+			if float64(p.X) <= column+1 {
+				return (float64(y+p.Y) + float64(p.H)/2) / float64(scale)
+			}
+			break
+		}
+		return r.middle()
+	}
+}
+
+// circle returns a polygon that looks like a circle.
+func circle(x, y, r float64) []point {
+	var out []point
+	for i := range 12 {
+		s, c := math.Sincos(float64(i) * math.Pi / 6)
+		out = append(out, point{x + r*c, y + r*s})
+	}
+	return out
+}
+
+// manyArrows is the number of arrows from which on they are drawn more transparently.
+const manyArrows = 200
+
+// arc returns a curve from s to d that rises to a height h above them.
+func arc(s, d point, h float64) []point {
+	var out []point
+	for i := range 17 {
+		u := float64(i) / 16
+		out = append(out, point{s.x + (d.x-s.x)*u, s.y + (d.y-s.y)*u - 4*h*u*(1-u)})
+	}
+	return out
+}
+
+// arrowHead returns the tip of an arrow.
+func arrowHead(s []point, size float64) []point {
+	tip, from := s[len(s)-1], s[0]
+	for i := len(s) - 2; i >= 0; i-- {
+		if from = s[i]; math.Hypot(tip.x-from.x, tip.y-from.y) > 2 {
+			break
+		}
+	}
+	d := math.Hypot(tip.x-from.x, tip.y-from.y)
+	if d == 0 {
+		return circle(tip.x, tip.y, 2)
+	}
+	ux, uy := (tip.x-from.x)/d, (tip.y-from.y)/d
+	bx, by := tip.x-ux*size, tip.y-uy*size
+	return []point{tip, {bx - uy*size*0.42, by + ux*size*0.42}, {bx + uy*size*0.42, by - ux*size*0.42}}
+}
+
+// clip returns the part of a stroke between the left and right sides of the plot. whole reports
+// whether that includes the stroke's end.
+func (b box) clip(s []point) (out []point, whole bool) {
+	lo, hi := b.x-0.5, b.x+b.w+0.5
+	for i := 1; i < len(s); i++ {
+		a, b := s[i-1], s[i]
+		if max(a.x, b.x) < lo || min(a.x, b.x) > hi {
+			continue
+		}
+		at := func(x float64) point { return point{x, a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)} }
+		from, to := a, b
+		for _, q := range []*point{&from, &to} {
+			if q.x < lo {
+				*q = at(lo)
+			} else if q.x > hi {
+				*q = at(hi)
+			}
+		}
+		if len(out) == 0 {
+			out = append(out, from)
+		}
+		out = append(out, to)
+	}
+	end := s[len(s)-1]
+	return out, end.x >= lo && end.x <= hi
+}

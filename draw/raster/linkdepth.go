@@ -1,0 +1,78 @@
+package raster
+
+import (
+	"math"
+	"sort"
+
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// DepthAt returns the depth of the strip whose span contains the end of a link at a column of a
+// tile, which may be fractional. For nested spans, that is the innermost span; if ends is set, it
+// is the innermost span that ends there. For the lanes of a resource, it is the lane in which a
+// claim ends or begins there, or else the only lane with a claim there. DepthAt returns -1 if the
+// tile does not determine the depth.
+func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends bool) int {
+	inner, edge, near, holds := -1, -1, 1.01, 0
+	reach := 1
+	if nested && !ends {
+		reach = 0
+	}
+	for _, s := range strips {
+		if s.Kind != index.SpanStrip {
+			continue
+		}
+		k := runAt(t, s, int(math.Floor(column)), reach)
+		if k < 0 {
+			continue
+		}
+		begin, end := float64(t.X[k]), float64(int(t.X[k])+int(t.N[k]))
+		if begin <= column && column < end {
+			holds++
+			inner = max(inner, s.Depth)
+		}
+		at, own := begin, t.Flags[k]&index.Begins != 0
+		if ends {
+			at, own = end, t.Flags[k]&index.Ends != 0
+		}
+		switch d := math.Abs(at - column); {
+		case !own:
+		case nested && ends && d < 1.01:
+			edge = max(edge, s.Depth)
+		case !nested && d < near:
+			near, edge = d, s.Depth
+		}
+	}
+	switch {
+	case edge >= 0:
+		return edge
+	case nested || holds == 1:
+		return inner
+	}
+	return -1
+}
+
+// runAt returns the run of a strip that covers a column, or the nearest one within reach columns,
+// or -1.
+func runAt(t *index.Tile, s index.Strip, column, reach int) int {
+	end := func(k int) int { return int(t.X[k]) + int(t.N[k]) }
+	last := s.First + s.Count
+	k := s.First + sort.Search(s.Count, func(i int) bool { return end(s.First+i) > column })
+	if k < last && int(t.X[k]) <= column {
+		return k
+	}
+	after, before := math.MaxInt, math.MaxInt
+	if k < last {
+		after = int(t.X[k]) - column
+	}
+	if k > s.First {
+		before = column - end(k-1) + 1
+	}
+	switch {
+	case min(after, before) > reach:
+		return -1
+	case after < before:
+		return k
+	}
+	return k - 1
+}

@@ -1,0 +1,296 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Keys of the key-value pairs in which weft keeps what OTF's own records cannot express
+// (docs/formats/otf.md, "Traces of other formats").
+const (
+	rowKey        = 1 // the part of an event that its record does not express
+	locationKey   = 2 // index of an event's location, if it is not that of its process
+	linkKey       = 3 // packed links
+	definitionKey = 4 // all definitions of the model; a pair of the DefCreator
+	lastKey       = 4 // the keys of the trace itself are greater
+)
+
+// carriedName is the prefix of the names of these keys.
+const carriedName = "weft."
+
+// Names of carried definitions that only this package uses.
+const baseName = "otf.base" // ticks of the file at which the model's time is 0
+
+// laneProcess is the first process number for the lanes of resources.
+const laneProcess = 0xf0000000
+
+// tokens assigns tokens to the entries of a table. An entry keeps its own id if that is a number that
+// fits and is unused; otherwise it gets another token. The token of an entry depends only on earlier
+// entries, so tokens may be used while a table grows.
+type tokens struct {
+	own  bool // keep all ids that are numbers and fit, even if they are in use
+	list []uint32
+	used map[uint32]bool
+	id   func(i int) string
+}
+
+func (t *tokens) at(i int) uint32 {
+	for n := len(t.list); n <= i; n++ {
+		v, err := strconv.ParseUint(t.id(n), 10, 32)
+		if err == nil && t.own {
+			t.add(uint32(v))
+			continue
+		}
+		if err != nil || v == 0 || v >= laneProcess || t.used[uint32(v)] || strconv.FormatUint(v, 10) != t.id(n) {
+			for v = uint64(n) + 1; t.used[uint32(v)]; v++ {
+			}
+		}
+		t.add(uint32(v))
+	}
+	return t.list[i]
+}
+
+// reserve reserves the tokens from 1 to last for others.
+func (t *tokens) reserve(last uint32) {
+	t.used = map[uint32]bool{}
+	for i := range last {
+		t.used[i+1] = true
+	}
+}
+
+func (t *tokens) add(token uint32) {
+	if t.used == nil {
+		t.used = map[uint32]bool{}
+	}
+	t.used[token] = true
+	t.list = append(t.list, token)
+}
+
+// allTokens holds the tokens of a trace's definitions.
+type allTokens struct {
+	locations, regions, communicators, metrics, attributes, files, markers tokens
+}
+
+func (t *allTokens) all() []*tokens {
+	return []*tokens{&t.locations, &t.regions, &t.communicators, &t.metrics, &t.attributes, &t.files, &t.markers}
+}
+
+func newTokens(d *trace.Definitions) *allTokens {
+	t := &allTokens{
+		locations:     tokens{id: func(i int) string { return d.Locations.At(uint32(i)).ID }},
+		regions:       tokens{id: func(i int) string { return d.Regions.At(uint32(i)).ID }},
+		communicators: tokens{id: func(i int) string { return d.Communicator.At(uint32(i)).ID }},
+		metrics:       tokens{id: func(i int) string { return d.Metrics.At(uint32(i)).ID }},
+		attributes:    tokens{id: func(i int) string { return d.Attributes.At(uint32(i)).ID }},
+		files:         tokens{id: func(i int) string { return d.Files.At(uint32(i)).ID }},
+		markers:       tokens{id: func(i int) string { return d.Markers.At(uint32(i)).ID }},
+	}
+	t.attributes.reserve(lastKey)
+	return t
+}
+
+// stringToken returns the token of a group whose name is entry i of the strings.
+func stringToken(i uint32) uint64 { return uint64(i) + 1 }
+
+// fileClock converts between times of a file and times of the model.
+type fileClock struct {
+	scale uint64 // ticks of the file per tick of the model
+	base  uint64 // time of the file at time 0 of the model
+}
+
+// newFileClock returns the clock for a trace whose first event is at time first. Times of a file are
+// never negative.
+func newFileClock(c trace.Clock, first int64) fileClock {
+	f := fileClock{scale: uint64(c.Den)}
+	if ok, base := multiply(first, f.scale); ok && first < 0 {
+		f.base = -base
+	}
+	return f
+}
+
+// file converts a time of the model. ok is false if the result does not fit.
+func (f fileClock) file(t int64) (v uint64, ok bool) {
+	if f.scale > 1 {
+		if ok, v = multiply(t, f.scale); !ok {
+			return 0, false
+		}
+		t = int64(v)
+	}
+	v = uint64(t) + f.base // wraps around for negative times
+	return v, t < 0 == (v < f.base) && v < math.MaxInt64
+}
+
+// model converts a time of the file.
+func (f fileClock) model(v uint64) int64 {
+	t := int64(v - f.base)
+	if f.scale > 1 {
+		t /= int64(f.scale)
+	}
+	return t
+}
+
+// from returns the first time of the model that is not before a time of the file.
+func (f fileClock) from(v uint64) int64 {
+	t := f.model(v)
+	if x, ok := f.file(t); ok && x < v {
+		t++
+	}
+	return t
+}
+
+// multiply multiplies two numbers. ok is false if the product does not fit.
+func multiply(t int64, by uint64) (ok bool, v uint64) {
+	if by > math.MaxInt64 {
+		return false, 0
+	}
+	p := t * int64(by)
+	return t == 0 || p/int64(by) == t && p != math.MinInt64, uint64(p)
+}
+
+// carriedDefinitions returns the carried definitions of a trace, or nil if it has none.
+func carriedDefinitions(list []*Record) []byte {
+	for _, r := range list {
+		if v, ok := r.Find(definitionKey); ok && r.Type == DefCreator && carrier.Packed(v.Bytes) {
+			return v.Bytes
+		}
+	}
+	return nil
+}
+
+// restoreModel builds a model from carried definitions.
+func restoreModel(data []byte) (*model, error) {
+	pairs, err := carrier.Unpack(data)
+	if err != nil {
+		return nil, err
+	}
+	d := &trace.Definitions{Format: "otf"}
+	r, err := carrier.NewRestorer(d, pairs)
+	if err != nil {
+		return nil, err
+	}
+	d.Clock = r.Clock
+	m := emptyModel(d)
+	m.restorer, m.carried = r, true
+	m.clock = fileClock{scale: uint64(d.Clock.Den)}
+	for _, p := range pairs {
+		if p.Key == baseName {
+			if m.clock.base, err = strconv.ParseUint(p.Value, 10, 63); err != nil {
+				return nil, fmt.Errorf("carried definition %s: found %q, expected a time", p.Key, p.Value)
+			}
+		}
+	}
+	m.indexTokens(newTokens(d))
+	return m, nil
+}
+
+// indexTokens adds the tokens of carried definitions to the index. It skips those that it has added before.
+func (m *model) indexTokens(t *allTokens) {
+	d := m.defs
+	for i := len(m.process); i < d.Locations.Len(); i++ {
+		p := uint64(t.locations.at(i))
+		m.process = append(m.process, p)
+		m.locations[p] = uint32(i)
+	}
+	for _, x := range []struct {
+		table, n int
+		t        *tokens
+	}{{functions, d.Regions.Len(), &t.regions}, {groups, d.Communicator.Len(), &t.communicators},
+		{counters, d.Metrics.Len(), &t.metrics},
+		{keys, d.Attributes.Len(), &t.attributes}, {files, d.Files.Len(), &t.files}, {markers, d.Markers.Len(), &t.markers}} {
+		for ; m.learnt[x.table] < x.n; m.learnt[x.table]++ {
+			m.index[scopedToken{x.table, 0, uint64(x.t.at(m.learnt[x.table]))}] = uint32(m.learnt[x.table])
+		}
+	}
+	for ; m.learnt[functionGroups] < d.Strings.Len(); m.learnt[functionGroups]++ {
+		i := uint32(m.learnt[functionGroups])
+		m.index[scopedToken{functionGroups, 0, stringToken(i)}] = i
+		m.index[scopedToken{fileGroups, 0, stringToken(i)}] = i
+	}
+	for i := d.Attributes.Len() - 1; i >= 0; i-- {
+		switch d.Attributes.At(uint32(i)).Name {
+		case sclName:
+			m.scl = uint32(i)
+		case textName:
+			m.comments = uint32(i)
+		}
+	}
+}
+
+// restorePlace returns true for the record of a link, which is not an event. For an event on the lane
+// of a resource it sets the process to that of the event's location.
+func (d *decoder) restorePlace(r *Record) (link bool, err error) {
+	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
+		if d.links != nil {
+			d.linkCount++
+			if _, err := carrier.UnpackLinks(v.Bytes, d.defs.Locations.Len()); err != nil {
+				return true, d.reportCarried(r, err)
+			}
+			return true, d.links.Add(d.linkCount, v.Bytes)
+		}
+		d.needsDefinition = d.needsDefinition || d.trying && !d.unlinked // links follow the events of all streams
+		return true, nil
+	}
+	if v, ok := r.Find(locationKey); ok && v.Bits < uint64(len(d.model.process)) {
+		r.Process = d.model.process[v.Bits]
+	}
+	return false, nil
+}
+
+// hasTrailingLinks reports whether the last lines of a file contain links, which follow all events. It
+// always returns false for a compressed file.
+func (t *lineReader) hasTrailingLinks() bool {
+	if t.zip != nil {
+		return false
+	}
+	var b [4 << 10]byte
+	from := max(0, t.h.Size-int64(len(b)))
+	n, _ := t.h.ReadAt(b[:], from)
+	return bytes.Contains(b[:n], fmt.Appendf(nil, "\nK%xY%xV", linkKey, Bytes))
+}
+
+func (d *decoder) reportCarried(r *Record, err error) error {
+	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
+		Position: trace.Position{File: d.r.src.Path},
+		Record:   fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(),
+		Expected: "what weft wrote; the record is read without it"})
+}
+
+// amend applies the carried part of a record to the last row of b. It reports a defect if the carried
+// part cannot be read.
+func (d *decoder) amend(b *trace.Batch, r *Record) {
+	v, ok := r.Find(rowKey)
+	if !ok || v.Type != Bytes {
+		return
+	}
+	if err := d.restorer.Amend(b, v.Bytes); err != nil {
+		if err := d.reportCarried(r, err); err != nil && d.err == nil {
+			d.err = err
+		}
+	}
+}
+
+func newLinks(d *decoder, sel trace.Selection) *carrier.Links {
+	if sel.Links == trace.NoLinks || !d.carried {
+		return nil
+	}
+	d.linkCount = 0
+	return &carrier.Links{}
+}
+
+// deliverLinks passes on the links that a scan has found.
+func (d *decoder) deliverLinks(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	if d.links == nil {
+		return nil
+	}
+	l := d.links
+	d.links = nil
+	defer l.Close()
+	return l.Deliver(ctx, d.defs.Locations.Len(), sink.Links)
+}

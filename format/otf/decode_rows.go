@@ -1,0 +1,252 @@
+package otf
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/trace"
+)
+
+// locate returns the location of a record's process.
+func (d *decoder) locate(r *Record) uint32 {
+	if d.strayed {
+		if i, ok := d.model.index[scopedToken{processes, r.Stream, r.Process}]; ok && r.Type != Marker {
+			return i
+		}
+	}
+	return d.location(r.Process)
+}
+
+// row adds the row of a record to b.
+func (d *decoder) row(b *trace.Batch, r *Record) {
+	loc := d.locate(r)
+	t := d.clock.model(r.Time)
+	stream := r.Stream
+	add := func(k trace.Kind, ref uint32, ops ...uint64) {
+		b.Add(loc, t, k, ref)
+		if len(ops) > 0 {
+			b.AddOps(ops...)
+		}
+	}
+	location := func(p uint64) uint64 { return uint64(d.location(p)) }
+	communicator := func(c uint64) uint64 {
+		if c == 0 {
+			return trace.Undefined
+		}
+		return uint64(d.communicator(stream, c))
+	}
+	text, texted := "", false
+	switch r.Type {
+	case Enter:
+		f := d.region(stream, r.Function)
+		add(trace.Enter, f)
+		if d.unnamedLeaves {
+			d.open(loc).enter(f)
+		}
+	case Leave:
+		add(trace.Leave, d.leave(loc, stream, r.Function))
+	case SendMsg:
+		add(trace.Send, trace.NoRef, location(r.Peer), communicator(r.Communicator), r.Tag, r.Length)
+	case RecvMsg:
+		add(trace.Recv, trace.NoRef, location(r.Peer), communicator(r.Communicator), r.Tag, r.Length)
+	case Counter:
+		add(trace.Metric, d.metric(stream, r.Counter), r.Value)
+	case EventComment, SnapshotComment, SummaryComment:
+		add(trace.Comment, trace.NoRef)
+		text, texted = r.Text, true
+	default:
+		m := &eventModels[r.Type]
+		if m.kind == trace.NoKind {
+			m = &eventModel{kind: trace.Generic, table: noTable}
+		}
+		ref := trace.NoRef
+		if m.table != noTable {
+			ref = d.ref(m.table, stream, *r.number(m.ref))
+		}
+		var room [8]uint64
+		ops := room[:0]
+		for _, o := range m.ops {
+			v := o.value
+			if o.source != constant {
+				v = *r.number(o.f)
+			}
+			switch o.source {
+			case processLocation:
+				v = location(v)
+			case optionalLocation, optionalRoot:
+				if v == 0 {
+					v = trace.Undefined
+				} else if o.source == optionalLocation {
+					v = location(v)
+				}
+			case optionalCommunicator:
+				v = communicator(v)
+			case fileTime:
+				v -= d.clock.base
+			}
+			ops = append(ops, v)
+		}
+		add(m.kind, ref, ops...)
+		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
+	}
+	carries := false // the row is carried; attributes that repeat a field are omitted
+	if d.carried {
+		_, carries = r.Find(rowKey)
+	}
+	if texted && !carries {
+		b.AddAttr(d.ownAttribute(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
+	}
+	if r.SCL != 0 && hasSCL(r.Type) && !carries {
+		b.AddAttr(d.ownAttribute(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
+	}
+	for i := range r.KeyValues {
+		v := &r.KeyValues[i]
+		if d.carried && v.Key <= lastKey {
+			continue
+		}
+		k, x := d.key(stream, v), v.value()
+		if d.carried && x.Type == trace.Bytes && k != trace.NoRef && d.defs.Attributes.At(k).Type == trace.String {
+			x.Type = trace.String
+		}
+		b.AddAttr(k, x)
+	}
+	if carries && d.restorer != nil {
+		d.amend(b, r)
+	}
+}
+
+func hasSCL(t Type) bool {
+	l := specs[t].fields
+	return len(l) > 0 && l[len(l)-1].f == fSCL
+}
+
+// leave returns the region that a leave closes, also if the record does not name it.
+func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
+	switch {
+	case !d.unnamedLeaves && function == 0 && d.trying:
+		d.metUnnamedLeave, d.needsDefinition = true, true
+		return trace.NoRef
+	case !d.unnamedLeaves:
+		return d.region(stream, function)
+	case function == 0:
+		return d.open(loc).leave(trace.NoRef)
+	}
+	return d.open(loc).leave(d.region(stream, function))
+}
+
+// openRegions holds the open regions of a location, innermost last.
+type openRegions struct {
+	list  []uint32
+	among openset.Index[uint32]
+}
+
+// open returns the open regions of a location.
+func (d *decoder) open(loc uint32) *openRegions {
+	for uint64(len(d.stacks)) <= uint64(loc) {
+		d.stacks = append(d.stacks, &openRegions{})
+	}
+	return d.stacks[loc]
+}
+
+func (s *openRegions) enter(region uint32) {
+	s.among.Open(region, len(s.list))
+	s.list = append(s.list, region)
+}
+
+// leave closes a region, or the innermost one if region is NoRef. It returns the region that it
+// closed, or NoRef if none was open.
+func (s *openRegions) leave(region uint32) uint32 {
+	l := s.list
+	i := len(l) - 1
+	if region != trace.NoRef {
+		i = s.among.Find(region, len(l), func(i int) uint32 { return l[i] })
+	}
+	if i >= 0 {
+		region = l[i]
+		s.list = openset.Close(&s.among, l, i, region)
+	}
+	return region
+}
+
+// ownAttribute returns an attribute that weft adds to those of the trace. It defines the attribute on
+// the first call.
+func (m *model) ownAttribute(at *uint32, name string, t trace.Type) uint32 {
+	if *at == trace.NoRef {
+		if m.frozen {
+			m.needsDefinition = true
+			return trace.NoRef
+		}
+		*at = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
+	}
+	return *at
+}
+
+// definitionOf returns the definition that a token names. An undefined token gets a stand-in, which add
+// makes. Token 0 of a table of groups means no group, unless it is defined.
+func (m *model) definitionOf(table int, what string, stream uint32, token uint64,
+	add func(id, name string) uint32) uint32 {
+	i, ok := m.find(table, stream, token)
+	if !ok && token == 0 && (table == groups || table == functionGroups || table == counterGroups || table == fileGroups) {
+		return trace.NoRef
+	}
+	if !ok {
+		if m.frozen {
+			m.needsDefinition = true
+			return trace.NoRef
+		}
+		m.undefined(what, stream, token)
+		i = add(definitionID(0, token), fmt.Sprintf("undefined %s %d", what, token))
+		m.index[scopedToken{table, 0, token}] = i
+	}
+	return i
+}
+
+func (m *model) region(stream uint32, token uint64) uint32 {
+	return m.definitionOf(functions, "function", stream, token, func(id, name string) uint32 {
+		return m.defs.Regions.Add(trace.Region{ID: id, Name: name})
+	})
+}
+
+func (m *model) communicator(stream uint32, token uint64) uint32 {
+	return m.definitionOf(groups, "process group", stream, token, func(id, name string) uint32 {
+		return m.defs.Communicator.Add(trace.Communicator{ID: id, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
+	})
+}
+
+func (m *model) metric(stream uint32, token uint64) uint32 {
+	return m.definitionOf(counters, "counter", stream, token, func(id, name string) uint32 {
+		return m.defs.Metrics.Add(trace.MetricDef{ID: id, Name: name, Kind: trace.CounterMetric, Type: trace.Uint64,
+			Location: trace.NoRef, Undefined: true})
+	})
+}
+
+func (m *model) file(stream uint32, token uint64) uint32 {
+	return m.definitionOf(files, "file", stream, token, func(id, name string) uint32 {
+		return m.defs.Files.Add(trace.Named{ID: id, Name: name})
+	})
+}
+
+// ref returns the index of the definition that a token of a table names.
+func (m *model) ref(table int, stream uint32, token uint64) uint32 {
+	switch table {
+	case functions:
+		return m.region(stream, token)
+	case groups:
+		return m.communicator(stream, token)
+	case counters:
+		return m.metric(stream, token)
+	case files:
+		return m.file(stream, token)
+	case markers:
+		if i, ok := m.find(markers, stream, token); ok {
+			return i
+		}
+		return trace.NoRef
+	}
+	return m.text(table, stream, token)
+}
+
+func (m *model) text(table int, stream uint32, token uint64) uint32 {
+	return m.definitionOf(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
+}

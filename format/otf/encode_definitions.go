@@ -1,0 +1,242 @@
+package otf
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// definitions writes OTF's own definitions, for other tools, and the carried definitions.
+func (e *encoder) definitions() error {
+	if e.original != nil {
+		return e.rewriteDefinitions()
+	}
+	d := e.defs
+	var err error
+	put := func(r *Record) {
+		if err == nil {
+			e.truncate(r)
+			err = e.w.Write(r)
+		}
+	}
+	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
+	put(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(d.Clock.Num)})
+	creator := Record{Type: DefCreator, Text: "weft"}
+	if !e.plain {
+		base := carrier.Pair{Key: baseName, Value: strconv.FormatUint(e.reader.clock.base, 10)}
+		data, tooLong := carrier.Pack(d, &e.rows, base)
+		e.loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+		creator.KeyValues = []KeyValue{{Key: definitionKey, Type: Bytes, Bytes: data}}
+		for _, k := range []struct {
+			key  uint64
+			typ  ValueType
+			name string
+		}{{definitionKey, Bytes, carriedName + "definitions"}, {rowKey, Bytes, carriedName + "event"},
+			{locationKey, Uint32, carriedName + "location"}, {linkKey, Bytes, carriedName + "links"}} {
+			put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
+		}
+	}
+	put(&creator)
+	e.processDefinitions(put)
+	e.communicatorDefinitions(put)
+	e.regionDefinitions(put)
+	e.attributeDefinitions(put)
+	return err
+}
+
+// processDefinitions writes the definitions of processes, and of the process groups that stand for nodes.
+func (e *encoder) processDefinitions(put func(*Record)) {
+	d := e.defs
+	names := d.FullNames()
+	for i := range d.Locations.Len() {
+		l := d.Locations.At(uint32(i))
+		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: names[i], Parent: e.parent(l)})
+	}
+	for i, name := range e.laneNames {
+		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
+	}
+	members := make([][]uint32, d.Groups.Len()) // by index of the group; nodes only
+	for i := range d.Locations.Len() {
+		for g := d.Locations.At(uint32(i)).Group; g != trace.NoRef; g = d.Groups.At(g).Parent {
+			if d.Groups.At(g).Kind == "node" {
+				members[g] = append(members[g], e.tokens.locations.at(i))
+			}
+		}
+	}
+	for i := range d.Groups.Len() {
+		if g := d.Groups.At(uint32(i)); g.Kind == "node" {
+			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
+		}
+	}
+}
+
+// communicatorDefinitions writes the definitions of communicators.
+func (e *encoder) communicatorDefinitions(put func(*Record)) {
+	d := e.defs
+	for i, c := range d.Communicator.All() {
+		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
+		if list := d.Ranks(uint32(i)); list != nil {
+			for _, l := range list {
+				if l != trace.NoRef {
+					r.Members = append(r.Members, e.tokens.locations.at(int(l)))
+				}
+			}
+		} else if c.Set != trace.NoRef {
+			for _, m := range d.Sets.At(c.Set).Members {
+				if m >= 0 && m < noProcess {
+					r.Members = append(r.Members, uint32(m))
+				}
+			}
+		}
+		put(&r)
+	}
+}
+
+// regionDefinitions writes the definitions of functions, counters and files.
+func (e *encoder) regionDefinitions(put func(*Record)) {
+	d := e.defs
+	group := e.groups(put)
+	sclFile, scl := map[string]uint64{}, uint64(0)
+	for i, x := range d.Regions.All() {
+		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group),
+			Name: x.Name}
+		if x.File != "" && x.Line >= 0 {
+			f, ok := sclFile[x.File]
+			if !ok {
+				f = uint64(len(sclFile)) + 1
+				sclFile[x.File] = f
+				put(&Record{Type: DefSCLFile, Token: f, Name: x.File})
+			}
+			scl++
+			put(&Record{Type: DefSCL, Token: scl, File: f, Line: uint64(x.Line)})
+			r.SCL = scl
+		}
+		put(&r)
+	}
+	for i := range d.Metrics.Len() {
+		m := d.Metrics.At(uint32(i))
+		name := m.Name
+		if name == "" {
+			name = m.ID
+		}
+		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group),
+			Name: name, Unit: m.Unit, Properties: counterProperties(m)})
+	}
+	for i := range d.Files.Len() {
+		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
+	}
+}
+
+// attributeDefinitions writes the definitions of keys, collective operations and markers.
+func (e *encoder) attributeDefinitions(put func(*Record)) {
+	d := e.defs
+	for i, a := range d.Attributes.All() {
+		t, ok := pairTypes[a.Type]
+		if !ok {
+			t = Bytes
+		}
+		put(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc})
+	}
+	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
+		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
+		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
+			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+		}
+		for _, x := range d.Operations.All() { // only traces from OTF have some
+			if x.ID != strconv.FormatUint(op, 10) {
+				continue
+			}
+			r.Name = x.Name
+			for _, a := range x.Attrs {
+				if a.Key == "type" {
+					r.Kind = uint64(max(0, slices.Index(operationKinds[:], a.Value.Str)))
+				}
+			}
+		}
+		put(r)
+	}
+	for i := range d.Markers.Len() {
+		r := &Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(uint32(i)).Name}
+		for _, a := range d.Markers.At(uint32(i)).Attrs {
+			if a.Key == "severity" {
+				r.Kind = severities[a.Value.Str]
+			}
+		}
+		put(r)
+	}
+}
+
+// severities maps the severity of a marker in OTF or OTF2 to the type in OTF.
+var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM": 2, "hint": 3, "LOW": 3}
+
+// nodeToken is the first token for the process groups that stand for nodes.
+const nodeToken = laneProcess
+
+// parent returns the process that a thread belongs to: the one that has the id of the thread's group.
+// It returns 0 if there is none.
+func (e *encoder) parent(l *trace.Location) uint64 {
+	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
+		return 0
+	}
+	if e.processesByID == nil {
+		e.processesByID = map[string]int{}
+		for i := e.defs.Locations.Len() - 1; i >= 0; i-- {
+			if x := e.defs.Locations.At(uint32(i)); x.Kind == trace.ProcessLocation {
+				e.processesByID[x.ID] = i
+			}
+		}
+	}
+	i, ok := e.processesByID[e.defs.Groups.At(l.Group).ID]
+	if !ok {
+		return 0
+	}
+	return uint64(e.tokens.locations.at(i))
+}
+
+// groups returns a function that returns the token of a group by type and name. The function defines
+// each group on its first use.
+func (e *encoder) groups(put func(*Record)) func(t Type, name string) uint64 {
+	byName := map[string]uint64{}
+	for i := e.defs.Strings.Len() - 1; i >= 0; i-- {
+		byName[*e.defs.Strings.At(uint32(i))] = stringToken(uint32(i))
+	}
+	type defined struct {
+		t     Type
+		token uint64
+	}
+	done := map[defined]bool{}
+	next := stringToken(uint32(e.defs.Strings.Len()))
+	return func(t Type, name string) uint64 {
+		if name == "" {
+			return 0
+		}
+		token, ok := byName[name]
+		if !ok {
+			token = next
+			byName[name] = token
+			next++
+		}
+		if k := (defined{t, token}); !done[k] {
+			done[k] = true
+			put(&Record{Type: t, Token: token, Name: name})
+		}
+		return token
+	}
+}
+
+// counterProperties returns OTF's properties of a metric: those that its mode describes, if it came
+// from OTF, otherwise a default with its type.
+func counterProperties(m *trace.MetricDef) uint64 {
+	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
+	for p := range uint64(0x200) {
+		if properties(p) == m.Mode && counterType(p) == m.Type {
+			return p
+		}
+	}
+	return typ | 1 | 4 // absolute, at a point in time
+}

@@ -1,0 +1,649 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"math/bits"
+	"unsafe"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// bulkReader delivers the events of a file that is in the order of time, location by location. It
+// parses frequent lines itself, many at a time, and leaves all others to [stream.next].
+type bulkReader struct {
+	d      *decoder
+	f      *fileStream
+	sink   format.Sink
+	states stateFiles
+	// withStates is set if streams have snapshots or statistics that are selected.
+	withStates bool
+	resume     *uint64 // time of the snapshots to begin with; nil begins at the start
+	lanes      []*lane // all lanes in use
+	oldest     int     // index of the lane that is reused next when all maxLanes are in use
+	free       []*lane
+	text       []byte  // buffer of the stream, kept between files
+	nearLanes  []*lane // lanes of processes with small numbers, by process
+	farLanes   map[uint64]*lane
+	form       timeForm
+	base, to   uint64 // of the selected times
+	crowded    bool   // the file had more processes than maxLanes
+	waiting    int    // number of lanes that wait for a record after the selected times
+	processes  [1 << processBits]processText
+	visits     [1 << visitBits]visitText
+	peers      [1 << peerBits]peerText
+	tails      [1 << peerBits]tailText
+	counter    uint64 // the latest counter; metric is its metric
+	metric     uint32
+	hasRows    bool
+	first      uint64 // time of the first row
+	last       uint64 // time of the last row
+	unordered  bool   // a row was earlier than the one before, or of a process of another stream
+}
+
+func newBulk(d *decoder, sink format.Sink) *bulkReader {
+	return &bulkReader{d: d, sink: sink, form: newTimeForm()}
+}
+
+// begin prepares the reader for a file. It reuses lanes and buffers.
+func (x *bulkReader) begin(f *fileStream) {
+	if x.f != nil {
+		x.setWaiting(false)
+		x.free = append(x.free, x.lanes...)
+		x.lanes, x.oldest, x.farLanes = x.lanes[:0], 0, nil
+		clear(x.nearLanes)
+	}
+	x.clearTables()
+	x.f, x.hasRows, x.last, x.crowded, x.metric = f, false, 0, false, trace.NoRef
+	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has read some text
+		f.s.t.buf = x.text
+	}
+}
+
+// clearTables empties the caches. A zeroed entry matches the text 0 only, which hashes to the first
+// place, so the first place gets a text that never occurs.
+func (x *bulkReader) clearTables() {
+	clear(x.processes[:])
+	clear(x.visits[:])
+	clear(x.peers[:])
+	clear(x.tails[:])
+	x.visits[0].text, x.peers[0].text, x.tails[0].text = neverText, neverText, neverText
+}
+
+// end keeps the buffer for the next file.
+func (x *bulkReader) end() { x.text = x.f.s.t.buf[:0] }
+
+// needsSurvey reports whether the trace must be surveyed before it can be read.
+func (x *bulkReader) needsSurvey() bool { return x.d.trying && (x.unordered || x.d.needsDefinition) }
+
+// lane collects the rows of a process.
+type lane struct {
+	process uint64
+	at      uint16       // index in lanes
+	open    *openRegions // open regions of the location; used if leaves name no region
+	n       uint         // number of rows
+	waits   bool         // for a record after the selected times
+	rows    laneRows
+	b       trace.Batch // the other columns
+}
+
+type laneRows struct {
+	time [trace.BatchRows]int64
+	ref  [trace.BatchRows]uint32
+	kind [trace.BatchRows]trace.Kind
+}
+
+// maxLanes limits the memory: a lane takes 53 KB.
+const maxLanes = 128
+
+// batch returns the batch of the lane, with room for one more row.
+func (l *lane) batch() *trace.Batch {
+	l.b.Time, l.b.Kind, l.b.Ref = l.rows.time[:l.n], l.rows.kind[:l.n], l.rows.ref[:l.n]
+	return &l.b
+}
+
+// add adds a row with operands, which the caller appends to the returned batch.
+func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
+	i := l.n & (trace.BatchRows - 1)
+	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, ref, kind
+	l.b.OpRow = append(l.b.OpRow, uint32(i))
+	l.n++
+	return &l.b
+}
+
+// run delivers the events of a file.
+func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
+	x.begin(f)
+	defer x.end()
+	to := f.to
+	if f.enough > 0 {
+		f.to = min(to, f.enough)
+	}
+	f.to = min(f.to, x.states.time())
+	for patience := 1 << 12; ; {
+		if x.waiting > 0 && patience > 0 {
+			patience--
+		} else if f.held {
+			// The held record comes before the lines that readFrequent would take.
+		} else if err := x.readFrequent(ctx); err != nil || x.needsSurvey() {
+			return err
+		}
+		r, err := x.f.next(ctx)
+		if err != nil {
+			return err
+		}
+		if r == nil && x.states.time() < to {
+			// Snapshots and statistics come before the events of their time.
+			if err := x.addStates(ctx); err != nil || x.needsSurvey() {
+				return err
+			}
+			f.to = min(to, x.states.time())
+			continue
+		}
+		if r == nil && f.held && f.to < to {
+			// One more record of a process shows that the process continues. A process that has ended
+			// has no such record: after some records, run stops waiting and reads the rest.
+			f.to = to
+			x.setWaiting(!x.crowded)
+			continue
+		}
+		if r == nil {
+			break
+		}
+		if r.Time < x.last {
+			x.unordered = true
+		}
+		if x.last = r.Time; !x.hasRows {
+			x.hasRows, x.first = true, r.Time // readFrequent does not read the first record
+		}
+		l, err := x.lane(r)
+		if err != nil {
+			return err
+		}
+		if x.d.row(l.batch(), r); x.d.err != nil {
+			return x.d.err
+		}
+		goesOn := l.waits && l.rows.kind[l.n].IsEvent()
+		l.n++
+		if l.n == trace.BatchRows {
+			err = x.emit(l)
+		}
+		if err != nil || x.needsSurvey() {
+			return err
+		}
+		if goesOn {
+			l.waits = false
+			if x.waiting--; x.waiting == 0 && patience > 0 {
+				break
+			}
+		}
+	}
+	for _, l := range x.lanes {
+		if err := x.emit(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setWaiting makes all lanes wait for a record, or none.
+func (x *bulkReader) setWaiting(on bool) {
+	for _, l := range x.lanes {
+		l.waits = on
+	}
+	if x.waiting = 0; on {
+		x.waiting = len(x.lanes)
+	}
+}
+
+// lane returns the lane of a record's process.
+func (x *bulkReader) lane(r *Record) (*lane, error) {
+	if l := x.laneOf(r.Process); l != nil {
+		return l, nil
+	}
+	if x.d.trying {
+		home, ok := x.d.r.master.Stream(uint32(r.Process))
+		x.unordered = x.unordered || !ok || home != r.Stream
+	}
+	var l *lane
+	if len(x.lanes) < maxLanes {
+		if n := len(x.free) - 1; n >= 0 {
+			l, x.free = x.free[n], x.free[:n]
+		} else {
+			l = &lane{}
+		}
+		l.at = uint16(len(x.lanes))
+		x.lanes = append(x.lanes, l)
+	} else {
+		l = x.lanes[x.oldest]
+		x.oldest = (x.oldest + 1) % maxLanes
+		if err := x.emit(l); err != nil {
+			return nil, err
+		}
+		x.setLane(l.process, nil)
+		if clear(x.processes[:]); !x.crowded {
+			x.crowded = true
+			x.clearTables()
+		}
+	}
+	l.process = r.Process
+	l.b.Reset(x.d.locate(r))
+	if x.d.unnamedLeaves {
+		l.open = x.d.open(l.b.Loc)
+	}
+	x.setLane(r.Process, l)
+	return l, nil
+}
+
+func (x *bulkReader) setLane(process uint64, l *lane) {
+	if process >= fewTokens {
+		if x.farLanes == nil {
+			x.farLanes = map[uint64]*lane{}
+		}
+		x.farLanes[process] = l
+		return
+	}
+	for uint64(len(x.nearLanes)) <= process {
+		x.nearLanes = append(x.nearLanes, nil)
+	}
+	x.nearLanes[process] = l
+}
+
+func (x *bulkReader) laneOf(process uint64) *lane {
+	if process < uint64(len(x.nearLanes)) {
+		return x.nearLanes[process]
+	}
+	return x.farLanes[process]
+}
+
+// emit passes on the rows of a lane.
+func (x *bulkReader) emit(l *lane) error {
+	if l.n == 0 {
+		return nil
+	}
+	err := x.sink.Batch(l.batch())
+	l.b.Reset(l.b.Loc)
+	l.n = 0
+	return err
+}
+
+// messageKind maps the first byte of a line to the kind of message.
+var messageKind = [256]trace.Kind{'S': trace.Send, 'R': trace.Recv}
+
+// A trace has few processes and functions. The meaning of a line with one of them is cached under the
+// text of the line, which including its end is at most 8 bytes long.
+type (
+	processText struct {
+		text uint64
+		l    *lane
+	}
+	// visitText caches an enter or leave, or such a line together with the process line before it.
+	visitText struct {
+		text uint64
+		ref  uint32
+		kind trace.Kind
+		lane uint16 // index of the lane that the process line selects, if there is one
+	}
+	// peerText caches the part of a message line before the L. tailText caches the part from the T on.
+	peerText struct{ text, location uint64 }
+	tailText struct{ text, tag, communicator uint64 }
+)
+
+const (
+	processBits = 8
+	visitBits   = 14
+	peerBits    = 8
+	hashFactor  = 0x9e3779b97f4a7c15 // spreads all bytes to the high bits
+	neverText   = 1                  // a text that never hashes to the first place of a table
+)
+
+// readFrequent reads the lines in the buffer up to the first that is not a frequent line in libotf's
+// spelling: time, process, enter, leave, send, receive, counter. The result is the same as if next had
+// read them.
+func (x *bulkReader) readFrequent(ctx context.Context) error {
+	s, t := x.f.s, x.f.s.t
+	l := x.laneOf(s.process)
+	if !s.begun || s.skip || x.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
+		return nil
+	}
+	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
+	if n == 0 {
+		return nil
+	}
+	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // so that no line end is found there
+	x.base, x.to = x.d.clock.base, x.f.to
+	end := t.from + n
+	for full := true; full; {
+		t.from, l, s.time = x.lines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
+		if full = l.n == trace.BatchRows; full {
+			if err := x.emit(l); err != nil {
+				return err
+			}
+		}
+	}
+	x.last, s.process, s.delivered = s.time, l.process, true
+	if x.d.err != nil {
+		return x.d.err
+	}
+	if t.from == end {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// lines reads the lines from pos to end, beginning with the given lane and time. It returns the
+// position, lane and time where it stopped: when a lane is full, or before a line that it cannot
+// parse.
+//
+//go:noinline
+func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
+	for pos < end {
+		w := word(text, pos)
+		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit
+			v, n := x.form.read(text, pos, w)
+			if n == 0 || v < time || v >= x.to {
+				break
+			}
+			time = v
+			pos += n + 1
+			w = word(text, pos)
+		}
+		marks := lineEnds(w)
+		if byte(w) == '*' {
+			second := marks & (marks - 1)
+			if second != 0 { // the line of the record also lies in the 8 bytes; it is mostly a visit
+				both := upTo(w, second)
+				known := &x.visits[both*hashFactor>>(64-visitBits)]
+				if known.text == both {
+					l = x.lanes[known.lane]
+					if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
+						l.nest()
+					}
+					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == trace.BatchRows {
+						break
+					}
+					continue
+				}
+			}
+			star := upTo(w, marks)
+			known := &x.processes[star*hashFactor>>(64-processBits)]
+			if known.text != star && !x.cacheProcess(known, w, marks) {
+				break
+			}
+			if second != 0 {
+				x.cacheVisitWithProcess(w, marks, known.l)
+			}
+			l = known.l
+			pos += lineLength(marks) + 1
+			w = word(text, pos)
+			marks = lineEnds(w)
+		}
+		next := 0 // position after the record's line
+		if w&(visitBit|0x20) == visitBit {
+			line := upTo(w, marks)
+			known := &x.visits[line*hashFactor>>(64-visitBits)]
+			if known.text == line || x.cacheVisit(known, w, marks) {
+				if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
+					l.nest()
+				}
+				next = pos + lineLength(marks) + 1
+			}
+		} else {
+			next = x.addOther(l, text, pos, time)
+		}
+		if next == 0 {
+			break
+		}
+		if pos = next; l.n == trace.BatchRows {
+			break
+		}
+	}
+	return pos, l, time
+}
+
+// visit adds the row of an enter or leave.
+func (l *lane) visit(time int64, v *visitText) {
+	i := l.n & (trace.BatchRows - 1)
+	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, v.ref, v.kind
+	l.n++
+}
+
+// nest updates the open regions by the last row. If that row is a leave without a region, nest sets
+// the region that it leaves.
+func (l *lane) nest() {
+	i := (l.n - 1) & (trace.BatchRows - 1)
+	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {
+		l.open.enter(ref)
+	} else {
+		l.rows.ref[i] = l.open.leave(ref)
+	}
+}
+
+// visitBit is set in the first byte of enter and leave, and in no other record that readFrequent
+// reads.
+const visitBit = 'E' & 'L' &^ ('S' | 'R' | 'C')
+
+// parseVisit parses the enter or leave in the first n bytes of w.
+func parseVisit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
+	switch byte(w) {
+	case 'E':
+		kind = trace.Enter
+	case 'L':
+		kind = trace.Leave
+	default:
+		return 0, 0, false
+	}
+	if n < 2 || n > 7 {
+		return 0, 0, false
+	}
+	v, bad := hexWord(padDigits(w>>8, n-1))
+	return kind, v, bad == 0
+}
+
+// cacheVisit caches the meaning of the line in w.
+//
+//go:noinline
+func (x *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
+	kind, v, ok := parseVisit(w, lineLength(marks))
+	if !ok {
+		return false
+	}
+	ref, ok := x.visitedRegion(kind, v)
+	if ok {
+		*to = visitText{text: upTo(w, marks), ref: ref, kind: kind}
+	}
+	return ok
+}
+
+// visitedRegion returns the region of an enter or leave. A leave without a function gets NoRef; ok is then
+// false unless such leaves are expected.
+func (x *bulkReader) visitedRegion(kind trace.Kind, function uint64) (ref uint32, ok bool) {
+	if kind == trace.Leave && function == 0 {
+		return trace.NoRef, x.d.unnamedLeaves
+	}
+	return x.d.region(x.f.s.reported, function), true
+}
+
+// cacheVisitWithProcess caches the meaning of the two lines in w, if the second one is an enter or leave.
+//
+//go:noinline
+func (x *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
+	second, n := marks&(marks-1), lineLength(marks)
+	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
+		if ref, ok := x.visitedRegion(kind, v); ok {
+			text := upTo(w, second)
+			x.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
+		}
+	}
+}
+
+// cacheProcess caches the process of the line in w.
+//
+//go:noinline
+func (x *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
+	n := lineLength(marks)
+	if n < 2 || n == 8 {
+		return false
+	}
+	v, bad := hexWord(padDigits(w>>8, n-1))
+	l := x.laneOf(v)
+	if bad != 0 || l == nil {
+		return false
+	}
+	*to = processText{upTo(w, marks), l}
+	return true
+}
+
+// addOther reads the record at pos if it is a frequent one. It returns the position of the next line, or
+// 0 if it cannot read the record.
+func (x *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
+	switch t := int64(time - x.base); byteAt(text, pos) {
+	case 'S', 'R':
+		return x.addMessage(l, text, pos, t)
+	case 'C':
+		return x.addCounterValue(l, text, pos, t)
+	case 'K':
+		if x.d.restorer != nil {
+			return x.addAmended(l, text, pos, t)
+		}
+	}
+	if hexValue[byteAt(text, pos)] < 16 {
+		return pos // a time line need not be followed by a record
+	}
+	return 0
+}
+
+// addMessage adds the row of the message at pos and returns the position of the next line, or 0 if the
+// message is spelled in another way.
+func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	kind := messageKind[byteAt(text, pos)]
+	// Most lines end at this position, which is available early: the processor need not wait for the
+	// end of parsing to continue there.
+	guess := pos + 8 + lineLength(lineEnds(word(text, pos+8)))
+	w := word(text, pos+1)
+	marks := noDigits(w)
+	key := upTo(w, marks)
+	peer := &x.peers[key*hashFactor>>(64-peerBits)]
+	location, i := peer.location, pos+1+lineLength(marks)
+	if peer.text != key {
+		v, end := parseNumber(text, pos+1)
+		if byteAt(text, end) != 'L' || end == pos+1 {
+			return 0
+		}
+		location, i = uint64(x.d.location(v&noProcess)), end
+		if marks != 0 {
+			*peer = peerText{key, location}
+		}
+	}
+	length, k := parseNumber(text, i+1)
+	w = word(text, k)
+	marks = lineEnds(w)
+	key = upTo(w, marks)
+	tail := &x.tails[key*hashFactor>>(64-peerBits)]
+	tag, communicator, n := tail.tag, tail.communicator, k+lineLength(marks)
+	if tail.text != key {
+		if byteAt(text, k) != 'T' {
+			return 0
+		}
+		var m int
+		tag, m = parseNumber(text, k+1)
+		if byteAt(text, m) != 'C' {
+			return 0
+		}
+		communicator, n = parseNumber(text, m+1)
+		if byteAt(text, n) != '\n' || m == k+1 || n == m+1 {
+			return 0
+		}
+		tag &= noProcess
+		if communicator &= noProcess; communicator == 0 {
+			communicator = trace.Undefined
+		} else {
+			communicator = uint64(x.d.communicator(x.f.s.reported, communicator))
+		}
+		if marks != 0 {
+			*tail = tailText{key, tag, communicator}
+		}
+	}
+	if k == i+1 {
+		return 0
+	}
+	b := l.add(time, kind, trace.NoRef)
+	b.Op = append(b.Op, location, communicator, tag, length&noProcess)
+	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+	if n == guess {
+		return guess + 1
+	}
+	return n + 1
+}
+
+// carriedPair is the beginning of a pair that carries what the record itself cannot express.
+const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
+
+// addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
+// position of the next line, or 0 if the lines are spelled in another way.
+func (x *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	if word(text, pos)&(1<<40-1) != carriedPair {
+		return 0
+	}
+	var data [32]byte
+	i, n := pos+5, 0
+	for ; n < len(data); n++ {
+		v := x.form.pairs.at(text, i)
+		if v&validPair == 0 {
+			break
+		}
+		data[n] = byte(v)
+		i += 2
+	}
+	if byteAt(text, i) != 'L' {
+		return 0
+	}
+	length, i := parseNumber(text, i+1)
+	if length != uint64(n) || byteAt(text, i) != '\n' {
+		return 0
+	}
+	switch i++; byteAt(text, i) {
+	case 'N':
+		if byteAt(text, i+1) != '\n' {
+			return 0
+		}
+		k := l.n & (trace.BatchRows - 1)
+		l.rows.time[k], l.rows.ref[k], l.rows.kind[k] = time, trace.NoRef, trace.NoOp
+		l.n++
+		next = i + 2
+	case 'S', 'R':
+		if next = x.addMessage(l, text, i, time); next == 0 {
+			return 0
+		}
+	default:
+		return 0
+	}
+	b := l.batch()
+	if x.d.restorer.Amend(b, data[:n]) != nil {
+		b.DropLast() // the slow path reports the defect
+		l.n--
+		return 0
+	}
+	return next
+}
+
+// addCounterValue adds the row of the counter value at pos and returns the position of the next line, or 0 if
+// it is spelled in another way.
+func (x *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	counter, i := parseNumber(text, pos+3)
+	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' {
+		return 0
+	}
+	value, n := parseNumber(text, i+1)
+	if byteAt(text, n) != '\n' || i == pos+3 || n == i+1 {
+		return 0
+	}
+	if counter &= noProcess; counter != x.counter || x.metric == trace.NoRef {
+		x.counter, x.metric = counter, x.d.metric(x.f.s.reported, counter)
+	}
+	b := l.add(time, trace.Metric, x.metric)
+	b.Op = append(b.Op, value)
+	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+	return n + 1
+}

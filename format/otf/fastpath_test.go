@@ -1,0 +1,282 @@
+package otf
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
+)
+
+// rowsOf returns the rows of the events of a stream by location. way is one of three ways of reading;
+// "ordered" reads line by line.
+func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, defects string) {
+	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\n" +
+		"DCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
+	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)},
+		"x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
+	rep := format.NewReport()
+	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Report: rep, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			id := d.Defs().Locations.At(c.Location()).ID
+			name := "-"
+			if c.Ref() != trace.NoRef && (c.Kind() == trace.Enter || c.Kind() == trace.Leave) {
+				name = d.Defs().Regions.At(c.Ref()).Name
+			}
+			keys, values := c.Attrs()
+			rows[id] = append(rows[id], fmt.Sprint(c.Time(), c.Kind(), name, c.Ops(), len(keys), values))
+		}
+		return nil
+	}}
+	rows = map[string][]string{}
+	switch all := trace.Everything(); way {
+	case "try":
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), all, func(int) format.Sink { return sink })
+		if err == nil && !ok && d.(*decoder).metUnnamedLeave {
+			clear(rows) // the scan has been restarted
+			ok, err = d.(*decoder).scanSpeculatively(context.Background(), all, func(int) format.Sink { return sink })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return nil, ""
+		}
+	case "scan":
+		err = d.Scan(context.Background(), all, format.PerLocation, sink)
+	case "ordered":
+		err = d.Scan(context.Background(), all, format.GlobalOrder, sink)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rep.Rules() {
+		defects += fmt.Sprintln(r.Rule, r.Count)
+	}
+	return rows, defects
+}
+
+// sameRows checks that the ways of reading agree. It returns whether the speculative scan succeeded.
+func sameRows(t *testing.T, text string) bool {
+	want, defects := rowsOf(t, text, "ordered")
+	got, found := rowsOf(t, text, "scan")
+	if fmt.Sprint(got) != fmt.Sprint(want) || found != defects {
+		t.Fatalf("%q:\nscan %v %s\nordered %v %s", text, got, found, want, defects)
+	}
+	tried, _ := rowsOf(t, text, "try")
+	if tried != nil && (fmt.Sprint(tried) != fmt.Sprint(want) || defects != "") {
+		t.Fatalf("%q:\ntry %v\nordered %v %s", text, tried, want, defects)
+	}
+	return tried != nil
+}
+
+// frequentLines returns random lines of a stream, most of which the fast path can read. If unnamed is
+// set, half of the leaves have no function.
+func frequentLines(rng *rand.Rand, n int, unnamed bool) string {
+	var b strings.Builder
+	time := rng.Uint64() >> rng.UintN(64) >> 4
+	some := func(list ...string) string { return list[rng.IntN(len(list))] }
+	process := "1"
+	for range n {
+		if rng.IntN(5) > 0 {
+			time += rng.Uint64N(1 << rng.UintN(30))
+			process = some("1", "2", "2", "abcde")
+			fmt.Fprintf(&b, "%x\n*%s\n", time, process)
+		} else if rng.IntN(3) == 0 {
+			fmt.Fprintf(&b, "*%s\n", some("1", "2"))
+		}
+		if rng.IntN(12) == 0 {
+			fmt.Fprintf(&b, "K%sYbV%sL%s\n", some("1", "17"), some("00", "00"), some("1", "1", "2", "01"))
+		}
+		switch rng.IntN(9) {
+		case 8:
+			b.WriteString(some("N\n", "N\n", "NOOP\n"))
+		case 0:
+			fmt.Fprintf(&b, "%s%sL%xT%xC%s\n", some("S", "R"), some("1", "2", "abcde", "0000002"),
+				rng.Uint64()>>rng.UintN(64)&noProcess, rng.IntN(20), some("0", "7"))
+		case 1:
+			fmt.Fprintf(&b, "CNT1V%x\n", rng.Uint64()>>rng.UintN(64))
+		case 2:
+			fmt.Fprintf(&b, "%s%sX3\n", some("E", "L"), some("1", "2"))
+		default:
+			if unnamed && rng.IntN(2) == 0 {
+				b.WriteString(some("L0\n", "L0\n", "L\n", "L00\n", "L0X3\n"))
+				break
+			}
+			fmt.Fprintf(&b, "%s%s\n", some("E", "L"), some("1", "2", "1000", "01", "0000001"))
+		}
+	}
+	return b.String()
+}
+
+// TestFastPath checks that the fast path reads the same events as reading line by line.
+func TestFastPath(t *testing.T) {
+	effort.Sequential(t)
+	const unusual = "\n\n\x0b g*E-0fFK\"X \r\x00\xff"
+	tried := 0
+	for seed := range uint64(effort.Rounds(150)) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		text := frequentLines(rng, 1+rng.IntN(200), seed%3 == 0)
+		if sameRows(t, text) {
+			tried++
+		}
+		// Damage the text.
+		b := []byte(text)
+		for range 1 + rng.IntN(3) {
+			at := rng.IntN(len(b))
+			switch c := unusual[rng.IntN(len(unusual))]; rng.IntN(3) {
+			case 0:
+				b[at] = c
+			case 1:
+				b = slices.Insert(b, at, c)
+			default:
+				b = slices.Delete(b, at, at+1)
+			}
+		}
+		sameRows(t, string(b))
+	}
+	if tried < effort.Rounds(100) {
+		t.Errorf("only %d of %d sound files were read at once", tried, effort.Rounds(150))
+	}
+	// A text longer than a read buffer, with more processes than lanes.
+	sameRows(t, frequentLines(rand.New(rand.NewPCG(7, 7)), 60_000, false))
+	sameRows(t, frequentLines(rand.New(rand.NewPCG(8, 8)), 60_000, true))
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "%x\n*%x\nE1\n", i, i%300)
+	}
+	sameRows(t, b.String())
+}
+
+// FuzzFastPath looks for lines that the two ways of reading read differently.
+func FuzzFastPath(f *testing.F) {
+	for seed := range uint64(4) {
+		f.Add(frequentLines(rand.New(rand.NewPCG(seed, 2)), 8, seed%2 == 0))
+	}
+	f.Fuzz(func(t *testing.T, text string) { sameRows(t, text) })
+}
+
+// TestPieces checks that a large file that is read in several pieces at a time gives the same events
+// as one reader.
+func TestPieces(t *testing.T) {
+	events := 900_000
+	if effort.Race {
+		events = 350_000 // enough for several pieces of the plain text
+	}
+	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(3, 3)), events, false)
+	if len(text) < 3*pieceSize {
+		t.Fatalf("%d bytes are not enough", len(text))
+	}
+	scan := func(name, text string, workers int) (ok bool, sums map[string]uint64) {
+		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, name: {Data: []byte(text)},
+			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\n" +
+				"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = map[string]uint64{}
+		ok, err = d.(*decoder).scanSpeculatively(context.Background(), trace.Everything(), func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				id := d.Defs().Locations.At(b.Loc).ID
+				for c := b.Cursor(); c.Next(); {
+					// The result depends on the order.
+					sums[id] = sums[id]*31 + uint64(c.Time())*7 + uint64(c.Kind())*3 + uint64(c.Ref())
+					for _, v := range c.Ops() {
+						sums[id] = sums[id]*31 + v
+					}
+				}
+				return nil
+			}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, sums
+	}
+	zipped := zipText(t, text, 1, 100_000)
+	if len(zipped) < 3*pieceSize && !effort.Race {
+		t.Fatalf("%d compressed bytes are not enough", len(zipped))
+	}
+	okOne, one := scan("x.1.events", text, 1)
+	for _, f := range []struct{ name, text string }{{"x.1.events", text}, {"x.1.events.z", zipped}} {
+		if ok, four := scan(f.name, f.text, 4); !okOne || !ok || fmt.Sprint(one) != fmt.Sprint(four) {
+			t.Errorf("%s: by one %t %v, by four %t %v", f.name, okOne, one, ok, four)
+		}
+	}
+	// Times that decrease between two pieces are detected.
+	if ok, _ := scan("x.1.events", text+text, 4); ok {
+		t.Error("a file that is not in the order of time was read at once")
+	}
+	// So is damaged data.
+	bad := []byte(zipped)
+	bad[len(bad)/2] ^= 0x55
+	bad[len(bad)/2+1] ^= 0x55
+	if ok, sums := scan("x.1.events.z", string(bad), 4); ok && fmt.Sprint(sums) == fmt.Sprint(one) {
+		t.Error("a damaged file was read like the whole one")
+	}
+}
+
+// zipText compresses a text as libotf does, with a restart point after each buffer.
+func zipText(t *testing.T, text string, level, buffer int) string {
+	var b bytes.Buffer
+	z, err := flate.NewWriter(&b, level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(zlibHeader(level))
+	for len(text) > 0 {
+		n := min(buffer, len(text))
+		z.Reset(&b)
+		z.Write([]byte(text[:n]))
+		z.Flush()
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// TestZippedWindow checks that a window of a compressed stream begins behind the restart point that
+// was found.
+func TestZippedWindow(t *testing.T) {
+	effort.Sequential(t)
+	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(5, 5)), 300_000, false)
+	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")},
+		"x.1.events.z": {Data: []byte(zipText(t, text, 1, 100_000))},
+		"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\n" +
+			"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+	rows := func(sel trace.Selection) (times []int64) {
+		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), sel, func(int) format.Sink {
+			return format.Trim(d.Defs(), sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				times = append(times, b.Time...)
+				return nil
+			}})
+		})
+		if !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		return times
+	}
+	all := rows(trace.Everything())
+	slices.Sort(all)
+	early, late := trace.Everything(), trace.Everything()
+	early.To, late.From = all[len(all)/2], all[len(all)/2]
+	if a, b := len(rows(early)), len(rows(late)); a < len(all)/4 || b < len(all)/4 || a+b != len(all) {
+		t.Errorf("%d events before and %d behind, of %d", a, b, len(all))
+	}
+}

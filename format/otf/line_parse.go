@@ -1,0 +1,460 @@
+package otf
+
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// problem is a defect of a line.
+type problem struct {
+	rule, found, expected string
+	severity              trace.Severity
+}
+
+// lineKind is the kind of a line.
+type lineKind uint8
+
+const (
+	blankLine lineKind = iota
+	timeLine
+	processLine
+	pairLine
+	recordLine
+)
+
+// keywords maps the keywords of each part to record types.
+var keywords = func() (k [numParts]map[string]Type) {
+	for p := range k {
+		k[p] = map[string]Type{}
+	}
+	for t, s := range specs {
+		if s.name == "" {
+			continue
+		}
+		k[s.part][s.short], k[s.part][s.long] = Type(t), Type(t)
+		if s.part == Snapshots { // snapshots may also be among the events
+			k[Events][s.short], k[Events][s.long] = Type(t), Type(t)
+		}
+	}
+	k[Events]["FB"], k[Events]["FILEOPBEGIN"] = BeginFileOperation, BeginFileOperation
+	k[Events]["FE"], k[Events]["FILEOPEND"] = EndFileOperation, EndFileOperation
+	return k
+}()
+
+// parseFrequent parses the line of a frequent event in the short spelling without blanks: enter,
+// leave, send, receive, counter, no operation. It returns false for any other line.
+func (r *Record) parseFrequent(l []byte) bool {
+	switch l[0] {
+	case 'E':
+		v, i := parseHex(l, 1)
+		if i == 1 {
+			return false
+		}
+		r.Type, r.Function = Enter, v&0xffffffff
+		return r.frequentSCL(l, i)
+	case 'L':
+		v, i := parseHex(l, 1)
+		if i == 1 && len(l) > 1 {
+			return false
+		}
+		r.Type, r.Function = Leave, v&0xffffffff
+		return r.frequentSCL(l, i)
+	case 'S', 'R':
+		peer, i := parseHex(l, 1)
+		if i == 1 || i == len(l) || l[i] != 'L' {
+			return false
+		}
+		length, i := parseHex(l, i+1)
+		if i == len(l) || l[i] != 'T' {
+			return false
+		}
+		tag, i := parseHex(l, i+1)
+		if i == len(l) || l[i] != 'C' {
+			return false
+		}
+		comm, i := parseHex(l, i+1)
+		if r.Type = SendMsg; l[0] == 'R' {
+			r.Type = RecvMsg
+		}
+		r.Peer, r.Length, r.Tag, r.Communicator = peer&0xffffffff, length&0xffffffff, tag&0xffffffff, comm&0xffffffff
+		return r.frequentSCL(l, i)
+	case 'N':
+		r.Type = NoOp
+		return len(l) == 1
+	case 'C':
+		if len(l) < 4 || l[1] != 'N' || l[2] != 'T' {
+			return false
+		}
+		counter, i := parseHex(l, 3)
+		if i == 3 || i == len(l) || l[i] != 'V' {
+			return false
+		}
+		r.Type, r.Counter = Counter, counter&0xffffffff
+		r.Value, i = parseHex(l, i+1)
+		return i == len(l)
+	}
+	return false
+}
+
+// frequentSCL parses the optional source code location at the end of a line.
+func (r *Record) frequentSCL(l []byte, i int) bool {
+	r.SCL = 0
+	if i == len(l) {
+		return true
+	}
+	if l[i] != 'X' {
+		return false
+	}
+	v, end := parseHex(l, i+1)
+	r.SCL = v & 0xffffffff
+	return end > i+1 && end == len(l)
+}
+
+// parseHex parses the number at i and returns its value and end.
+func parseHex(l []byte, i int) (v uint64, end int) {
+	for ; i < len(l); i++ {
+		d := hexValue[l[i]]
+		if d > 15 {
+			break
+		}
+		v = v<<4 | uint64(d)
+	}
+	return v, i
+}
+
+// oldEnd are the fields of EndFileOperation in the old spelling FE. What it calls handle is the
+// matching id.
+var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"),
+	n8(fBytes, "B", "BYTES"), scl}
+
+// oldGroup is a second group after the properties of a counter. libotf uses it even if it is 0.
+var oldGroup = n4(fGroup, "G", "GROUP")
+
+// scanner is a position in a line.
+type scanner struct {
+	l []byte
+	i int
+	// library allows blanks only where libotf accepts them.
+	library bool
+}
+
+func (s *scanner) skip() {
+	for s.i < len(s.l) && (s.l[s.i] == ' ' || s.l[s.i] == '\t' || s.l[s.i] == '\r' && !s.library) {
+		s.i++
+	}
+}
+
+func (s *scanner) end() bool {
+	if !s.library {
+		s.skip()
+	}
+	return s.i == len(s.l)
+}
+
+// hexValue maps digits to their values and other bytes to 255. Capital letters are not digits.
+var hexValue = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = 255
+	}
+	for i := range len(hexDigits) {
+		t[hexDigits[i]] = uint8(i)
+	}
+	return t
+}()
+
+// hex parses a number. It is 0 without digits, and bits beyond 64 are lost.
+func (s *scanner) hex() (v uint64) {
+	s.skip()
+	v, s.i = parseHex(s.l, s.i)
+	return v
+}
+
+// word parses a keyword.
+func (s *scanner) word() []byte {
+	start := s.i
+	for s.i < len(s.l) {
+		if c := s.l[s.i]; c-'A' > 25 && c != '#' {
+			break
+		}
+		s.i++
+	}
+	return s.l[start:s.i]
+}
+
+// rest returns the rest of the line for messages.
+func (s *scanner) rest() string {
+	l := s.l[s.i:]
+	if len(l) == 0 {
+		return "the end of the line"
+	}
+	if len(l) > 40 {
+		return fmt.Sprintf("%q…", l[:40])
+	}
+	return fmt.Sprintf("%q", l)
+}
+
+// keyword skips the keyword of a field and reports whether it was there.
+func (s *scanner) keyword(f *fieldSpec) bool {
+	start := s.i
+	s.skip()
+	if s.library && s.i > start {
+		// libotf compares its first spelling with the blank.
+		f = &fieldSpec{f: f.f, short: f.long, long: f.long, old: f.old}
+	}
+	start = s.i
+	if f.short == "." {
+		if s.i < len(s.l) && s.l[s.i] == '.' {
+			s.i++
+			return true
+		}
+		return false
+	}
+	w := s.word()
+	switch string(w) {
+	case f.short, f.long:
+		return true
+	case f.old:
+		if f.old != "" {
+			return true
+		}
+	}
+	if f.f == fMembers && len(w) > 0 {
+		// The keyword of an empty list and the next keyword are not separated.
+		for _, k := range [2]string{f.long, f.short} {
+			if len(w) > len(k) && string(w[:len(k)]) == k {
+				s.i = start + len(k)
+				return true
+			}
+		}
+	}
+	s.i = start
+	return false
+}
+
+// lineType returns the kind of a line and the index of its first byte that is not a blank.
+func lineType(l []byte) (lineKind, int) {
+	i := 0
+	for i < len(l) && (l[i] == ' ' || l[i] == '\t' || l[i] == '\r') {
+		i++
+	}
+	if i == len(l) {
+		return blankLine, i
+	}
+	c := l[i]
+	switch {
+	case hexValue[c] < 16:
+		return timeLine, i
+	case c == '*':
+		return processLine, i
+	case c == 'K':
+		s := scanner{l: l, i: i}
+		if w := s.word(); string(w) == "K" || string(w) == "KEY" {
+			return pairLine, i
+		}
+	}
+	return recordLine, i
+}
+
+// parse parses the line of a record from i on. A line without a known keyword becomes a record of type
+// Unknown. The strings of the record refer to the line. If library is set, blanks are treated as
+// libotf treats them.
+func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
+	s := scanner{l: l, i: i, library: library}
+	w := s.word()
+	t, ok := keywords[part][string(w)]
+	if !ok {
+		r.Type, r.Text = Unknown, stringOf(l)
+		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
+			"a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
+	}
+	r.Type, r.Unnamed = t, false
+	sp := &specs[t]
+	list := sp.fields
+	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
+		list, r.Handle = oldEnd, 0
+	}
+	there := false // the latest optional field is present
+	for k := range list {
+		f := &list[k]
+		if f.omitZero || f.mayBeMissing {
+			at := s.i
+			there = !s.end()
+			if there && (f.short != "" || f.f == fFunction) {
+				there = f.short == "" || s.keyword(f)
+			}
+			if !there {
+				s.i = at // libotf is strict about blanks here
+				if f.bits > 0 {
+					*r.number(f.f) = 0
+				} else {
+					r.Name, r.Unnamed = "", true
+				}
+				continue
+			}
+		} else if f.short != "" && !s.keyword(f) {
+			return problem{"otf.malformed", sp.name + ": " + s.rest(), f.long + "; the record is skipped", trace.Error}
+		}
+		switch {
+		case f.bits > 0:
+			*r.number(f.f) = s.hex() & (^uint64(0) >> (64 - f.bits))
+			if f.f == fProperties && s.keyword(&oldGroup) {
+				if g := s.hex() & 0xffffffff; g != 0 || library {
+					r.Group = g
+				}
+			}
+		case f.f == fMembers:
+			r.Members = s.members(r.Members[:0])
+		default:
+			v, bad := s.text()
+			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') &&
+				(t == EventComment || t == SnapshotComment || t == SummaryComment) {
+				v, bad = []byte("(null)"), problem{}
+			}
+			if bad.rule != "" {
+				return bad
+			}
+			*r.text(f.f) = stringOf(v)
+			if f.f == fName {
+				r.Unnamed = false
+			}
+		}
+	}
+	// libotf ignores the rest of a line, except where it looked for an optional field and did not find
+	// it.
+	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) &&
+		!s.end() {
+		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
+	}
+	return problem{}
+}
+
+// noQuote is the expectation in the problem of a string that does not end on its line.
+const noQuote = "a quote at the end of the string; the record is skipped"
+
+// text parses a string in quotes.
+func (s *scanner) text() ([]byte, problem) {
+	s.skip()
+	if s.i == len(s.l) || s.l[s.i] != '"' {
+		return nil, problem{"otf.malformed", s.rest(), "a string; the record is skipped", trace.Error}
+	}
+	start := s.i + 1
+	for i := start; i < len(s.l); i++ {
+		if s.l[i] == '"' {
+			s.i = i + 1
+			return s.l[start:i], problem{}
+		}
+	}
+	return nil, problem{"otf.malformed", s.rest(), noQuote, trace.Error}
+}
+
+// members parses a list of numbers, each followed by a comma.
+func (s *scanner) members(list []uint32) []uint32 {
+	for {
+		s.skip()
+		start := s.i
+		v := s.hex()
+		s.skip()
+		if s.i == len(s.l) || s.l[s.i] != ',' {
+			s.i = max(start, s.i)
+			return list
+		}
+		s.i++
+		list = append(list, uint32(v))
+	}
+}
+
+// manyPairs is the number of pairs from which on an index is used to find a key.
+const manyPairs = 32
+
+// find returns the pair with the key in the record that is being read, like [Record.Find]. It is fast
+// for lists of any length.
+func (r *Record) find(key uint32) (*KeyValue, bool) {
+	n := len(r.KeyValues)
+	if n < manyPairs {
+		return r.Find(key)
+	}
+	if n == manyPairs {
+		r.byKey = make(map[uint32]int, 2*manyPairs)
+		for i, v := range r.KeyValues {
+			r.byKey[v.Key] = i
+		}
+	}
+	r.byKey[r.KeyValues[n-1].Key] = n - 1
+	i, ok := r.byKey[key]
+	if !ok {
+		return nil, false
+	}
+	return &r.KeyValues[i], true
+}
+
+// pair parses a key-value line from i on and adds the pair to the record. If library is set, arrays
+// whose lines differ from what libotf writes become what libotf makes of them.
+func (r *Record) pair(l []byte, i int, library bool) problem {
+	if library && i > 0 {
+		return problem{} // libotf does not recognise a pair after blanks
+	}
+	s := scanner{l: l, i: i}
+	s.word()
+	bad := func(expected string) problem {
+		return problem{"otf.malformed", "key-value pair: " + s.rest(), expected + "; the pair is skipped", trace.Error}
+	}
+	key := uint32(s.hex())
+	if !s.keyword(&fieldSpec{short: "Y", long: "TYPE"}) {
+		return bad("TYPE")
+	}
+	typ := ValueType(uint32(s.hex()))
+	if typ > Bytes {
+		return bad("a type from 0 to b")
+	}
+	if !s.keyword(&fieldSpec{short: "V", long: "VALUE"}) {
+		return bad("VALUE")
+	}
+	old, known := r.find(key)
+	if typ != Bytes {
+		if v := s.hex(); !known {
+			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ, Bits: v & (^uint64(0) >> (64 - typ.bits()))})
+		}
+		return problem{}
+	}
+	s.skip()
+	var to *KeyValue
+	last := known && old == &r.KeyValues[len(r.KeyValues)-1]
+	switch {
+	case !known, library && old.Type == Bytes && !last:
+		if n := len(r.KeyValues); n < cap(r.KeyValues) {
+			r.KeyValues = r.KeyValues[:n+1] // its bytes are reused
+			to = &r.KeyValues[n]
+			*to = KeyValue{Key: key, Type: typ, Bytes: to.Bytes[:0]}
+		} else {
+			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ})
+			to = &r.KeyValues[n]
+		}
+	case library && last && len(old.Bytes)%arrayLine != 0:
+		return problem{} // for libotf only whole lines of an array are continued
+	case old.Type == Bytes && last:
+		to = old
+	default:
+		return problem{}
+	}
+	n := 0
+	for ; s.i+1 < len(s.l); s.i += 2 {
+		hi, lo := hexValue[s.l[s.i]], hexValue[s.l[s.i+1]]
+		if hi > 15 || lo > 15 {
+			break
+		}
+		to.Bytes = append(to.Bytes, hi<<4|lo)
+		n++
+	}
+	if library && n < arrayLine && s.keyword(&fieldSpec{short: "L", long: "LEN"}) {
+		// libotf fills the missing bytes with 0.
+		if more := s.hex() - uint64(n); more < arrayLine {
+			to.Bytes = append(to.Bytes, make([]byte, more)...)
+		}
+	}
+	if n > arrayLine {
+		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n),
+			fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
+	}
+	return problem{}
+}

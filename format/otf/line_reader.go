@@ -1,0 +1,392 @@
+package otf
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+
+	"github.com/weft-trace/weft/format/internal/archive"
+)
+
+// chunk is the number of bytes that are read at once from a file, unless there are many files.
+const chunk = 256 << 10
+
+// slack is the number of bytes after the text that may be read.
+const slack = 64
+
+// lineReader reads the lines of a file, which may be compressed.
+type lineReader struct {
+	h     *archive.Input
+	name  string // as the user wrote it
+	r     io.Reader
+	zip   io.ReadCloser // decompressor, nil for a plain file
+	read  int64         // bytes of the file that were read
+	begun int64         // position in a compressed file from which it is read
+	stop  int64         // position in the file at which reading ends
+	buf   []byte
+	at    int   // where the current line begins in buf
+	from  int   // where the next line begins in buf
+	base  int64 // offset of buf in the text; in a compressed file in the text from begun on
+	end   bool  // the end of the file has been read
+	bad   error // error of the compressed data
+	max   int   // length of the longest line that is read
+	// chunk is the number of bytes that are read at once; 0 means the constant chunk.
+	chunk int
+	// few is the number of bytes that are read next if only a part of the file may be needed. It grows
+	// by a quarter with each read. 0 means chunk.
+	few  int
+	kept *readCache // bytes that were read earlier
+	long int64      // bytes of skipped lines, which were longer than max
+	skip bool       // the current line is being skipped
+
+	progress *progress
+}
+
+// zipChunk returns the number of bytes that are read at once from a compressed file.
+func (t *lineReader) zipChunk() int {
+	if t.chunk > 0 {
+		return min(t.chunk, 64<<10)
+	}
+	return 64 << 10
+}
+
+// section reads the bytes of a file between read and stop, and advances read.
+type section struct{ t *lineReader }
+
+func (s section) Read(p []byte) (int, error) {
+	t := s.t
+	if t.read >= t.stop {
+		return 0, io.EOF
+	}
+	n, err := t.kept.readAt(t.h, p[:min(int64(len(p)), t.stop-t.read)], t.read)
+	t.read += int64(n)
+	t.progress.add(int64(n))
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// openLines begins to read a file.
+func openLines(h *archive.Input, name string, compressed bool, max, chunk int) *lineReader {
+	t := &lineReader{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
+	t.r = section{t}
+	if compressed {
+		t.begun = 2
+		t.read = t.begun // the header of the zlib stream
+		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, t.zipChunk()))
+		t.r = t.zip
+	}
+	return t
+}
+
+// fill moves the unread text to the front of the buffer and reads more after it.
+func (t *lineReader) fill() error {
+	rest := len(t.buf) - t.from
+	if t.from > 0 {
+		copy(t.buf, t.buf[t.from:])
+		t.base += int64(t.from)
+		t.buf, t.from = t.buf[:rest], 0
+	}
+	most := t.chunk
+	if most == 0 {
+		most = chunk
+	}
+	few := t.few > 0 && t.few < most
+	if few {
+		most, t.few = t.few, t.few+t.few/4
+	} else {
+		t.few = 0
+	}
+	room := most
+	if t.zip == nil { // a small file needs a buffer of its own size only
+		room = int(min(int64(most), max(t.stop-t.read, 0))) + 1
+	}
+	if cap(t.buf)-slack-rest < min(room, most/2) {
+		b := make([]byte, rest, max(room, 2*rest)+slack)
+		copy(b, t.buf)
+		t.buf = b
+	}
+	end := cap(t.buf) - slack
+	if few {
+		end = min(end, rest+most)
+	}
+	for {
+		n, err := t.r.Read(t.buf[rest:end])
+		t.buf = t.buf[:rest+n]
+		switch {
+		case err == nil && n == 0:
+			continue
+		case err == nil:
+		case err == io.EOF, t.zip != nil && errors.Is(err, io.ErrUnexpectedEOF):
+			// libotf does not terminate compressed data.
+			t.end = true
+		case t.zip != nil && isCorrupt(err):
+			t.end, t.bad = true, err
+		default:
+			return fmt.Errorf("%s:0x%x: %w", t.name, t.read, err)
+		}
+		return nil
+	}
+}
+
+func isCorrupt(err error) bool {
+	var c flate.CorruptInputError
+	var i flate.InternalError
+	return errors.As(err, &c) || errors.As(err, &i)
+}
+
+// line returns the next line without its line end, and its offset in the text. The line is valid until
+// the next call. whole is false for a last line without a line end.
+func (t *lineReader) line() (l []byte, off int64, whole, ok bool, err error) {
+	seen := 0
+	for {
+		if i := bytes.IndexByte(t.buf[t.from+seen:], '\n'); i >= 0 {
+			l, off = t.buf[t.from:t.from+seen+i], t.base+int64(t.from)
+			t.at = t.from
+			t.from += seen + i + 1
+			if t.skip {
+				t.skip, seen = false, 0
+				t.long += int64(len(l))
+				continue
+			}
+			return l, off, true, true, nil
+		}
+		seen = len(t.buf) - t.from
+		if seen > t.max {
+			// Skip the line: continue after its end.
+			t.long += int64(seen)
+			t.from, seen = len(t.buf), 0
+			t.skip = true
+		}
+		if t.end {
+			l, off = t.buf[t.from:], t.base+int64(t.from)
+			t.from = len(t.buf)
+			if t.skip {
+				t.skip = false
+				t.long += int64(len(l))
+				l = nil
+			}
+			return l, off, false, len(l) > 0, nil
+		}
+		if err := t.fill(); err != nil {
+			return nil, 0, false, false, err
+		}
+	}
+}
+
+// extend returns the current line joined with the next one. more is the number of bytes that were
+// added. ok is false if no further line exists or the joined line would be too long. The slice that
+// line returned becomes invalid.
+func (t *lineReader) extend() (l []byte, more int, ok bool, err error) {
+	for seen := t.from; ; {
+		if i := bytes.IndexByte(t.buf[seen:], '\n'); i >= 0 {
+			more = seen + i - (t.from - 1)
+			t.from = seen + i + 1
+			return t.buf[t.at : seen+i], more, true, nil
+		}
+		if t.end || len(t.buf)-t.at > t.max {
+			return nil, 0, false, nil
+		}
+		seen = len(t.buf) - t.at
+		size := t.from - t.at
+		t.from = t.at
+		if err := t.fill(); err != nil {
+			return nil, 0, false, err
+		}
+		t.at, t.from = 0, size
+	}
+}
+
+// window is the number of bytes that a search reads at each position. nearWindow is the distance from
+// the wanted time at which a search ends.
+const (
+	window     = 4 << 10
+	nearWindow = 2 * window
+)
+
+// restartMark are the bytes before a restart point of a compressed file. Decompression can begin behind
+// them if the writer has reset its dictionary there.
+var restartMark = []byte{0, 0, 0xff, 0xff}
+
+// searchZip is search for compressed files. It looks for times after restart points. In a file
+// without any it stays at the beginning.
+func (t *lineReader) searchZip(from uint64) error {
+	lo, hi := int64(2), t.h.Size // decompression can begin at lo
+	for hi-lo > chunk {
+		mid := lo + (hi-lo)/2
+		at, _, time, err := t.restartAfter(mid, hi)
+		if err != nil {
+			return err
+		}
+		if at >= 0 && time < from {
+			lo = at
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 2 {
+		return nil
+	}
+	t.begin(lo)
+	if err := t.fill(); err != nil {
+		return err
+	}
+	if i, _ := firstTime(t.buf); i >= 0 {
+		t.from = i
+	}
+	return nil
+}
+
+// begin reads a compressed file from off on.
+func (t *lineReader) begin(off int64) {
+	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
+	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
+}
+
+// part limits reading to a piece of the file.
+func (t *lineReader) part(p piece) error {
+	t.stop = p.to
+	if t.zip == nil {
+		t.read, t.base = p.from, p.from
+		return nil
+	}
+	if p.from > 0 {
+		t.begin(p.from)
+	}
+	t.r = io.MultiReader(unterminated{t.zip}, bytes.NewReader(p.tail))
+	_, err := io.CopyN(io.Discard, t.r, int64(p.skip))
+	return err
+}
+
+// unterminated reads compressed data that is not terminated.
+type unterminated struct{ r io.Reader }
+
+func (e unterminated) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// restartAfter returns the first restart point between off and end that is soon followed by a time
+// line with a process line. at is -1 if there is none. before is the text between the restart point
+// and the time line.
+func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
+	buf := make([]byte, 64<<10)
+	text := make([]byte, 16<<10)
+	for off < end {
+		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return -1, nil, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
+		}
+		i := bytes.Index(buf[:n], restartMark)
+		if i < 0 {
+			off += int64(max(n-len(restartMark)+1, 1))
+			continue
+		}
+		off += int64(i + len(restartMark))
+		// The same bytes may occur by chance. Decompression from there yields an error or no text of
+		// the format.
+		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
+		n, err = io.ReadFull(z, text)
+		z.Close()
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			continue
+		}
+		if i, time := firstTime(text[:n]); i >= 0 {
+			return off, text[:i], time, nil
+		}
+	}
+	return -1, nil, 0, nil
+}
+
+// firstTime returns the position of the first time line that is followed by a process line, or -1 if
+// there is none. It ignores the first line, which may be incomplete.
+func firstTime(text []byte) (at int, time uint64) {
+	for i := bytes.IndexByte(text, '\n') + 1; i > 0; {
+		k := bytes.IndexByte(text[i:], '\n')
+		if k < 0 || i+k+1 >= len(text) {
+			break
+		}
+		kind, _ := lineType(text[i : i+k])
+		if next, _ := lineType(text[i+k+1:]); kind == timeLine && next == processLine {
+			s := scanner{l: text[i : i+k]}
+			return i, s.hex()
+		}
+		i += k + 1
+	}
+	return -1, 0
+}
+
+// search moves by bisection to a position before the first time that is not less than from. The
+// position is near that time if the times ascend (docs/formats/otf.md, "Time search").
+func (t *lineReader) search(from uint64) error {
+	if t.zip != nil {
+		return t.searchZip(from)
+	}
+	lo, hi := int64(0), t.h.Size
+	buf := make([]byte, window)
+	for hi-lo > nearWindow {
+		mid := lo + (hi-lo)/2
+		at, time, err := t.timeAfter(mid, hi, buf)
+		if err != nil {
+			return err
+		}
+		if at >= 0 && time < from {
+			lo = at
+		} else {
+			hi = mid
+		}
+	}
+	t.readFrom(lo)
+	return nil
+}
+
+// readFrom reads a plain file from off to its end. The first reads are small, because only a part of
+// the file may be needed.
+func (t *lineReader) readFrom(off int64) {
+	t.read, t.stop, t.base, t.few = off, t.h.Size, off, 4*window
+	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
+}
+
+// timeAfter returns the position of the first time line between off and end that is followed by a
+// process line, or -1 if there is none.
+func (t *lineReader) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err error) {
+	for off < end {
+		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return -1, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
+		}
+		data := buf[:n]
+		if i, time := firstTime(data); i >= 0 {
+			return off + int64(i), time, nil
+		}
+		// Continue at the line end before the last two lines, the first of which may be the time line.
+		last := bytes.LastIndexByte(data, '\n')
+		if last > 0 {
+			last = bytes.LastIndexByte(data[:last], '\n')
+		}
+		if last <= 0 {
+			last = max(n, 1)
+		}
+		off += int64(last)
+		if n < len(buf) {
+			break
+		}
+	}
+	return -1, 0, nil
+}
+
+// Close closes the file.
+func (t *lineReader) Close() {
+	if t.zip != nil {
+		t.zip.Close()
+	}
+	t.h.Close()
+}

@@ -1,0 +1,67 @@
+package otf
+
+import (
+	"io"
+	"sync/atomic"
+)
+
+// maxCachedBytes is how much of the files a survey may keep in memory for the scan that follows, so
+// that small parts of traces are read only once. Nothing is kept when a whole trace is surveyed:
+// allocating memory costs more than reading the file again from the page cache.
+const maxCachedBytes = 32 << 20
+
+// readCache holds bytes of a file that a survey has read. They are contiguous. A nil *readCache is
+// empty.
+type readCache struct {
+	to     int64 // end of the bytes in the file
+	blocks [][]byte
+	from   int64         // position of the first block in the file
+	budget *atomic.Int64 // bytes that may still be kept, of all files; nil when the cache is complete
+}
+
+// newCacheBudget returns the number of bytes that the files of one survey may keep together.
+func newCacheBudget() *atomic.Int64 {
+	var room atomic.Int64
+	room.Store(maxCachedBytes)
+	return &room
+}
+
+// cache makes the reader keep what it reads from here on, as long as the budget lasts.
+func (t *lineReader) cache(room *atomic.Int64) {
+	t.kept = &readCache{to: t.read, from: t.read, budget: room}
+}
+
+// readAt reads from the cache, or else from the file. While the cache is being filled, it stores what
+// it reads. Reads must ascend: readAt drops the blocks before off.
+func (k *readCache) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {
+	switch {
+	case k == nil:
+		return h.ReadAt(p, off)
+	case k.budget != nil:
+		n, err := h.ReadAt(p, off)
+		if off != k.to || k.budget.Add(-int64(n)) < 0 {
+			k.budget, k.blocks = nil, nil // keep a part as a whole or not at all
+		} else if n > 0 {
+			k.blocks = append(k.blocks, append([]byte(nil), p[:n]...))
+			k.to += int64(n)
+		}
+		return n, err
+	}
+	for len(k.blocks) > 0 && k.from+int64(len(k.blocks[0])) <= off {
+		k.from += int64(len(k.blocks[0]))
+		k.blocks[0], k.blocks = nil, k.blocks[1:]
+	}
+	if off < k.from || off >= k.to || len(k.blocks) == 0 {
+		return h.ReadAt(p, off)
+	}
+	return copy(p, k.blocks[0][off-k.from:]), nil
+}
+
+// done ends filling the cache. Later reads take their bytes from it.
+func (k *readCache) done() *readCache {
+	if k == nil || len(k.blocks) == 0 {
+		return nil
+	}
+	k.budget = nil
+	return k
+}

@@ -1,0 +1,407 @@
+package otf
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// scanSpeculatively delivers the events without surveying the trace first, several streams at a time.
+// It assumes that the files are in order, undamaged and complete in their definitions. If that proves
+// wrong, it returns ok false, and the caller must use [decoder.Scan], which considers all earlier
+// records.
+func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
+	err error) {
+	if d.indexed || d.marked || len(d.async) > 0 {
+		return false, nil
+	}
+	return d.scanStreams(ctx, sel, sink, nil)
+}
+
+// scanStreams does the work of scanSpeculatively. If resume is not nil, it begins at the snapshots of
+// that time (see [decoder.scanFromSnapshots]).
+func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink,
+	resume *uint64) (ok bool, err error) {
+	streams, ok := d.streamsOf(sel)
+	if !ok {
+		return false, nil
+	}
+	report := format.NewReport()
+	quiet := *d.r
+	quiet.opt.Read = &format.ReadOptions{Values: d.opt.Values, Report: report}
+	total := int64(0)
+	unlinked := sel.Links == trace.NoLinks
+	parts := []Part{Snapshots, Statistics, Events}
+	if sel.NoStates || resume != nil {
+		parts = []Part{Events}
+	}
+	states := false
+	for _, id := range streams {
+		for _, part := range parts {
+			s, err := quiet.open(id, part)
+			if err != nil {
+				return false, err
+			}
+			linked := false
+			if s != nil {
+				total += s.t.h.Size
+				linked = d.carried && !unlinked && s.t.hasTrailingLinks()
+				s.t.Close()
+			}
+			if linked {
+				return false, nil
+			}
+			if s == nil && part == Events {
+				return false, nil
+			}
+			states = states || s != nil && part != Events
+		}
+	}
+	quiet.progress = newProgress(d.opt, total)
+	workers := d.opt.Cores()
+	readers := make([]*bulkReader, workers)
+	for w := range workers {
+		m := *d.model
+		m.frozen = true
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked,
+			unnamedLeaves: d.metUnnamedLeave}, nil)
+		readers[w].resume, readers[w].withStates = resume, states
+	}
+	defer func() {
+		for _, x := range readers {
+			d.metUnnamedLeave = d.metUnnamedLeave || x.d.metUnnamedLeave
+		}
+	}()
+	// The region that an unnamed leave closes depends on earlier pieces.
+	if workers > 1 && len(streams) < workers && resume == nil && !states && !d.metUnnamedLeave {
+		ok, err = scanPieces(ctx, readers, streams, sel, sink(0))
+		return ok && len(report.Rules()) == 0, err
+	}
+	for w := range min(workers, len(streams)) {
+		readers[w].sink = sink(w)
+	}
+	var odd atomic.Bool
+	next := 0
+	err = pipeline.Run(ctx, min(workers, len(streams)), func() (id uint32, ok bool, err error) {
+		if next == len(streams) || odd.Load() {
+			return 0, false, nil
+		}
+		next++
+		return streams[next-1], true, nil
+	}, func(w int, id uint32) (struct{}, error) {
+		x := readers[w]
+		good, err := x.piece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
+		if !good || len(report.Rules()) > 0 {
+			odd.Store(true)
+			return struct{}{}, err
+		}
+		for _, l := range x.lanes {
+			// A process is in only one stream.
+			if err := format.End(x.sink, l.b.Loc); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	}, func(struct{}) error { return nil })
+	return err == nil && !odd.Load(), err
+}
+
+// piece is a part of the events of a stream: the bytes from offset from to offset to of its file. In a
+// compressed file the piece begins after the first skip bytes of the decompressed text. It ends with
+// tail, which is the text that the next piece skips.
+type piece struct {
+	stream   uint32
+	from, to int64
+	time     uint64 // time at the beginning of the piece, 0 for the beginning of the file
+	skip     int
+	tail     []byte
+	optional bool // the piece may turn out not to be needed, depending on those before it
+}
+
+// pieceSize is the approximate size of a piece in bytes. The decoded piece stays in memory until it
+// can be delivered.
+const pieceSize = 2 << 20
+
+// decodedPiece is the result of decoding a piece.
+type decodedPiece struct {
+	stream        uint32
+	good, hasRows bool
+	first, last   uint64 // times of the first and last row, if any is set
+	batches       []*trace.Batch
+}
+
+// errNeedsSurvey ends a speculative scan.
+var errNeedsSurvey = errors.New("otf: the trace must be looked through first")
+
+// scanPieces is used for few large streams. It decodes the pieces of a stream at the same time and
+// delivers them in order.
+func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, sel trace.Selection,
+	sink format.Sink) (bool, error) {
+	r := readers[0].d.r
+	var list []piece
+	for _, id := range streams {
+		s, err := r.open(id, Events)
+		if err != nil || s == nil {
+			return false, err
+		}
+		x, err := s.pieces()
+		if enough, ok := readers[0].d.clock.file(sel.Enough); err == nil && ok && sel.Enough != 0 {
+			x, err = s.splitAfter(x, enough)
+		}
+		s.t.Close()
+		if err != nil {
+			return false, err
+		}
+		list = append(list, readers[0].d.selected(x, sel)...)
+	}
+	next, end := 0, 0
+	var before decodedPiece
+	beyond := newContinuation(sel)
+	// Delivered batches are reused, because copying costs less than allocating.
+	var delivered sync.Pool
+	decode := func(w int, p piece) (decodedPiece, error) {
+		x := decodedPiece{stream: p.stream}
+		readers[w].sink = format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			c, ok := delivered.Get().(*trace.Batch)
+			if !ok {
+				c = &trace.Batch{}
+			}
+			c.Copy(b)
+			x.batches = append(x.batches, c)
+			return nil
+		}}
+		var err error
+		x.good, err = readers[w].piece(ctx, p, sel)
+		x.hasRows, x.first, x.last = readers[w].hasRows, readers[w].first, readers[w].last
+		return x, err
+	}
+	take := func(x decodedPiece) error {
+		if x.stream != before.stream {
+			before = decodedPiece{stream: x.stream}
+		}
+		if !x.good || x.hasRows && x.first < before.last {
+			return errNeedsSurvey
+		}
+		before.last = max(before.last, x.last)
+		beyond.take(x)
+		for _, b := range x.batches {
+			if err := sink.Batch(b); err != nil {
+				return err
+			}
+			delivered.Put(b)
+		}
+		return nil
+	}
+	run := func() error {
+		return pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
+			for next < end && beyond.complete(list[next].stream) {
+				next++
+			}
+			if next == end {
+				return piece{}, false, nil
+			}
+			next++
+			return list[next-1], true, nil
+		}, decode, take)
+	}
+	var err error
+	for more := 1; next < len(list) && err == nil; {
+		// Pieces after the selected times are read only when they turn out to be needed, first a
+		// single one.
+		if more *= 2; !list[next].optional {
+			more = 1
+		}
+		for end = next + 1; end < len(list) && (!list[end].optional || end < next+more/2); {
+			end++
+		}
+		err = run()
+	}
+	if errors.Is(err, errNeedsSurvey) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// continuation finds out for which streams enough events after the selected times have been read:
+// each location that had events before has one after them. A nil *continuation wants all events.
+type continuation struct {
+	sel    trace.Selection
+	stream uint32
+	ends   map[uint32]bool // by location: an event after the selected times is still missing
+	done   atomic.Int64    // latest stream with enough events, −1 for none
+}
+
+func newContinuation(sel trace.Selection) *continuation {
+	if sel.Enough == 0 {
+		return nil
+	}
+	g := &continuation{sel: sel, ends: map[uint32]bool{}}
+	g.done.Store(-1)
+	return g
+}
+
+// complete reports whether enough events of the stream have been read. It may be called while pieces
+// are decoded.
+func (g *continuation) complete(stream uint32) bool {
+	return g != nil && g.done.Load() == int64(stream)
+}
+
+// take adds the next piece of a stream, or the first piece of another stream.
+func (g *continuation) take(x decodedPiece) {
+	if g == nil {
+		return
+	}
+	if x.stream != g.stream {
+		g.stream = x.stream
+		clear(g.ends)
+	}
+	past := false
+	for _, b := range x.batches {
+		last := g.sel.Suffices(b)
+		past = past || last
+		if missing, known := g.ends[b.Loc]; missing || !known {
+			g.ends[b.Loc] = !last
+		}
+	}
+	for _, missing := range g.ends {
+		past = past && !missing
+	}
+	if past {
+		g.done.Store(int64(x.stream))
+	}
+}
+
+// pieces divides a file into pieces. A plain file is divided before time lines that are followed by a
+// process line, a compressed file after its restart points.
+func (s *stream) pieces() (list []piece, err error) {
+	t := s.t
+	buf := make([]byte, window)
+	next := piece{stream: s.id, to: t.h.Size}
+	for t.h.Size-next.from > 2*pieceSize {
+		var at int64
+		var skip []byte
+		var time uint64
+		if t.zip == nil {
+			at, time, err = t.timeAfter(next.from+pieceSize, t.h.Size, buf)
+		} else {
+			at, skip, time, err = t.restartAfter(next.from+pieceSize, t.h.Size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if at < 0 {
+			break
+		}
+		p := next
+		p.to, p.tail = at, skip
+		list = append(list, p)
+		next.from, next.skip, next.time = at, len(skip), time
+	}
+	return append(list, next), nil
+}
+
+// splitAfter divides a plain file shortly after the first record at time enough, because the part
+// before may suffice. The later pieces are marked optional.
+func (s *stream) splitAfter(list []piece, enough uint64) ([]piece, error) {
+	if s.t.zip != nil {
+		return list, nil
+	}
+	if err := s.t.search(enough); err != nil {
+		return nil, err
+	}
+	at, time, err := s.t.timeAfter(s.t.base+nearWindow, s.t.h.Size, make([]byte, window))
+	if at < 0 || err != nil {
+		return list, err
+	}
+	for i := range list {
+		if p := &list[i]; p.from < at && at < p.to {
+			rest := piece{stream: p.stream, from: at, to: p.to, time: time}
+			p.to = at
+			list = slices.Insert(list, i+1, rest)
+			break
+		}
+	}
+	for i := range list {
+		list[i].optional = list[i].from >= at
+	}
+	return list, nil
+}
+
+// selected returns the pieces of a stream that contain selected times. The pieces are in the order of
+// time.
+func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
+	if from, ok := d.clock.file(sel.From); ok {
+		for len(list) > 1 && list[1].time < from {
+			list = list[1:]
+		}
+	}
+	to, bounded := d.clock.file(sel.To)
+	for i := range list {
+		if bounded && list[i].time >= to {
+			return list[:max(i, 1)]
+		}
+	}
+	return list
+}
+
+// piece delivers the events of a piece. good is false if the trace must be surveyed first.
+func (x *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
+	if p.from > 0 || p.to < math.MaxInt64 {
+		sel.From = math.MinInt64 // the position of the piece replaces the search
+	}
+	if x.resume != nil {
+		if found, err := x.deliverOpen(ctx, p.stream, *x.resume); !found || err != nil {
+			return false, err
+		}
+		sel.From = x.d.clock.from(*x.resume)
+	}
+	f, err := x.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
+	if f == nil || err != nil {
+		return false, err
+	}
+	defer f.close()
+	if t := f.s.t; p.from > 0 || p.to < t.stop {
+		if err := t.part(p); err != nil {
+			return false, err
+		}
+	}
+	if x.withStates {
+		if good, err := x.openStates(ctx, p.stream, sel); !good || err != nil {
+			return false, err
+		}
+		defer x.states.close()
+	}
+	if err := x.run(ctx, f); err != nil {
+		return false, err
+	}
+	// Ticks of the model are signed, and their differences must fit.
+	return !x.needsSurvey() && f.s.begun && x.last <= math.MaxInt64/4, nil
+}
+
+// progress reports how many bytes have been read. A nil *progress reports nothing.
+type progress struct {
+	report func(done, total int64)
+	total  int64
+	done   atomic.Int64
+}
+
+func newProgress(opt *format.ReadOptions, total int64) *progress {
+	if opt.Progress == nil {
+		return nil
+	}
+	return &progress{report: opt.Progress, total: total}
+}
+
+// add counts n bytes as read.
+func (p *progress) add(n int64) {
+	if p != nil && n > 0 {
+		p.report(p.done.Add(n), p.total)
+	}
+}

@@ -1,0 +1,101 @@
+package otf
+
+import (
+	"context"
+	"math"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// stateFiles reads the snapshots and statistics of a stream in the order of time.
+type stateFiles struct {
+	list []*stateFile
+}
+
+// stateFile reads one file of snapshots or statistics. Its stream holds the next record.
+type stateFile struct {
+	*fileStream
+	last uint64 // time of the previous record
+	end  bool
+}
+
+func (f *stateFile) advance(ctx context.Context) error {
+	r, err := f.next(ctx)
+	f.end = r == nil
+	return err
+}
+
+func (s *stateFiles) close() {
+	for _, f := range s.list {
+		f.close()
+	}
+	s.list = nil
+}
+
+// first returns the file with the next record, snapshots first at equal times. It returns nil at the
+// end.
+func (s *stateFiles) first() (first *stateFile) {
+	for _, f := range s.list {
+		if !f.end && (first == nil || f.s.rec.Time < first.s.rec.Time) {
+			first = f
+		}
+	}
+	return first
+}
+
+// time returns the time of the next record, and the greatest time at the end.
+func (s *stateFiles) time() uint64 {
+	if f := s.first(); f != nil {
+		return f.s.rec.Time
+	}
+	return math.MaxUint64
+}
+
+// openStates opens the snapshots and statistics of a stream. good is false if one of them must be
+// surveyed first.
+func (x *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
+	x.states.close()
+	for _, part := range []Part{Snapshots, Statistics} {
+		f, err := x.d.stream(ctx, &survey{id: stream, part: part}, sel)
+		if err != nil {
+			return false, err
+		}
+		if f == nil {
+			continue
+		}
+		y := &stateFile{fileStream: f}
+		x.states.list = append(x.states.list, y)
+		if err := y.advance(ctx); err != nil || !f.s.begun {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// addStates adds the rows of all records that have the next time.
+func (x *bulkReader) addStates(ctx context.Context) error {
+	t := x.states.time()
+	x.unordered = x.unordered || t > math.MaxInt64/4
+	for f := x.states.first(); f != nil && f.s.rec.Time <= t; f = x.states.first() {
+		r := &f.s.rec
+		x.unordered = x.unordered || r.Time < f.last
+		f.last = r.Time
+		l, err := x.lane(r)
+		if err != nil {
+			return err
+		}
+		if x.d.row(l.batch(), r); x.d.err != nil {
+			return x.d.err
+		}
+		if l.n++; l.n == trace.BatchRows {
+			err = x.emit(l)
+		}
+		if err == nil {
+			err = f.advance(ctx)
+		}
+		if err != nil || x.needsSurvey() {
+			return err
+		}
+	}
+	return nil
+}

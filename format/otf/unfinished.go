@@ -1,0 +1,207 @@
+package otf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// A writer renames its files when it is closed. If it is killed before, its files keep their temporary
+// names. Such files can be read by passing one of them to [Open].
+
+// unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
+var unfinishedPattern = regexp.MustCompile(
+	`^\.(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?\.([0-9]+)\.tmp$`)
+
+// parseUnfinishedName splits the name of an unfinished file. It returns the name of the trace, the
+// final name of the file and the number of the process that wrote it.
+func parseUnfinishedName(name string) (trace, file, process string, ok bool) {
+	m := unfinishedPattern.FindStringSubmatch(name)
+	if m == nil {
+		return "", "", "", false
+	}
+	id, err := strconv.ParseUint(m[2], 16, 32)
+	if err != nil || strconv.FormatUint(id, 16) != m[2] {
+		return "", "", "", false
+	}
+	return m[1], m[1] + "." + m[2] + "." + m[3] + m[4], m[5], true
+}
+
+// unfinishedFS is a file system that shows unfinished files under their final names.
+type unfinishedFS struct {
+	fs.FS
+	prefix string            // of the paths in messages, before the name in FS
+	files  map[string]string // existing file by final name; "" hides a file
+	master string
+	text   []byte // of the master file
+}
+
+// openUnfinished returns the source of the trace if src is one of its unfinished files, and src itself
+// otherwise. If several files have the same final name, it takes the one that the process of src
+// wrote, else the unfinished file that was changed last, else the file that has the final name. It
+// makes a master file of the processes that have records.
+func openUnfinished(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
+	dir, base := path.Split(src.Name)
+	name, _, process, ok := parseUnfinishedName(base)
+	if !ok {
+		return src, nil
+	}
+	l, err := fs.ReadDir(src.FS, path.Clean("./"+dir))
+	if err != nil {
+		return src, fmt.Errorf("%s: %w", src.Path, err)
+	}
+	f := &unfinishedFS{FS: src.FS, prefix: strings.TrimSuffix(src.Path, src.Name), files: map[string]string{},
+		master: dir + name + ".otf"}
+	written := map[string]time.Time{}
+	for _, x := range l {
+		n, file, by, ok := parseUnfinishedName(x.Name())
+		if !ok || n != name {
+			continue
+		}
+		info, err := x.Info()
+		if err != nil {
+			continue // removed in the meantime
+		}
+		at := info.ModTime()
+		if by == process {
+			at = time.Unix(1<<40, 0)
+		}
+		if old, there := written[file]; !there || at.After(old) {
+			written[file], f.files[dir+file] = at, dir+x.Name()
+		}
+	}
+	// An unfinished compressed file hides a plain file of the same name, which belongs to another
+	// trace. The same holds the other way round.
+	for file := range f.files {
+		if plain, z := strings.CutSuffix(file, ".z"); z {
+			f.hide(plain)
+		} else {
+			f.hide(file + ".z")
+		}
+	}
+	out := format.Source{FS: f, Name: f.master, Path: src.Path}
+	return out, f.makeMaster(ctx, out, opt)
+}
+
+// hide makes a file invisible, unless it is an unfinished file.
+func (f *unfinishedFS) hide(file string) {
+	if _, ok := f.files[file]; !ok {
+		f.files[file] = ""
+	}
+}
+
+// makeMaster makes the master file.
+func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *Options) error {
+	var o Options
+	if opt != nil {
+		o.Files = opt.Files
+		if opt.Read != nil {
+			o.Read = &format.ReadOptions{Values: opt.Read.Values}
+		}
+	}
+	r, err := newReader(src, strings.TrimSuffix(f.master, ".otf"), &o)
+	if err != nil {
+		return err
+	}
+	var m MasterControl
+	seen := map[uint32]bool{}
+	for _, x := range r.partFiles() {
+		if seen[x.stream] {
+			continue
+		}
+		seen[x.stream] = true
+		s := StreamReader{r, x.stream}
+		for _, part := range []Part{Events, Snapshots, Statistics} {
+			c, err := s.Cursor(ctx, part)
+			if err != nil {
+				return err
+			}
+			for c.Next() {
+				m.Assign(uint32(c.Record().Process), x.stream)
+			}
+			err = c.Err()
+			c.Close()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	f.text = m.AppendTo(nil)
+	return nil
+}
+
+// realName returns the existing name of a file of the trace.
+func (f *unfinishedFS) realName(name string) string {
+	if x := f.files[name]; x != "" {
+		return x
+	}
+	return name
+}
+
+// Open opens a file of the trace by its final name.
+func (f *unfinishedFS) Open(name string) (fs.File, error) {
+	if name == f.master {
+		return memoryFile{bytes.NewReader(f.text), path.Base(name)}, nil
+	}
+	if x, ok := f.files[name]; ok && x == "" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return format.OpenRegular(f.FS, f.realName(name))
+}
+
+// ReadDir lists the files of a directory, with unfinished files under their final names.
+func (f *unfinishedFS) ReadDir(dir string) ([]fs.DirEntry, error) {
+	l, err := fs.ReadDir(f.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	left := map[string]string{}
+	for file, x := range f.files {
+		left[x] = file
+	}
+	var out []fs.DirEntry
+	for _, x := range l {
+		name := path.Join(dir, x.Name())
+		file, taken := left[name]
+		if _, replaced := f.files[name]; taken {
+			out = append(out, renamedEntry{x, path.Base(file)})
+		} else if !replaced {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return out, nil
+}
+
+// renamedEntry is a directory entry under another name.
+type renamedEntry struct {
+	fs.DirEntry
+	name string
+}
+
+// Name returns the other name.
+func (x renamedEntry) Name() string { return x.name }
+
+// memoryFile is a file whose content is in memory.
+type memoryFile struct {
+	*bytes.Reader
+	name string
+}
+
+func (f memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f memoryFile) Close() error               { return nil }
+func (f memoryFile) Name() string               { return f.name }
+func (f memoryFile) Mode() fs.FileMode          { return 0o444 }
+func (f memoryFile) ModTime() time.Time         { return time.Time{} }
+func (f memoryFile) IsDir() bool                { return false }
+func (f memoryFile) Sys() any                   { return nil }

@@ -1,0 +1,172 @@
+package pallas
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// eventInfo holds the values, in the common model, that all occurrences of an event share.
+type eventInfo struct {
+	kind    trace.Kind
+	more    bool // it has operands or attributes
+	ref     uint32
+	ops     []uint64
+	payload []byte // payload that the format does not define
+	rank    uint64 // rank of a peer whose location is unknown; NoRef if there is none
+}
+
+// openMP is the number of the threading paradigm OpenMP, as in OTF2.
+const openMP = 3
+
+// recordKinds holds the kinds of defined records in the common model, and the operands that come
+// before and after those of the payload.
+var recordKinds = [maxRecord]struct {
+	kind          trace.Kind
+	before, after []uint64
+}{
+	Enter: {kind: trace.Enter}, Leave: {kind: trace.Leave}, Generic: {kind: trace.Generic},
+	MPISend: {kind: trace.Send}, MPIIsend: {kind: trace.SendBegin}, MPIIsendComplete: {kind: trace.SendComplete},
+	MPIRecv: {kind: trace.Recv}, MPIIrecv: {kind: trace.RecvComplete}, MPIIrecvRequest: {kind: trace.RecvBegin},
+	MPICollectiveBegin: {kind: trace.CollectiveBegin}, MPICollectiveEnd: {kind: trace.CollectiveEnd},
+	OMPFork:         {trace.ThreadFork, nil, []uint64{openMP}},
+	OMPJoin:         {trace.ThreadJoin, nil, []uint64{openMP}},
+	OMPAcquireLock:  {trace.LockAcquire, nil, []uint64{trace.Undefined, openMP}},
+	OMPReleaseLock:  {trace.LockRelease, nil, []uint64{trace.Undefined, openMP}},
+	OMPTaskCreate:   {trace.TaskCreate, []uint64{trace.Undefined, trace.Undefined}, nil},
+	OMPTaskSwitch:   {trace.TaskSwitch, []uint64{trace.Undefined, trace.Undefined}, nil},
+	OMPTaskComplete: {trace.TaskComplete, []uint64{trace.Undefined, trace.Undefined}, nil},
+	ThreadFork:      {kind: trace.ThreadFork}, ThreadJoin: {kind: trace.ThreadJoin},
+	ThreadTeamBegin: {kind: trace.ThreadTeamBegin}, ThreadTeamEnd: {kind: trace.ThreadTeamEnd},
+	ThreadAcquireLock: {kind: trace.LockAcquire}, ThreadReleaseLock: {kind: trace.LockRelease},
+	ThreadTaskCreate: {kind: trace.TaskCreate}, ThreadTaskSwitch: {kind: trace.TaskSwitch},
+	ThreadTaskComplete: {kind: trace.TaskComplete},
+	ThreadBegin:        {kind: trace.ThreadBegin}, ThreadEnd: {kind: trace.ThreadEnd},
+}
+
+// event translates an event to the common model.
+func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error) {
+	in = eventInfo{ref: trace.NoRef, rank: uint64(NoRef)}
+	v, ok := e.Record.Values(e.Payload)
+	if !ok || e.Record == Invalid {
+		in.kind, in.payload = d.kind(e.Record), e.Payload
+		d.attribute(&d.payload, payloadName, trace.Bytes)
+		return in, nil
+	}
+	if d.restorer != nil {
+		var err error
+		if v, err = d.carriedOps(e.Record, v); err != nil {
+			if err := d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: t.path}, Found: err.Error(),
+				Expected: "what weft wrote; the operand is not known"}); err != nil {
+				return in, err
+			}
+		}
+	}
+	comm := func(r uint64) uint64 {
+		if d.restorer != nil {
+			return r
+		}
+		if i, ok := lookUp(s, comms, Ref(r)); ok {
+			return uint64(i)
+		}
+		return trace.Undefined
+	}
+	message := func() []uint64 {
+		if d.restorer != nil {
+			return v
+		}
+		p := d.peer(s, Ref(v[1]), v[0])
+		if p == trace.Undefined {
+			in.rank = v[0]
+			d.attribute(&d.rank, rankName, trace.Uint32)
+		}
+		tag := v[2]
+		if tag == uint64(NoRef) {
+			tag = math.MaxUint64 // any tag: −1
+		}
+		return append([]uint64{p, comm(v[1]), tag}, v[3:]...)
+	}
+	k := &recordKinds[e.Record]
+	switch in.kind = k.kind; in.kind {
+	case trace.Enter, trace.Leave:
+		defined := false
+		if in.ref, defined = d.region(s, Ref(v[0])); !defined {
+			err = d.opt.Defect(&trace.Defect{Rule: "pallas.undefined", Severity: trace.Warning,
+				Position: trace.Position{File: t.path},
+				Found:    fmt.Sprintf("an event of region %d, which nothing defines", v[0]),
+				Expected: "a defined one; a stand-in takes its place"})
+		}
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		in.ops = message()
+	case trace.CollectiveEnd:
+		root := v[2]
+		if root == uint64(NoRef) {
+			root = trace.Undefined
+		}
+		in.ops = []uint64{v[0], comm(v[1]), root, v[3], v[4]}
+	case trace.Generic:
+		if i, ok := lookUp(s, texts, Ref(v[0])); ok {
+			in.ref = i
+		}
+	default:
+		in.ops = slices.Concat(k.before, v, k.after)
+	}
+	return in, err
+}
+
+// kindName returns a record's name in the form of a kind's name.
+func kindName(r Record) string {
+	return strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(r.String()))
+}
+
+// value translates an attribute's value to the common model.
+func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
+	n := v.Uint()
+	i := m.attr(s, v.Attribute)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out = trace.Value{Num: n, Type: m.defs.Attributes.At(i).Type}
+	ref := func(i uint32, ok bool) {
+		if out.Num = uint64(i); !ok {
+			out.Num, out.Type = n, trace.Uint32 // the ref is undefined
+		}
+	}
+	switch size := len(v.Bytes); out.Type {
+	case trace.None:
+	case trace.Int8:
+		out.Num = uint64(int64(int8(n)))
+	case trace.Int16:
+		out.Num = uint64(int64(int16(n)))
+	case trace.Int32:
+		out.Num = uint64(int64(int32(n)))
+	case trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int64, trace.Float32, trace.Float64:
+	case trace.String:
+		text, ok := s.d.Text(Ref(n))
+		if out.Str, out.Num = text, 0; !ok {
+			out = trace.Value{Num: n, Type: trace.Uint32}
+		}
+	case trace.LocationRef:
+		l, ok := m.anyID[uint32(n)]
+		ref(l, ok)
+	case trace.RegionRef:
+		ref(lookUp(s, regions, Ref(n)))
+	case trace.GroupRef:
+		ref(lookUp(s, sets, Ref(n)))
+	case trace.CommRef:
+		ref(lookUp(s, comms, Ref(n)))
+	case trace.AttributeRef:
+		ref(lookUp(s, attrs, Ref(n)))
+	case trace.LocationGroupRef:
+		g, ok := m.groups[uint32(n)]
+		ref(g, ok)
+	default:
+		if out.Type = trace.Uint32; size != 4 {
+			out = trace.Value{Type: trace.Bytes, Str: string(v.Bytes)}
+		}
+	}
+	return i, out
+}

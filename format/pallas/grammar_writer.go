@@ -1,0 +1,180 @@
+package pallas
+
+import (
+	"bufio"
+	"errors"
+	"math"
+
+	"github.com/weft-trace/weft/grammar"
+)
+
+// grammarWriter writes the grammar of a thread to its thread.pallas (docs/formats/pallas.md,
+// "thread.pallas").
+type grammarWriter struct {
+	t    *threadWriter
+	w    *bufio.Writer
+	b    []byte // bytes that next writes
+	root [][]grammar.Token
+	size int // number of tokens in root
+
+	sequences []grammar.SequenceInfo
+	// whole is an additional sequence that holds all tokens of the root; nil if there is none.
+	whole *recordedSequence
+	n     int // number of sequences, including whole
+}
+
+// next writes the collected bytes.
+func (g *grammarWriter) next() { g.b = g.put(g.b) }
+
+// put writes b, and returns it emptied.
+func (g *grammarWriter) put(b []byte) []byte {
+	g.w.Write(b) // the last write of w returns its error
+	return b[:0]
+}
+
+// ids writes an id map in which n ids are indexes, except for discarded entries.
+func (g *grammarWriter) ids(n int, discarded func(i int) bool) {
+	b := le64(g.b, uint64(n))
+	for i := range n {
+		id := uint32(i)
+		if discarded(i) {
+			id = uint32(NoRef)
+		}
+		if b = le32(b, id); len(b) > dataBuffer {
+			b = g.put(b)
+		}
+	}
+	g.b = b
+}
+
+// write writes the whole grammar.
+func (g *grammarWriter) write() error {
+	t, r := g.t, g.t.r
+	g.b = le32(g.b, t.id, t.archive)
+	var loops []grammar.LoopInfo
+	g.sequences, loops = r.g.Grammar()
+	g.n = len(g.sequences)
+	var first grammar.Token
+	for _, piece := range g.root {
+		if g.size += len(piece); len(piece) > 0 && first == 0 {
+			first = piece[0]
+		}
+	}
+	if b, ok := r.g.(*grammar.Builder); ok && first.Type() == grammar.Event {
+		// Pallas' reader fails if the root begins with events, so that an additional sequence
+		// holds all tokens.
+		g.whole = &recordedSequence{first: [3]uint64{r.last - r.start, b.Blocks(), r.start}}
+		g.n++
+	}
+	g.b = le64(g.b, uint64(len(r.events)), uint64(g.n), uint64(len(loops)))
+	g.b = le32(g.b, 0) // id of the root
+	start := r.start
+	if !r.started {
+		start = math.MaxUint64
+	}
+	g.b = le64(g.b, start)
+	none := func(int) bool { return false }
+	for _, e := range r.events {
+		if err := g.event(e); err != nil {
+			return err
+		}
+	}
+	g.ids(len(r.events), none)
+	for i := range g.n {
+		if err := g.sequence(i); err != nil {
+			return err
+		}
+	}
+	g.ids(g.n, none)
+	for _, l := range loops {
+		k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
+		if l.Iterations == 0 {
+			k = NoToken // the loop was discarded
+		}
+		g.b = le64(le32(g.b, uint32(k), l.Iterations), l.Occurrences)
+	}
+	g.ids(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
+	g.next()
+	return nil
+}
+
+// event writes an event, and the block of its last times.
+func (g *grammarWriter) event(e *recordedEvent) error {
+	t := g.t
+	t.lendBuffer(0, &e.times)
+	if err := errors.Join(t.moveBlocks(&e.times), t.flush(&e.times)); err != nil {
+		return err
+	}
+	g.b = append(le32(g.b, uint32(e.record)), byte(5+len(e.payload)))
+	g.b = append(g.b, e.payload...)
+	lists := e.attributeLists()
+	g.b = append(le64(g.b, uint64(len(lists))), lists...)
+	t.locate(&e.times)
+	g.b = e.times.append(g.b)
+	t.takeBackBuffer(0, &e.times)
+	g.next()
+	return nil
+}
+
+// sequence writes sequence i, and the blocks of its last times and durations.
+func (g *grammarWriter) sequence(i int) error {
+	t := g.t
+	kind, length, pieces := LoopSequence, g.size, g.root
+	var one [1][]grammar.Token
+	switch {
+	case i == 0 && g.whole != nil:
+		length, pieces = 1, [][]grammar.Token{{grammar.MakeToken(grammar.Sequence, uint32(g.n-1))}}
+	case i > 0 && i < len(g.sequences):
+		one[0] = g.sequences[i].Tokens
+		length, pieces = len(one[0]), one[:]
+	}
+	if i == 0 || i < len(g.sequences) && g.sequences[i].Block {
+		kind = BlockSequence
+	}
+	g.b = le64(le32(g.b, uint32(kind)), uint64(length))
+	if length == 0 {
+		return nil
+	}
+	b := g.b
+	for _, tokens := range pieces {
+		for _, k := range tokens {
+			if b = le32(b, uint32(k)); len(b) > dataBuffer {
+				b = g.put(b)
+			}
+		}
+	}
+	g.b = b
+	o := g.whole
+	if i < len(g.sequences) {
+		o = t.r.occurrences(uint32(i))
+	}
+	v := o.vectors
+	if v == nil && !t.w.compatible {
+		var err error
+		if g.b, err = t.appendSingle(g.b, o.first); err != nil {
+			return err
+		}
+		g.next()
+		return nil
+	}
+	if v == nil {
+		v = &t.buffers.single
+		for i := range v {
+			v[i] = recordedVector{file: 1, length: i < 2, blocks: v[i].blocks[:0]}
+			t.push(&v[i], o.first[i])
+		}
+	}
+	for i := range v {
+		t.lendBuffer(i, &v[i])
+	}
+	if err := t.flushAll(v); err != nil {
+		return err
+	}
+	for i := range v {
+		t.locate(&v[i])
+		g.b = v[i].append(g.b)
+		t.takeBackBuffer(i, &v[i])
+	}
+	g.next()
+	return nil
+}

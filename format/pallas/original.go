@@ -1,0 +1,407 @@
+package pallas
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// rewrittenTrace is a Pallas trace that is rewritten: its definitions and metadata are written
+// unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
+type rewrittenTrace struct {
+	m        *model
+	threads  map[uint32]threadID // by index of the location
+	archives map[uint32]*refsOfModel
+	records  map[trace.Kind]Record // records of kinds that only Pallas has
+	groups   map[uint32]uint32     // ids of location groups, by index
+	regions  map[uint32]Ref        // refs of regions that a command has added
+	attrs    map[uint32]Ref
+	next     Ref // all refs from here on are unused
+}
+
+// refsOfModel maps entries of the model to the refs by which an archive names them.
+type refsOfModel struct {
+	s     *scope
+	name  func(string) string // returns the new text for a text of the archive; nil if texts are unchanged
+	refs  [refTables]map[uint32]Ref
+	texts map[string]Ref
+	peers map[Ref]map[uint64]uint32 // ranks by communicator and location
+}
+
+// refTables is the number of tables of a scope.
+const refTables = 5
+
+var scopeTables = [refTables]func(*scope) map[Ref]uint32{regions, texts, comms, sets, attrs}
+
+const (
+	ofRegions = iota
+	ofTexts
+	ofComms
+	ofSets
+	ofAttrs
+)
+
+// rewrite makes the encoder write the trace that m was read from, with the changes since.
+func (e *encoder) rewrite(m *model) {
+	o := &rewrittenTrace{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*refsOfModel{},
+		records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
+		regions: map[uint32]Ref{}, attrs: map[uint32]Ref{}}
+	e.from = o
+	for at, loc := range m.location {
+		o.threads[loc] = at
+	}
+	for id, g := range m.groups {
+		o.groups[g] = id
+	}
+	name := e.renaming(m)
+	w := e.w
+	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups,
+		renamedValues(m.t.Metadata, name), m.t.Locations
+	d := &w.Definitions // appending to these must not change the model's own lists
+	d.Strings, d.Regions, d.Attributes = renamedStrings(d.Strings, name), slices.Clip(d.Regions), slices.Clip(d.Attributes)
+	o.reserve(m.t.Definitions)
+	for _, a := range m.archives {
+		y := w.Archive(a.ID)
+		y.Definitions, y.Metadata, y.groups = *a.Definitions, renamedValues(a.Metadata, name), a.groups
+		y.Definitions.Strings = renamedStrings(a.Definitions.Strings, name)
+		y.locations = append(slices.Clone(a.Locations[:a.ownCount]), a.Locations[a.ownCount+a.mainCount:]...)
+		o.archives[a.ID] = &refsOfModel{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
+		o.reserve(a.Definitions)
+	}
+}
+
+// renaming returns the function that maps texts of the trace to the texts that are written, or nil
+// if they are unchanged. Names of attributes are passed on as words.
+func (e *encoder) renaming(m *model) func(text string) string {
+	rename := e.defs.Rename
+	if rename == nil {
+		return nil
+	}
+	words := map[string]bool{}
+	note := func(d *Definitions) {
+		for _, a := range d.Attributes {
+			if text, ok := d.Text(a.Name); ok {
+				words[text] = true
+			}
+		}
+	}
+	note(m.t.Definitions)
+	for _, a := range m.archives {
+		note(a.Definitions)
+	}
+	return func(text string) string { return rename(trace.Text(text), words[text]) }
+}
+
+func renamedStrings(l []String, name func(string) string) []String {
+	if name == nil {
+		return slices.Clip(l)
+	}
+	l = slices.Clone(l)
+	for i := range l {
+		l[i].Text = name(l[i].Text)
+	}
+	return slices.Clip(l)
+}
+
+func renamedValues(l []Metadata, name func(string) string) []Metadata {
+	if name == nil {
+		return l
+	}
+	l = slices.Clone(l)
+	for i := range l {
+		l[i].Value = name(l[i].Value)
+	}
+	return l
+}
+
+// reserve marks the refs that d uses as used.
+func (o *rewrittenTrace) reserve(d *Definitions) {
+	use := func(r Ref) {
+		if r < 1<<31 {
+			o.next = max(o.next, r+1)
+		}
+	}
+	for _, x := range d.Strings {
+		use(x.Ref)
+	}
+	for _, x := range d.Regions {
+		use(x.Ref)
+	}
+	for _, x := range d.Attributes {
+		use(x.Ref)
+	}
+}
+
+// fill computes the refs of all entries.
+func (v *refsOfModel) fill(m *model) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v.texts = map[string]Ref{}
+	for t, table := range scopeTables {
+		v.refs[t] = map[uint32]Ref{}
+		for s := v.s; s != nil; s = s.outer {
+			for r, i := range table(s) {
+				if known, _ := lookUp(v.s, table, r); known == i {
+					v.refs[t][i] = r
+				}
+			}
+		}
+	}
+	for d := v.s.d; d != nil; d = d.global {
+		for _, x := range d.Strings {
+			if text, _ := v.s.d.Text(x.Ref); text == x.Text {
+				if v.name != nil {
+					text = v.name(text)
+				}
+				if _, twice := v.texts[text]; !twice {
+					v.texts[text] = x.Ref
+				}
+			}
+		}
+	}
+}
+
+// ref returns the ref of an entry of a table; ok is false if the archive has no ref for it.
+func (v *refsOfModel) ref(m *model, table int, i uint64) (r Ref, ok bool) {
+	if v.refs[table] == nil {
+		v.fill(m)
+	}
+	if i >= uint64(trace.NoRef) {
+		return NoRef, false
+	}
+	if r, ok = v.refs[table][uint32(i)]; !ok {
+		v.fill(m) // a stand-in may have been added since
+		r, ok = v.refs[table][uint32(i)]
+	}
+	return r, ok
+}
+
+// rank returns the rank of a location in a communicator. It is the inverse of [model.peer].
+func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
+	known, ok := v.peers[comm]
+	if !ok {
+		known = map[uint64]uint32{}
+		note := func(rank uint32) {
+			if l := m.peer(v.s, comm, uint64(rank)); l != trace.Undefined {
+				if _, twice := known[l]; !twice {
+					known[l] = rank
+				}
+			}
+		}
+		if c := v.s.d.Comm(comm); c == nil {
+			for _, id := range slices.Sorted(maps.Keys(m.first)) {
+				note(id)
+			}
+		} else if g := v.s.d.Group(c.Group); g != nil {
+			for rank := range g.Members {
+				note(uint32(rank))
+			}
+		}
+		v.peers[comm] = known
+	}
+	rank, ok := known[loc]
+	return rank, ok
+}
+
+// textOf returns the ref of a text for a thread of an archive.
+func (e *encoder) textOf(v *refsOfModel, text string) Ref {
+	if v.texts == nil {
+		v.fill(e.from.m)
+	}
+	if r, ok := v.texts[text]; ok {
+		return r
+	}
+	return e.string(text)
+}
+
+// regionOf returns the ref of a region. It defines a region that a command has added.
+func (e *encoder) regionOf(v *refsOfModel, i uint32) Ref {
+	return e.from.refOf(v, ofRegions, i, e.from.regions, func(r Ref) {
+		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
+	})
+}
+
+// attributeOf returns the ref of an attribute. It defines an attribute that a command has added.
+func (e *encoder) attributeOf(v *refsOfModel, i uint32) Ref {
+	return e.from.refOf(v, ofAttrs, i, e.from.attrs, func(r Ref) {
+		a, t := e.defs.Attributes.At(i), StringValue
+		if a.Type <= trace.LocationGroupRef {
+			t = AttributeType(a.Type)
+		}
+		e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{r, e.string(a.Name), e.string(a.Doc), t})
+	})
+}
+
+// refOf returns the ref of an entry of a table. If no archive has the entry, refOf assigns a new
+// ref and calls define, once.
+func (o *rewrittenTrace) refOf(v *refsOfModel, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
+	if r, ok := added[i]; ok {
+		return r
+	}
+	r, ok := v.ref(o.m, table, uint64(i))
+	if !ok {
+		r = o.next
+		o.next++
+		added[i] = r
+		define(r)
+	}
+	return r
+}
+
+// originalRecord returns the record that a row was read from, and its attributes. It leaves the payload in
+// e.payload.
+func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record, attributes []Value) {
+	o := e.from
+	v := o.archives[archive]
+	keys, values := c.Attrs()
+	own := func(key uint32) *trace.Value { // an attribute that the model itself has added
+		if i := slices.Index(keys, key); i >= 0 && key != trace.NoRef {
+			return &values[i]
+		}
+		return nil
+	}
+	for i, k := range keys {
+		if k != o.m.payload && k != o.m.rank {
+			attributes = append(attributes, Value{e.attributeOf(v, k), e.valueOf(v, &values[i])})
+		}
+	}
+	ops := c.Ops()
+	small := func(i int) uint32 {
+		if i < len(ops) && ops[i] < uint64(NoRef) {
+			return uint32(ops[i])
+		}
+		return NoRef
+	}
+	communicator := func(i int) Ref {
+		if i < len(ops) {
+			if r, ok := v.ref(o.m, ofComms, ops[i]); ok {
+				return r
+			}
+		}
+		return NoRef
+	}
+	switch k := c.Kind(); k {
+	case trace.Enter, trace.Leave:
+		if c.Ref() != trace.NoRef {
+			e.payload = le32(e.payload[:0], e.regionOf(v, c.Ref()))
+			return Enter + Record(k-trace.Enter), attributes
+		}
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		comm := communicator(1)
+		rank, ok := NoRef, false
+		if given := own(o.m.rank); given != nil {
+			rank = uint32(given.Num)
+		} else if len(ops) > 0 && ops[0] != trace.Undefined {
+			if rank, ok = v.rank(o.m, comm, ops[0]); !ok {
+				rank = NoRef
+				e.loss.Add(k.Spec().Name, "rank", format.Degraded, "no member of the communicator", 1)
+			}
+		}
+		n := 4
+		if k == trace.SendBegin || k == trace.RecvComplete {
+			n = 5
+		}
+		var wide [5]uint64
+		copy(wide[:], ops)
+		e.payload = le64(le32(e.payload[:0], rank, comm, small(2)), wide[3:n]...)
+		return ownRecords[k], attributes
+	case trace.CollectiveEnd:
+		var wide [5]uint64
+		copy(wide[:], ops)
+		e.payload = le64(le32(e.payload[:0], small(0), communicator(1), small(2)), wide[3:]...)
+		return MPICollectiveEnd, attributes
+	case trace.Generic:
+		if r, ok := v.ref(o.m, ofTexts, uint64(c.Ref())); ok {
+			e.payload = le32(e.payload[:0], r)
+			return Generic, attributes
+		}
+	default:
+		if k >= trace.Declared {
+			if r, ok := o.record(k); ok {
+				if e.payload = e.payload[:0]; own(o.m.payload) != nil {
+					e.payload = append(e.payload, own(o.m.payload).Str...)
+				}
+				return r, attributes
+			}
+		} else if record, _ := e.native(c, c.Ops()); record != Generic {
+			return record, attributes
+		}
+	}
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "a GENERIC with its name", 1)
+	e.payload = le32(e.payload[:0], e.textOf(v, carrier.Label(e.defs, c)))
+	return Generic, attributes
+}
+
+// record returns the record that events of a kind were read from, if only Pallas has that kind.
+func (o *rewrittenTrace) record(k trace.Kind) (Record, bool) {
+	r, ok := o.records[k]
+	if !ok {
+		o.m.mu.Lock()
+		defer o.m.mu.Unlock()
+		for r, k := range o.m.kinds {
+			o.records[k] = r
+		}
+		r, ok = o.records[k]
+	}
+	return r, ok
+}
+
+// valueOf returns the bytes of a value. It is the inverse of [model.value].
+func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
+	m := e.from.m
+	ref := func(table int) []byte {
+		r, ok := v.ref(m, table, x.Num)
+		if !ok {
+			r = NoRef
+		}
+		return le32(nil, r)
+	}
+	switch x.Type {
+	case trace.None:
+		if x.Num == 0 {
+			return nil
+		}
+	case trace.Uint8, trace.Int8:
+		return []byte{byte(x.Num)}
+	case trace.Uint16, trace.Int16:
+		return le32(nil, uint32(x.Num))[:2]
+	case trace.Uint32, trace.Int32, trace.Float32:
+		return le32(nil, uint32(x.Num))
+	case trace.String:
+		return le32(nil, e.textOf(v, x.Str))
+	case trace.Bytes:
+		return []byte(x.Str)
+	case trace.LocationRef:
+		if at, ok := e.from.threads[uint32(x.Num)]; ok {
+			return le32(nil, at.id)
+		}
+		return le32(nil, NoRef)
+	case trace.LocationGroupRef:
+		if id, ok := e.from.groups[uint32(x.Num)]; ok {
+			return le32(nil, id)
+		}
+		return le32(nil, NoRef)
+	case trace.RegionRef:
+		return le32(nil, e.regionOf(v, uint32(x.Num)))
+	case trace.GroupRef:
+		return ref(ofSets)
+	case trace.CommRef:
+		return ref(ofComms)
+	case trace.AttributeRef:
+		return ref(ofAttrs)
+	}
+	return le64(nil, x.Num)
+}
+
+// closeRewritten writes the threads that have no events, and the files of the trace.
+func (e *encoder) closeRewritten() error {
+	for _, at := range e.from.m.threads {
+		if _, err := e.thread(e.from.m.location[at]); err != nil {
+			return err
+		}
+	}
+	return e.finish()
+}

@@ -1,0 +1,161 @@
+package pallas
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// restore builds the model from the definitions that the metadata carry. It returns false if they
+// carry none. Links stay in the metadata until they are needed.
+func (m *model) restore() (bool, error) {
+	pairs, err := carrier.UnpackTexts(m.t.metadata(), definitionKey)
+	if len(pairs) == 0 || err != nil {
+		return false, err
+	}
+	for _, p := range pairs {
+		if p.Key != timeKey {
+			continue
+		}
+		if err := json.Unmarshal([]byte(p.Value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
+			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
+		}
+	}
+	d := &trace.Definitions{Format: "pallas"}
+	r, err := carrier.NewRestorer(d, pairs)
+	if err != nil {
+		return false, err
+	}
+	d.Clock = r.Clock
+	m.defs, m.restorer = d, r
+	return true, nil
+}
+
+// placeThreads assigns the threads of an archive to the locations that the carried definitions name.
+func (m *model) placeThreads(a *Archive) error {
+	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), nil)
+	for i := range m.defs.Regions.Len() {
+		s.regions[Ref(i)] = uint32(i)
+	}
+	m.scopes[a.ID] = s
+	m.archives = append(m.archives, a)
+	for _, l := range a.Locations {
+		if !m.defs.Locations.Has(l.ID) {
+			return fmt.Errorf("carried definitions: found thread %d, expected one of %d locations", l.ID, m.defs.Locations.Len())
+		}
+		at := threadID{a.ID, l.ID}
+		if _, ok := m.anyID[l.ID]; ok {
+			return fmt.Errorf("carried definitions: found thread %d twice", l.ID)
+		}
+		m.location[at], m.anyID[l.ID] = l.ID, l.ID
+		m.threads = append(m.threads, at)
+	}
+	return nil
+}
+
+// carriedOps returns the operands of a row of a trace that weft wrote, in which ranks are
+// locations.
+func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
+	ref := func(v uint64, n int) (uint64, error) {
+		switch {
+		case v == uint64(NoRef):
+			return trace.Undefined, nil
+		case v >= uint64(n):
+			return trace.Undefined, fmt.Errorf("%s: found %d, expected less than %d", record, v, n)
+		}
+		return v, nil
+	}
+	var err, bad error
+	switch record {
+	case MPISend, MPIIsend, MPIRecv, MPIIrecv:
+		v[0], err = ref(v[0], m.defs.Locations.Len())
+		v[1], bad = ref(v[1], m.defs.Communicator.Len())
+		if v[2] == uint64(NoRef) {
+			v[2] = trace.Undefined
+		}
+	case MPICollectiveEnd:
+		v[1], bad = ref(v[1], m.defs.Communicator.Len())
+		if v[2] == uint64(NoRef) {
+			v[2] = trace.Undefined
+		}
+	}
+	return v, errors.Join(err, bad)
+}
+
+// carriedRows adds rows for events of a thread with attributes, in a trace that weft wrote.
+func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
+	b := &x.b
+	for i, e := range events {
+		in := &x.info[e]
+		t := x.d.ticks.model(times[i])
+		row := ""
+		if x.t.Events[e].HasAttributes() {
+			list, ok := x.list(i, e)
+			if ok {
+				var err error
+				if x.values, err = list.values(x.values[:0]); err != nil {
+					if err := x.reportAttributes(err); err != nil {
+						return err
+					}
+				}
+				for _, v := range x.values {
+					if v.Attribute == rowAttribute {
+						row, _ = x.t.Archive.Definitions.Text(Ref(v.Uint()))
+					}
+				}
+			}
+		}
+		if row != "" {
+			packed, err := carrier.FromText(row)
+			if err == nil {
+				err = x.d.restorer.AddWhole(b, x.loc, t, packed)
+			}
+			if err == nil {
+				continue
+			}
+			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: x.t.path},
+				Record:   fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(),
+				Expected: "what weft wrote; the event is read without it"}); err != nil {
+				return err
+			}
+		}
+		b.Add(x.loc, t, in.kind, in.ref)
+		if len(in.ops) > 0 {
+			b.AddOps(in.ops...)
+		}
+	}
+	return nil
+}
+
+// deliverLinks delivers the links that the metadata carry.
+func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
+	if d.restorer == nil || sel.Links == trace.NoLinks {
+		return nil
+	}
+	for _, m := range d.t.Metadata {
+		if !strings.HasPrefix(m.Key, linkKey) {
+			continue
+		}
+		data, err := carrier.FromText(m.Value)
+		var links []trace.Link
+		if err == nil {
+			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
+		}
+		if err != nil {
+			err = d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+		} else {
+			err = sink.Links(links)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

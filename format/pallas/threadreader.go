@@ -1,0 +1,563 @@
+package pallas
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// threadReader delivers the events of threads as batches.
+type threadReader struct {
+	d        *decoder
+	r        *blockReader
+	sel      trace.Selection
+	sink     format.Sink
+	careful  bool // check for times that go back before delivering events
+	prefetch bool // load blocks in another goroutine
+	// turn waits until this thread may add definitions; described signals that it has added them.
+	// Threads add definitions in order, so that ids do not depend on which thread is read first.
+	// Both are nil if there is one reader.
+	turn, described func()
+
+	t           *Thread
+	loc         uint32
+	info        []eventInfo
+	rowOf       []eventRow
+	more        bool           // any event has operands or attributes
+	lists       []listIterator // attribute lists by event; nil if the thread has no attributes
+	x           *replay
+	sorted      *sortedThread // replaces x if the thread must be sorted
+	occurrences []int64       // occurrence numbers of the current events, if sorted
+	ascending   bool
+	seen, until uint64 // events before the end of the wanted times: read so far, and in all (2⁶⁴−1 if unknown)
+	ended       bool
+	from, to    uint64 // the wanted times
+	last        uint64
+	error, high uint64 // largest error that the codec makes in times, and the latest time so far
+	values      []Value
+	b           trace.Batch
+}
+
+// eventRow holds the fields of an event that most rows need, close together in memory.
+type eventRow struct {
+	ref  uint32
+	kind trace.Kind
+}
+
+// listIterator iterates over the attribute lists of an event's occurrences.
+type listIterator struct {
+	rest  []byte
+	list  attributeList
+	ok    bool
+	count int64 // occurrences read so far
+}
+
+func (l *listIterator) advance() { l.list, l.rest, l.ok = nextList(l.rest) }
+
+// scan delivers a thread's events to the sink.
+func (x *threadReader) scan(ctx context.Context, id threadID) error {
+	t, err := x.open(ctx, id)
+	if t == nil || err != nil {
+		return err
+	}
+	defer x.drop()
+	for {
+		b, err := x.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			return format.End(x.sink, x.loc)
+		}
+		if err := x.sink.Batch(b); err != nil {
+			return err
+		}
+	}
+}
+
+// open loads a thread and moves to the beginning of the wanted times. It returns nil if there is
+// nothing to read.
+func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
+	t, err := x.d.thread(id, leanThread)
+	if t == nil || err != nil {
+		return nil, err
+	}
+	g := newOutline(t)
+	if g.err != nil {
+		if err := fail(x.d.opt.At(x.d.location[id]), "pallas.grammar", g.err); err != nil {
+			return nil, err
+		}
+	}
+	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
+	x.error, x.high = t.codecError(), 0
+	x.from, x.to = 0, math.MaxUint64
+	// A bound that the file's times cannot express lies before or after all of them.
+	if from, ok := x.d.ticks.file(x.sel.From); ok {
+		x.from = from
+	}
+	if to, ok := x.d.ticks.file(x.sel.To); ok {
+		x.to = to
+	} else if x.sel.To <= 0 {
+		x.to = 0
+	}
+	if x.turn != nil {
+		x.turn()
+	}
+	if err := x.describe(); err != nil {
+		return nil, err
+	}
+	if x.described != nil {
+		x.described()
+	}
+	if g.err == nil {
+		if err := x.reportUnsound(g); err != nil {
+			return nil, err
+		}
+	}
+	x.ascending = g.sound() && t.ascending()
+	// For whole traces no blocks are kept: that costs more than reading a cached file again.
+	x.r.keeping = x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Location != nil
+	defer func() { x.r.keeping = false }()
+	if x.careful {
+		x.begin(g) // delivering the events reports block errors again
+		back, err := x.goesBack(ctx)
+		if back && err == nil {
+			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
+				Position: trace.Position{File: t.path}, Found: "times that go back",
+				Expected: "times that do not; the thread's events are sorted"}); err != nil {
+				return nil, err
+			}
+			return t, x.sort(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, fail(x.opt(), "pallas.damaged", x.begin(g))
+}
+
+// begin moves to the first of the wanted times, or to the beginning. It returns an error for
+// blocks that cannot be read; reading then continues after them.
+func (x *threadReader) begin(g *outline) error {
+	x.stop()
+	x.x = newReplay(x.t, g, x.r)
+	if x.prefetch {
+		x.x.prefetch = newPrefetcher(x.t)
+	}
+	if !g.sound() {
+		err := x.x.orderByTime()
+		x.dropLists()
+		return err
+	}
+	x.seen, x.until = 0, math.MaxUint64
+	x.x.begin()
+	if !x.ascending || x.error > 0 {
+		return nil
+	}
+	if x.to < math.MaxInt64 {
+		if n, err := x.x.countBefore(x.to); err == nil {
+			x.until = n
+		}
+	}
+	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 && !slices.ContainsFunc(x.info,
+		func(e eventInfo) bool { return !e.kind.IsEvent() }) {
+		if n, err := x.x.countBefore(enough); err == nil {
+			x.until = min(x.until, n+1)
+		}
+	}
+	if x.from > 0 && x.lists == nil {
+		before, err := x.x.seek(x.from)
+		if err != nil || !x.x.skip(before) {
+			// Delivery then reports the unreadable block, or the times that go back.
+			x.stop()
+			x.x = newReplay(x.t, g, x.r)
+			x.x.begin()
+			if x.prefetch {
+				x.x.prefetch = newPrefetcher(x.t)
+			}
+			return nil
+		}
+		for _, n := range before {
+			x.seen += n
+		}
+	}
+	return nil
+}
+
+// reachedEnd reports whether all events before the end of the wanted times have been read, including
+// these times. It counts events rather than looking at the latest time, because a later time need
+// not come last where times go back.
+func (x *threadReader) reachedEnd(times []uint64) bool {
+	if x.until == math.MaxUint64 {
+		return false
+	}
+	for _, t := range times {
+		if t < x.to {
+			x.seen++
+		}
+	}
+	return x.seen >= x.until
+}
+
+// drop frees the thread, so that the next one is loaded after this one is gone.
+func (x *threadReader) drop() {
+	x.stop()
+	x.t.Close()
+	x.r.dropKept()
+	x.t, x.x, x.lists, x.sorted = nil, nil, nil, nil
+}
+
+// stop stops loading blocks in another goroutine.
+func (x *threadReader) stop() {
+	if x.x != nil {
+		x.x.prefetch.stop()
+		x.x.prefetch = nil
+	}
+}
+
+// goesBack reports whether times go back in the wanted part of the thread.
+func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
+	for last := uint64(0); ; {
+		events, times, err := x.x.next()
+		over := x.reachedEnd(times)
+		for _, t := range times {
+			if t < last && last-t > x.error {
+				return true, nil
+			}
+			last = max(last, t)
+		}
+		if ctx.Err() != nil || len(events) == 0 && err == nil || over {
+			return false, ctx.Err()
+		}
+	}
+}
+
+// opt returns the options for reporting defects of the thread.
+func (x *threadReader) opt() *format.ReadOptions { return x.d.opt.At(x.loc) }
+
+// reportUnsound reports, as a defect, the first event, or else the first sequence, whose number of
+// occurrences in the grammar differs from its number of times.
+func (x *threadReader) reportUnsound(g *outline) error {
+	if x.t.script != nil {
+		return nil
+	}
+	for i, n := range g.events {
+		if v := &x.t.Events[i].Timestamps; n != v.Size {
+			return x.opt().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
+				Position: trace.Position{File: x.t.path},
+				Found:    fmt.Sprintf("%d occurrences of event %d in the grammar", n, i),
+				Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
+		}
+	}
+	sizes := x.t.sizes
+	for i, n := range g.sequences {
+		s := vectorSizes{i, 1, 1, 1}
+		if len(sizes) > 0 && sizes[0].place == i {
+			s, sizes = sizes[0], sizes[1:]
+		}
+		if len(x.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
+			return x.opt().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
+				Position: trace.Position{File: x.t.path},
+				Found:    fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive),
+				Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
+		}
+	}
+	return nil
+}
+
+// describe translates the thread's events to the common model.
+func (x *threadReader) describe() error {
+	s := x.d.scopes[x.t.Archive.ID]
+	x.info, x.lists = slices.Grow(x.info[:0], len(x.t.Events))[:len(x.t.Events)], nil
+	x.rowOf, x.more = x.rowOf[:0], false
+	for i := range x.t.Events {
+		e := &x.t.Events[i]
+		in, err := x.d.event(s, e, x.t)
+		if err != nil {
+			return err
+		}
+		in.more = len(in.ops) > 0 || in.payload != nil || in.rank != uint64(NoRef) || e.HasAttributes()
+		x.info[i] = in
+		x.rowOf = append(x.rowOf, eventRow{in.ref, in.kind})
+		x.more = x.more || in.more
+		if e.HasAttributes() {
+			if x.lists == nil {
+				x.lists = make([]listIterator, len(x.t.Events))
+			}
+			x.lists[i].rest = e.attributes
+			x.lists[i].advance()
+			for _, values := range e.Attributes() {
+				if x.d.restorer != nil {
+					break // these attributes are weft's own
+				}
+				for _, v := range values {
+					x.d.attr(s, v.Attribute)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Next returns the next batch, or nil at the end.
+func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
+	for !x.ended {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		events, times, bad := x.events()
+		if bad != nil {
+			if err := fail(x.opt(), "pallas.damaged", bad); err != nil {
+				return nil, err
+			}
+		}
+		x.ended = x.ended || len(events) == 0 && bad == nil
+		if x.sorted == nil && x.reachedEnd(times) {
+			x.ended = true
+		}
+		x.b.Reset(x.loc)
+		if err := x.rows(events, times); err != nil {
+			return nil, err
+		}
+		if x.b.Len() > 0 {
+			return &x.b, nil
+		}
+	}
+	return nil, nil
+}
+
+// events returns the next events and their times, in the order of time.
+func (x *threadReader) events() (events []uint32, times []uint64, err error) {
+	if s := x.sorted; s != nil {
+		n := min(replayRows, len(s.events))
+		events, times, x.occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
+		s.events, s.times, s.occurrences = s.events[n:], s.times[n:], s.occurrences[n:]
+		return events, times, nil
+	}
+	events, times, err = x.x.next()
+	if err != nil {
+		x.dropLists()
+	}
+	if x.error > 0 {
+		for i, t := range times {
+			if t < x.high && x.high-t <= x.error {
+				times[i] = x.high
+			}
+			x.high = max(x.high, t)
+		}
+	}
+	return events, times, err
+}
+
+// codecError returns the largest amount by which times may seem to go back because a lossy codec
+// changed them.
+func (t *Thread) codecError() uint64 {
+	switch t.Archive.Trace.Compression {
+	case ZFP:
+		return 4 // each of two times may be wrong by 2
+	case Histogram, ZSTDHistogram:
+		widest := uint64(0)
+		for i := range t.Events {
+			for k := range t.Events[i].Timestamps.Blocks {
+				if b := &t.Events[i].Timestamps.Blocks[k]; b.Last > b.First {
+					widest = max(widest, b.Last-b.First)
+				}
+			}
+		}
+		return widest/255 + 1
+	}
+	return 0
+}
+
+// dropLists drops the attributes of events that have lost occurrences.
+func (x *threadReader) dropLists() {
+	for e := range x.lists {
+		if x.x.times[e].broken {
+			x.lists[e] = listIterator{}
+		}
+	}
+}
+
+// errTimesGoBack is returned where times go back, so that the thread must be sorted.
+var errTimesGoBack = errors.New("pallas: times go back")
+
+// rows adds the rows of some events to the batch.
+func (x *threadReader) rows(events []uint32, times []uint64) error {
+	last := x.last
+	back := false
+	for _, t := range times {
+		back = back || t < last
+		last = t
+	}
+	x.last = last
+	if back {
+		return errTimesGoBack
+	}
+	if last > math.MaxInt64 {
+		n, _ := slices.BinarySearch(times, math.MaxInt64+1)
+		if n == len(times) {
+			return nil // no event is too late
+		}
+		if err := x.reportLate(len(times)-n, times[n]); err != nil {
+			return err
+		}
+		events, times = events[:n], times[:n]
+	}
+	if x.d.restorer != nil && x.lists != nil {
+		return x.carriedRows(events, times)
+	}
+	b, n := &x.b, len(events)
+	b.Time, b.Kind, b.Ref = slices.Grow(b.Time, n)[:n], slices.Grow(b.Kind, n)[:n], slices.Grow(b.Ref, n)[:n]
+	for i, t := range times {
+		b.Time[i] = int64(t)
+	}
+	rowOf, kinds, refs := x.rowOf, b.Kind[:len(events)], b.Ref[:len(events)]
+	for i, e := range events {
+		r := rowOf[e]
+		kinds[i], refs[i] = r.kind, r.ref
+	}
+	if t := x.d.ticks; t.Scale != 1 || t.Base != 0 {
+		for i, v := range times {
+			b.Time[i] = t.model(v)
+		}
+	}
+	if !x.more {
+		return nil
+	}
+	for i, e := range events {
+		in := &x.info[e]
+		if !in.more {
+			continue
+		}
+		if len(in.ops) > 0 {
+			b.OpRow = append(b.OpRow, uint32(i))
+			b.Op = append(b.Op, in.ops...)
+			b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+		}
+		if err := x.attributes(i, e, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportLate reports events whose times exceed those of the common model.
+func (x *threadReader) reportLate(n int, first uint64) error {
+	return x.opt().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
+		Position: trace.Position{File: x.t.path},
+		Found:    fmt.Sprintf("%d events from %d ns on", n, first),
+		Expected: "times of less than 2⁶³ ns; they are skipped"})
+}
+
+// attributes adds the attributes of an event to a row.
+func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
+	b := &x.b
+	add := func(key uint32, v trace.Value) {
+		b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow, uint32(row)), append(b.AttrKey, key), append(b.AttrVal, v)
+	}
+	if in.payload != nil {
+		add(x.d.attribute(&x.d.payload, payloadName, trace.Bytes), trace.Value{Type: trace.Bytes, Str: string(in.payload)})
+	}
+	if in.rank != uint64(NoRef) {
+		add(x.d.attribute(&x.d.rank, rankName, trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
+	}
+	if x.lists == nil || !x.t.Events[e].HasAttributes() {
+		return nil
+	}
+	list, ok := x.list(row, e)
+	if !ok {
+		return nil
+	}
+	var err error
+	if x.values, err = list.values(x.values[:0]); err != nil {
+		if err := x.reportAttributes(err); err != nil {
+			return err
+		}
+	}
+	s := x.d.scopes[x.t.Archive.ID]
+	for _, v := range x.values {
+		key, value := x.d.value(s, v)
+		add(key, value)
+	}
+	return nil
+}
+
+// list returns the attribute list of the current occurrence of an event, and counts the
+// occurrence.
+func (x *threadReader) list(row int, e uint32) (list attributeList, ok bool) {
+	l := &x.lists[e]
+	k := l.count
+	l.count++
+	list, ok = l.list, l.ok && l.list.occurrence == k
+	if x.sorted != nil {
+		list, ok = x.sorted.lists[occurrence{e, x.occurrences[row]}]
+	} else if ok {
+		l.advance()
+	}
+	return list, ok
+}
+
+func (x *threadReader) reportAttributes(err error) error {
+	return x.opt().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
+		Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"})
+}
+
+// occurrence identifies an occurrence of an event.
+type occurrence struct {
+	event uint32
+	n     int64
+}
+
+// sortedThread holds the events of a thread in which times go back, sorted by time. Events of the
+// same time keep the order of the grammar. It takes 20 bytes an event.
+type sortedThread struct {
+	events      []uint32
+	times       []uint64
+	occurrences []int64
+	lists       map[occurrence]attributeList
+}
+
+// sort reads a whole thread and sorts its events.
+func (x *threadReader) sort(ctx context.Context) error {
+	s := &sortedThread{lists: map[occurrence]attributeList{}}
+	seen := make([]int64, len(x.t.Events))
+	err := x.t.Replay(ctx, func(events []uint32, times []uint64) error {
+		s.events, s.times = append(s.events, events...), append(s.times, times...)
+		for _, e := range events {
+			s.occurrences = append(s.occurrences, seen[e])
+			seen[e]++
+		}
+		return nil
+	})
+	sort.Stable(s)
+	for e := range x.t.Events {
+		if err != nil {
+			break // the occurrence numbers are unknown
+		}
+		for l, rest, ok := nextList(x.t.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
+			s.lists[occurrence{uint32(e), l.occurrence}] = l
+		}
+	}
+	x.sorted, x.last, x.ended = s, 0, false
+	return cmp.Or(ctx.Err(), fail(x.opt(), "pallas.damaged", err))
+}
+
+// Len returns the number of events.
+func (s *sortedThread) Len() int { return len(s.events) }
+
+// Less reports whether event i has an earlier time than event k.
+func (s *sortedThread) Less(i, k int) bool { return s.times[i] < s.times[k] }
+
+// Swap exchanges two events.
+func (s *sortedThread) Swap(i, k int) {
+	s.events[i], s.events[k] = s.events[k], s.events[i]
+	s.times[i], s.times[k] = s.times[k], s.times[i]
+	s.occurrences[i], s.occurrences[k] = s.occurrences[k], s.occurrences[i]
+}

@@ -1,0 +1,42 @@
+package chunks
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestStore reads chunks back that are in memory and in the file, and checks that no file is left.
+func TestStore(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := New(10)
+	var list []Chunk
+	keep := func(text string, taken bool) {
+		t.Helper()
+		c, own, err := s.Keep([]byte(text))
+		if err != nil || own != taken {
+			t.Fatalf("%q: found owned %v and error %v, expected owned %v", text, own, err, taken)
+		}
+		list = append(list, c)
+	}
+	keep("first", true)
+	keep("second", false) // 11 bytes in all
+	keep("third", true)
+	keep("fourth", false)
+	s.Drop(&list[0])
+	keep("fifth", true) // in place of the first
+	var room []byte
+	for i, want := range []string{"", "second", "third", "fourth", "fifth"} {
+		if i == 0 {
+			continue
+		}
+		if got, err := s.Read(list[i], &room); err != nil || !bytes.Equal(got, []byte(want)) {
+			t.Errorf("chunk %d: found %q and error %v, expected %q", i, got, err, want)
+		}
+	}
+	s.Close()
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
+		t.Errorf("found %v, expected no file left", left)
+	}
+}

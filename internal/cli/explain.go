@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/explain"
+	"github.com/weft-trace/weft/trace"
+)
+
+// explainResult is what weft explain --json prints.
+type explainResult struct {
+	heading
+	*explain.Page
+	Baseline *explain.Baseline `json:"baseline,omitempty"`
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, markdown bool
+	var baseline string
+	c := &cobra.Command{
+		Use:   "explain TRACE",
+		Short: "Say in words why a run takes as long as it does, and what to mend first",
+		Long: `Say in words why a run takes as long as it does: what ran and how sound the trace is; the
+verdict in a sentence; at most ten findings, each with its loss, its cause, its place, the evidence and
+an advice; and what could not be judged, with the record that is missing.
+
+LOSS is the time that all threads lose, in percent of the time of all threads. GAIN is by how much the
+run would be shorter without the loss: a bound, computed by timing the trace anew with the loss taken
+away. A loss below 2 % is no finding. The figures come from weft waits, weft path and weft
+efficiency, which show the details.
+
+--baseline TRACE compares with another run. --markdown prints the page for an issue or a
+wiki. --window, or --from and --to, cut a part out of the trace first.`,
+		Example: "  weft explain trace.otf2\n  weft explain --baseline before.otf2 --markdown after.otf2\n" +
+			"  weft explain --window 20%..80% --json trace.otf",
+		Args: exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && markdown {
+				return usageError("--json and --markdown: expected one of them")
+			}
+			x, err := a.explainOne(c, args[0], &r, &s)
+			if err != nil {
+				return err
+			}
+			if baseline != "" {
+				b, err := a.explainOne(c, baseline, &r, &s)
+				if err != nil {
+					return err
+				}
+				x.Baseline = explain.Compare(b.Page, x.Page)
+				x.Baseline.Path = baseline
+			}
+			if asJSON {
+				return a.writeJSON(a.out, x)
+			}
+			printExplanation(a.out, x, markdown)
+			return nil
+		},
+	}
+	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
+	r.rolesFlag(c.Flags())
+	s.timeFlags(c.Flags())
+	c.Flags().StringVar(&baseline, "baseline", "", "compare with this run")
+	readsFile(c.Flags(), "baseline")
+	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// explainOne explains a trace.
+func (a *app) explainOne(c *cobra.Command, path string, r *reading, s *selecting) (*explainResult, error) {
+	in, err := a.open(c.Context(), path, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	times := *s
+	if err := times.splitWindow(); err != nil {
+		return nil, err
+	}
+	if _, err := times.narrow(c.Context(), in); err != nil {
+		return nil, err
+	}
+	x := &explainResult{heading: in.heading()}
+	var ok bool
+	if x.Page, ok, err = explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
+		return nil, err
+	}
+	in.bar.done()
+	a.tell(in, r.quiet)
+	if !ok {
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected some; "+
+			"nothing can be explained", path)}
+	}
+	return x, nil
+}
+
+// printExplanation prints a page.
+func printExplanation(w io.Writer, x *explainResult, markdown bool) {
+	f := x.Page.Clock.FormatDuration
+	title, item := func(s string) string { return s }, "  "
+	if markdown {
+		title, item = func(s string) string { return "## " + s }, "- "
+	}
+	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	printf(w, "%s\n\n", title(x.Path))
+	var regions []string
+	for _, r := range x.Ran.Regions {
+		regions = append(regions, fmt.Sprintf("%s %s", r.Region, share(r.Share)))
+	}
+	printf(w, "%d processes with %d threads ran for %s. Most time: %s.\n", x.Ran.Processes, x.Ran.Threads, f(x.Ran.Runtime),
+		strings.Join(regions, ", "))
+	printf(w, "\n%s\n", x.Verdict)
+	e := x.Efficiency.Factors
+	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel, e.LoadBalance,
+		e.Serialisation, e.Transfer)
+	if b := x.Baseline; b != nil {
+		printf(w, "\n%s\n", b.Sentence())
+		for _, r := range b.Regions {
+			printf(w, "%s%s: %s, was %s (%+.1f %% of the runtime)\n", item, r.Region, f(r.Now), f(r.Then), 100*r.Change)
+		}
+	}
+	for i, x := range x.Findings {
+		printf(w, "\n%s\n", title(fmt.Sprintf("%d. %s", i+1, x.Title)))
+		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare), f(x.Gain),
+			x.Confidence)
+		if len(x.Path) > 0 {
+			printf(w, "%sat %s", item, strings.Join(x.Path, " > "))
+			if len(x.Locations) > 0 {
+				printf(w, ", %s", strings.Join(x.Locations, ", "))
+			}
+			fmt.Fprintln(w)
+		}
+		printf(w, "%s%s\n", item, strings.Join(x.Evidence, "; "))
+		printf(w, "%s%s\n", item, x.Advice)
+	}
+	if len(x.Page.Unjudged) > 0 {
+		printf(w, "\n%s\n", title("Not judged"))
+		for _, u := range x.Page.Unjudged {
+			printf(w, "%s%s\n", item, u)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
+)
+
+// TestLate has ranks come late on purpose, under EZTrace, and checks that the waits of the others are
+// as long as they measured. A rank can lose the processor between its measurement and its call, so
+// that one of several runs must agree.
+func TestLate(t *testing.T) {
+	effort.Long(t)
+	var wrong []string
+	for range 4 {
+		if wrong = late(t); len(wrong) == 0 {
+			return
+		}
+	}
+	t.Error(strings.Join(wrong, "\n"))
+}
+
+// late runs the program once and returns what is wrong.
+func late(t *testing.T) (wrong []string) {
+	dir, anchor := tracedProgram(t, "late", 3)
+	var came [3][12]float64 // at the message, the broadcast, and the all-reduce operations
+	for rank := range came {
+		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("late.%d", rank)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range strings.Fields(string(text)) {
+			if came[rank][i], err = strconv.ParseFloat(f, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// early returns for how long a rank is there before another one comes.
+	early := func(at, rank, last int) float64 { return came[last][at] - came[rank][at] }
+	reductions := func(rank int) (sum float64) {
+		for at := 2; at < 12; at++ {
+			sum += early(at, rank, 1)
+		}
+		return sum
+	}
+	clocks := filepath.Join(dir, "clocks.json")
+	weft(t, 0, "align", "-q", "--correction", clocks, anchor)
+	out := weft(t, 0, "waits", "-q", "--json", "--worst", "20", "--clock-correction", clocks, anchor)
+	var x struct {
+		Clock    struct{ TicksPerSecond json.Number }
+		Patterns []struct {
+			Pattern string
+			Worst   []struct {
+				Location, Cause uint32
+				Time            float64
+			}
+		}
+		Violations struct{ Messages, Operations int64 }
+	}
+	if err := json.Unmarshal([]byte(out), &x); err != nil {
+		t.Fatal(err)
+	}
+	ticks, err := x.Clock.TicksPerSecond.Float64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The longest waits of each pattern are the planted ones.
+	longest := func(pattern string, n int, location, cause uint32) (seconds float64) {
+		for _, p := range x.Patterns {
+			for _, w := range p.Worst {
+				if p.Pattern == pattern && w.Location == location && w.Cause == cause && n > 0 {
+					seconds += w.Time / ticks
+					n--
+				}
+			}
+		}
+		return seconds
+	}
+	for _, w := range []struct {
+		pattern         string
+		n               int
+		location, cause uint32
+		planted         float64
+	}{
+		{"late-sender", 1, 1, 0, early(0, 1, 0)},
+		{"late-broadcast", 1, 0, 2, early(1, 0, 2)}, {"late-broadcast", 1, 1, 2, early(1, 1, 2)},
+		{"wait-at-nxn", 10, 0, 1, reductions(0)}, {"wait-at-nxn", 10, 2, 1, reductions(2)},
+	} {
+		if found := longest(w.pattern, w.n, w.location, w.cause); math.Abs(found-w.planted) > 0.05*w.planted+0.002 {
+			wrong = append(wrong, fmt.Sprintf("%s of rank %d: found %g s, rank %d was late by %g s", w.pattern, w.location, found,
+				w.cause, w.planted))
+		}
+	}
+	if v := x.Violations; v.Messages+v.Operations > 0 {
+		t.Errorf("found %+v after the correction of clocks", v)
+	}
+	out = weft(t, 0, "explain", "-q", "--clock-correction", clocks, anchor)
+	if !strings.Contains(out, "of the time is useful") {
+		t.Errorf("found %s", out)
+	}
+	return wrong
+}

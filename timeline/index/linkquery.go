@@ -1,0 +1,364 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Link is a message, a dependency or a meeting of threads, or a bundle of several links between
+// the same tracks at about the same time.
+type Link struct {
+	ID                  string // empty for a bundle
+	Kind                LinkKind
+	Name                string // of a dependency: its attribute `type` or `name`; of threads: fork, join, create or wait
+	Source, Destination int    // tracks; -1 for locations without a track
+	// Start and End are the times of both ends, or of a bundle the earliest begin and the latest
+	// end. If a message is received before it is sent, End is before Start.
+	Start, End   int64
+	Unreceived   bool // a send without a receive; End equals Start
+	Unsent       bool // a receive without a send; Start equals End, and Bytes is unknown
+	Count, Bytes int64
+	Tag          int64  // tag of a message, or id of a dependency
+	Communicator string // name or id
+}
+
+// LinkRequest is a query for the links of a window.
+type LinkRequest struct {
+	Tracks   []int // one end must be in one of them; nil for all
+	From, To int64
+	Limit    int // largest number of links; 0 means 2000
+}
+
+// LinkSet holds the links that overlap a window.
+type LinkSet struct {
+	// Total is the number of links. It includes all links of bundles that begin or end outside of
+	// the window.
+	Total   int64
+	Bundled bool // some Links are bundles
+	Links   []Link
+}
+
+// trackOf returns a function that maps a location to its first track, or −1.
+func (x *Index) trackOf() func(location uint32) int {
+	m := map[uint32]int{}
+	for i, e := range x.dir.Tracks {
+		if _, ok := m[e.Location]; !ok && e.Kind != CommunicatorTrack {
+			m[e.Location] = i
+		}
+	}
+	return func(location uint32) int {
+		if t, ok := m[location]; ok {
+			return t
+		}
+		return -1
+	}
+}
+
+// locations returns the locations of tracks; nil for nil.
+func (x *Index) locations(tracks []int) map[uint32]bool {
+	if tracks == nil {
+		return nil
+	}
+	m := map[uint32]bool{}
+	for _, t := range tracks {
+		if t >= 0 && t < len(x.dir.Tracks) {
+			m[x.dir.Tracks[t].Location] = true
+		}
+	}
+	return m
+}
+
+// maxLinks is the largest number of links or bundles that a query may read. Links are divided
+// into parts, and even a short window has one or two blocks of each part. A smaller number would
+// return bundles at any zoom.
+const maxLinks = 2 * spoolParts * blockLinks
+
+// Links returns the links of a window in the order of their begins, without sends that have no
+// receive. If there are too many, it returns bundles, and if these are too many, the heaviest.
+func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
+	if q.Limit <= 0 {
+		q.Limit = 2000
+	}
+	if q.From > q.To {
+		return nil, fmt.Errorf("links: found a window from %d to %d, expected that it does not end before it begins",
+			q.From, q.To)
+	}
+	in := func(b *blockEntry) bool { return b.last >= q.From && b.first < q.To }
+	cost := func(l []blockEntry) (n int64) {
+		for i := range l {
+			if in(&l[i]) {
+				n += int64(l[i].n)
+			}
+		}
+		return n
+	}
+	want := x.locations(q.Tracks)
+	wanted := func(source, destination uint32, start, end int64) bool {
+		return min(start, end) < q.To && max(start, end) >= q.From && (want == nil || want[source] || want[destination])
+	}
+	at := x.trackOf()
+	set := &LinkSet{}
+	r := reader{f: x.data}
+	if len(x.dir.linkLevels) == 0 || cost(x.dir.links) <= maxLinks {
+		var list []link
+		for i := range x.dir.links {
+			if b := &x.dir.links[i]; in(b) {
+				if err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeLinks)); err != nil {
+					return nil, err
+				}
+				for k := range list {
+					if l := &list[k]; !l.unpaired && wanted(l.source, l.destination, l.start, l.end) {
+						set.Links = append(set.Links, x.link(l, i, k, at))
+					}
+				}
+			}
+		}
+	} else {
+		level := 0
+		for level+1 < len(x.dir.linkLevels) && cost(x.dir.linkLevels[level].blocks) > maxLinks {
+			level++
+		}
+		var list []bundle
+		for i := range x.dir.linkLevels[level].blocks {
+			if b := &x.dir.linkLevels[level].blocks[i]; in(b) {
+				if err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeBundles)); err != nil {
+					return nil, err
+				}
+				for _, l := range list {
+					if wanted(l.source, l.destination, l.start, l.end) {
+						set.Links = append(set.Links, Link{Source: at(l.source), Destination: at(l.destination), Start: l.start,
+							End: l.end, Count: l.count, Bytes: l.bytes})
+					}
+				}
+			}
+		}
+	}
+	for i := range set.Links {
+		set.Total += set.Links[i].Count
+	}
+	set.thin(&q)
+	return set, nil
+}
+
+// link returns link k of a block.
+func (x *Index) link(l *link, block, k int, at func(uint32) int) Link {
+	out := Link{ID: strconv.Itoa(block) + "." + strconv.Itoa(k), Kind: l.kind, Name: x.name(l.name),
+		Source: at(l.source), Destination: at(l.destination),
+		Start: l.start, End: l.end, Unreceived: l.unpaired && !l.unsent, Unsent: l.unsent, Count: 1, Bytes: l.bytes,
+		Tag: l.tag}
+	if int(l.comm) < len(x.dir.Comms) {
+		out.Communicator = x.dir.Comms[l.comm]
+	}
+	return out
+}
+
+// thin joins links to bundles if there are too many, and then removes the lightest bundles.
+func (s *LinkSet) thin(q *LinkRequest) {
+	order := func(a, b Link) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.End, b.End))
+	}
+	if len(s.Links) > q.Limit {
+		// Links that begin in the same 64th of the window, between the same tracks, become one
+		// bundle.
+		wide := max(1, (q.To-q.From)/64)
+		bucket := func(l *Link) int64 { return floorDiv(max(l.Start, q.From)-q.From, wide) }
+		slices.SortFunc(s.Links, func(a, b Link) int {
+			return cmp.Or(cmp.Compare(bucket(&a), bucket(&b)), cmp.Compare(a.Source, b.Source),
+				cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Kind, b.Kind), order(a, b))
+		})
+		n := 0
+		for _, l := range s.Links {
+			if n > 0 {
+				o := &s.Links[n-1]
+				if bucket(o) == bucket(&l) && o.Source == l.Source && o.Destination == l.Destination && o.Kind == l.Kind {
+					*o = Link{Kind: o.Kind, Source: o.Source, Destination: o.Destination, Start: min(o.Start, l.Start),
+						End: max(o.End, l.End), Count: o.Count + l.Count, Bytes: o.Bytes + l.Bytes}
+					continue
+				}
+			}
+			s.Links[n] = l
+			n++
+		}
+		s.Links = s.Links[:n]
+	}
+	if len(s.Links) > q.Limit {
+		// Of equally heavy links, a hash selects some from all over the window.
+		slices.SortFunc(s.Links, func(a, b Link) int {
+			return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.hash(), b.hash()), order(a, b))
+		})
+		s.Links = s.Links[:q.Limit]
+	}
+	slices.SortFunc(s.Links, order)
+	for i := range s.Links {
+		s.Bundled = s.Bundled || s.Links[i].Count > 1
+	}
+}
+
+// hash returns a number that selects links independently of their order.
+func (l *Link) hash() uint64 {
+	h := uint64(l.Start)*0x9e3779b97f4a7c15 ^ uint64(l.Source)*0xc2b2ae3d27d4eb4f ^
+		uint64(l.Destination)*0x165667b19e3779f9 ^ uint64(l.Tag)
+	h ^= h >> 29
+	return h * 0xbf58476d1ce4e5b9
+}
+
+// LinksOf returns the links that begin or end in a track in [from, to], at most limit. They
+// include sends without a receive.
+func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
+	e, err := x.track(track, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	if e.Kind == CommunicatorTrack {
+		return nil, nil
+	}
+	at := x.trackOf()
+	r := reader{f: x.data}
+	var out []Link
+	var list []link
+	for i := range x.dir.links {
+		b := &x.dir.links[i]
+		if b.last < from || b.first > to {
+			continue
+		}
+		if err := read(&r, b, &list, decodeLinks); err != nil {
+			return nil, err
+		}
+		for k := range list {
+			l := &list[k]
+			leaves, comes := l.source == e.Location && !l.unsent, l.destination == e.Location && (!l.unpaired || l.unsent)
+			if leaves && from <= l.start && l.start <= to || comes && from <= l.end && l.end <= to {
+				if out = append(out, x.link(l, i, k, at)); len(out) == limit {
+					return out, nil
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Link) int { return cmp.Compare(a.Start, b.Start) })
+	return out, nil
+}
+
+// Cell holds the sums of the messages from one track to another.
+type Cell struct {
+	Source, Destination int // tracks; -1 for locations without a track
+	Count, Bytes        int64
+	// Matched is the number of messages that were received, and MatchedBytes their size. Min, Max
+	// and Sum are those of their latencies in ticks.
+	Matched, MatchedBytes int64
+	Min, Max              int64
+	Sum                   trace.Ticks
+}
+
+// Mean returns the mean latency, rounded to the nearest tick; 0 if no message was received.
+func (c *Cell) Mean() int64 {
+	if c.Matched == 0 {
+		return 0
+	}
+	mean := c.Sum.Over(c.Matched).Int64()
+	rest := c.Sum.Minus(trace.TicksOf(mean).Times(c.Matched)).Int64()
+	if rest >= c.Matched-rest {
+		mean++
+	} else if rest <= -c.Matched-rest {
+		mean--
+	}
+	return mean
+}
+
+// add adds the messages of another cell.
+func (c *Cell) add(o *Cell) {
+	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, c.Sum.Plus(o.Sum)
+	c.Matched, c.MatchedBytes = c.Matched+o.Matched, c.MatchedBytes+o.MatchedBytes
+	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
+}
+
+// Matrix returns the sums of the messages that are sent in [from, to), in the order of sources and
+// destinations. It reads all messages of that time. Messages to locations without a track, or to
+// unknown destinations, share a cell for each source.
+func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
+	type key struct{ source, destination uint32 }
+	var blocks []*blockEntry
+	for i := range x.dir.links {
+		if b := &x.dir.links[i]; b.last >= from && b.first < to {
+			blocks = append(blocks, b)
+		}
+	}
+	all := map[key]*Cell{}
+	var mu sync.Mutex
+	var first error
+	const piece = 32
+	forEach((len(blocks)+piece-1)/piece, func(i int) {
+		r := reader{f: x.data}
+		mine := map[key]*Cell{}
+		var list []link
+		for _, b := range blocks[i*piece : min((i+1)*piece, len(blocks))] {
+			err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeLinks))
+			if err != nil {
+				mu.Lock()
+				first = cmp.Or(first, err)
+				mu.Unlock()
+				return
+			}
+			for k := range list {
+				l := &list[k]
+				if l.kind != Message || l.unsent || l.start < from || l.start >= to {
+					continue
+				}
+				c := mine[key{l.source, l.destination}]
+				if c == nil {
+					c = &Cell{Min: math.MaxInt64, Max: math.MinInt64}
+					mine[key{l.source, l.destination}] = c
+				}
+				c.Count++
+				c.Bytes += l.bytes
+				if !l.unpaired {
+					c.Matched++
+					c.MatchedBytes += l.bytes
+					d := l.end - l.start
+					c.Min, c.Max = min(c.Min, d), max(c.Max, d)
+					c.Sum.Add(d)
+				}
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for k, c := range mine {
+			if o := all[k]; o != nil {
+				o.add(c)
+			} else {
+				all[k] = c
+			}
+		}
+	})
+	if first != nil {
+		return nil, first
+	}
+	track := x.trackOf()
+	byTrack := map[[2]int]*Cell{}
+	for k, c := range all {
+		c.Source, c.Destination = track(k.source), track(k.destination)
+		if o := byTrack[[2]int{c.Source, c.Destination}]; o != nil {
+			o.add(c)
+		} else {
+			byTrack[[2]int{c.Source, c.Destination}] = c
+		}
+	}
+	var out []Cell
+	for _, c := range byTrack {
+		if c.Matched == 0 {
+			c.Min, c.Max = 0, 0
+		}
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
+	})
+	return out, nil
+}

@@ -1,0 +1,66 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// Spans calls f for the spans of a track that belong to one of the regions and overlap a window,
+// with their own ends, in no particular order. It skips spans shorter than least ticks; f returns
+// the value of least for the spans that follow.
+func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
+	f func(Span) (least int64)) error {
+	e, err := x.track(track, from, to)
+	if err != nil {
+		return fmt.Errorf("spans: %w", err)
+	}
+	r := reader{f: x.data}
+	var b spanBlock
+	var sums sumReader
+	wanted := func(region uint32) bool { return slices.Contains(regions, region) }
+	take := func(s Span) {
+		if s.Start < to && (s.End > from || s.Start == s.End && s.End >= from) && s.End-s.Start >= least {
+			least = f(s)
+		}
+	}
+	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		last := e.blocks[i].last >= to
+		if !last && i < e.summed() {
+			list, err := sums.read(&r, e, i)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(list, func(s sum) bool { return wanted(s.region) && s.max >= least }) {
+				continue
+			}
+		}
+		if err := r.decode(&e.blocks[i], b.decode); err != nil {
+			return err
+		}
+		for _, s := range b.spans {
+			if wanted(s.Region) {
+				take(s)
+			}
+		}
+		if !last {
+			continue
+		}
+		for _, o := range b.open {
+			if !wanted(o.region) || o.start >= to {
+				continue
+			}
+			end, err := x.endOf(&r, e, i, &o)
+			if err != nil {
+				return err
+			}
+			take(o.span(end))
+		}
+		break
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package index
+
+import (
+	"math"
+)
+
+// columnRun is a run of columns.
+type columnRun struct {
+	x, n                        uint16
+	region                      uint32
+	cover, share, height, flags uint8
+}
+
+// raster sums up the contents of the columns of a strip, from left to right.
+type raster struct {
+	from, to int64
+	width    int
+	scale    float64 // columns per tick
+	exact    bool    // needs the spans themselves
+	runs     []columnRun
+	next     int // the first column that is not occupied
+	at       int // the current column
+	parts    []share
+	cover    float64
+	low      float64  // sum of the shares times the height that they lack
+	end      spanEdge // end of the last span that occupies whole columns
+}
+
+type share struct {
+	region uint32
+	part   float64
+}
+
+// spanEdge is the share of a column that belongs to a span whose other columns are drawn beside it.
+type spanEdge struct {
+	share
+	at     int
+	height uint8
+}
+
+func newRaster(q *TileRequest) *raster {
+	r := &raster{}
+	r.set(q)
+	return r
+}
+
+func (r *raster) set(q *TileRequest) {
+	r.from, r.to, r.width, r.scale = q.From, q.To, q.Width, float64(q.Width)/float64(uint64(q.To)-uint64(q.From))
+}
+
+// column returns the position of a time in columns. Times outside of the window are at its edges.
+func (r *raster) column(t int64) float64 {
+	if t <= r.from {
+		return 0
+	}
+	if t >= r.to {
+		return float64(r.width)
+	}
+	return float64(uint64(t)-uint64(r.from)) * r.scale
+}
+
+// span draws a span. A span at least two columns wide occupies the columns of which it has the
+// greater part. Narrower spans are summed up in their columns. The sums of a column also get the
+// share of a wider span beside it.
+func (r *raster) span(s *Span) {
+	a, b := r.column(s.Start), r.column(s.End)
+	if b-a < 2 {
+		r.add(a, b, s.Region, 1, 1, s.Height)
+		return
+	}
+	first, last := max(int(a+0.5), r.next), min(int(b+0.5), r.width)
+	if first >= last {
+		return
+	}
+	if len(r.parts) > 0 && r.at >= first {
+		r.parts, r.cover, r.low = r.parts[:0], 0, 0 // the wider span has the greater part of that column
+	} else if len(r.parts) > 0 && r.at == first-1 && a < float64(first) {
+		r.edge(&spanEdge{share{s.Region, float64(first) - a}, r.at, s.Height})
+	}
+	r.flush()
+	flags := Single
+	if s.Start >= r.from {
+		flags |= Begins
+	}
+	if s.End <= r.to {
+		flags |= Ends
+	}
+	r.runs = append(r.runs, columnRun{uint16(first), uint16(last - first), s.Region, math.MaxUint8, math.MaxUint8,
+		s.Height,
+		flags})
+	r.next = last
+	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Height}
+}
+
+// edge adds the share of a wider span to the current column.
+func (r *raster) edge(e *spanEdge) {
+	r.cover += e.part
+	if e.height != math.MaxUint8 {
+		r.low += e.part * float64(math.MaxUint8-e.height)
+	}
+	r.part(e.region, e.part)
+}
+
+// bucket draws buckets of a level.
+func (r *raster) bucket(start, end int64, u *run) {
+	const in255 = 1.0 / math.MaxUint8
+	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.height)
+}
+
+// add adds the interval from a to b. The region was open for the share part of it, and any region
+// for the share cover.
+func (r *raster) add(a, b float64, region uint32, part, cover float64, height uint8) {
+	first, last := int(a), int(b)
+	if float64(last) < b || last <= first {
+		last++ // it overlaps that column too, or has no duration
+	}
+	last = min(last, r.width)
+	for p := max(first, r.next); p < last; p++ {
+		if p != r.at {
+			if p < r.at && len(r.parts) > 0 {
+				continue
+			}
+			r.flush()
+			if r.at = p; r.end.at == p && r.end.part > 0 {
+				r.edge(&r.end)
+			}
+		}
+		left, right := max(a, float64(p)), min(b, float64(p+1))
+		in := max(0, right-left)
+		r.cover += in * cover
+		if height != math.MaxUint8 {
+			r.low += in * cover * float64(math.MaxUint8-height)
+		}
+		r.part(region, in*part)
+		if k := last - 1; p > first && p+1 < k {
+			// All whole columns equal this one.
+			r.flush()
+			u := &r.runs[len(r.runs)-1]
+			u.n += uint16(k - p - 1)
+			r.next = k
+			p = k - 1
+		}
+	}
+}
+
+func (r *raster) part(region uint32, part float64) {
+	for i := range r.parts {
+		if r.parts[i].region == region {
+			r.parts[i].part += part
+			return
+		}
+	}
+	r.parts = append(r.parts, share{region, part})
+}
+
+// in255 returns a share in 255ths, at least 1.
+func in255(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, int(f*math.MaxUint8+0.5)))) }
+
+// flush ends the current column.
+func (r *raster) flush() {
+	if len(r.parts) == 0 {
+		return
+	}
+	most := &r.parts[0]
+	for i := range r.parts[1:] {
+		if p := &r.parts[i+1]; p.part > most.part {
+			most = p
+		}
+	}
+	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), height: math.MaxUint8}
+	if u.cover = u.share; r.cover != most.part {
+		u.cover = max(u.share, in255(r.cover))
+	}
+	if r.low > 0 {
+		u.height = uint8(max(1, min(math.MaxUint8, int(math.MaxUint8-r.low/r.cover+0.5))))
+	}
+	r.parts, r.cover, r.low, r.next = r.parts[:0], 0, 0, r.at+1
+	if n := len(r.runs); n > 0 {
+		o := &r.runs[n-1]
+		if o.x+o.n == u.x && o.flags == 0 && o.region == u.region && o.share == u.share && o.cover == u.cover &&
+			o.height == u.height {
+			o.n++
+			return
+		}
+	}
+	r.runs = append(r.runs, u)
+}

@@ -1,0 +1,141 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// definitionRecord is one of PICL's definition records in [trace.Definitions.Opaque].
+type definitionRecord struct {
+	typ, event, processor, process int64
+	time, data                     string
+}
+
+// labelRecord is the type of labels, descriptorRecord that of descriptors, processorSetRecord to
+// eventSetRecord are those of subsets.
+const (
+	labelRecord        = -5
+	descriptorRecord   = -6
+	processorSetRecord = -201
+	processSetRecord   = -202
+	eventSetRecord     = -203
+)
+
+// parseDefinition parses an opaque definition.
+func parseDefinition(text string) (r definitionRecord, ok bool) {
+	_, line, _ := strings.Cut(text, "\t")
+	f := strings.SplitN(line, " ", 6)
+	if len(f) < 6 {
+		return r, false
+	}
+	for i, to := range map[int]*int64{0: &r.typ, 1: &r.event, 3: &r.processor, 4: &r.process} {
+		n, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil {
+			return r, false
+		}
+		*to = n
+	}
+	r.time, r.data = f[2], f[5]
+	return r, true
+}
+
+// String returns the opaque definition, without a place among the records.
+func (r *definitionRecord) String() string {
+	return fmt.Sprintf("-1\t%d %d %s %d %d %s", r.typ, r.event, r.time, r.processor, r.process, r.data)
+}
+
+// key returns the record without its time.
+func (r *definitionRecord) key() string {
+	return fmt.Sprint(r.typ, " ", r.event, " ", r.processor, " ", r.process, " ", r.data)
+}
+
+// text returns the text of a label.
+func (r *definitionRecord) text() string {
+	f := strings.SplitN(r.data, " ", 3)
+	return f[len(f)-1]
+}
+
+// counts reports whether the definitions of the trace have the subset that the record defines. They do
+// not if the record has a defect or a later one replaces it.
+func (r *definitionRecord) counts(d *trace.Definitions) bool {
+	data := r.data
+	if i, j := strings.IndexByte(data, '"'), strings.LastIndexByte(data, '"'); i >= 0 {
+		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string
+	}
+	var list []int64
+	for _, word := range strings.FieldsFunc(data, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			list = append(list, n)
+		}
+	}
+	kind := map[int64]string{processorSetRecord: processorSets, processSetRecord: processSets,
+		eventSetRecord: eventSets}[r.typ]
+	return len(list) >= 3 && slices.ContainsFunc(d.Sets.All(), func(s trace.Set) bool {
+		return s.Kind == kind && idNumber(s.ID) == list[2] && slices.Equal(s.Members, list[3:])
+	})
+}
+
+// isEventSet reports whether a number is the id of a subset of event types.
+func isEventSet(d *trace.Definitions, id int64) bool {
+	return slices.Contains(predefinedSets, id) || slices.ContainsFunc(d.Sets.All(), func(s trace.Set) bool {
+		return s.Kind == eventSets && idNumber(s.ID) == id
+	})
+}
+
+// definition translates a definition record to the merged trace. It returns false for one that the
+// definitions tell already, and counts those that are lost.
+func (x *ownNumbers) definition(text string) (string, bool) {
+	r, ok := parseDefinition(text)
+	switch {
+	case !ok:
+		return "", false
+	case r.typ == descriptorRecord:
+		x.described++
+		return "", false
+	case r.typ != labelRecord:
+		if !r.counts(x.src) {
+			x.dropped++
+		}
+		return "", false
+	}
+	everywhere := x.labels[r.key()] == x.traces
+	if r.event != -1 && !x.named.events[r.event] && !isEventSet(x.src, r.event) &&
+		slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
+		return "", false // the regions tell it
+	}
+	switch {
+	case r.processor != -1:
+		r.processor = x.processor(r.processor)
+	case r.event == -1 && r.process == -1 || r.event >= 0 || everywhere:
+	default:
+		r.processor = x.everyone()
+	}
+	if r.event != -1 {
+		r.event = x.event(r.event)
+	}
+	r.process = x.process(r.process)
+	had := x.written[r.key()]
+	x.written[r.key()] = true
+	return r.String(), !had
+}
+
+// needed returns a definition record of the trace without its place. It returns false for labels that the
+// definitions tell or that nothing needs, for descriptors, and for subsets that the definitions have.
+func (x *dataNumbers) needed(text string) (string, bool) {
+	r, ok := parseDefinition(text)
+	switch {
+	case !ok || r.typ == descriptorRecord:
+		return "", false
+	case r.typ != labelRecord:
+		ok = !r.counts(x.defs)
+	case r.event == -1:
+		ok = r.processor < 0 || x.processors[r.processor]
+	default:
+		ok = x.events[r.event] || isEventSet(x.defs, r.event)
+	}
+	return r.String(), ok
+}
