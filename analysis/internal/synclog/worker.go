@@ -77,9 +77,11 @@ type lane struct {
 
 // forked is a parallel construct that the location has begun, or a team in which it works. The region
 // is entered after the begin and left before the end; the times between count as times of the region.
+// A thread that another one started has nothing to do behind the region.
 type forked struct {
-	depth int   // of the stack at the begin
-	node  int32 // the region's path, ahead, or -1 if it is not known
+	depth   int   // of the stack at the begin
+	node    int32 // the region's path, ahead, or -1 if it is not known
+	started bool  // by another thread
 }
 
 const (
@@ -287,7 +289,9 @@ func (l *lane) pass(t int64) {
 	l.since = t
 	node := l.innermost()
 	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node != -1 {
-		node = l.forks[n-1].node
+		if f := &l.forks[n-1]; !f.started || f.node == ahead {
+			node = f.node
+		}
 	}
 	l.passed = append(l.passed, nodeTime{node, d})
 	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2
@@ -568,7 +572,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
 		err := w.add(l, Fork, t, t, ops)
-		l.forks = append(l.forks, forked{len(l.stack), ahead})
+		l.forks = append(l.forks, forked{len(l.stack), ahead, false})
 		return err
 	case trace.ThreadJoin:
 		if w.times {
@@ -600,7 +604,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
 		err := w.add(l, TeamBegin, t, t, ops)
-		l.forks = append(l.forks, forked{len(l.stack), ahead})
+		l.forks = append(l.forks, forked{len(l.stack), ahead, len(l.forks) == 0})
 		return err
 	case trace.ThreadTeamEnd:
 		if n := len(l.teams); n > 0 {

@@ -172,7 +172,8 @@ class Trace:
         while stack:
             c = stack.pop()
             c.x, c.last = l.events[-1]["time"], len(l.events) - 1
-        # The runtime's work between fork and join, or begin and end in a team, belongs to the parallel region.
+        # The runtime's work between fork and join belongs to the parallel region, and so does that of a started
+        # thread before it enters the region. Behind the region that has nothing to do.
         for t in self.teams:
             if l.id not in t["members"]:
                 continue
@@ -183,6 +184,8 @@ class Trace:
             parallel = parallel[0]
             if t["fork"][0] == l.id:
                 begin, end = t["fork"][1], t["join"][1] if t["join"] else len(l.events)
+            else:
+                end = 0
             for s in l.segments:
                 if begin <= s[4] < parallel.first or parallel.last <= s[4] < end:
                     s[2], s[3] = parallel.path, parallel.region
