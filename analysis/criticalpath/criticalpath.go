@@ -217,7 +217,8 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 	if n < len(l.Calls) {
 		if wait := w.last(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
-			w.add(wait.Path, loc, t-end)
+			w.inside(l, loc, int32(n), t)
+			w.add(wait.Path, loc, -wait.Length)
 			return end, wait.Cause.Location, wait.Pattern.String()
 		}
 		w.partial(l, loc, int32(n), t)
@@ -265,12 +266,16 @@ func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 		w.addLess(loc, l.Before(n), c.Enter-t)
 	default:
 		w.addAll(loc, l.Before(n))
-		since := c.Enter
-		if n > 0 { // a call in it may have ended since
-			since = max(since, l.Calls[n-1].Leave)
-		}
-		w.add(c.Path, loc, t-since)
+		w.inside(l, loc, n, t)
 	}
+}
+
+// inside counts what a location did in its n-th call up to t: from there to the end, all time is the
+// call's own.
+func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
+	c := &l.Calls[n]
+	w.addAll(loc, l.Inside(n))
+	w.add(c.Path, loc, t-c.Leave)
 }
 
 // parallel returns the path of the parallel region in which a thread begins to work with its n-th

@@ -156,7 +156,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	t := &s.total
 	n := float64(t.Count)
 	mean := t.Sum().Float() / n
-	p := Pattern{Pattern: k.String(), Count: t.Count, Time: t.Sum(),
+	p := Pattern{Pattern: k.String(), Count: s.begun, Time: t.Sum(),
 		Statistics: Statistics{Min: t.Min, Max: t.Max, Mean: mean, Variance: max(0, s.squares/n-mean*mean),
 			Quartile: s.lengths.Percentile(25, t), Median: s.lengths.Percentile(50, t), Upper: s.lengths.Percentile(75, t)}}
 	if whole, part := k.PartOf(); part {

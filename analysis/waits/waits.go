@@ -67,6 +67,7 @@ type lastKey struct {
 type patternSums struct {
 	total         durations.Total
 	lengths       durations.Histogram
+	begun         int64 // waits that begin in the window
 	squares       float64
 	places        map[placeKey]*sum
 	pairs         map[pairKey]*sum
@@ -192,6 +193,7 @@ func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
 	if !begins {
 		n = 0
 	}
+	s.begun += n
 	increase(s.places, placeKey{w.Path, w.Place.Location}, n, length)
 	increase(s.pairs, pairKey{w.Place.Location, w.Cause.Location}, n, length)
 	if w.HasCommunicator {
