@@ -133,7 +133,11 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	for from := int64(0); from < count; from += maxColumns {
 		columns := min(maxColumns, count-from)
 		at := e.First + from*wide
-		plot, err := plotValues(&reader{f: p.file}, e, at, trace.Add(at, columns*wide), int(columns))
+		q := TileRequest{From: at, To: trace.Add(at, columns*wide), Width: int(columns)}
+		if q.To == math.MaxInt64 {
+			q.Beyond = uint64(at) + uint64(columns*wide) - math.MaxInt64
+		}
+		plot, err := plotValues(&reader{f: p.file}, e, &q)
 		if err != nil {
 			return err
 		}
