@@ -45,6 +45,17 @@ func endingAt(end int64) *trace.Recorder {
 func TestLastTick(t *testing.T) {
 	const small = 1000
 	x, y := buildIndex(t, endingAt(math.MaxInt64)), buildIndex(t, endingAt(small))
+	for _, z := range []*Index{x, y} {
+		_, end, _ := z.Extent()
+		s, ok, err := z.SpanAt(0, 1, end)
+		if err != nil || !ok || s.Start != end {
+			t.Fatalf("found %v, %v, %v, expected a span at %d", s, ok, err, end)
+		}
+		around, err := z.Enclosing(0, s)
+		if err != nil || len(around) != 1 || around[0].Start != end-1000 {
+			t.Errorf("at %d: found %v, %v around the span, expected the one of 1000 ticks", end, around, err)
+		}
+	}
 	for _, w := range []struct{ from, behind int64 }{{1000, 1}, {40, 1}, {40, 41}, {8, 1}, {0, 1}, {1, 300}, {1000, 1000}} {
 		name := fmt.Sprintf("from %d before to %d behind the end", w.from, w.behind)
 		for _, width := range []int{7, 41, 410, 2000} {
