@@ -56,7 +56,8 @@ func TestLastTick(t *testing.T) {
 			t.Errorf("at %d: found %v, %v around the span, expected the one of 1000 ticks", end, around, err)
 		}
 	}
-	for _, w := range []struct{ from, behind int64 }{{1000, 1}, {40, 1}, {40, 41}, {8, 1}, {0, 1}, {1, 300}, {1000, 1000}} {
+	for _, w := range []struct{ from, behind int64 }{{1000, 1}, {40, 1}, {40, 41}, {8, 1}, {0, 1}, {1, 300},
+		{1000, 1000}} {
 		name := fmt.Sprintf("from %d before to %d behind the end", w.from, w.behind)
 		for _, width := range []int{7, 41, 410, 2000} {
 			q := TileRequest{Tracks: []int{0, 1, 2, 3}, Width: width, Depths: 4}

@@ -94,7 +94,8 @@ func verify(ctx context.Context, path string) error {
 func TestEvents(t *testing.T) {
 	for name, want := range map[string]int64{"otf2/testdata/ok/heat2d-mt/traces.otf2": 5378,
 		"etf/testdata/ok/feature-coverage.etf": 0, "picl/testdata/ok/feature-coverage.trf": 0,
-		"otf/testdata/ok/all_short/all_short.otf": 0, "otf/testdata/ok/mpi4/mpi4.otf": 0, "pallas/testdata/ok/allrecords": 0} {
+		"otf/testdata/ok/all_short/all_short.otf": 0, "otf/testdata/ok/mpi4/mpi4.otf": 0,
+		"pallas/testdata/ok/allrecords": 0} {
 		src := format.FileSource(filepath.Join("../../format", name))
 		if strings.HasPrefix(name, "pallas") {
 			l, _ := filepath.Glob(filepath.Join("../../format", name, "*", "*.pallas"))

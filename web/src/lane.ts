@@ -15,7 +15,8 @@ export function regionLabels(regions: readonly RegionInfo[]): string[] {
     r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no place";
   const places = new Map<string, Set<string>>();
   for (const r of regions) places.set(r.name, (places.get(r.name) ?? new Set()).add(place(r)));
-  return regions.map((r) => ((places.get(r.name)?.size ?? 0) > 1 && r.name !== "" ? `${r.name} (${place(r)})` : r.name));
+  const several = (r: RegionInfo): boolean => r.name !== "" && (places.get(r.name)?.size ?? 0) > 1;
+  return regions.map((r) => (several(r) ? `${r.name} (${place(r)})` : r.name));
 }
 
 /** trackName returns the name of a track, or its kind and id. */

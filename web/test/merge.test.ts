@@ -44,7 +44,18 @@ test("regions of one name are told apart by file and line, where they differ", (
       r("", "d.c", 1),
       r("", "d.c", 2),
     ]),
-  ).toEqual(["work (a.c:3)", "work (a.c:3)", "work (a.c:9)", "work (no place)", "f", "f", "g (line 7)", "g (c.c)", "", ""]);
+  ).toEqual([
+    "work (a.c:3)",
+    "work (a.c:3)",
+    "work (a.c:9)",
+    "work (no place)",
+    "f",
+    "f",
+    "g (line 7)",
+    "g (c.c)",
+    "",
+    "",
+  ]);
 });
 
 test("tracks of one name and group are told apart by their id, counters by that of their location", () => {
