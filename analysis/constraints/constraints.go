@@ -108,7 +108,6 @@ type edge struct {
 // graph is a constraint graph.
 type graph struct {
 	claims       []claim
-	last         int64
 	edges        []edge
 	inferred     int
 	dependencies int
