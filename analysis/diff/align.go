@@ -10,9 +10,10 @@ type pair struct{ of [2]int32 }
 
 const (
 	// similar is the least similarity of paths that are matched though they were renamed or moved.
-	similar = 0.5
-	// effort bounds how many paths are looked at to find similar ones.
-	effort = 1 << 22
+	// similarLeaves is that of paths of different names inside of which is nothing to compare.
+	similar, similarLeaves = 0.5, 0.8
+	// mostLooks bounds how many paths are looked at to find similar ones.
+	mostLooks = 1 << 22
 )
 
 // alignment matches the paths of both sides.
@@ -21,12 +22,12 @@ type alignment struct {
 	names   *names
 	partner [2][]int32 // of each path on the other side, or -1
 	wait    []pair     // matched paths whose children are not matched yet
-	effort  int        // what is left of it
+	looks   int        // how many of mostLooks are left
 }
 
 // align matches the paths of both sides.
 func align(c *Comparison) *alignment {
-	x := &alignment{sides: &c.sides, names: &c.names, effort: effort}
+	x := &alignment{sides: &c.sides, names: &c.names, looks: mostLooks}
 	for s := range c.sides {
 		x.partner[s] = make([]int32, len(c.sides[s].nodes))
 		for i := range x.partner[s] {
@@ -147,7 +148,11 @@ func (x *alignment) renamed(as, bs []int32) {
 	var list []candidate
 	for _, a := range as {
 		for _, b := range bs {
-			if s := x.similarity(a, b); s >= similar {
+			least := similar
+			if len(x.sides[A].inside[a])+len(x.sides[B].inside[b]) == 0 {
+				least = similarLeaves
+			}
+			if s := x.similarity(a, b); s >= least {
 				list = append(list, candidate{pair{[2]int32{a, b}}, s})
 			}
 		}
@@ -185,7 +190,7 @@ func (x *alignment) moved() {
 			if s := x.similarity(a, b); s > most || s == most && best < 0 {
 				best, most = b, s
 			}
-			if x.effort <= 0 {
+			if x.looks <= 0 {
 				return
 			}
 		}
@@ -227,7 +232,7 @@ func (x *alignment) similarity(a, b int32) float64 {
 		side := &x.sides[s]
 		wait := []int32{i}
 		for len(wait) > 0 {
-			if x.effort--; x.effort < 0 {
+			if x.looks--; x.looks < 0 {
 				return 0
 			}
 			k := wait[len(wait)-1]
