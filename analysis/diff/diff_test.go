@@ -149,10 +149,21 @@ func TestAlign(t *testing.T) {
 			[]string{"added main;g 0>50 0>50 0>1", "removed main;f 50>0 50>0 1>0"}},
 		{"the more similar one", "main:1[f:50]", "main:1[g:70 h:51]",
 			[]string{"added main;g 0>70 0>70 0>1", "regression main;h was main;f 50>51 50>51 1>1"}},
+		{"another name at one of two places", "main:1[f:50[x:9] w:1[f:9]]", "main:1[g:50[x:9] w:1[f:10]]",
+			[]string{"regression main;w;f 9>10 9>10 1>1"}},
 		{"recursion", "main:1[f:10[f:10]]", "main:1[f:10[f:20]]", []string{"regression main;f;f 10>20 10>20 1>1"}},
 	} {
 		check(t, x.what, lines(compare(t, diff.Options{}, one(run(x.a)), one(run(x.b))).Paths), x.want...)
 	}
+}
+
+// TestRegionsOfPaths checks that a region that is on both sides is not another one, though one of its
+// paths was renamed.
+func TestRegionsOfPaths(t *testing.T) {
+	r := compare(t, diff.Options{}, one(run("main:1[f:50[x:9] w:1[f:9]]")), one(run("main:1[g:50[x:9] w:1[f:10]]")))
+	check(t, "regions", lines(r.Regions), "added g 0>50 0>59 0>1", "improvement f 59>10 68>10 2>1")
+	r = compare(t, diff.Options{}, one(run("main:1[f:50[x:9] w:1[g:9]]")), one(run("main:1[g:50[x:9] w:1[g:10]]")))
+	check(t, "regions", lines(r.Regions), "regression g 9>60 9>69 1>2", "removed f 50>0 59>0 1>0")
 }
 
 // TestThresholds checks that both thresholds must be reached. The time of A is 100000.
@@ -206,8 +217,10 @@ func TestUnits(t *testing.T) {
 	a := run("main:1", "main:1[f:1]", "main:1[f:2]", "main:1[f:3]", "main:1[f:4]")
 	b := run("main:1", "main:1[f:15]", "main:1[f:16]", "main:1[f:17]", "main:1[f:18]", "main:1[f:1000]")
 	test("locations", compare(t, diff.Options{}, one(a), one(b)), diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
-	test("locations of several runs", compare(t, diff.Options{}, []*trace.Recorder{a, a}, one(b)), diff.Locations, [2]int{5, 6},
-		16, 2.0/70, 14)
+	several := compare(t, diff.Options{}, []*trace.Recorder{a, a}, one(b))
+	test("locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
+	several.Regions = several.Paths
+	test("paths at locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
 
 	// An iteration is that of all locations together. What is outside of the loop is not tested.
 	a = run("main:1[f:9 step:0[f:1] step:0[f:1] step:0[f:1] step:0[f:2]]", "main:1[step:0 step:0[f:1] step:0[f:2] step:0[f:2]]")
@@ -221,6 +234,37 @@ func TestUnits(t *testing.T) {
 		r.Regions = slices.DeleteFunc(r.Regions, func(x diff.Row) bool { return x.Region != "f" })
 		test("iterations", r, diff.Iterations, [2]int{4, 4}, 16, 2.0/70, 14)
 	}
+}
+
+// TestIterationsOfRuns checks that each run has iterations of its own.
+func TestIterationsOfRuns(t *testing.T) {
+	r := compare(t, diff.Options{Loop: "s"}, []*trace.Recorder{run("s:1 s:2"), run("s:3 s:4")}, one(run("s:15 s:16 s:17 s:18")))
+	if x := r.Regions[0].Test; r.Samples != [2]int{4, 4} || x.U != 16 || x.Shift != 14 || !x.Exact {
+		t.Errorf("found %v and %+v, expected U = 16 and a shift of 14 of 4 and 4 iterations", r.Samples, x)
+	}
+}
+
+// TestRecursion checks that time in nested visits counts once for a region, also in the tests.
+func TestRecursion(t *testing.T) {
+	var a, b []string
+	for i := range 4 {
+		a, b = append(a, fmt.Sprintf("f:1[g:0[f:%d]]", i)), append(b, fmt.Sprintf("f:1[g:0[f:%d]]", i+10))
+	}
+	for _, loop := range []string{"", "f"} {
+		r := compare(t, diff.Options{Metric: diff.Inclusive, Loop: loop}, one(run(a...)), one(run(b...)))
+		i := slices.IndexFunc(r.Regions, func(r diff.Row) bool { return r.Region == "f" })
+		if x := r.Regions[i]; x.Inclusive.A != 10 || x.Inclusive.B != 50 || loop == "" && x.Test.Shift != 10 {
+			t.Errorf("found %+v with %+v, expected inclusive times of 4 + 6 and 4 + 46, and a shift of 10", x, x.Test)
+		}
+	}
+}
+
+// TestOrder checks that what is not significant comes last, whatever its difference.
+func TestOrder(t *testing.T) {
+	a := run("f:1 g:1000 h:5", "f:2 g:2000 h:6", "f:3 g:3000 h:7", "f:4 g:4000 h:8")
+	b := run("f:11 g:2500 h:1", "f:12 g:3500 h:2", "f:13 g:1500 h:3", "f:14 g:4500 h:4")
+	check(t, "regions", lines(compare(t, diff.Options{}, one(a), one(b)).Regions), "regression f 10>50 10>50 4>4",
+		"improvement h 26>10 26>10 4>4", "regression g 10000>12000 10000>12000 4>4")
 }
 
 // random returns a trace in which regions overlap, are left without an enter, and stay open.

@@ -79,14 +79,11 @@ both sides in nanoseconds, as lines for differential flame graphs.`,
 			if _, err := oneOf("--metric", metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
 				return err
 			}
-			for _, f := range []struct {
-				flag  string
-				value float64
-				most  float64
-			}{{"--least", least, 100}, {"--change", change, math.MaxFloat64}} {
-				if !(f.value >= 0 && f.value <= f.most) {
-					return usageError("%s %g: expected a percentage of 0 or more", f.flag, f.value)
-				}
+			if !(least >= 0 && least <= 100) {
+				return usageError("--least %g: expected a percentage of 0 to 100", least)
+			}
+			if !(change >= 0 && !math.IsInf(change, 1)) {
+				return usageError("--change %g: expected a percentage of 0 or more", change)
 			}
 			wanted, err := parseConditions(conditions)
 			if err != nil {
@@ -150,6 +147,7 @@ both sides in nanoseconds, as lines for differential flame graphs.`,
 	}
 	r.flags(c.Flags())
 	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
 	c.Flags().StringVar(&loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
 	c.Flags().StringVar(&metric, "metric", string(diff.Exclusive), "the time to test and to rank by: exclusive or inclusive")
 	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
