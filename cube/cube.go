@@ -184,15 +184,18 @@ func (c *Cube) check() error {
 			return err
 		}
 		if len(m.Values) > len(c.Paths) {
-			return fmt.Errorf("cube: found values of %d call paths in %s, expected up to %d", len(m.Values), m.Name, len(c.Paths))
+			return fmt.Errorf("cube: found values of %d call paths in %s, expected up to %d", len(m.Values), m.Name,
+				len(c.Paths))
 		}
 		for _, row := range m.Values {
 			if len(row) > len(c.Locations) {
-				return fmt.Errorf("cube: found values of %d locations in %s, expected up to %d", len(row), m.Name, len(c.Locations))
+				return fmt.Errorf("cube: found values of %d locations in %s, expected up to %d", len(row), m.Name,
+					len(c.Locations))
 			}
 		}
 		if m.Values != nil && !m.HasValues() {
-			return fmt.Errorf("cube: found values in %s, expected none in a metric of kind %q and type %q", m.Name, m.Kind, m.Type)
+			return fmt.Errorf("cube: found values in %s, expected none in a metric of kind %q and type %q", m.Name, m.Kind,
+				m.Type)
 		}
 	}
 	for i, p := range c.Paths {

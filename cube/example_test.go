@@ -11,7 +11,7 @@ import (
 // A cube of one metric, two call paths and one thread is written and read.
 func Example() {
 	c := &cube.Cube{
-		Metrics:   []cube.Metric{{Parent: -1, Kind: cube.Exclusive, Name: "time", Title: "Time", Unit: "sec", Type: cube.Double}},
+		Metrics:   []cube.Metric{{Parent: -1, Kind: cube.Exclusive, Name: "time", Unit: "sec", Type: cube.Double}},
 		Regions:   []cube.Region{{Name: "main", Begin: -1, End: -1}, {Name: "solve", Begin: -1, End: -1}},
 		Paths:     []cube.Path{{Parent: -1, Region: 0}, {Parent: 0, Region: 1}},
 		Nodes:     []cube.Node{{Parent: -1, Name: "laptop", Class: "machine"}},

@@ -172,8 +172,8 @@ func (p *parser) damaged(err error) error {
 	switch {
 	case errors.As(err, &s):
 		return &Error{Path: p.f.name, Member: anchor, Line: s.Line, Found: s.Msg, Expected: "XML"}
-	case p.d == nil || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		isFlate(err):
+	case p.d == nil || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || isFlate(err):
 		return &Error{Path: p.f.name, Member: anchor, Found: "damaged compressed data", Expected: "data as gzip writes them"}
 	}
 	return fmt.Errorf("%s: %s: %w", p.f.name, anchor, err)
@@ -390,7 +390,8 @@ func (f *File) Load(metric int) error {
 	}
 	data, ok := f.members[id+".data"]
 	if !ok {
-		return &Error{Path: f.name, Found: fmt.Sprintf("no member %s.data", id), Expected: fmt.Sprintf("one beside %s.index", id)}
+		return &Error{Path: f.name, Found: fmt.Sprintf("no member %s.data", id),
+			Expected: fmt.Sprintf("one beside %s.index", id)}
 	}
 	rows, order, err := f.index(id+".index", index)
 	if err != nil {
@@ -414,7 +415,8 @@ func (f *File) Load(metric int) error {
 		}
 	}
 	m.Values = make([][]float64, len(f.Paths))
-	d := dataReader{f: f, member: id + ".data", t: types[m.Type], order: order, width: len(f.Locations) * types[m.Type].size}
+	t := types[m.Type]
+	d := dataReader{f: f, member: id + ".data", t: t, order: order, width: len(f.Locations) * t.size}
 	return d.read(data, rows, m.Values)
 }
 
