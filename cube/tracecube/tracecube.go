@@ -3,6 +3,8 @@
 //
 // Call paths are those of the wait states: paths of threads continue that of the parallel region of the first
 // thread of their process. All metrics are exclusive: the values of a call path do not include those below it.
+//
+// Figures use 8 bytes per location for each call path in which a metric has a value.
 package tracecube
 
 import (
