@@ -441,3 +441,24 @@ func again(t *testing.T, b []byte) {
 		t.Errorf("found %q, expected %q", b, a)
 	}
 }
+
+// TestDeep writes and reads a recursion that is deeper than call stacks of readers may be.
+func TestDeep(t *testing.T) {
+	const depth = 200_000
+	c := example()
+	c.Paths = nil
+	for i := range depth {
+		c.Paths = append(c.Paths, Path{i - 1, i % 2})
+	}
+	for i := range c.Metrics {
+		c.Metrics[i].Values = nil
+	}
+	c.Metrics[0].Add(depth-1, 2, 3)
+	r, err := read(write(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Metrics[0].At(depth-1, 1); v != 3 || len(r.Paths) != depth || r.Paths[depth-1].Parent != depth-2 {
+		t.Errorf("found %g at the deepest of %d paths, expected 3", v, len(r.Paths))
+	}
+}
