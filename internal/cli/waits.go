@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
@@ -39,7 +40,7 @@ func (a *app) waitsCommand() *cobra.Command {
 	var r reading
 	var s selecting
 	var asJSON, asCSV, why bool
-	var by string
+	var by, cubeFile string
 	var top, worst, bins int
 	c := &cobra.Command{
 		Use:   "waits TRACE",
@@ -59,18 +60,24 @@ LONG TERM what it costs others because those who wait for it are late themselves
 to the waiting time of each pattern.
 --location and --group count the waits of these locations, for whatever other location.
 --window, or --from and --to, count the parts of waits in a window.
+--cube FILE also writes the waits by call path and location as a file of Cube, with times, visits, the
+critical path unless a part of the trace is selected, and the costs of --causes.
 
 Where messages are received before they are sent, clocks differ, and waits are not to be
 trusted: weft align corrects clocks. What the trace records too little of is counted, never
 taken for zero.`,
 		Example: "  weft waits trace.otf2\n  weft waits --causes trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
-			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv",
+			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv\n" +
+			"  weft waits --causes --cube waits.cubex trace.otf2",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
 			}
 			if _, err := oneOf("--by", by, waitBreakdowns...); err != nil {
+				return err
+			}
+			if err := checkCube(cubeFile); err != nil {
 				return err
 			}
 			in, err := a.open(c.Context(), args[0], &r)
@@ -97,6 +104,11 @@ taken for zero.`,
 				}
 				if x.Judged == 0 {
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
+				} else if cubeFile != "" {
+					err := a.waitsCube(c.Context(), cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+					if err != nil {
+						return nil, nil, err
+					}
 				}
 				return x, func() error {
 					switch {
@@ -134,6 +146,7 @@ taken for zero.`,
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
+	a.cubeFlag(c, &cubeFile)
 	return c
 }
 
