@@ -24,7 +24,7 @@ func Scale(reference, run *Result, weak bool) Scaling {
 }
 
 // seconds converts ticks of a run.
-func seconds(r *Result, ticks float64) float64 { return ticks / r.Clock.UnitTicks() }
+func seconds(r *Result, ticks float64) float64 { return ticks * float64(r.Clock.Den) / float64(r.Clock.Num) }
 
 // HybridFactor is a factor of programs with processes and threads.
 type HybridFactor struct {

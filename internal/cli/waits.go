@@ -275,7 +275,7 @@ func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
 	if err := w.Write([]string{"pattern", "path", "location", "short_term", "long_term"}); err != nil {
 		return err
 	}
-	seconds := func(t float64) string { return strconv.FormatFloat(t/clock.UnitTicks(), 'g', -1, 64) }
+	seconds := func(t float64) string { return strconv.FormatFloat(t*float64(clock.Den)/float64(clock.Num), 'g', -1, 64) }
 	for i := range x.Patterns {
 		p := &x.Patterns[i]
 		for j := range p.Costs {
