@@ -307,7 +307,8 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Claims: len(g.claims), Dependencies: g.dependencies, Inferred: g.inferred, Critical: []Claim{}, Regions: []Region{}}
+	r := &Result{Claims: len(g.claims), Dependencies: g.dependencies, Inferred: g.inferred, Critical: []Claim{},
+		Regions: []Region{}}
 	for i := range g.claims {
 		r.Length = max(r.Length, from[2*i+1])
 	}

@@ -103,7 +103,10 @@ func New(opt Options) *Comparison {
 // Scan reads the events of a run on all cores, and adds the run to a side. Rows are as in
 // [NewPart].
 func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, rows *trace.Rows) error {
-	p, err := analysis.Run(ctx, events, trace.Everything(), func() *Part { return NewPart(events.Defs(), rows, c.opt.Loop) })
+	p, err := analysis.Run(ctx, events, trace.Everything(), func() *Part {
+		return NewPart(events.Defs(), rows,
+			c.opt.Loop)
+	})
 	if err != nil {
 		return err
 	}
@@ -227,7 +230,8 @@ func (r *Result) Region(name string) (c Change, ok bool) {
 		for s := range t {
 			if k := p.of[s]; k >= 0 && (r.comparison.names.list[k].name == name || r.comparison.sides[s].display(k) == name) {
 				ok = true
-			} else if o := p.of[1-s]; o < 0 || r.comparison.names.list[o].name != name && r.comparison.sides[1-s].display(o) != name {
+			} else if o := p.of[1-s]; o < 0 || r.comparison.names.list[o].name != name &&
+				r.comparison.sides[1-s].display(o) != name {
 				continue
 			}
 			if k := p.of[s]; k >= 0 {

@@ -152,7 +152,8 @@ taken for zero.`,
 
 // nothingToJudge says why no wait can be found in a trace.
 func nothingToJudge(x *waits.Result) string {
-	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of them; " +
+	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
+		"them; " +
 		"waits cannot be judged"
 	for _, u := range x.Unjudged {
 		text += fmt.Sprintf("; %d %s: %s", u.Count, u.What, u.Reason)
@@ -201,10 +202,13 @@ func breakdown(p *waits.Pattern, by string) []waits.Share {
 func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top int) {
 	clock := d.Clock
 	f := clock.FormatSum
-	printf(a.out, "Waiting    %s, %s %% of the time of %d locations\n", f(x.Waiting), percentOf(x.Waiting, x.Time), x.Locations)
+	printf(a.out, "Waiting    %s, %s %% of the time of %d locations\n", f(x.Waiting), percentOf(x.Waiting, x.Time),
+		x.Locations)
 	if v := x.Violations; v.Messages+v.Operations > 0 {
-		printf(a.out, "Clocks     differ: %d messages received before they were sent, %d operations left before all had come, "+
-			"by up to %s; waits are not to be trusted; see weft align\n", v.Messages, v.Operations, clock.FormatDuration(v.Worst))
+		printf(a.out, "Clocks     differ: %d messages received before they were sent, %d operations left before all had "+
+			"come, "+
+			"by up to %s; waits are not to be trusted; see weft align\n", v.Messages, v.Operations,
+			clock.FormatDuration(v.Worst))
 	}
 	for _, u := range x.Unjudged {
 		printf(a.out, "Unjudged   %d %s: %s\n", u.Count, u.What, u.Reason)
@@ -233,17 +237,19 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 		}); more > 0 {
 			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
 		}
-		a.printList("waits", len(p.Worst), 0, table.Row{"longest", "at", "location", "in", "for", "which came at"}, func(i int) table.Row {
-			w := &p.Worst[i]
-			return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
-				strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
-		})
+		a.printList("waits", len(p.Worst), 0, table.Row{"longest", "at", "location", "in", "for", "which came at"},
+			func(i int) table.Row {
+				w := &p.Worst[i]
+				return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
+					strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
+			})
 		a.printList("bins", len(p.Bins), 0, table.Row{"from", "to", "time"}, func(i int) table.Row {
 			b := &p.Bins[i]
 			return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", f(b.Time)}
 		})
 	}
-	a.printList("locations", len(x.Late), top, table.Row{"last to come", "communicator", "operations", "of", "others lost"},
+	a.printList("locations", len(x.Late), top, table.Row{"last to come", "communicator", "operations", "of",
+		"others lost"},
 		func(i int) table.Row {
 			l := &x.Late[i]
 			return table.Row{l.LocationName, l.Communicator, l.Operations, l.Of, f(l.Lost)}
@@ -275,7 +281,9 @@ func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
 	if err := w.Write([]string{"pattern", "path", "location", "short_term", "long_term"}); err != nil {
 		return err
 	}
-	seconds := func(t float64) string { return strconv.FormatFloat(t*float64(clock.Den)/float64(clock.Num), 'g', -1, 64) }
+	seconds := func(t float64) string {
+		return strconv.FormatFloat(t*float64(clock.Den)/float64(clock.Num), 'g', -1, 64)
+	}
 	for i := range x.Patterns {
 		p := &x.Patterns[i]
 		for j := range p.Costs {
