@@ -49,9 +49,11 @@ func Palette(onDark bool) []string {
 }
 
 // ColorOf assigns a colour to each name, as an index into [Palette]. It handles 16 names at a
-// time, in their order. Within these, a hash of the name selects the colour, or the next free one
-// if another name has it. If there are few names, they share the first 6, 8 or 12 colours, so that
-// an additional name may change the colours of all. The first names have different colours, as
+// time, in their order. Within these, a hash of the name selects one of the first 6 colours, whatever
+// other names there are, so that a name has the same colour in pictures of other traces unless names
+// clash. Of names that select the same colour, the first one by the alphabet gets it. The hash of
+// each other one selects a second colour, and what clashes again gets a free colour. If there are
+// few names, they share the first 6, 8 or 12 colours. The first names have different colours, as
 // many as there are colours; their order does not matter.
 func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))
@@ -62,33 +64,55 @@ func ColorOf(names []string) []int {
 	return out
 }
 
+// clearColors is the number of colours at the begin of the palette that differ most.
+const clearColors = 6
+
 // distinctColors assigns different colours to some of n names.
 func distinctColors(names []string, n int) []int {
-	// The first colours differ most, so that names use no more than needed.
+	// Names use no more colours than needed.
 	choice := len(lightPalette)
-	for _, size := range []int{6, 8, 12} {
+	for _, size := range []int{clearColors, 8, 12} {
 		if n <= size {
 			choice = size
 			break
 		}
 	}
-	order := make([]int, len(names))
-	for i := range order {
-		order[i] = i
+	order, hashes := make([]int, len(names)), make([]int, len(names))
+	for i, name := range names {
+		h := fnv.New32a()
+		h.Write([]byte(name))
+		order[i], hashes[i] = i, int(h.Sum32()>>1)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	out := make([]int, len(names))
 	taken := make([]bool, choice)
-	for _, i := range order {
-		h := fnv.New32a()
-		h.Write([]byte(names[i]))
-		p := int(h.Sum32() % uint32(choice))
+	// assign gives names the colours they want, and leaves those whose colour is taken.
+	assign := func(wanted func(hash int) int) {
+		left := order[:0]
+		for _, i := range order {
+			if p := wanted(hashes[i]); taken[p] {
+				left = append(left, i)
+			} else {
+				taken[p], out[i] = true, p
+			}
+		}
+		order = left
+	}
+	assign(func(hash int) int { return hash % clearColors })
+	assign(func(hash int) int {
+		p := clearColors + hash>>8%(len(lightPalette)-clearColors)
+		if p < choice {
+			return p
+		}
+		return p % choice
+	})
+	assign(func(hash int) int {
+		p := hash % choice
 		for taken[p] {
 			p = (p + 1) % choice
 		}
-		taken[p] = true
-		out[i] = p
-	}
+		return p
+	})
 	return out
 }
 

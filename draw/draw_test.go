@@ -152,6 +152,35 @@ func TestGlyphs(t *testing.T) {
 	}
 }
 
+// TestColorOfClashes checks that a name has the same colour whatever other names there are, unless one
+// before it in the alphabet selects that colour, too.
+func TestColorOfClashes(t *testing.T) {
+	alone := func(name string) int { return ColorOf([]string{name})[0] }
+	kept := 0
+	for n := range 17 {
+		for seed := range 20 {
+			var names []string
+			for i := range n {
+				names = append(names, fmt.Sprint("MPI_", seed, "_", i*i))
+			}
+			of := ColorOf(names)
+			for i, name := range names {
+				clash := slices.ContainsFunc(names, func(o string) bool { return o < name && alone(o) == alone(name) })
+				if !clash && of[i] != alone(name) {
+					t.Errorf("%s of %d names: found colour %d, expected %d as in other pictures", name, n, of[i], alone(name))
+				}
+				if !clash {
+					kept++
+				}
+			}
+		}
+	}
+	// 6 colours of 1 to 16 names
+	if kept < 20*60 {
+		t.Errorf("found that %d of %d names keep their colours", kept, 20*16*17/2)
+	}
+}
+
 // TestColorOf checks that colours are distinct as long as there are enough, and that they depend
 // on the names and not on the order of the first names.
 func TestColorOf(t *testing.T) {

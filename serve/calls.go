@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -177,37 +178,44 @@ func adjacentCall(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	a := adjacentAnswer{Span: x.span(best.track, best.Span), Number: 1}
 	var err error
-	if a.Total, err = x.callsBefore(ctx, tracks, trace.Add(x.last, 1), regions); err != nil {
+	if a.Total, err = x.callsUpTo(ctx, tracks, x.last, regions); err != nil {
 		return nil, err
 	}
-	before, err := x.callsBefore(ctx, tracks, best.Start, regions)
+	before, err := x.callsUpTo(ctx, tracks, trace.Add(best.Start, -1), regions)
 	if err != nil {
 		return nil, err
 	}
 	i, _ := slices.BinarySearch(tracks, best.track)
-	beside, err := x.callsBefore(ctx, tracks[:i], best.Start, regions)
+	beside, err := x.callsUpTo(ctx, tracks[:i], trace.Add(best.Start, -1), regions)
 	if err != nil {
 		return nil, err
 	}
-	upTo, err := x.callsBefore(ctx, tracks[:i], trace.Add(best.Start, 1), regions)
+	upTo, err := x.callsUpTo(ctx, tracks[:i], best.Start, regions)
 	a.Number += before + upTo - beside
 	return a, err
 }
 
-// callsBefore counts the calls of regions that start before a time.
-func (x *opened) callsBefore(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
-	if at <= x.first || len(tracks) == 0 {
+// callsUpTo counts the calls of regions that start at or before a time.
+func (x *opened) callsUpTo(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
+	if at < x.first || len(tracks) == 0 {
 		return 0, nil
 	}
 	counts := make([]int64, len(tracks))
 	err := forEachParallel(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) error {
-		sums, err := x.Profile(tracks[i], x.first, at)
-		for j := range sums {
-			if _, ok := slices.BinarySearch(regions, sums[j].Region); ok {
-				counts[i] += sums[j].Count
+		add := func(sign, from, to int64) error {
+			sums, err := x.Profile(tracks[i], from, to)
+			for j := range sums {
+				if _, ok := slices.BinarySearch(regions, sums[j].Region); ok {
+					counts[i] += sign * sums[j].Count
+				}
 			}
+			return err
 		}
-		return err
+		end := trace.Add(at, 1)
+		if err := add(1, x.first, end); err != nil || end < math.MaxInt64 || at == end {
+			return err
+		}
+		return add(-1, end, end) // the end is an open one
 	})
 	total := int64(0)
 	for _, n := range counts {

@@ -1,10 +1,14 @@
 package serve
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // TestCalls checks the calls of a region in a window, ordered by duration and with a threshold,
@@ -48,6 +52,51 @@ func TestCalls(t *testing.T) {
 	}
 	if w := ask(s, "GET", api+"/hit?regions=1&time=60"); w.Code != 204 {
 		t.Errorf("behind the last: status %d, want 204", w.Code)
+	}
+}
+
+// TestLastTick checks the answers about the end of a trace that ends at the largest time.
+func TestLastTick(t *testing.T) {
+	const end, length = math.MaxInt64, "1000"
+	path := filepath.Join(t.TempDir(), "late.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, q := r.Location("p"), r.Location("q")
+	all, last, m := r.Region("all"), r.Region("last"), r.Counter("queue", "")
+	r.Enter(p, end-1000, all)
+	r.Value(p, end-1000, m, 1)
+	r.Enter(q, end-1, last)
+	r.Leave(q, end, last)
+	r.Value(p, end, m, 7)
+	r.Enter(p, end, last)
+	r.Leave(p, end, last)
+	r.Leave(p, end, all)
+	save(t, path, r)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	// ends behind the last tick are times that int64 does not have
+	for _, x := range []struct{ query, path, want string }{
+		{"", "length", length},
+		{"/profile?from=960&to=1001", "rows/1/count", "2"}, {"/profile", "rows/1/count", "2"},
+		{"/profile?from=1000&to=1001", "rows/len", "1"}, {"/profile?from=1000&to=1001", "rows/0/count", "1"},
+		{"/calltree?from=960&to=1001", "roots/0/children/0/count", "1"},
+		{"/calls?regions=1&from=960&to=1041", "calls/len", "2"}, {"/calls?regions=1", "calls/1/start", length},
+		{"/counters?from=1000&to=1001", "rows/0/first", "7"}, {"/counters", "rows/0/samples", "2"},
+		{"/span?track=0&depth=1&time=1000", "span/start", length},
+		{"/hit?regions=1&time=0", "number", "1"}, {"/hit?regions=1&time=0", "span/start", "999"},
+		{"/hit?regions=1&time=999&track=2", "number", "2"}, {"/hit?regions=1&time=999&track=2", "total", "2"},
+	} {
+		if got := fmt.Sprint(look(get(t, s, api+x.query), x.path)); got != x.want {
+			t.Errorf("%s: %s is %s, want %s", x.query, x.path, got, x.want)
+		}
+	}
+	// a tile of 82 ticks has the last span at column 40 of 82, that of the other location before it
+	tile := ask(s, "GET", api+"/tiles?tracks=0-2&width=82&depths=2&from=960&to=1042").Body.Bytes()
+	if n := binary.LittleEndian.Uint32(tile[8:]); n != 4 {
+		t.Fatalf("found %d strips, want 4", n)
+	}
+	runs := int(binary.LittleEndian.Uint32(tile[12:]))
+	if x := binary.LittleEndian.Uint16(tile[24+16*4+4*runs+2:]); runs != 3 || x != 40 {
+		t.Errorf("found %d runs, the second at column %d, want 3 and 40", runs, x)
 	}
 }
 

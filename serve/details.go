@@ -300,7 +300,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 			continue
 		}
 		o := &spec.Operands[min(i, len(spec.Operands)-1)]
-		text := operandText(defs, c, o.Type, v)
+		text := operandText(defs, c, o, v)
 		if o.Unit != "" {
 			text += " " + o.Unit
 		}
@@ -313,12 +313,23 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	return out
 }
 
-// operandText formats an operand for display.
-func operandText(defs *trace.Definitions, c *trace.Cursor, t trace.OperandType, v uint64) string {
-	if name, ok := defs.OperandName(t, v); ok {
+// operandText formats an operand for display, as weft print does.
+func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v uint64) string {
+	if o.Type == trace.OpLocation && v < uint64(defs.Locations.Len()) {
+		return defs.FullNames()[v]
+	}
+	if o.Type == trace.OpCommunicator && v < uint64(defs.Communicator.Len()) {
+		if name := defs.CommunicatorNames()[v]; name != "" {
+			return name
+		}
+	}
+	if name, ok := defs.EnumName(c.Kind(), o, v); ok {
 		return name
 	}
-	switch t {
+	if name, ok := defs.OperandName(o.Type, v); ok {
+		return name
+	}
+	switch o.Type {
 	case trace.OpInt:
 		return strconv.FormatInt(int64(v), 10)
 	case trace.OpTime, trace.OpDuration:

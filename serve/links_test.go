@@ -67,6 +67,10 @@ func TestEndsOfMessages(t *testing.T) {
 			look(v, "from/kind") != "send" || look(v, "to/kind") != "recv" || look(v, "partial") != false {
 			t.Errorf("message %s: found %s in %v, want %s", key, x, v, want)
 		}
+		// names, not ids
+		if from, to := attributesOf(v["from"])["receiver"], attributesOf(v["to"])["sender"]; from != "b" || to != "a" {
+			t.Errorf("message %s: found the receiver %s and the sender %s, want b and a", key, from, to)
+		}
 	}
 	if len(got) != 5 {
 		t.Errorf("found %d messages, want 5", len(got))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"net/url"
 	"slices"
 	"strconv"
@@ -75,16 +76,30 @@ func (p *params) window() (from, to int64, whole bool) {
 	if s := p.values.Get("to"); s != "" {
 		// The end of a window may overflow if the trace covers the whole range of times.
 		if n, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) && n > 0 {
-			to = n
-			from = min(from, to-1)
+			to = n // an open end, see [trace.Before]
 		} else {
 			to = p.time("to")
 		}
 	}
-	if from >= to {
+	if !trace.Before(from, to) {
 		p.fail("to", "a time after from")
 	}
 	return from, to, whole
+}
+
+// beyond returns by how much the end of the window exceeds math.MaxInt64, where the end that
+// [params.window] returns then is.
+func (p *params) beyond() uint64 {
+	text := p.values.Get("to")
+	to, ok := new(big.Int).SetString(text[:min(len(text), 40)], 10)
+	if !ok {
+		return 0
+	}
+	to.Add(to, big.NewInt(p.x.first)).Sub(to, big.NewInt(math.MaxInt64))
+	if to.Sign() < 0 || !to.IsUint64() {
+		return 0
+	}
+	return to.Uint64()
 }
 
 // track reads the number of a track.

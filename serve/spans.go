@@ -26,6 +26,7 @@ func tileOf(ctx context.Context, x *opened, p *params, most int,
 		p.fail("tracks", "numbers and ranges of tracks such as 0-63,70")
 	}
 	q.From, q.To, _ = p.window()
+	q.Beyond = p.beyond()
 	if p.err != nil {
 		return nil, p.err
 	}

@@ -107,6 +107,23 @@ func (d *Definitions) FullNames() []string {
 	return names
 }
 
+// CommunicatorNames returns the names of all communicators, by index, with the id where another one
+// has the same name. The name of a communicator without a name is "".
+func (d *Definitions) CommunicatorNames() []string {
+	count := map[string]int{}
+	for _, c := range d.Communicator.All() {
+		count[c.Name]++
+	}
+	names := make([]string, 0, d.Communicator.Len())
+	for _, c := range d.Communicator.All() {
+		if c.Name != "" && count[c.Name] > 1 {
+			c.Name += " (" + c.ID + ")"
+		}
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // distinct reports whether all names differ.
 func distinct(names []string) bool {
 	seen := make(map[string]bool, len(names))

@@ -90,7 +90,7 @@ func (s *Selection) All() bool {
 
 // Wants reports whether an event is selected.
 func (s *Selection) Wants(d *Definitions, loc uint32, t int64, k Kind, ref uint32) bool {
-	if s.NoEvents || t < s.From && !s.Stacks || t >= s.To && s.To != math.MaxInt64 {
+	if s.NoEvents || t < s.From && !s.Stacks || !Before(t, s.To) {
 		return false
 	}
 	if s.Location != nil && !s.Location(loc) || s.Kind != nil && !s.Kind(k) {

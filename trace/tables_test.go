@@ -31,6 +31,10 @@ func TestAdd(t *testing.T) {
 			t.Errorf("%d + %d: found %d, expected %d", x[0], x[1], got, x[2])
 		}
 	}
+	open, closed := &Window{1, math.MaxInt64}, &Window{1, math.MaxInt64 - 1}
+	if !open.Has(math.MaxInt64) || closed.Has(math.MaxInt64-1) || !closed.Has(math.MaxInt64-2) || open.Has(0) {
+		t.Error("found times in windows that are not, or not in windows that are")
+	}
 	a, b, c := &Window{1, 5}, &Window{1, 5}, &Window{1, 6}
 	if !a.Same(b) || a.Same(c) || a.Same(nil) || (*Window)(nil).Same(a) || !(*Window)(nil).Same(nil) {
 		t.Error("found that windows are the same that are not, or are not that are")

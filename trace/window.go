@@ -7,7 +7,11 @@ import "math"
 type Window struct{ From, To int64 }
 
 // Has reports whether a time is in the window.
-func (w *Window) Has(t int64) bool { return w == nil || w.From <= t && t < w.To }
+func (w *Window) Has(t int64) bool { return w == nil || w.From <= t && Before(t, w.To) }
+
+// Before reports whether a time is before the end of a window. The end math.MaxInt64 leaves the window
+// open, so that an event at that time is in it.
+func Before(t, end int64) bool { return t < end || end == math.MaxInt64 }
 
 // Clip moves a time outside of the window to the nearer border.
 func (w *Window) Clip(t int64) int64 {

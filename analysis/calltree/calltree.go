@@ -180,7 +180,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 // visit counts a visit that ends.
 func (p *Part) visit(l *location, f frame, t int64, unclosed bool) {
 	w := p.opt.Window
-	if w != nil && (t < w.From || t == w.From && f.enter < t || f.enter >= w.To) {
+	if w != nil && (t < w.From || t == w.From && f.enter < t || !trace.Before(f.enter, w.To)) {
 		return
 	}
 	n := &p.nodes[f.node]
@@ -191,7 +191,7 @@ func (p *Part) visit(l *location, f frame, t int64, unclosed bool) {
 	if v := (Visit{l.index, f.enter}); n.count == 1 || d > n.max || d == n.max && v.before(n.longest) {
 		n.max, n.longest = d, v
 	}
-	if unclosed && (w == nil || t < w.To) { // otherwise it continues after the window
+	if unclosed && (w == nil || trace.Before(t, w.To)) { // otherwise it continues after the window
 		n.unclosed++
 	}
 }

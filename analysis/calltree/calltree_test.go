@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +140,26 @@ func TestSumsAreTheProfile(t *testing.T) {
 		if !reflect.DeepEqual(one.Result(), nodes) {
 			t.Fatalf("seed %d: parts give another tree than one", seed)
 		}
+	}
+}
+
+// TestLastTick checks that a window that is open to the right has what is at the largest time.
+func TestLastTick(t *testing.T) {
+	const end = math.MaxInt64
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, a, b := r.Location("p"), r.Region("a"), r.Region("b")
+	r.Enter(loc, end-3, a)
+	r.Enter(loc, end, b)
+	r.Leave(loc, end, b)
+	r.Enter(loc, end, b) // never left
+	p := calltree.New(r.Defs(), calltree.Options{Window: &trace.Window{From: end - 2, To: end}})
+	scan(t, r, p)
+	var got []string
+	for _, n := range p.Result() {
+		got = append(got, fmt.Sprint(n.Name, n.Count, n.Inclusive, n.Unclosed))
+	}
+	if want := []string{"a1 2 1", "b2 0 1"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
 	}
 }
 

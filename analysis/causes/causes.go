@@ -7,6 +7,11 @@
 // the cost, and pass it on to what caused them, as long-term costs. For each pattern, the costs
 // add up to the waiting time. docs/analyses/waits.md has the formulas.
 //
+// Two locations last met in the message or operation after which both went on latest, of those in
+// which one can wait for the other. Both sides of the comparison begin when both calls had begun and
+// one of them had ended. Waits are left out on both sides. What of a wait no excess explains is a cost
+// of the call in which they met.
+//
 // [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call, and 100 per
 // wait.
 package causes
@@ -129,8 +134,11 @@ func (f *finder) follow(i int) {
 		return
 	}
 	o := f.h.Opening(w.Place, w.Cause)
-	f.waiting.sum(w.Place, o.A, &o, false)
-	f.late.sum(w.Cause, o.B, &o, w.Pattern == waitstate.LockContention)
+	f.waiting.sum(w.Place, o.A, &o)
+	f.late.sum(w.Cause, o.B, &o)
+	if w.Pattern == waitstate.LockContention {
+		f.late.inside(w.Cause, w.CauseTime)
+	}
 	// The excess of the late location, by path.
 	excess, own := 0.0, float64(f.late.waited)
 	for _, path := range f.late.paths {
@@ -235,16 +243,15 @@ func (x *interval) addAll(list []synclog.PathTime) {
 }
 
 // sum adds up what a location did from the call at which it met another one, -1 without, to the begin
-// of a call, or to its end. Its waits are left out.
-func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening, whole bool) {
+// of a call. Its waits are left out.
+func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	l := x.h.Locations[to.Location]
 	end := l.Calls[to.Number].Enter
 	if from < 0 {
 		x.add(synclog.NoPath, l.First-x.h.Log.First)
-	} else if c := &l.Calls[from]; o.Op != nil {
-		x.add(c.Path, max(0, c.Leave-max(o.Op.Begun, c.Enter)))
-	} else if o.From.Location != to.Location { // it received the message
-		x.add(c.Path, max(0, c.Leave-max(x.h.At(o.From).Leave, c.Enter)))
+	} else {
+		c := &l.Calls[from]
+		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}
 	for n := from + 1; n <= to.Number; n++ {
 		c := &l.Calls[n]
@@ -257,20 +264,32 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening, whole
 			break
 		}
 		x.addAll(l.Before(n))
-		if n == to.Number && !whole {
-			break
+		if n < to.Number {
+			x.addAll(l.Inside(n))
+			x.addWaits(c)
 		}
-		x.addAll(l.Inside(n))
-		x.h.WaitsOf(c, func(i int) {
-			w := x.h.Wait(i)
-			if w.Pattern == waitstate.Reduction {
-				return
-			}
-			x.waits = append(x.waits, i)
-			x.waited += w.Length
-			x.add(w.Path, -w.Length)
-		})
 	}
+}
+
+// inside adds up what a location did in a call until it released a lock.
+func (x *interval) inside(at waitstate.Place, released int64) {
+	c := x.h.At(at)
+	x.addAll(x.h.Locations[at.Location].Inside(at.Number))
+	x.add(c.Path, released-c.Leave)
+	x.addWaits(c)
+}
+
+// addWaits takes the waits of a call off its time.
+func (x *interval) addWaits(c *history.Call) {
+	x.h.WaitsOf(c, func(i int) {
+		w := x.h.Wait(i)
+		if w.Pattern == waitstate.Reduction {
+			return
+		}
+		x.waits = append(x.waits, i)
+		x.waited += w.Length
+		x.add(w.Path, -w.Length)
+	})
 }
 
 func (x *interval) clear() {

@@ -217,7 +217,8 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 	if n < len(l.Calls) {
 		if wait := w.last(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
-			w.add(wait.Path, loc, t-end)
+			w.inside(l, loc, int32(n), t)
+			w.add(wait.Path, loc, -wait.Length)
 			return end, wait.Cause.Location, wait.Pattern.String()
 		}
 		w.partial(l, loc, int32(n), t)
@@ -247,7 +248,8 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 // member.
 func (w *walker) last(c *history.Call) (last *waitstate.Wait) {
 	w.h.WaitsOf(c, func(i int) {
-		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil || x.Begin+x.Length > last.Begin+last.Length) {
+		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil ||
+			x.Begin+x.Length > last.Begin+last.Length) {
 			last = x
 		}
 	})
@@ -265,12 +267,16 @@ func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 		w.addLess(loc, l.Before(n), c.Enter-t)
 	default:
 		w.addAll(loc, l.Before(n))
-		since := c.Enter
-		if n > 0 { // a call in it may have ended since
-			since = max(since, l.Calls[n-1].Leave)
-		}
-		w.add(c.Path, loc, t-since)
+		w.inside(l, loc, n, t)
 	}
+}
+
+// inside counts what a location did in its n-th call up to t: from there to the end, all time is the
+// call's own.
+func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
+	c := &l.Calls[n]
+	w.addAll(loc, l.Inside(n))
+	w.add(c.Path, loc, t-c.Leave)
 }
 
 // parallel returns the path of the parallel region in which a thread begins to work with its n-th
@@ -349,7 +355,8 @@ func (w *walker) fill(r *Result, opt Options) {
 		r.Paths = append(r.Paths, x)
 	}
 	slices.SortFunc(r.Paths, func(a, b Path) int {
-		return cmp.Or(cmp.Compare(b.Critical, a.Critical), slices.Compare(a.Path, b.Path), cmp.Compare(a.Location, b.Location))
+		return cmp.Or(cmp.Compare(b.Critical, a.Critical), slices.Compare(a.Path, b.Path), cmp.Compare(a.Location,
+			b.Location))
 	})
 	r.Regions = w.regions(own, len(locations), regions)
 	for loc, t := range onPath {
@@ -367,7 +374,8 @@ func (w *walker) fill(r *Result, opt Options) {
 // impact returns for each path the time that locations lose because the critical path spends more
 // time in it than they do: what a location has less to do than the critical path is divided among
 // the paths in which it has less to do.
-func (w *walker) impact(length int64, own map[history.Spot]int64, locations []uint32, critical map[uint32]int64) map[uint32]float64 {
+func (w *walker) impact(length int64, own map[history.Spot]int64, locations []uint32,
+	critical map[uint32]int64) map[uint32]float64 {
 	out := map[uint32]float64{}
 	paths := make([]uint32, 0, len(critical))
 	for p := range critical {

@@ -91,7 +91,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 // Of computes the factors of a history.
 func Of(h *history.History) *Result {
 	c := count(h)
-	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
+	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
+		Useful: c.useful, UsefulMax: c.most}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
@@ -112,7 +113,7 @@ func Of(h *history.History) *Result {
 // process sums up the threads of a process.
 type process struct {
 	threads       int
-	outside       int64 // time of the first thread outside of MPI
+	mpi           int64 // time of the first thread in MPI
 	useful        int64 // of all threads
 	parallel      int64 // time of the first thread in parallel regions
 	serial        int64 // useful time of the first thread outside of them
@@ -199,8 +200,8 @@ func (c *counted) thread(p *process, l *history.Location, kinds []kind, parallel
 			}
 		}
 		if p.threads == 0 { // the first thread
-			if k != mpiTime {
-				p.outside += t.Time
+			if k == mpiTime {
+				p.mpi += t.Time
 			}
 			switch {
 			case inside && k != mpiTime:
@@ -222,8 +223,8 @@ func (c *counted) hybrid(r *Result) *Hybrid {
 	var sumOutside, maxOutside, parallel, serial, maxBoth, serialSum, inside float64
 	for _, p := range c.processes {
 		n := float64(p.threads)
-		sumOutside += float64(p.outside)
-		maxOutside = math.Max(maxOutside, float64(p.outside))
+		sumOutside += t - float64(p.mpi)
+		maxOutside = math.Max(maxOutside, t-float64(p.mpi))
 		parallel += n * float64(p.parallel) / threads
 		serial += n * float64(p.serial) / threads
 		maxBoth = math.Max(maxBoth, float64(p.parallel+p.serial))

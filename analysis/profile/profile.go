@@ -26,6 +26,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/internal/claims"
@@ -261,7 +262,7 @@ func (p *Part) take(s *location, times []int64, kinds []trace.Kind, refs []uint3
 	}
 	n := 0
 	if s.phase == inWindow {
-		n, _ = slices.BinarySearch(times, w.To)
+		n = sort.Search(len(times), func(i int) bool { return !trace.Before(times[i], w.To) })
 		claims = p.run(s, p.table(s), times[:n], kinds[:n], refs[:n]) || claims
 		if n < len(times) {
 			p.end(s)

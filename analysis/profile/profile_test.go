@@ -275,6 +275,31 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestLastTick checks that a window that is open to the right has what is at the largest time.
+func TestLastTick(t *testing.T) {
+	const end = math.MaxInt64
+	d := testtrace.Defs(1, 2, 1)
+	p := New(d, Options{Window: &trace.Window{From: end - 2, To: end}})
+	for _, x := range testtrace.PerLocation(d, []testtrace.Row{testtrace.Enter(0, end-3, a),
+		testtrace.Enter(0, end, b), testtrace.Begin(0, end, 1, b, 0, 1),
+		testtrace.Leave(0, end, b), testtrace.End(0, end, 1), testtrace.Leave(0, end, a),
+		testtrace.Begin(0, end, 2, b, 0, 1)}) { // never released
+		if err := p.Batch(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, r := range p.Result().Regions {
+		got = append(got, fmt.Sprintln(r.Name, r.Count, r.Sum, r.Min, r.Max, r.Unclosed))
+	}
+	for _, y := range p.Result().Activities {
+		got = append(got, fmt.Sprintln("claims", y.Name, y.Count, y.Time, y.Unclosed))
+	}
+	if want := "A 1 2 2 2 0, B 1 0 0 0 0, claims B 2 0 1"; words(got) != want {
+		t.Errorf("found %q, expected %q", words(got), want)
+	}
+}
+
 func words(lines []string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(lines, ""), "\n", ", "), ", ")
 }

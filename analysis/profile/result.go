@@ -206,7 +206,7 @@ func (p *Part) claimResult(r *Result) {
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.ended(c, end)
-		if c.Outside(q.opt.Window, end) || q.opt.Window != nil && end >= q.opt.Window.To {
+		if c.Outside(q.opt.Window, end) || q.opt.Window != nil && !trace.Before(end, q.opt.Window.To) {
 			return // it is outside of the window, or its location continues after it
 		}
 		row := q.opt.Rows.Of(c.Region)

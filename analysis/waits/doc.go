@@ -4,8 +4,10 @@
 //
 // A wait is never longer than its call, and never negative. Calls are visits of regions that
 // communicate or synchronise; an event outside of such a region takes no time, so that its waits
-// cannot be judged. Messages match first in, first out, by source, destination, communicator and
-// tag. The n-th collective operations of all members of a communicator are one operation.
+// cannot be judged. Messages match by source, destination, communicator and tag, in the order in which
+// they are sent and receives are posted; up to 256 receives of a location may complete before one that
+// was posted earlier. The n-th collective operations of all members of a communicator are one
+// operation. Barriers of threads belong to the team that the trace tells, or else to the process.
 //
 // [Find] reads a trace once. It holds what waits for its other side: about 200 bytes per pending
 // message and 60 bytes per member of an incomplete collective operation, 100 bytes for each pair of

@@ -67,6 +67,7 @@ type lastKey struct {
 type patternSums struct {
 	total         durations.Total
 	lengths       durations.Histogram
+	begun         int64 // waits that begin in the window
 	squares       float64
 	places        map[placeKey]*sum
 	pairs         map[pairKey]*sum
@@ -124,7 +125,8 @@ func Adding(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(w
 
 func newAdder(log *synclog.Log, opt Options) *adder {
 	d := log.Defs
-	a := &adder{log: log, defs: d, opt: opt, names: d.FullNames(), regions: d.RegionNames(opt.Rows), last: map[lastKey]*sum{},
+	a := &adder{log: log, defs: d, opt: opt, names: d.FullNames(), regions: d.RegionNames(opt.Rows),
+		last:  map[lastKey]*sum{},
 		joint: map[uint64]int64{}}
 	a.from, a.to = opt.Window.Clip(log.First), opt.Window.Clip(log.Last)
 	for i := range a.patterns {
@@ -192,6 +194,7 @@ func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
 	if !begins {
 		n = 0
 	}
+	s.begun += n
 	increase(s.places, placeKey{w.Path, w.Place.Location}, n, length)
 	increase(s.pairs, pairKey{w.Place.Location, w.Cause.Location}, n, length)
 	if w.HasCommunicator {

@@ -29,7 +29,7 @@ var scoutNames = map[string]string{
 
 // scout reads the figures of the analyser: by pattern, path and location. The file shows long paths
 // without their beginning.
-func scout(t *testing.T, path string) map[string]map[string][]int64 {
+func scout(t *testing.T, path string, names map[string]string) map[string]map[string][]int64 {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func scout(t *testing.T, path string) map[string]map[string][]int64 {
 	for s := bufio.NewScanner(f); s.Scan(); {
 		line := s.Text()
 		if !strings.HasPrefix(line, " ") {
-			pattern = scoutNames[strings.Fields(line)[0]]
+			pattern = names[strings.Fields(line)[0]]
 			continue
 		}
 		if pattern == "" {
@@ -91,7 +91,7 @@ func find(t testing.TB, d format.Events, opt waits.Options) *waits.Result {
 func TestScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		dir := filepath.Join("testdata", name)
-		expected := scout(t, filepath.Join(dir, "scout.txt"))
+		expected := scout(t, filepath.Join(dir, "scout.txt"), scoutNames)
 		if len(expected) == 0 {
 			t.Fatalf("%s: found no figures", name)
 		}

@@ -428,17 +428,7 @@ func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string,
 // name. It returns "" if the communicator has no name.
 func (p *printer) communicator(i int) string {
 	if n := p.defs.Communicator.Len(); len(p.communicators) < n {
-		count := map[string]int{}
-		for _, c := range p.defs.Communicator.All() {
-			count[c.Name]++
-		}
-		p.communicators = p.communicators[:0]
-		for _, c := range p.defs.Communicator.All() {
-			if c.Name != "" && count[c.Name] > 1 {
-				c.Name += " (" + c.ID + ")"
-			}
-			p.communicators = append(p.communicators, c.Name)
-		}
+		p.communicators = p.defs.CommunicatorNames()
 	}
 	return p.communicators[i]
 }

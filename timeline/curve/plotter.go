@@ -27,6 +27,13 @@ func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	return p
 }
 
+// Extend makes the columns go on for some ticks behind the end of the window. This is for windows that
+// end at math.MaxInt64; an event at that time is in them.
+func (p *Plotter) Extend(ticks uint64) {
+	p.span += ticks
+	p.beyond += ticks
+}
+
 // put adds to column i a curve from first to last, between low and high.
 func (p *Plotter) put(i int, first, last, low, high float64) {
 	if math.IsNaN(low) || math.IsInf(low, 0) || math.IsNaN(high) || math.IsInf(high, 0) {

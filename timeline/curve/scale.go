@@ -6,6 +6,7 @@ import "math/bits"
 type scale struct {
 	from, to    int64
 	span, width uint64
+	beyond      uint64 // ticks behind to
 }
 
 func newScale(from, to int64, width int) scale {
@@ -17,7 +18,7 @@ func (s *scale) column(t int64) int {
 	if t <= s.from {
 		return 0
 	}
-	if t >= s.to {
+	if t >= s.to && (t > s.to || s.beyond == 0) {
 		return int(s.width) - 1
 	}
 	hi, lo := bits.Mul64(uint64(t)-uint64(s.from), s.width)

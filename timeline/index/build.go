@@ -162,6 +162,7 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 	dir.Visits, dir.Claims = b.totals()
 	for _, w := range b.workers {
 		dir.First, dir.Last = min(dir.First, w.first), max(dir.Last, w.last)
+		dir.Others += w.others
 	}
 	if dir.First > dir.Last {
 		dir.First, dir.Last = 0, 0
@@ -320,6 +321,7 @@ type worker struct {
 	maxDepth     int        // largest number of open regions so far
 	first        int64      // first and last time of markers and states
 	last         int64
+	others       int64 // their number
 }
 
 func newWorker(b *builder) *worker {
@@ -358,6 +360,11 @@ func (w *worker) Batch(b *trace.Batch) error {
 				w.attrs = append(w.attrs, false)
 			}
 			w.attrs[key] = true
+		}
+	}
+	for _, row := range b.Derived {
+		if b.Kind[row].IsEvent() {
+			w.location(b.Location(int(row))).further++
 		}
 	}
 	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 || w.b.color != "" {
@@ -418,12 +425,18 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 	k, t := c.Kind(), c.Time()
 	if !k.IsEvent() {
 		w.first, w.last = min(w.first, t), max(w.last, t)
+		if !c.Derived() {
+			w.others++
+		}
 		if k == trace.Marker {
 			return w.instant(l, c)
 		}
 		return nil
 	}
 	l.event(t)
+	if ops := c.Ops(); k == trace.Metric && len(ops) > 1 && ops[1] != 0 && !c.Derived() {
+		l.further++
+	}
 	switch k {
 	case trace.ClaimBegin:
 		return w.claim(l, c)

@@ -197,6 +197,9 @@ func TestFarApart(t *testing.T) {
 		if first != times[0] || last != times[1] {
 			t.Errorf("found %d to %d, expected %v", first, last, times)
 		}
+		if c := x.Tracks()[1]; uint64(last)-uint64(first) <= math.MaxInt64 && (c.Low != 1 || c.High != 7) {
+			t.Errorf("%v: found a counter from %v to %v, expected 1 to 7", times, c.Low, c.High)
+		}
 		for _, w := range [][2]int64{{first, last}, {first, trace.Add(first, 10)}, {max(first, trace.Add(last, -10)), last}} {
 			tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{0, 1}, From: w[0], To: w[1], Width: 100, Depths: 3})
 			if err != nil {

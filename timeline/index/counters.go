@@ -79,7 +79,7 @@ func (v *Values) addRange(at, end int64, first, last, low, high float64) {
 
 // addValue adds a value with the time at, which applies from begin to end.
 func (v *Values) addValue(at, begin, end int64, value float64, from, to int64) {
-	inside := from <= at && at < to
+	inside := from <= at && trace.Before(at, to)
 	if inside {
 		v.Samples++
 		v.samples += value
@@ -98,7 +98,7 @@ func (v *Values) addValue(at, begin, end int64, value float64, from, to int64) {
 // addPiece adds a piece of a signal. unit is the number of ticks in a unit of its polynomial.
 func (v *Values) addPiece(x *piece, unit float64, from, to int64) {
 	begin, end := max(x.time, from), min(x.end, to)
-	if begin >= end && (x.time != x.end || x.time < from || x.time >= to) {
+	if begin >= end && (x.time != x.end || x.time < from || !trace.Before(x.time, to)) {
 		return
 	}
 	v.Samples++
@@ -155,7 +155,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 			held, last = *p, &held
 			// If values apply to the time before them, the first one after the window applies to
 			// its end.
-			if done = p.time >= to; done {
+			if done = !trace.Before(p.time, to); done {
 				break
 			}
 		}

@@ -194,7 +194,7 @@ func TestFragmentsThatOverlap(t *testing.T) {
 	if mean, _ := v.Mean(); v.Min != 1 || v.Max != 8 || !near(mean, float64(4*10+1*5+2*285+6*10)/310) {
 		t.Errorf("found %+v with a mean of %v", v, mean)
 	}
-	c, err := x.plot(&reader{f: x.data}, x.dir.Tracks[1], 0, 40, 8)
+	c, err := x.plot(&reader{f: x.data}, x.dir.Tracks[1], &TileRequest{From: 0, To: 40, Width: 8})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,14 @@ func styleName(k curve.Kind) string {
 }
 
 // plotValues plots the values of a track without using levels.
-func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*curve.Curve, error) {
+func plotValues(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
+	from, to := q.From, q.To
 	style := e.style()
-	p := curve.NewPlotter(style, from, to, width)
+	p := newPlotter(style, q)
 	// The value at the left edge may lie before it.
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	var list []piece
-	for ; i < len(e.values) && e.values[i].first < to; i++ {
+	for ; i < len(e.values) && trace.Before(e.values[i].first, to); i++ {
 		if err := read(r, &e.values[i], &list, e.decodeValues); err != nil {
 			return nil, err
 		}
@@ -41,7 +42,7 @@ func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*curve.Cur
 			case curve.Points:
 				p.Point(x.time, x.a)
 			default:
-				if x.time >= to {
+				if !trace.Before(x.time, to) {
 					p.Hold(to)
 					return p.Curve(), nil
 				}
@@ -55,16 +56,22 @@ func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*curve.Cur
 	return p.Curve(), nil
 }
 
+func newPlotter(k curve.Kind, q *TileRequest) *curve.Plotter {
+	p := curve.NewPlotter(k, q.From, q.To, q.Width)
+	p.Extend(q.Beyond)
+	return p
+}
+
 // plot plots the curve of a track at a cost that depends on the width.
-func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curve.Curve, error) {
-	pixel := float64(uint64(to)-uint64(from)) / float64(width)
+func (x *Index) plot(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
+	pixel := float64(q.ticks()) / float64(q.Width)
 	level := levelFor(e.valueLvl, pixel)
 	if level < 0 {
-		return plotValues(r, e, from, to, width)
+		return plotValues(r, e, q)
 	}
-	p := curve.NewPlotter(e.style(), from, to, width)
+	p := newPlotter(e.style(), q)
 	l := &e.valueLvl[level]
-	low, high := floorDiv(from-e.First, l.width), floorDiv(to-1-e.First, l.width)
+	low, high := floorDiv(trace.Add(q.From, -e.First), l.width), floorDiv(trace.Add(lastTick(q.To), -e.First), l.width)
 	var list []stretch
 	for _, b := range blocksWithin(l.blocks, low, high) {
 		if err := read(r, &b, &list, decodeStretches); err != nil {

@@ -18,10 +18,10 @@ import (
 )
 
 // Version is the version of the file's layout. Files of other versions are rejected.
-const Version = 11
+const Version = 12
 
 const (
-	head    = "weftidxB"
+	head    = "weftidxC"
 	tail    = "xdi6"
 	endSize = 24
 )
@@ -40,6 +40,7 @@ type directory struct {
 	First   int64                 `json:"first"` // time of the first event
 	Last    int64                 `json:"last"`
 	Events  int64                 `json:"events"`
+	Others  int64                 `json:"others"` // records of markers and states
 	Groups  []trace.LocationGroup `json:"groups"`
 	Color   string                `json:"color,omitempty"` // the attribute by whose values spans are named
 	Regions []Region              `json:"regions"`
@@ -543,13 +544,13 @@ func (x *Index) Clock() trace.Clock { return x.dir.Clock }
 // Extent returns the times of the first and the last event, and the number of events.
 func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
 
-// Counts holds the numbers of entries of an index, and the size of its links in bytes. A send
-// without a receive is no link.
+// Counts holds the numbers of entries of an index, and the size of its links in bytes. Events has
+// markers and states, too, as `weft info` counts them. A send without a receive is no link.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the numbers of all tracks.
 func (x *Index) Counts() Counts {
-	c := Counts{Events: x.dir.Events, Links: x.dir.Links}
+	c := Counts{Events: x.dir.Events + x.dir.Others, Links: x.dir.Links}
 	for _, b := range x.dir.links {
 		c.LinkBytes += int64(b.size)
 	}

@@ -90,7 +90,7 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 		return nil, fmt.Errorf("links: found a window from %d to %d, expected that it does not end before it begins",
 			q.From, q.To)
 	}
-	in := func(b *blockEntry) bool { return b.last >= q.From && b.first < q.To }
+	in := func(b *blockEntry) bool { return b.last >= q.From && trace.Before(b.first, q.To) }
 	cost := func(l []blockEntry) (n int64) {
 		for i := range l {
 			if in(&l[i]) {
@@ -101,7 +101,8 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	}
 	want := x.locations(q.Tracks)
 	wanted := func(source, destination uint32, start, end int64) bool {
-		return min(start, end) < q.To && max(start, end) >= q.From && (want == nil || want[source] || want[destination])
+		return trace.Before(min(start, end), q.To) && max(start, end) >= q.From &&
+			(want == nil || want[source] || want[destination])
 	}
 	at := x.trackOf()
 	set := &LinkSet{}
@@ -286,7 +287,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 	type key struct{ source, destination uint32 }
 	var blocks []*blockEntry
 	for i := range x.dir.links {
-		if b := &x.dir.links[i]; b.last >= from && b.first < to {
+		if b := &x.dir.links[i]; b.last >= from && trace.Before(b.first, to) {
 			blocks = append(blocks, b)
 		}
 	}
@@ -308,7 +309,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 			}
 			for k := range list {
 				l := &list[k]
-				if l.kind != Message || l.unsent || l.start < from || l.start >= to {
+				if l.kind != Message || l.unsent || l.start < from || !trace.Before(l.start, to) {
 					continue
 				}
 				c := mine[key{l.source, l.destination}]

@@ -14,6 +14,7 @@ type location struct {
 	index       uint32
 	first, last int64
 	events      int64
+	further     int64 // of events: rows that are no events of their own, as further members of a metric event are
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []openSpan
@@ -372,7 +373,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 		}
 	}
 	if len(out) > 0 {
-		out[0].Events = l.events
+		out[0].Events = l.events - l.further
 	}
 	return out, nil
 }

@@ -44,7 +44,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	// block. The window therefore consists of the blocks between its ends, and parts of two
 	// blocks.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
-	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
+	j := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	visits := e.Kind == LocationTrack
 	first := i
 	if visits {
@@ -106,7 +106,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		}
 		t.addClipped(b.spans, from, to, visits)
 		for _, o := range b.open {
-			if o.start < to {
+			if trace.Before(o.start, to) {
 				t.addClipped([]Span{o.span(math.MaxInt64)}, from, to, visits)
 			}
 		}
@@ -257,7 +257,7 @@ func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 // extremes, because visits are summed up elsewhere.
 func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
-		if s.End <= from && s.Start < from || s.Start >= to {
+		if s.End <= from && s.Start < from || !trace.Before(s.Start, to) {
 			continue
 		}
 		n := min(s.End, to) - max(s.Start, from)
@@ -279,10 +279,14 @@ type replayEvent struct {
 	leave bool
 }
 
+// begins reports whether a span is in the sums up to a time, which is the end of a window if sign is
+// positive.
+func begins(start, at, sign int64) bool { return start < at || sign > 0 && trace.Before(start, at) }
+
 // addUpTo adds the sums of block i up to a time, multiplied by sign: of the spans that end before the
 // time, and of the parts before it of those that are open at the time.
 func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
-	if i == len(e.blocks) || at <= e.First {
+	if i == len(e.blocks) || !begins(e.First, at, sign) {
 		return nil // all spans have ended before, or none has begun
 	}
 	var frames []openSpan
@@ -380,7 +384,7 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 	for i := range b.spans {
 		s := &b.spans[i]
-		if s.Start >= at {
+		if !begins(s.Start, at, sign) {
 			continue
 		}
 		add(s.Start, min(s.End, at), s.Region, s.Depth, b.recursive[i])
@@ -390,7 +394,7 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 	for i := len(b.open) - 1; i >= 0; i-- {
 		o := &b.open[i]
-		if o.start >= at {
+		if !begins(o.start, at, sign) {
 			continue
 		}
 		add(o.start, at, o.region, o.depth(), o.recursive)
@@ -434,7 +438,7 @@ func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign in
 			k = len(frames)
 			o.exclusive = 0
 			frames = append(frames, o)
-			if o.start < at {
+			if begins(o.start, at, sign) {
 				moments = append(moments, replayEvent{o.start, k, false})
 			}
 		}
@@ -493,7 +497,7 @@ func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign in
 		t.at(frames[k].region).Count--
 	}
 	for k, f := range frames {
-		if begun[k] && !ended[k] && f.start < at {
+		if begun[k] && !ended[k] && begins(f.start, at, sign) {
 			t.addOpen(&f, at, sign)
 		}
 	}

@@ -139,6 +139,11 @@ func (x *Index) Enclosing(track int, s Span) ([]Span, error) {
 	var out []Span
 	for d := range int(s.Depth) {
 		o, ok, err := x.SpanAt(track, d, s.Start)
+		if err == nil && !ok && s.Start == s.End && s.Start > math.MinInt64 {
+			// a span without duration may lie at the end of those around it
+			o, ok, err = x.SpanAt(track, d, s.Start-1)
+			ok = ok && o.End == s.Start
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Busy returns the time in [from, to) in which any span of a track was open, counting each tick
@@ -88,7 +90,8 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks i
 		}
 	}
 	// This goes from the last end to the first.
-	last := min(sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to }), len(e.blocks)-1)
+	last := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
+	last = min(last, len(e.blocks)-1)
 	for i := last; i >= 0 && e.blocks[i].last > from && left[len(left)-1] > from; i-- {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Spans calls f for the spans of a track that belong to one of the regions and overlap a window,
@@ -21,7 +23,7 @@ func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []
 	var sums sumReader
 	wanted := func(region uint32) bool { return slices.Contains(regions, region) }
 	take := func(s Span) {
-		if s.Start < to && (s.End > from || s.Start == s.End && s.End >= from) && s.End-s.Start >= least {
+		if trace.Before(s.Start, to) && (s.End > from || s.Start == s.End && s.End >= from) && s.End-s.Start >= least {
 			least = f(s)
 		}
 	}
@@ -29,7 +31,7 @@ func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		last := e.blocks[i].last >= to
+		last := !trace.Before(e.blocks[i].last, to)
 		if !last && i < e.summed() {
 			list, err := sums.read(&r, e, i)
 			if err != nil {
@@ -51,7 +53,7 @@ func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []
 			continue
 		}
 		for _, o := range b.open {
-			if !wanted(o.region) || o.start >= to {
+			if !wanted(o.region) || !trace.Before(o.start, to) {
 				continue
 			}
 			end, err := x.endOf(&r, e, i, &o)

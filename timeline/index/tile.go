@@ -17,9 +17,11 @@ import (
 // TileRequest is a query for a part of the picture.
 type TileRequest struct {
 	Tracks   []int // in the wanted order
-	From, To int64 // ticks; To is exclusive
-	Width    int   // pixel columns, at most MaxWidth
-	Depths   int   // largest number of strips of spans of a track
+	From, To int64 // ticks; To is exclusive, unless it is math.MaxInt64
+	// Beyond is the number of ticks that the columns go on behind To, if that is math.MaxInt64.
+	Beyond uint64
+	Width  int // pixel columns, at most MaxWidth
+	Depths int // largest number of strips of spans of a track
 }
 
 // MaxWidth is the largest width of a tile.
@@ -51,6 +53,17 @@ const (
 	Begins                   // the span begins at the left edge
 	Ends                     // the span ends at the right edge
 )
+
+// ticks returns the length of the window.
+func (q *TileRequest) ticks() uint64 { return uint64(q.To) - uint64(q.From) + q.Beyond }
+
+// lastTick returns the last tick before the end of a window.
+func lastTick(to int64) int64 {
+	if to == math.MaxInt64 {
+		return to
+	}
+	return to - 1
+}
 
 // Tile is the picture of some tracks in some pixel columns. Column c shows the times from From +
 // c·(To−From)/Width up to those of the next column. The runs of a strip are in the order of X and
@@ -180,7 +193,12 @@ type cell struct {
 var tileParts = sync.Pool{New: func() any { return &tilePart{} }}
 
 func (x *Index) check(q *TileRequest) error {
-	if q.From >= q.To || q.Width < 1 || q.Width > MaxWidth || q.Depths < 0 {
+	if q.To < math.MaxInt64 {
+		q.Beyond = 0
+	} else {
+		q.Beyond = min(q.Beyond, math.MaxUint64-(uint64(q.To)-uint64(q.From)))
+	}
+	if q.From > q.To || q.ticks() == 0 || q.Width < 1 || q.Width > MaxWidth || q.Depths < 0 {
 		return fmt.Errorf("found a tile from %d to %d of %d columns, expected at least a tick and 1 to %d columns", q.From,
 			q.To, q.Width, MaxWidth)
 	}
@@ -299,7 +317,7 @@ type tiler struct {
 func (t *tiler) track(track int) error {
 	e, q := t.x.dir.Tracks[track], t.q
 	depths := min(q.Depths, e.Depth)
-	pixel := float64(uint64(q.To)-uint64(q.From)) / float64(q.Width)
+	pixel := float64(q.ticks()) / float64(q.Width)
 	// Strips that need the spans themselves are built together.
 	rows, exact := t.rows(depths, q), false
 	for d, row := range rows {
@@ -350,7 +368,7 @@ func (p *tilePart) strip(s Strip, runs []columnRun) {
 
 // level calls f for the runs of a level that overlap the window, with their times.
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
-	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
+	low, high := floorDiv(trace.Add(t.q.From, -e.First), l.width), floorDiv(trace.Add(lastTick(t.q.To), -e.First), l.width)
 	for _, b := range blocksWithin(l.blocks, low, high) {
 		err := t.decode(&b, func(b []byte) error {
 			return t.runs.each(b, low, high, func(u *run) {
@@ -375,13 +393,13 @@ func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f 
 		}
 		for i := range b.spans {
 			s := &b.spans[i]
-			if s.End >= from && s.Start < to && (s.End > from || s.Start == s.End) {
+			if s.End >= from && trace.Before(s.Start, to) && (s.End > from || s.Start == s.End) {
 				f(s)
 			}
 		}
-		if e.blocks[i].last >= to {
+		if !trace.Before(e.blocks[i].last, to) {
 			for _, o := range b.open {
-				if o.start < to {
+				if trace.Before(o.start, to) {
 					s := o.span(trace.Add(to, 1))
 					f(&s)
 				}
@@ -396,7 +414,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 	q := t.q
 	row := t.rows(1, q)[0]
 	mark := func(at int64, n int, region uint32) {
-		if at < q.From || at >= q.To {
+		if at < q.From || !trace.Before(at, q.To) {
 			return
 		}
 		c := min(int(row.column(at)), q.Width-1)
@@ -425,12 +443,12 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 // instants calls f for the instants of a track in a window.
 func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
 	var list []instant
-	for _, b := range blocksWithin(e.instants, from, trace.Add(to, -1)) {
+	for _, b := range blocksWithin(e.instants, from, lastTick(to)) {
 		if err := read(r, &b, &list, decodeInstants); err != nil {
 			return err
 		}
 		for k := range list {
-			if at := list[k].time; at >= from && at < to {
+			if at := list[k].time; at >= from && trace.Before(at, to) {
 				f(&list[k])
 			}
 		}
@@ -444,7 +462,7 @@ func (t *tiler) curve(track int, e *trackEntry) error {
 	if e.Kind == ResourceTrack {
 		s.Kind = AmountStrip
 	}
-	c, err := t.x.plot(&t.reader, e, q.From, q.To, q.Width)
+	c, err := t.x.plot(&t.reader, e, q)
 	if err != nil {
 		return err
 	}

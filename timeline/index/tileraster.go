@@ -2,6 +2,8 @@ package index
 
 import (
 	"math"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // columnRun is a run of columns.
@@ -45,7 +47,7 @@ func newRaster(q *TileRequest) *raster {
 }
 
 func (r *raster) set(q *TileRequest) {
-	r.from, r.to, r.width, r.scale = q.From, q.To, q.Width, float64(q.Width)/float64(uint64(q.To)-uint64(q.From))
+	r.from, r.to, r.width, r.scale = q.From, q.To, q.Width, float64(q.Width)/float64(q.ticks())
 }
 
 // column returns the position of a time in columns. Times outside of the window are at its edges.
@@ -53,7 +55,7 @@ func (r *raster) column(t int64) float64 {
 	if t <= r.from {
 		return 0
 	}
-	if t >= r.to {
+	if !trace.Before(t, r.to) {
 		return float64(r.width)
 	}
 	return float64(uint64(t)-uint64(r.from)) * r.scale
@@ -110,7 +112,7 @@ func (r *raster) bucket(start, end int64, u *run) {
 // add adds the interval from a to b. The region was open for the share part of it, and any region
 // for the share cover.
 func (r *raster) add(a, b float64, region uint32, part, cover float64, height uint8) {
-	first, last := int(a), int(b)
+	first, last := min(int(a), r.width-1), int(b) // a span at math.MaxInt64 may begin at the edge
 	if float64(last) < b || last <= first {
 		last++ // it overlaps that column too, or has no duration
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/timeline/curve"
-	"github.com/weft-trace/weft/trace"
 )
 
 // piece is a part of a curve: a value that applies until the next piece, a sample, or the
@@ -133,7 +132,14 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	for from := int64(0); from < count; from += maxColumns {
 		columns := min(maxColumns, count-from)
 		at := e.First + from*wide
-		plot, err := plotValues(&reader{f: p.file}, e, at, trace.Add(at, columns*wide), int(columns))
+		q := TileRequest{From: at, To: math.MaxInt64, Width: int(columns)}
+		// the last bucket may end behind the largest time
+		if ticks, room := uint64(columns)*uint64(wide), uint64(math.MaxInt64)-uint64(at); ticks < room {
+			q.To = int64(uint64(at) + ticks)
+		} else {
+			q.Beyond = ticks - room
+		}
+		plot, err := plotValues(&reader{f: p.file}, e, &q)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/counts"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 )
 
 // TestVerify checks that Open or Verify detects a change of any byte of an index with visits,
@@ -83,4 +86,49 @@ func verify(ctx context.Context, path string) error {
 	}
 	defer x.Close()
 	return x.Verify(ctx)
+}
+
+// TestEvents checks that an index counts events as weft info does, with the numbers of records that the
+// format's own tools tell: heat2d-mt has 36 metric events, of which 36 have a second member, and 2
+// markers; in PICL one record may be two rows.
+func TestEvents(t *testing.T) {
+	for name, want := range map[string]int64{"otf2/testdata/ok/heat2d-mt/traces.otf2": 5378,
+		"etf/testdata/ok/feature-coverage.etf": 0, "picl/testdata/ok/feature-coverage.trf": 0,
+		"otf/testdata/ok/all_short/all_short.otf": 0, "otf/testdata/ok/mpi4/mpi4.otf": 0,
+		"pallas/testdata/ok/allrecords": 0} {
+		src := format.FileSource(filepath.Join("../../format", name))
+		if strings.HasPrefix(name, "pallas") {
+			l, _ := filepath.Glob(filepath.Join("../../format", name, "*", "*.pallas"))
+			more, _ := filepath.Glob(filepath.Join("../../format", name, "*.pallas"))
+			src = format.FileSource(append(l, more...)[0])
+		}
+		f, err := format.Detect(all.Formats(), src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := f.Open(t.Context(), src, &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		path := filepath.Join(t.TempDir(), "x.weftidx")
+		if err := index.Build(t.Context(), d, path, index.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		x, err := index.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		p := counts.New(d.Defs())
+		if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
+			t.Fatal(err)
+		}
+		if want == 0 {
+			want = p.Result().Events
+		}
+		if got := x.Counts().Events; got != want || want == 0 {
+			t.Errorf("%s: found %d events, expected %d", name, got, want)
+		}
+	}
 }

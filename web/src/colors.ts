@@ -114,22 +114,44 @@ export interface Shared {
 }
 
 /**
- * share gives a name the same colour in all traces: that of the first trace that has the name. A
- * name of a later trace keeps its colour if no other name has it, and else gets the colour with the
- * fewest names.
+ * share gives a name the same colour in all traces: that of the first trace that has the name. Names
+ * of a later trace keep their colours if no other name has them. The others get colours that no name
+ * has, or else that no other name of their trace has, as far as there are any.
  */
 export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): Shared {
   const regions = new Map<string, number>(),
     groups = new Map<string, number>(),
     used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
   metas.forEach((m, trace) => {
+    const own = new Array<number>(used.length).fill(0),
+      rest = new Map<string, number>();
+    const give = (name: string, color: number): void => {
+      regions.set(name, color);
+      if (color < 0 || color >= used.length) return;
+      used[color]++;
+      own[color]++;
+    };
+    const seen = new Set<string>();
     for (const r of m.regions) {
       if (r.group !== "" && !groups.has(r.group)) groups.set(r.group, groups.size);
-      if (regions.has(r.name)) continue;
-      const taken = trace > 0 && r.color >= 0 && (used[r.color] ?? 0) > 0,
-        color = taken ? used.indexOf(Math.min(...used)) : r.color;
-      regions.set(r.name, color);
-      if (color >= 0 && color < used.length) used[color]++;
+      if (seen.has(r.name)) continue;
+      seen.add(r.name);
+      const has = regions.get(r.name);
+      if (has !== undefined) {
+        if (has >= 0 && has < own.length) own[has]++;
+      } else if (trace > 0 && (used[r.color] ?? 0) > 0) rest.set(r.name, r.color);
+      else give(r.name, r.color);
+    }
+    for (const [name, color] of rest) {
+      const cost = used.map((n, c) => [n === 0 ? 0 : own[c] + 1, c === color ? 0 : 1, n]);
+      give(
+        name,
+        cost.reduce((best, x, c) => {
+          const y = cost[best],
+            k = x.findIndex((v, i) => v !== y[i]);
+          return k >= 0 && x[k] < y[k] ? c : best;
+        }, 0),
+      );
     }
   });
   return { regions, groups };

@@ -1,21 +1,54 @@
 // A lane: one trace on the common axis, with its rows, tiles and colours.
-import type { Client, RegionInfo, TraceMeta } from "./api";
+import type { Client, RegionInfo, TraceMeta, TrackInfo } from "./api";
 import { type Colors, regionColors, type RegionColors } from "./colors";
 import { LinkCache } from "./arrows";
-import { buildTree, layout, type Node, type Options, type Row, rowOfTrack } from "./rows";
+import { buildTree, layout, type Node, type Options, type Row, rowNames, rowOfTrack } from "./rows";
 import { TileCache } from "./tiles";
 import { type Clock, convert, type Window } from "./time";
 
 /**
  * regionLabels returns the names of regions. Regions of the same name that differ in file or line
- * get these added.
+ * get these added, in the words of the command line.
  */
 export function regionLabels(regions: readonly RegionInfo[]): string[] {
   const place = (r: RegionInfo): string =>
-    r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no file";
+    r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no place";
   const places = new Map<string, Set<string>>();
   for (const r of regions) places.set(r.name, (places.get(r.name) ?? new Set()).add(place(r)));
-  return regions.map((r) => ((places.get(r.name)?.size ?? 0) > 1 ? `${r.name} (${place(r)})` : r.name));
+  const several = (r: RegionInfo): boolean => r.name !== "" && (places.get(r.name)?.size ?? 0) > 1;
+  return regions.map((r) => (several(r) ? `${r.name} (${place(r)})` : r.name));
+}
+
+/** trackName returns the name of a track, or its kind and id. */
+function trackName(t: Pick<TrackInfo, "kind" | "name" | "sort" | "id">): string {
+  return t.name || `${t.sort || t.kind} ${t.id}`;
+}
+
+/** fullNames returns the full names of tracks; see [Lane.fullName]. */
+export function fullNames({ tracks, groups }: Pick<TraceMeta, "tracks" | "groups">): string[] {
+  // a counter of a location has the name of the location before its own
+  const below = (t: TrackInfo, i: number): boolean =>
+    t.kind === "counter" && t.parent !== i && (tracks[t.parent]?.kind ?? "counter") !== "counter";
+  const names = tracks.map((t) => {
+    const name = trackName(t),
+      group = groups[t.group]?.name;
+    return group && group !== name ? `${group} · ${name}` : name;
+  });
+  const distinguish = (of: (t: TrackInfo, i: number) => boolean): void => {
+    const seen = new Map<string, number>(),
+      key = (i: number): string => `${tracks[i].kind} ${names[i]}`;
+    tracks.forEach((t, i) => of(t, i) && seen.set(key(i), (seen.get(key(i)) ?? 0) + 1));
+    const shared = tracks.map((t, i) => of(t, i) && t.id !== t.name && (seen.get(key(i)) ?? 0) > 1);
+    shared.forEach((is, i) => {
+      if (is) names[i] += ` (${tracks[i].id})`;
+    });
+  };
+  distinguish((t, i) => !below(t, i));
+  tracks.forEach((t, i) => {
+    if (below(t, i)) names[i] = `${names[t.parent]} · ${trackName(t)}`;
+  });
+  distinguish(below);
+  return names;
 }
 
 /** Lane is one trace of the page. */
@@ -95,20 +128,19 @@ export class Lane {
   /** trackName returns the name of a track on the page. */
   trackName(track: number): string {
     const t = this.meta.tracks[track];
-    return t ? t.name || `${t.sort || t.kind} ${t.id}` : "";
+    return t ? trackName(t) : "";
   }
-  /** fullName returns the name of a track with that of its group. */
+  private names: readonly string[] | null = null;
+  /**
+   * fullName returns the name of a track with that of its group, and with its id if another track
+   * of its kind would have the same full name.
+   */
   fullName(track: number): string {
-    const t = this.meta.tracks[track];
-    // a counter belongs to a location
-    const above =
-      t?.kind === "counter" && t.parent !== track && this.meta.tracks[t.parent]?.kind !== "counter"
-        ? this.trackName(t.parent)
-        : "";
-    if (above !== "") return `${this.fullName(t.parent)} · ${this.trackName(track)}`;
-    const g = t ? this.meta.groups[t.group] : undefined;
-    return g && g.name && g.name !== this.trackName(track)
-      ? `${g.name} · ${this.trackName(track)}`
-      : this.trackName(track);
+    return (this.names ??= fullNames(this.meta))[track] ?? "";
+  }
+  private rowNames: ReadonlyMap<string, string> | null = null;
+  /** rowName returns the label of a row, with more of its name if another row has the same label. */
+  rowName(n: Node): string {
+    return (this.rowNames ??= rowNames(this.tree, (t) => this.fullName(t))).get(n.key) ?? n.label;
   }
 }

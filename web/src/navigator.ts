@@ -112,15 +112,15 @@ export class Navigator {
   }
 
   /**
-   * goRegion highlights a region and goes to its next or previous call in all rows, starting from
-   * the selection or else from the begin of the window.
+   * goRegion highlights the regions of a name and goes to the next or previous call of those with
+   * the same label in all rows, starting from the selection or else from the begin of the window.
    */
   async goRegion(laneIndex: number, region: number, direction: "next" | "previous"): Promise<void> {
     const lane = this.app.lanes[laneIndex],
       s = this.app.store.state,
-      name = lane.meta.regions[region].name,
+      name = lane.regionLabel(region, ""),
       k = s.selection;
-    this.app.store.set({ highlight: name });
+    this.app.store.set({ highlight: lane.meta.regions[region].name });
     // skip the selected call, whether it is a hit or not
     const from =
       this.hit && this.hit.name === name && k === this.hit.selection

@@ -168,6 +168,27 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
 }
 
 /**
+ * rowNames returns names that tell rows apart, by key: the label where only one row has it, else the
+ * full name of the track, or the names of all groups from the root on.
+ */
+export function rowNames(tree: readonly Node[], fullName: (track: number) => string): Map<string, string> {
+  const names = new Map<string, string>(),
+    seen = new Map<string, number>();
+  const walk = (nodes: readonly Node[], visit: (n: Node, way: readonly string[]) => void, above: string[] = []): void =>
+    nodes.forEach((n) => {
+      const way = [...above, n.label];
+      visit(n, way);
+      walk(n.children, visit, way);
+    });
+  walk(tree, (n) => seen.set(n.label, (seen.get(n.label) ?? 0) + 1));
+  walk(tree, (n, way) => {
+    const alone = seen.get(n.label) === 1;
+    names.set(n.key, alone ? n.label : n.track >= 0 ? fullName(n.track) : way.join(" · "));
+  });
+  return names;
+}
+
+/**
  * sizes are the heights of a strip, a curve and a lane of a stack, in the order in which fitting
  * tries them. Curves and stacks shrink before spans become hard to read.
  */

@@ -135,12 +135,15 @@ export class Search {
     for (const lane of this.app.lanes) {
       const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";
       let n = 0;
+      // a recorder may define a region anew in each process
+      const listed = new Set<string>();
       for (let i = 0; i < lane.meta.regions.length && n < 40; i++) {
-        const r = lane.meta.regions[i];
-        if (!r.name.toLocaleLowerCase().includes(needle)) continue;
+        const label = lane.regionLabel(i, "");
+        if (listed.has(label) || !label.toLocaleLowerCase().includes(needle)) continue;
+        listed.add(label);
         n++;
         this.found.push({
-          label: r.name,
+          label,
           kind: "region" + of,
           color: lane.colors.css[i],
           go: (back = false) => {
@@ -153,10 +156,11 @@ export class Search {
       const shown = new Set(lane.rows.map((r) => r.key));
       const rows = (nodes: readonly Node[]): void => {
         for (const r of nodes) {
-          if (n < 40 && r.label.toLocaleLowerCase().includes(needle)) {
+          const label = lane.rowName(r);
+          if (n < 40 && label.toLocaleLowerCase().includes(needle)) {
             n++;
             this.found.push({
-              label: r.label,
+              label,
               kind: (shown.has(r.key) ? "row" : "row that is not shown") + of,
               color: "",
               go: () => {

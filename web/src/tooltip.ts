@@ -74,7 +74,7 @@ export class Tooltip {
           "b",
           {},
           el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.app.colors.other } }),
-          titled(region ? brief(region.name) : "no region"),
+          titled(region ? brief(lane.regionLabel(h.region, region.name)) : "no region"),
         ),
       );
       lines.push(

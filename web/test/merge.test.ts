@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RegionInfo } from "../src/api";
-import { regionLabels } from "../src/lane";
+import type { RegionInfo, TrackInfo } from "../src/api";
+import { fullNames, regionLabels } from "../src/lane";
 import { leftOut, mergeByName, type Named } from "../src/panels/merge";
 
 const row = (region: number, name: string, count: number, exclusive: string): Named => ({
@@ -41,8 +41,55 @@ test("regions of one name are told apart by file and line, where they differ", (
       r("f", "b.c", 1),
       r("g", undefined, 7),
       r("g", "c.c"),
+      r("", "d.c", 1),
+      r("", "d.c", 2),
     ]),
-  ).toEqual(["work (a.c:3)", "work (a.c:3)", "work (a.c:9)", "work (no file)", "f", "f", "g (line 7)", "g (c.c)"]);
+  ).toEqual([
+    "work (a.c:3)",
+    "work (a.c:3)",
+    "work (a.c:9)",
+    "work (no place)",
+    "f",
+    "f",
+    "g (line 7)",
+    "g (c.c)",
+    "",
+    "",
+  ]);
+});
+
+test("tracks of one name and group are told apart by their id, counters by that of their location", () => {
+  const t = (kind: TrackInfo["kind"], name: string, id: string, group: number, parent = -1): TrackInfo =>
+    ({ kind, name, id, group, parent, sort: "" }) as TrackInfo;
+  expect(
+    fullNames({
+      groups: [
+        { name: "node", kind: "node", parent: -1 },
+        { name: "rank 1", kind: "process", parent: 0 },
+      ],
+      tracks: [
+        t("location", "Master thread", "7", 0),
+        t("location", "Master thread", "8", 0),
+        t("location", "Master thread", "9", 1),
+        t("resource", "Master thread", "10", 0),
+        t("counter", "memory", "1", 0, 0),
+        t("counter", "memory", "1", 0, 1),
+        t("counter", "load", "1", -1),
+        t("counter", "load", "2", -1),
+        t("location", "", "11", -1),
+      ],
+    }),
+  ).toEqual([
+    "node · Master thread (7)",
+    "node · Master thread (8)",
+    "rank 1 · Master thread",
+    "node · Master thread",
+    "node · Master thread (7) · memory",
+    "node · Master thread (8) · memory",
+    "load (1)",
+    "load (2)",
+    "location 11",
+  ]);
 });
 
 test("a profile that lacks rows says so", () => {

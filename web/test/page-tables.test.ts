@@ -1,10 +1,46 @@
 // The page in a browser: tables.
 import { expect } from "vitest";
+import { count } from "../src/dom";
 import { content } from "./browser/page.mjs";
 import { synthetic } from "./mocktraces";
 import { calls, pageTests, partly, traces } from "./pagetests";
 
 pageTests("the page: tables", (check) => {
+  check("regions of one name have their place in the search and in all tables", async ({ page, open, ready }) => {
+    await page.route("**/api/traces/a1", async (r) => {
+      const d = (await (await r.fetch()).json()) as { regions: { name: string; file?: string; line?: number }[] };
+      // kernel_a and kernel_b, which is called less often
+      d.regions.forEach((x, i) => {
+        if (i === 3 || i === 4) x.name = "kernel";
+        if (i === 3) Object.assign(x, { file: "a.c", line: 12 });
+      });
+      await r.fulfill({ json: d });
+    });
+    const labels = ["kernel (a.c:12)", "kernel (no place)"];
+    await open("#t=a1&p=flame");
+    const titles = await page.locator(".flame > div").evaluateAll((l) => l.map((e) => (e as HTMLElement).title));
+    for (const l of labels) expect(titles.some((t) => t.startsWith(`${l}: `))).toBe(true);
+    // a click zooms to the region of that place
+    await page.locator(`.flame > div[title^="${labels[1]}"]`).first().click();
+    expect((await page.locator(".crumbs button").allInnerTexts()).at(-1)).toBe(labels[1]);
+    await page.getByRole("tab", { name: "Locations" }).click();
+    await ready();
+    const bars = await page.locator("#panel .stack > span").evaluateAll((l) => l.map((e) => (e as HTMLElement).title));
+    for (const l of labels) expect(bars.some((t) => t.startsWith(`${l}: `))).toBe(true);
+    const [head, ...rows] = await page.locator("#panel tr").allInnerTexts();
+    const at = head.split("\t").findIndex((x) => x.startsWith("most in"));
+    expect(new Set(rows.map((x) => x.split("\t")[at]))).not.toContain("kernel");
+    const box = page.getByRole("combobox", { name: "Search regions and rows" });
+    await box.fill("kernel");
+    expect(await page.locator(".found [role=option] > bdi").allInnerTexts()).toEqual(labels);
+    await box.press("ArrowDown");
+    await box.press("Enter");
+    await ready();
+    // only the calls of that place are gone through
+    expect(await page.locator(".hits").innerText()).toContain(`of ${count(calls("kernel_b").length)}`);
+    await page.unrouteAll();
+  });
+
   check(
     "a table is that of the window, also when one comes back to it at once",
     async ({ page, open, ready, view }) => {

@@ -9,6 +9,7 @@ import {
   type Options,
   type Row,
   rowAt,
+  rowNames,
   rowOfTrack,
 } from "../src/rows";
 
@@ -50,6 +51,27 @@ const meta = {
     track("CPU", { kind: "resource", capacity: 4 }),
   ],
 };
+test("rows of one label are told apart by their tracks' full names, groups by those above", () => {
+  const all = { groups: [...groups, { name: "rank 0", kind: "process", parent: 3 }], tracks: [...meta.tracks] };
+  all.tracks.push(track("main", { group: 4 }), track("worker", { group: 4 }));
+  const names = rowNames(buildTree(all), (t) => `track ${t}`);
+  // rank 1 has one row, as it has one track
+  expect([...names]).toEqual([
+    ["g0", "node 1"],
+    ["g1", "node 1 · rank 0"],
+    ["t0", "track 0"],
+    ["t3", "memory"],
+    ["t1", "track 1"],
+    ["t2", "rank 1 · main"],
+    ["g3", "empty"],
+    ["g4", "empty · rank 0"],
+    ["t5", "track 5"],
+    ["t6", "track 6"],
+    ["resources", "Resources"],
+    ["t4", "CPU"],
+  ]);
+});
+
 const plain: Options = {
   collapsed: new Set(),
   hidden: new Set(),

@@ -29,7 +29,7 @@ type Claim struct {
 // Outside reports whether the claim, with times clipped to a window, ends before the window or
 // begins after it.
 func (c *Claim) Outside(w *trace.Window, end int64) bool {
-	return w != nil && (c.Start >= w.To || end <= w.From && c.Before)
+	return w != nil && (!trace.Before(c.Start, w.To) || end <= w.From && c.Before)
 }
 
 // claim reads a ClaimBegin row. ok is false when it has no id. An amount that is missing or not

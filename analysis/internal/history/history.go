@@ -8,6 +8,7 @@ package history
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -24,6 +25,7 @@ type Call struct {
 	waits        int32  // index of its first wait in History.Waits plus 1, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins to work in a team
+	Joins        bool // a thread goes on after the work of its team
 	Init         bool // it begins MPI
 	Last         bool // it is no call, but the rest of the location's time
 }
@@ -31,16 +33,15 @@ type Call struct {
 // Operation is an operation of several locations.
 type Operation struct {
 	Relation waitstate.Relation
-	// Begun is the time at which it had begun everywhere and the first member had left, or at which the
-	// root had begun it.
-	Begun int64
-	Root  uint32 // location; trace.NoRef if there is none
+	Root     uint32 // location; trace.NoRef if there is none
 	// Members are the calls that complete the operation, by location.
 	Members []waitstate.Place
 	// Arrivals are the calls that begin it, nil if they are the Members, as it blocks.
 	Arrivals []waitstate.Place
-	// Together reports that it had begun everywhere before the first member left.
-	Together bool
+	// Free are the members that wait for no other one, nil if all wait as the relation says.
+	Free []bool
+	// Ranks are the ranks of the members, if RanksWait.
+	Ranks []int32
 	// Last is the call that arrived last.
 	Last waitstate.Place
 }
@@ -88,8 +89,7 @@ type pair struct{ a, b uint32 }
 
 // message is a message between two locations.
 type message struct {
-	a, b      int32 // calls
-	aReceives bool
+	a, b int32 // calls
 }
 
 // History is the history of a trace.
@@ -104,13 +104,15 @@ type History struct {
 	Counts waitstate.Result
 
 	waits    []wait
-	forks    map[uint32][]fork // by location group
+	forks    map[uint32][]fork            // by location group
+	ends     map[uint32][]waitstate.Place // by location group: where threads ended their work in teams since the last fork
 	messages map[pair][]message
 }
 
 // Read makes the history of a log with times. hooks are called while it is made.
 func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
-	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{}}
+	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{},
+		ends: map[uint32][]waitstate.Place{}}
 	var err error
 	h.Counts, err = waitstate.Run(ctx, log, waitstate.Hooks{
 		Call: func(c *synclog.Call, p waitstate.Place) {
@@ -129,6 +131,12 @@ func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 			h.message(m)
 			if hooks.Message != nil {
 				hooks.Message(m)
+			}
+		},
+		Rendezvous: func(r *waitstate.Rendezvous) {
+			h.depends(r.Send, Source{r.Post, r.Time, false})
+			if hooks.Rendezvous != nil {
+				hooks.Rendezvous(r)
 			}
 		},
 		Operation: func(o *waitstate.Operation) {
@@ -173,6 +181,19 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 		case synclog.Fork:
 			if g, ok := h.group(c.Location); ok {
 				h.forks[g] = append(h.forks[g], fork{q.Time, p})
+				h.ends[g] = h.ends[g][:0]
+			}
+		case synclog.TeamEnd:
+			if g, ok := h.group(c.Location); ok && c.Bare {
+				h.ends[g] = append(h.ends[g], p)
+			}
+		case synclog.Join:
+			if g, ok := h.group(c.Location); ok && c.Bare && p.Number > 0 {
+				x.Joins = true
+				for _, e := range h.ends[g] {
+					h.depends(p, Source{e, h.At(e).Enter, false})
+				}
+				delete(h.ends, g)
 			}
 		}
 	}
@@ -227,17 +248,22 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.waits = append(h.waits, wait{Wait: *w})
 	if w.Pattern == waitstate.LateReceiver {
-		h.depends(w.Place, Source{w.Cause, w.CauseTime, false})
+		h.between(w.Cause, w.Place)
 	}
 }
 
 func (h *History) message(m *waitstate.Message) {
 	h.depends(m.Recv, Source{m.Send, m.SendEnter, false})
-	k, x := pair{m.Send.Location, m.Recv.Location}, message{m.Send.Number, m.Recv.Number, false}
-	if k.a > k.b {
-		k, x = pair{k.b, k.a}, message{x.b, x.a, true}
+	h.between(m.Send, m.Recv)
+}
+
+// between notes that two locations met in calls.
+func (h *History) between(a, b waitstate.Place) {
+	if a.Location > b.Location {
+		a, b = b, a
 	}
-	h.messages[k] = append(h.messages[k], x)
+	k := pair{a.Location, b.Location}
+	h.messages[k] = append(h.messages[k], message{a.Number, b.Number})
 }
 
 func (h *History) operation(o *waitstate.Operation) {
@@ -246,18 +272,28 @@ func (h *History) operation(o *waitstate.Operation) {
 	}
 	last := waitstate.Latest(o.Members)
 	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
-		Begun: max(waitstate.FirstLeave(o.Members), last.Arrival), Last: last.ArrivalPlace,
-		Together: last.Arrival < waitstate.FirstLeave(o.Members)}
+		Last: last.ArrivalPlace}
 	if o.Posted {
 		x.Arrivals = make([]waitstate.Place, len(o.Members))
 	}
 	if o.Root >= 0 {
 		x.Root = o.Members[o.Root].Place.Location
-		x.Begun = o.Members[o.Root].Arrival
+	}
+	if slices.ContainsFunc(o.Members, func(m waitstate.Member) bool { return m.Free }) {
+		x.Free = make([]bool, len(o.Members))
+	}
+	if o.Relation == waitstate.RanksWait {
+		x.Ranks = make([]int32, len(o.Members))
 	}
 	for i := range o.Members {
 		m := &o.Members[i]
 		x.Members[i] = m.Place
+		if x.Free != nil {
+			x.Free[i] = m.Free
+		}
+		if x.Ranks != nil {
+			x.Ranks[i] = m.Rank
+		}
 		if o.Posted {
 			x.Arrivals[i] = m.ArrivalPlace
 		}
@@ -353,66 +389,78 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 	return l.Times[l.Calls[n].before:l.Calls[n].inside]
 }
 
-// Opening is the last dependence between two locations before given calls.
+// Opening is where two locations last met before given calls.
 type Opening struct {
-	OK   bool            // there is one
-	A, B int32           // the calls, -1 without
-	Op   *Operation      // nil for a message
-	From waitstate.Place // of a message: the call that sends
+	A, B int32 // the calls, -1 without
+	// Met is the time at which both calls had begun and one of them had ended.
+	Met  int64
+	left int64 // the time at which the first of both went on
 }
 
-// Opening returns the last message between two locations, or operation in which both depend on each
-// other, before the given calls.
+// Opening returns the last message between two locations, or operation in which one waits for the
+// other, before the given calls: the one after which both went on last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
-	o := Opening{A: -1, B: -1}
+	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
 	swap := k.a > k.b
 	if swap {
 		k, na, nb = pair{k.b, k.a}, nb, na
 	}
+	first := h.Locations[k.a].Calls
 	list := h.messages[k]
 	i, _ := slices.BinarySearchFunc(list, na, func(m message, n int32) int { return int(m.a) - int(n) })
-	for i--; i >= 0; i-- {
-		if m := list[i]; m.b < nb {
-			o = Opening{OK: true, A: m.a, B: m.b, From: waitstate.Place{Location: k.a, Number: m.a}}
-			if m.aReceives {
-				o.From = waitstate.Place{Location: k.b, Number: m.b}
-			}
-			if swap {
-				o.A, o.B = o.B, o.A
-			}
-			break
+	for i--; i >= 0 && first[list[i].a].Leave > o.left; i-- {
+		if m := list[i]; m.b >= nb {
+			continue
+		} else if swap {
+			h.meet(&o, a.Location, b.Location, m.b, m.a)
+		} else {
+			h.meet(&o, a.Location, b.Location, m.a, m.b)
 		}
 	}
-	parts := h.Locations[a.Location].operations
-	j, _ := slices.BinarySearchFunc(parts, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
-	for j--; j >= 0 && parts[j].call > o.A; j-- {
-		x := &h.Operations[parts[j].operation]
-		if n, ok := x.member(b.Location); ok && n < b.Number && n > o.B && x.relates(a.Location, b.Location) {
-			return Opening{OK: true, A: parts[j].call, B: n, Op: x}
+	l := h.Locations[a.Location]
+	j, _ := slices.BinarySearchFunc(l.operations, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
+	for j--; j >= 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
+		x := &h.Operations[l.operations[j].operation]
+		if i, ok := x.Member(b.Location); ok && x.Members[i].Number < b.Number && x.relates(a.Location, b.Location) {
+			h.meet(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
 		}
 	}
 	return o
 }
 
-// member returns the call of a location in an operation.
-func (o *Operation) member(loc uint32) (call int32, ok bool) {
-	i, ok := slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
-		return int(p.Location) - int(loc)
-	})
-	if !ok {
-		return 0, false
+// meet makes two calls the opening, if the locations go on later than after the one found so far.
+func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
+	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
+	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)
+	if left := min(x.Leave, y.Leave, met); left > o.left {
+		*o = Opening{a, b, met, left}
 	}
-	return o.Members[i].Number, true
 }
 
-// relates reports whether two members depend on each other.
+// Member returns the index of a location's member.
+func (o *Operation) Member(loc uint32) (i int, ok bool) {
+	return slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
+		return int(p.Location) - int(loc)
+	})
+}
+
+// Waits reports whether the member of a location waits for others.
+func (o *Operation) Waits(loc uint32) bool {
+	if o.Free == nil {
+		return true
+	}
+	i, ok := o.Member(loc)
+	return ok && !o.Free[i]
+}
+
+// relates reports whether one of two members waits for the other one.
 func (o *Operation) relates(a, b uint32) bool {
 	switch o.Relation {
 	case waitstate.RootSends, waitstate.RootWaits:
-		return o.Root == a || o.Root == b
+		return (o.Root == a || o.Root == b) && (o.Waits(a) || o.Waits(b))
 	}
-	return true
+	return o.Waits(a) || o.Waits(b)
 }
 
 // Spot is a call path at a location.
@@ -426,7 +474,11 @@ func (h *History) Own() map[Spot]int64 {
 		if l == nil {
 			continue
 		}
+		sleeps := slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Begins })
 		for _, t := range l.Times {
+			if t.Path == synclog.NoPath && sleeps { // a thread that has nothing to do
+				continue
+			}
 			own[Spot{t.Path, uint32(i)}] += t.Time
 		}
 	}

@@ -36,17 +36,19 @@ const unknown = math.MinInt64
 type retimer struct {
 	h       *history.History
 	opt     Options
-	scale   []float64 // by path; nil if all are 1
-	enters  [][]int64 // new begins of calls, by location
-	ends    []int64   // new end of the last call of each location
-	counts  []int32   // calls of each location that are done
-	arrived []int64   // by operation: when its last member arrives
+	scale   []float64                 // by path; nil if all are 1
+	enters  [][]int64                 // new begins of calls, by location
+	ends    []int64                   // new end of the last call of each location
+	counts  []int32                   // calls of each location that are done
+	arrived []int64                   // by operation: when its last member arrives
+	locked  map[waitstate.Place]int64 // new ends of calls that may release locks
 }
 
 // Makespan returns the time from the first event of the trace to the new end of its last location.
 func Makespan(h *history.History, opt Options) int64 {
 	r := &retimer{h: h, opt: opt, enters: make([][]int64, len(h.Locations)), ends: make([]int64, len(h.Locations)),
-		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations))}
+		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations)),
+		locked: map[waitstate.Place]int64{}}
 	if opt.Scale != nil {
 		r.scale = make([]float64, len(h.Log.Paths)+1)
 		for p := range r.scale {
@@ -131,22 +133,36 @@ func (r *retimer) call(p waitstate.Place) {
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
 	l.Sources(p.Number, func(s *history.Source) {
-		is := r.enter(s.Place)
-		if s.Released {
-			if r.opt.WithoutLocks {
-				is = unknown / 2
-			}
-			is += s.Time - r.h.At(s.Place).Enter
+		if !s.Released {
+			after(s.Time, r.enter(s.Place))
+			return
 		}
-		after(s.Time, is)
+		at := r.h.At(s.Place)
+		is := int64(unknown / 2)
+		if end, ok := r.locked[s.Place]; r.opt.WithoutLocks {
+			// It matters to nobody when the lock is released.
+		} else if ok {
+			is = end - at.Leave
+		} else {
+			is = r.enter(s.Place) - at.Enter
+		}
+		after(s.Time, is+s.Time)
 	})
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p.Location)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread slept before
-			r.done(p, begin, max(r.ends[p.Location], r.enter(at)+c.Leave-time))
+			end := r.enter(at) + c.Leave - time
+			if p.Number > 0 {
+				end = max(end, r.ends[p.Location])
+			}
+			r.done(p, begin, end)
 			return
 		}
+	}
+	if c.Joins && cause > math.MinInt64 { // it waited since its own work in the team ended
+		r.done(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
+		return
 	}
 	if cause > base {
 		took -= r.scaled(c.Path, p.Location, cause-base)
@@ -167,6 +183,9 @@ func (r *retimer) call(p waitstate.Place) {
 }
 
 func (r *retimer) done(p waitstate.Place, begin, end int64) {
+	if r.h.At(p).Role == trace.LockRole {
+		r.locked[p] = end
+	}
 	r.enters[p.Location][p.Number] = begin
 	r.ends[p.Location] = end
 	r.counts[p.Location] = p.Number + 1
@@ -175,16 +194,12 @@ func (r *retimer) done(p waitstate.Place, begin, end int64) {
 // operation reports to after what a call in an operation depends on.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := &r.h.Operations[i]
+	if !o.Waits(p.Location) {
+		return
+	}
 	switch o.Relation {
-	case waitstate.AllWait:
-	case waitstate.RootWaits:
-		if o.Root != p.Location && !o.Together {
-			return
-		}
+	case waitstate.AllWait, waitstate.RootWaits:
 	case waitstate.RootSends:
-		if o.Root == p.Location {
-			return
-		}
 		for k, m := range o.Members {
 			if m.Location == o.Root {
 				at := r.arrival(o, k)
@@ -193,8 +208,9 @@ func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64
 		}
 		return
 	case waitstate.RanksWait:
-		for k, m := range o.Members {
-			if m.Location <= p.Location {
+		own, _ := o.Member(p.Location)
+		for k := range o.Members {
+			if o.Ranks[k] <= o.Ranks[own] {
 				at := r.arrival(o, k)
 				after(r.h.At(at).Enter, r.enter(at))
 			}

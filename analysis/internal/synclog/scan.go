@@ -115,7 +115,7 @@ func (r *reader) next() (ok bool, err error) {
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
 		k := w.kind(c.Region)
-		c.Role, c.Init, c.Finalize = k.role, k.init, k.finalize
+		c.Role, c.Init, c.Finalize, c.Synchronous = k.role, k.init, k.finalize, k.synchronous
 	}
 	if c.InTeam {
 		c.Team.Communicator, b = number(b)

@@ -74,8 +74,10 @@ type Call struct {
 	InTeam bool // the call is a barrier of Team
 	// Init and Finalize report that the call begins or ends MPI.
 	Init, Finalize bool
-	Team           Team
-	Points         []Point // in order of time
+	// Synchronous reports that sends complete after their receive is posted.
+	Synchronous bool
+	Team        Team
+	Points      []Point // in order of time
 	// Before and Inside are the exclusive times of paths since the end of the location's previous call,
 	// up to Enter and from there to Leave, if Options.Times. If the previous call ended after Enter,
 	// as it is part of this one, all is in Inside. Last reports that the call is none, and its Before is

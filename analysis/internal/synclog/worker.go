@@ -47,6 +47,7 @@ type regionKind struct {
 	kept  bool // even without points
 
 	init, finalize bool // it begins or ends MPI
+	synchronous    bool // its sends complete after the receive is posted
 }
 
 // lane holds the calls of a location.
@@ -70,14 +71,35 @@ type lane struct {
 	chunks        []chunks.Chunk
 	passed        []nodeTime // exclusive times since the end of the call packed last
 	since         int64      // the time up to which passed is complete
-	forks         []forked   // open parallel constructs, the innermost last
+	forks         []forked   // open parallel constructs and visits of teams, the innermost last
+	delayed       []delayed  // calls to pack when it is known which parallel region follows
 }
 
-// forked is a parallel construct that the location has begun. Its region is entered after the fork
-// and left before the join; the times between count as times of the region.
+// forked is a parallel construct that the location has begun, or a team in which it works. The region
+// is entered after the begin and left before the end; the times between count as times of the region.
+// A thread that another one started has nothing to do behind the region.
 type forked struct {
-	depth int   // of the stack at the fork
-	node  int32 // the region's path, -1 before it is entered
+	depth   int   // of the stack at the begin
+	node    int32 // the region's path, ahead, or -1 if it is not known
+	started bool  // by another thread
+}
+
+const (
+	// ahead is the node of time before a parallel region that is entered later.
+	ahead = -2
+	// mostDelayed is the number of calls that wait for a parallel region to be entered.
+	mostDelayed = 64
+)
+
+// delayed is a call that waits to be packed.
+type delayed struct {
+	node           int32
+	enter, leave   int64
+	flags          byte
+	team           teamVisit
+	points         int
+	packed         []byte
+	before, inside []nodeTime
 }
 
 // nodeTime is an exclusive time of a node, -1 if no region is open.
@@ -152,6 +174,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	}
 	name := mpiCall(d, region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
+	k.synchronous = name == "ssend" || name == "issend"
 	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init || k.finalize
 	return k
 }
@@ -222,7 +245,9 @@ func (w *worker) Batch(b *trace.Batch) error {
 		switch k {
 		case trace.Enter:
 			l.latest = max(l.latest, t)
-			w.enter(l, t, refs[i])
+			if err := w.enter(l, t, refs[i]); err != nil {
+				return err
+			}
 			continue
 		case trace.Leave:
 			l.latest = max(l.latest, t)
@@ -262,12 +287,11 @@ func (l *lane) pass(t int64) {
 		return
 	}
 	l.since = t
-	node := int32(-1)
-	if n := len(l.stack); n > 0 {
-		node = l.stack[n-1].node
-	}
-	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node >= 0 {
-		node = l.forks[n-1].node
+	node := l.innermost()
+	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node != -1 {
+		if f := &l.forks[n-1]; !f.started || f.node == ahead {
+			node = f.node
+		}
 	}
 	l.passed = append(l.passed, nodeTime{node, d})
 	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2
@@ -277,6 +301,60 @@ func (l *lane) pass(t int64) {
 		}
 		l.passed = l.passed[:from+combine(l.passed[from:])]
 	}
+}
+
+// settle counts time before a parallel region as time of a node, and packs the calls that waited for
+// that.
+func (w *worker) settle(l *lane, node int32) error {
+	set := func(list []nodeTime) {
+		for i := range list {
+			if list[i].node == ahead {
+				list[i].node = node
+			}
+		}
+	}
+	set(l.passed)
+	for i := range l.delayed {
+		c := &l.delayed[i]
+		set(c.before)
+		set(c.inside)
+		if err := w.write(l, c); err != nil {
+			return err
+		}
+	}
+	l.delayed = l.delayed[:0]
+	return nil
+}
+
+// joined ends the innermost parallel construct or visit of a team.
+func (w *worker) joined(l *lane) error {
+	n := len(l.forks)
+	if n == 0 {
+		return nil
+	}
+	l.forks = l.forks[:n-1]
+	if n := len(l.forks); n > 0 && l.forks[n-1].node == ahead {
+		return nil
+	}
+	return w.settle(l, l.innermost())
+}
+
+// innermost returns the node of the innermost open region, or -1.
+func (l *lane) innermost() int32 {
+	if n := len(l.stack); n > 0 {
+		return l.stack[n-1].node
+	}
+	return -1
+}
+
+// giveUp stops to wait for a parallel region.
+func (w *worker) giveUp(l *lane) error {
+	for i := range l.forks {
+		if l.forks[i].node == ahead {
+			l.forks[i].node = -1
+		}
+	}
+	return w.settle(l, l.innermost())
 }
 
 // combine adds up the times of equal nodes, sorts them by node, and returns their number.
@@ -300,7 +378,7 @@ func combine(list []nodeTime) int {
 	return n + 1
 }
 
-func (w *worker) enter(l *lane, t int64, region uint32) {
+func (w *worker) enter(l *lane, t int64, region uint32) error {
 	if w.times {
 		l.pass(t)
 	}
@@ -318,14 +396,19 @@ func (w *worker) enter(l *lane, t int64, region uint32) {
 		l.last = child{n, i}
 	}
 	f := frame{l.last.index - 1, t, nil}
-	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && w.kind(region).role == trace.ForkRole {
-		l.forks[n-1].node = f.node
+	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == ahead &&
+		w.kind(region).role == trace.ForkRole; n-- {
+		l.forks[n].node = f.node
+		if err := w.settle(l, f.node); err != nil {
+			return err
+		}
 	}
 	if k := w.kind(region); k.call || k.kept {
 		f.call = w.begin(l, f.node, t, *k)
 	}
 	l.open.Open(region, len(l.stack))
 	l.stack = append(l.stack, f)
+	return nil
 }
 
 // begin opens a call.
@@ -396,29 +479,49 @@ const (
 	last
 )
 
-// pack appends a call to a lane.
+// pack appends a call to a lane, at once or as soon as it is known what its times are.
 func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
 	before int) error {
-	b := append(l.buf, flags)
-	b = appendNumber(b, uint64(node+1))
-	b = binary.AppendVarint(b, leave-l.end)
-	b = appendNumber(b, uint64(leave)-uint64(enter))
+	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
+		before: l.passed[:before], inside: l.passed[before:]}
 	if team != nil {
-		b = binary.AppendUvarint(b, team.communicator)
-		b = binary.AppendUvarint(b, team.visit)
-		b = binary.AppendUvarint(b, team.barriers-1)
+		c.team = *team
 	}
-	b = appendNumber(b, uint64(points))
-	b = append(b, packed...)
+	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
+	if wait {
+		c.packed, c.before, c.inside = slices.Clone(packed), slices.Clone(c.before), slices.Clone(c.inside)
+		l.delayed = append(l.delayed, c)
+	} else if err := w.write(l, &c); err != nil {
+		return err
+	}
+	l.passed = l.passed[:0]
+	for _, c := range l.calls {
+		c.before = 0
+	}
+	if len(l.delayed) == mostDelayed {
+		return w.giveUp(l)
+	}
+	return nil
+}
+
+// write appends a packed call to a lane.
+func (w *worker) write(l *lane, c *delayed) error {
+	b := append(l.buf, c.flags)
+	b = appendNumber(b, uint64(c.node+1))
+	b = binary.AppendVarint(b, c.leave-l.end)
+	b = appendNumber(b, uint64(c.leave)-uint64(c.enter))
+	if c.flags&inTeam != 0 {
+		b = binary.AppendUvarint(b, c.team.communicator)
+		b = binary.AppendUvarint(b, c.team.visit)
+		b = binary.AppendUvarint(b, c.team.barriers-1)
+	}
+	b = appendNumber(b, uint64(c.points))
+	b = append(b, c.packed...)
 	if w.times {
-		b = appendTimes(b, l.passed[:before])
-		b = appendTimes(b, l.passed[before:])
-		l.passed = l.passed[:0]
-		for _, c := range l.calls {
-			c.before = 0
-		}
+		b = appendTimes(b, c.before)
+		b = appendTimes(b, c.inside)
 	}
-	l.buf, l.end = b, leave
+	l.buf, l.end = b, c.leave
 	if len(l.buf) < w.chunk {
 		return nil
 	}
@@ -469,14 +572,16 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
 		err := w.add(l, Fork, t, t, ops)
-		l.forks = append(l.forks, forked{len(l.stack), -1})
+		l.forks = append(l.forks, forked{len(l.stack), ahead, false})
 		return err
 	case trace.ThreadJoin:
-		err := w.add(l, Join, t, t, ops)
-		if n := len(l.forks); n > 0 {
-			l.forks = l.forks[:n-1]
+		if w.times {
+			l.pass(t)
 		}
-		return err
+		if err := w.joined(l); err != nil {
+			return err
+		}
+		return w.add(l, Join, t, t, ops)
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		return w.add(l, pointKinds[k], t, t, ops)
@@ -494,17 +599,35 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.sequences[Sequence{operand(ops, 1), true}]++
 		return w.add(l, CollectiveDone, t, t, ops)
 	case trace.ThreadTeamBegin:
-		c := operand(ops, 0)
+		c := w.team(l, operand(ops, 0))
+		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
-		return w.add(l, TeamBegin, t, t, ops)
+		err := w.add(l, TeamBegin, t, t, ops)
+		l.forks = append(l.forks, forked{len(l.stack), ahead, len(l.forks) == 0})
+		return err
 	case trace.ThreadTeamEnd:
 		if n := len(l.teams); n > 0 {
 			l.teams = l.teams[:n-1]
+			if w.times {
+				l.pass(t)
+			}
+			if err := w.joined(l); err != nil {
+				return err
+			}
 		}
 		return w.add(l, TeamEnd, t, t, ops)
 	}
 	return nil
+}
+
+// team returns the communicator of a team. A team that the trace does not tell is the one of the
+// location's process: a number that no communicator has.
+func (w *worker) team(l *lane, communicator uint64) uint64 {
+	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
+		return 1<<63 | uint64(w.defs.Locations.At(l.loc).Group)
+	}
+	return communicator
 }
 
 // operand returns an operand, or trace.Undefined if there is none.
@@ -586,6 +709,11 @@ func (w *worker) finish() error {
 		}
 		if w.times {
 			l.pass(l.latest)
+		}
+		for len(l.forks) > 0 {
+			if err := w.joined(l); err != nil {
+				return err
+			}
 		}
 		for len(l.calls) > 0 {
 			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {

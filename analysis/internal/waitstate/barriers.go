@@ -78,7 +78,8 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 		if c.Role == trace.ImplicitBarrierRole {
 			k = ImplicitBarrier
 		}
-		e.together(&Operation{Members: list, Communicator: c.Team.Communicator, HasCommunicator: true}, k, Patterns)
+		e.together(&Operation{Members: list, Communicator: c.Team.Communicator,
+			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, k, Patterns)
 	default:
 		e.Unjudged[UnknownBarrier]++
 	}
@@ -100,7 +101,7 @@ func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	}
 	delete(b.starts, team)
 	slices.SortFunc(list, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
-	e.operation(&Operation{Relation: Starts, Communicator: team.Communicator, HasCommunicator: true, Members: list, Root: -1})
+	e.operation(&Operation{Relation: Starts, Members: list, Root: -1})
 }
 
 // together finds the waits of calls in which all wait for all. A pattern of Patterns is not reported.

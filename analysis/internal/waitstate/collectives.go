@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/trace"
@@ -117,10 +118,18 @@ func (e *engine) connectsGroups(communicator uint64) bool {
 		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// rankOf returns the location of a rank, or trace.NoRef.
-func (s *sequence) rankOf(rank uint64) uint32 {
-	if rank < uint64(len(s.ranks)) {
-		return s.ranks[rank]
+// root returns the location of the root of an operation, or trace.NoRef. Traces that number operations
+// themselves tell its id, others its rank.
+func (e *engine) root(s *sequence, x *instance) uint32 {
+	if e.defs.Conventions.OwnOperations {
+		id := strconv.FormatUint(x.root, 10)
+		for _, m := range x.members {
+			if e.defs.Locations.Has(m.Place.Location) && e.defs.Locations.At(m.Place.Location).ID == id {
+				return m.Place.Location
+			}
+		}
+	} else if x.root < uint64(len(s.ranks)) {
+		return s.ranks[x.root]
 	}
 	return trace.NoRef
 }
@@ -142,10 +151,11 @@ func (e *engine) judge(s *sequence, x *instance) {
 	switch name {
 	case "barrier":
 		e.all(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
-	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter", "reduce-scatter-block":
+	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter",
+		"reduce-scatter-block":
 		e.all(o, NxN, NxNCompletion, func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
-		root := s.rankOf(x.root)
+		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
 			e.Unjudged[UnmatchedCollective] += int64(len(x.members))
 			return
@@ -210,6 +220,7 @@ func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*
 	for i := range o.Members {
 		m := &o.Members[i]
 		waits, completes := takesPart(m)
+		m.Free = !waits
 		if waits {
 			e.wait(o.waitFor(waiting, m, last))
 		}
@@ -223,7 +234,9 @@ func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*
 func (e *engine) fromRoot(o *Operation) {
 	o.Relation = RootSends
 	for i := range o.Members {
-		if m := &o.Members[i]; i != o.Root && m.receives {
+		m := &o.Members[i]
+		m.Free = i == o.Root || !m.receives
+		if !m.Free {
 			e.wait(o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
 		}
 	}
@@ -234,17 +247,19 @@ func (e *engine) toRoot(o *Operation) {
 	o.Relation = RootWaits
 	var first *Member
 	for i := range o.Members {
-		if m := &o.Members[i]; i != o.Root && (first == nil || m.Arrival < first.Arrival) {
+		m := &o.Members[i]
+		m.Free = i != o.Root || !m.receives
+		if i != o.Root && (first == nil || m.Arrival < first.Arrival) {
 			first = m
 		}
 	}
-	if root := &o.Members[o.Root]; root.receives {
+	if root := &o.Members[o.Root]; !root.Free {
 		e.wait(o.waitFor(EarlyReduce, root, first))
 	}
 	last := Latest(o.Members)
 	together := last.Arrival < FirstLeave(o.Members)
 	for i := range o.Members {
-		if m := &o.Members[i]; m != last && (together || i == o.Root && m.receives) {
+		if m := &o.Members[i]; m != last && (together || !m.Free) {
 			e.wait(o.waitFor(Reduction, m, last))
 		}
 	}
@@ -254,13 +269,14 @@ func (e *engine) toRoot(o *Operation) {
 func (e *engine) scan(s *sequence, o *Operation) {
 	o.Relation = RanksWait
 	var last *Member
-	for _, location := range s.ranks {
+	for rank, location := range s.ranks {
 		i, ok := slices.BinarySearchFunc(o.Members, location,
 			func(m Member, location uint32) int { return cmp.Compare(m.Place.Location, location) })
 		if !ok {
 			continue
 		}
 		m := &o.Members[i]
+		m.Rank = int32(rank)
 		if last == nil || m.Arrival > last.Arrival {
 			last = m
 		}

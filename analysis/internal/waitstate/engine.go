@@ -120,6 +120,8 @@ type Member struct {
 	Arrival      int64 // begin of the call that takes part, or that posts a non-blocking operation
 	ArrivalPlace Place // that call
 	Enter, Leave int64 // of the call that completes its part
+	Rank         int32 // of an operation with the relation RanksWait
+	Free         bool  // it waits for no other member, as it receives nothing
 	sends        bool  // bytes, or maybe
 	receives     bool
 	bare         bool
@@ -158,6 +160,13 @@ type Message struct {
 	Communicator       uint64
 }
 
+// Rendezvous is a send that cannot complete before its receive is posted, as the call says, or as it
+// was seen to wait.
+type Rendezvous struct {
+	Send, Post Place // the calls that complete the send and that post the receive
+	Time       int64 // begin of Post
+}
+
 // Handover is a lock that one location releases and the next one acquires.
 type Handover struct {
 	From, To       Place
@@ -167,11 +176,12 @@ type Handover struct {
 // Hooks receives what an engine finds. Functions may be nil. What they get is valid until they
 // return.
 type Hooks struct {
-	Call      func(c *synclog.Call, p Place)
-	Wait      func(w *Wait)
-	Message   func(m *Message)
-	Operation func(o *Operation)
-	Handover  func(h *Handover)
+	Call       func(c *synclog.Call, p Place)
+	Wait       func(w *Wait)
+	Message    func(m *Message)
+	Rendezvous func(r *Rendezvous)
+	Operation  func(o *Operation)
+	Handover   func(h *Handover)
 }
 
 // Result is what an engine has counted.

@@ -38,7 +38,11 @@ type message struct {
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
-	length        int64 // its wait counts as late-sender; 0 until that is known
+	merged        *message // of a send: the message that has both ends
+	tag           uint64
+	posted        uint64 // of a receive: its number among the posts of its location
+	synchronous   bool   // the call that sends says so
+	length        int64  // its wait counts as late-sender; 0 until that is known
 	counted       Wait
 	wrong         Pattern // WrongOrderSame or WrongOrderDifferent once that is known
 }
@@ -56,10 +60,24 @@ type request struct {
 
 // posted is what is known of an open request.
 type posted struct {
-	send  *message // nil for others
-	place Place    // the call that posts it
-	enter int64
+	send   *message // nil for others
+	place  Place    // the call that posts it
+	enter  int64
+	number uint64 // of a receive, among those of its location
 }
+
+// inbox is the order in which a location posts receives. Messages do not overtake each other: the
+// receive that is posted first gets the message that is sent first, even if another one completes
+// before. The trace tells the source of a receive when it completes. Receives that complete early are
+// held until those that were posted before have completed, too.
+type inbox struct {
+	next uint64
+	open []uint64   // numbers of the posts that have not completed, ascending
+	held []*message // by number
+}
+
+// mostHeld is the number of receives of a location that are held.
+const mostHeld = 256
 
 // pendingEnds are the ends of messages of a channel that wait for the other side, by tag, in order.
 type pendingEnds struct {
@@ -93,6 +111,7 @@ type messages struct {
 	channels map[channel]*pendingEnds
 	requests map[request]posted
 	orders   []*receiveOrder // by location
+	inboxes  []*inbox        // by location
 
 	freshCalls    []call // allocated and not used
 	freshMessages []message
@@ -144,7 +163,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 	case synclog.SendPost:
 		x := m.send(c, at, p, nil)
 		if id := p.Ops[4]; id != trace.Undefined {
-			m.requests[request{c.Location, id}] = posted{x, at, c.Enter}
+			m.requests[request{c.Location, id}] = posted{send: x, place: at, enter: c.Enter}
 		}
 	case synclog.SendDone:
 		k := request{c.Location, p.Ops[0]}
@@ -152,13 +171,24 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 			delete(m.requests, k)
 			own = m.callOf(c, at, own)
 			own.pending++
-			r.send.sendCall = own
-			e.receiverKnown(r.send)
+			x := r.send
+			if x.merged != nil {
+				x = x.merged
+			}
+			x.sendCall = own
+			e.receiverKnown(x)
 		}
 	case synclog.RecvPost:
-		m.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter}
+		b := m.inbox(c.Location)
+		b.next++
+		b.open = append(b.open, b.next)
+		m.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter, number: b.next}
 	case synclog.Cancelled:
-		delete(m.requests, request{c.Location, p.Ops[0]})
+		k := request{c.Location, p.Ops[0]}
+		if r, ok := m.requests[k]; ok {
+			delete(m.requests, k)
+			m.close(m.inbox(c.Location), r.number)
+		}
 	case synclog.Recv:
 		own = m.callOf(c, at, own)
 		own.pending++
@@ -175,6 +205,36 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 		m.receive(c, p, own, post)
 	}
 	return own
+}
+
+func (m *messages) inbox(location uint32) *inbox {
+	for int64(location) >= int64(len(m.inboxes)) {
+		m.inboxes = append(m.inboxes, nil)
+	}
+	if m.inboxes[location] == nil {
+		m.inboxes[location] = &inbox{}
+	}
+	return m.inboxes[location]
+}
+
+// close takes a post that is open no more, and matches the receives that waited for that.
+func (m *messages) close(b *inbox, number uint64) {
+	if i, ok := slices.BinarySearch(b.open, number); ok {
+		b.open = slices.Delete(b.open, i, i+1)
+	}
+	n := 0
+	for n < len(b.held) && (len(b.open) == 0 || b.held[n].posted < b.open[0]) {
+		n++
+	}
+	m.release(b, n)
+}
+
+// release matches the first n receives that are held.
+func (m *messages) release(b *inbox, n int) {
+	for _, x := range b.held[:n] {
+		m.match(x)
+	}
+	b.held = slices.Delete(b.held, 0, n)
 }
 
 func (m *messages) channel(from, to uint32, communicator uint64) *pendingEnds {
@@ -206,6 +266,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	}
 	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
 	x.send, x.sendEnter, x.sendTime, x.sendCall = at, c.Enter, p.Time, own
+	x.synchronous = c.Synchronous
 	if x.recvCall != nil {
 		m.e.matched(x)
 	}
@@ -214,27 +275,46 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 
 // receive takes a receive that a call completes.
 func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post posted) {
-	from := uint32(min(p.Ops[0], uint64(trace.NoRef)))
-	ends := m.channel(from, c.Location, p.Ops[1])
-	q := ends.sends[p.Ops[2]]
-	var x *message
+	b := m.inbox(c.Location)
+	if post.number == 0 {
+		b.next++
+		post.number = b.next
+	}
+	x := m.newMessage()
+	*x = message{from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
+		recvCall: own, recvPost: post.place, recvPostEnter: post.enter, recvTime: p.Time, posted: post.number}
+	m.order(c.Location).push(x)
+	if len(b.open) == 0 || b.open[0] >= x.posted {
+		m.match(x)
+		m.close(b, x.posted)
+		return
+	}
+	i, _ := slices.BinarySearchFunc(b.held, x.posted, func(y *message, n uint64) int { return cmp.Compare(y.posted, n) })
+	b.held = slices.Insert(b.held, i, x)
+	m.close(b, x.posted)
+	if len(b.held) > mostHeld {
+		m.release(b, 1)
+	}
+}
+
+// match looks for the send of a receive.
+func (m *messages) match(x *message) {
+	ends := m.channel(x.from, x.to, x.communicator)
+	q := ends.sends[x.tag]
 	if q.empty() {
-		x = m.newMessage()
-		q = ends.receives[p.Ops[2]]
+		q = ends.receives[x.tag]
 		if q == nil {
 			q = &fifo{}
-			ends.receives[p.Ops[2]] = q
+			ends.receives[x.tag] = q
 		}
 		q.push(x)
-	} else {
-		x = q.pop()
+		return
 	}
-	x.from, x.to, x.communicator = from, c.Location, p.Ops[1]
-	x.recvCall, x.recvPost, x.recvPostEnter, x.recvTime = own, post.place, post.enter, p.Time
-	m.order(c.Location).push(x)
-	if x.sent {
-		m.e.matched(x)
-	}
+	y := q.pop()
+	y.merged = x
+	x.send, x.sendEnter, x.sendTime, x.sendCall, x.synchronous = y.send, y.sendEnter, y.sendTime, y.sendCall, y.synchronous
+	x.sent = true
+	m.e.matched(x)
 }
 
 // matched takes a message of which both sides are known.
@@ -269,7 +349,12 @@ func (e *engine) receiverKnown(x *message) {
 		return // the other side comes later
 	}
 	c.judged = c.judged || !c.bare
-	if w := x.recvPostEnter - c.enter; !c.bare && !c.test && c.leave > x.recvPostEnter && w > c.lateReceiver {
+	w := x.recvPostEnter - c.enter
+	waited := w > 0 && !c.bare && !c.test && c.leave > x.recvPostEnter
+	if (waited || x.synchronous) && e.hooks.Rendezvous != nil {
+		e.hooks.Rendezvous(&Rendezvous{c.place, x.recvPost, x.recvPostEnter})
+	}
+	if waited && w > c.lateReceiver {
 		c.lateReceiver = w
 		c.receiver = Wait{LateReceiver, c.place, c.path, c.enter, w, x.recvPost, x.recvPostEnter, x.communicator, true}
 	}
@@ -391,6 +476,11 @@ func (h *byTime) dropEarliest() {
 
 // finish counts what is known of calls that wait for ends of messages that the trace does not have.
 func (m *messages) finish() {
+	for _, b := range m.inboxes {
+		if b != nil {
+			m.release(b, len(b.held))
+		}
+	}
 	var calls []*call
 	for _, ends := range m.channels {
 		for _, q := range ends.receives {
@@ -408,7 +498,8 @@ func (m *messages) finish() {
 		}
 	}
 	slices.SortFunc(calls, func(a, b *call) int { // sums of floats must not depend on the order of maps
-		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter, b.enter))
+		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter,
+			b.enter))
 	})
 	for _, c := range calls {
 		m.e.ended(c)

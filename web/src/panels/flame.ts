@@ -20,11 +20,12 @@ export function flame(): Panel {
       const box = el("div", { class: "flame", role: "tree", aria: { label: "Flame graph" } }),
         crumbs = el("div", { class: "crumbs" }),
         info = el("span", { class: "faint" });
+      const label = (n: CallNode): string => lane.regionLabel(n.region, n.name);
       const draw = (): void => {
         let roots = r.roots ?? [];
         const found: CallNode[] = [];
         for (const n of zoomed) {
-          const x = roots.find((y) => y.name === n);
+          const x = roots.find((y) => label(y) === n);
           if (!x) break;
           found.push(x);
           roots = x.children ?? [];
@@ -44,7 +45,7 @@ export function flame(): Panel {
           deepest = Math.max(deepest, depth);
           const dim = app.store.state.highlight !== null && app.store.state.highlight !== n.name;
           const text =
-            `${printable(n.name) || nameless}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (` +
+            `${printable(label(n)) || nameless}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (` +
             `${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
           const go = (): void => {
             zoomed = path;
@@ -82,18 +83,18 @@ export function flame(): Panel {
                   },
                 },
               },
-              width > 0.012 ? titled(n.name) : "",
+              width > 0.012 ? titled(label(n)) : "",
             ),
           );
           let cx = x;
           for (const c of n.children ?? []) {
-            put(c, cx, depth + 1, [...path, c.name]);
+            put(c, cx, depth + 1, [...path, label(c)]);
             cx += Number(BigInt(c.inclusive)) / total;
           }
         };
         let x = 0;
         for (const n of list) {
-          put(n, x, 0, top ? found.map((f) => f.name) : [n.name]);
+          put(n, x, 0, top ? found.map(label) : [label(n)]);
           x += Number(BigInt(n.inclusive)) / total;
         }
         box.replaceChildren(...out);
@@ -112,8 +113,8 @@ export function flame(): Panel {
           ...found.flatMap((f, i) => [
             " › ",
             button(
-              titled(f.name),
-              printable(f.name) || nameless,
+              titled(label(f)),
+              printable(label(f)) || nameless,
               () => {
                 zoomed = zoomed.slice(0, i + 1);
                 draw();

@@ -46,7 +46,7 @@ export function locations(): Panel {
           { class: "stack" },
           ...x.parts.map((p) =>
             el("span", {
-              title: `${printable(lane.meta.regions[p.region]?.name ?? "") || nameless}: ${short(p.ticks, lane.clock)}`,
+              title: `${printable(lane.regionLabel(p.region, "")) || nameless}: ${short(p.ticks, lane.clock)}`,
               style: {
                 width: `${(100 * Number(p.ticks)) / whole}%`,
                 background: lane.colors.css[p.region] ?? app.colors.other,
@@ -71,8 +71,8 @@ export function locations(): Panel {
       };
       const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
       const largest = (x: Row): string => {
-        const r = lane.meta.regions[x.parts[0]?.region ?? -1];
-        return r ? r.name || nameless : "";
+        const r = x.parts[0]?.region ?? -1;
+        return lane.meta.regions[r] ? lane.regionLabel(r, "") || nameless : "";
       };
       const what = lane.meta.color === "" ? "region" : printable(lane.meta.color),
         high = app.store.state.highlight;

@@ -1,0 +1,720 @@
+package waits_test
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// The simulator below makes traces of programs that never ran. It builds one step after another, each
+// with all locations that take part, so that no program can deadlock, and gives each step times that
+// respect causality. The location of rank i has times that leave the remainder i when divided by
+// residues, so that no two locations do anything at the same time.
+
+const residues = 16
+
+// sim is a program that is simulated.
+type sim struct {
+	*rand.Rand
+	rec     *trace.Recorder
+	ranks   []*simRank
+	comms   []simComm
+	threads bool
+	waiting map[channelOf]*queueOf
+	locks   map[int]*simLock // by process
+	work    int64            // the longest computation
+	inOrder bool             // receives of a channel complete in the order of their posts
+}
+
+// simRank is a process.
+type simRank struct {
+	number   int
+	threads  []uint32 // locations, the first one communicates
+	clock    []int64  // by thread: it is free from then on
+	requests []*simRequest
+	next     uint64 // request
+	team     uint64 // communicator of its threads
+}
+
+type simComm struct{ members []int }
+
+type channelOf struct {
+	from, to, comm int
+	tag            int64
+}
+
+// queueOf holds the messages of a channel that lack a receive, and the receives that lack a message.
+type queueOf struct {
+	messages []*simMessage
+	receives []*simRequest
+}
+
+type simMessage struct {
+	channelOf
+	length   uint64
+	enter    int64 // when the send begins
+	sent     int64 // time of its event
+	received int64 // when the receive is posted, -1 while it is not
+}
+
+// simRequest is an open request.
+type simRequest struct {
+	id      uint64
+	send    bool
+	sync    bool
+	message *simMessage // nil while it is unknown
+	posted  int64
+}
+
+type simLock struct {
+	free  int64
+	order uint64
+}
+
+// options of a random program.
+type simOptions struct {
+	seed          uint64
+	threads       bool // processes have teams of threads
+	noMPI         bool // one process
+	steps         int
+	noInit, noEnd bool
+	onlyBlocking  bool // messages without requests
+	worldOnly     bool // one communicator
+	noRendezvous  bool
+	overtaking    bool // receives of a channel complete in any order
+}
+
+// simulate makes a random trace.
+func simulate(o simOptions) *trace.Recorder {
+	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.Seconds(1e9)), threads: o.threads,
+		waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
+	s.work = []int64{5, 40, 300}[s.IntN(3)]
+	d := s.rec.Defs()
+	n := 2 + s.IntN(5)
+	if o.noMPI {
+		n = 1
+	}
+	machine := s.rec.Machine("machine")
+	for i := range n {
+		process := s.rec.Process("MPI Rank "+strconv.Itoa(i), machine)
+		r := &simRank{number: i}
+		k := 1
+		if o.threads {
+			k = 1 + s.IntN(3)
+		}
+		if o.noMPI {
+			k = 2 + s.IntN(3)
+		}
+		for j := range k {
+			r.threads = append(r.threads, s.rec.Thread("thread "+strconv.Itoa(j), process))
+			r.clock = append(r.clock, 0)
+		}
+		s.ranks = append(s.ranks, r)
+	}
+	var all []int64
+	world := simComm{}
+	for i, r := range s.ranks {
+		all = append(all, int64(r.threads[0]))
+		world.members = append(world.members, i)
+	}
+	d.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: all, Attrs: []trace.Attr{
+		{Key: "paradigm", Value: trace.StringValue("mpi")}}})
+	s.comm("MPI_COMM_WORLD", world)
+	if !o.worldOnly {
+		for range s.IntN(3) {
+			members := s.Perm(n)[:1+s.IntN(n)]
+			s.comm("comm", simComm{members})
+		}
+	}
+	for _, r := range s.ranks {
+		if len(r.threads) > 1 {
+			s.team(r)
+		}
+	}
+	s.run(o, n)
+	return s.rec
+}
+
+func (s *sim) comm(name string, c simComm) {
+	d := s.rec.Defs()
+	var members []int64
+	for _, i := range c.members {
+		members = append(members, int64(i))
+	}
+	id := strconv.Itoa(d.Communicator.Len())
+	set := d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Name: name, Kind: "ranks", Members: members,
+		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("mpi")}}})
+	d.Communicator.Add(trace.Communicator{ID: id, Name: name, Set: set, Parent: trace.NoRef})
+	s.comms = append(s.comms, c)
+}
+
+func (s *sim) team(r *simRank) {
+	d := s.rec.Defs()
+	var members []int64
+	for _, loc := range r.threads {
+		members = append(members, int64(loc))
+	}
+	set := d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Name: "team", Kind: "locations", Members: members,
+		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("openmp")}}})
+	r.team = uint64(d.Communicator.Add(trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set,
+		Parent: trace.NoRef}))
+}
+
+// after returns a time of a thread that is at least d after t.
+func (s *sim) after(loc uint32, t, d int64) int64 {
+	t += d
+	return t + (int64(loc)-t%residues+residues)%residues
+}
+
+// short is the length of something in a library.
+func (s *sim) short() int64 { return residues * (1 + s.Int64N(4)) }
+
+func (s *sim) region(name string, paradigm, role string) uint32 {
+	i := s.rec.Region(name)
+	x := s.rec.Defs().Regions.At(i)
+	if x.Group == "" {
+		x.Group, x.Role = paradigm, role
+	}
+	return i
+}
+
+func (s *sim) user(name string) uint32 { return s.region(name, "USER", "function") }
+func (s *sim) mpi(name string) uint32  { return s.region(name, "MPI", "") }
+
+// enter begins a call at the time at which a thread is free.
+func (s *sim) enter(r *simRank, thread int, region uint32) int64 {
+	loc := r.threads[thread]
+	t := s.after(loc, r.clock[thread], s.Int64N(3)*residues)
+	s.rec.Enter(loc, t, region)
+	r.clock[thread] = t
+	return t
+}
+
+// leave ends a call at a time, at the earliest when the thread is free.
+func (s *sim) leave(r *simRank, thread int, region uint32, t int64) int64 {
+	loc := r.threads[thread]
+	t = s.after(loc, max(t, r.clock[thread]), s.short())
+	s.rec.Leave(loc, t, region)
+	r.clock[thread] = t
+	return t
+}
+
+// event records an event in the open call, after the last one.
+func (s *sim) event(r *simRank, thread int, t int64, k trace.Kind, ops ...uint64) int64 {
+	loc := r.threads[thread]
+	t = s.after(loc, max(t, r.clock[thread]), residues*s.Int64N(2)+1)
+	s.rec.Event(loc, t, k, trace.NoRef, ops)
+	r.clock[thread] = t
+	return t
+}
+
+func (s *sim) compute(r *simRank, thread int) {
+	name := s.user("work" + strconv.Itoa(s.IntN(3)))
+	s.enter(r, thread, name)
+	nested := s.IntN(4) == 0
+	if nested {
+		in := s.user("inner")
+		s.enter(r, thread, in)
+		s.leave(r, thread, in, r.clock[thread]+residues*s.Int64N(s.work))
+	}
+	s.leave(r, thread, name, r.clock[thread]+residues*s.Int64N(s.work))
+}
+
+func (s *sim) run(o simOptions, n int) {
+	mainRegion := s.user("main")
+	for _, r := range s.ranks {
+		r.clock[0] = s.after(r.threads[0], 0, 0)
+		s.rec.Enter(r.threads[0], r.clock[0], mainRegion)
+		for i := range r.threads {
+			r.clock[i] = s.after(r.threads[i], 0, 0)
+		}
+	}
+	if !o.noInit && !o.noMPI {
+		s.together("MPI_Init")
+	}
+	for range o.steps {
+		r := s.ranks[s.IntN(n)]
+		if s.IntN(2) == 0 {
+			s.compute(r, 0)
+		}
+		switch k := s.IntN(20); {
+		case len(r.threads) > 1 && k < 6:
+			s.parallel(r)
+		case n == 1:
+		case k < 10 && !o.onlyBlocking:
+			s.nonblocking(r, o)
+		case k < 13:
+			s.blocking(r)
+		case k == 13 && !o.noRendezvous:
+			s.rendezvous(r)
+		case k == 14:
+			s.exchange(r)
+		default:
+			s.collective()
+		}
+	}
+	s.drain()
+	if !o.noEnd && !o.noMPI {
+		s.together("MPI_Finalize")
+	}
+	for _, r := range s.ranks {
+		s.leave(r, 0, mainRegion, 0)
+	}
+}
+
+// together makes all processes do a call that none leaves before the last one enters.
+func (s *sim) together(name string) {
+	last := int64(0)
+	for _, r := range s.ranks {
+		if s.IntN(2) == 0 {
+			s.compute(r, 0)
+		}
+		last = max(last, s.enter(r, 0, s.mpi(name)))
+	}
+	for _, r := range s.ranks {
+		s.leave(r, 0, s.mpi(name), last+residues)
+	}
+}
+
+func (s *sim) queue(c channelOf) *queueOf {
+	if s.waiting[c] == nil {
+		s.waiting[c] = &queueOf{}
+	}
+	return s.waiting[c]
+}
+
+// send makes a message known, which a posted receive may get.
+func (s *sim) send(m *simMessage) {
+	m.received = -1
+	q := s.queue(m.channelOf)
+	if len(q.receives) > 0 {
+		q.receives[0].message = m
+		m.received = q.receives[0].posted
+		q.receives = q.receives[1:]
+		return
+	}
+	q.messages = append(q.messages, m)
+}
+
+// channel returns a random channel from or to a process, or ok false.
+func (s *sim) channel(r *simRank) (c channelOf, from, to *simRank, ok bool) {
+	comm := s.IntN(len(s.comms))
+	m := s.comms[comm].members
+	if len(m) < 2 || !slices.Contains(m, r.number) {
+		return c, nil, nil, false
+	}
+	other := r
+	for other == r {
+		other = s.ranks[m[s.IntN(len(m))]]
+	}
+	if s.IntN(2) == 0 {
+		r, other = other, r
+	}
+	return channelOf{r.number, other.number, comm, s.Int64N(3)}, r, other, true
+}
+
+func (m *simMessage) ops(s *sim, peer int) []uint64 {
+	return []uint64{uint64(s.ranks[peer].threads[0]), uint64(m.comm), uint64(m.tag), m.length}
+}
+
+// blocking sends a message, or receives one of those that were sent, in any order.
+func (s *sim) blocking(r *simRank) {
+	if s.IntN(2) == 0 && s.receiveAny(r) {
+		return
+	}
+	c, from, _, ok := s.channel(r)
+	if !ok {
+		return
+	}
+	region := s.mpi("MPI_Send")
+	m := &simMessage{channelOf: c, length: s.Uint64N(100)}
+	m.enter = s.enter(from, 0, region)
+	m.sent = s.event(from, 0, 0, trace.Send, m.ops(s, c.to)...)
+	s.leave(from, 0, region, 0)
+	s.send(m)
+}
+
+// busy reports whether a receive of a channel has its message and is not complete, so that another one
+// would overtake it.
+func (s *sim) busy(c channelOf) bool {
+	return s.inOrder && slices.ContainsFunc(s.ranks[c.to].requests, func(q *simRequest) bool {
+		return !q.send && q.message != nil && q.message.channelOf == c
+	})
+}
+
+// pending returns the channels to a process with messages that no receive is posted for.
+func (s *sim) pending(r *simRank) (out []channelOf) {
+	for c, q := range s.waiting {
+		if c.to == r.number && len(q.messages) > 0 && !s.busy(c) {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b channelOf) int {
+		return cmp.Or(a.from-b.from, a.comm-b.comm, int(a.tag-b.tag))
+	})
+	return out
+}
+
+func (s *sim) receiveAny(r *simRank) bool {
+	list := s.pending(r)
+	if len(list) == 0 {
+		return false
+	}
+	q := s.queue(list[s.IntN(len(list))])
+	m := q.messages[0]
+	q.messages = q.messages[1:]
+	region := s.mpi("MPI_Recv")
+	m.received = s.enter(r, 0, region)
+	s.event(r, 0, m.sent+residues, trace.Recv, m.ops(s, m.from)...)
+	s.leave(r, 0, region, 0)
+	return true
+}
+
+// rendezvous is a synchronous send and its receive, which begin in any order.
+func (s *sim) rendezvous(r *simRank) {
+	c, from, to, ok := s.channel(r)
+	if !ok || len(s.queue(c).messages) > 0 || len(s.queue(c).receives) > 0 || s.busy(c) {
+		return
+	}
+	name := "MPI_Ssend"
+	if s.IntN(2) == 0 {
+		name = "MPI_Send" // of a long message
+	}
+	m := &simMessage{channelOf: c, length: 1 << 20}
+	m.enter = s.enter(from, 0, s.mpi(name))
+	m.sent = s.event(from, 0, 0, trace.Send, m.ops(s, c.to)...)
+	m.received = s.enter(to, 0, s.mpi("MPI_Recv"))
+	s.event(to, 0, m.sent+residues, trace.Recv, m.ops(s, c.from)...)
+	s.leave(to, 0, s.mpi("MPI_Recv"), 0)
+	s.leave(from, 0, s.mpi(name), m.received+residues)
+}
+
+// exchange is MPI_Sendrecv of two processes.
+func (s *sim) exchange(r *simRank) {
+	c, a, b, ok := s.channel(r)
+	back := channelOf{c.to, c.from, c.comm, c.tag}
+	for _, q := range []channelOf{c, back} {
+		if !ok || len(s.queue(q).messages) > 0 || len(s.queue(q).receives) > 0 || s.busy(q) {
+			return
+		}
+	}
+	region := s.mpi("MPI_Sendrecv")
+	there, here := &simMessage{channelOf: c, length: 8}, &simMessage{channelOf: back, length: 8}
+	s.enter(a, 0, region)
+	there.sent = s.event(a, 0, 0, trace.Send, there.ops(s, c.to)...)
+	s.enter(b, 0, region)
+	here.sent = s.event(b, 0, 0, trace.Send, here.ops(s, c.from)...)
+	s.event(a, 0, here.sent+residues, trace.Recv, here.ops(s, c.to)...)
+	s.event(b, 0, there.sent+residues, trace.Recv, there.ops(s, c.from)...)
+	s.leave(a, 0, region, 0)
+	s.leave(b, 0, region, 0)
+}
+
+func (s *sim) nonblocking(r *simRank, o simOptions) {
+	switch k := s.IntN(5); {
+	case k < 2:
+		c, from, _, ok := s.channel(r)
+		if !ok {
+			return
+		}
+		name := "MPI_Isend"
+		sync := s.IntN(3) == 0 && !o.noRendezvous
+		if sync {
+			name = "MPI_Issend"
+		}
+		m := &simMessage{channelOf: c, length: s.Uint64N(100)}
+		m.enter = s.enter(from, 0, s.mpi(name))
+		id := from.next
+		from.next++
+		m.sent = s.event(from, 0, 0, trace.SendBegin, append(m.ops(s, c.to), id)...)
+		s.leave(from, 0, s.mpi(name), 0)
+		s.send(m)
+		from.requests = append(from.requests, &simRequest{id: id, send: true, sync: sync, message: m})
+	case k < 4:
+		c, _, to, ok := s.channel(r)
+		if !ok {
+			return
+		}
+		s.post(to, c)
+	default:
+		s.complete(r, false)
+	}
+}
+
+// post begins a receive.
+func (s *sim) post(to *simRank, c channelOf) {
+	q := &simRequest{id: to.next}
+	to.next++
+	q.posted = s.enter(to, 0, s.mpi("MPI_Irecv"))
+	s.event(to, 0, 0, trace.RecvBegin, q.id)
+	s.leave(to, 0, s.mpi("MPI_Irecv"), 0)
+	to.requests = append(to.requests, q)
+	w := s.queue(c)
+	if len(w.messages) > 0 {
+		q.message = w.messages[0]
+		w.messages = w.messages[1:]
+		q.message.received = q.posted
+		return
+	}
+	w.receives = append(w.receives, q)
+}
+
+// ready reports whether a request can complete, because the other side has been simulated.
+func (q *simRequest) ready() bool {
+	if q.send {
+		return !q.sync || q.message.received >= 0
+	}
+	return q.message != nil
+}
+
+// complete waits for some or all requests that can complete, in any order.
+func (s *sim) complete(r *simRank, all bool) {
+	var ready, rest []*simRequest
+	for _, q := range r.requests {
+		if q.ready() {
+			ready = append(ready, q)
+		} else {
+			rest = append(rest, q)
+		}
+	}
+	if len(ready) == 0 {
+		return
+	}
+	s.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
+	if s.inOrder {
+		sortChannels(ready)
+	}
+	n := len(ready)
+	name := "MPI_Waitall"
+	if !all {
+		n = 1 + s.IntN(len(ready))
+		switch s.IntN(6) {
+		case 0:
+			name, n = "MPI_Wait", 1
+		case 1:
+			name, n = "MPI_Waitany", 1
+		case 2:
+			name = "MPI_Waitsome"
+		case 3:
+			name, n = "MPI_Test", 1
+		}
+	}
+	region := s.mpi(name)
+	if name == "MPI_Test" { // it tests again and again, and succeeds once everything is there
+		t := ready[0].message.sent
+		if ready[0].send {
+			t = max(t, ready[0].message.received)
+		}
+		r.clock[0] = max(r.clock[0], t)
+	}
+	s.enter(r, 0, region)
+	for _, q := range ready[:n] {
+		if q.send {
+			t := int64(0)
+			if q.sync {
+				t = q.message.received + residues
+			}
+			s.event(r, 0, t, trace.SendComplete, q.id)
+			continue
+		}
+		m := q.message
+		s.event(r, 0, m.sent+residues, trace.RecvComplete, append(m.ops(s, m.from), q.id)...)
+	}
+	s.leave(r, 0, region, 0)
+	r.requests = append(rest, ready[n:]...)
+}
+
+// sortChannels puts the receives of each channel into the order of their posts, in the places that
+// they have.
+func sortChannels(list []*simRequest) {
+	places := map[channelOf][]int{}
+	for i, q := range list {
+		if !q.send {
+			places[q.message.channelOf] = append(places[q.message.channelOf], i)
+		}
+	}
+	for _, at := range places {
+		var same []*simRequest
+		for _, i := range at {
+			same = append(same, list[i])
+		}
+		slices.SortFunc(same, func(a, b *simRequest) int { return cmp.Compare(a.id, b.id) })
+		for k, i := range at {
+			list[i] = same[k]
+		}
+	}
+}
+
+// drain receives what was sent, sends what is to be received, and completes all requests.
+func (s *sim) drain() {
+	var open []channelOf
+	for c := range s.waiting {
+		open = append(open, c)
+	}
+	slices.SortFunc(open, func(a, b channelOf) int {
+		return cmp.Or(a.from-b.from, a.to-b.to, a.comm-b.comm, int(a.tag-b.tag))
+	})
+	for _, c := range open {
+		for len(s.waiting[c].receives) > 0 {
+			from := s.ranks[c.from]
+			m := &simMessage{channelOf: c, length: 3}
+			m.enter = s.enter(from, 0, s.mpi("MPI_Send"))
+			m.sent = s.event(from, 0, 0, trace.Send, m.ops(s, c.to)...)
+			s.leave(from, 0, s.mpi("MPI_Send"), 0)
+			s.send(m)
+		}
+	}
+	for range 2 {
+		for _, r := range s.ranks {
+			for s.receiveAny(r) {
+			}
+		}
+		for _, r := range s.ranks {
+			s.complete(r, true)
+		}
+	}
+}
+
+// collectives are the operations with their OTF2 numbers' names and the calls.
+var collectives = []struct{ call, operation, kind string }{
+	{"MPI_Barrier", "barrier", "all"}, {"MPI_Bcast", "broadcast", "from"}, {"MPI_Scatter", "scatter", "from"},
+	{"MPI_Scatterv", "scatterv", "from"}, {"MPI_Gather", "gather", "to"}, {"MPI_Gatherv", "gatherv", "to"},
+	{"MPI_Reduce", "reduce", "to"}, {"MPI_Allreduce", "allreduce", "all"}, {"MPI_Allgather", "allgather", "all"},
+	{"MPI_Allgatherv", "allgatherv", "all"}, {"MPI_Alltoall", "alltoall", "all"}, {"MPI_Alltoallv", "alltoallv", "all"},
+	{"MPI_Alltoallw", "alltoallw", "all"}, {"MPI_Reduce_scatter", "reduce-scatter", "all"},
+	{"MPI_Reduce_scatter_block", "reduce-scatter-block", "all"}, {"MPI_Scan", "scan", "scan"},
+	{"MPI_Exscan", "exscan", "scan"}, {"MPI_Barrier", "barrier", "all"},
+}
+
+// collective is an operation of a random communicator.
+func (s *sim) collective() {
+	comm := s.IntN(len(s.comms))
+	members := s.comms[comm].members
+	c := collectives[s.IntN(len(collectives))]
+	operation, ok := trace.OperationNumber(c.operation)
+	if !ok {
+		panic("found no operation " + c.operation)
+	}
+	region := s.mpi(c.call)
+	root := s.IntN(len(members))
+	n := len(members)
+	sent, received := make([]uint64, n), make([]uint64, n)
+	for i := range n {
+		some := func() uint64 {
+			if s.IntN(6) == 0 {
+				return 0
+			}
+			return 8
+		}
+		switch {
+		case c.operation == "barrier":
+		case c.kind == "from":
+			received[i] = some()
+			if i == root {
+				sent[i] = uint64(n) * 8
+			}
+		case c.kind == "to":
+			sent[i] = some()
+			if i == root {
+				received[i] = some() * uint64(n)
+			}
+		default:
+			sent[i], received[i] = some(), some()
+		}
+	}
+	enter := make([]int64, n)
+	for i, m := range members {
+		r := s.ranks[m]
+		enter[i] = s.enter(r, 0, region)
+		s.event(r, 0, 0, trace.CollectiveBegin)
+	}
+	for i, m := range members {
+		r := s.ranks[m]
+		t := enter[i]
+		switch {
+		case c.operation == "barrier", c.kind == "all" && received[i] > 0, c.kind == "to" && i == root && received[i] > 0:
+			t = slices.Max(enter)
+		case c.kind == "from" && received[i] > 0:
+			t = max(t, enter[root])
+		case c.kind == "scan":
+			t = slices.Max(enter[:i+1])
+		}
+		ref := trace.Undefined
+		if c.kind == "from" || c.kind == "to" {
+			ref = uint64(root)
+		}
+		s.event(r, 0, t+residues, trace.CollectiveEnd, operation, uint64(comm), ref, sent[i], received[i])
+		s.leave(r, 0, region, 0)
+	}
+}
+
+// parallel is a parallel region of a process.
+func (s *sim) parallel(r *simRank) {
+	const openMP = 3
+	n := len(r.threads)
+	fork := s.event(r, 0, 0, trace.ThreadFork, uint64(n), openMP)
+	region := s.region("!$omp parallel @a.c:1", "OPENMP", "parallel")
+	for i := range n {
+		r.clock[i] = max(r.clock[i], fork)
+		s.event(r, i, fork, trace.ThreadTeamBegin, r.team)
+		s.enter(r, i, region)
+	}
+	lock := s.locks[r.number]
+	if lock == nil {
+		lock = &simLock{}
+		s.locks[r.number] = lock
+	}
+	for part := range 1 + s.IntN(3) {
+		if part > 0 {
+			s.barrier(r, s.region("!$omp barrier @a.c:4", "OPENMP", "barrier"))
+		}
+		// The thread that is free first goes on.
+		for range s.IntN(3 * n) {
+			i := 0
+			for j := range r.clock {
+				if r.clock[j] < r.clock[i] {
+					i = j
+				}
+			}
+			if s.IntN(2) == 0 {
+				s.compute(r, i)
+				continue
+			}
+			s.critical(r, i, lock)
+		}
+	}
+	s.barrier(r, s.region("!$omp implicit barrier @a.c:2", "OPENMP", "implicit_barrier"))
+	last := int64(0)
+	for i := range n {
+		s.leave(r, i, region, 0)
+		last = max(last, s.event(r, i, 0, trace.ThreadTeamEnd, r.team))
+	}
+	s.event(r, 0, last, trace.ThreadJoin, openMP)
+}
+
+func (s *sim) critical(r *simRank, thread int, lock *simLock) {
+	region := s.region("!$omp critical @a.c:3", "OPENMP", "critical")
+	block := s.region("!$omp critical sblock @a.c:3", "OPENMP", "critical_sblock")
+	s.enter(r, thread, region)
+	lock.order++
+	order := lock.order
+	t := s.event(r, thread, lock.free, trace.LockAcquire, 7, order, 3)
+	r.clock[thread] = t
+	s.enter(r, thread, block)
+	s.leave(r, thread, block, r.clock[thread]+residues*s.Int64N(s.work))
+	lock.free = s.event(r, thread, 0, trace.LockRelease, 7, order, 3)
+	s.leave(r, thread, region, 0)
+}
+
+func (s *sim) barrier(r *simRank, region uint32) {
+	last := int64(0)
+	for i := range r.threads {
+		last = max(last, s.enter(r, i, region))
+	}
+	for i := range r.threads {
+		s.leave(r, i, region, last)
+	}
+}
