@@ -176,7 +176,8 @@ func TestThresholds(t *testing.T) {
 	check(t, "change", lines(compare(t, opt, one(a), one(b)).Regions))
 	check(t, "inclusive", lines(compare(t, diff.Options{Metric: diff.Inclusive, Least: 0.00101}, one(a), one(b)).Regions),
 		"regression main 96900>96900 100000>100298 1>1")
-	check(t, "visits", lines(compare(t, diff.Options{}, one(run("f:6")), one(run("f:3 f:3"))).Regions), "visits f 6>6 6>6 1>2")
+	check(t, "visits", lines(compare(t, diff.Options{}, one(run("f:6")), one(run("f:3 f:3"))).Regions),
+		"visits f 6>6 6>6 1>2")
 }
 
 // TestUnits checks what the observations are. All p-values are those of 4 and 4 values of which each of B
@@ -223,7 +224,8 @@ func TestUnits(t *testing.T) {
 	test("paths at locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
 
 	// An iteration is that of all locations together. What is outside of the loop is not tested.
-	a = run("main:1[f:9 step:0[f:1] step:0[f:1] step:0[f:1] step:0[f:2]]", "main:1[step:0 step:0[f:1] step:0[f:2] step:0[f:2]]")
+	a = run("main:1[f:9 step:0[f:1] step:0[f:1] step:0[f:1] step:0[f:2]]",
+		"main:1[step:0 step:0[f:1] step:0[f:2] step:0[f:2]]")
 	b = run("main:1[f:9 step:0[f:15] step:0[f:8] f:100 step:0[f:17] step:0[f:18]]", "main:1[step:0 step:0[f:8]]")
 	for _, m := range []diff.Metric{diff.Exclusive, diff.Inclusive} {
 		r = compare(t, diff.Options{Loop: "step", Metric: m}, one(a), one(b))
@@ -238,7 +240,8 @@ func TestUnits(t *testing.T) {
 
 // TestIterationsOfRuns checks that each run has iterations of its own.
 func TestIterationsOfRuns(t *testing.T) {
-	r := compare(t, diff.Options{Loop: "s"}, []*trace.Recorder{run("s:1 s:2"), run("s:3 s:4")}, one(run("s:15 s:16 s:17 s:18")))
+	r := compare(t, diff.Options{Loop: "s"}, []*trace.Recorder{run("s:1 s:2"), run("s:3 s:4")},
+		one(run("s:15 s:16 s:17 s:18")))
 	if x := r.Regions[0].Test; r.Samples != [2]int{4, 4} || x.U != 16 || x.Shift != 14 || !x.Exact {
 		t.Errorf("found %v and %+v, expected U = 16 and a shift of 14 of 4 and 4 iterations", r.Samples, x)
 	}
