@@ -13,7 +13,7 @@ const (
 	// similarLeaves is that of paths of different names inside of which is nothing to compare.
 	similar, similarLeaves = 0.5, 0.8
 	// mostLooks bounds how many paths are looked at to find similar ones.
-	mostLooks = 1 << 22
+	mostLooks = 1 << 20
 )
 
 // alignment matches the paths of both sides.
@@ -148,6 +148,9 @@ func (x *alignment) renamed(as, bs []int32) {
 	var list []candidate
 	for _, a := range as {
 		for _, b := range bs {
+			if x.looks <= 0 {
+				break
+			}
 			least := similar
 			if len(x.sides[A].inside[a])+len(x.sides[B].inside[b]) == 0 {
 				least = similarLeaves

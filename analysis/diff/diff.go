@@ -103,10 +103,8 @@ func New(opt Options) *Comparison {
 // Scan reads the events of a run on all cores, and adds the run to a side. Rows are as in
 // [NewPart].
 func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, rows *trace.Rows) error {
-	p, err := analysis.Run(ctx, events, trace.Everything(), func() *Part {
-		return NewPart(events.Defs(), rows,
-			c.opt.Loop)
-	})
+	fresh := func() *Part { return NewPart(events.Defs(), rows, c.opt.Loop) }
+	p, err := analysis.Run(ctx, events, trace.Everything(), fresh)
 	if err != nil {
 		return err
 	}
@@ -222,20 +220,21 @@ func changeOf(a, b float64) Change {
 // whether B shrinks by less.
 func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
 
-// Region compares the inclusive time of all regions with a name on one of the sides, whether they are reported
-// or not. ok is false if there is none.
+// Region compares the inclusive time of all regions with a name on one of the sides, whether they are
+// reported or not. ok is false if there is none.
 func (r *Result) Region(name string) (c Change, ok bool) {
+	called := func(s Side, k int32) bool {
+		return k >= 0 && (r.comparison.names.list[k].name == name || r.comparison.sides[s].display(k) == name)
+	}
 	var t [2]float64
 	for _, p := range r.rows {
-		for s := range t {
-			if k := p.of[s]; k >= 0 && (r.comparison.names.list[k].name == name || r.comparison.sides[s].display(k) == name) {
-				ok = true
-			} else if o := p.of[1-s]; o < 0 || r.comparison.names.list[o].name != name &&
-				r.comparison.sides[1-s].display(o) != name {
-				continue
-			}
-			if k := p.of[s]; k >= 0 {
-				t[s] += r.comparison.sides[s].region(k).inclusive
+		if !called(A, p.of[A]) && !called(B, p.of[B]) {
+			continue
+		}
+		ok = true
+		for s, k := range p.of {
+			if k >= 0 {
+				t[s] += r.comparison.sides[s].regions[k].inclusive
 			}
 		}
 	}

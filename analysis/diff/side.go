@@ -289,8 +289,6 @@ func (s *side) children(i int32) []int32 {
 	return s.inside[i]
 }
 
-func (s *side) region(k int32) *times { return s.regions[k] }
-
 // display returns the name of a region as people see it: with its place if the side has several of
 // the same name.
 func (s *side) display(k int32) string {

@@ -64,8 +64,8 @@ median difference of an observation, with its 95 % confidence interval.
 --fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by more than
 a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the exclusive times of
 both sides in nanoseconds, as lines for differential flame graphs.`,
-		Example: "  weft diff before.otf2 after.otf2\n  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 " +
-			"b3.otf2 b4.otf2\n" +
+		Example: "  weft diff before.otf2 after.otf2\n" +
+			"  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 b3.otf2 b4.otf2\n" +
 			"  weft diff --fail-if 'time>+5%' --fail-if 'region:solve>+2%' --markdown before.otf2 after.otf2\n" +
 			"  weft diff --iterations step before.otf2 after.otf2\n" +
 			"  weft diff --folded before.otf2 after.otf2 | flamegraph.pl > diff.svg",
@@ -150,8 +150,8 @@ both sides in nanoseconds, as lines for differential flame graphs.`,
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
 	c.Flags().StringVar(&loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
-	c.Flags().StringVar(&metric, "metric", string(diff.Exclusive), "the time to test and to rank by: exclusive or "+
-		"inclusive")
+	c.Flags().StringVar(&metric, "metric", string(diff.Exclusive),
+		"the time to test and to rank by: exclusive or inclusive")
 	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
 	c.Flags().Float64Var(&least, "least", 0.1, "the least difference to report, in percent of the time of A")
 	c.Flags().Float64Var(&change, "change", 2, "the least change to report, in percent of the row's own time")
@@ -187,9 +187,8 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 		dash = 1
 	}
 	if as, bs = args[:dash], args[dash:]; len(as) == 0 || len(bs) == 0 {
-		return nil, nil, usageError("found %d traces before -- and %d behind it, expected at least one on each side; see "+
-			"%s --help",
-			len(as), len(bs), c.CommandPath())
+		return nil, nil, usageError("found %d traces before -- and %d behind it, expected at least one on each side; "+
+			"see %s --help", len(as), len(bs), c.CommandPath())
 	}
 	for _, b := range bs {
 		if len(b) > 2 && strings.HasPrefix(b, "--") {
@@ -360,8 +359,7 @@ func diffSummary(x *diffResult) (list [][2]string) {
 	return [][2]string{{"A", runs(x.A)}, {"B", runs(x.B)}, {"Runtime", runtime}, {"All locations", f(x.Time)},
 		{"Statistics", statisticsOf(x.Result)},
 		{"Differ", fmt.Sprintf("%d of %d regions, %d of %d call paths, by %s and %.3g %% or more", len(x.Regions),
-			x.ComparedRegions,
-			len(x.Paths), x.ComparedPaths, formatTicks(x.Result.Clock, x.Least), 100*x.Change)}}
+			x.ComparedRegions, len(x.Paths), x.ComparedPaths, formatTicks(x.Result.Clock, x.Least), 100*x.Change)}}
 }
 
 const noDifference = "no difference"
@@ -383,10 +381,8 @@ func (a *app) printDiff(x *diffResult, top int) {
 
 // diffMarkdown prints tables for pages of build pipelines.
 func (a *app) diffMarkdown(x *diffResult, top int) {
-	cell := func(v any) string {
-		return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`",
-			"\\`").Replace(plain(fmt.Sprint(v)))
-	}
+	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`")
+	cell := func(v any) string { return escape.Replace(plain(fmt.Sprint(v))) }
 	line := func(row table.Row) {
 		for _, v := range row {
 			fmt.Fprint(a.out, "| ", cell(v), " ")
@@ -432,8 +428,8 @@ func (a *app) diffCSV(x *diff.Result) error {
 	for _, s := range []string{"exclusive", "inclusive", "visits", "per_visit"} {
 		head = append(head, s+"_a", s+"_b", s+"_difference", s+"_ratio")
 	}
-	if err := w.Write(append(head, "samples_a", "samples_b", "u", "p", "q", "significant", "shift", "low",
-		"high")); err != nil {
+	head = append(head, "samples_a", "samples_b", "u", "p", "q", "significant", "shift", "low", "high")
+	if err := w.Write(head); err != nil {
 		return err
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
