@@ -65,13 +65,13 @@ func (a *app) plotCommand() *cobra.Command {
 		Short: "Draw the time line as SVG or PNG",
 		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
 value of an attribute, coloured by region or attribute; claims as high as their amount,
-dependencies and messages as arrows, signals as curves. The picture holds what fits: of
-spans below a pixel the longest shows. The legend says what its times are: exclusive, of
-claims, or of operations.
+dependencies and messages as arrows, signals as curves. Of spans shorter than a pixel
+the picture shows the longest. The legend states which times it has: exclusive times,
+or those of claims or of operations.
 
-weft makes an index of the trace for the picture. --index keeps it in the cache, or takes the one
-that is there, so that the next picture is there at once; --index= names a file that weft index
-has written.`,
+weft builds an index of the trace for the picture. --index keeps the index in the cache
+and uses an existing one, so that further pictures take little time; --index=FILE uses
+an index written by weft index.`,
 		Example: "  weft plot -o trace.svg trace.etf\n" +
 			"  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n" +
 			"  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
