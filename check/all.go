@@ -11,20 +11,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// All reads a whole trace and reports to opt what is wrong with it: what reading finds,
-// what the rules of this package find, and what the format's own checker finds. events
-// are those of the file as they are looked at: the file itself, unless something like a
-// correction of clocks stands between them. It uses as many cores as opt allows; with
-// opt.Strict one, so that the defect that it stops at is always the same.
+// All reads a whole trace and reports its defects to opt: those found by the reader, by the rules of
+// this package and by the format's own checker. The argument events is the file itself, or the
+// file's events after a change such as a correction of clocks. All uses as many cores as opt allows.
+// With opt.Strict it uses one core, so that it always stops at the same defect.
 func All(ctx context.Context, events format.Events, file format.File, path string, opt *format.ReadOptions) error {
 	var parts []*part
-	var own format.Checker // the format's
+	var own format.Checker // the format's own checker
 	var mu sync.Mutex      // guards own and parts
 	parallel := *opt
 	begin := func() func(int) format.Sink {
 		parts, own = nil, file.NewChecker()
 		if opt.Report != nil && !opt.Strict {
-			parallel.Report = format.NewReport() // what a scan that begins anew has found is void
+			parallel.Report = format.NewReport() // a restarted scan discards the defects found so far
 			parallel.Report.Keep, parallel.Report.Only = opt.Report.Keep, opt.Report.Only
 		}
 		return func(int) format.Sink {
@@ -59,8 +58,8 @@ func All(ctx context.Context, events format.Events, file format.File, path strin
 	return own.Finish(ctx)
 }
 
-// part is what one worker of a scan fills: a checker of its own, and the format's, which
-// all workers share.
+// part is the sink of one worker of a scan. The worker has a Checker of its own and shares the
+// format's checker with all other workers.
 type part struct {
 	*Checker
 	own format.Checker
@@ -77,7 +76,7 @@ func (p *part) Batch(b *trace.Batch) error {
 	return p.own.Batch(b)
 }
 
-// Links checks links.
+// Links passes links to both checkers.
 func (p *part) Links(l []trace.Link) error {
 	if err := p.Checker.Links(l); err != nil || p.own == nil {
 		return err
@@ -87,9 +86,10 @@ func (p *part) Links(l []trace.Link) error {
 	return p.own.Links(l)
 }
 
-// Damage reports whether an error of opening a trace says what is wrong with it, and not
-// that it cannot be reached or was not asked for rightly.
-func Damage(err error) bool {
+// IsDamage reports whether an error of opening a trace describes a defect of the trace. It returns
+// false if the trace does not exist or cannot be accessed, if an option is wrong, if the context was
+// cancelled, and if the error is a [trace.Defect], which has been reported already.
+func IsDamage(err error) bool {
 	var system syscall.Errno
 	var option *format.OptionError
 	var defect *trace.Defect

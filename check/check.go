@@ -1,6 +1,6 @@
-// Package check finds what is wrong with a trace, whatever its format: events
-// that contradict each other. What only one format's records show, its own
-// checker finds (format.Checker); what a text or file gets wrong, its reader.
+// Package check finds events of a trace that contradict each other, in any format. Other code finds
+// the other defects: a format's reader reports damaged files and records, and a format's own checker
+// (format.Checker) reports contradictions that only the records of that format show.
 package check
 
 import (
@@ -17,65 +17,69 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Checker checks the events of one scan. What it reports does not depend on the order
-// in which locations are delivered. It holds what waits: 64 bytes for each region, claim,
-// request, lock and collective operation that is open, 40 bytes for each message of which one
-// side has been seen, and 56 bytes for each collective operation of a communicator, of
-// which all members that do the same share one. In global time order few messages wait;
-// location by location, all of them may.
+// Checker checks the events of one scan. Its reports do not depend on the order in which the scan
+// delivers locations. It needs 64 bytes for each open region, claim, request, lock and collective
+// operation, 40 bytes for each message of which only one side has been seen, and 56 bytes for each
+// collective operation of a communicator; members that do the same operations share them. Few
+// messages wait for their other side if the events come in global time order. All messages may wait
+// if the events come location by location.
 type Checker struct {
 	opt   *format.ReadOptions
 	defs  *trace.Definitions
 	path  string
 	nests bool // regions nest in this format
-	locs  []*state
+	locs  []*locationState
 
-	recorder *string // that writes no completion of non-blocking operations, if it is known
+	// recorder names the recorder of the trace if it writes no completion of non-blocking operations;
+	// it is empty for other recorders, and nil before the definitions have been searched.
+	recorder *string
 
 	lanes   map[channel]*lane
 	skews   map[groupPair]*skew
-	collect map[uint32]*operations // by communicator
+	collect map[uint32]*operations // collective operations, by communicator
 
-	refs     [trace.RefString + 1]uint32            // how many a Ref of each kind can name
-	operands [trace.OpInterruptGenerator + 1]uint64 // the same of operands; none is 0
+	refs     [trace.RefString + 1]uint32            // length of the table that each type of Ref indexes
+	operands [trace.OpInterruptGenerator + 1]uint64 // the same for operand types; 0 for a type that indexes no table
 }
 
-// state is what is known of a location.
-type state struct {
-	any         bool
+// locationState is the state of a location after the events seen so far.
+type locationState struct {
+	any         bool // the location has had an event; last is its time
 	last        int64
 	open        []entry           // open regions, innermost last
 	claims      map[int64]openRow // open claims
 	requests    map[uint64]openRow
-	collectives []collective // open ones, innermost last
-	locks       []lock       // that are held, the last one last
+	collectives []collective // open operations, innermost last
+	locks       []lock       // held locks, the last acquired last
 	steps       steps
-	posted      bool // non-blocking receives
-	near        lanesNear
-	among       openset.Index[uint32] // the regions of open
+	posted      bool // the location has posted a non-blocking receive
+	recent      recentLanes
+	openIndex   openset.Index[uint32] // finds regions in open
 }
 
+// openRow is the time and position of the event that opened something.
 type openRow struct{ time, pos int64 }
 
-// lock is one that a location holds.
+// lock is a lock that a location holds.
 type lock struct {
 	openRow
 	id, order, model uint64
 }
 
+// entry is an open visit of a region.
 type entry struct {
 	ref uint32
 	openRow
 }
 
-// New makes a checker that reports to opt. path names the trace in messages.
+// New returns a checker that reports to opt. Messages name the trace by path.
 func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
 	return &Checker{opt: opt, defs: d, path: path, nests: d.Conventions.Nested,
 		lanes: map[channel]*lane{}, skews: map[groupPair]*skew{}, collect: map[uint32]*operations{}}
 }
 
-// place is where a defect is: the location, NoRef for the trace as a whole, the position of
-// the record, and the time of the event if there is one.
+// place is the place of a defect: the location, or NoRef for the trace as a whole, and the position
+// of the record. If event is true, time is the time of an event.
 type place struct {
 	loc   uint32
 	pos   int64
@@ -83,16 +87,18 @@ type place struct {
 	event bool
 }
 
-// placeOf is the place of an event.
+// placeOf returns the place of an event.
 func placeOf(loc uint32, row openRow) place { return place{loc, row.pos, row.time, true} }
 
+// report reports a single defect.
 func (c *Checker) report(rule string, at place, found, expected string) error {
-	return c.reports(rule, at, 1, found, expected)
+	return c.reportCount(rule, at, 1, found, expected)
 }
 
-// reports reports a defect that is there several times.
-func (c *Checker) reports(rule string, at place, count int64, found, expected string) error {
-	d := &trace.Defect{Rule: rule, Severity: severity(rule), Position: trace.Position{File: c.path, Line: at.pos}, Found: found, Expected: expected, Count: count}
+// reportCount reports a defect that occurs count times.
+func (c *Checker) reportCount(rule string, at place, count int64, found, expected string) error {
+	d := &trace.Defect{Rule: rule, Severity: severity(rule), Position: trace.Position{File: c.path, Line: at.pos},
+		Found: found, Expected: expected, Count: count}
 	if at.loc != trace.NoRef {
 		d.Record = "location " + c.id(at.loc)
 		d.Event = trace.Where{Location: at.loc, HasLocation: true, Time: at.time, HasTime: at.event}
@@ -100,6 +106,7 @@ func (c *Checker) reports(rule string, at place, count int64, found, expected st
 	return c.opt.Defect(d)
 }
 
+// severity returns the severity of a rule.
 func severity(rule string) trace.Severity {
 	for _, r := range rules {
 		if r.ID == rule {
@@ -109,6 +116,7 @@ func severity(rule string) trace.Severity {
 	return trace.Warning
 }
 
+// id returns the name by which messages call a location: its id in the file.
 func (c *Checker) id(loc uint32) string {
 	if c.defs.Locations.Has(loc) {
 		return c.defs.Locations.At(loc).ID
@@ -116,6 +124,7 @@ func (c *Checker) id(loc uint32) string {
 	return fmt.Sprintf("(number %d)", loc)
 }
 
+// region returns the name of a region, or "(none)" if it is undefined.
 func (c *Checker) region(ref uint32) string {
 	if int64(ref) < int64(c.defs.Regions.Len()) {
 		return c.defs.Regions.At(ref).Name
@@ -123,12 +132,14 @@ func (c *Checker) region(ref uint32) string {
 	return "(none)"
 }
 
+// seconds formats a time in seconds.
 func (c *Checker) seconds(t int64) string { return c.defs.Clock.FormatSeconds(t) + " s" }
 
-// Unreadable is the defect of a trace that could not be opened, from the error that says
-// why: place, what was found and what was expected.
+// Unreadable returns the defect of a trace that could not be opened. It takes the place, what was
+// found and what was expected from the text of the error, if the text has these parts.
 func Unreadable(path string, err error) *trace.Defect {
-	d := &trace.Defect{Rule: "trace.unreadable", Severity: severity("trace.unreadable"), Position: trace.Position{File: path}, Expected: "the beginning of a trace"}
+	d := &trace.Defect{Rule: "trace.unreadable", Severity: severity("trace.unreadable"),
+		Position: trace.Position{File: path}, Expected: "the beginning of a trace"}
 	text := strings.TrimPrefix(err.Error(), path)
 	if at, found, ok := strings.Cut(text, ": found "); ok {
 		d.Record, text = strings.Trim(at, ": "), found
@@ -140,28 +151,28 @@ func Unreadable(path string, err error) *trace.Defect {
 	return d
 }
 
-// state is that of a location.
-func (c *Checker) state(loc uint32) *state {
+// state returns the state of a location. It creates the state if needed.
+func (c *Checker) state(loc uint32) *locationState {
 	for int(loc) >= len(c.locs) {
 		c.locs = append(c.locs, nil)
 	}
 	s := c.locs[loc]
 	if s == nil {
-		s = &state{}
+		s = &locationState{}
 		c.locs[loc] = s
 	}
 	return s
 }
 
-// recorded reports whether a location has events.
-func (c *Checker) recorded(loc uint32) bool {
+// hasEvents reports whether the scan has delivered events of a location.
+func (c *Checker) hasEvents(loc uint32) bool {
 	return int64(loc) < int64(len(c.locs)) && c.locs[loc] != nil
 }
 
 // Batch checks the rows of a batch.
 func (c *Checker) Batch(b *trace.Batch) error {
-	c.measure()
-	var s *state
+	c.updateTableSizes()
+	var s *locationState
 	for x := b.Cursor(); x.Next(); {
 		loc := x.Location()
 		if s == nil || b.Loc == trace.MixedLoc {
@@ -181,7 +192,7 @@ func (c *Checker) Batch(b *trace.Batch) error {
 		var err error
 		switch k {
 		case trace.Enter:
-			s.among.Open(ref, len(s.open))
+			s.openIndex.Open(ref, len(s.open))
 			s.open = append(s.open, entry{ref, openRow{t, at.pos}})
 			if ref >= c.refs[trace.RefRegion] {
 				err = c.references(&x, at)
@@ -213,36 +224,38 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// leave closes a region, which should be the one entered last.
-func (c *Checker) leave(s *state, at place, t int64, ref uint32) error {
+// leave closes a region. It reports a region that is not open, and one that was not entered last in a
+// format whose regions nest.
+func (c *Checker) leave(s *locationState, at place, t int64, ref uint32) error {
 	i := len(s.open) - 1
 	if i >= 0 && s.open[i].ref == ref {
-		if s.among.Mapped() {
-			s.open = openset.Close(&s.among, s.open, i, ref)
+		if s.openIndex.Mapped() {
+			s.open = openset.Close(&s.openIndex, s.open, i, ref)
 		} else {
 			s.open = s.open[:i]
 		}
 		return nil
 	}
-	if i = s.among.Find(ref, len(s.open), func(i int) uint32 { return s.open[i].ref }); i < 0 {
+	if i = s.openIndex.Find(ref, len(s.open), func(i int) uint32 { return s.open[i].ref }); i < 0 {
 		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "an enter before it")
 	}
 	inner := s.open[len(s.open)-1].ref
-	s.open = openset.Close(&s.among, s.open, i, ref)
+	s.open = openset.Close(&s.openIndex, s.open, i, ref)
 	if !c.nests {
 		return nil
 	}
-	return c.report("trace.leave-not-innermost", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "a leave of "+c.region(inner)+", which was entered last")
+	return c.report("trace.leave-not-innermost", at, "leave of "+c.region(ref)+" at "+c.seconds(t),
+		"a leave of "+c.region(inner)+", which was entered last")
 }
 
-// communication looks at rows of messages and collective operations.
-func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
+// communication checks rows of messages, requests, collective operations and locks.
+func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) error {
 	switch k := x.Kind(); k {
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		if err := c.message(s, x, at); err != nil {
 			return err
 		}
-		if k == trace.SendBegin && !c.repeated(x) {
+		if k == trace.SendBegin && !c.startedBefore(x) {
 			return c.post(s, x.Op(4), x.Time(), at)
 		}
 		if k == trace.RecvComplete {
@@ -256,7 +269,7 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective:
 		return c.collective(s, x, at)
 	case trace.CollectiveComplete:
-		c.operation(x)
+		c.countOperation(x)
 		return c.complete(s, x.Op(5), x, at)
 	case trace.LockAcquire:
 		s.locks = append(s.locks, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)})
@@ -266,9 +279,9 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 	return nil
 }
 
-// repeated reports whether a row of a piece says that it, or what it completes, began before
-// the piece.
-func (c *Checker) repeated(x *trace.Cursor) bool {
+// startedBefore reports whether a row of a trace that was cut out of a longer one has the attribute
+// that its operation, or the request that it completes, began before the cut.
+func (c *Checker) startedBefore(x *trace.Cursor) bool {
 	keys, _ := x.Attrs()
 	for _, k := range keys {
 		if !c.defs.Attributes.Has(k) {
@@ -281,24 +294,27 @@ func (c *Checker) repeated(x *trace.Cursor) bool {
 	return false
 }
 
-// release gives a lock back, which may have been acquired several times.
-func (c *Checker) release(s *state, l lock, at place) error {
+// release removes the last acquisition of a lock, which may have been acquired several times. It reports
+// a lock that is not held.
+func (c *Checker) release(s *locationState, l lock, at place) error {
 	for i := len(s.locks) - 1; i >= 0; i-- {
-		if had := &s.locks[i]; had.id == l.id && had.order == l.order && had.model == l.model {
+		if held := &s.locks[i]; held.id == l.id && held.order == l.order && held.model == l.model {
 			s.locks = slices.Delete(s.locks, i, i+1)
 			return nil
 		}
 	}
-	return c.report("trace.lock-release-without-acquire", at, fmt.Sprintf("release of lock %d with order %d at %s", l.id, l.order, c.seconds(l.time)), "its acquisition, with the same order, before it")
+	return c.report("trace.lock-release-without-acquire", at,
+		fmt.Sprintf("release of lock %d with order %d at %s", l.id, l.order, c.seconds(l.time)),
+		"its acquisition, with the same order, before it")
 }
 
-// post opens a request.
-func (c *Checker) post(s *state, id uint64, t int64, at place) error {
+// post opens a request. It reports an open request with the same number.
+func (c *Checker) post(s *locationState, id uint64, t int64, at place) error {
 	if id == trace.Undefined {
 		return nil
 	}
 	if was, ok := s.requests[id]; ok {
-		if err := c.unanswered(at.loc, id, was); err != nil {
+		if err := c.requestWithoutEnd(at.loc, id, was); err != nil {
 			return err
 		}
 	}
@@ -309,16 +325,19 @@ func (c *Checker) post(s *state, id uint64, t int64, at place) error {
 	return nil
 }
 
-func (c *Checker) unanswered(loc uint32, request uint64, posted openRow) error {
-	return c.report("trace.request-without-end", placeOf(loc, posted), fmt.Sprintf("request %d posted at %s", request, c.seconds(posted.time)), "its completion before the request is posted again or the trace ends"+c.incomplete("operations"))
+// requestWithoutEnd reports a request that is neither completed nor cancelled.
+func (c *Checker) requestWithoutEnd(loc uint32, request uint64, posted openRow) error {
+	return c.report("trace.request-without-end", placeOf(loc, posted),
+		fmt.Sprintf("request %d posted at %s", request, c.seconds(posted.time)),
+		"its completion before the request is posted again or the trace ends"+c.recorderNote("operations"))
 }
 
-// eztraceRegion is a region that the traces of EZTrace have, which do not say who wrote them.
+// eztraceRegion is a region in each trace of EZTrace. These traces do not name their recorder.
 const eztraceRegion = "EZTrace finalize"
 
-// incomplete says why non-blocking operations, or receives, have no completion, if the trace's
-// recorder is known to write none.
-func (c *Checker) incomplete(what string) string {
+// recorderNote returns an addition to a message: the recorder of the trace writes no completion of
+// non-blocking operations, or receives. It returns "" for all other recorders.
+func (c *Checker) recorderNote(what string) string {
 	if c.recorder == nil {
 		name := ""
 		for _, r := range c.defs.Regions.All() {
@@ -334,16 +353,18 @@ func (c *Checker) incomplete(what string) string {
 	return "; " + *c.recorder + " writes no completion of non-blocking " + what
 }
 
-// complete closes a request, or says that it is tested.
-func (c *Checker) complete(s *state, id uint64, x *trace.Cursor, at place) error {
+// complete closes a request; a test leaves it open. It reports a request that is not open.
+func (c *Checker) complete(s *locationState, id uint64, x *trace.Cursor, at place) error {
 	if id == trace.Undefined {
 		return nil
 	}
 	if _, ok := s.requests[id]; !ok {
-		if c.repeated(x) {
+		if c.startedBefore(x) {
 			return nil // it was posted before the piece that was cut out
 		}
-		return c.report("trace.request-without-begin", at, fmt.Sprintf("%s of request %d at %s", c.defs.Spec(x.Kind()).Name, id, c.seconds(x.Time())), "the post of that request before it")
+		return c.report("trace.request-without-begin", at,
+			fmt.Sprintf("%s of request %d at %s", c.defs.Spec(x.Kind()).Name, id, c.seconds(x.Time())),
+			"the post of that request before it")
 	}
 	if x.Kind() != trace.RequestTest {
 		delete(s.requests, id)
@@ -351,8 +372,8 @@ func (c *Checker) complete(s *state, id uint64, x *trace.Cursor, at place) error
 	return nil
 }
 
-// Merge adds what another checker of the same trace has seen, which must have seen other
-// locations. The other one must not be used any more.
+// Merge adds the state of another checker of the same trace, which must have seen other locations.
+// The other checker must not be used afterwards.
 func (c *Checker) Merge(o *Checker) error {
 	locs, err := analysis.Join("check", c.locs, o.locs)
 	if err != nil {
@@ -361,7 +382,7 @@ func (c *Checker) Merge(o *Checker) error {
 	c.locs = locs
 	for _, s := range o.locs {
 		if s != nil {
-			s.near = lanesNear{} // they are the other checker's
+			s.recent = recentLanes{} // they point to lanes of the other checker
 		}
 	}
 	for g, s := range o.skews {
@@ -371,18 +392,18 @@ func (c *Checker) Merge(o *Checker) error {
 		c.operations(comm).merge(x)
 	}
 	for ch, l := range o.lanes {
-		if err := c.meet(ch, l); err != nil {
+		if err := c.mergeLane(ch, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Links has nothing to check: readers report ends that do not exist.
+// Links does nothing. Readers report links to events that do not exist.
 func (c *Checker) Links([]trace.Link) error { return nil }
 
-// Finish reports what is still open, what has no partner, and what only the whole
-// trace shows.
+// Finish reports what is still open, messages without partner, and the defects that only the whole
+// trace shows, such as clocks that differ.
 func (c *Checker) Finish(context.Context) error {
 	for loc, s := range c.locs {
 		if s == nil {
@@ -392,7 +413,7 @@ func (c *Checker) Finish(context.Context) error {
 			return err
 		}
 	}
-	for _, rest := range []func() error{c.unmatched, c.skewed, c.membership, c.absurd} {
+	for _, rest := range []func() error{c.unmatched, c.clockSkews, c.collectives, c.distantEvents} {
 		if err := rest(); err != nil {
 			return err
 		}
@@ -401,32 +422,34 @@ func (c *Checker) Finish(context.Context) error {
 }
 
 // unfinished reports what is open at the end of a location.
-func (c *Checker) unfinished(loc uint32, s *state) (err error) {
-	tell := func(rule string, at openRow, found, expected string) {
+func (c *Checker) unfinished(loc uint32, s *locationState) (err error) {
+	report := func(rule string, at openRow, found, expected string) {
 		if err == nil {
 			err = c.report(rule, placeOf(loc, at), found, expected)
 		}
 	}
 	for i, e := range s.open {
-		if s.among.Gap(i) {
+		if s.openIndex.Gap(i) {
 			continue
 		}
-		tell("trace.enter-without-leave", e.openRow, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it")
+		report("trace.enter-without-leave", e.openRow, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time),
+			"a leave after it")
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
 		e := s.claims[id]
-		tell("trace.claim-without-end", e, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
+		report("trace.claim-without-end", e, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		if err == nil {
-			err = c.unanswered(loc, id, s.requests[id])
+			err = c.requestWithoutEnd(loc, id, s.requests[id])
 		}
 	}
 	for _, e := range s.locks {
-		tell("trace.lock-without-release", e.openRow, fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release")
+		report("trace.lock-without-release", e.openRow,
+			fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release")
 	}
 	for _, e := range s.collectives {
-		tell("trace.collective-open", e.openRow, "a collective operation from "+c.seconds(e.time), "its end")
+		report("trace.collective-open", e.openRow, "a collective operation from "+c.seconds(e.time), "its end")
 	}
 	return err
 }

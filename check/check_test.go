@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// row is an event of a test.
+// row is an event of a test trace.
 type row struct {
 	loc uint32
 	t   int64
@@ -23,13 +23,13 @@ type row struct {
 }
 
 const (
-	none = trace.Undefined
-	any  = trace.Undefined // tag
+	none   = trace.Undefined
+	anyTag = trace.Undefined
 )
 
-// definitions are three locations, of which the last two share a group, and one without
-// any events; two regions and a resource; a communicator of the first three, one whose
-// members are not told, and one between groups.
+// definitions returns three locations, of which the last two share a group, and one without events;
+// two regions and a resource; a communicator of the first three locations, one whose members are
+// unknown, and one between groups.
 func definitions(name string) *trace.Definitions {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: name, Conventions: format.Conventions(name)}
 	for i, group := range []uint32{trace.NoRef, 0, 0, trace.NoRef} {
@@ -44,51 +44,61 @@ func definitions(name string) *trace.Definitions {
 	d.Sets.Add(trace.Set{ID: "1", Kind: "ranks", Members: []int64{0, 1, 2}, Attrs: mpi})
 	d.Communicator.Add(trace.Communicator{ID: "c0", Set: 1, Parent: trace.NoRef})
 	d.Communicator.Add(trace.Communicator{ID: "c1", Set: trace.NoRef, Parent: trace.NoRef})
-	d.Communicator.Add(trace.Communicator{ID: "c2", Set: trace.NoRef, Parent: trace.NoRef, Attrs: []trace.Attr{{Key: "other", Value: trace.StringValue("1")}}})
+	d.Communicator.Add(trace.Communicator{ID: "c2", Set: trace.NoRef, Parent: trace.NoRef,
+		Attrs: []trace.Attr{{Key: "other", Value: trace.StringValue("1")}}})
 	return d
 }
 
-func visit(loc uint32, rows ...row) (out []row) {
+// at sets the location of rows.
+func at(loc uint32, rows ...row) (out []row) {
 	for i := range rows {
 		rows[i].loc = loc
 	}
 	return rows
 }
 
+// enter returns an enter at location 0.
 func enter(t int64, region uint32) row { return row{0, t, trace.Enter, region, nil} }
+
+// leave returns a leave at location 0.
 func leave(t int64, region uint32) row { return row{0, t, trace.Leave, region, nil} }
 
+// send returns the send of a message.
 func send(from uint32, t int64, to, comm, tag, length uint64) row {
 	return row{from, t, trace.Send, trace.NoRef, []uint64{to, comm, tag, length}}
 }
 
+// recv returns the receive of a message.
 func recv(at uint32, t int64, from, comm, tag, length uint64) row {
 	return row{at, t, trace.Recv, trace.NoRef, []uint64{from, comm, tag, length}}
 }
 
-func on(loc uint32, t int64, k trace.Kind, ops ...uint64) row {
+// event returns an event of any kind that refers to no definition.
+func event(loc uint32, t int64, k trace.Kind, ops ...uint64) row {
 	return row{loc, t, k, trace.NoRef, ops}
 }
 
-// all is a blocking operation as OTF2 has it, of each of these locations.
-func all(t int64, op, comm, root uint64, locs ...uint32) (out []row) {
+// collectiveRows returns the rows of a blocking collective operation of the given locations, as OTF2
+// records it.
+func collectiveRows(t int64, op, comm, root uint64, locs ...uint32) (out []row) {
 	for _, l := range locs {
-		out = append(out, on(l, t, trace.CollectiveBegin), on(l, t+1, trace.CollectiveEnd, op, comm, root, 1, 1))
+		out = append(out, event(l, t, trace.CollectiveBegin), event(l, t+1, trace.CollectiveEnd, op, comm, root, 1, 1))
 	}
 	return out
 }
 
 func join(l ...[]row) []row { return slices.Concat(l...) }
 
-// many are enters and leaves of a location, at some distance.
-func many(loc uint32, from int64, n int) (out []row) {
+// visits returns n visits of region 0 at a location, each of one tick, two ticks apart.
+func visits(loc uint32, from int64, n int) (out []row) {
 	for i := range int64(n) {
 		out = append(out, row{loc, from + 2*i, trace.Enter, 0, nil}, row{loc, from + 2*i + 1, trace.Leave, 0, nil})
 	}
 	return out
 }
 
-// deliver gives a checker the rows in some order of locations, or mixed.
+// deliver passes the rows to a checker, location by location in the given order. Without an order it
+// passes them in one batch in time order.
 func deliver(c *Checker, rows []row, order []uint32) error {
 	if order == nil {
 		rows = slices.Clone(rows)
@@ -113,6 +123,7 @@ func deliver(c *Checker, rows []row, order []uint32) error {
 	return nil
 }
 
+// add appends a row to a batch.
 func add(b *trace.Batch, x row) {
 	b.Add(x.loc, x.t, x.k, x.ref)
 	if x.ops != nil {
@@ -120,81 +131,124 @@ func add(b *trace.Batch, x row) {
 	}
 }
 
-// Each rule, sound traces without any, and the same defects whatever the order in which
-// locations are delivered, and from checkers of single locations that are merged.
+// TestRules breaks each rule and checks traces without defects. The defects must be the same for each
+// order in which locations are delivered, and with merged checkers of single locations.
 func TestRules(t *testing.T) {
 	const post, done = trace.SendBegin, trace.SendComplete
 	tested := map[string]bool{}
 	for i, x := range []struct {
-		rules string // that are broken, with how often
-		found string // that is in the first place
+		rules string // broken rules with their counts
+		found string // part of what the first defect of a rule found
 		rows  []row
 	}{
-		{"", "", visit(0, enter(0, 0), enter(1, 1), leave(2, 1), leave(2, 0))},
+		{"", "", at(0, enter(0, 0), enter(1, 1), leave(2, 1), leave(2, 0))},
 		{"", "", []row{{0, 3, trace.ClaimBegin, 0, []uint64{5, 0}}, {0, 4, trace.ClaimEnd, 0, []uint64{5, 0}}}},
-		{"trace.leave-without-enter 1", "leave of a at 0.002 s", visit(0, enter(0, 0), leave(1, 0), leave(2, 0))},
-		{"trace.enter-without-leave 1", "enter of a at 0 s", visit(0, enter(0, 0), enter(1, 1), leave(2, 1))},
-		{"trace.leave-not-innermost 1", "leave of a at 0.002 s", visit(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1))},
+		{"trace.leave-without-enter 1", "leave of a at 0.002 s", at(0, enter(0, 0), leave(1, 0), leave(2, 0))},
+		{"trace.enter-without-leave 1", "enter of a at 0 s", at(0, enter(0, 0), enter(1, 1), leave(2, 1))},
+		{"trace.leave-not-innermost 1", "leave of a at 0.002 s",
+			at(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1))},
 		{"trace.claim-end-without-begin 1", "claim 5", []row{{0, 0, trace.ClaimEnd, 0, []uint64{5}}}},
 		{"trace.claim-without-end 1", "claim 5", []row{{0, 0, trace.ClaimBegin, 0, []uint64{5}}}},
-		{"trace.undefined-reference 1", "claim-begin at 0 s with resource number 1", []row{{0, 0, trace.ClaimBegin, 0, []uint64{5, 1}}, {0, 1, trace.ClaimEnd, 0, []uint64{5}}}},
-		{"trace.undefined-reference 1", "enter at 0 s with region number 2", visit(0, enter(0, 2), leave(0, 2))},
-		{"trace.unknown-kind 1", "kind 1024", []row{on(0, 1, trace.Declared)}},
-		{"trace.unknown-kind 1", "kind 900", []row{on(0, 1, 900)}},
+		{"trace.undefined-reference 1", "claim-begin at 0 s with resource number 1",
+			[]row{{0, 0, trace.ClaimBegin, 0, []uint64{5, 1}}, {0, 1, trace.ClaimEnd, 0, []uint64{5}}}},
+		{"trace.undefined-reference 1", "enter at 0 s with region number 2", at(0, enter(0, 2), leave(0, 2))},
+		{"trace.unknown-kind 1", "kind 1024", []row{event(0, 1, trace.Declared)}},
+		{"trace.unknown-kind 1", "kind 900", []row{event(0, 1, 900)}},
 
-		// Messages: first in, first out, by tag and communicator; -1 fits any tag.
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 9), send(0, 3, 1, 1, 7, 3), recv(1, 5, 0, 0, 7, 8), recv(1, 6, 0, 0, 7, 9), recv(1, 7, 0, 1, 7, 3)}},
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 8, 9), recv(1, 5, 0, 0, any, 8), recv(1, 6, 0, 0, any, 9)}},
-		{"", "", []row{send(0, 1, 1, 0, any, 8), send(0, 2, 1, 0, 5, 9), recv(1, 5, 0, 0, 6, 8), recv(1, 6, 0, 0, 5, 9)}},
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // a length that is not told
+		// Messages match first in, first out, by tag and communicator; -1 matches any tag.
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 9), send(0, 3, 1, 1, 7, 3), recv(1, 5, 0, 0, 7, 8),
+			recv(1, 6, 0, 0, 7, 9), recv(1, 7, 0, 1, 7, 3)}},
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 8, 9), recv(1, 5, 0, 0, anyTag, 8),
+			recv(1, 6, 0, 0, anyTag, 9)}},
+		{"", "", []row{send(0, 1, 1, 0, anyTag, 8), send(0, 2, 1, 0, 5, 9), recv(1, 5, 0, 0, 6, 8), recv(1, 6, 0, 0, 5, 9)}},
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // an unknown length
 		{"", "", []row{send(0, 1, 3, 0, 7, 8), recv(0, 1, 3, 0, 7, 8)}},    // the other side has no events
 		{"", "", []row{send(0, 1, none, 0, 7, 8)}},
-		{"trace.send-without-receive 2", "a send to location 11 with tag 7 at 0.002 s", []row{on(1, 0, trace.ProcessBegin), send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 8), send(0, 3, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 8)}},
-		{"trace.receive-without-send 1,trace.send-without-receive 1", "a receive from location 10 with tag 8", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 8, 8)}},
-		{"trace.receive-without-send 1,trace.send-without-receive 1", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
+		{"trace.send-without-receive 2", "a send to location 11 with tag 7 at 0.002 s",
+			[]row{event(1, 0, trace.ProcessBegin), send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 8), send(0, 3, 1, 0, 7, 8),
+				recv(1, 5, 0, 0, 7, 8)}},
+		{"trace.receive-without-send 1,trace.send-without-receive 1", "a receive from location 10 with tag 8",
+			[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 8, 8)}},
+		{"trace.receive-without-send 1,trace.send-without-receive 1", "",
+			[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
 		{"trace.message-size 1", "a receive of 9 bytes at 0.005 s", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 9)}},
-		{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s", []row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}}, // one group, one clock
-		{"trace.clock-skew 2", "2 of 3 messages between location group g and location 10 received before they were sent, by up to 0.008 s, the first at 0.001 s",
-			[]row{send(0, 9, 1, 0, 7, 8), recv(1, 1, 0, 0, 7, 8), send(0, 10, 2, 0, 7, 8), recv(2, 9, 0, 0, 7, 8), send(2, 10, 0, 0, 7, 8), recv(0, 15, 2, 0, 7, 8)}},
+		// one group, one clock
+		{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s",
+			[]row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}},
+		{"trace.clock-skew 2", "2 of 3 messages between location group g and location 10 received before they were sent, " +
+			"by up to 0.008 s, the first at 0.001 s",
+			[]row{send(0, 9, 1, 0, 7, 8), recv(1, 1, 0, 0, 7, 8), send(0, 10, 2, 0, 7, 8), recv(2, 9, 0, 0, 7, 8),
+				send(2, 10, 0, 0, 7, 8), recv(0, 15, 2, 0, 7, 8)}},
 
 		// Requests.
-		{"", "", []row{on(0, 1, post, none, none, 0, 0, 4), on(0, 2, trace.RequestTest, 4), on(0, 3, done, 4), on(0, 4, trace.RecvBegin, 4), on(0, 5, trace.RequestCancelled, 4),
-			on(0, 6, trace.CollectiveRequest, 4), on(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
-		{"trace.request-without-begin 2", "send-complete of request 4 at 0.003 s", []row{on(0, 3, done, 4), on(0, 4, trace.RequestTest, 4)}},
-		{"trace.request-without-end 2", "request 4 posted at 0.003 s", []row{on(0, 3, trace.RecvBegin, 4), on(0, 4, trace.RecvBegin, 4)}},
+		{"", "", []row{event(0, 1, post, none, none, 0, 0, 4), event(0, 2, trace.RequestTest, 4), event(0, 3, done, 4),
+			event(0, 4, trace.RecvBegin, 4), event(0, 5, trace.RequestCancelled, 4),
+			event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+		{"trace.request-without-begin 2", "send-complete of request 4 at 0.003 s",
+			[]row{event(0, 3, done, 4), event(0, 4, trace.RequestTest, 4)}},
+		{"trace.request-without-end 2", "request 4 posted at 0.003 s",
+			[]row{event(0, 3, trace.RecvBegin, 4), event(0, 4, trace.RecvBegin, 4)}},
 
 		// Locks, which need not nest and may be acquired again.
-		{"", "", []row{on(0, 1, trace.LockAcquire, 5, 1, 3), on(0, 2, trace.LockAcquire, 6, 1, 3), on(0, 3, trace.LockAcquire, 5, 2, 3), on(0, 4, trace.LockRelease, 5, 2, 3), on(0, 4, trace.LockRelease, 5, 1, 3), on(0, 5, trace.LockRelease, 6, 1, 3)}},
-		{"trace.lock-release-without-acquire 1", "release of lock 5 with order 1 at 0.002 s", []row{on(0, 2, trace.LockRelease, 5, 1, 3)}},
-		{"trace.lock-without-release 1", "acquisition of lock 5 with order 1 at 0.002 s", []row{on(0, 2, trace.LockAcquire, 5, 1, 3)}},
+		{"", "", []row{event(0, 1, trace.LockAcquire, 5, 1, 3), event(0, 2, trace.LockAcquire, 6, 1, 3),
+			event(0, 3, trace.LockAcquire, 5, 2, 3), event(0, 4, trace.LockRelease, 5, 2, 3),
+			event(0, 4, trace.LockRelease, 5, 1, 3),
+			event(0, 5, trace.LockRelease, 6, 1, 3)}},
+		{"trace.lock-release-without-acquire 1", "release of lock 5 with order 1 at 0.002 s",
+			[]row{event(0, 2, trace.LockRelease, 5, 1, 3)}},
+		{"trace.lock-without-release 1", "acquisition of lock 5 with order 1 at 0.002 s",
+			[]row{event(0, 2, trace.LockAcquire, 5, 1, 3)}},
 
 		// Collective operations.
-		{"", "", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 4, 0, none, 0, 1, 2), all(9, 4, 1, none, 1, 2))},
-		{"", "", join(all(1, 3, 2, 1, 0), all(1, 3, 2, 9, 1))}, // between two groups, each of which says another root
-		{"", "", []row{on(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77), on(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), on(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77), on(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},
-		{"", "", []row{on(0, 1, trace.Collective, 1, 1, 0, 0, 0, 5), on(1, 1, trace.Collective, 1, 1, 0, 0, 0, 5)}},
-		{"trace.collective-open 1", "a collective operation from 0.001 s", []row{on(0, 1, trace.CollectiveBegin)}},
-		{"trace.collective-open 1", "the end of a collective operation at 0.001 s", []row{on(0, 1, trace.CollectiveEnd, 1, 1, 0, 0, 0)}},
-		{"trace.collective-membership 1", "operation 4 as number 2 on communicator c0", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 5, 0, none, 1, 2), all(5, 4, 0, none, 0))},
-		{"trace.collective-membership 1", "operation 3 with root 2 as number 1", join(all(1, 3, 0, 1, 0, 1), all(1, 3, 0, 2, 2))},
-		{"trace.collective-membership 1", "1 collective operations on communicator c0", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 5, 0, none, 0, 1))},
-		{"trace.collective-membership 1", "0 collective operations on communicator c0", join(all(1, 3, 0, 1, 0, 1), []row{on(2, 1, trace.ProcessBegin)})},
-		{"trace.collective-membership 1", "collective operations on communicator c0", all(1, 3, 0, 1, 0, 1, 2, 3)},
+		{"", "", join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 4, 0, none, 0, 1, 2),
+			collectiveRows(9, 4, 1, none, 1, 2))},
+		// between two groups, which record different roots
+		{"", "", join(collectiveRows(1, 3, 2, 1, 0), collectiveRows(1, 3, 2, 9, 1))},
+		{"", "", []row{event(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77),
+			event(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
+			event(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},
+		{"", "", []row{event(0, 1, trace.Collective, 1, 1, 0, 0, 0, 5), event(1, 1, trace.Collective, 1, 1, 0, 0, 0, 5)}},
+		{"trace.collective-open 1", "a collective operation from 0.001 s", []row{event(0, 1, trace.CollectiveBegin)}},
+		{"trace.collective-open 1", "the end of a collective operation at 0.001 s",
+			[]row{event(0, 1, trace.CollectiveEnd, 1, 1, 0, 0, 0)}},
+		{"trace.collective-membership 1", "operation 4 as number 2 on communicator c0",
+			join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 1, 2), collectiveRows(5, 4, 0, none, 0))},
+		{"trace.collective-membership 1", "operation 3 with root 2 as number 1",
+			join(collectiveRows(1, 3, 0, 1, 0, 1), collectiveRows(1, 3, 0, 2, 2))},
+		{"trace.collective-membership 1", "1 collective operations on communicator c0",
+			join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 0, 1))},
+		{"trace.collective-membership 1", "0 collective operations on communicator c0",
+			join(collectiveRows(1, 3, 0, 1, 0, 1), []row{event(2, 1, trace.ProcessBegin)})},
+		{"trace.collective-membership 1", "collective operations on communicator c0", collectiveRows(1, 3, 0, 1, 0, 1, 2, 3)},
 		{"trace.collective-membership 1", "1 collective operations on communicator c1", []row{
-			on(0, 6, trace.CollectiveRequest, 4), on(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4), on(0, 8, trace.CollectiveRequest, 4), on(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
-			on(1, 6, trace.CollectiveRequest, 4), on(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+			event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
+			event(0, 8, trace.CollectiveRequest, 4), event(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
+			event(1, 6, trace.CollectiveRequest, 4), event(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
 
-		{"trace.collective-early 1", "1 of 2 operations on communicator c0 left before all had come, by up to 0.004 s, the first at 0.002 s", join(all(1, 0, 0, none, 0, 2), all(6, 0, 0, none, 1), all(9, 11, 0, none, 0, 1, 2))},
-		{"trace.collective-early 2", "2 of 2 operations on communicator c0 left before all had come, by up to 0.009 s, the first at 0.002 s", join(all(1, 0, 0, none, 0, 2), all(6, 0, 0, none, 1), all(9, 11, 0, none, 0, 2), all(19, 11, 0, none, 1))},
-		{"", "", join(all(1, 1, 0, 1, 0), all(5, 1, 0, 1, 1, 2))}, // the root of a broadcast waits for nobody
-		{"trace.collective-early 1", "the first at 0.002 s", []row{on(0, 1, trace.CollectiveBegin, 0, 1, none, 0, 0, 77), on(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77), on(1, 3, trace.CollectiveBegin, 0, 1, none, 0, 0, 77), on(1, 4, trace.CollectiveEnd, none, none, none, 0, 0, 77)}},
-		{"trace.collective-early 1", "by up to 0.001 s, the first at 0.003 s", []row{on(0, 1, trace.Collective, 0, 1, none, 0, 0, 2), on(1, 4, trace.Collective, 0, 1, none, 0, 0, 2)}},
+		{"trace.collective-early 1", "1 of 2 operations on communicator c0 left before all had come, by up to 0.004 s, " +
+			"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
+			collectiveRows(9, 11, 0, none, 0, 1, 2))},
+		{"trace.collective-early 2", "2 of 2 operations on communicator c0 left before all had come, by up to 0.009 s, " +
+			"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
+			collectiveRows(9, 11, 0, none, 0, 2),
+			collectiveRows(19, 11, 0, none, 1))},
+		// the root of a broadcast waits for no member
+		{"", "", join(collectiveRows(1, 1, 0, 1, 0), collectiveRows(5, 1, 0, 1, 1, 2))},
+		{"trace.collective-early 1", "the first at 0.002 s",
+			[]row{event(0, 1, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
+				event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
+				event(1, 3, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
+				event(1, 4, trace.CollectiveEnd, none, none, none, 0, 0, 77)}},
+		{"trace.collective-early 1", "by up to 0.001 s, the first at 0.003 s",
+			[]row{event(0, 1, trace.Collective, 0, 1, none, 0, 0, 2), event(1, 4, trace.Collective, 0, 1, none, 0, 0, 2)}},
 
 		// Times.
-		{"", "", join(many(0, 0, 20), many(1, 1000_000, 20))}, // the epoch of another location
-		{"", "", join(many(0, 0, 20), many(0, 38<<20, 1))},
-		{"trace.absurd-delta 1", "an event at 45092.996 s", join(many(0, 0, 20), many(1, 10, 4), many(1, 43<<20+4228, 1))},
-		{"trace.absurd-delta 1", "an event at -52428.799 s", join(many(0, 0, 20), many(1, -50<<20, 1), many(1, 10, 20))},
+		{"", "", join(visits(0, 0, 20), visits(1, 1000_000, 20))}, // the epoch of another location
+		{"", "", join(visits(0, 0, 20), visits(0, 38<<20, 1))},
+		{"trace.absurd-delta 1", "an event at 45092.996 s",
+			join(visits(0, 0, 20), visits(1, 10, 4), visits(1, 43<<20+4228, 1))},
+		{"trace.absurd-delta 1", "an event at -52428.799 s",
+			join(visits(0, 0, 20), visits(1, -50<<20, 1), visits(1, 10, 20))},
 	} {
 		name := fmt.Sprintf("%d: %s", i, x.rules)
 		var first *format.Report
@@ -203,7 +257,7 @@ func TestRules(t *testing.T) {
 			rep := format.NewReport()
 			c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
 			if merged {
-				for loc := range uint32(4) { // each in a checker of its own
+				for loc := range uint32(4) { // each location in a checker of its own
 					part := New(c.defs, "x", c.opt)
 					if err := deliver(part, x.rows, []uint32{loc}); err != nil {
 						t.Fatal(err)
@@ -226,7 +280,7 @@ func TestRules(t *testing.T) {
 					t.Errorf("%s: %v", name, r.First[0])
 				}
 				for _, d := range r.First {
-					if err := placed(d); err != nil {
+					if err := checkPlace(d); err != nil {
 						t.Errorf("%s: %v", name, err)
 					}
 				}
@@ -237,7 +291,8 @@ func TestRules(t *testing.T) {
 			}
 			if first == nil {
 				first = rep
-				if x.rules != "" && !slices.ContainsFunc(rep.Rules(), func(r format.RuleCount) bool { return strings.Contains(r.First[0].Found, x.found) }) {
+				if x.rules != "" && !slices.ContainsFunc(rep.Rules(),
+					func(r format.RuleCount) bool { return strings.Contains(r.First[0].Found, x.found) }) {
 					t.Errorf("%s: found %v", name, rep.Rules())
 				}
 			} else if !reflect.DeepEqual(rep.Rules(), first.Rules()) {
@@ -253,10 +308,10 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: strict checking: %v", name, err)
 		}
 	}
-	// Mixed delivery cannot show it.
+	// Only a batch of one location can break trace.time-order: the mixed batch above is sorted by time.
 	rep := format.NewReport()
 	c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
-	if err := deliver(c, visit(0, enter(5, 0), leave(4, 0)), []uint32{0}); err != nil {
+	if err := deliver(c, at(0, enter(5, 0), leave(4, 0)), []uint32{0}); err != nil {
 		t.Fatal(err)
 	}
 	if l := rep.Rules(); len(l) != 1 || l[0].Rule != "trace.time-order" || l[0].Severity != trace.Error {
@@ -279,10 +334,11 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// placed compares the location and time of a defect with those that its text has.
-func placed(d *trace.Defect) error {
+// checkPlace compares the location and time of a defect with those in its text.
+func checkPlace(d *trace.Defect) error {
 	e := d.Event
-	if text := fmt.Sprintf("location %d", e.Location+10); e.HasLocation != (d.Record != "") || e.HasLocation && d.Record != text {
+	if text := fmt.Sprintf("location %d", e.Location+10); e.HasLocation != (d.Record != "") ||
+		e.HasLocation && d.Record != text {
 		return fmt.Errorf("%v: found location %+v", d, e)
 	}
 	timed := d.Rule != "trace.collective-membership"
@@ -296,12 +352,15 @@ func placed(d *trace.Defect) error {
 	return nil
 }
 
-// Defects that come of what a recorder does not write say so, if the recorder is known.
+// TestRecorder checks that a report of an operation without completion names the recorder, if the
+// recorder is known to write none.
 func TestRecorder(t *testing.T) {
-	rows := []row{on(1, 1, trace.RecvBegin, 4), send(0, 2, 1, 0, 7, 8)}
+	rows := []row{event(1, 1, trace.RecvBegin, 4), send(0, 2, 1, 0, 7, 8)}
 	for region, want := range map[string][]string{
-		"EZTrace finalize": {"its completion before the request is posted again or the trace ends; EZTrace writes no completion of non-blocking operations", "a receive to match; EZTrace writes no completion of non-blocking receives"},
-		"finalize":         {"its completion before the request is posted again or the trace ends", "a receive to match"},
+		"EZTrace finalize": {"its completion before the request is posted again or the trace ends; EZTrace writes no " +
+			"completion of non-blocking operations",
+			"a receive to match; EZTrace writes no completion of non-blocking receives"},
+		"finalize": {"its completion before the request is posted again or the trace ends", "a receive to match"},
 	} {
 		d := definitions("otf2")
 		d.Regions.Add(trace.Region{Name: region})
@@ -323,12 +382,12 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// Regions of formats that do not ask for it need not nest.
+// TestNesting checks that regions need not nest in formats that do not require it.
 func TestNesting(t *testing.T) {
 	for name, want := range map[string]int{"otf": 1, "pallas": 1, "picl": 0, "etf": 0} {
 		rep := format.NewReport()
 		c := New(definitions(name), "x", &format.ReadOptions{Report: rep})
-		if err := deliver(c, visit(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1)), []uint32{0}); err != nil {
+		if err := deliver(c, at(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1)), []uint32{0}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(rep.Rules()); n != want {
@@ -337,7 +396,8 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// What waits is bounded by the messages on their way, not by those that were sent.
+// TestWaiting checks that the memory of waiting ends grows with the messages on their way, not with all
+// messages.
 func TestWaiting(t *testing.T) {
 	var rows []row
 	for i := range int64(10_000) {

@@ -10,45 +10,46 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// collective is an operation that is open at a location.
+// collective is a collective operation that is open at a location.
 type collective struct {
 	openRow
 	matching uint64
-	counted  bool // its beginning said which operation it is
+	counted  bool // the begin record named the operation, which was counted then
 	step
 }
 
-// step is an operation of a communicator; that of none has no operations.
+// step is an operation of a communicator. The zero step belongs to no communicator.
 type step struct {
-	of     *operations
+	tree   *operations
 	number int32
 }
 
-// took says that a location was in an operation from one time to another.
-func (s step) took(loc uint32, begin, end int64) {
-	if s.of == nil {
+// addVisit records that a location was in the operation from begin to end.
+func (s step) addVisit(loc uint32, begin, end int64) {
+	if s.tree == nil {
 		return
 	}
-	s.of.step(s.number).extend(begin, end, loc)
+	s.tree.step(s.number).extend(begin, end, loc)
 }
 
-// operations are the collective operations on a communicator: a tree of what its
-// members did one after the other, in which all that did the same are in one branch.
+// operations holds the collective operations on a communicator as a tree. A path from the root is a
+// sequence of operations; members that did the same sequence share the path.
 type operations struct {
-	blocks  [][]operation // of blockSteps each; the first operation is the root, which is none
+	blocks  [][]operation // blocks of blockSteps nodes; the first node is the root, which is no operation
 	count   int32
 	members map[uint32]*member
 }
 
-// blockSteps is how many operations are kept together: what there is need not move when more come.
+// blockSteps is the number of operations in a block. Blocks keep the operations in place while the
+// tree grows.
 const blockSteps = 1 << 10
 
-// step is the operation of a number.
+// step returns the operation with a number.
 func (o *operations) step(number int32) *operation {
 	return &o.blocks[number/blockSteps][number%blockSteps]
 }
 
-// add adds an operation and returns its number.
+// add appends an operation and returns its number.
 func (o *operations) add(x *operation) int32 {
 	last := len(o.blocks) - 1
 	if o.count%blockSteps == 0 {
@@ -64,18 +65,19 @@ func (o *operations) add(x *operation) int32 {
 	return o.count - 1
 }
 
-// operation is one that locations did behind the same ones before.
+// operation is a node of the tree: an operation that some members did after the same sequence of
+// operations.
 type operation struct {
 	kind, root  uint64
-	child, next int32  // the first of those that followed, and another one at this place
-	locations   int32  // how many did it
-	least       uint32 // the first of those in the order of definitions
-	leaver      uint32 // the one that left it first
-	left        int64  // when that was
-	begun       int64  // when the last of them began it
+	child, next int32  // the first operation that followed, and the next sibling
+	locations   int32  // number of locations that did it
+	least       uint32 // the first of these locations in the order of definitions
+	leaver      uint32 // the location that left it first
+	left        int64  // the time at which leaver left it
+	begun       int64  // the time at which the last location began it
 }
 
-// extend adds when further locations began and left the operation.
+// extend includes the times at which further locations began and left the operation.
 func (x *operation) extend(begun, left int64, leaver uint32) {
 	x.begun = max(x.begun, begun)
 	if left < x.left || left == x.left && leaver < x.leaver {
@@ -83,27 +85,27 @@ func (x *operation) extend(begun, left int64, leaver uint32) {
 	}
 }
 
-// early reports whether somebody left the operation before another one had begun it.
+// early reports whether a location left the operation before another location began it.
 func (o *operation) early() bool { return o.left < o.begun }
 
-// member is how far a location is.
+// member is the progress of a location through the operations of a communicator.
 type member struct {
-	at     int32
-	number int64 // blocking operations
-	others int64 // non-blocking ones, whose completions have no order
+	at     int32 // its last operation
+	number int64 // number of its blocking operations
+	others int64 // number of its non-blocking operations, whose completions have no order
 }
 
-// collective takes the beginning, the end or the whole of a blocking operation. It is
-// counted where the record says which operation it is: with OTF at the beginning, with
-// OTF2 and Pallas at the end.
-func (c *Checker) collective(s *state, x *trace.Cursor, at place) error {
+// collective takes the begin, the end or the whole of a blocking operation. It counts the operation
+// at the record that names it: the begin in OTF, the end in OTF2 and Pallas.
+func (c *Checker) collective(s *locationState, x *trace.Cursor, at place) error {
 	switch x.Kind() {
 	case trace.Collective:
-		if step, t, d := c.operation(x), x.Time(), x.Op(5); d <= uint64(math.MaxInt64-max(t, 0)) {
-			step.took(at.loc, t, t+int64(d))
+		if step, t, d := c.countOperation(x), x.Time(), x.Op(5); d <= uint64(math.MaxInt64-max(t, 0)) {
+			step.addVisit(at.loc, t, t+int64(d))
 		}
 	case trace.CollectiveBegin:
-		s.collectives = append(s.collectives, collective{openRow{x.Time(), at.pos}, x.Op(5), x.Op(1) != trace.Undefined, c.operation(x)})
+		s.collectives = append(s.collectives,
+			collective{openRow{x.Time(), at.pos}, x.Op(5), x.Op(1) != trace.Undefined, c.countOperation(x)})
 	case trace.CollectiveEnd:
 		i := len(s.collectives) - 1
 		if id := x.Op(5); id != trace.Undefined {
@@ -112,21 +114,23 @@ func (c *Checker) collective(s *state, x *trace.Cursor, at place) error {
 			}
 		}
 		if i < 0 {
-			c.operation(x)
-			return c.report("trace.collective-open", at, "the end of a collective operation at "+c.seconds(x.Time()), "its beginning before it")
+			c.countOperation(x)
+			return c.report("trace.collective-open", at, "the end of a collective operation at "+c.seconds(x.Time()),
+				"its beginning before it")
 		}
 		open := &s.collectives[i]
 		if !open.counted {
-			open.step = c.operation(x)
+			open.step = c.countOperation(x)
 		}
-		open.took(at.loc, open.time, x.Time())
+		open.addVisit(at.loc, open.time, x.Time())
 		s.collectives = slices.Delete(s.collectives, i, i+1)
 	}
 	return nil
 }
 
-// operation counts an operation on its communicator.
-func (c *Checker) operation(x *trace.Cursor) step {
+// countOperation counts an operation on its communicator and returns its step. Non-blocking operations
+// and those without a defined communicator have the zero step.
+func (c *Checker) countOperation(x *trace.Cursor) step {
 	comm := x.Op(1)
 	if comm >= uint64(c.defs.Communicator.Len()) {
 		return step{}
@@ -143,15 +147,16 @@ func (c *Checker) operation(x *trace.Cursor) step {
 		return step{}
 	}
 	root := x.Op(2)
-	if c.between(uint32(comm)) {
-		root = trace.Undefined // each side says something else
+	if c.isIntercommunicator(uint32(comm)) {
+		root = trace.Undefined // the two sides record different roots
 	}
 	m.number++
-	m.at = o.follow(m.at, &operation{kind: x.Op(0), root: root, locations: 1, least: loc, begun: math.MinInt64, left: math.MaxInt64})
+	m.at = o.follow(m.at, &operation{kind: x.Op(0), root: root, locations: 1, least: loc, begun: math.MinInt64,
+		left: math.MaxInt64})
 	return step{o, m.at}
 }
 
-// operations are those of a communicator.
+// operations returns the operations of a communicator. It creates the tree if needed.
 func (c *Checker) operations(comm uint32) *operations {
 	o := c.collect[comm]
 	if o == nil {
@@ -162,12 +167,13 @@ func (c *Checker) operations(comm uint32) *operations {
 	return o
 }
 
-// between reports whether a communicator is one between two groups.
-func (c *Checker) between(comm uint32) bool {
+// isIntercommunicator reports whether a communicator connects two groups.
+func (c *Checker) isIntercommunicator(comm uint32) bool {
 	return slices.ContainsFunc(c.defs.Communicator.At(comm).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// follow goes from an operation to one behind it, which further locations did.
+// follow returns the child of operation from that equals to. It adds the locations and times of to to
+// that child, or adds to as a new child.
 func (o *operations) follow(from int32, to *operation) int32 {
 	for i := o.step(from).child; i != 0; i = o.step(i).next {
 		if x := o.step(i); x.kind == to.kind && x.root == to.root {
@@ -184,11 +190,11 @@ func (o *operations) follow(from int32, to *operation) int32 {
 	return i
 }
 
-// merge adds the operations of other locations.
+// merge adds the operations that another checker has counted for other locations.
 func (o *operations) merge(other *operations) {
-	ours := make([]int32, other.count) // by number of the other's steps
+	ours := make([]int32, other.count) // our number of each step of other
 	for i := range other.count {
-		// A step has a greater number than the one before it.
+		// A child has a greater number than its parent.
 		for k := other.step(i).child; k != 0; k = other.step(k).next {
 			ours[k] = o.follow(ours[i], other.step(k))
 		}
@@ -199,25 +205,26 @@ func (o *operations) merge(other *operations) {
 	}
 }
 
-// membership holds the operations of the members of each communicator against each
-// other.
-func (c *Checker) membership() error {
+// collectives compares the operations of the members of each communicator.
+func (c *Checker) collectives() error {
 	for _, comm := range slices.Sorted(maps.Keys(c.collect)) {
-		if err := c.members(comm, c.collect[comm]); err != nil {
+		if err := c.membership(comm, c.collect[comm]); err != nil {
 			return err
 		}
-		if err := c.early(comm, c.collect[comm]); err != nil {
+		if err := c.earlyOperations(comm, c.collect[comm]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Checker) members(comm uint32, o *operations) error {
+// membership reports members that did other operations than most, that did fewer, and locations that
+// are no members.
+func (c *Checker) membership(comm uint32, o *operations) error {
 	const rule = "trace.collective-membership"
 	name := "communicator " + c.defs.Communicator.At(comm).ID
-	// Where members part, most are taken to be right; of as many, those with the first
-	// location.
+	// Where the sequences of members differ, the one of most members is taken to be right; of equally
+	// many members, the one with the first location.
 	usual := map[int32]bool{0: true}
 	for at, n := int32(0), 1; o.step(at).child != 0; n++ {
 		best := o.step(at).child
@@ -231,7 +238,9 @@ func (c *Checker) members(comm uint32, o *operations) error {
 				continue
 			}
 			x, y := o.step(i), o.step(best)
-			if err := c.reports(rule, place{loc: x.least}, int64(x.locations), fmt.Sprintf("%s as number %d on %s", x, n, name), fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
+			if err := c.reportCount(rule, place{loc: x.least}, int64(x.locations),
+				fmt.Sprintf("%s as number %d on %s", x, n, name),
+				fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
 				return err
 			}
 		}
@@ -249,8 +258,8 @@ func (c *Checker) members(comm uint32, o *operations) error {
 		}
 	}
 	for _, loc := range list {
-		if !c.recorded(loc) {
-			continue // its file is missing, or left out
+		if !c.hasEvents(loc) {
+			continue // its file is missing, or the selection leaves it out
 		}
 		m := o.members[loc]
 		if m == nil {
@@ -258,12 +267,13 @@ func (c *Checker) members(comm uint32, o *operations) error {
 		}
 		found, want := m.number, most
 		if found+int64(len(c.locs[loc].collectives)) >= want || !usual[m.at] {
-			found, want = m.others, others // the others are known, or have been reported
+			found, want = m.others, others // blocking operations are complete, or are reported above
 		}
 		if found >= want {
 			continue
 		}
-		if err := c.report(rule, place{loc: loc}, fmt.Sprintf("%d collective operations on %s", found, name), fmt.Sprintf("%d, as another member has", want)); err != nil {
+		if err := c.report(rule, place{loc: loc}, fmt.Sprintf("%d collective operations on %s", found, name),
+			fmt.Sprintf("%d, as another member has", want)); err != nil {
 			return err
 		}
 	}
@@ -281,10 +291,10 @@ func (c *Checker) members(comm uint32, o *operations) error {
 	return nil
 }
 
-// early reports operations on a communicator that somebody left before all had come, though they
-// are such that all wait for all.
-func (c *Checker) early(comm uint32, o *operations) error {
-	if c.between(comm) {
+// earlyOperations reports the operations on a communicator that a location left before another began
+// it, although in such an operation all members wait for all others.
+func (c *Checker) earlyOperations(comm uint32, o *operations) error {
+	if c.isIntercommunicator(comm) {
 		return nil // the groups wait for each other, not for their own members
 	}
 	all, early, most := int64(0), int64(0), uint64(0)
@@ -306,12 +316,13 @@ func (c *Checker) early(comm uint32, o *operations) error {
 	if early == 0 {
 		return nil
 	}
-	return c.reports("trace.collective-early", placeOf(first.leaver, openRow{time: first.left}), early,
-		fmt.Sprintf("%d of %d operations on communicator %s left before all had come, by up to %s, the first at %s", early, all, c.defs.Communicator.At(comm).ID, c.seconds(int64(min(most, math.MaxInt64))), c.seconds(first.left)),
+	return c.reportCount("trace.collective-early", placeOf(first.leaver, openRow{time: first.left}), early,
+		fmt.Sprintf("%d of %d operations on communicator %s left before all had come, by up to %s, the first at %s", early,
+			all, c.defs.Communicator.At(comm).ID, c.seconds(int64(min(most, math.MaxInt64))), c.seconds(first.left)),
 		alignHint)
 }
 
-// String says which operation it is.
+// String returns the number and the root of the operation.
 func (o *operation) String() string {
 	if o.root == trace.Undefined {
 		return fmt.Sprintf("operation %d", o.kind)
@@ -319,7 +330,8 @@ func (o *operation) String() string {
 	return fmt.Sprintf("operation %d with root %d", o.kind, o.root)
 }
 
-// locations are the members of a communicator, if the trace tells.
+// locations returns the members of a communicator in ascending order. known is false if the trace does
+// not define them.
 func (c *Checker) locations(comm uint32) (out []uint32, known bool) {
 	out, known = c.defs.Members(comm)
 	slices.Sort(out)

@@ -20,10 +20,10 @@ import (
 // archive is a trace in memory.
 type archive struct {
 	fstest.MapFS
-	main string
+	main string // name of the main file
 }
 
-// load reads a trace of a format's testdata; main is its main file.
+// load reads the files of a folder into memory. main is the trace's main file.
 func load(t *testing.T, dir, main string) archive {
 	t.Helper()
 	a := archive{fstest.MapFS{}, main}
@@ -42,7 +42,8 @@ func load(t *testing.T, dir, main string) archive {
 	return a
 }
 
-// with is the trace with another content of a file, nil for none.
+// with returns a copy of the trace in which change has changed a file. The copy lacks the file if
+// change returns nil.
 func (a archive) with(t *testing.T, name string, change func([]byte) []byte) archive {
 	t.Helper()
 	f := a.MapFS[name]
@@ -61,9 +62,9 @@ func (a archive) with(t *testing.T, name string, change func([]byte) []byte) arc
 	return out
 }
 
-// checked is the rules that a trace breaks, or the error with which it is not read. Several
-// workers find the same as one.
-func checked(t *testing.T, a archive) (rules []string, err error) {
+// brokenRules returns the rules that a trace breaks, or the error of reading it. One worker and several
+// workers must find the same.
+func brokenRules(t *testing.T, a archive) (rules []string, err error) {
 	t.Helper()
 	var first []format.RuleCount
 	for _, workers := range []int{1, 4} {
@@ -84,6 +85,7 @@ func checked(t *testing.T, a archive) (rules []string, err error) {
 	return rules, nil
 }
 
+// checkAll checks a trace. It reports a trace that cannot be opened as [check.Unreadable].
 func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	ctx := context.Background()
 	src := format.Source{FS: a.MapFS, Name: a.main, Path: a.main}
@@ -94,7 +96,8 @@ func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	d, err := f.Open(ctx, src, opt)
 	if err != nil {
 		defect := check.Unreadable(a.main, err)
-		if defect.Position.File != a.main || !strings.HasPrefix(defect.Record, "0x") || defect.Found == "" || defect.Expected == "" {
+		if defect.Position.File != a.main || !strings.HasPrefix(defect.Record, "0x") || defect.Found == "" ||
+			defect.Expected == "" {
 			t.Errorf("%v: %v", err, defect)
 		}
 		return opt.Defect(defect)
@@ -106,13 +109,16 @@ func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	return nil
 }
 
-func gone([]byte) []byte { return nil }
+// remove removes a file.
+func remove([]byte) []byte { return nil }
 
+// half cuts a file in half.
 func half(b []byte) []byte { return b[:len(b)/2] }
 
+// cut removes the last n bytes of a file.
 func cut(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:len(b)-n] } }
 
-// flip flips a bit of a byte; negative places count from the end.
+// flip flips a bit of a byte. A negative place counts from the end.
 func flip(at, bit int) func([]byte) []byte {
 	return func(b []byte) []byte {
 		if at < 0 {
@@ -123,12 +129,12 @@ func flip(at, bit int) func([]byte) []byte {
 	}
 }
 
-// swap puts one text in the place of another.
-func swap(old, new string) func([]byte) []byte {
+// replace replaces the first occurrence of a text.
+func replace(old, new string) func([]byte) []byte {
 	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(new), 1) }
 }
 
-// Each kind of damage, made in small real traces, is named.
+// TestDamage damages small real traces. A rule must report each kind of damage.
 func TestDamage(t *testing.T) {
 	otf2 := load(t, "../format/otf2/testdata/ok/heat2d-mt", "traces.otf2")
 	otf := load(t, "../format/otf/testdata/ok/mpi4", "mpi4.otf")
@@ -136,36 +142,38 @@ func TestDamage(t *testing.T) {
 	picl := load(t, "../format/picl/testdata/ok", "conceptual-ring8.trf")
 	etf := load(t, "../format/etf/testdata/ok", "doc-examples.etf")
 	for _, x := range []struct {
-		of     archive
+		trace  archive
 		what   string
 		file   string
 		change func([]byte) []byte
-		rule   string // or what rules begin with
+		rule   string // a rule or the beginning of one
 	}{
-		{otf2, "missing event file", "traces/1.evt", gone, "otf2.missing-file"},
-		{otf2, "missing definitions", "traces.def", gone, "otf2.missing-file"},
-		{otf2, "missing local definitions", "traces/1.def", gone, "otf2.missing-definitions"},
+		{otf2, "missing event file", "traces/1.evt", remove, "otf2.missing-file"},
+		{otf2, "missing definitions", "traces.def", remove, "otf2.missing-file"},
+		{otf2, "missing local definitions", "traces/1.def", remove, "otf2.missing-definitions"},
 		{otf2, "truncated events", "traces/1.evt", half, "otf2.damaged"},
 		{otf2, "truncated definitions", "traces.def", half, "otf2.damaged"},
 		{otf2, "truncated local definitions", "traces/1.def", half, "otf2.damaged"},
 		{otf2, "truncated anchor", "traces.otf2", half, "otf2.damaged"},
-		{otf2, "no end-of-file mark", "traces/1.evt", func(b []byte) []byte { return b[:bytes.LastIndexByte(b, 2)] }, "otf2.damaged"},
+		{otf2, "no end-of-file mark", "traces/1.evt", func(b []byte) []byte { return b[:bytes.LastIndexByte(b, 2)] },
+			"otf2.damaged"},
 		{otf2, "bad magic of the anchor", "traces.otf2", flip(2, 0), "trace.unreadable"},
 		{otf2, "bad magic of a chunk", "traces/1.evt", flip(0, 4), "otf2.damaged"},
 		{otf2, "a flipped bit in a chunk's header", "traces/1.evt", flip(4, 4), "otf2.chunk-numbers"},
 		{otf2, "a time that goes back", "traces/1.evt", flip(2018, 6), "otf2.time-order"},
 
-		{otf, "missing event file", "mpi4.2.events", gone, "otf.missing-file"},
-		{otf, "missing definitions", "mpi4.0.def", gone, "otf.undefined"},
+		{otf, "missing event file", "mpi4.2.events", remove, "otf.missing-file"},
+		{otf, "missing definitions", "mpi4.0.def", remove, "otf.undefined"},
 		{otf, "truncated events", "mpi4.2.events", half, "otf.no-trailer"},
 		{otf, "truncated within a line", "mpi4.2.events", cut(2), "otf.cut-off"},
-		{otf, "no end", "mpi4.2.events", func(b []byte) []byte { return b[:bytes.LastIndex(b[:len(b)-4], []byte("\n*"))-3] }, "otf.no-trailer"},
+		{otf, "no end", "mpi4.2.events", func(b []byte) []byte { return b[:bytes.LastIndex(b[:len(b)-4], []byte("\n*"))-3] },
+			"otf.no-trailer"},
 		{otf, "bad magic", "mpi4.otf", func([]byte) []byte { return []byte("\x7fELF\x02\x01\x01") }, "otf.master"},
-		{otf, "a flipped bit in a keyword", "mpi4.2.events", swap("\nE", "\nD"), "otf.unknown-record"},
+		{otf, "a flipped bit in a keyword", "mpi4.2.events", replace("\nE", "\nD"), "otf.unknown-record"},
 
-		{pallas, "missing thread", "archive_1/thread_1/thread.pallas", gone, "pallas.missing-file"},
-		{pallas, "missing times", "archive_1/thread_1/event_durations.dat", gone, "pallas.missing-file"},
-		{pallas, "missing archive", "archive_1/archive.pallas", gone, "pallas.missing-file"},
+		{pallas, "missing thread", "archive_1/thread_1/thread.pallas", remove, "pallas.missing-file"},
+		{pallas, "missing times", "archive_1/thread_1/event_durations.dat", remove, "pallas.missing-file"},
+		{pallas, "missing archive", "archive_1/archive.pallas", remove, "pallas.missing-file"},
 		{pallas, "truncated thread", "archive_1/thread_1/thread.pallas", half, "pallas.damaged"},
 		{pallas, "truncated times", "archive_1/thread_1/event_durations.dat", half, "pallas.damaged"},
 		{pallas, "truncated definitions", "archive_1/archive.pallas", half, "pallas.damaged"},
@@ -177,22 +185,23 @@ func TestDamage(t *testing.T) {
 		{picl, "bad magic", "conceptual-ring8.trf", flip(0, 6), "picl."},
 		{picl, "a flipped bit in a time", "conceptual-ring8.trf", flip(2000, 6), "picl."},
 
-		{etf, "truncated within a line", "doc-examples.etf", func(b []byte) []byte { return b[:bytes.LastIndexByte(b[:len(b)-1], ' ')] }, "etf."},
-		{etf, "a resource is missing", "doc-examples.etf", swap("\nR 0", "\n# 0"), "etf.unknown-resource"},
-		{etf, "a flipped bit in a keyword", "doc-examples.etf", swap("\nC 0", "\nG 0"), "etf."},
-		{etf, "a flipped bit in a number", "doc-examples.etf", swap("\nC 0", "\nC p"), "etf.number"},
+		{etf, "truncated within a line", "doc-examples.etf",
+			func(b []byte) []byte { return b[:bytes.LastIndexByte(b[:len(b)-1], ' ')] }, "etf."},
+		{etf, "a resource is missing", "doc-examples.etf", replace("\nR 0", "\n# 0"), "etf.unknown-resource"},
+		{etf, "a flipped bit in a keyword", "doc-examples.etf", replace("\nC 0", "\nG 0"), "etf."},
+		{etf, "a flipped bit in a number", "doc-examples.etf", replace("\nC 0", "\nC p"), "etf.number"},
 	} {
-		before, err := checked(t, x.of)
+		before, err := brokenRules(t, x.trace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules, err := checked(t, x.of.with(t, x.file, x.change))
+		rules, err := brokenRules(t, x.trace.with(t, x.file, x.change))
 		if err != nil {
-			t.Fatalf("%s: %s: %v", x.of.main, x.what, err)
+			t.Fatalf("%s: %s: %v", x.trace.main, x.what, err)
 		}
 		named := slices.DeleteFunc(slices.Clone(rules), func(r string) bool { return slices.Contains(before, r) })
 		if !slices.ContainsFunc(named, func(r string) bool { return strings.HasPrefix(r, x.rule) }) {
-			t.Errorf("%s: %s: found %v, expected %s", x.of.main, x.what, named, x.rule)
+			t.Errorf("%s: %s: found %v, expected %s", x.trace.main, x.what, named, x.rule)
 		}
 	}
 }

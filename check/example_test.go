@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format/all"
 )
 
-// What is wrong with a trace: in this file main is entered twice and left once, and init is left
-// and was never entered.
+// This example checks a file in which main is entered twice and left once, and init is left without
+// an enter.
 func ExampleAll() {
 	ctx := context.Background()
 	const name = "../format/pallas/testdata/ok/mismatched_leave/trace/main.pallas"

@@ -9,24 +9,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// channel is what the messages that may be one share.
+// channel identifies the messages among which a send and a receive can match.
 type channel struct {
 	from, to     uint32
 	communicator uint64
 }
 
-// lane is the ends of messages of a channel that wait for their other end: sends, and
-// receives, each by tag. The tag -1 fits any.
+// lane holds the message ends of a channel that wait for their other end: sends and receives, each by
+// tag. The tag -1 matches any tag.
 type lane struct {
 	ends  [2]map[int64]*queue
-	seq   int64
-	skew  *skew  // of the two clocks, nil before the first pair
-	spare *queue // one to use again
+	seq   int64  // sequence number of the last end that was added
+	skew  *skew  // skew of the two clocks, nil before the first pair
+	spare *queue // an unused queue
 }
 
-// lanesNear are the lanes that a location has used last, of sends and receives, by the low bits of
-// the peer's number.
-type lanesNear [2][4]struct {
+// recentLanes caches the lanes that a location has used last, for sends and for receives, by the low
+// bits of the peer's number.
+type recentLanes [2][4]struct {
 	channel
 	lane *lane
 }
@@ -34,7 +34,7 @@ type lanesNear [2][4]struct {
 // end is one end of a message.
 type end struct{ time, length, pos, seq int64 }
 
-// queue is ends with the same tag, in the order of time.
+// queue holds message ends with the same tag, in time order.
 type queue struct {
 	list []end
 	head int
@@ -42,7 +42,7 @@ type queue struct {
 
 func (q *queue) empty() bool { return q.head == len(q.list) }
 
-// emptyQueues is how many queues a lane may keep for tags of which no end waits.
+// emptyQueues is the number of queues above which a lane deletes the queues that have become empty.
 const emptyQueues = 16
 
 const (
@@ -50,27 +50,27 @@ const (
 	receives
 )
 
-// unknown is a tag or length that the trace does not tell.
+// unknown is the value of a tag or length that the trace does not record.
 const unknown = -1
 
 // message takes an end of a message.
-func (c *Checker) message(s *state, x *trace.Cursor, at place) error {
+func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
 	peer := x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {
-		return nil // nothing can be said to fit
+		return nil // an undefined peer; no other end can match
 	}
 	side, ch := sends, channel{at.loc, uint32(peer), x.Op(1)}
 	if x.Kind().IsRecv() {
 		side, ch = receives, channel{uint32(peer), at.loc, x.Op(1)}
 	}
-	near := &s.near[side][peer%uint64(len(s.near[side]))]
-	if near.lane == nil || near.channel != ch {
-		near.channel, near.lane = ch, c.lane(ch)
+	recent := &s.recent[side][peer%uint64(len(s.recent[side]))]
+	if recent.lane == nil || recent.channel != ch {
+		recent.channel, recent.lane = ch, c.lane(ch)
 	}
-	return c.end(near.lane, ch, side, int64(x.Op(2)), end{x.Time(), int64(x.Op(3)), at.pos, 0})
+	return c.end(recent.lane, ch, side, int64(x.Op(2)), end{x.Time(), int64(x.Op(3)), at.pos, 0})
 }
 
-// lane is that of a channel.
+// lane returns the lane of a channel. It creates the lane if needed.
 func (c *Checker) lane(ch channel) *lane {
 	l := c.lanes[ch]
 	if l == nil {
@@ -80,7 +80,7 @@ func (c *Checker) lane(ch channel) *lane {
 	return l
 }
 
-// end pairs an end of a message with the oldest one that fits, or lets it wait.
+// end pairs an end of a message with the oldest matching end, or adds it to the waiting ends.
 func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
 	other, ok := l.take(1-side, tag)
 	switch {
@@ -93,11 +93,11 @@ func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
 	return c.pair(l, ch, other, e)
 }
 
-// meet pairs the ends that wait in another checker with those that wait here.
-func (c *Checker) meet(ch channel, o *lane) error {
+// mergeLane pairs the ends that wait in another checker's lane with those that wait in c.
+func (c *Checker) mergeLane(ch channel, o *lane) error {
 	l := c.lanes[ch]
 	if l == nil {
-		o.skew = nil // it is the other checker's
+		o.skew = nil // it belongs to the other checker
 		c.lanes[ch] = o
 		return nil
 	}
@@ -112,7 +112,7 @@ func (c *Checker) meet(ch channel, o *lane) error {
 				list = append(list, tagged{e, tag})
 			}
 		}
-		// An end without tag pairs with the oldest of all.
+		// An end without tag pairs with the oldest end of any tag.
 		slices.SortFunc(list, func(a, b tagged) int { return cmp.Compare(a.seq, b.seq) })
 		for _, x := range list {
 			if err := c.end(l, ch, side, x.tag, x.end); err != nil {
@@ -123,6 +123,7 @@ func (c *Checker) meet(ch channel, o *lane) error {
 	return nil
 }
 
+// wait adds an end to those that wait.
 func (l *lane) wait(side int, tag int64, e end) {
 	if l.ends[side] == nil {
 		l.ends[side] = map[int64]*queue{}
@@ -140,7 +141,8 @@ func (l *lane) wait(side int, tag int64, e end) {
 	q.list = append(q.list, e)
 }
 
-// take takes out the end that waits longest and fits a tag.
+// take removes and returns the end that has waited longest among those that match a tag. It returns
+// false if there is none.
 func (l *lane) take(side int, tag int64) (end, bool) {
 	waiting := l.ends[side]
 	if len(waiting) == 0 {
@@ -179,12 +181,14 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 	return e, true
 }
 
-// pair holds the two ends of a message against each other.
+// pair compares the two ends of a message.
 func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 	at := placeOf(ch.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
-		if err := c.report("trace.message-size", at, fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
-			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(ch.from), c.seconds(send.time))); err != nil {
+		if err := c.report("trace.message-size", at,
+			fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
+			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(ch.from),
+				c.seconds(send.time))); err != nil {
 			return err
 		}
 	}
@@ -203,19 +207,19 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 	}
 	s.add(placeOf(ch.to, openRow{recv.time, recv.pos}), uint64(send.time)-uint64(recv.time))
 	if c.group(ch.from) != c.group(ch.to) {
-		return nil // the clocks of the two are reported
+		return nil // clockSkews reports the pair of groups
 	}
-	return c.report("trace.receive-before-send", at, fmt.Sprintf("a receive from location %s at %s", c.id(ch.from), c.seconds(recv.time)),
+	return c.report("trace.receive-before-send", at,
+		fmt.Sprintf("a receive from location %s at %s", c.id(ch.from), c.seconds(recv.time)),
 		"a time not before "+c.seconds(send.time)+", when the message was sent")
 }
 
-// singly is how many messages without partner, of the same locations and tag, are reported one by
-// one; the last of these stands for the rest.
-const singly = 10
+// maxSingly is the number of reports of messages without partner that share locations and tag. The
+// last of these reports counts all remaining messages.
+const maxSingly = 10
 
-// unmatched reports messages without partner, but for those whose other side has no
-// events at all: it may have been left out on purpose, or its file is missing, which
-// has been reported.
+// unmatched reports messages without partner. It skips messages whose other location has no events at
+// all: the selection leaves that location out, or its file is missing, which the reader has reported.
 func (c *Checker) unmatched() error {
 	channels := slices.SortedFunc(maps.Keys(c.lanes), func(a, b channel) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.communicator, b.communicator))
@@ -226,12 +230,12 @@ func (c *Checker) unmatched() error {
 			if side == receives {
 				own, other, rule, what, partner = ch.to, ch.from, "trace.receive-without-send", "receive from", "send"
 			}
-			if !c.recorded(other) {
+			if !c.hasEvents(other) {
 				continue
 			}
 			expected := "a " + partner + " to match"
 			if side == sends && c.locs[other].posted {
-				expected += c.incomplete("receives")
+				expected += c.recorderNote("receives")
 			}
 			for _, tag := range slices.Sorted(maps.Keys(waiting)) {
 				q := waiting[tag]
@@ -239,13 +243,13 @@ func (c *Checker) unmatched() error {
 					continue
 				}
 				list := q.list[q.head:]
-				for i, e := range list[:min(len(list), singly)] {
+				for i, e := range list[:min(len(list), maxSingly)] {
 					count := int64(1)
-					if i == singly-1 {
+					if i == maxSingly-1 {
 						count = int64(len(list) - i)
 					}
 					found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
-					if err := c.reports(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
+					if err := c.reportCount(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
 						return err
 					}
 				}
@@ -255,14 +259,14 @@ func (c *Checker) unmatched() error {
 	return nil
 }
 
-// clockOwner is what has a clock of its own: a location group, or a location that is in
-// none.
+// clockOwner identifies the owner of a clock: a location group, or a location that belongs to no
+// group.
 type clockOwner struct {
 	group bool
 	ref   uint32
 }
 
-// compareOwners puts groups before locations.
+// compareOwners orders owners by number, groups before locations.
 func compareOwners(a, b clockOwner) int {
 	switch {
 	case a.group == b.group:
@@ -273,28 +277,32 @@ func compareOwners(a, b clockOwner) int {
 	return 1
 }
 
-// groupPair is two that exchange messages, in any direction.
+// groupPair is a pair of clock owners that exchange messages, in any direction. Owner a is not after b.
 type groupPair struct{ a, b clockOwner }
 
-// skew is what the messages of a pair tell of its clocks.
+// skew sums up the messages of a pair, to compare its clocks.
 type skew struct {
 	messages, early int64
-	most            uint64 // ticks
-	first           place  // of the early receives
+	most            uint64 // greatest time in ticks by which a receive precedes its send
+	first           place  // the first of the early receives
 }
 
-// add counts an early receive.
+// add counts a receive that precedes its send by a number of ticks.
 func (s *skew) add(at place, by uint64) {
 	s.merge(&skew{early: 1, most: by, first: at})
 }
 
+// merge adds the messages of another checker.
 func (s *skew) merge(o *skew) {
-	if o.early > 0 && (s.early == 0 || cmp.Or(cmp.Compare(o.first.time, s.first.time), cmp.Compare(o.first.loc, s.first.loc), cmp.Compare(o.first.pos, s.first.pos)) < 0) {
+	if o.early > 0 && (s.early == 0 ||
+		cmp.Or(cmp.Compare(o.first.time, s.first.time), cmp.Compare(o.first.loc, s.first.loc),
+			cmp.Compare(o.first.pos, s.first.pos)) < 0) {
 		s.first = o.first
 	}
 	s.messages, s.early, s.most = s.messages+o.messages, s.early+o.early, max(s.most, o.most)
 }
 
+// skew returns the skew of a pair. It creates the skew if needed.
 func (c *Checker) skew(g groupPair) *skew {
 	s := c.skews[g]
 	if s == nil {
@@ -304,6 +312,7 @@ func (c *Checker) skew(g groupPair) *skew {
 	return s
 }
 
+// group returns the owner of a location's clock.
 func (c *Checker) group(loc uint32) clockOwner {
 	if g := c.defs.Locations.At(loc).Group; int64(g) < int64(c.defs.Groups.Len()) {
 		return clockOwner{true, g}
@@ -311,6 +320,7 @@ func (c *Checker) group(loc uint32) clockOwner {
 	return clockOwner{false, loc}
 }
 
+// owner returns the name by which messages call the owner of a clock.
 func (c *Checker) owner(o clockOwner) string {
 	if !o.group {
 		return "location " + c.id(o.ref)
@@ -319,11 +329,11 @@ func (c *Checker) owner(o clockOwner) string {
 	return "location group " + cmp.Or(g.Name, g.ID)
 }
 
-// alignHint is what is expected of times of locations that contradict each other.
+// alignHint is the expectation in reports of times that contradict those of other locations.
 const alignHint = "clocks that agree; weft align corrects them"
 
-// skewed reports pairs of groups whose clocks differ. Within one group clocks are one.
-func (c *Checker) skewed() error {
+// clockSkews reports pairs of groups whose clocks differ. The locations of a group share a clock.
+func (c *Checker) clockSkews() error {
 	pairs := slices.SortedFunc(maps.Keys(c.skews), func(x, y groupPair) int {
 		return cmp.Or(compareOwners(x.a, y.a), compareOwners(x.b, y.b))
 	})
@@ -332,8 +342,9 @@ func (c *Checker) skewed() error {
 		if s.early == 0 || g.a == g.b {
 			continue
 		}
-		if err := c.reports("trace.clock-skew", s.first, s.early,
-			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s", s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
+		if err := c.reportCount("trace.clock-skew", s.first, s.early,
+			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s",
+				s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
 			alignHint); err != nil {
 			return err
 		}

@@ -6,16 +6,17 @@ import (
 	"math/bits"
 )
 
-// steps is what is known of the times of a location: the greatest step between two
-// events, and what lies before and behind it.
+// steps sums up the times of a location: the greatest step between two successive events, and the
+// events before and after it.
 type steps struct {
 	first, last   int64
-	count, before int64  // events, and those before the step
-	step          uint64 // ticks
-	from, to      openRow
-	pos           int64 // of the last event
+	count, before int64   // number of events, and of those before the step
+	step          uint64  // length of the step, in ticks
+	from, to      openRow // the events at both ends of the step
+	pos           int64   // position of the last event
 }
 
+// add adds the next event.
 func (s *steps) add(t, pos int64) {
 	if s.count == 0 {
 		s.first, s.last = t, t
@@ -25,28 +26,28 @@ func (s *steps) add(t, pos int64) {
 	s.count, s.last, s.pos = s.count+1, t, pos
 }
 
-// split is the times at the step's side with more events, and the event at its other
-// side.
-func (s *steps) split() (first, last, events int64, odd openRow) {
+// split divides the events at the greatest step. It returns the first and the last time and the
+// number of events of the larger part, and the event of the other part next to the step.
+func (s *steps) split() (first, last, events int64, outlier openRow) {
 	if s.before >= s.count-s.before {
 		return s.first, s.from.time, s.before, s.to
 	}
 	return s.to.time, s.last, s.count - s.before, s.from
 }
 
-// least is how many events must be near each other before others are far away.
-const least = 16
+// minEvents is the number of events that must be near each other before an event counts as distant.
+const minEvents = 16
 
-// absurd reports locations of which some events are so far from all others that a bit of
-// a time must be suspected.
-func (c *Checker) absurd() error {
+// distantEvents reports locations with events so far from all others that probably a bit of a time is
+// wrong.
+func (c *Checker) distantEvents() error {
 	suspect := make([]bool, len(c.locs))
 	for loc, s := range c.locs {
 		suspect[loc] = s != nil && s.steps.step > 0
 	}
 	for {
-		// What is taken to be sound: all of the locations that are, and the greater part of
-		// those that are not.
+		// low and high enclose the n events that are taken to be right: all events of the locations
+		// that are not suspect, and the larger part of each suspect location.
 		low, high, n := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
 		for loc, s := range c.locs {
 			if s == nil || s.steps.count == 0 {
@@ -58,7 +59,7 @@ func (c *Checker) absurd() error {
 			}
 			low, high, n = min(low, first), max(high, last), n+events
 		}
-		if n < least {
+		if n < minEvents {
 			return nil
 		}
 		span, cleared := uint64(high)-uint64(low), false
@@ -74,8 +75,8 @@ func (c *Checker) absurd() error {
 			if !suspect[loc] {
 				continue
 			}
-			_, _, _, odd := s.steps.split()
-			if err := c.report("trace.absurd-delta", placeOf(uint32(loc), odd), "an event at "+c.seconds(odd.time),
+			_, _, _, outlier := s.steps.split()
+			if err := c.report("trace.absurd-delta", placeOf(uint32(loc), outlier), "an event at "+c.seconds(outlier.time),
 				fmt.Sprintf("a time near %s to %s, where all others are", c.seconds(low), c.seconds(high))); err != nil {
 				return err
 			}

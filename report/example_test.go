@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A page about a trace with its profile. The 32 exits of recv0 less their entries in the file are
-// 2.03 ms.
+// This example writes a page with the profile of a trace. The 32 visits of recv0 in the file take
+// 2.03 ms in total.
 func Example() {
 	ctx := context.Background()
 	src, kind := format.FileSource("../examples/ring.trf"), picl.Format{}

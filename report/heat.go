@@ -10,12 +10,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// heat is who sent how many bytes to whom, as a picture.
+// heat is the heat map of the bytes that each location sent to each other one. All sizes are pixels.
 type heat struct {
 	Width, Height int
 	Left, Top     int
-	Cell          int
-	Size          int
+	Cell          int // width of a cell
+	Size          int // width of all cells
 	Columns, Rows []heatName
 	Shades        []shade
 	Tips          []tip
@@ -23,36 +23,38 @@ type heat struct {
 	Hint          string
 }
 
+// heatName is the name of a location beside or above the map.
 type heatName struct {
 	X, Y int
 	Name string
 }
 
-// shade is the cells of a level.
+// shade is the outline of all cells of a level.
 type shade struct {
 	Level int
 	Path  string
 }
 
-// tip is a cell with what it stands for.
+// tip is a cell with its explanation.
 type tip struct {
 	X, Y, Level int
 	Text        string
 }
 
+// heatKey is the sample of a level in the legend.
 type heatKey struct{ X, Level int }
 
 // Sizes of the heat map, in pixels.
 const (
 	heatLetter  = 6  // width of a letter of a name
-	heatLetters = 20 // of a name
+	heatLetters = 20 // letters of a name
 	heatWidth   = 480
 	heatCell    = 24
 	heatLevels  = 6
 	heatTips    = 20 // locations up to which cells have tips
 )
 
-// heat is nil where there are too few, or too many, locations.
+// heat returns the heat map, or nil if there are fewer than 3 or more than mostHeat locations.
 func (r *Report) heat(m *messages.Result) *heat {
 	var locs []uint32
 	most, least := uint64(0), uint64(math.MaxUint64)
@@ -81,7 +83,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 	h := &heat{Cell: min(heatCell, heatWidth/n), Left: 12 + longest*heatLetter, Top: 12 + longest*heatLetter}
 	h.Size = n * h.Cell
 	h.Width, h.Height = h.Left+h.Size+10, h.Top+h.Size+40
-	every := 1 // name that has room
+	every := 1 // the map names each every-th location
 	if h.Cell < 11 {
 		every = (11 + h.Cell - 1) / h.Cell
 	}
@@ -95,7 +97,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 		h.Rows = append(h.Rows, heatName{h.Left - 6, h.Top + middle + 4, names[i]})
 		h.Columns = append(h.Columns, heatName{h.Left + middle + 4, h.Top - 6, names[i]})
 	}
-	// Sizes that are far apart need a logarithmic scale.
+	// The scale is logarithmic if the sizes span more than a factor of 16.
 	low, high := float64(0), float64(max(1, most))
 	scale, hint := func(f float64) float64 { return f }, "0 to "+size(most)
 	if high > 16*float64(max(1, least)) {
@@ -113,7 +115,9 @@ func (r *Report) heat(m *messages.Result) *heat {
 		}
 		x, y, v := h.Left+at[c.Destination]*h.Cell, h.Top+at[c.Source]*h.Cell, level(c.Bytes)
 		if n <= heatTips {
-			h.Tips = append(h.Tips, tip{x, y, v, fmt.Sprintf("%s to %s: %s, %s", name(r.LocationName(c.Source)), name(r.LocationName(c.Destination)), plural(c.Count, "message"), size(c.Bytes))})
+			h.Tips = append(h.Tips, tip{x, y, v,
+				fmt.Sprintf("%s to %s: %s, %s", name(r.LocationName(c.Source)), name(r.LocationName(c.Destination)),
+					plural(c.Count, "message"), size(c.Bytes))})
 			continue
 		}
 		fmt.Fprintf(&paths[v], "M%d %dh%dv%dh-%dz", x, y, h.Cell-1, h.Cell-1, h.Cell-1)

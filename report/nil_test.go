@@ -10,9 +10,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A report without functions has regions without colours and locations by number.
+// TestWithoutFunctions checks that a report without functions shows regions without colours and locations
+// by number.
 func TestWithoutFunctions(t *testing.T) {
-	r := Report{Title: "t", Info: &info.Info{}, Covered: trace.TicksOf(10), Regions: []profile.Region{{Name: "solve", Count: 1, Exclusive: trace.TicksOf(10), Inclusive: trace.TicksOf(10)}},
+	r := Report{Title: "t", Info: &info.Info{}, Covered: trace.TicksOf(10),
+		Regions:  []profile.Region{{Name: "solve", Count: 1, Exclusive: trace.TicksOf(10), Inclusive: trace.TicksOf(10)}},
 		Messages: &messages.Result{Sent: 1, Matrix: []messages.Cell{{Source: 3, Destination: 4, Count: 1}}}}
 	var b bytes.Buffer
 	if err := r.Write(&b); err != nil {

@@ -12,24 +12,25 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// What the picture may have, so that the page stays small.
+// Limits that keep the page small.
 const (
 	pictureWidth  = 1280
 	pictureRows   = 48
-	pictureStrips = 120 // of spans
+	pictureStrips = 120 // strips of spans, over all rows
 	pictureArrows = 400
-	smallSVG      = 300 << 10
-	smallPNG      = 400 << 10
+	smallSVG      = 300 << 10 // bytes
+	smallPNG      = 400 << 10 // bytes
 )
 
-// Draw draws the time line of an index in a window, all of it if that is empty, and gives regions the
-// colours that they have in the index of all of the trace, which may be x. Chosen are the tracks to
-// draw, in their order; nil draws all.
+// Draw draws the time line of index x in the window from from to to, or all of it if the window is
+// empty. It sets Picture and Color. Regions have the colours that they have in all, the index of the
+// whole trace, which may be x. chosen lists the tracks to draw in their order; nil draws all tracks.
 func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, chosen []int) error {
 	p := &r.Picture
 	*p = Picture{Width: pictureWidth}
-	sheet := draw.Sheet{Index: x, Colors: all, From: from, To: to, Options: draw.Options{Width: pictureWidth, Title: r.Title}}
-	var rows []int // those that are no curves
+	sheet := draw.Sheet{Index: x, Colors: all, From: from, To: to,
+		Options: draw.Options{Width: pictureWidth, Title: r.Title}}
+	var rows []int // the tracks that are no curves
 	tracks := x.Tracks()
 	sheet.Tracks = chosen
 	shown := len(chosen)
@@ -82,8 +83,8 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 	return err
 }
 
-// paint draws the picture for light and for dark paper, as shapes where these are few,
-// else as pixels.
+// paint draws the picture in light and in dark colours: as SVG if it is small, else as PNG. A PNG that
+// is too large is drawn in light colours only.
 func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
 	paint := func(dark bool, f func(context.Context, io.Writer) error) ([]byte, error) {
 		var b bytes.Buffer
@@ -109,7 +110,7 @@ func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
 		}
 	}
 	if len(p.PNG) > smallPNG {
-		return nil // one must do
+		return nil // the light picture serves both modes
 	}
 	p.DarkPNG, err = paint(true, s.PNG)
 	return err

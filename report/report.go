@@ -16,20 +16,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Report is what was found in a trace. Slices are in the order in which they are to be
-// shown, and whole: the page shows what comes first, and says how much more there is.
+// Report holds the results of analyses of a trace. Slices are complete and in the order in which the
+// page shows them. The page shows the first entries and the number of the others.
 type Report struct {
-	Title  string // above all; the name of the trace
-	Format string // of the trace, for people
+	Title  string // title of the page: the name of the trace
+	Format string // display name of the trace's format
 
-	// Info is of the window and what is chosen beside it, as is all else.
+	// Info describes the selected part of the trace, as all other fields do.
 	Info  *info.Info
 	Clock trace.Clock
-	// From and To bound the window in ticks, To exclusive; nil is a bound that was not set.
+	// From and To bound the window in ticks, To exclusive. Nil is a bound that is not set.
 	From, To *int64
-	// Begin is the time of the first event of the whole trace, from which the window is counted; nil is that of Info.
+	// Begin is the time of the first event of the whole trace. The page shows the window's bounds
+	// relative to it. Nil means Info.First.
 	Begin *int64
-	// Chosen names what is chosen beside the window, such as locations; empty for all.
+	// Chosen describes the selection other than the window, such as locations; it is empty if all are
+	// selected.
 	Chosen []string
 
 	// Picture is the time line.
@@ -41,33 +43,34 @@ type Report struct {
 	Locations  []profile.Location
 	Paths      []calltree.Node // one tree for all locations
 
-	// Definitions are the regions of locations by definition. They are needed where regions of one name, which
-	// Regions and Locations put together, are of two kinds for Waits; else they may be nil.
+	// Definitions lists the locations with one entry per region definition. Regions and Locations merge
+	// regions of the same name. Definitions may be nil unless Waits differs between such regions.
 	Definitions []profile.Location
-	// Waits reports whether a location does nothing of its own in a region, but communicates,
-	// synchronises or waits. Nil means that it never does.
+	// Waits reports whether a location in a region only communicates, synchronises or waits. Nil is a
+	// function that returns false.
 	Waits func(region uint32) bool
-	// Color is the colour of a region in the picture, "#rrggbb". Nil leaves regions without one.
+	// Color returns the colour of a region in the picture, "#rrggbb". Nil gives regions no colour.
 	Color func(region uint32) string
 
 	Messages    *messages.Result
 	Collectives *collectives.Result
-	// LocationName is the name of a location, by its index in the definitions. Nil numbers them.
+	// LocationName returns the name of a location, by its index in the definitions. Nil names locations
+	// by number.
 	LocationName func(location uint32) string
 
-	Errors, Warnings, Notes int64 // that checking found
-	Rules                   []Rule
+	Errors, Warnings, Notes int64  // defects that checking found
+	Rules                   []Rule // broken rules
 }
 
-// Picture is the time line of a trace. What is empty is left out.
+// Picture is the time line of a trace. The page leaves out what is empty.
 type Picture struct {
-	// SVG are the documents of the picture, for light and for dark paper, which become a
-	// part of the page. Without them PNG are images.
+	// SVG and DarkSVG are documents for light and dark mode. The page contains their elements. If SVG is
+	// empty, the page shows the images PNG and DarkPNG.
 	SVG, DarkSVG []byte
 	PNG, DarkPNG []byte
-	// Width is how wide it is shown at most, in pixels.
+	// Width is the greatest width of the picture on the page, in pixels.
 	Width int
-	// Caption says what the picture does not show.
+	// Caption describes what the picture does not show.
 	Caption string
 }
 
@@ -77,14 +80,17 @@ type Rule struct {
 	Severity string // error, warning, note
 	Doc      string
 	Count    int64
-	Place    string // the first one
+	Place    string // place of the first defect
 	Found    string
 	Expected string
 }
 
+// page is the source of the template.
+//
 //go:embed page.html
 var page string
 
+// parsed returns the template of the page.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(page))
 })

@@ -2,13 +2,12 @@ package report
 
 import (
 	"bytes"
+	"encoding/xml"
 	"errors"
 	"io"
 	"math"
 	"strings"
 	"testing"
-
-	"encoding/xml"
 
 	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/collectives"
@@ -19,12 +18,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// empty is a report of a trace without anything.
+// empty returns a report of a trace without events.
 func empty() *Report {
-	return &Report{Title: "t", Format: "f", Info: &info.Info{Path: "t", Files: []info.File{{Path: "t", Size: 1}}, Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}},
-		Clock: trace.Seconds(1000), Waits: func(uint32) bool { return false }, Color: func(uint32) string { return "" }, LocationName: func(uint32) string { return "" }}
+	return &Report{Title: "t", Format: "f",
+		Info: &info.Info{Path: "t", Files: []info.File{{Path: "t", Size: 1}},
+			Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}},
+		Clock: trace.Seconds(1000), Waits: func(uint32) bool { return false }, Color: func(uint32) string { return "" },
+		LocationName: func(uint32) string { return "" }}
 }
 
+// write returns the page of a report.
 func write(t *testing.T, r *Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,7 +37,7 @@ func write(t *testing.T, r *Report) []byte {
 	return b.Bytes()
 }
 
-// texts are the elements of a page, with their attributes, and the text of its body.
+// texts returns the elements of a page with their attributes, and its text.
 func texts(t *testing.T, page []byte) (elements []xml.StartElement, text string) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(page))
@@ -56,24 +59,33 @@ func texts(t *testing.T, page []byte) (elements []xml.StartElement, text string)
 	}
 }
 
-// Names of a trace are text, wherever they stand.
+// TestNamesAreText checks that names of a trace appear as text everywhere on the page, whatever their
+// characters.
 func TestNamesAreText(t *testing.T) {
 	bad := `<script>alert("1")</script> '"&` + "\x00\x07\n"
 	rtl := "\u200f\u0632\u0645\u0646 \u0627\u0644\u062d\u0633\u0627\u0628\u200f \u202eevil"
 	first, last := int64(0), int64(100)
-	for _, n := range []string{bad, rtl, "</title></style><img src=x onerror=alert(1)>", "javascript:alert(1)", "{{.Title}}", "\xff\xfe latin \xe9", strings.Repeat("long ", 9000)} {
+	for _, n := range []string{bad, rtl, "</title></style><img src=x onerror=alert(1)>", "javascript:alert(1)",
+		"{{.Title}}", "\xff\xfe latin \xe9", strings.Repeat("long ", 9000)} {
 		r := empty()
 		r.Title, r.Format = n, n
-		r.Info = &info.Info{Path: n, Format: n, Files: []info.File{{Path: n}, {Path: n}}, Origin: n, First: &first, Last: &last, Start: n, Events: 7, Properties: map[string]any{n: n},
-			Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}, Kinds: []counts.Kind{{Name: n, Events: 3}}, Resources: []profile.Resource{{ID: n, Name: n, Unit: n}}, Locations: make([]info.Location, 3)}
-		r.Regions = []profile.Region{{Name: n, Group: n, Exclusive: trace.TicksOf(30), Inclusive: trace.TicksOf(30), Count: 1}}
+		r.Info = &info.Info{Path: n, Format: n, Files: []info.File{{Path: n}, {Path: n}}, Origin: n, First: &first,
+			Last: &last, Start: n, Events: 7, Properties: map[string]any{n: n},
+			Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}, Kinds: []counts.Kind{{Name: n, Events: 3}},
+			Resources: []profile.Resource{{ID: n, Name: n, Unit: n}}, Locations: make([]info.Location, 3)}
+		r.Regions = []profile.Region{{Name: n, Group: n, Exclusive: trace.TicksOf(30), Inclusive: trace.TicksOf(30),
+			Count: 1}}
 		r.Activities = []profile.Activity{{Name: n, Count: 1}}
 		r.Covered = trace.TicksOf(30)
 		r.Locations = []profile.Location{{Name: n, Covered: 30, Regions: r.Regions}}
-		r.Paths = []calltree.Node{{Parent: -1, Name: n, Inclusive: trace.TicksOf(30), Count: 1}, {Parent: 0, Depth: 1, Name: n, Inclusive: trace.TicksOf(30), Count: 1}}
+		r.Paths = []calltree.Node{{Parent: -1, Name: n, Inclusive: trace.TicksOf(30), Count: 1},
+			{Parent: 0, Depth: 1, Name: n, Inclusive: trace.TicksOf(30), Count: 1}}
 		r.LocationName = func(uint32) string { return n }
-		r.Messages = &messages.Result{Sent: 3, Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: 5, Count: 1}, {Source: 1, Destination: 2, Bytes: 500, Count: 1}, {Source: 2, Destination: trace.NoRef, Bytes: 1, Count: 1}}}
-		r.Collectives = &collectives.Result{Operations: []collectives.Operation{{Label: n, Name: n, Calls: 2, NonBlocking: true}}}
+		r.Messages = &messages.Result{Sent: 3,
+			Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: 5, Count: 1},
+				{Source: 1, Destination: 2, Bytes: 500, Count: 1}, {Source: 2, Destination: trace.NoRef, Bytes: 1, Count: 1}}}
+		r.Collectives = &collectives.Result{Operations: []collectives.Operation{{Label: n, Name: n, Calls: 2,
+			NonBlocking: true}}}
 		r.Rules = []Rule{{Rule: n, Severity: "error", Doc: n, Count: 1, Place: n, Found: n, Expected: n}}
 		r.Picture = Picture{PNG: []byte("png"), Caption: n}
 		page := write(t, r)
@@ -88,7 +100,9 @@ func TestNamesAreText(t *testing.T) {
 			}
 			for _, a := range e.Attr {
 				k := strings.ToLower(a.Name.Local)
-				if strings.HasPrefix(k, "on") || strings.Contains(strings.ToLower(a.Value), "javascript:") && k != "title" || k == "src" && !strings.HasPrefix(a.Value, "data:image/png;base64,") || k == "href" && !strings.HasPrefix(a.Value, "#") {
+				if strings.HasPrefix(k, "on") || strings.Contains(strings.ToLower(a.Value), "javascript:") && k != "title" ||
+					k == "src" && !strings.HasPrefix(a.Value, "data:image/png;base64,") ||
+					k == "href" && !strings.HasPrefix(a.Value, "#") {
 					t.Errorf("%.20q: found the attribute %s=%.60q", n, a.Name.Local, a.Value)
 				}
 			}
@@ -100,7 +114,7 @@ func TestNamesAreText(t *testing.T) {
 			t.Errorf("%.20q: found it %d times in the text", n, strings.Count(text, want))
 		}
 		if n == rtl && bytes.Count(page, []byte("<bdi>"+rtl)) < 15 {
-			t.Errorf("found names that are not kept from the direction of what is around them")
+			t.Errorf("found names without <bdi>, which take the direction of the text around them")
 		}
 		if again := write(t, r); !bytes.Equal(page, again) {
 			t.Errorf("%.20q: two pages differ", n)
@@ -108,7 +122,7 @@ func TestNamesAreText(t *testing.T) {
 	}
 }
 
-// A trace of nothing has a page, too, and numbers of any size.
+// TestLittleAndMuch writes the page of an empty trace and of one with the greatest numbers.
 func TestLittleAndMuch(t *testing.T) {
 	r := empty()
 	_, text := texts(t, write(t, r))
@@ -121,16 +135,19 @@ func TestLittleAndMuch(t *testing.T) {
 	r.Info.First, r.Info.Last = &first, &last
 	r.From, r.To = &last, &first
 	r.Covered = trace.TicksOf(math.MaxInt64)
-	r.Regions = []profile.Region{{Name: "r", Exclusive: trace.TicksOf(math.MaxInt64), Inclusive: trace.TicksOf(math.MaxInt64), Sum: trace.TicksOf(math.MaxInt64), Count: math.MaxInt64}}
+	r.Regions = []profile.Region{{Name: "r", Exclusive: trace.TicksOf(math.MaxInt64),
+		Inclusive: trace.TicksOf(math.MaxInt64), Sum: trace.TicksOf(math.MaxInt64), Count: math.MaxInt64}}
 	r.Locations = []profile.Location{{Covered: math.MaxInt64, Regions: r.Regions}, {Covered: 1}}
-	r.Messages = &messages.Result{Sent: 1, SentBytes: math.MaxInt64, Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: math.MaxInt64}, {Source: 1, Destination: 2}}}
-	if _, text := texts(t, write(t, r)); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || !strings.Contains(text, "9\u202f223\u202f372\u202f036\u202f854\u202f775\u202f807") {
-		t.Errorf("found figures that are none:\n%s", text)
+	r.Messages = &messages.Result{Sent: 1, SentBytes: math.MaxInt64,
+		Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: math.MaxInt64}, {Source: 1, Destination: 2}}}
+	if _, text := texts(t, write(t, r)); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") ||
+		!strings.Contains(text, "9\u202f223\u202f372\u202f036\u202f854\u202f775\u202f807") {
+		t.Errorf("found values that are no numbers:\n%s", text)
 	}
 }
 
-// Stragglers: of ten locations with 100 ticks of work, one with 111 is none as the mean
-// grows with it; one with 113 is.
+// TestStragglers checks the limit: nine locations have 100 ticks of work. A tenth one with 111 ticks is
+// no straggler, as it raises the mean; one with 113 ticks is a straggler.
 func TestStragglers(t *testing.T) {
 	for work, want := range map[int64]string{111: "There is none.", 113: "Here 1 of 10 do."} {
 		r := empty()
@@ -142,30 +159,37 @@ func TestStragglers(t *testing.T) {
 			if i == 4 {
 				own = work
 			}
-			r.Locations = append(r.Locations, profile.Location{Location: uint32(i), Covered: 200, Regions: []profile.Region{{Region: 0, Exclusive: trace.TicksOf(own)}, {Region: 1, Exclusive: trace.TicksOf(200 - own)}}})
+			r.Locations = append(r.Locations,
+				profile.Location{Location: uint32(i), Covered: 200,
+					Regions: []profile.Region{{Region: 0, Exclusive: trace.TicksOf(own)},
+						{Region: 1, Exclusive: trace.TicksOf(200 - own)}}})
 		}
 		_, text := texts(t, write(t, r))
 		if !strings.Contains(text, want) {
 			t.Errorf("%d: the text %q is missing", work, want)
 		}
 	}
-	// A tenth of next to nothing keeps nobody waiting.
+	// A difference of less than 1 % of the duration makes no straggler.
 	r := empty()
 	first, last := int64(0), int64(100000)
 	r.Info.First, r.Info.Last = &first, &last
-	r.Locations = []profile.Location{{Covered: 10, Regions: []profile.Region{{Exclusive: trace.TicksOf(10)}}}, {Covered: 20, Regions: []profile.Region{{Exclusive: trace.TicksOf(20)}}}}
+	r.Locations = []profile.Location{{Covered: 10, Regions: []profile.Region{{Exclusive: trace.TicksOf(10)}}},
+		{Covered: 20, Regions: []profile.Region{{Exclusive: trace.TicksOf(20)}}}}
 	if _, text := texts(t, write(t, r)); !strings.Contains(text, "There is none.") {
 		t.Error("found a straggler, expected none")
 	}
 }
 
+// TestFigures checks the formats of numbers.
 func TestFigures(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1\u202f000", -1234567: "-1\u202f234\u202f567", -123: "-123"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1\u202f000", -1234567: "-1\u202f234\u202f567",
+		-123: "-123"} {
 		if s := count(n); s != want {
 			t.Errorf("found %q, expected %q", s, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1\u202f023 bytes", 1024: "1.0 KiB", 1536 << 20: "1.5 GiB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1\u202f023 bytes", 1024: "1.0 KiB",
+		1536 << 20: "1.5 GiB"} {
 		if s := size(n); s != want {
 			t.Errorf("found %q, expected %q", s, want)
 		}

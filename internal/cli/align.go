@@ -16,38 +16,39 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// alignOptions say what weft align corrects, and shows.
+// alignOptions holds the flags of weft align.
 type alignOptions struct {
-	changing
+	rewriteFlags
 	clocks, model      string
 	latency, reference string
-	writeTo            string // the correction
+	writeTo            string // file for the correction
 	always             bool
 	top                int
 }
 
+// alignCommand returns the command weft align.
 func (a *app) alignCommand() *cobra.Command {
 	var o alignOptions
 	c := &cobra.Command{
 		Use:   "align TRACE [OUT]",
-		Short: "Find how far clocks are apart, from messages and collective operations, and correct them",
-		Long: `Find the offset and drift of each clock against a reference clock. Nothing is received
-before it is sent, and nobody leaves a collective operation before those have come that
-it waits for: each message and operation bounds how far two clocks can be apart. Drifts
-are looked for only where offsets alone do not do. What no straight line mends, such as
-a clock that was set while the program ran, is amortised: a receive moves behind its
-send, and the times around it follow by 1 % of their distance (the controlled logical
-clock). Afterwards no message is early, and no interval is negative.
+		Short: "Compute the differences of clocks from messages and collective operations, and correct them",
+		Long: `Compute the offset and drift of each clock against a reference clock. A message cannot
+be received before it is sent, and no member can leave a collective operation before
+those it waits for have entered it: so each message and operation bounds the difference
+of two clocks. Drifts are used only where offsets are not sufficient. Errors that no
+straight line corrects, such as a clock that was set while the program ran, are
+amortised: a receive moves to its send, and the times around it follow by 1 % of their
+distance (the controlled logical clock). Afterwards no message is received before it is
+sent, and no interval is negative.
 
-Shown are the violations before and after, and the correction of each clock. Clocks that
-nothing contradicts stay as they are, unless --always is given.
+The output has the violations before and after, and the correction of each clock. A
+clock without violations is not corrected, unless --always is given.
 
---clocks says what has a clock of its own: process, node (all processes below one node
-of the tree) or location. --model says what a correction may consist of: full, linear
+--clocks states what has a clock of its own: each process, each node (all processes
+below one node of the tree) or each location. --model limits corrections: full, linear
 (offset and drift) or offset. With OUT the corrected trace is written; --correction
-writes the correction to a file, which all commands that write a changed trace take
-(--clock-correction). All flags of weft cut and weft filter can be given for OUT; they
-see the corrected times.`,
+writes the correction to a file for --clock-correction of other commands. All flags of
+weft cut and weft filter apply to OUT; they use the corrected times.`,
 		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n" +
 			"  weft align --correction clocks.json trace.otf2\n" +
 			"  weft align --model linear --latency 1us --json trace.otf2",
@@ -62,29 +63,31 @@ see the corrected times.`,
 	}
 	o.flags(c.Flags())
 	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
-	c.Flags().StringVar(&o.model, "model", "full", "what a correction may consist of: full, linear or offset")
+	c.Flags().StringVar(&o.model, "model", "full", "form of the correction: full, linear or offset")
 	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
 	c.Flags().StringVar(&o.reference, "reference", "",
-		"location, by id or name, whose clock the others are held against (default the first)")
+		"location, by id or name, whose clock is the reference (default the first)")
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false,
-		"correct clocks, too, that nothing contradicts, to the middle of what is possible")
-	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
+		"also correct clocks without violations, to the middle of the possible range")
+	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
 	complete(c, "clocks", clockLevels...)
 	complete(c, "model", clockModels...)
 	a.forceFlag(c)
 	return c
 }
 
-// What has a clock of its own, and what a correction consists of, by their numbers in package clocks.
+// clockLevels and clockModels are the values of --clocks and --model, in the order of their numbers
+// in package clocks.
 var clockLevels, clockModels = []string{"process", "node", "location"}, []string{"full", "linear", "offset"}
 
-// aligned is what weft align --json prints (docs/json.md).
-type aligned struct {
+// alignResult is the JSON of weft align (docs/json.md).
+type alignResult struct {
 	*clocks.Result
-	Written *changed `json:"written,omitempty"`
+	Written *rewriteResult `json:"written,omitempty"`
 }
 
+// align runs weft align.
 func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" && o.json {
 		return usageError("--correction -: expected no --json, since both go to standard output")
@@ -93,7 +96,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
 			"of the trace, whatever is chosen")
 	}
-	in, err := a.open(ctx, args[0], o.source())
+	in, err := a.open(ctx, args[0], o.inputFlagsOnly())
 	if err != nil {
 		return err
 	}
@@ -130,15 +133,15 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		if d, err = transform.Correct(d, x.Correction, 0); err != nil {
 			return err
 		}
-		o.correction = "" // it is done
-		if d, err = o.change(ctx, d); err != nil {
+		o.correction = "" // it is applied already
+		if d, err = o.transform(ctx, d); err != nil {
 			return err
 		}
-		return a.writeChanged(ctx, []*input{in}, d, args[1], &o.changing, func(res *changed) (any, error) {
+		return a.writeRewritten(ctx, []*input{in}, d, args[1], &o.rewriteFlags, func(res *rewriteResult) (any, error) {
 			if !o.json {
 				printClocks(w, x, o.top)
 			}
-			return aligned{x, res}, correction()
+			return alignResult{x, res}, correction()
 		})
 	}
 	if err := correction(); err != nil {
@@ -149,17 +152,17 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		return a.writeJSON(a.out, x)
 	}
 	printClocks(w, x, o.top)
-	a.tell(in, o.quiet)
+	a.reportDefects(in, o.quiet)
 	return nil
 }
 
-// options turns the flags into options.
+// options converts the flags into options of package clocks. d is the trace.
 func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err error) {
-	level, err := oneOf("--clocks", o.clocks, clockLevels...)
+	level, err := wordIndex("--clocks", o.clocks, clockLevels...)
 	if err != nil {
 		return opt, err
 	}
-	model, err := oneOf("--model", o.model, clockModels...)
+	model, err := wordIndex("--model", o.model, clockModels...)
 	if err != nil {
 		return opt, err
 	}
@@ -174,7 +177,7 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 		return opt, nil
 	}
 	full := d.FullNames()
-	for _, name := range []func(i int, l *trace.Location) string{ // an id counts before a name
+	for _, name := range []func(i int, l *trace.Location) string{ // ids have precedence over names
 		func(_ int, l *trace.Location) string { return l.ID }, func(_ int, l *trace.Location) string { return l.Name },
 		func(i int, _ *trace.Location) string { return full[i] },
 	} {
@@ -189,7 +192,7 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 		aLocation.nearest(d, o.reference))
 }
 
-// clocks finds how far the clocks of a trace are apart.
+// clocks computes the offsets of the clocks of a trace.
 func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
 	x, err := clocks.Solve(ctx, dec, opt)
 	if errors.Is(err, clocks.ErrFar) {
@@ -198,7 +201,7 @@ func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt cl
 	return x, err
 }
 
-// printClocks prints what was found, and at most so many clocks, all if 0.
+// printClocks prints the result with at most top clocks, or all clocks if top is 0.
 func printClocks(w io.Writer, x *clocks.Result, top int) {
 	fmt.Fprintf(w, "Messages     %d\nCollectives  %d\nClocks       %d\n\n", x.Messages, x.Collectives, len(x.Clocks))
 	t := newTable(w)
@@ -234,7 +237,7 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 			if c.Reference != i {
 				against = x.Clocks[c.Reference].Name
 			}
-			return table.Row{c.Name, few(c.Locations), against, x.Clock.FormatDuration(c.Offset),
+			return table.Row{c.Name, firstIDs(c.Locations), against, x.Clock.FormatDuration(c.Offset),
 				fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)}
 		})
 	if n > 0 {
@@ -245,8 +248,8 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 	}
 }
 
-// few are the first of some ids.
-func few(ids []string) string {
+// firstIDs returns the first three of a list of ids and, if there are more, their number.
+func firstIDs(ids []string) string {
 	const most = 3
 	if len(ids) <= most {
 		return strings.Join(ids, " ")

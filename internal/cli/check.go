@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// checkResult is what weft check --json prints (docs/json.md).
+// checkResult is the JSON of weft check (docs/json.md).
 type checkResult struct {
 	Path     string      `json:"path"`
 	Format   string      `json:"format"`
@@ -25,6 +25,7 @@ type checkResult struct {
 	Rules    []checkRule `json:"rules"`
 }
 
+// checkRule is a broken rule in the JSON.
 type checkRule struct {
 	Rule     string       `json:"rule"`
 	Severity string       `json:"severity"`
@@ -34,6 +35,7 @@ type checkRule struct {
 	severity trace.Severity
 }
 
+// checkPlace is a place where a rule is broken, in the JSON.
 type checkPlace struct {
 	File     string `json:"file"`
 	Line     int64  `json:"line,omitempty"`
@@ -43,13 +45,14 @@ type checkPlace struct {
 	Time     *int64 `json:"time,omitempty"`     // ticks
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
-	seconds  string // of the time
+	seconds  string // the time in seconds
 	defect   *trace.Defect
 }
 
+// checkCommand returns the command weft check.
 func (a *app) checkCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, rules bool
 	var places int
 	var only []string
@@ -88,7 +91,7 @@ from being checked; the exit code is then the highest of all.`,
 					if len(args) == 1 || code == exitUsage || c.Context().Err() != nil {
 						return err
 					}
-					a.tellError(err) // and check the others
+					a.printError(err) // and go on with the other traces
 					worst = max(worst, code)
 					continue
 				}
@@ -103,7 +106,7 @@ from being checked; the exit code is then the highest of all.`,
 				}
 				a.printCheck(res)
 			}
-			a.reports = nil // the lists have it, and say what the exit code is
+			a.reports = nil // the printed rules contain these defects and determine the exit code
 			if worst > exitGood {
 				return &exitError{code: worst}
 			}
@@ -115,14 +118,14 @@ from being checked; the exit code is then the highest of all.`,
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().Var(newWhole(&places, 10, 1, 0), "places", "how many places to name for each rule")
+	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
 	c.Flags().StringSliceVar(&only, "rule", nil, "only rules with these ids; * and ? match anything")
 	return c
 }
 
-// checkOne checks the trace that an argument names.
-func (a *app) checkOne(ctx context.Context, arg string, r *reading, s *selecting, places int,
+// checkOne checks the trace named by an argument.
+func (a *app) checkOne(ctx context.Context, arg string, r *inputFlags, s *selectionFlags, places int,
 	only []string) (*checkResult, error) {
 	in, err := a.source(ctx, arg, r)
 	if err != nil {
@@ -131,12 +134,12 @@ func (a *app) checkOne(ctx context.Context, arg string, r *reading, s *selecting
 	defer in.Close()
 	res, err := a.checkInput(ctx, in, r, s, places, only)
 	if err == nil && !r.quiet {
-		a.tellNamed(in)
+		a.reportFlagNames(in)
 	}
 	return res, err
 }
 
-// ruleInfo is a rule in JSON (docs/json.md).
+// ruleInfo is a rule in the JSON of weft check --rules (docs/json.md).
 type ruleInfo struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
@@ -144,7 +147,7 @@ type ruleInfo struct {
 	Example  string `json:"example"`
 }
 
-// rules are those that hold for every format, and those of each.
+// rules returns the rules for all formats and those of each format.
 func (a *app) rules() []format.Rule {
 	l := check.Rules()
 	for _, f := range a.formats {
@@ -153,7 +156,7 @@ func (a *app) rules() []format.Rule {
 	return l
 }
 
-// checkRuleNames refuses patterns that no rule matches.
+// checkRuleNames returns an error for a pattern that matches no rule.
 func (a *app) checkRuleNames(list []string) error {
 	var ids []string
 	for _, r := range a.rules() {
@@ -184,13 +187,13 @@ func (a *app) listRules(asJSON bool, only []string) error {
 	return nil
 }
 
-// checkInput checks a trace that is not yet opened.
-func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int,
+// checkInput checks a trace that is not opened yet.
+func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, places int,
 	only []string) (*checkResult, error) {
 	in.report.Keep = places
 	window := trace.Window{From: math.MinInt64, To: math.MaxInt64}
-	if err := in.decode(ctx, r); err != nil {
-		if r.strict || !check.Damage(err) {
+	if err := in.openTrace(ctx, r); err != nil {
+		if r.strict || !check.IsDamage(err) {
 			return nil, err
 		}
 		in.report.Add(check.Unreadable(in.src.Path, err))
@@ -217,14 +220,15 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 			return nil, err
 		}
 		if !ok || last < window.From || first >= window.To {
-			in.nothing = "found no event in the window"
+			in.notFound = "found no event in the window"
 		}
 	}
 	in.bar.done()
 	return in.checkResult(a.rules(), only), nil
 }
 
-// checkResult is what was found, of the rules that were asked for.
+// checkResult returns the defects found so far. If only is not empty, it returns those of matching
+// rules only.
 func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 	res := &checkResult{Path: in.src.Path, Format: in.format.About().Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
@@ -244,8 +248,8 @@ func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 	return res
 }
 
-// newCheckRule is a rule that was broken; its sentence is among rules. d is the trace, nil
-// for one that could not be opened.
+// newCheckRule returns a broken rule for the JSON, with its sentence from rules. d is the trace; it
+// is nil if the trace could not be opened.
 func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) checkRule {
 	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), severity: x.Severity, Count: x.Count}
 	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
@@ -268,6 +272,7 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 	return rule
 }
 
+// printCheck prints the result of checking a trace.
 func (a *app) printCheck(res *checkResult) {
 	for _, x := range res.Rules {
 		a.printRule(x)
@@ -275,8 +280,8 @@ func (a *app) printCheck(res *checkResult) {
 	printf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
 }
 
-// printRule prints the places of a rule. If there are more than are kept, the first one has a line,
-// with how many there are and where the others are that are kept.
+// printRule prints the kept places of a rule. If the rule has more places than are kept, it prints
+// one line: the first place, the number of all places and the other kept places.
 func (a *app) printRule(x checkRule) {
 	kept := int64(0)
 	for _, p := range x.Places {
@@ -290,7 +295,7 @@ func (a *app) printRule(x checkRule) {
 			text := fmt.Sprintf("%s (%d times", d.Error(), x.Count)
 			before := "; also "
 			for _, other := range x.Places[i+1:] {
-				text += before + other.short(&d)
+				text += before + other.shortPlace(&d)
 				before = ", "
 			}
 			fmt.Fprintln(a.out, plain(text+")"))
@@ -300,13 +305,13 @@ func (a *app) printRule(x checkRule) {
 	}
 }
 
-// short says where a place is beside another one of the same rule.
-func (p *checkPlace) short(first *trace.Defect) string {
+// shortPlace describes a place in few words, next to the first place of the same rule.
+func (p *checkPlace) shortPlace(first *trace.Defect) string {
 	where := p.defect.Position.String()
 	if p.seconds != "" {
 		where = "at " + p.seconds + " s"
 		if p.defect.Record == "" && p.Found != first.Found && strings.HasSuffix(p.Found, " "+where) {
-			where = p.Found // which says of what
+			where = p.Found // it contains the place
 		}
 	} else if p.Line > 0 && p.File == first.Position.File {
 		where = fmt.Sprintf("in line %d", p.Line)

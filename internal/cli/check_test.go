@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A rule that is broken more often than places are kept has one line, with how often, the times of
-// the first places and what the recorder is known for; others have a line for each place.
+// TestCheckLinesOfRules checks the lines for a rule with more places than are kept: one line has
+// the number, the times of the first places and the note about the recorder. Other rules have a
+// line for each place.
 func TestCheckLinesOfRules(t *testing.T) {
 	const anchor = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
 	for _, x := range []struct {
@@ -16,7 +17,8 @@ func TestCheckLinesOfRules(t *testing.T) {
 	}{
 		{"10", 3, ", expected a leave of EZTrace finalize, which was entered last"},
 		{"2", 1,
-			", expected a leave of EZTrace finalize, which was entered last (3 times; also location 1610612733 at 0.087876351 s)"},
+			", expected a leave of EZTrace finalize, which was entered last (3 times; also location 1610612733 at " +
+				"0.087876351 s)"},
 		{"1", 1, ", expected a leave of EZTrace finalize, which was entered last (3 times)"},
 	} {
 		var lines []string
@@ -31,8 +33,8 @@ func TestCheckLinesOfRules(t *testing.T) {
 	}
 }
 
-// Of the notes of a format, too, those of other locations are left out: EZTrace writes a wrong number of events
-// for each of four locations.
+// TestCheckLocation checks that --location leaves out a format's notes about other locations. In
+// this trace EZTrace has written a wrong number of events for each of four locations.
 func TestCheckLocation(t *testing.T) {
 	notes := func(args ...string) int {
 		_, out, _ := runWeft(t, append([]string{"check", realTraces["ring"]}, args...)...)

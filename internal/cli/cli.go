@@ -1,5 +1,5 @@
-// Package cli is weft's command line: one file a command. Flags go in, the
-// library is called, text or JSON comes out.
+// Package cli implements weft's command line. Each command has a file of its own, which translates
+// flags into calls of the library and results into text or JSON.
 package cli
 
 import (
@@ -32,31 +32,31 @@ const (
 	exitCanceled = 130
 )
 
-// app is what commands share.
+// app holds the state of a run of weft that all commands share.
 type app struct {
-	in         io.Reader
-	out        io.Writer
-	err        io.Writer
-	formats    []format.Format
-	garbage    *garbage
-	workers    int
-	progress   bool
-	incomplete bool            // a file of a trace is missing
-	reports    []reported      // what reading found
-	told       map[string]bool // lines about defects that standard error has
-	force      bool            // files that weft did not write may be replaced
-	read       []readFile      // what the command reads
-	outputs    []string        // the names of what it writes
-	written    *written.List   // the files that weft wrote
+	in           io.Reader
+	out          io.Writer
+	err          io.Writer
+	formats      []format.Format
+	garbage      *gcTuning
+	workers      int
+	progress     bool
+	incomplete   bool            // a file of a trace is missing
+	reports      []readerReport  // what reading found
+	printedLines map[string]bool // lines about defects that standard error has
+	force        bool            // files that weft did not write may be replaced
+	inputs       []inputFile     // what the command reads
+	outputs      []string        // the names of what it writes
+	ownFiles     *written.List   // the files that weft wrote
 }
 
-// exitError ends the program with a code. An empty message prints nothing.
+// exitError ends the program with an exit code. An error without text prints nothing.
 type exitError struct {
 	code int
 	err  error
 }
 
-// Error is the message.
+// Error returns the text of the cause.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return ""
@@ -64,19 +64,20 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *exitError) Unwrap() error { return e.err }
 
+// usageError returns an error for wrong arguments or flags.
 func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
 // Main runs a command line and returns the exit code.
 func Main(args []string, in io.Reader, out, errs io.Writer) int {
-	garbage := collect()
+	garbage := tuneGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// Who closes our output gets an error there, not a dead process here.
+	// A closed output results in an error of the write, not in a signal that ends the process.
 	signal.Ignore(syscall.SIGPIPE)
 	go func() {
 		// A second signal ends the program at once.
@@ -84,7 +85,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		stop()
 	}()
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage, written: written.Default()}
+	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage, ownFiles: written.Default()}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -92,7 +93,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	if err == nil || err.Error() == "" {
-		a.tellMissingFiles()
+		a.reportMissingFiles()
 	}
 	if e := buffered.Flush(); err == nil && e != nil {
 		err = &exitError{exitIO, e}
@@ -100,16 +101,17 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	return a.exitCode(ctx, err)
 }
 
-// Command returns weft's root command, for documentation and shell completions that are made of the
-// commands. [Main] runs command lines.
+// Command returns weft's root command, from which documentation and shell completions are
+// generated. [Main] runs command lines.
 func Command() *cobra.Command {
 	a := &app{
 		in: strings.NewReader(""), out: io.Discard, err: io.Discard,
-		formats: all.Formats(), garbage: new(garbage), written: new(written.List),
+		formats: all.Formats(), garbage: new(gcTuning), ownFiles: new(written.List),
 	}
 	return a.root()
 }
 
+// exitCode prints an error and returns the exit code.
 func (a *app) exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		if a.incomplete {
@@ -122,20 +124,20 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitCanceled
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return exitGood // whoever read our output has had enough
+		return exitGood // the reader of the output has closed it
 	}
-	a.tellError(err)
+	a.printError(err)
 	return codeOf(err)
 }
 
-// tellError prints an error, if it has a text.
-func (a *app) tellError(err error) {
+// printError prints an error, if it has a text.
+func (a *app) printError(err error) {
 	if s := err.Error(); s != "" {
 		fmt.Fprintln(a.err, "weft:", plainLines(s))
 	}
 }
 
-// codeOf is the exit code for an error.
+// codeOf returns the exit code for an error.
 func codeOf(err error) int {
 	var e *exitError
 	var d *trace.Defect
@@ -152,6 +154,7 @@ func codeOf(err error) int {
 	return exitIO
 }
 
+// root returns the root command with all commands.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weft",
@@ -176,17 +179,18 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			return c.Help()
 		},
 	}
-	root.PersistentFlags().VarP(newWhole(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "number of cores to use")
-	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
+	root.PersistentFlags().VarP(newInteger(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "number of cores to use")
+	root.PersistentFlags().BoolVar(&a.progress, "progress", true,
+		"show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		a.readsFlags(c.Flags())
+		a.addInputFlags(c.Flags())
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}\n")
 	defer func() {
-		// cobra makes the completion command; it lacks an example.
+		// cobra adds the completion command, which lacks an example and an error for a wrong shell.
 		root.InitDefaultCompletionCmd()
 		if c, _, err := root.Find([]string{"completion"}); err == nil {
 			c.Example = "  weft completion bash > weft.bash && source weft.bash\n  weft completion zsh > _weft"
@@ -212,11 +216,13 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look at a trace", []*cobra.Command{a.infoCommand(), a.printCommand(), a.plotCommand(), a.reportCommand(), a.checkCommand()}},
-		{"Change a trace", []*cobra.Command{a.convertCommand(), a.sortCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(),
+		{"Look at a trace", []*cobra.Command{a.infoCommand(), a.printCommand(), a.plotCommand(), a.reportCommand(),
+			a.checkCommand()}},
+		{"Change a trace", []*cobra.Command{a.convertCommand(), a.sortCommand(), a.repairCommand(), a.alignCommand(),
+			a.cutCommand(),
 			a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.generateCommand()}},
-		{"Answer questions", []*cobra.Command{a.explainCommand(), a.profileCommand(), a.commCommand(), a.messagesCommand(), a.waitsCommand(), a.pathCommand(), a.efficiencyCommand(),
-			a.diffCommand(), a.statesCommand(),
+		{"Answer questions", []*cobra.Command{a.explainCommand(), a.profileCommand(), a.commCommand(), a.messagesCommand(),
+			a.waitsCommand(), a.pathCommand(), a.efficiencyCommand(), a.diffCommand(), a.statesCommand(),
 			a.structureCommand(), a.usageCommand()}},
 		{"Formats", []*cobra.Command{a.formatsCommand(), a.otfCommand()}},
 		{"View in a browser", []*cobra.Command{a.viewCommand(), a.serveCommand(), a.indexCommand()}},
@@ -231,7 +237,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	return root
 }
 
-// help shows the help of the command that args name.
+// help prints the help of the command named by args.
 func help(c *cobra.Command, args []string) error {
 	c, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) > 0 {
@@ -242,8 +248,7 @@ func help(c *cobra.Command, args []string) error {
 	return c.Help()
 }
 
-// completeFlags gives the flags of all commands their values for the shell's
-// completion.
+// completeFlags registers the completions of the values of flags of all commands.
 func (a *app) completeFlags(root *cobra.Command) {
 	var formats, options []string
 	kinds := []string{messageKind + "\tall of send and recv", "claim\tclaim-begin and claim-end"}
@@ -266,14 +271,14 @@ func (a *app) completeFlags(root *cobra.Command) {
 		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {
 			f := c.Flags().Lookup(flag)
 			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
-				continue // where there is --from, --to is a time
+				continue // in commands with --from, --to is a time
 			}
 			complete(c, flag, values...)
 		}
 	}
 }
 
-// withSubcommands adds the commands below those of a list.
+// withSubcommands returns the commands of a list and all commands below them.
 func withSubcommands(list []*cobra.Command) []*cobra.Command {
 	for _, c := range list {
 		list = append(list, withSubcommands(c.Commands())...)
@@ -281,7 +286,7 @@ func withSubcommands(list []*cobra.Command) []*cobra.Command {
 	return list
 }
 
-// exactArgs is cobra's, with our exit code.
+// exactArgs requires n arguments, as cobra's ExactArgs does, but with weft's exit code.
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {

@@ -19,18 +19,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// commResult is what weft comm --json prints (docs/json.md).
+// commResult is the JSON of weft comm (docs/json.md).
 type commResult struct {
 	heading
 	bounds
 	Messages    *messages.Result    `json:"messages"`
 	Collectives *collectives.Result `json:"collectives"`
 	RMA         *rma.Result         `json:"rma"`
-	// Saturated tells that a sum of bytes is more than can be told.
+	// Saturated reports that a sum of bytes exceeds 64 bits.
 	Saturated bool `json:"saturated,omitempty"`
 }
 
-// saturated reports whether a sum of bytes is more than can be told.
+// saturated reports whether a sum of bytes exceeds 64 bits.
 func (x *commResult) saturated() bool {
 	more := x.Messages.Saturated || x.RMA.Bytes == math.MaxUint64
 	for _, o := range x.Collectives.Operations {
@@ -39,15 +39,15 @@ func (x *commResult) saturated() bool {
 	return more
 }
 
-// tellSaturated says that sums of bytes are more than can be told.
-func (a *app) tellSaturated(saturated bool, r *reading) {
+// reportSaturated prints a warning that sums of bytes exceed 64 bits.
+func (a *app) reportSaturated(saturated bool, r *inputFlags) {
 	if saturated && !r.quiet {
-		fmt.Fprintf(a.err, "Sums of bytes are more than 64 bits can tell: %d stands for all that are greater\n",
+		fmt.Fprintf(a.err, "Sums of bytes exceed 64 bits: %d stands for all greater sums\n",
 			uint64(math.MaxUint64))
 	}
 }
 
-// The tables of weft comm.
+// Names of the tables of weft comm.
 const (
 	showMatrix      = "matrix"
 	showSizes       = "sizes"
@@ -55,14 +55,15 @@ const (
 	showRMA         = "rma"
 )
 
-// manySizes is how many sizes people want to see before they see powers of 2 instead.
-const manySizes = 24
+// maxSizes is the number of message sizes above which the text sums them up by powers of 2.
+const maxSizes = 24
 
 var commTables = []string{showMatrix, showSizes, showCollectives, showRMA}
 
+// commCommand returns the command weft comm.
 func (a *app) commCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, asCSV bool
 	var show []string
 	var top int
@@ -96,7 +97,7 @@ messages lists the messages one by one, and counts them over time.`,
 				return usageError("--json and --csv: expected one of them")
 			}
 			for _, x := range show {
-				if _, err := oneOf("--show", x, commTables...); err != nil {
+				if _, err := wordIndex("--show", x, commTables...); err != nil {
 					return err
 				}
 			}
@@ -104,13 +105,13 @@ messages lists the messages one by one, and counts them over time.`,
 				return usageError("--csv: found several tables to show, expected one")
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
+			return a.answer(in, err, false, &r, func(in *input) (any, func() error, error) {
 				x, err := a.comm(c.Context(), in, &s)
 				if err == nil && x.Messages.Sent+x.Messages.Received == 0 {
-					a.tellMarks(in, r.quiet)
+					a.noteMarks(in, r.quiet)
 				}
 				return nil, func() error {
-					a.tellSaturated(x.Saturated, &r)
+					a.reportSaturated(x.Saturated, &r)
 					switch {
 					case asJSON:
 						return a.writeJSON(a.out, x)
@@ -132,25 +133,25 @@ messages lists the messages one by one, and counts them over time.`,
 	complete(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
-	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
+	c.Flags().Var(newInteger(&top, 50, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	return c
 }
 
-// comm scans a trace in the order of time, in which only what is on its way is held.
-func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, error) {
+// comm scans a trace in time order, so that only open messages and operations need memory.
+func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	in.among(sel.Location)
+	in.keepInvolving(sel.Location)
 	d := in.Defs()
 	x := &commResult{heading: in.heading()}
 	var window *trace.Window
 	x.bounds, window = s.bounds(sel)
 	m := messages.New(d, messages.Options{Latency: true, Window: window})
 	o := collectives.New(d, collectives.Options{Window: window})
-	// What belongs together depends on what is before and behind the window.
+	// The partners of messages and operations in the window can be outside of it.
 	needs := func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
 	t := rma.New(d, rma.Options{Window: window})
 	err = in.inOrder(ctx, format.KindReduction(needs), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -164,12 +165,12 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	x.Saturated = x.saturated()
 	if s.any() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {
-		in.nothing = "found no message, collective operation or transfer"
+		in.notFound = "found no message, collective operation or transfer"
 	}
 	return x, err
 }
 
-// meanOf is sum / n for people.
+// meanOf formats sum / n for text.
 func meanOf(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return "–"
@@ -177,6 +178,7 @@ func meanOf(c trace.Clock, sum trace.Ticks, n int64) string {
 	return c.FormatMean(sum, n)
 }
 
+// printComm prints the tables named in show, or all tables.
 func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top int) {
 	m, clock := x.Messages, d.Clock
 	label, _ := locationNames(d)
@@ -201,8 +203,9 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 	wanted := func(what string) bool { return len(show) == 0 || slices.Contains(show, what) }
 	if wanted(showMatrix) {
-		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "max sent at",
-			"early"},
+		a.printList("pairs", len(m.Matrix), top,
+			table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "max sent at",
+				"early"},
 			func(i int) table.Row {
 				c := m.Matrix[i]
 				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–", "–"}
@@ -215,7 +218,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 	if wanted(showSizes) {
 		sizes := m.Sizes
-		if len(sizes) > manySizes {
+		if len(sizes) > maxSizes {
 			sizes = messages.ByPowers(sizes)
 		}
 		a.printSizes(sizes, top)
@@ -229,7 +232,8 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 			table.Row{"communicator", "operation", "members", "calls", "sent", "received", "mean", "max", "matched", "mean wait",
 				"max wait"}, func(i int) table.Row {
 				o := &l[i]
-				row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
+				row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–",
+					o.Matched, "–", "–"}
 				if t := o.Time; t.Count > 0 {
 					row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
 				}
@@ -244,7 +248,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 }
 
-// printRMA prints transfers to and from remote memory, if there are any.
+// printRMA prints the table of remote memory accesses, if there are any.
 func (a *app) printRMA(x *rma.Result, d *trace.Definitions, top int) {
 	if x.Count == 0 {
 		return
@@ -262,6 +266,7 @@ func (a *app) printRMA(x *rma.Result, d *trace.Definitions, top int) {
 		})
 }
 
+// operationLabel returns the name of an operation for text.
 func operationLabel(o *collectives.Operation) string {
 	if o.NonBlocking {
 		return o.Name + " (non-blocking)"
@@ -269,12 +274,12 @@ func operationLabel(o *collectives.Operation) string {
 	return o.Name
 }
 
-// commCSV writes a table, a line a pair, a size, or an operation of a communicator.
+// commCSV writes a table as CSV, with a line for each pair, size or operation of a communicator.
 func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	w := csv.NewWriter(a.out)
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	size := func(v uint64) string { return strconv.FormatUint(v, 10) }
-	// times are least, mean and greatest of durations, empty if there is none.
+	// times returns the least, mean and greatest duration, or empty fields if count is 0.
 	times := func(count int64, sum trace.Ticks, least, most int64) []string {
 		if count == 0 {
 			return []string{"", "", ""}

@@ -26,8 +26,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// comm is what weft comm --json says of a trace.
-func comm(t *testing.T, args ...string) *commResult {
+// commJSON returns the JSON of weft comm.
+func commJSON(t *testing.T, args ...string) *commResult {
 	t.Helper()
 	var x commResult
 	if err := json.Unmarshal([]byte(weft(t, 0, append([]string{"comm", "-q", "--json"}, args...)...)), &x); err != nil {
@@ -36,9 +36,11 @@ func comm(t *testing.T, args ...string) *commResult {
 	return &x
 }
 
+// traffic is a number of messages or calls and of bytes.
 type traffic struct{ count, bytes int64 }
 
-func number(t *testing.T, s string) int64 {
+// parseNumber parses an integer.
+func parseNumber(t *testing.T, s string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -47,8 +49,8 @@ func number(t *testing.T, s string) int64 {
 	return n
 }
 
-// TestOtfprofileMatrix compares who sends how much to whom, how large messages are and what
-// collective operations take with what otfprofile says of the same traces.
+// TestOtfprofileMatrix compares the messages between locations, the message sizes and the sums of
+// collective operations with the output of otfprofile for the same traces.
 func TestOtfprofileMatrix(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
@@ -60,7 +62,7 @@ func TestOtfprofileMatrix(t *testing.T) {
 	if err != nil || len(traces) == 0 {
 		t.Fatalf("found %d traces, %v", len(traces), err)
 	}
-	// Generated traces have more of all.
+	// Generated traces have more messages and operations.
 	for _, workload := range []string{"stencil", "ring", "masterworker"} {
 		path := filepath.Join(t.TempDir(), workload+".otf")
 		weft(t, 0, "generate", "--workload", workload, "--locations", "6", "--events", "5000", path)
@@ -70,14 +72,15 @@ func TestOtfprofileMatrix(t *testing.T) {
 	for _, path := range traces {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			prefix := filepath.Join(t.TempDir(), "p")
-			if out, err := exec.Command(program, "--csv", "-M", "-S", "--notex", "-o", prefix, "-i", path).CombinedOutput(); err != nil {
+			if out, err := exec.Command(program, "--csv", "-M", "-S", "--notex", "-o", prefix, "-i",
+				path).CombinedOutput(); err != nil {
 				t.Skipf("otfprofile does not read it: %v %s", err, out)
 			}
 			text, err := os.ReadFile(prefix + ".csv")
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Locations by name; sizes; sums of operations of all locations of a sort.
+			// Locations by name; message sizes; sums of operations over all locations of a kind.
 			names, want, sizes := map[string][]string{}, map[[2]string]traffic{}, map[int64]int64{}
 			type calls struct {
 				count, sent, received int64
@@ -95,30 +98,32 @@ func TestOtfprofileMatrix(t *testing.T) {
 						k := [2]string{f[1], names[f[0]][i+2]}
 						x := want[k]
 						if f[0] == "P2PCMC" {
-							x.count = number(t, v)
+							x.count = parseNumber(t, v)
 						} else {
-							x.bytes = number(t, v)
+							x.bytes = parseNumber(t, v)
 						}
 						if want[k] = x; x == (traffic{}) {
 							delete(want, k)
 						}
 					}
 				case f[0] == "MSGSIZE":
-					sizes[number(t, f[1])] = number(t, f[2])
+					sizes[parseNumber(t, f[1])] = parseNumber(t, f[2])
 				case f[0] == "COLLOP":
 					s, err := strconv.ParseFloat(f[7], 64)
 					if err != nil {
 						t.Fatal(err)
 					}
-					all = calls{all.count + max(number(t, f[3]), number(t, f[4])), all.sent + number(t, f[5]), all.received + number(t, f[6]), all.seconds + s}
+					all = calls{all.count + max(parseNumber(t, f[3]), parseNumber(t, f[4])), all.sent + parseNumber(t, f[5]),
+						all.received + parseNumber(t, f[6]), all.seconds + s}
 				}
 			}
 			if len(want) == 0 {
 				t.Skip("otfprofile finds no messages")
 			}
-			x := comm(t, path)
+			x := commJSON(t, path)
 			byID := map[string]string{}
-			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv", path))).ReadAll()
+			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv",
+				path))).ReadAll()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +146,8 @@ func TestOtfprofileMatrix(t *testing.T) {
 			}
 			var sum calls
 			for _, o := range x.Collectives.Operations {
-				sum = calls{sum.count + o.Calls, sum.sent + int64(o.Sent), sum.received + int64(o.Received), sum.seconds + o.Time.Sum.Float()}
+				sum = calls{sum.count + o.Calls, sum.sent + int64(o.Sent), sum.received + int64(o.Received),
+					sum.seconds + o.Time.Sum.Float()}
 			}
 			ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
 			if err != nil {
@@ -162,8 +168,9 @@ func TestOtfprofileMatrix(t *testing.T) {
 	}
 }
 
-// tracedProgram runs a program of testdata/programs with some ranks under EZTrace. It returns the folder
-// in which it ran, and the trace. It skips the test where that is not possible.
+// tracedProgram runs a program of testdata/programs with a number of ranks under EZTrace. It
+// returns the folder in which the program ran and the trace. It skips the test where this is not
+// possible.
 func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 	t.Helper()
 	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "eztrace": "eztrace", "mpirun": "openmpi-bin"} {
@@ -195,9 +202,9 @@ func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 	return dir, anchors[0]
 }
 
-// TestTruth has ranks do what they write down, under EZTrace: the trace says the same, and
-// messages take as long as the ranks measured. The clocks of ranks differ; so it is the time
-// from one to another and back that is compared.
+// TestTruth compares a trace of EZTrace with what the traced ranks themselves recorded: the
+// messages and operations are the same, and messages take as long as the ranks measured. As the
+// clocks of the ranks differ, the test compares times of round trips.
 func TestTruth(t *testing.T) {
 	effort.Long(t)
 	dir, anchor := tracedProgram(t, "truth", 4)
@@ -211,25 +218,26 @@ func TestTruth(t *testing.T) {
 		for _, l := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			switch f := strings.Fields(l); f[0] {
 			case "sent":
-				sent[[2]string{f[1], f[2]}] = traffic{number(t, f[3]), number(t, f[4])}
+				sent[[2]string{f[1], f[2]}] = traffic{parseNumber(t, f[3]), parseNumber(t, f[4])}
 			case "received":
 				s, err := strconv.ParseFloat(f[4], 64)
 				if err != nil {
 					t.Fatal(err)
 				}
-				received += number(t, f[3])
-				took[[2]string{f[1], f[2]}] = s / float64(number(t, f[3]))
+				received += parseNumber(t, f[3])
+				took[[2]string{f[1], f[2]}] = s / float64(parseNumber(t, f[3]))
 			case "calls":
-				calls[f[1]] += number(t, f[2])
+				calls[f[1]] += parseNumber(t, f[2])
 			}
 		}
 	}
-	x := comm(t, anchor)
+	x := commJSON(t, anchor)
 	m := x.Messages
-	if m.Matched != received || m.Received != received || m.SendsUnmatched+m.ReceivesUnmatched > 0 || m.Latency.Count != received {
+	if m.Matched != received || m.Received != received || m.SendsUnmatched+m.ReceivesUnmatched > 0 ||
+		m.Latency.Count != received {
 		t.Errorf("found %+v, expected %d messages", m, received)
 	}
-	// EZTrace has a location a rank, in their order.
+	// EZTrace writes one location for each rank, in the order of ranks.
 	rank := func(loc uint32) string { return strconv.Itoa(int(loc)) }
 	got, latency := map[[2]string]traffic{}, map[[2]string]float64{}
 	ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
@@ -256,13 +264,13 @@ func TestTruth(t *testing.T) {
 		found[o.Name] += o.Calls
 		operations += o.Matched
 	}
-	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // two halves of the ranks did the last ones
+	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks did the last four
 		t.Errorf("found %v in %d operations, ranks did %v", found, operations, calls)
 	}
-	// Corrected clocks say when each message was received.
+	// With corrected clocks the times of receives are right as well.
 	clocks := filepath.Join(dir, "clocks.json")
 	weft(t, 0, "align", "-q", "--correction", clocks, anchor)
-	x = comm(t, "--clock-correction", clocks, anchor)
+	x = commJSON(t, "--clock-correction", clocks, anchor)
 	early := x.Messages.Early
 	for _, o := range x.Collectives.Operations {
 		early += o.Early
@@ -272,8 +280,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestPallasInfo holds messages and collective operations against what pallas_info counted
-// in the same traces, event by event.
+// TestPallasInfo compares messages and collective operations with the events that pallas_info
+// printed for the same traces.
 func TestPallasInfo(t *testing.T) {
 	compared := 0
 	for _, name := range []string{"abi16_mpi", "abi18_mpi", "abi19_mpi"} {
@@ -288,7 +296,7 @@ func TestPallasInfo(t *testing.T) {
 				t.Fatal(err)
 			}
 			sent, received, collective := pallasInfo(t, text)
-			x := comm(t, filepath.Join(dir, name, "trace", "main.pallas"))
+			x := commJSON(t, filepath.Join(dir, name, "trace", "main.pallas"))
 			got := map[[2]string]traffic{}
 			all := traffic{}
 			for _, c := range x.Messages.Matrix {
@@ -319,15 +327,15 @@ func TestPallasInfo(t *testing.T) {
 	}
 }
 
-// pallasInfo reads who sent how much to whom, who received how much from whom, and calls and
-// bytes of collective operations by number and communicator.
+// pallasInfo returns the messages and bytes sent and received by pairs of locations, and the calls
+// and bytes of collective operations by number and communicator, from a text of pallas_info.
 func pallasInfo(t *testing.T, text io.Reader) (sent, received map[[2]string]traffic, collective map[string][3]int64) {
 	sent, received, collective = map[[2]string]traffic{}, map[[2]string]traffic{}, map[string][3]int64{}
 	thread, next := "", false
 	for s := bufio.NewScanner(text); s.Scan(); {
 		l := s.Text()
 		if f := strings.Fields(l); next && len(f) > 1 {
-			thread = f[1] // the last such table before events is that of their thread
+			thread = f[1] // the events that follow belong to the last such table's thread
 		}
 		next = strings.HasPrefix(l, "#Thread_name")
 		_, event, ok := strings.Cut(l, "MPI_")
@@ -344,31 +352,32 @@ func pallasInfo(t *testing.T, text io.Reader) (sent, received map[[2]string]traf
 		if len(v) < 4 {
 			continue
 		}
-		n := number(t, strings.TrimSpace(times))
+		n := parseNumber(t, strings.TrimSpace(times))
 		switch name {
 		case "SEND", "ISEND", "RECV", "IRECV":
 			to, k := sent, [2]string{thread, v["dest"]}
 			if v["src"] != "" {
 				to, k = received, [2]string{v["src"], thread}
 			}
-			to[k] = traffic{to[k].count + n, to[k].bytes + n*number(t, v["len"])}
+			to[k] = traffic{to[k].count + n, to[k].bytes + n*parseNumber(t, v["len"])}
 		case "COLLECTIVE_END":
 			k := v["op"] + " " + v["comm"]
 			c := collective[k]
-			collective[k] = [3]int64{c[0] + n, c[1] + n*number(t, v["sent"]), c[2] + n*number(t, v["recv"])}
+			collective[k] = [3]int64{c[0] + n, c[1] + n*parseNumber(t, v["sent"]), c[2] + n*parseNumber(t, v["recv"])}
 		}
 	}
 	return sent, received, collective
 }
 
-// TestKnownTraffic has traces of which it is known what was recorded: 50 messages for each
-// of 8 pairs of neighbours, half of them received before they are sent if one does not
-// apply the archive's own clock offsets.
+// TestKnownTraffic checks traces of known programs: 50 messages for each of 8 pairs of neighbours.
+// Half of the messages are received before they are sent unless the archive's own clock offsets are
+// applied.
 func TestKnownTraffic(t *testing.T) {
 	const heat = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
 	for early, option := range map[int64]string{0: "otf2.raw-clocks=false", 200: "otf2.raw-clocks=true"} {
-		x := comm(t, "--option", option, heat)
-		if m := x.Messages; m.Matched != 400 || m.Early != early || m.Latency.Early != early || m.Latency.Count != 400 || len(m.Matrix) != 8 || (m.Latency.Min < 0) != (early > 0) {
+		x := commJSON(t, "--option", option, heat)
+		if m := x.Messages; m.Matched != 400 || m.Early != early || m.Latency.Early != early || m.Latency.Count != 400 ||
+			len(m.Matrix) != 8 || (m.Latency.Min < 0) != (early > 0) {
 			t.Errorf("%s: found %+v", option, m)
 		}
 		for _, c := range x.Messages.Matrix {
@@ -376,17 +385,18 @@ func TestKnownTraffic(t *testing.T) {
 				t.Errorf("%s: found %+v", option, c)
 			}
 		}
-		warned := strings.Contains(weft(t, 0, "comm", "-q", "--option", option, heat), "latencies and waits are not to be trusted")
+		warned := strings.Contains(weft(t, 0, "comm", "-q", "--option", option, heat),
+			"latencies and waits are not to be trusted")
 		if warned != (early > 0) {
 			t.Errorf("%s: warned %t", option, warned)
 		}
 	}
 }
 
-// TestCommTables holds text and CSV against the JSON.
+// TestCommTables compares text and CSV with the JSON.
 func TestCommTables(t *testing.T) {
 	const path = "../../format/otf/testdata/ok/mpi4/mpi4.otf"
-	x := comm(t, path)
+	x := commJSON(t, path)
 	read := func(show string) [][]string {
 		rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "comm", "-q", "--csv", "--show", show, path))).ReadAll()
 		if err != nil {
@@ -397,23 +407,28 @@ func TestCommTables(t *testing.T) {
 	for i, r := range read("matrix") {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
-		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName, nano(l.Longest.Sent))
-		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum.Over(l.Count).Int64())))] // means have fractions of ticks
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count,
+			l.Early, formatNanoseconds(l.Min), formatNanoseconds(l.Sum.Over(l.Count).Int64()), formatNanoseconds(l.Max),
+			c.SourceName, c.DestinationName, formatNanoseconds(l.Longest.Sent))
+		// means have fractions of ticks, which are cut off here
+		r[7] = r[7][:min(len(r[7]), len(formatNanoseconds(l.Sum.Over(l.Count).Int64())))]
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
 		}
 	}
 	var sizes []messages.Size
 	for _, r := range read("sizes") {
-		sizes = append(sizes, messages.Size{Least: uint64(number(t, r[0])), Most: uint64(number(t, r[1])), Count: number(t, r[2]), Bytes: uint64(number(t, r[3]))})
+		sizes = append(sizes, messages.Size{Least: uint64(parseNumber(t, r[0])), Most: uint64(parseNumber(t, r[1])),
+			Count: parseNumber(t, r[2]), Bytes: uint64(parseNumber(t, r[3]))})
 	}
 	if fmt.Sprint(sizes) != fmt.Sprint(x.Messages.Sizes) {
 		t.Errorf("found %v, expected %v", sizes, x.Messages.Sizes)
 	}
-	if r := read("collectives"); len(r) != 1 || strings.Join(r[0][:9], " ") != "1000000001 __MPI_COMM_WORLD__ allreduce false 4 200 12800 51200 0.000006" || r[0][12] != "50" || r[0][13] != "47" {
+	if r := read("collectives"); len(r) != 1 || strings.Join(r[0][:9], " ") != "1000000001 __MPI_COMM_WORLD__ "+
+		"allreduce false 4 200 12800 51200 0.000006" || r[0][12] != "50" || r[0][13] != "47" {
 		t.Errorf("found %q", r)
 	}
-	// Each table by itself.
+	// --show selects a single table.
 	for what, header := range map[string]string{"matrix": "FROM ", "sizes": "SIZE ", "collectives": "COMMUNICATOR "} {
 		text := weft(t, 0, "comm", "-q", "--show", what, path)
 		for other, h := range map[string]string{"matrix": "FROM ", "sizes": "SIZE ", "collectives": "COMMUNICATOR "} {
@@ -422,13 +437,14 @@ func TestCommTables(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"--show", "x"}, {"--json", "--csv"}, {"--csv", "--show", "sizes,matrix"}, {"--top", "-1"}, {"--window", "x..y"}} {
+	for _, args := range [][]string{{"--show", "x"}, {"--json", "--csv"}, {"--csv", "--show", "sizes,matrix"},
+		{"--top", "-1"}, {"--window", "x..y"}} {
 		weft(t, 2, append([]string{"comm", path}, args...)...)
 	}
-	// Windows that follow each other have all messages together.
+	// Adjacent windows together contain all messages.
 	var sum, calls int64
 	for _, w := range []string{"..30%", "30%..70%", "70%.."} {
-		y := comm(t, "--window", w, path)
+		y := commJSON(t, "--window", w, path)
 		sum += y.Messages.Matched
 		calls += y.Collectives.Operations[0].Calls
 		if y.Messages.Matched == 0 || y.Messages.Matched == x.Messages.Matched {
@@ -440,13 +456,14 @@ func TestCommTables(t *testing.T) {
 	}
 }
 
-func nano(ticks int64) string {
+// formatNanoseconds formats nanoseconds as seconds.
+func formatNanoseconds(ticks int64) string {
 	s := strings.TrimRight(fmt.Sprintf("%.9f", float64(ticks)/1e9), "0")
 	return strings.TrimSuffix(s, ".")
 }
 
-// TestNamesInComm: people see the names of locations, told apart where several have the same;
-// programs get ids and names.
+// TestNamesInComm checks that text has the names of locations, with an addition if several
+// locations share a name, and that JSON and CSV have ids and names.
 func TestNamesInComm(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	first, second := r.Location("worker"), r.Location("worker")
@@ -464,17 +481,19 @@ func TestNamesInComm(t *testing.T) {
 	}
 	for _, command := range [][]string{{"comm", path}, {"messages", path}, {"messages", "--list", path}} {
 		text := weft(t, 0, command...)
-		for _, want := range []string{"worker (0) +worker (1) ", "worker (1) +a", " longer name than most others have, by far +worker (0) "} {
+		for _, want := range []string{"worker (0) +worker (1) ", "worker (1) +a",
+			" longer name than most others have, by far +worker (0) "} {
 			if !regexp.MustCompile(strings.NewReplacer("(", `\(`, ")", `\)`).Replace(want)).MatchString(text) {
 				t.Errorf("%v: expected %q in\n%s", command, want, text)
 			}
 		}
 	}
-	x := comm(t, path).Messages.Matrix[0]
+	x := commJSON(t, path).Messages.Matrix[0]
 	if x.SourceID != "0" || x.SourceName != "worker" || x.DestinationID != "1" || x.DestinationName != "worker" {
 		t.Errorf("found %+v", x)
 	}
-	if text := weft(t, 0, "messages", "--list", "--json", path); !strings.HasPrefix(text, `{"source":"0","destination":"1","sourceName":"worker","destinationName":"worker",`) {
+	if text := weft(t, 0, "messages", "--list", "--json", path); !strings.HasPrefix(text,
+		`{"source":"0","destination":"1","sourceName":"worker","destinationName":"worker",`) {
 		t.Errorf("found %s", text)
 	}
 	if text := weft(t, 0, "messages", "--list", "--csv", path); !strings.Contains(text, ",worker,worker\n") {
@@ -482,18 +501,19 @@ func TestNamesInComm(t *testing.T) {
 	}
 }
 
-// Transfers to and from remote memory are the same in all formats, and the formats' own tools see
-// who they are between: in the archive, ranks of a communicator of locations 3 and 1; in OTF,
-// processes; in an archive that is made of that again, ranks.
+// TestRMA checks that transfers to and from remote memory are the same in all formats. The formats'
+// own tools must show the same partners: ranks of a communicator of locations 3 and 1 in the
+// archive, processes in OTF, and ranks in an archive converted from that OTF trace.
 func TestRMA(t *testing.T) {
 	const archive = "../../format/otf2/testdata/ok/rma/traces.otf2"
 	transfers := func(path string) (l []string) {
-		for _, x := range comm(t, path).RMA.Transfers {
+		for _, x := range commJSON(t, path).RMA.Transfers {
 			l = append(l, fmt.Sprintf("%s %d-%d %d/%d %d", x.Operation, x.Origin, x.Target, x.Count, x.Bytes, x.Sum))
 		}
 		return l
 	}
-	want := []string{"atomic 1-1 1/8 0", "get 1-1 1/50 10", "put 1-3 1/101 10", "put 3-1 1/103 10", "atomic 3-3 1/8 0", "get 3-3 1/50 10"}
+	want := []string{"atomic 1-1 1/8 0", "get 1-1 1/50 10", "put 1-3 1/101 10", "put 3-1 1/103 10", "atomic 3-3 1/8 0",
+		"get 3-3 1/50 10"}
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain.otf")
 	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", archive, plain)
@@ -521,13 +541,16 @@ func TestRMA(t *testing.T) {
 		lines      string
 		want       []string
 	}{
-		{"otfprint", plain, `(?m)DefProcess: .* process (.*), name (.*), parent|(RMA\w+): (?:origin|process) (\d+)(?:, target (\d+))?`,
-			[]string{`1 "rank 0 · main"`, `2 "rank 1 · main"`, `3 "rank 2 · main"`, `4 "rank 3 · main"`, "RMAPut 2 4", "RMAPut 4 2", "RMAEnd 2", "RMAEnd 4", "RMAGet 2 2", "RMAGet 4 4", "RMAEnd 2", "RMAEnd 4"}},
+		{"otfprint", plain, `(?m)DefProcess: .* process (.*), name (.*), parent|` +
+			`(RMA\w+): (?:origin|process) (\d+)(?:, target (\d+))?`,
+			[]string{`1 "rank 0 · main"`, `2 "rank 1 · main"`, `3 "rank 2 · main"`, `4 "rank 3 · main"`, "RMAPut 2 4",
+				"RMAPut 4 2", "RMAEnd 2", "RMAEnd 4", "RMAGet 2 2", "RMAGet 4 4", "RMAEnd 2", "RMAEnd 4"}},
 		{"otf2-print", again, `RMA_(PUT|GET|OP\w+) +(\d+) .*?(?:Remote: \d \(".*?" <(\d)>\), Bytes: (\d+), )?Matching: (\d+)`,
-			[]string{"PUT 1 3 101 7", "PUT 3 1 103 7", "OP_COMPLETE_BLOCKING 1 7", "OP_COMPLETE_BLOCKING 3 7", "GET 1 1 50 8", "GET 3 3 50 8", "OP_COMPLETE_BLOCKING 1 8", "OP_COMPLETE_BLOCKING 3 8"}},
+			[]string{"PUT 1 3 101 7", "PUT 3 1 103 7", "OP_COMPLETE_BLOCKING 1 7", "OP_COMPLETE_BLOCKING 3 7", "GET 1 1 50 8",
+				"GET 3 3 50 8", "OP_COMPLETE_BLOCKING 1 8", "OP_COMPLETE_BLOCKING 3 8"}},
 	} {
 		t.Run(x.tool, func(t *testing.T) {
-			out, _ := tool(t, x.path, x.tool)
+			out, _ := runTool(t, x.path, x.tool)
 			if out == nil {
 				t.Skip(x.tool, " is not installed")
 			}
@@ -542,31 +565,34 @@ func TestRMA(t *testing.T) {
 	}
 }
 
-// The collective operations of a trace of OTF, which numbers them itself, are the same in all
-// formats, and in a plain trace of those that have records for them.
+// TestOperationsOfOTF checks collective operations of an OTF trace, whose numbers the trace itself
+// defines. They are the same in all formats, and in plain traces of the formats with records for
+// them.
 func TestOperationsOfOTF(t *testing.T) {
 	const path = "../../format/otf/testdata/ok/mpi4/mpi4.otf"
-	want := comm(t, path).Collectives.Operations
+	want := commJSON(t, path).Collectives.Operations
 	if len(want) != 1 || want[0].Name != "allreduce" || want[0].Calls != 200 || want[0].Matched != 50 {
 		t.Fatalf("found %+v", want)
 	}
-	for _, args := range [][]string{{"x.otf2"}, {"--plain", "y.otf2"}, {"x.pallas"}, {"--plain", "y.pallas"}, {"x.otf"}, {"--plain", "y.otf"}, {"x.etf"}, {"x.trf"}} {
+	for _, args := range [][]string{{"x.otf2"}, {"--plain", "y.otf2"}, {"x.pallas"}, {"--plain", "y.pallas"}, {"x.otf"},
+		{"--plain", "y.otf"}, {"x.etf"}, {"x.trf"}} {
 		out := filepath.Join(t.TempDir(), args[len(args)-1])
 		weft(t, 0, slices.Concat([]string{"convert", "-q", "--allow-loss"}, args[:len(args)-1], []string{path, out})...)
-		l := comm(t, out).Collectives.Operations
+		l := commJSON(t, out).Collectives.Operations
 		if len(l) != 1 {
 			t.Errorf("%q: found %+v", args, l)
 			continue
 		}
 		x, y := l[0], want[0]
-		if x.Name != y.Name || x.Members != y.Members || x.Calls != y.Calls || x.Sent != y.Sent || x.Received != y.Received || x.Matched != y.Matched || x.Time != y.Time || x.Waiting != y.Waiting {
+		if x.Name != y.Name || x.Members != y.Members || x.Calls != y.Calls || x.Sent != y.Sent ||
+			x.Received != y.Received || x.Matched != y.Matched || x.Time != y.Time || x.Waiting != y.Waiting {
 			t.Errorf("%q: found %+v, expected %+v", args, x, y)
 		}
 	}
 }
 
-// Times of a plain trace of Pallas are nanoseconds, whatever the ticks of the original are: here
-// 1001 in a second.
+// TestPlainPallasTimes checks that times of a plain Pallas trace are nanoseconds, whatever the
+// ticks of the original: here 1001 per second.
 func TestPlainPallasTimes(t *testing.T) {
 	const path = "../../format/otf/testdata/ok/hand_spaces/hand_spaces.otf"
 	out := filepath.Join(t.TempDir(), "x.pallas")
@@ -597,7 +623,8 @@ func TestPlainPallasTimes(t *testing.T) {
 	}
 }
 
-// Communicators of merged traces have the same names, and ids that tell them apart.
+// TestCommunicatorsOfMergedTraces checks that communicators of merged traces keep their names and
+// have different ids.
 func TestCommunicatorsOfMergedTraces(t *testing.T) {
 	both := filepath.Join(t.TempDir(), "both.otf2")
 	if code, _, errs := runWeft(t, "merge", "-q", realTraces["ring"], realTraces["ring"], both); code != 0 {
@@ -614,22 +641,23 @@ func TestCommunicatorsOfMergedTraces(t *testing.T) {
 	}
 }
 
-// TestLongestMessage: otf2-print shows the message of the greatest latency from rank 0 to rank 1 as MPI_ISEND at
-// 1037600331386, and its MPI_IRECV at 1037600600340.
+// TestLongestMessage checks the message with the greatest latency from rank 0 to rank 1. otf2-print
+// shows its send as MPI_ISEND at 1037600331386 and its receive as MPI_IRECV at 1037600600340.
 func TestLongestMessage(t *testing.T) {
 	const path = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
-	x := comm(t, path).Messages
+	x := commJSON(t, path).Messages
 	want := messages.Pair{Source: 0, Destination: 1, Sent: 1037600331386, Received: 1037600600340}
 	if got := x.Matrix[0].Latency.Longest; got == nil || *got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
 	text := weft(t, 0, "comm", "-q", path)
-	for _, want := range []string{"268.954 µs  1037.600331386 s", "sent at 1037.600058585 s, received at 1037.600393766 s\n"} {
+	for _, want := range []string{"268.954 µs  1037.600331386 s",
+		"sent at 1037.600058585 s, received at 1037.600393766 s\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("found no %q in %s", want, text)
 		}
 	}
-	if none := comm(t, "../../format/picl/testdata/ok/feature-coverage.trf").Messages; none.Latency.Count == 0 &&
+	if none := commJSON(t, "../../format/picl/testdata/ok/feature-coverage.trf").Messages; none.Latency.Count == 0 &&
 		none.Latency.Longest != nil {
 		t.Errorf("found %+v where no message has a latency", none.Latency.Longest)
 	}

@@ -7,11 +7,13 @@ import (
 	"testing"
 )
 
-// Nothing of a TRACE file is lost without a word: comments come back from every format and are in what is cut.
+// TestCommentsOfTRACE checks that comments of a TRACE file come back from every format and are part
+// of pieces.
 func TestCommentsOfTRACE(t *testing.T) {
 	dir := t.TempDir()
 	from := filepath.Join(dir, "x.etf")
-	if err := os.WriteFile(from, []byte("# about\nT name=one\nT name=two\nE 0 1 ;\nE 1 2 ;\n# more\n"), 0o644); err != nil {
+	if err := os.WriteFile(from, []byte("# about\nT name=one\nT name=two\nE 0 1 ;\nE 1 2 ;\n# more\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"x.trf", "x.otf", "x.otf2", "x.pallas"} {
@@ -25,7 +27,8 @@ func TestCommentsOfTRACE(t *testing.T) {
 		}
 		back := filepath.Join(dir, "back.etf")
 		weft(t, 0, "convert", "-q", path, back)
-		if got, want := textOf(t, back), "# about\n# more\nTU SECONDS\nT name=one\nT name=two\nE 0 1 ;\nE 1 2 ;\n"; got != want {
+		if got, want := readText(t, back),
+			"# about\n# more\nTU SECONDS\nT name=one\nT name=two\nE 0 1 ;\nE 1 2 ;\n"; got != want {
 			t.Errorf("%s: found %q, expected %q", name, got, want)
 		}
 	}
@@ -33,12 +36,12 @@ func TestCommentsOfTRACE(t *testing.T) {
 	if out := weft(t, 0, "cut", "--from", "1s", from, cut); strings.Contains(out, "comment") {
 		t.Errorf("found losses %s, expected none of comments", out)
 	}
-	if got, want := textOf(t, cut), "# about\nTU SECONDS\nT name=one\nT name=two\nE 1 2 ;\n# more\n"; got != want {
+	if got, want := readText(t, cut), "# about\nTU SECONDS\nT name=one\nT name=two\nE 1 2 ;\n# more\n"; got != want {
 		t.Errorf("cut: found %q, expected %q", got, want)
 	}
 }
 
-// A byte-order mark is no part of the first line of a text.
+// TestByteOrderMark checks that a byte-order mark is not taken as a part of the first line.
 func TestByteOrderMark(t *testing.T) {
 	for name, text := range map[string]string{
 		"x.etf": "TU HOURS\nE 0 1 ;\n",
@@ -54,7 +57,7 @@ func TestByteOrderMark(t *testing.T) {
 			out[i] = weft(t, 0, "print", path)
 			weft(t, 0, "check", path)
 			weft(t, 0, "convert", path, filepath.Join(dir, "copy-"+name))
-			out[i] += textOf(t, filepath.Join(dir, "copy-"+name))
+			out[i] += readText(t, filepath.Join(dir, "copy-"+name))
 		}
 		if out[0] != out[1] {
 			t.Errorf("%s: found %s behind a mark, expected %s", name, out[1], out[0])
@@ -62,7 +65,8 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-func textOf(t *testing.T, path string) string {
+// readText returns the text of a file.
+func readText(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {

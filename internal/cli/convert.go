@@ -15,10 +15,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// convertCommand returns the command weft convert.
 func (a *app) convertCommand() *cobra.Command {
-	x := changing{asFlag: "--to"}
-	var s selecting
-	r := &x.reading
+	x := rewriteFlags{asFlag: "--to"}
+	var s selectionFlags
+	r := &x.inputFlags
 	c := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert a trace to another format, saying what is lost",
@@ -43,8 +44,8 @@ The same format on both sides loses nothing: records are rewritten one by one.
 			"  cat trace.etf | weft convert --to picl - - > trace.trf",
 		Args: exactArgs(2, "IN and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			x.piece = piece{window: s.window, borders: borders[0]}
-			x.filter = s.filtering()
+			x.piece = pieceFlags{window: s.window, borders: borders[0]}
+			x.filter = s.filterFlags()
 			if x.changes() {
 				return a.convertPart(c, args, &x)
 			}
@@ -56,7 +57,7 @@ The same format on both sides loses nothing: records are rewritten one by one.
 	s.windowFlag(c.Flags())
 	s.placeFlags(c.Flags())
 	s.regionFlag(c.Flags())
-	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not tell")
+	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not determine it")
 	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
 	plainFlag(c.Flags(), &x.plain)
@@ -64,23 +65,23 @@ The same format on both sides loses nothing: records are rewritten one by one.
 	return c
 }
 
-// plainFlag adds the flag of commands that write traces of any format.
+// plainFlag defines --plain, which all commands that write a trace have.
 func plainFlag(f *pflag.FlagSet, plain *bool) {
 	f.BoolVar(plain, "plain", false, "write only what the format of OUT has records for, and nothing that only weft reads")
 }
 
-// convertPart converts a piece of a trace, or a part of its locations and regions.
-func (a *app) convertPart(c *cobra.Command, args []string, x *changing) error {
+// convertPart converts the selected part of a trace.
+func (a *app) convertPart(c *cobra.Command, args []string, x *rewriteFlags) error {
 	if x.as != "null" {
-		return a.changeOne(c, args, x, nil, func(res *changed) (any, error) { return res.Loss, nil })
+		return a.rewriteOne(c, args, x, nil, func(res *rewriteResult) (any, error) { return res.Loss, nil })
 	}
 	ctx := c.Context()
-	in, err := a.open(ctx, args[0], x.source())
+	in, err := a.open(ctx, args[0], x.inputFlagsOnly())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	d, err := x.change(ctx, in.Events)
+	d, err := x.transform(ctx, in.Events)
 	if err == nil {
 		err = d.Prepare(ctx)
 	}
@@ -88,33 +89,34 @@ func (a *app) convertPart(c *cobra.Command, args []string, x *changing) error {
 		err = decodeAll(ctx, d)
 	}
 	in.bar.done()
-	in.named = x.filter.named()
-	a.tell(in, x.quiet)
+	in.flagNames = x.filter.flagNames()
+	a.reportDefects(in, x.quiet)
 	return err
 }
 
-// decodeAll reads all events, for timing.
+// decodeAll decodes all events and discards them, for timing.
 func decodeAll(ctx context.Context, d format.Events) error {
 	return d.ScanParallel(ctx, trace.Events(), func() func(int) format.Sink {
 		return func(int) format.Sink { return format.SinkFuncs{} }
 	})
 }
 
-func (a *app) convert(c *cobra.Command, from, dst string, x *changing) error {
-	ctx, r, to := c.Context(), &x.reading, x.as
+// convert converts a whole trace.
+func (a *app) convert(c *cobra.Command, from, dst string, x *rewriteFlags) error {
+	ctx, r, to := c.Context(), &x.inputFlags, x.as
 	in, err := a.source(ctx, from, r)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	if to == "null" {
-		if err := in.decode(ctx, r); err != nil {
+		if err := in.openTrace(ctx, r); err != nil {
 			return err
 		}
-		// Finding the ends of links is work that decoding does not need.
+		// Decoding for timing does not include finding the ends of links.
 		err = decodeAll(ctx, in.Events)
 		in.bar.done()
-		a.tell(in, r.quiet)
+		a.reportDefects(in, r.quiet)
 		return err
 	}
 	w, err := a.writer(in.opt.Values, dst, to, x.asFlag)
@@ -123,14 +125,15 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *changing) error {
 	}
 	defer w.out.Abort()
 	w.opt.Plain = x.plain
-	// Copies are of the file as it is: with other times, in another order, or without what weft has
-	// added, it is not.
+	// Copy keeps times, order and weft's additions as they are, so it cannot be used when one of them
+	// must change.
 	loss, err := (*format.Loss)(nil), format.ErrUnsupported
-	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted && !x.plain {
+	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted &&
+		!x.plain {
 		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
 	}
 	if errors.Is(err, format.ErrUnsupported) {
-		if err := in.decode(ctx, r); err != nil {
+		if err := in.openTrace(ctx, r); err != nil {
 			return err
 		}
 		loss, err = w.encode(ctx, a, in.Events, in.file)
@@ -139,7 +142,7 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *changing) error {
 	if err != nil {
 		return err
 	}
-	a.tell(in, r.quiet)
+	a.reportDefects(in, r.quiet)
 	refused, err := w.commit(loss, x.allowLoss || x.plain)
 	if err != nil {
 		return err
@@ -150,17 +153,17 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *changing) error {
 	return refused
 }
 
-// writing is an output that is to get a trace.
-type writing struct {
+// traceWriter is an output for a trace.
+type traceWriter struct {
 	format format.Format
 	out    *format.Output
 	opt    *format.WriteOptions
 	name   string
 }
 
-// writer makes the output that an argument names, in the format that its name or to, which
-// is given by a flag, says.
-func (a *app) writer(values map[string]string, dst, to, flag string) (*writing, error) {
+// writer creates the output named by an argument. Its format follows from the name or from to, the
+// value of the flag named flag.
+func (a *app) writer(values map[string]string, dst, to, flag string) (*traceWriter, error) {
 	f, err := a.target(dst, to, flag)
 	if err != nil {
 		return nil, err
@@ -183,13 +186,13 @@ func (a *app) writer(values map[string]string, dst, to, flag string) (*writing, 
 		return nil, err
 	}
 	if made != "" {
-		out.AtEnd(func() { os.Remove(made) }) // if there is nothing in it
+		out.AtEnd(func() { os.Remove(made) }) // succeeds only if the folder is empty
 	}
-	return &writing{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
+	return &traceWriter{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
 }
 
-// encode writes a trace. from are the files that it comes from.
-func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
+// encode writes the trace d. from are the files that its events come from.
+func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
 	enc, err := w.format.Create(w.out, w.opt)
 	if err != nil {
 		return nil, usageError("%w", err)
@@ -199,7 +202,7 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...f
 	}
 	loss := enc.Loss()
 	if defs := d.Defs(); defs.Native != nil && defs.Format == w.format.About().Name {
-		return loss, nil // the definitions are written as they were
+		return loss, nil // the encoder writes the definitions of the file unchanged
 	}
 	for _, x := range from {
 		if err := format.LostDefinitions(ctx, x, loss); err != nil {
@@ -209,17 +212,18 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...f
 	return loss, nil
 }
 
-// commit lets the output appear, unless something was dropped that must not be: refused
-// says so then.
-func (w *writing) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
+// commit makes the output visible. It does not if records were lost and allowLoss is false; refused
+// is the error for that.
+func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes it without them", w.name, dropped, w.format.About().Title)}, nil
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes "+
+			"it without them", w.name, dropped, w.format.About().Title)}, nil
 	}
 	return nil, w.out.Commit()
 }
 
-// printLoss prints the loss table, to standard error when the trace itself
-// goes to standard output.
+// printLoss prints the loss table. It prints to standard error if the trace itself goes to standard
+// output.
 func (a *app) printLoss(l *format.Loss, asJSON, outIsStdout bool) error {
 	w := a.out
 	if outIsStdout {

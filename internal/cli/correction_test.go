@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// correctionOf writes a correction that puts all clocks of a trace forward.
+// correctionOf writes a correction that moves all clocks of a trace forward. It returns the path.
 func correctionOf(t *testing.T, path string, by int64) string {
 	t.Helper()
 	f, err := all.Open(context.Background(), path, &format.ReadOptions{})
@@ -41,7 +41,7 @@ func correctionOf(t *testing.T, path string, by int64) string {
 	return name
 }
 
-// extentOf is from when to when a trace has events.
+// extentOf returns the times of the first and the last event of a trace.
 func extentOf(t *testing.T, path string) (first, last int64) {
 	t.Helper()
 	f, err := all.Open(context.Background(), path, &format.ReadOptions{})
@@ -49,20 +49,22 @@ func extentOf(t *testing.T, path string) (first, last int64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var sink extent
+	var sink timeList
 	if err := f.Scan(context.Background(), trace.Events(), 0, &sink); err != nil {
 		t.Fatal(err)
 	}
 	return slices.Min(sink), slices.Max(sink)
 }
 
-type extent []int64
+// timeList collects the times of all events.
+type timeList []int64
 
-func (e *extent) Batch(b *trace.Batch) error { *e = append(*e, b.Time...); return nil }
-func (e *extent) Links([]trace.Link) error   { return nil }
+func (e *timeList) Batch(b *trace.Batch) error { *e = append(*e, b.Time...); return nil }
+func (e *timeList) Links([]trace.Link) error   { return nil }
 
-// Every command that has the flag takes a correction for a trace of every format; those that write a
-// trace write the corrected times.
+// TestClockCorrectionEverywhere checks that every command with --clock-correction accepts a
+// correction for a trace of every format, and that commands that write a trace write the corrected
+// times.
 func TestClockCorrectionEverywhere(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	args := map[string][]string{

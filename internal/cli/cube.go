@@ -12,13 +12,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// cubeFlag gives a command --cube, and the flag that lets it replace files.
+// cubeFlag defines --cube and --force.
 func (a *app) cubeFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "cube", "", "also write the figures by call path and location to this file of Cube (.cubex)")
 	a.forceFlag(c)
 }
 
-// checkCube refuses standard output, which has the text.
+// checkCube returns an error if the value of --cube is standard output, which the text uses.
 func checkCube(file string) error {
 	if file == "-" {
 		return usageError("--cube -: expected the name of a file, since the text goes to standard output")
@@ -26,7 +26,7 @@ func checkCube(file string) error {
 	return nil
 }
 
-// writeCube writes figures to a file.
+// writeCube writes the figures of a trace to a file. It returns an error if there are none.
 func (a *app) writeCube(file string, in *input, f *tracecube.Figures) error {
 	if f.Empty() {
 		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
@@ -34,8 +34,8 @@ func (a *app) writeCube(file string, in *input, f *tracecube.Figures) error {
 	return a.writeFile(file, f.Cube().Write)
 }
 
-// profileCube writes the times and visits of a trace, if a file is given.
-func (a *app) profileCube(ctx context.Context, file string, in *input, s *selecting, by string) error {
+// profileCube writes the times and visits of a trace to a file. It does nothing if file is empty.
+func (a *app) profileCube(ctx context.Context, file string, in *input, s *selectionFlags, by string) error {
 	if file == "" {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (a *app) profileCube(ctx context.Context, file string, in *input, s *select
 	return a.writeCube(file, in, f)
 }
 
-// waitsCube writes the waits of a trace with the figures of other analyses.
+// waitsCube writes the waits of a trace together with the figures of other analyses.
 func (a *app) waitsCube(ctx context.Context, file string, in *input, x *waitsResult, sel trace.Selection,
 	opt calltree.Options) error {
 	f, err := tracecube.New(ctx, in.Events, sel, opt)
@@ -62,7 +62,7 @@ func (a *app) waitsCube(ctx context.Context, file string, in *input, x *waitsRes
 	if x.Causes != nil {
 		f.AddCauses(x.Causes)
 	}
-	if opt.Window == nil && sel.Location == nil { // the path is that of the whole run
+	if opt.Window == nil && sel.Location == nil { // the critical path is defined for the whole run only
 		path, err := criticalpath.Find(ctx, in.Events, criticalpath.Options{Rows: opt.Rows})
 		if err != nil {
 			return err

@@ -12,20 +12,21 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// An index in the cache that is damaged in the middle is made anew by what draws from it, and
-// the picture is the same.
+// TestDamagedIndex checks that commands that draw build an index again if it is damaged in the
+// middle, and draw the same picture.
 func TestDamagedIndex(t *testing.T) {
 	effort.Sequential(t)
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	in, picture := filepath.Join(dir, "t.otf2"), filepath.Join(dir, "t.png")
-	run(t, "generate", "--workload", "stencil", "--locations", "8", "--events", "20000", "--seed", "1", in)
-	run(t, "plot", "-q", "--index", "-o", picture, in)
+	runReport(t, "generate", "--workload", "stencil", "--locations", "8", "--events", "20000", "--seed", "1", in)
+	runReport(t, "plot", "-q", "--index", "-o", picture, in)
 	want, err := os.ReadFile(picture)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"plot", "-q", "--index", "-o", picture, in}, {"report", "-q", "-o", filepath.Join(dir, "t.html"), in}} {
+	for _, args := range [][]string{{"plot", "-q", "--index", "-o", picture, in},
+		{"report", "-q", "-o", filepath.Join(dir, "t.html"), in}} {
 		list, err := filepath.Glob(filepath.Join(dir, "cache", "*.weftidx"))
 		if err != nil || len(list) != 1 {
 			t.Fatalf("found %q, %v, expected an index", list, err)
@@ -40,23 +41,24 @@ func TestDamagedIndex(t *testing.T) {
 		if err := os.WriteFile(list[0], b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		run(t, args...)
-		run(t, "plot", "-q", "--index", "-o", picture, in)
+		runReport(t, args...)
+		runReport(t, "plot", "-q", "--index", "-o", picture, in)
 		if got, err := os.ReadFile(picture); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: found another picture than before the damage, %v", args[0], err)
 		}
 	}
 }
 
-// weft index finds damage anywhere in the index that is there, says so, and makes it anew.
+// TestIndexFindsDamage checks that weft index finds damage anywhere in an existing index, reports
+// it and builds the index again.
 func TestIndexFindsDamage(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	in := filepath.Join(dir, "t.otf2")
-	run(t, "generate", "--workload", "stencil", "--locations", "4", "--events", "5000", "--seed", "1", in)
+	runReport(t, "generate", "--workload", "stencil", "--locations", "4", "--events", "5000", "--seed", "1", in)
 	index := func() (r indexResult) {
 		t.Helper()
-		if err := json.Unmarshal(run(t, "index", "-j", "1", "--json", in), &r); err != nil {
+		if err := json.Unmarshal(runReport(t, "index", "-j", "1", "--json", in), &r); err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -86,30 +88,32 @@ func TestIndexFindsDamage(t *testing.T) {
 			t.Errorf("byte %d of %d: found %+v, expected that it was there", at, len(b), r)
 		}
 	}
-	if text := run(t, "index", in); !bytes.Contains(text, []byte("was there")) {
+	if text := runReport(t, "index", in); !bytes.Contains(text, []byte("was there")) {
 		t.Errorf("found %q", text)
 	}
 	if err := os.WriteFile(made.Index, want[:len(want)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text := run(t, "index", in); !bytes.Contains(text, []byte("made anew, as it was damaged")) {
+	if text := runReport(t, "index", in); !bytes.Contains(text, []byte("made anew, as it was damaged")) {
 		t.Errorf("found %q", text)
 	}
 }
 
-// Where no index can be kept weft index says so, and makes none that is gone at once.
+// TestIndexIsKept checks that weft index fails if no index can be kept, instead of building a
+// temporary one.
 func TestIndexIsKept(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not let a variable say where the user's cache is")
 	}
 	dir := t.TempDir()
 	in := filepath.Join(dir, "t.trf")
-	run(t, "generate", "--events", "100", in)
+	runReport(t, "generate", "--events", "100", in)
 	t.Setenv("WEFT_CACHE", "")
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(in, "x"))
 	var out, errs bytes.Buffer
-	if code := Main([]string{"index", in}, strings.NewReader(""), &out, &errs); code != exitIO || out.Len() > 0 || !strings.Contains(errs.String(), "cannot keep indexes") {
+	if code := Main([]string{"index", in}, strings.NewReader(""), &out, &errs); code != exitIO || out.Len() > 0 ||
+		!strings.Contains(errs.String(), "cannot keep indexes") {
 		t.Errorf("found exit code %d, %q, %q", code, out.String(), errs.String())
 	}
-	run(t, "index", "-o", filepath.Join(dir, "x.weftidx"), in)
+	runReport(t, "index", "-o", filepath.Join(dir, "x.weftidx"), in)
 }

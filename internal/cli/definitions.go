@@ -12,15 +12,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definitionTable is a table of definitions, for people and for programs.
+// definitionTable is a table of definitions, for text and JSON.
 type definitionTable struct {
-	key     string // in JSON
+	key     string // the key in JSON
 	title   string
 	columns []string
 	rows    [][]any // strings, numbers, lists of numbers, and attributes
 }
 
-// definitionTables lists all that a trace defines, but for empty tables and attributes that are hidden.
+// definitionTables returns the tables of all definitions of a trace. It leaves out empty tables and
+// hidden attributes.
 func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
 	hidden func(attribute uint32) bool) []definitionTable {
 	var out []definitionTable
@@ -57,7 +58,7 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
 		r := d.Regions.At(uint32(i))
 		return []any{r.ID, r.Name, r.Group, r.Role, r.File, r.Line, r.Attrs}
 	})
-	members := map[uint32]bool{} // sets that communicators have
+	members := map[uint32]bool{} // sets of members of communicators, which are shown with these
 	add("communicators", "Communicators", "id name members attributes", d.Communicator.Len(), func(i int) []any {
 		c := d.Communicator.At(uint32(i))
 		var l []int64
@@ -114,8 +115,7 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
 	return out
 }
 
-// object is a table for JSON: an array of objects. Columns that are empty are left
-// out of an object.
+// objects returns the table as an array of JSON objects. An object lacks the empty columns.
 func (t *definitionTable) objects() []map[string]any {
 	out := make([]map[string]any, 0, len(t.rows))
 	for _, r := range t.rows {
@@ -147,8 +147,8 @@ func (t *definitionTable) objects() []map[string]any {
 	return out
 }
 
-// cell is a value for people.
-func cell(v any) any {
+// displayCell returns a value for a text table. Lists become one text; 0 becomes empty.
+func displayCell(v any) any {
 	switch x := v.(type) {
 	case int64:
 		if x == 0 {
@@ -170,7 +170,7 @@ func cell(v any) any {
 	return v
 }
 
-// printDefinitions prints all tables, without columns in which nothing stands.
+// printDefinitions prints all tables. It leaves out columns without values.
 func (a *app) printDefinitions(tables []definitionTable) {
 	for _, t := range tables {
 		printf(a.out, "\n%s (%d)\n", t.title, len(t.rows))
@@ -178,7 +178,7 @@ func (a *app) printDefinitions(tables []definitionTable) {
 		header := table.Row{}
 		for i, c := range t.columns {
 			for _, r := range t.rows {
-				if cell(r[i]) != "" {
+				if displayCell(r[i]) != "" {
 					used, header = append(used, i), append(header, c)
 					break
 				}
@@ -186,7 +186,7 @@ func (a *app) printDefinitions(tables []definitionTable) {
 		}
 		printTable(a.out, header, len(t.rows), 0, func(k int) (row table.Row) {
 			for _, i := range used {
-				row = append(row, cell(t.rows[k][i]))
+				row = append(row, displayCell(t.rows[k][i]))
 			}
 			return row
 		})

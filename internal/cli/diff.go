@@ -35,8 +35,8 @@ type failed struct {
 }
 
 func (a *app) diffCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, asCSV, markdown, folded bool
 	var metric, loop string
 	var conditions []string
@@ -77,7 +77,7 @@ both sides in nanoseconds, as lines for differential flame graphs.`,
 			if n := count(asJSON, asCSV, markdown, folded); n > 1 {
 				return usageError("--json, --csv, --markdown and --folded: found %d of them, expected one", n)
 			}
-			if _, err := oneOf("--metric", metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
+			if _, err := wordIndex("--metric", metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
 				return err
 			}
 			if !(least >= 0 && least <= 100) {
@@ -157,7 +157,7 @@ both sides in nanoseconds, as lines for differential flame graphs.`,
 	c.Flags().Float64Var(&change, "change", 2, "the least change to report, in percent of the row's own time")
 	c.Flags().StringArrayVar(&conditions, "fail-if", nil,
 		"exit code 1 if this holds: time>+5%, or region:NAME>+2%; may be repeated")
-	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
@@ -199,9 +199,9 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 }
 
 // diffScan adds a run to a side.
-func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *reading,
-	s *selecting) (*heading, error) {
-	in, err := a.openOnly(c.Context(), path, r)
+func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *inputFlags,
+	s *selectionFlags) (*heading, error) {
+	in, err := a.openUnprepared(c.Context(), path, r)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, p
 	}
 	h := in.heading()
 	in.bar.done()
-	a.tell(in, r.quiet)
+	a.reportDefects(in, r.quiet)
 	return &h, nil
 }
 
@@ -479,7 +479,7 @@ func (a *app) diffCSV(x *diff.Result) error {
 func (a *app) diffFolded(x *diff.Result) error {
 	b := bufio.NewWriter(a.out)
 	ns := func(t float64) float64 { return math.Round(t / x.Clock.UnitTicks() * 1e9) }
-	err := x.Stacks(deepest, func(path []string, deeper bool, before, after float64) error {
+	err := x.Stacks(maxStacks, func(path []string, deeper bool, before, after float64) error {
 		if ns(before) == 0 && ns(after) == 0 {
 			return nil
 		}

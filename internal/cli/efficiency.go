@@ -18,8 +18,8 @@ type efficiencyResult struct {
 }
 
 func (a *app) efficiencyCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, weak bool
 	c := &cobra.Command{
 		Use:   "efficiency TRACE…",
@@ -75,7 +75,7 @@ to grow with the number of threads.
 }
 
 // efficiencyOf computes the factors of a trace.
-func (a *app) efficiencyOf(c *cobra.Command, path string, r *reading, s *selecting) (*efficiencyResult, error) {
+func (a *app) efficiencyOf(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*efficiencyResult, error) {
 	in, err := a.open(c.Context(), path, r)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (a *app) efficiencyOf(c *cobra.Command, path string, r *reading, s *selecti
 		return nil, err
 	}
 	in.bar.done()
-	a.tell(in, r.quiet)
+	a.reportDefects(in, r.quiet)
 	if !ok {
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
 			"some; "+

@@ -10,22 +10,23 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// etfVerb is what a verb makes of a TRACE file, and what it prints.
-func etfVerb(t *testing.T, text string, args ...string) (written, printed string) {
+// rewriteTRACE runs a command on a TRACE file. It returns the written file and the messages.
+func rewriteTRACE(t *testing.T, text string, args ...string) (written, printed string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out.etf")
 	code, stdout, stderr := runWeft(t, append(args, textFile(t, "in.etf", text), out)...)
 	if code != 0 {
 		t.Fatalf("%q: exit code %d: %s%s", args, code, stdout, stderr)
 	}
-	return textOf(t, out), stdout + stderr
+	return readText(t, out), stdout + stderr
 }
 
-// A backslash before a blank inside of a value is warned of, and stays.
+// TestTRACEBackslashBeforeBlank checks that a backslash before a blank in a value causes a warning
+// and stays.
 func TestTRACEBackslashBeforeBlank(t *testing.T) {
 	const text = "TU SECONDS\nE 0 1 ; path=C:\\ docs, a\\ b=c\n"
 	for _, verb := range []string{"convert", "filter"} {
-		got, printed := etfVerb(t, text, verb)
+		got, printed := rewriteTRACE(t, text, verb)
 		if got != text {
 			t.Errorf("%s: found %q, expected %q", verb, got, text)
 		}
@@ -35,30 +36,35 @@ func TestTRACEBackslashBeforeBlank(t *testing.T) {
 	}
 }
 
-// Traces that are merged by the time of day have the times that their offsets say, exactly.
+// TestMergeOfTRACEByWallClock checks that traces merged by the time of day have exactly the times
+// that their offsets give.
 func TestMergeOfTRACEByWallClock(t *testing.T) {
 	for _, x := range []struct{ a, b, want string }{
 		{"O 1500\nE 0 1 ; name=a\n", "O 1100\nE 0 1 ; name=b\n", "TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1 ; name=a\n"},
-		{"O 1500\nE 0 1.0005 ; name=a\n", "O 1100\nE 0 1 ; name=b\n", "TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1.0005 ; name=a\n"},
-		{"O 5000\nE 0 1 ; name=a\n", "TU MINUTES\nO 2000\nE 0 1 ; name=b\n", "TU SECONDS\nO 5000\nE 0 1 ; name=a\nE 1 57 ; name=b\n"},
-		{"TU MINUTES\nO 2000\nS 0 ;\nF 0 1 2 5 60 0\n", "TU MINUTES\nO 5000\nE 0 1 ;\n", "TU SECONDS\nO 2000\nE 1 63 ;\nS 0 ;\nF 0 60 120 5 1 0\n"},
+		{"O 1500\nE 0 1.0005 ; name=a\n", "O 1100\nE 0 1 ; name=b\n",
+			"TU SECONDS\nO 1500\nE 1 0.6 ; name=b\nE 0 1.0005 ; name=a\n"},
+		{"O 5000\nE 0 1 ; name=a\n", "TU MINUTES\nO 2000\nE 0 1 ; name=b\n",
+			"TU SECONDS\nO 5000\nE 0 1 ; name=a\nE 1 57 ; name=b\n"},
+		{"TU MINUTES\nO 2000\nS 0 ;\nF 0 1 2 5 60 0\n", "TU MINUTES\nO 5000\nE 0 1 ;\n",
+			"TU SECONDS\nO 2000\nE 1 63 ;\nS 0 ;\nF 0 60 120 5 1 0\n"},
 	} {
-		got, _ := etfVerb(t, x.b, "merge", "--anchor", "wall", textFile(t, "a.etf", x.a))
+		got, _ := rewriteTRACE(t, x.b, "merge", "--anchor", "wall", textFile(t, "a.etf", x.a))
 		if got != x.want {
 			t.Errorf("%q and %q: found %q, expected %q", x.a, x.b, got, x.want)
 		}
 	}
 }
 
-// unreadLines is a TRACE file with seven lines that cannot be read, four of them dependencies. The last one
+// unreadLines is a TRACE file with seven unreadable lines, four of them dependencies. The last line
 // is longer than 1 kB.
-var unreadLines = "R 0 1 false ;\nE 0 1 ;\nE 1 2 ;\nE 9\nD\nD 0 9 0 1 ;\nD x 4 0 1 ;\nD 3 4 0 ;\nD 4 4 0 1 ;\nC 0 2 1 0 1 ;\n" +
+var unreadLines = "R 0 1 false ;\nE 0 1 ;\nE 1 2 ;\nE 9\nD\nD 0 9 0 1 ;\nD x 4 0 1 ;\nD 3 4 0 ;\nD 4 4 0 1 ;\nC 0 2 " +
+	"1 0 1 ;\n" +
 	"E 2 3 ; a=" + strings.Repeat("x", 2000) + "\n"
 
-// lostLines is what a loss table says of lines.
-func lostLines(t *testing.T, rows string) (n int64, how format.How) {
+// lostLineCount returns the number of lost lines in a loss table and how they are lost.
+func lostLineCount(t *testing.T, rows string) (n int64, how format.How) {
 	t.Helper()
-	for _, r := range lossRows(t, rows) {
+	for _, r := range parseLossRows(t, rows) {
 		if r.Kind == "line" {
 			n, how = n+r.Count, r.How
 		}
@@ -66,7 +72,8 @@ func lostLines(t *testing.T, rows string) (n int64, how format.How) {
 	return n, how
 }
 
-// Lines of events and dependencies that cannot be read are in the loss table of what is written without them.
+// TestLossOfUnreadTRACELines checks that unreadable lines of events and dependencies are in the
+// loss table of an output without them.
 func TestLossOfUnreadTRACELines(t *testing.T) {
 	in := textFile(t, "in.etf", unreadLines)
 	for _, x := range []struct {
@@ -83,13 +90,14 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 		{[]string{"repair"}, "out.etf", 7, format.Degraded}, // to leave them out is to mend
 		{[]string{"convert"}, "out.etf", 1, format.Lost},    // a copy has all but the line that is too long
 	} {
-		args := append(x.args, "-q", "--json", "--allow-loss", "--option", "etf.max-line=1k", in, filepath.Join(t.TempDir(), x.out))
+		args := append(x.args, "-q", "--json", "--allow-loss", "--option", "etf.max-line=1k", in,
+			filepath.Join(t.TempDir(), x.out))
 		code, rows, errs := runWeft(t, args...)
 		if code != 0 {
 			t.Errorf("%q: exit code %d: %s", args, code, errs)
 			continue
 		}
-		if n, how := lostLines(t, rows); n != x.n || how != x.how {
+		if n, how := lostLineCount(t, rows); n != x.n || how != x.how {
 			t.Errorf("%q: found %d lines %s, expected %d %s", args, n, how, x.n, x.how)
 		}
 	}
@@ -97,7 +105,7 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 	if code, _, _ := runWeft(t, "filter", in, out); code != 1 {
 		t.Errorf("filter without --allow-loss: exit code %d, expected 1", code)
 	}
-	// Dependencies that cannot be read are no links.
+	// Unreadable dependencies are no links.
 	_, info, _ := runWeft(t, "info", "-q", "--json", in)
 	var got struct{ Links int64 }
 	if err := json.Unmarshal([]byte(info), &got); err != nil || got.Links != 1 {
@@ -105,8 +113,9 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 	}
 }
 
-// What is kept of a file stays whole: dependencies of events whose id a dropped claim has, too, none to what a
-// piece lacks, and the TS line of a series whose name is replaced.
+// TestTRACEPartsStayWhole checks dependencies and series of filtered files. Dependencies of kept
+// events stay, even if a dropped claim has the same id. A piece has no dependencies of events
+// outside of it. A series whose name is replaced keeps its TS line.
 func TestTRACEPartsStayWhole(t *testing.T) {
 	for _, x := range []struct {
 		verb       []string
@@ -116,45 +125,50 @@ func TestTRACEPartsStayWhole(t *testing.T) {
 			"TU SECONDS\nR 1 1 false ;\nE 1 5 ;\nE 2 6 ;\nD 1 4 1 2 ;\n"},
 		{[]string{"filter", "--not-kind", "mark"}, "R 1 1 false ;\nC 1 0 1 1 1 ;\nC 2 1 2 1 1 ;\nE 1 5 ;\nD 1 0 1 2 ;\n",
 			"TU SECONDS\nR 1 1 false ;\nC 1 0 1 1 1 ;\nC 2 1 2 1 1 ;\nD 1 0 1 2 ;\n"},
-		{[]string{"cut", "--borders", "bare", "--window", "4s..6s"}, "E 1 0 ;\nE 2 5 ;\nD 1 4 1 2 ;\nE 3 5.5 ;\nD 2 4 2 3 ;\n",
+		{[]string{"cut", "--borders", "bare", "--window", "4s..6s"},
+			"E 1 0 ;\nE 2 5 ;\nD 1 4 1 2 ;\nE 3 5.5 ;\nD 2 4 2 3 ;\n",
 			"TU SECONDS\nE 2 5 ;\nE 3 5.5 ;\nD 2 4 2 3 ;\n"},
 		{[]string{"anonymize"}, "TS 1 ; name=g\nTSS 1 1 ; name=s\nTSP 1 1 0 1\n",
 			"TU SECONDS\nTS 1 ; name=time series 1\nTSS 1 1 ; name=signal 1\nTSP 1 1 0 1\n"},
 	} {
-		if got, _ := etfVerb(t, x.text, x.verb...); got != x.want {
+		if got, _ := rewriteTRACE(t, x.text, x.verb...); got != x.want {
 			t.Errorf("%q: found %q, expected %q", x.verb, got, x.want)
 		}
 	}
 }
 
-// A line that does not count does not begin to count where it becomes the first of a file.
+// TestTRACELinesThatMustNotBeFirst checks that an ignored line stays ignored if it becomes the
+// first line of a file.
 func TestTRACELinesThatMustNotBeFirst(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"E 0 1 ; name=a\n\uFEFFTU MILLISECONDS\nTU SECONDS\n", "# \uFEFFTU MILLISECONDS\nTU SECONDS\nE 0 1 ; name=a\n"},
 		{"E 0 1 ; name=a\nTraceVersion\tV0.1\nTU SECONDS\n", "# TraceVersion\tV0.1\nTU SECONDS\nE 0 1 ; name=a\n"},
 	} {
-		if got, _ := etfVerb(t, x.text, "filter"); got != x.want {
+		if got, _ := rewriteTRACE(t, x.text, "filter"); got != x.want {
 			t.Errorf("filter: found %q, expected %q", got, x.want)
 		}
 		over, back := filepath.Join(t.TempDir(), "over.trf"), filepath.Join(t.TempDir(), "back.etf")
 		weft(t, 0, "convert", "-q", textFile(t, "in.etf", x.text), over)
 		weft(t, 0, "convert", "-q", over, back)
-		if got := textOf(t, back); got != x.want {
+		if got := readText(t, back); got != x.want {
 			t.Errorf("by way of PICL: found %q, expected %q", got, x.want)
 		}
 	}
 }
 
-// Comments, and what else does not count, stand before the line that they stood before.
+// TestTRACECommentsKeepTheirPlaces checks that comments and other ignored lines stay before the
+// same line.
 func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
-	const text = "# head\nX unknown\nTU SECONDS\n# of the trace\nT a=b\n# resources\n# two\nR 0 1 false ; name=r\nR 1 1 false ;\n" +
-		"  # claims\nC 0 0 1.0 0 1 ; name=f\n# claim 1\n\nC 1 0.50 2 1 1 ; name=g\n# R 0 2 false ;\nE 0 1 ;\nE 9\n# event 1\nE 1 2 ;\n" +
+	const text = "# head\nX unknown\nTU SECONDS\n# of the trace\nT a=b\n# resources\n# two\nR 0 1 false ; name=r\nR 1 " +
+		"1 false ;\n" +
+		"  # claims\nC 0 0 1.0 0 1 ; name=f\n# claim 1\n\nC 1 0.50 2 1 1 ; name=g\n# R 0 2 false ;\nE 0 1 ;\nE 9\n# event " +
+		"1\nE 1 2 ;\n" +
 		"# links\nD 0 4 0 1 ;\n# signal\nS 0 ;\n# fragment\nF 0 0 1 1 0 0\n# group\nTS 0 ;\n# series\nTSS 0 0 ;\n" +
 		"# samples\nTSP 0 0 1 5 2.0 6\n# range\nTSR 0 0 1.5 1.7 1 2\n# end\nX end\n"
 	in := strings.Replace(text, "# R 0 2 false", "R 0 2 false", 1) // a definition that does not count
 	want := strings.Replace(strings.Replace(text, "\n\n", "\n", 1), "E 9\n", "", 1)
 	for _, verb := range [][]string{{"filter"}, {"cut", "--from", "0%"}, {"merge"}, {"align", "--json"}} {
-		got, printed := etfVerb(t, in, append(verb, "--allow-loss")...)
+		got, printed := rewriteTRACE(t, in, append(verb, "--allow-loss")...)
 		if got != want {
 			t.Errorf("%q: found %s\nexpected %s", verb, got, want)
 		}
@@ -162,8 +176,9 @@ func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
 			t.Errorf("%q: found losses %s", verb, printed)
 		}
 	}
-	// Those of lines that are gone come first, and are counted.
-	got, printed := etfVerb(t, "# head\nE 0 1 ;\n# of b\nE 1 2 ; name=b\n# of c\nE 2 3 ; name=c\n", "filter", "--not-region", "b")
+	// Comments of removed lines come first and are counted.
+	got, printed := rewriteTRACE(t, "# head\nE 0 1 ;\n# of b\nE 1 2 ; name=b\n# of c\nE 2 3 ; name=c\n", "filter",
+		"--not-region", "b")
 	if want := "# head\n# of b\nTU SECONDS\nE 0 1 ;\n# of c\nE 2 3 ; name=c\n"; got != want {
 		t.Errorf("found %q, expected %q", got, want)
 	}
@@ -172,25 +187,27 @@ func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
 	}
 }
 
-// Times of too many digits stay in lines that nobody changes.
+// TestVerbsKeepDigitsOfTRACE checks that times with too many digits stay in unchanged lines.
 func TestVerbsKeepDigitsOfTRACE(t *testing.T) {
 	for _, text := range []string{
 		"TU NANOSECONDS\nE 0 1.0000000001 ;\nE 3 1.1234567890123456789 ; a=b\nE 1 2 ;\n",
 		"TU SECONDS\nE 1 0.1 ;\nE 0 1e15 ;\nS 0 ;\nF 0 0 1.0005 1 2 3\n",
-		"TU NANOSECONDS\nR 0 1 false ;\nC 0 1.0000000000004 2.0000000000004 0 0.25 ;\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 1.0000000000004 5 2 6\nTSR 0 0 3.0000000000004 4 1\n",
+		"TU NANOSECONDS\nR 0 1 false ;\nC 0 1.0000000000004 2.0000000000004 0 0.25 ;\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 " +
+			"1.0000000000004 5 2 6\nTSR 0 0 3.0000000000004 4 1\n",
 	} {
-		if got, _ := etfVerb(t, text, "filter"); got != text {
+		if got, _ := rewriteTRACE(t, text, "filter"); got != text {
 			t.Errorf("filter: found %q, expected %q", got, text)
 		}
 	}
-	// What mends writes what it has read.
-	got, _ := etfVerb(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 1 2 ;\n", "repair")
+	// weft repair writes the values that it has read.
+	got, _ := rewriteTRACE(t, "TU NANOSECONDS\nE 0 1.0000000001 ;\nE 1 2 ;\n", "repair")
 	if want := "TU NANOSECONDS\nE 0 1 ;\nE 1 2 ;\n"; got != want {
 		t.Errorf("repair: found %q, expected %q", got, want)
 	}
 }
 
-// Comments that stand first because nothing counts before them are not said to move.
+// TestTRACECommentsBehindNothing checks that leading comments without a preceding line are not
+// reported as moved.
 func TestTRACECommentsBehindNothing(t *testing.T) {
 	const head = "TU DAYS\nbad\nE 9\nD 0 9 1 1 ;\nC 0 2 1 0 1 ;\nTU WEEKS\nO x\n"
 	for text, want := range map[string]string{
@@ -199,7 +216,8 @@ func TestTRACECommentsBehindNothing(t *testing.T) {
 		head + "E 0 1 ;\n# c\nTU NANOSECONDS\nO 1\nO 2": "2",
 		head + "T a=b\n# c\nE 0 1 ;\n":                  "1",
 	} {
-		printed := weft(t, 0, "convert", "-q", "--allow-loss", textFile(t, "in.etf", text), filepath.Join(t.TempDir(), "out.trf"))
+		printed := weft(t, 0, "convert", "-q", "--allow-loss", textFile(t, "in.etf", text),
+			filepath.Join(t.TempDir(), "out.trf"))
 		found := ""
 		for l := range strings.Lines(printed) {
 			if strings.Contains(l, "stands before all other lines") {
@@ -213,7 +231,8 @@ func TestTRACECommentsBehindNothing(t *testing.T) {
 	}
 }
 
-// Samples of one line stay in one, though other lines have samples between them.
+// TestVerbsKeepTRACELinesOfSamples checks that samples of a line stay in one line, even if samples
+// of other lines lie between them.
 func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
 	const head = "TU SECONDS\nTS 0 ;\nTSS 0 0 ;\n"
 	for _, x := range []struct{ name, text, want string }{
@@ -227,7 +246,7 @@ func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
 		if want == "" {
 			want = x.text
 		}
-		got, printed := etfVerb(t, head+x.text, "filter")
+		got, printed := rewriteTRACE(t, head+x.text, "filter")
 		if got != head+want {
 			t.Errorf("%s: found %q, expected %q", x.name, got, head+want)
 		}
@@ -235,22 +254,26 @@ func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
 			t.Errorf("%s: found losses %s", x.name, printed)
 		}
 	}
-	// The line that begins first stands first, so of simultaneous samples the later ones come first.
-	got, printed := etfVerb(t, head+"TSP 0 0 2 5 4 6\nTSP 0 0 1 5 4 7\n", "filter")
+	// The line with the earliest begin comes first, so of simultaneous samples the later ones come
+	// first.
+	got, printed := rewriteTRACE(t, head+"TSP 0 0 2 5 4 6\nTSP 0 0 1 5 4 7\n", "filter")
 	if want := head + "TSP 0 0 1 5 4 7\nTSP 0 0 2 5 4 6\n"; got != want || !strings.Contains(printed, "of another line") {
 		t.Errorf("found %q and %s, expected %q and a loss", got, printed, want)
 	}
-	// What is left of a line stays in one line.
-	got, _ = etfVerb(t, head+"TSP 0 0 1 5 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1 5 2\n", "cut", "--from", "@2s", "--to", "@4.5s")
+	// The rest of a line stays in one line.
+	got, _ = rewriteTRACE(t, head+"TSP 0 0 1 5 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1 5 2\n", "cut", "--from", "@2s",
+		"--to", "@4.5s")
 	if want := head + "TSP 0 0 2 6 3 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 4 1\n"; got != want {
 		t.Errorf("cut: found %q, expected %q", got, want)
 	}
 }
 
-// align moves the clocks of a trace that travels in TRACE, and writes all other lines as they stand.
+// TestAlignTRACE checks that weft align moves the clocks of a trace carried in a TRACE file and
+// writes all other lines unchanged.
 func TestAlignTRACE(t *testing.T) {
-	// The message of 0.73 s is received at 0.70 s: the sender's clock is 0.03 s ahead.
-	const early = "-3 -21 0.73 1 0 4 \"%d %d %d %d\" 8 1 0 0\n-4 -21 0.74 1 0 0\n-3 -51 0.60 0 0 1 \"%d\" 1\n-4 -51 0.70 0 0 4 \"%d %d %d %d\" 8 1 1 0\n"
+	// The message sent at 0.73 s is received at 0.70 s: the sender's clock is 0.03 s ahead.
+	const early = "-3 -21 0.73 1 0 4 \"%d %d %d %d\" 8 1 0 0\n-4 -21 0.74 1 0 0\n-3 -51 0.60 0 0 1 \"%d\" 1\n-4 -51 " +
+		"0.70 0 0 4 \"%d %d %d %d\" 8 1 1 0\n"
 	in, out := filepath.Join(t.TempDir(), "in.etf"), filepath.Join(t.TempDir(), "out.etf")
 	weft(t, 0, "convert", "-q", textFile(t, "in.trf", early), in)
 	weft(t, 0, "align", in, out)
@@ -263,12 +286,15 @@ func TestAlignTRACE(t *testing.T) {
 	}
 	begins(fewer, "C 2 0.73 0.74 1 1 ; name=send0", "E 3 0.73 ;")
 	begins(more, "C 2 0.7 0.71 1 1 ; name=send0", "E 3 0.7 ;")
-	// Lines of locations whose clock is right stay as they stand; tenths of seconds are counted, location 0
-	// is 0.2 s behind.
-	clocks := textFile(t, "clocks.json", `{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0","points":[[0,2]]}]}`)
-	got, _ := etfVerb(t, "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.10 0.5 0 1.0 ;\nE 0 0.30 ;\nD 0 4 0 0;\n",
+	// Lines of locations with a right clock stay unchanged. The correction is in tenths of seconds;
+	// location 0 is 0.2 s behind.
+	clocks := textFile(t, "clocks.json",
+		`{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"0","points":[[0,2]]}]}`)
+	got, _ := rewriteTRACE(t, "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.10 0.5 0 1.0 ;\nE "+
+		"0 0.30 ;\nD 0 4 0 0;\n",
 		"cut", "--from", "0%", "--clock-correction", clocks)
-	if want := "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.3 0.7 0 1 ;\nE 0 0.30 ;\nD 0 4 0 0;\n"; got != want {
+	if want := "TU  SECONDS\nR 0 1 false ;\nR 1 1 false;\nC 1 0.10 0.5 1 1.0 ;\nC 0 0.3 0.7 0 1 ;\nE 0 0.30 ;\nD 0 4 0 " +
+		"0;\n"; got != want {
 		t.Errorf("found %q, expected %q", got, want)
 	}
 }

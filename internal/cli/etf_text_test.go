@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// unclearLists is a TRACE file of attribute lists of which weft cannot tell what is meant. The records of five lines
-// lack texts that stand there; those of R 1 and C 2 have all.
+// unclearLists is a TRACE file with ambiguous attribute lists. The records of five lines lack texts
+// of the line; those of R 1 and C 2 have all.
 const unclearLists = `TU SECONDS
 T a=1,a=2, x=c:\dir
 R 1 1 false ; name=a=b
@@ -23,7 +23,8 @@ S 1 ; u=1,u=2
 F 1 0 10 1 1 1
 `
 
-// What attribute lists lose is in the loss table of what is written without it, and in no other.
+// TestLossOfTRACEAttributeTexts checks that texts lost from attribute lists are in the loss table
+// of outputs without them, and in no other.
 func TestLossOfTRACEAttributeTexts(t *testing.T) {
 	in := textFile(t, "in.etf", unclearLists)
 	for _, x := range []struct {
@@ -44,7 +45,7 @@ func TestLossOfTRACEAttributeTexts(t *testing.T) {
 		out := filepath.Join(t.TempDir(), x.out)
 		rows, _ := mustRun(t, append(append([]string{x.args[0], "-q", "--json", "--allow-loss"}, x.args[1:]...), out)...)
 		var text, spelled int64
-		for _, r := range lossRows(t, rows) {
+		for _, r := range parseLossRows(t, rows) {
 			switch r.Kind + " " + r.Field {
 			case "record text":
 				text += r.Count
@@ -57,23 +58,24 @@ func TestLossOfTRACEAttributeTexts(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"filter"}, {"merge"}, {"cut", "--from", "0%"}} {
-		if got, _ := etfVerb(t, unclearLists, args...); got != unclearLists {
+		if got, _ := rewriteTRACE(t, unclearLists, args...); got != unclearLists {
 			t.Errorf("%q: found\n%s\nexpected\n%s", args, got, unclearLists)
 		}
 	}
-	// What the model has of it comes back, a key without characters too.
+	// All texts in the model come back, including a key without characters.
 	there, back := filepath.Join(t.TempDir(), "x.trf"), filepath.Join(t.TempDir(), "x.etf")
 	mustRun(t, "convert", in, there)
 	mustRun(t, "convert", there, back)
-	want := strings.NewReplacer("a=1,a=2, x=c:\\dir", "a=2, x=c:dir", "name=a=b", "name=a\\=b", "k=1,k=2", "k=2", "flag", "flag=",
+	want := strings.NewReplacer("a=1,a=2, x=c:\\dir", "a=2, x=c:dir", "name=a=b", "name=a\\=b", "k=1,k=2", "k=2", "flag",
+		"flag=",
 		"path=c:\\dir", "path=c:dir", "z=1,z=1", "z=1", "u=1,u=2", "u=2").Replace(unclearLists)
-	if got := textOf(t, back); got != want {
+	if got := readText(t, back); got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
 }
 
-// lossRows are the rows of a loss table, of a conversion or of another verb.
-func lossRows(t *testing.T, text string) (rows []format.LossRow) {
+// parseLossRows returns the rows of a loss table in JSON, of weft convert or of another command.
+func parseLossRows(t *testing.T, text string) (rows []format.LossRow) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &rows); err == nil {
 		return rows
@@ -85,16 +87,19 @@ func lossRows(t *testing.T, text string) (rows []format.LossRow) {
 	return verb.Loss
 }
 
-// A claim that a piece begins in the middle of keeps the comment before it.
+// TestCutTRACEClaimKeepsItsComment checks that a claim cut at the begin of a piece keeps the
+// comment before it.
 func TestCutTRACEClaimKeepsItsComment(t *testing.T) {
 	const text = "R 1 1 false ;\nE 1 3 ;\n# of the claim\nC 1 0 10 1 1 ;\n"
-	got, _ := etfVerb(t, text, "cut", "--from", "2s", "--to", "5s")
-	if want := "TU SECONDS\nR 1 1 false ;\n# of the claim\nC 1 2 5 1 1 ; cut.began=0, cut.ends=later\nE 1 3 ;\n"; got != want {
+	got, _ := rewriteTRACE(t, text, "cut", "--from", "2s", "--to", "5s")
+	if want := "TU SECONDS\nR 1 1 false ;\n# of the claim\nC 1 2 5 1 1 ; cut.began=0, cut.ends=later\n" +
+		"E 1 3 ;\n"; got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
 }
 
-// Claims of one id keep their ends. Where other formats cannot tell which one ends, the loss table counts it.
+// TestTRACEClaimsOfOneID checks that claims with the same id keep their ends. If another format
+// cannot express which claim ends, the loss table counts it.
 func TestTRACEClaimsOfOneID(t *testing.T) {
 	const (
 		head = "TU SECONDS\nR 1 1 false ;\n"
@@ -110,11 +115,11 @@ func TestTRACEClaimsOfOneID(t *testing.T) {
 		if verb == "cut" {
 			args = append(args, "--from", "0%")
 		}
-		if got, _ := etfVerb(t, text, args...); got != want {
+		if got, _ := rewriteTRACE(t, text, args...); got != want {
 			t.Errorf("%s: found\n%s\nexpected\n%s", verb, got, want)
 		}
 	}
-	merged, _ := etfVerb(t, head+"C 1 0 5 1 1 ; x=4\n", "merge", textFile(t, "first.etf", text))
+	merged, _ := rewriteTRACE(t, head+"C 1 0 5 1 1 ; x=4\n", "merge", textFile(t, "first.etf", text))
 	for _, line := range []string{"C 2 0 5 1 1 ; x=1", "C 2 1 6 1 1 ; x=2", "C 2 2 3 1 1 ; x=3", "C 3 0 5 2 1 ; x=4"} {
 		if !strings.Contains(merged, line+"\n") {
 			t.Errorf("merge: found no %q in\n%s", line, merged)
@@ -124,19 +129,21 @@ func TestTRACEClaimsOfOneID(t *testing.T) {
 	mustRun(t, "convert", textFile(t, "in.etf", text), there)
 	rows, _ := mustRun(t, "convert", "--json", there, filepath.Join(t.TempDir(), "x.etf"))
 	n := int64(0)
-	for _, r := range lossRows(t, rows) {
+	for _, r := range parseLossRows(t, rows) {
 		if r.Kind == "claim-end" && r.Field == "claim" {
 			n += r.Count
 		}
 	}
-	if n != 2 { // of the three ends, the last one has no choice
+	if n != 2 { // the last of three ends is unambiguous
 		t.Errorf("found %d ends that are guessed, expected 2: %s", n, rows)
 	}
 }
 
-// Rounded times, a fraction of the offset and signals without fragments are in the loss table.
+// TestLossOfTRACEDigitsAndSignals checks that rounded times, a rounded offset and signals without
+// fragments are in the loss table.
 func TestLossOfTRACEDigitsAndSignals(t *testing.T) {
-	const text = "TU SECONDS\nO 1.5\nE 1 0.1234567890123456789 ;\nE 2 123456789.5 ;\nE 3 1e-17 ;\nS 5 ;\nS 6 ;\nF 6 0 1 1 0 0\n"
+	const text = "TU SECONDS\nO 1.5\nE 1 0.1234567890123456789 ;\nE 2 123456789.5 ;\nE 3 1e-17 ;\nS 5 ;\nS 6 ;\nF 6 0 " +
+		"1 1 0 0\n"
 	in := textFile(t, "in.etf", text)
 	for _, x := range []struct {
 		args           []string
@@ -152,7 +159,7 @@ func TestLossOfTRACEDigitsAndSignals(t *testing.T) {
 	} {
 		rows, _ := mustRun(t, append(x.args, "-q", "--json", "--allow-loss", in, filepath.Join(t.TempDir(), x.out))...)
 		var times, signals int64
-		for _, r := range lossRows(t, rows) {
+		for _, r := range parseLossRows(t, rows) {
 			switch r.Kind {
 			case "time":
 				times += r.Count

@@ -19,8 +19,8 @@ type explainResult struct {
 }
 
 func (a *app) explainCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, markdown bool
 	var baseline string
 	c := &cobra.Command{
@@ -68,14 +68,14 @@ wiki. --window, or --from and --to, cut a part out of the trace first.`,
 	r.rolesFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	c.Flags().StringVar(&baseline, "baseline", "", "compare with this run")
-	readsFile(c.Flags(), "baseline")
+	markInputFlag(c.Flags(), "baseline")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
 // explainOne explains a trace.
-func (a *app) explainOne(c *cobra.Command, path string, r *reading, s *selecting) (*explainResult, error) {
+func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, error) {
 	in, err := a.open(c.Context(), path, r)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (a *app) explainOne(c *cobra.Command, path string, r *reading, s *selecting
 		return nil, err
 	}
 	in.bar.done()
-	a.tell(in, r.quiet)
+	a.reportDefects(in, r.quiet)
 	if !ok {
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
 			"some; "+

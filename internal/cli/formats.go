@@ -10,6 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// formatInfo is a format in the JSON of weft formats (docs/json.md).
 type formatInfo struct {
 	Name       string       `json:"name"`
 	Title      string       `json:"title"`
@@ -20,6 +21,7 @@ type formatInfo struct {
 	Options    []optionInfo `json:"options"`
 }
 
+// optionInfo is an option of a format in the JSON.
 type optionInfo struct {
 	Name    string   `json:"name"`
 	Default string   `json:"default"`
@@ -28,6 +30,7 @@ type optionInfo struct {
 	Values  []string `json:"values,omitempty"`
 }
 
+// formatsCommand returns the command weft formats.
 func (a *app) formatsCommand() *cobra.Command {
 	var asJSON, options, kinds bool
 	c := &cobra.Command{
@@ -36,12 +39,12 @@ func (a *app) formatsCommand() *cobra.Command {
 		Long: `List the formats: their names, which files are theirs, and whether weft reads and
 writes them.
 
-The content of a trace tells its format; --format NAME says it where that does not. The
-name of a file that is written tells its format, or --to NAME (weft convert, generate) or
---as NAME (weft cut, filter and others that change a trace). --option NAME=VALUE sets how
-a format is read or written; --options lists what there is. What a format cannot keep is
-listed when it is written: see weft convert --help. Each format has a page in the
-documents, which says what becomes of its records.`,
+weft detects the format of a trace from its content; --format NAME sets it where that
+fails. The format of an output follows from its name, or from --to NAME (weft convert,
+generate) or --as NAME (weft cut, filter and others that change a trace). --option
+NAME=VALUE sets how a format is read or written; --options lists the options. weft lists
+what a format cannot keep when it writes it: see weft convert --help. The page of each
+format in the documents states how its records are converted.`,
 		Example: "  weft formats\n  weft formats --options\n  weft formats --kinds --json",
 		Args:    exactArgs(0, "none"),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -50,7 +53,8 @@ documents, which says what becomes of its records.`,
 			}
 			var list []formatInfo
 			for _, f := range a.formats {
-				x := formatInfo{f.About().Name, f.About().Title, f.About().Extensions, f.About().Reads, f.About().Writes, f.About().Seeks, []optionInfo{}}
+				x := formatInfo{f.About().Name, f.About().Title, f.About().Extensions, f.About().Reads, f.About().Writes,
+					f.About().Seeks, []optionInfo{}}
 				for _, o := range f.About().Options {
 					side := "read"
 					if o.Write {
@@ -64,10 +68,11 @@ documents, which says what becomes of its records.`,
 				return a.writeJSON(a.out, list)
 			}
 			if !options {
-				printTable(a.out, table.Row{"NAME", "FORMAT", "FILES", "READS", "WRITES", "SEEKS"}, len(list), 0, func(i int) table.Row {
-					x := &list[i]
-					return table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), dash(x.Reads), dash(x.Writes), dash(x.Seeks)}
-				})
+				printTable(a.out, table.Row{"NAME", "FORMAT", "FILES", "READS", "WRITES", "SEEKS"}, len(list), 0,
+					func(i int) table.Row {
+						x := &list[i]
+						return table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), dash(x.Reads), dash(x.Writes), dash(x.Seeks)}
+					})
 				return nil
 			}
 			var all []optionInfo
@@ -91,8 +96,10 @@ documents, which says what becomes of its records.`,
 	return c
 }
 
+// dash returns s, or "-" if s is empty.
 func dash(s string) string { return cmp.Or(s, "-") }
 
+// kindInfo is a kind of events in the JSON of weft formats --kinds (docs/json.md).
 type kindInfo struct {
 	Name     string        `json:"name"`
 	Doc      string        `json:"doc"`
@@ -100,12 +107,14 @@ type kindInfo struct {
 	Operands []operandInfo `json:"operands,omitempty"`
 }
 
+// operandInfo is an operand of a kind in the JSON.
 type operandInfo struct {
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
 	Doc  string `json:"doc"`
 }
 
+// listKinds prints the kinds of events.
 func (a *app) listKinds(asJSON bool) error {
 	var list []kindInfo
 	for _, kind := range trace.Kinds() {

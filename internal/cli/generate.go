@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// generateCommand returns the command weft generate.
 func (a *app) generateCommand() *cobra.Command {
 	var o generate.Options
 	var to string
@@ -21,7 +22,7 @@ func (a *app) generateCommand() *cobra.Command {
 	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
 	for _, w := range generate.Workloads() {
 		names = append(names, w.Name)
-		long += fmt.Sprintf("  %-13s %s (%d locations if not told otherwise)\n", w.Name, w.Doc, w.Locations)
+		long += fmt.Sprintf("  %-13s %s (%d locations by default)\n", w.Name, w.Doc, w.Locations)
 	}
 	c := &cobra.Command{
 		Use:   "generate OUT",
@@ -31,7 +32,7 @@ func (a *app) generateCommand() *cobra.Command {
 			"  weft generate --workload cps --to etf - | weft info -",
 		Args: exactArgs(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := oneOf("--workload", o.Workload, names...); err != nil {
+			if _, err := wordIndex("--workload", o.Workload, names...); err != nil {
 				return err
 			}
 			t, err := generate.New(o)
@@ -43,9 +44,9 @@ func (a *app) generateCommand() *cobra.Command {
 				return err
 			}
 			b := a.newBar("generating")
-			source := &counted{Trace: t, bar: b, total: t.Count()}
+			source := &progressTrace{Trace: t, bar: b, total: t.Count()}
 			if to == "null" {
-				// All formats so far are written in time order.
+				// All formats are written in time order.
 				err := source.Scan(c.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{})
 				b.done()
 				return err
@@ -75,10 +76,10 @@ func (a *app) generateCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.Workload, "workload", "stencil", "what to simulate: "+strings.Join(names, ", "))
-	f.Var(newWhole(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
-	f.Var(newWhole(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
+	f.Var(newInteger(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
+	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
-	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
+	f.StringVar(&to, "to", "", "format of OUT, if its name does not determine it")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	plainFlag(f, &plain)
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
@@ -87,15 +88,15 @@ func (a *app) generateCommand() *cobra.Command {
 	return c
 }
 
-// counted shows progress while a trace is generated.
-type counted struct {
+// progressTrace shows the progress while a trace is generated.
+type progressTrace struct {
 	*generate.Trace
 	bar         *bar
 	done, total int64
 }
 
-// Scan generates the events.
-func (c *counted) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+// Scan generates the events and updates the progress bar.
+func (c *progressTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	return c.Trace.Scan(ctx, sel, order, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			c.done += int64(b.Len())

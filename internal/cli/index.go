@@ -9,37 +9,39 @@ import (
 	"github.com/weft-trace/weft/serve/cache"
 )
 
-// indexResult is what weft index --json prints (docs/json.md).
+// indexResult is the JSON of weft index (docs/json.md).
 type indexResult struct {
 	Path    string `json:"path"`
 	Format  string `json:"format"`
 	Index   string `json:"index"`
 	Bytes   int64  `json:"bytes"`
-	Built   bool   `json:"built"` // now; false if it was there
+	Built   bool   `json:"built"` // false if the index existed
 	Damage  string `json:"damage,omitempty"`
 	Defects int64  `json:"defects"`
 }
 
+// indexCommand returns the command weft index.
 func (a *app) indexCommand() *cobra.Command {
-	var v viewing
+	var v viewerFlags
 	var asJSON, force bool
 	var out string
 	c := &cobra.Command{
 		Use:   "index TRACE",
-		Short: "Make the index that weft view needs",
-		Long: `Make the index of a trace that weft view and weft serve need, ahead of time, and say
-where it is. Without -o it goes to the cache, the folder that WEFT_CACHE names or weft in
-the user's cache folder, unless it is there already. With -o it takes the place of an index
-that is there, but of another file only with --force.
+		Short: "Build the index that weft view needs",
+		Long: `Build the index that weft view and weft serve need for a trace ahead of time, and print
+its path. Without -o the index goes to the cache: the folder named by WEFT_CACHE, or
+weft in the user's cache folder. An existing index is kept. With -o the index replaces
+an existing index of that name; it replaces another file only with --force.
 
-The cache knows a trace again by the names, sizes, times of change and parts of the
-content of its files, in whatever folder they are. An index of a trace that has changed
-since, or of another version, is made anew. So is one that is damaged: that which is
-there is read to the end to know.`,
-		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx trace.otf2",
-		Args:    exactArgs(1, "one trace"),
+The cache identifies a trace by the names, sizes, modification times and parts of the
+content of its files, whatever their folder. weft builds an index again if the trace has
+changed since, if another version of weft has built it, or if it is damaged. To find
+damage, weft index reads an existing index completely.`,
+		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx " +
+			"trace.otf2",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.viewed(&v)
+			r, err := a.viewerReading(&v)
 			if err != nil {
 				return err
 			}
@@ -54,21 +56,24 @@ there is read to the end to know.`,
 			}
 			defer store.Close()
 			if out == "" && !store.Lasts() {
-				return fmt.Errorf("cannot keep indexes: found no cache folder of the user that can be written to, expected one, or WEFT_CACHE, or -o")
+				return fmt.Errorf("cannot keep indexes: found no cache folder of the user that can be written to, expected one, " +
+					"or WEFT_CACHE, or -o")
 			}
 			in.bar = a.newBar("indexing " + in.src.Path)
 			a.garbage.forIndex()
-			m, err := serve.MakeIndex(c.Context(), r, store, in.src, serve.IndexOptions{Path: out, Force: force, Verify: true, Progress: in.bar.set})
+			m, err := serve.MakeIndex(c.Context(), r, store, in.src,
+				serve.IndexOptions{Path: out, Force: force, Verify: true, Progress: in.bar.set})
 			if err != nil {
 				return err
 			}
 			in.bar.done()
 			if asJSON {
-				r := indexResult{Path: in.src.Path, Format: m.Format.About().Name, Index: m.Path, Bytes: m.Size, Built: m.Built, Defects: m.Defects}
+				r := indexResult{Path: in.src.Path, Format: m.Format.About().Name, Index: m.Path, Bytes: m.Size, Built: m.Built,
+					Defects: m.Defects}
 				if m.Damage != nil {
 					r.Damage = m.Damage.Error()
 				}
-				a.tellMade(in.src.Path, cache.Found{Missing: m.Missing}, v.quiet)
+				a.reportIndexing(in.src.Path, cache.Found{Missing: m.Missing}, v.quiet)
 				return a.writeJSON(a.out, r)
 			}
 			how := "made"
@@ -79,13 +84,13 @@ there is read to the end to know.`,
 				how = "was there"
 			}
 			printf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
-			a.tellMade(in.src.Path, m.Found, v.quiet)
+			a.reportIndexing(in.src.Path, m.Found, v.quiet)
 			return nil
 		},
 	}
 	v.flags(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "write the index to this file instead of the cache")
-	c.Flags().BoolVar(&force, "force", false, "make the index also if it is there; let -o replace any file")
+	c.Flags().BoolVar(&force, "force", false, "build the index even if it exists; let -o replace any file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

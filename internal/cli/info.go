@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,126 +21,130 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// infoOptions say what info shows.
+// infoOptions holds the flags of weft info.
 type infoOptions struct {
-	definitions, details, exact bool
-	by                          string
+	inputFlags
+	selectionFlags
+	json, definitions, details, exact bool
+	by                                string
+	top                               int
+	picture                           string // file for the time line
 }
 
+// infoCommand returns the command weft info.
 func (a *app) infoCommand() *cobra.Command {
-	var r reading
-	var s selecting
-	var asJSON bool
 	var o infoOptions
-	var top int
-	var picture string
 	c := &cobra.Command{
 		Use:   "info TRACE",
 		Short: "Show what is in a trace",
 		Long: `Show what is in a trace: format, span, locations, events by kind, the regions
-with the most time, resources, signals and attributes. --definitions lists all
-that the trace defines too, --details what only its format has: of Pallas the
-threads, events, sequences and loops of the grammars. --plot also draws the time
-line, as weft plot does. Regions with the same name, file and line are one row; --by
+with the most time, resources, signals and attributes. --definitions also lists all
+definitions, --details also what only the format has: for Pallas the threads, events,
+sequences and loops of the grammars. --plot also draws the time line, as weft plot
+does. Regions with the same name, file and line are one row; --by
 definition keeps them apart.
 
---window, or --from and --to, --location, --group and --region count what is in a part of
-the trace alone, as weft cut and weft filter would write it.
+--window, or --from and --to, --location, --group and --region restrict the output to a
+part of the trace, as weft cut and weft filter would write it.
 
-Where a format keeps sums beside the events, as Pallas does, those are shown and
-the events are not read, unless something is shown that the sums do not tell: values and
-attributes of events, calls that do not nest, and the same calls once inside of a call of
-their region and once outside. The line "Sums" tells that they were taken: sums of times
-may be too small then, by 1 ns a visit; --exact reads all events.`,
+If a format stores sums in addition to the events, as Pallas does, weft shows these and
+does not read the events. It reads the events if the sums are not sufficient: for values
+and attributes of events, for calls that do not nest, and for the same calls inside and
+outside of a call of their region. The line "Sums" appears if stored sums were used: sums
+of times may then be too small, by 1 ns for each visit. --exact reads all events.`,
 		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n" +
 			"  weft info --plot overview.svg trace.etf",
 		Args: exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
-			if _, err := oneOf("--by", o.by, byRegion, byDefinition); err != nil {
-				return err
-			}
-			if picture == "-" {
-				return usageError("--plot -: expected the name of a file, since the text goes to standard output; weft plot -o - " +
-					"draws to it")
-			}
-			in, err := a.openOnly(ctx, args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			part, err := s.part(ctx, in)
-			if err != nil {
-				return err
-			}
-			x, records, err := in.info(o.by, part).Of(ctx, o.exact)
-			if err != nil {
-				return err
-			}
-			if part != nil && x.Events == 0 {
-				in.nothing = "found no event"
-			}
-			x.Attributes = slices.DeleteFunc(x.Attributes, func(a counts.Attribute) bool { return in.hides(a.Attribute) })
-			var tables []definitionTable
-			if o.definitions {
-				tables = definitionTables(in.Defs(), records, in.hides)
-				x.Definitions = map[string][]map[string]any{}
-				for i := range tables {
-					x.Definitions[tables[i].key] = tables[i].objects()
-				}
-			}
-			var details []*format.Table
-			if o.details {
-				if details, err = in.file.Details(ctx); err != nil {
-					return err
-				}
-				defer func() {
-					for _, t := range details {
-						t.Close()
-					}
-				}()
-			}
-			if picture != "" {
-				p := plotting{drawing: drawing{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64, links: true,
-					messages: true}
-				if err := a.plot(ctx, in, picture, &selecting{}, &p); err != nil {
-					return err
-				}
-			}
-			in.bar.done()
-			if asJSON {
-				if !r.quiet {
-					a.tellNamed(in)
-				}
-				return a.infoJSON(x, details)
-			}
-			a.printInfo(x, in, o.by, top)
-			a.printDefinitions(tables)
-			if err := a.printDetails(details); err != nil {
-				return err
-			}
-			if picture != "" {
-				printf(a.out, "\nTime line drawn to %s\n", picture)
-			}
-			a.tell(in, r.quiet)
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.info(c.Context(), args[0], &o) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.stateFlags(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
-	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")
-	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
-	c.Flags().Var(newWhole(&top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
+	o.inputFlags.flags(c.Flags())
+	o.clockFlag(c.Flags())
+	o.stateFlags(c.Flags())
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&o.definitions, "definitions", false, "also list all definitions")
+	c.Flags().BoolVar(&o.details, "details", false, "also list what only the format has")
+	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, even if the trace stores sums of them")
+	c.Flags().Var(newInteger(&o.top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
 	byFlag(c, &o.by)
-	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
+	c.Flags().StringVar(&o.picture, "plot", "", "draw the time line to this .svg or .png file")
 	a.forceFlag(c)
 	return c
 }
 
-// info is a part of the trace, or all of it, for package info, which lists regions by their names, or by definition.
+// info runs weft info.
+func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
+	if _, err := wordIndex("--by", o.by, byRegion, byDefinition); err != nil {
+		return err
+	}
+	if o.picture == "-" {
+		return usageError("--plot -: expected the name of a file, since the text goes to standard output; weft plot -o - " +
+			"draws to it")
+	}
+	in, err := a.openUnprepared(ctx, arg, &o.inputFlags)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	part, err := o.infoPart(ctx, in)
+	if err != nil {
+		return err
+	}
+	x, records, err := in.info(o.by, part).Of(ctx, o.exact)
+	if err != nil {
+		return err
+	}
+	if part != nil && x.Events == 0 {
+		in.notFound = "found no event"
+	}
+	x.Attributes = slices.DeleteFunc(x.Attributes,
+		func(a counts.Attribute) bool { return in.hidesAttribute(a.Attribute) })
+	var tables []definitionTable
+	if o.definitions {
+		tables = definitionTables(in.Defs(), records, in.hidesAttribute)
+		x.Definitions = map[string][]map[string]any{}
+		for i := range tables {
+			x.Definitions[tables[i].key] = tables[i].objects()
+		}
+	}
+	var details []*format.Table
+	if o.details {
+		if details, err = in.file.Details(ctx); err != nil {
+			return err
+		}
+		defer func() {
+			for _, t := range details {
+				t.Close()
+			}
+		}()
+	}
+	if o.picture != "" {
+		p := plotFlags{drawingFlags: drawingFlags{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64,
+			links: true, messages: true}
+		if err := a.plot(ctx, in, o.picture, &selectionFlags{}, &p); err != nil {
+			return err
+		}
+	}
+	in.bar.done()
+	if o.json {
+		if !o.quiet {
+			a.reportFlagNames(in)
+		}
+		return a.infoJSON(x, details)
+	}
+	a.printInfo(x, in, o.by, o.top)
+	a.printDefinitions(tables)
+	if err := a.printDetails(details); err != nil {
+		return err
+	}
+	if o.picture != "" {
+		printf(a.out, "\nTime line drawn to %s\n", o.picture)
+	}
+	a.reportDefects(in, o.quiet)
+	return nil
+}
+
+// info returns the trace, or a part of it, as package info takes it. by chooses whether regions are
+// listed by name or by definition.
 func (in *input) info(by string, part *info.Part) *info.Trace {
 	return &info.Trace{
 		Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src,
@@ -147,7 +152,7 @@ func (in *input) info(by string, part *info.Part) *info.Trace {
 	}
 }
 
-// infoJSON prints info as JSON, with details, which may be longer than what fits into memory.
+// infoJSON prints info as JSON. It writes details row by row, as they may not fit into memory.
 func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
 	var b bytes.Buffer
 	if err := a.writeJSON(&b, x); err != nil {
@@ -191,7 +196,7 @@ func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
 	return w.Flush()
 }
 
-// printDetails lists what only the format has, as [printTable] would.
+// printDetails prints the tables of what only the format has. They look like those of [printTable].
 func (a *app) printDetails(tables []*format.Table) error {
 	w := bufio.NewWriter(a.out)
 	for _, t := range tables {
@@ -209,7 +214,7 @@ func (a *app) printDetails(tables []*format.Table) error {
 					if x, ok := v.(trace.Real); ok {
 						v = fmt.Sprintf("%.6g", float64(x))
 					}
-					f(k, plain(figure(v)))
+					f(k, plain(valueText(v)))
 				}
 			}
 			return nil
@@ -234,9 +239,9 @@ func (a *app) printDetails(tables []*format.Table) error {
 	return w.Flush()
 }
 
+// printInfo prints info as text, with at most top rows for each table; 0 prints all rows.
 func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	d := in.Defs()
-	regionName := regionNames(d, by)
 	w := a.out
 	field := func(name, format string, args ...any) {
 		printf(w, "%-12s "+format+"\n", append([]any{name}, args...)...)
@@ -251,7 +256,7 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	for _, f := range x.Files {
 		size += f.Size
 	}
-	field("Size", "%d bytes%s", size, more(int64(len(x.Files)-1), " in %d files and a main file"))
+	field("Size", "%d bytes%s", size, unlessZero(int64(len(x.Files)-1), " in %d files and a main file"))
 	if x.First == nil {
 		field("Events", "none")
 	} else {
@@ -265,7 +270,7 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 			field("Started", "%s", x.Start)
 		}
 		field("Resolution", "%s", x.Clock.Resolution)
-		field("Events", "%d%s", x.Events, more(x.Derived, " and %d derived from them"))
+		field("Events", "%d%s", x.Events, unlessZero(x.Derived, " and %d derived from them"))
 	}
 	switch {
 	case x.TimesChanged:
@@ -284,6 +289,16 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 		func(a, b trace.Attr) int { return cmp.Compare(a.Key, b.Key) }) {
 		field("Property", "%s = %v", p.Key, p.Value.Any())
 	}
+	a.printInfoTables(x, d, by, top)
+	if x.Unclosed > 0 {
+		fmt.Fprintf(w, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
+	}
+}
+
+// printInfoTables prints the tables of info, with at most top rows each; 0 prints all rows.
+func (a *app) printInfoTables(x *info.Info, d *trace.Definitions, by string, top int) {
+	regionName := regionNames(d, by)
+	w := a.out
 	tables := func(title string, header table.Row, n int, row func(i int) table.Row) {
 		if n == 0 {
 			return
@@ -336,31 +351,29 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 		table.Row{"id", "name", "kind", "unit", "values", "min", "max", "last", "average /s",
 			"highest /s"}, len(x.Metrics), func(i int) table.Row {
 			m := x.Metrics[i]
-			return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, figure(m.Min), figure(m.Max), figure(m.Last),
+			return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, valueText(m.Min), valueText(m.Max), valueText(m.Last),
 				rate(m.AverageRate), rate(m.HighestRate)}
 		})
 	tables("Statistics records", table.Row{"location", "inside", "", "region", "", "seconds", "count", "volume sent",
 		"received", "volume"}, len(x.Statistics), func(i int) table.Row {
 		s := x.Statistics[i]
-		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, figure(s.Seconds), figure(s.Count),
-			figure(s.VolumeSent), figure(s.VolumeReceived), figure(s.Volume)}
+		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, valueText(s.Seconds), valueText(s.Count),
+			valueText(s.VolumeSent), valueText(s.VolumeReceived), valueText(s.Volume)}
 	})
 	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
 		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}
 	})
-	if x.Unclosed > 0 {
-		fmt.Fprintf(w, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
-	}
 }
 
-// figure is a value, "" for none.
-func figure(v any) string {
+// valueText formats a value; nil becomes "".
+func valueText(v any) string {
 	if v == nil {
 		return ""
 	}
 	return fmt.Sprint(v)
 }
 
+// rate formats a rate; nil becomes "".
 func rate(r *trace.Real) string {
 	if r == nil {
 		return ""
@@ -368,7 +381,8 @@ func rate(r *trace.Real) string {
 	return fmt.Sprintf("%.5g", float64(*r))
 }
 
-func more(n int64, format string) string {
+// unlessZero formats n, or returns "" if n is 0.
+func unlessZero(n int64, format string) string {
 	if n == 0 {
 		return ""
 	}

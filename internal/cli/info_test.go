@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 )
 
-// TestOtfinfo compares info with what otfinfo says of the same traces, and the
-// growth of counters with the values that otfprint shows.
+// TestOtfinfo compares weft info with otfinfo for the same traces, and the growth of counters with
+// the values that otfprint prints.
 func TestOtfinfo(t *testing.T) {
 	otfinfo, err := exec.LookPath("otfinfo-trace")
 	if err != nil {
@@ -25,7 +25,8 @@ func TestOtfinfo(t *testing.T) {
 	if err != nil {
 		t.Skip("otfprint is not installed")
 	}
-	for _, name := range []string{"mpi4", "map_1to1", "map_explicit", "aux_snapshots", "time0", "hello", "hand_ties", "kv_types"} {
+	for _, name := range []string{"mpi4", "map_1to1", "map_explicit", "aux_snapshots", "time0", "hello", "hand_ties",
+		"kv_types"} {
 		path := "../../format/otf/testdata/ok/" + name + "/" + name + ".otf"
 		text, err := exec.Command(otfinfo, "-a", path).Output()
 		if err != nil {
@@ -66,11 +67,15 @@ func TestOtfinfo(t *testing.T) {
 			}
 			return "", false
 		}
-		for name, want := range map[string]int64{"enters": kinds["enter"], "leaves": kinds["leave"], "sends": kinds["send"], "receives": kinds["recv"],
-			"RMA Put": kinds["rma-put"], "RMA Get": kinds["rma-get"], "RMA End": kinds["rma-end"], "collective operations": kinds["collective"] + kinds["collective-end"],
-			"file operations": kinds["file-operation"] + kinds["file-operation-end"], "process definitions": records["DefProcess"],
-			"function definitions": records["DefFunction"], "counter definitions": records["DefCounter"], "collective op. definitions": records["DefCollectiveOperation"],
-			"process group definitions": records["DefProcessGroup"], "function group definitions": records["DefFunctionGroup"],
+		for name, want := range map[string]int64{"enters": kinds["enter"], "leaves": kinds["leave"], "sends": kinds["send"],
+			"receives": kinds["recv"],
+			"RMA Put":  kinds["rma-put"], "RMA Get": kinds["rma-get"], "RMA End": kinds["rma-end"],
+			"collective operations": kinds["collective"] + kinds["collective-end"],
+			"file operations":       kinds["file-operation"] + kinds["file-operation-end"],
+			"process definitions":   records["DefProcess"],
+			"function definitions":  records["DefFunction"], "counter definitions": records["DefCounter"],
+			"collective op. definitions": records["DefCollectiveOperation"],
+			"process group definitions":  records["DefProcessGroup"], "function group definitions": records["DefFunctionGroup"],
 			"counter group definitions": records["DefCounterGroup"], "marker definitions": records["DefMarker"]} {
 			if s, ok := field(name); !ok || s != strconv.FormatInt(want, 10) {
 				t.Errorf("%s: %s: found %d, otfinfo has %q", path, name, want, s)
@@ -88,7 +93,8 @@ func TestOtfinfo(t *testing.T) {
 		if s, _ := field("event files size"); !sameSize(s, events) {
 			t.Errorf("%s: events of %d bytes, otfinfo has %q", path, events, s)
 		}
-		for title, key := range map[string]string{"process definitions": "locations", "function definitions": "regions", "marker definitions": "markers",
+		for title, key := range map[string]string{"process definitions": "locations", "function definitions": "regions",
+			"marker definitions":               "markers",
 			"collective operation definitions": "DefCollectiveOperation", "process group definitions": "communicators",
 			"function group definitions": "DefFunctionGroup", "counter group definitions": "DefCounterGroup"} {
 			var want, have []string
@@ -113,17 +119,18 @@ func TestOtfinfo(t *testing.T) {
 			if s := m.Last.String(); s != last {
 				t.Errorf("%s: counter %s ends at %s, otfinfo has %s", path, m.Name, s, last)
 			}
-			if x, err := strconv.ParseFloat(strings.TrimSuffix(highest, " per sec"), 64); err != nil || math.Abs(x-m.HighestRate) > 1e-4*x {
+			if x, err := strconv.ParseFloat(strings.TrimSuffix(highest, " per sec"), 64); err != nil ||
+				math.Abs(x-m.HighestRate) > 1e-4*x {
 				t.Errorf("%s: counter %s grows by %g at most, otfinfo has %s", path, m.Name, m.HighestRate, highest)
 			}
-			if want := average(t, otfprint, path); math.Abs(want-m.AverageRate) > 1e-9*want {
+			if want := averageRate(t, otfprint, path); math.Abs(want-m.AverageRate) > 1e-9*want {
 				t.Errorf("%s: counter %s grows by %g, the values of otfprint by %g", path, m.Name, m.AverageRate, want)
 			}
 		}
 	}
 }
 
-// sameSize tells whether a size is what otfinfo rounds to "39.05 KB".
+// sameSize reports whether otfinfo's rounded size, such as "39.05 KB", stands for n bytes.
 func sameSize(s string, n int64) bool {
 	number, unit, _ := strings.Cut(s, " ")
 	x, err := strconv.ParseFloat(number, 64)
@@ -133,16 +140,17 @@ func sameSize(s string, n int64) bool {
 	return err == nil && math.Abs(x-float64(n)) <= 0.005*1024
 }
 
-// average is the growth of counter 1, in a trace of nanoseconds, from the text of
-// otfprint: what all processes gained over the time that they took.
-func average(t *testing.T, otfprint, path string) float64 {
+// averageRate computes the growth rate of counter 1 in a trace of nanoseconds from the text of
+// otfprint: the gain of all processes divided by the time it took.
+func averageRate(t *testing.T, otfprint, path string) float64 {
 	out, err := exec.Command(otfprint, path).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	type point struct{ time, value float64 }
 	first, last := map[string]point{}, map[string]point{}
-	for _, m := range regexp.MustCompile(`\t(\d+) Counter: process (\d+), counter 1, value (\d+)`).FindAllStringSubmatch(string(out), -1) {
+	for _, m := range regexp.MustCompile(`\t(\d+) Counter: process (\d+), counter 1, value (\d+)`).FindAllStringSubmatch(
+		string(out), -1) {
 		time, _ := strconv.ParseFloat(m[1], 64)
 		value, _ := strconv.ParseFloat(m[3], 64)
 		if _, ok := first[m[2]]; !ok {
@@ -157,8 +165,9 @@ func average(t *testing.T, otfprint, path string) float64 {
 	return value / time * 1e9
 }
 
-// Details are at the end of the JSON of info, a list of objects for each table, and a table of text. What is in the
-// trace pallas_info says: 19 events, 13 sequences, of which S10 occurs twice in a row.
+// TestInfoDetails checks the details in the JSON of weft info, a list of objects for each table,
+// and in the text. The expected numbers are those of pallas_info: 19 events, and 13 sequences, of
+// which S10 occurs twice in a row.
 func TestInfoDetails(t *testing.T) {
 	const path = "../../format/pallas/testdata/ok/nested/trace/main.pallas"
 	code, out, errs := runWeft(t, "info", "--json", "--details", path)
@@ -173,18 +182,22 @@ func TestInfoDetails(t *testing.T) {
 	for key, rows := range x.Details {
 		n[key] = len(rows)
 	}
-	if want := map[string]int{"threads": 1, "events": 19, "sequences": 13, "loops": 1}; x.Format != "pallas" || !maps.Equal(n, want) {
+	if want := map[string]int{"threads": 1, "events": 19, "sequences": 13, "loops": 1}; x.Format != "pallas" ||
+		!maps.Equal(n, want) {
 		t.Errorf("found %v of %s, expected %v", n, x.Format, want)
 	}
-	want := map[string]any{"thread": 0.0, "archive": 0.0, "loop": "L0", "sequence": "S10", "name": "f0", "iterations": 2.0, "count": 1.0}
+	want := map[string]any{"thread": 0.0, "archive": 0.0, "loop": "L0", "sequence": "S10", "name": "f0",
+		"iterations": 2.0, "count": 1.0}
 	if l := x.Details["loops"]; len(l) != 1 || !maps.Equal(l[0], want) {
 		t.Errorf("found %v, expected %v", l, want)
 	}
 	_, out, _ = runWeft(t, "info", "--details", path)
-	if want := "\nLoops (1)\nTHREAD  ARCHIVE  LOOP  SEQUENCE  NAME  ITERATIONS  COUNT  \n0       0        L0    S10       f0    2           1      \n"; !strings.HasSuffix(out, want) {
+	if want := "\nLoops (1)\nTHREAD  ARCHIVE  LOOP  SEQUENCE  NAME  ITERATIONS  COUNT  \n0       0        L0    S10    " +
+		"   f0    2           1      \n"; !strings.HasSuffix(out, want) {
 		t.Errorf("found %q at the end, expected %q", out[max(0, len(out)-200):], want)
 	}
-	if _, out, _ = runWeft(t, "info", "--json", "--details", realTraces["otf"]); strings.Contains(out, `"details"`) || !json.Valid([]byte(out)) {
+	if _, out, _ = runWeft(t, "info", "--json", "--details", realTraces["otf"]); strings.Contains(out, `"details"`) ||
+		!json.Valid([]byte(out)) {
 		t.Errorf("found %.300s, expected no details of OTF", out)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// An interrupt ends what waits for a pipe: for somebody who writes to it, or for what is written.
+// TestInterruptedPipe checks that an interrupt ends a command that waits for a pipe: for a writer
+// to open it, or for data.
 func TestInterruptedPipe(t *testing.T) {
 	for _, opened := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "pipe.trf")
@@ -34,7 +35,7 @@ func TestInterruptedPipe(t *testing.T) {
 		if err := await.Receive(t, "the input is given up", ended); !errors.Is(err, context.Canceled) {
 			t.Errorf("found %v, expected that it was interrupted", err)
 		}
-		// Whoever has opened the pipe is let go.
+		// The process that has opened the pipe can go on.
 		if !opened {
 			f, _ = write()
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// writeJSON writes v indented.
+// writeJSON writes v as indented JSON.
 func (a *app) writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -18,10 +18,10 @@ func (a *app) writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// hexDigits are the digits of escape sequences.
 const hexDigits = "0123456789abcdef"
 
-// appendJSONString writes a JSON string. Bytes that are not UTF-8 are taken as
-// Latin-1.
+// appendJSONString appends a JSON string. Bytes that are not UTF-8 are taken as Latin-1.
 func appendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := 0; i < len(s); {
@@ -52,7 +52,7 @@ func appendJSONString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendJSONFloat writes a number; those that JSON does not know become texts.
+// appendJSONFloat appends a number. Infinities and NaN, which JSON lacks, become strings.
 func appendJSONFloat(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(strconv.AppendFloat(append(b, '"'), f, 'g', -1, 64), '"')
@@ -64,7 +64,7 @@ func appendJSONFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, format, -1, 64)
 }
 
-// appendJSONValue writes an attribute's value.
+// appendJSONValue appends the value of an attribute.
 func appendJSONValue(b []byte, v *trace.Value) []byte {
 	switch v.Type {
 	case trace.None:

@@ -16,11 +16,11 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// A tally counts what a trace holds, by what it is.
+// tally holds the number of things of each kind in a trace.
 type tally map[string]int
 
-// tallies count what the formats' own tools print of a trace or, where a format is text, its lines.
-// Nothing of weft has a part in it.
+// tallies holds a function for each format that counts the contents of a trace from the output of
+// the format's own tool or, for text formats, from the lines of the file. They use nothing of weft.
 var tallies = map[string]func(t *testing.T, path string) tally{
 	".otf": func(t *testing.T, path string) tally {
 		record := regexp.MustCompile(`^\(#\d+\) *\t\d+ (\w+):(.*)`)
@@ -112,21 +112,21 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 	},
 }
 
-// message counts a message and its bytes, which are the first group of a match.
+// message counts a message and its bytes, given by the first group of a match.
 func (n tally) message(what string, length []string) {
 	bytes, _ := strconv.Atoi(length[1])
 	n[what]++
 	n[what+" bytes"] += bytes
 }
 
-// tallyLines counts over the lines that a tool prints of a trace or, without a tool, that its file
-// has.
+// tallyLines counts over the lines that a tool prints about a trace. Without a tool it reads the
+// lines of the file.
 func tallyLines(t *testing.T, path, name string, count func(n tally, line string)) tally {
 	t.Helper()
 	n := tally{}
 	var text []byte
 	if name != "" {
-		text, _ = tool(t, path, name)
+		text, _ = runTool(t, path, name)
 	} else {
 		var err error
 		if text, err = os.ReadFile(path); err != nil {
@@ -139,8 +139,8 @@ func tallyLines(t *testing.T, path, name string, count func(n tally, line string
 	return n
 }
 
-// Whatever a verb writes in whatever format, the format's own tool counts in it what it counted in
-// the trace before, but for what the loss table says is lost.
+// TestMatrix checks that, for each command and output format, the format's own tool counts the same
+// in the output as in the original, except for what the loss table lists as lost.
 func TestMatrix(t *testing.T) {
 	effort.Long(t)
 	for _, name := range []string{"otfprint", "otf2-print", "otf2-marker"} {
@@ -148,13 +148,16 @@ func TestMatrix(t *testing.T) {
 			t.Skip(name + " is not installed")
 		}
 	}
-	verbs := [][]string{{"convert"}, {"convert", "--plain", "--allow-loss"}, {"filter", "--min-duration", "0"}, {"cut", "--to", "100%"},
+	verbs := [][]string{{"convert"}, {"convert", "--plain", "--allow-loss"}, {"filter", "--min-duration", "0"},
+		{"cut", "--to", "100%"},
 		{"merge"}, {"repair"}, {"sort"}, {"align"}, {"anonymize"}}
 	archives := "../../format/otf2/testdata/ok/"
 	otfs := "../../format/otf/testdata/ok/"
 	for _, path := range []string{
-		archives + "heat2d-mt/traces.otf2", archives + "ring/eztrace_log.otf2", archives + "omp/eztrace_log.otf2", archives + "propvals/traces.otf2",
-		otfs + "mpi4/mpi4.otf", otfs + "hello/hello.otf", otfs + "map_explicit/map_explicit.otf", otfs + "time0/time0.otf", otfs + "aux_snapshots/aux_snapshots.otf",
+		archives + "heat2d-mt/traces.otf2", archives + "ring/eztrace_log.otf2", archives + "omp/eztrace_log.otf2",
+		archives + "propvals/traces.otf2",
+		otfs + "mpi4/mpi4.otf", otfs + "hello/hello.otf", otfs + "map_explicit/map_explicit.otf", otfs + "time0/time0.otf",
+		otfs + "aux_snapshots/aux_snapshots.otf",
 	} {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
@@ -164,8 +167,9 @@ func TestMatrix(t *testing.T) {
 			}
 			for _, verb := range verbs {
 				for to, count := range tallies {
-					if verb[0] == "sort" && (to != ".otf" || filepath.Ext(path) != to) || verb[0] == "repair" && filepath.Base(filepath.Dir(path)) == "omp" {
-						continue // sort writes the trace's own format; omp has regions that are never left
+					if verb[0] == "sort" && (to != ".otf" || filepath.Ext(path) != to) ||
+						verb[0] == "repair" && filepath.Base(filepath.Dir(path)) == "omp" {
+						continue // sort writes only the trace's own format; omp has regions without leave
 					}
 					out := filepath.Join(t.TempDir(), "x"+to)
 					code, text, errs := runWeft(t, append(slices.Clone(verb), "--json", path, out)...)
@@ -173,7 +177,7 @@ func TestMatrix(t *testing.T) {
 						t.Errorf("%s to %s: exit code %d: %s", verb, to, code, errs)
 						continue
 					}
-					lost := lostRows(t, text)
+					lost := lostEvents(t, text)
 					after := count(t, out)
 					for what, n := range before {
 						row, _, _ := strings.Cut(what, " ")
@@ -198,8 +202,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// lostRows are how many events of a kind a command says are lost, by kind.
-func lostRows(t *testing.T, text string) map[string]int {
+// lostEvents returns the number of lost events by kind, from a loss table.
+func lostEvents(t *testing.T, text string) map[string]int {
 	t.Helper()
 	type row struct {
 		Kind, Field, How string
@@ -222,13 +226,14 @@ func lostRows(t *testing.T, text string) map[string]int {
 	return m
 }
 
-// Markers stay markers: otf2-marker shows those of an archive as before when they have been OTF's,
-// and otfprint shows their texts, types and processes.
+// TestMarkersConvert checks that markers stay markers: otf2-marker prints those of an archive as
+// before after a conversion to OTF and back, and otfprint prints their texts, types and processes.
 func TestMarkersConvert(t *testing.T) {
 	effort.Long(t)
 	dir := t.TempDir()
-	way := []string{realTraces["otf2"], filepath.Join(dir, "a.otf"), filepath.Join(dir, "b.otf2"), filepath.Join(dir, "plain.otf2")}
-	want, _ := tool(t, way[0], "otf2-marker")
+	way := []string{realTraces["otf2"], filepath.Join(dir, "a.otf"), filepath.Join(dir, "b.otf2"),
+		filepath.Join(dir, "plain.otf2")}
+	want, _ := runTool(t, way[0], "otf2-marker")
 	if want == nil {
 		t.Skip("otf2-marker is not installed")
 	}
@@ -236,12 +241,14 @@ func TestMarkersConvert(t *testing.T) {
 	weft(t, 0, "convert", "-q", way[1], way[2])
 	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", way[1], way[3])
 	for _, path := range way[2:] {
-		if got, _ := tool(t, path, "otf2-marker"); string(got) != string(want) || !strings.Contains(string(got), "Severity: LOW") {
+		if got, _ := runTool(t, path, "otf2-marker"); string(got) != string(want) ||
+			!strings.Contains(string(got), "Severity: LOW") {
 			t.Errorf("%s: %s\nexpected %s", path, got, want)
 		}
 	}
-	text, _ := tool(t, way[1], "otfprint")
-	for _, line := range []string{`DefMarker: ID 1, name "phase", type HINT`, `Marker: ID 1, process 5, text "first half"`, `Marker: ID 1, process 2, text "rank 1 here"`} {
+	text, _ := runTool(t, way[1], "otfprint")
+	for _, line := range []string{`DefMarker: ID 1, name "phase", type HINT`,
+		`Marker: ID 1, process 5, text "first half"`, `Marker: ID 1, process 2, text "rank 1 here"`} {
 		if text != nil && !strings.Contains(string(text), line) {
 			t.Errorf("otfprint does not show %s", line)
 		}

@@ -18,16 +18,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// messageOptions say what weft messages shows.
+// messageOptions holds the flags of weft messages.
 type messageOptions struct {
-	selecting
+	selectionFlags
 	json, csv   bool
 	list, sizes bool
 	bins, top   int
 }
 
+// messagesCommand returns the command weft messages.
 func (a *app) messagesCommand() *cobra.Command {
-	var r reading
+	var r inputFlags
 	var o messageOptions
 	c := &cobra.Command{
 		Use:   "messages TRACE",
@@ -67,11 +68,11 @@ operations.`,
 			if err != nil {
 				return err
 			}
-			in.among(sel.Location)
+			in.keepInvolving(sel.Location)
 			if o.list {
 				err = a.listMessages(c.Context(), in, &o, window, r.quiet)
 				in.bar.done()
-				a.tell(in, r.quiet)
+				a.reportDefects(in, r.quiet)
 				return err
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
@@ -80,16 +81,16 @@ operations.`,
 			}
 			in.bar.done()
 			x := p.Result()
-			a.tellNoMessage(in, &o.selecting, x, r.quiet)
-			a.tellSaturated(x.Saturated, &r)
+			a.noteNoMessage(in, &o.selectionFlags, x, r.quiet)
+			a.reportSaturated(x.Saturated, &r)
 			if o.json {
 				if !r.quiet {
-					a.tellNamed(in)
+					a.reportFlagNames(in)
 				}
 				return a.writeJSON(a.out, x)
 			}
 			a.printMessages(x, &o, in.Defs())
-			a.tell(in, r.quiet)
+			a.reportDefects(in, r.quiet)
 			return nil
 		},
 	}
@@ -97,28 +98,28 @@ operations.`,
 	r.clockFlag(c.Flags())
 	o.timeFlags(c.Flags())
 	o.placeFlags(c.Flags())
-	c.Flags().Var(newWhole(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
+	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON; with --list an object a line")
 	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
-	c.Flags().Var(newWhole(&o.top, 50, 0, 0), "top", "how many pairs and sizes to list; 0 lists all")
+	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many pairs and sizes to list; 0 lists all")
 	return c
 }
 
-// tellNoMessage says that no message was found, where that is so.
-func (a *app) tellNoMessage(in *input, s *selecting, x *messages.Result, quiet bool) {
+// noteNoMessage prints a notice if no message was found.
+func (a *app) noteNoMessage(in *input, s *selectionFlags, x *messages.Result, quiet bool) {
 	if x.Sent+x.Received > 0 {
 		return
 	}
-	a.tellMarks(in, quiet)
+	a.noteMarks(in, quiet)
 	if s.any() {
-		in.nothing = "found no message"
+		in.notFound = "found no message"
 	}
 }
 
-// tellMarks says of a trace without messages whose marks could count as such how they do.
-func (a *app) tellMarks(in *input, quiet bool) {
+// noteMarks prints how marks of a trace without messages can be read as messages, if its marks can.
+func (a *app) noteMarks(in *input, quiet bool) {
 	for _, r := range in.report.Rules() {
 		if strings.HasSuffix(r.Rule, ".mark-message") && len(r.First) > 0 && !quiet {
 			printf(a.err, "%s: %d marks of sends and receives are no messages, expected %s\n", in.src.Path, r.Count,
@@ -127,7 +128,8 @@ func (a *app) tellMarks(in *input, quiet bool) {
 	}
 }
 
-// timesOf is the window that the flags ask for, nil for everything. The bins need both of its ends.
+// timesOf returns the window that the flags select, or nil for the whole trace. Bins need both ends
+// of the window.
 func (o *messageOptions) timesOf(ctx context.Context, in *input, sel trace.Selection) (*trace.Window, error) {
 	if o.from == "" && o.to == "" && o.bins == 0 {
 		return nil, nil
@@ -148,6 +150,7 @@ func (o *messageOptions) timesOf(ctx context.Context, in *input, sel trace.Selec
 	return w, nil
 }
 
+// printMessages prints the sums, bins and sizes of messages.
 func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Definitions) {
 	clock := d.Clock
 	label, _ := locationNames(d)
@@ -166,7 +169,7 @@ func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Defi
 	})
 }
 
-// printMatching prints what found its other end and what did not.
+// printMatching prints how many messages have both ends and how many have one only.
 func (a *app) printMatching(x *messages.Result) {
 	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n"+
 		"Matched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
@@ -182,6 +185,7 @@ func (a *app) printMatching(x *messages.Result) {
 	}
 }
 
+// printSizes prints the table of message sizes.
 func (a *app) printSizes(sizes []messages.Size, top int) {
 	a.printList("sizes", len(sizes), top, table.Row{"size", "messages", "bytes"}, func(i int) table.Row {
 		s := sizes[i]
@@ -193,8 +197,8 @@ func (a *app) printSizes(sizes []messages.Size, top int) {
 	})
 }
 
-// printList prints a table of n rows, or the first ones, behind an empty line; nothing if
-// there is no row.
+// printList prints an empty line and a table of n rows, or of the first top rows. It prints nothing
+// if n is 0.
 func (a *app) printList(what string, n, top int, header table.Row, row func(i int) table.Row) {
 	if n == 0 {
 		return
@@ -205,11 +209,11 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 	}
 }
 
-// listedMessage is a line of weft messages --list --json.
+// listedMessage is a line of weft messages --list --json (docs/json.md).
 type listedMessage struct {
 	Source      string `json:"source,omitempty"` // the file's own ids
 	Destination string `json:"destination,omitempty"`
-	// The names of both, if they have any.
+	// The names of the locations, if they have names.
 	SourceName      string `json:"sourceName,omitempty"`
 	DestinationName string `json:"destinationName,omitempty"`
 	Communicator    string `json:"communicator,omitempty"`
@@ -221,7 +225,7 @@ type listedMessage struct {
 	Recv            *int64 `json:"recv"`
 }
 
-// listMessages lists messages as soon as all is known of them.
+// listMessages prints each message as soon as both of its ends are known.
 func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *trace.Window, quiet bool) error {
 	d := in.Defs()
 	w := bufio.NewWriter(a.out)
@@ -291,7 +295,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	if err := p.Finish(); err != nil {
 		return err
 	}
-	a.tellNoMessage(in, &o.selecting, p.Result(), quiet)
+	a.noteNoMessage(in, &o.selectionFlags, p.Result(), quiet)
 	rows.Flush()
 	if err := rows.Error(); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// didYouMean names the word of a list that is nearest to one that is not among them, else the shortest that begins
-// with it, or is otherwise, what to look at, if there is none.
+// didYouMean returns a hint about an unknown word: the nearest word of a list, or else the shortest
+// word that begins with it, or else the text otherwise.
 func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
 	best, longer, limit := "", "", (len(word)+1)/3+1
@@ -33,7 +33,8 @@ func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 	return "did you mean " + best + "?"
 }
 
-// nearest is what a sentence that lists the words goes on with: "; did you mean …?", or nothing if none is near.
+// nearest returns the end of a message that lists the valid words: "; did you mean …?", or "" if no
+// word is near.
 func nearest(word string, list []string) string {
 	if near := didYouMean(word, slices.Values(list), ""); near != "" {
 		return "; " + near
@@ -41,7 +42,8 @@ func nearest(word string, list []string) string {
 	return ""
 }
 
-// distance is how many characters must be put in, left away, replaced or exchanged with the next one to make b of a.
+// distance returns the number of characters that must be inserted, deleted, replaced or exchanged
+// with their successor to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := func(n int) []int {
@@ -49,7 +51,7 @@ func distance(a, b string) int {
 		r[0] = n
 		return r
 	}
-	before, last := row(0), row(0) // the rows of i-2 and i-1 characters of a
+	before, last := row(0), row(0) // the rows for the first i-2 and i-1 characters of a
 	for j := range last {
 		last[j] = j
 	}
@@ -70,7 +72,7 @@ func distance(a, b string) int {
 	return last[len(y)]
 }
 
-// unknownCommand is the error for the name of a command that c does not have.
+// unknownCommand returns the error for a command that c does not have.
 func unknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, s := range c.Commands() {
@@ -80,7 +82,7 @@ func unknownCommand(c *cobra.Command, name string) error {
 	return usageError("unknown command %q; %s", name, see)
 }
 
-// flagError is the error for flags of a command that are wrong.
+// flagError returns the error for wrong flags of a command.
 func flagError(c *cobra.Command, err error) error {
 	see := "see " + c.CommandPath() + " --help"
 	var value *pflag.InvalidValueError

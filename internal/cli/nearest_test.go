@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestDistance compares edit distances with those counted by hand.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -2,13 +2,14 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// otfCommand holds the commands for one format alone.
+// otfCommand returns the command weft otf, which holds the commands for OTF only.
 func (a *app) otfCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "otf",
-		Short:   "Jobs for OTF 1 traces",
-		Long:    `Jobs for traces in the Open Trace Format, version 1, that other formats do not have.`,
-		Example: "  weft otf shrink --processes 1-16 trace.otf part.otf\n  weft otf compress trace.otf\n  weft otf snapshots trace.otf",
+		Use:   "otf",
+		Short: "Jobs for OTF 1 traces",
+		Long:  `Jobs for traces in the Open Trace Format, version 1, that other formats do not have.`,
+		Example: "  weft otf shrink --processes 1-16 trace.otf part.otf\n  weft otf compress trace.otf\n  weft otf " +
+			"snapshots trace.otf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(c, args[0])

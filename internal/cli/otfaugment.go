@@ -14,9 +14,9 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// augmenting holds the flags of commands that add something at break points.
-type augmenting struct {
-	reading
+// augmentFlags holds the flags of the commands that add records at break points.
+type augmentFlags struct {
+	inputFlags
 	what   string
 	count  int
 	every  string
@@ -26,23 +26,25 @@ type augmenting struct {
 	asJSON bool
 }
 
+// otfSnapshotsCommand returns the command weft otf snapshots.
 func (a *app) otfSnapshotsCommand() *cobra.Command {
 	return a.augmentCommand("snapshots", `Write snapshots into an OTF 1 trace: what each process is doing at regular times,
 so that a reader can begin there. A snapshot has the call stack, messages that are
 on their way, open files, collective and file operations that are going on, and
-the counters' last values. Snapshots that are there are replaced.`)
+the counters' last values. Existing snapshots are replaced.`)
 }
 
+// otfSummariesCommand returns the command weft otf summaries.
 func (a *app) otfSummariesCommand() *cobra.Command {
-	return a.augmentCommand("summaries", `Write summaries into an OTF 1 trace: what each process has done so far, at regular
-times and behind the last event, by function, function group, collective
+	return a.augmentCommand("summaries", `Write summaries into an OTF 1 trace: what each process has done so far, at
+regular times and after the last event, by function, function group, collective
 operation, file and file group, and for messages. What it did in an interval is the
-difference of two. Summaries that are there are replaced.`)
+difference of two. Existing summaries are replaced.`)
 }
 
-// augmentCommand makes the command for snapshots or summaries.
+// augmentCommand returns the command that adds snapshots or summaries.
 func (a *app) augmentCommand(what, long string) *cobra.Command {
-	x := augmenting{what: what}
+	x := augmentFlags{what: what}
 	c := &cobra.Command{
 		Use:   what + " TRACE...",
 		Short: "Add " + what + " to OTF 1 traces, or remove them",
@@ -51,13 +53,14 @@ func (a *app) augmentCommand(what, long string) *cobra.Command {
 The times are --count regular ones, or one --every so often, or those --at given
 times (alone, or with one of the others). The definitions list them; events and other
 files are not touched. --output leaves the trace as it is and makes a copy of it.`,
-		Example: fmt.Sprintf("  weft otf %s trace.otf\n  weft otf %[1]s --every 10ms --output new.otf trace.otf\n  weft otf %[1]s --remove trace.otf", what),
-		Args:    someArgs,
+		Example: fmt.Sprintf("  weft otf %s trace.otf\n  weft otf %[1]s --every 10ms --output new.otf trace.otf\n  weft "+
+			"otf %[1]s --remove trace.otf", what),
+		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 && x.output != "" {
 				return usageError("found --output and %d traces, expected one", len(args))
 			}
-			var done []*augmented
+			var done []*augmentResult
 			for _, arg := range args {
 				d, err := a.augment(c, arg, &x)
 				if err != nil {
@@ -75,11 +78,12 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 		},
 	}
 	x.flags(c.Flags())
-	filesFlag(c, &x.reading)
-	c.Flags().Var(newWhole(&x.count, otf.DefaultPoints, 1, 1<<20), "count",
+	filesFlag(c, &x.inputFlags)
+	c.Flags().Var(newInteger(&x.count, otf.DefaultPoints, 1, 1<<20), "count",
 		"number of equal parts that the times divide the trace into")
 	c.Flags().StringVar(&x.every, "every", "", "distance of the times: 10ms, 0.5s, ticks")
-	c.Flags().StringSliceVar(&x.at, "at", nil, "times: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	c.Flags().StringSliceVar(&x.at, "at", nil, "times: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ "+
+		"the trace's own")
 	c.Flags().BoolVar(&x.remove, "remove", false, "remove them instead")
 	c.Flags().StringVarP(&x.output, "output", "o", "", "master file of a copy that gets them instead of TRACE")
 	c.Flags().BoolVar(&x.asJSON, "json", false, "print JSON")
@@ -87,20 +91,20 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	return c
 }
 
-// augmented is what weft otf snapshots and weft otf summaries print of a trace with --json
-// (docs/json.md).
-type augmented struct {
+// augmentResult is the JSON of weft otf snapshots and weft otf summaries (docs/json.md).
+type augmentResult struct {
 	Trace   string   `json:"trace"`
 	What    string   `json:"what"`
 	Removed bool     `json:"removed,omitempty"`
 	Times   []uint64 `json:"times"`
 }
 
-// filesFlag is the option otf.files as a flag.
-func filesFlag(c *cobra.Command, r *reading) {
-	c.Flags().Func("files", "how many files of a trace are open at once (default 32, or less where the process may have less)", func(s string) error {
+// filesFlag defines a flag that sets the option otf.files.
+func filesFlag(c *cobra.Command, r *inputFlags) {
+	c.Flags().Func("files", "how many files of a trace are open at once (default 32, or less where the process may "+
+		"have less)", func(s string) error {
 		var n int
-		if err := newWhole(&n, 0, 1, 0).Set(s); err != nil {
+		if err := newInteger(&n, 0, 1, 0).Set(s); err != nil {
 			return err
 		}
 		r.options = append(r.options, otf.FilesOption+"="+s)
@@ -108,7 +112,8 @@ func filesFlag(c *cobra.Command, r *reading) {
 	})
 }
 
-func (a *app) augment(c *cobra.Command, arg string, x *augmenting) (*augmented, error) {
+// augment adds the records to a trace, or to a copy of it if the output has another name.
+func (a *app) augment(c *cobra.Command, arg string, x *augmentFlags) (*augmentResult, error) {
 	set := c.Flags().Changed
 	switch {
 	case set("count") && set("every"):
@@ -116,14 +121,15 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) (*augmented, 
 	case x.remove && (set("count") || set("every") || set("at")):
 		return nil, usageError("found --remove and times, expected one of them")
 	}
-	in, err := a.otfSource(c.Context(), arg, &x.reading)
+	in, err := a.otfSource(c.Context(), arg, &x.inputFlags)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	points := []uint64{}
-	opt := &otf.AugmentOptions{Read: in.opt, Snapshots: x.what == "snapshots", Summaries: x.what == "summaries", Remove: x.remove,
-		Output: x.output, Guard: a.replaceable, Written: a.written.Add, Points: func(r otf.TimeRange) ([]uint64, error) {
+	opt := &otf.AugmentOptions{Read: in.opt, Snapshots: x.what == "snapshots", Summaries: x.what == "summaries",
+		Remove: x.remove,
+		Output: x.output, Guard: a.replaceable, Written: a.ownFiles.Add, Points: func(r otf.TimeRange) ([]uint64, error) {
 			var err error
 			points, err = x.points(r, set("count") || !set("at"))
 			return points, err
@@ -136,13 +142,13 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) (*augmented, 
 		return nil, err
 	}
 	in.bar.done()
-	a.tell(in, x.quiet)
+	a.reportDefects(in, x.quiet)
 	slices.Sort(points)
-	return &augmented{cmp.Or(x.output, arg), x.what, x.remove, slices.Compact(points)}, nil
+	return &augmentResult{cmp.Or(x.output, arg), x.what, x.remove, slices.Compact(points)}, nil
 }
 
-// otfSource opens a trace that must be OTF 1, in files.
-func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, error) {
+// otfSource opens a trace that must be OTF and must consist of files.
+func (a *app) otfSource(ctx context.Context, arg string, r *inputFlags) (*input, error) {
 	if arg == "-" {
 		return nil, usageError("an OTF trace has several files and cannot be read from standard input")
 	}
@@ -154,8 +160,8 @@ func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, er
 	return in, err
 }
 
-// points are the break points that the flags ask for.
-func (x *augmenting) points(r otf.TimeRange, regular bool) ([]uint64, error) {
+// points returns the break points that the flags set.
+func (x *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 	var points []uint64
 	for _, s := range x.at {
 		t, err := r.Parse(s)
@@ -185,8 +191,9 @@ func (x *augmenting) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 	return append(points, more...), nil
 }
 
+// otfSummaryCommand returns the command weft otf summary.
 func (a *app) otfSummaryCommand() *cobra.Command {
-	var r reading
+	var r inputFlags
 	var process, from, to string
 	var asJSON bool
 	c := &cobra.Command{
@@ -199,8 +206,9 @@ summaries and snapshots (see weft otf summaries, weft otf snapshots) little else
 
 The inclusive time of a function is the sum over its calls, so that time in recursive
 calls counts more than once; that of a group is the sum over its functions.`,
-		Example: "  weft otf summary --process 1 trace.otf\n  weft otf summary --process \"rank 0\" --from 10% --to 1.5s --json trace.otf",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft otf summary --process 1 trace.otf\n  weft otf summary --process \"rank 0\" --from 10% --to 1.5s " +
+			"--json trace.otf",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if process == "" {
 				return usageError("found no --process, expected one; see weft otf summary --help")
@@ -215,25 +223,27 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			if err != nil {
 				return err
 			}
-			q, err := otf.SumUp(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole, func(r otf.TimeRange) (uint64, uint64, error) {
-				begin, end := r.First, r.Last+1
-				for _, x := range []struct {
-					flag, text string
-					to         *uint64
-				}{{"--from", from, &begin}, {"--to", to, &end}} {
-					if x.text == "" {
-						continue
+			q, err := otf.SumUp(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole,
+				func(r otf.TimeRange) (uint64, uint64, error) {
+					begin, end := r.First, r.Last+1
+					for _, x := range []struct {
+						flag, text string
+						to         *uint64
+					}{{"--from", from, &begin}, {"--to", to, &end}} {
+						if x.text == "" {
+							continue
+						}
+						var err error
+						if *x.to, err = r.Parse(x.text); err != nil {
+							return 0, 0, usageError("%s: %w", x.flag, err)
+						}
 					}
-					var err error
-					if *x.to, err = r.Parse(x.text); err != nil {
-						return 0, 0, usageError("%s: %w", x.flag, err)
+					if begin > end {
+						return 0, 0, usageError("found an interval from %d to %d ticks, expected an end that is not before the beginning",
+							begin, end)
 					}
-				}
-				if begin > end {
-					return 0, 0, usageError("found an interval from %d to %d ticks, expected an end that is not before the beginning", begin, end)
-				}
-				return begin, end, nil
-			})
+					return begin, end, nil
+				})
 			var p *otf.ProcessError
 			if errors.As(err, &p) {
 				return usageError("--process %s: %w", process, err)
@@ -247,23 +257,26 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			} else {
 				a.printSums(q)
 			}
-			a.tell(in, r.quiet)
+			a.reportDefects(in, r.quiet)
 			return err
 		},
 	}
 	r.flags(c.Flags())
 	filesFlag(c, &r)
 	c.Flags().StringVar(&process, "process", "", "the process, by number or name")
-	c.Flags().StringVar(&from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	c.Flags().StringVar(&from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or "+
+		"with @ the trace's own")
 	c.Flags().StringVar(&to, "to", "", "end of the times wanted, exclusive")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
-// printSums writes the sums of an interval as text.
+// printSums prints the sums of an interval as text.
 func (a *app) printSums(q *otf.IntervalSums) {
-	printf(a.out, "Process    %s\nTimes      %d to %d, %s\n", otf.Summed{ID: q.Process, Name: q.Name}, q.From, q.To, q.Duration(q.To-q.From))
-	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n", q.Messages.Sent, q.Messages.SentBytes, q.Messages.Received, q.Messages.ReceivedBytes)
+	printf(a.out, "Process    %s\nTimes      %d to %d, %s\n", otf.Summed{ID: q.Process, Name: q.Name}, q.From, q.To,
+		q.Duration(q.To-q.From))
+	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n", q.Messages.Sent,
+		q.Messages.SentBytes, q.Messages.Received, q.Messages.ReceivedBytes)
 	section := func(n int, head table.Row, row func(i int) table.Row) { a.printList("", n, 0, head, row) }
 	calls := func(what string, l []otf.CallSums) {
 		section(len(l), table.Row{what, "calls", "exclusive", "inclusive"}, func(i int) table.Row {
@@ -271,16 +284,19 @@ func (a *app) printSums(q *otf.IntervalSums) {
 		})
 	}
 	accesses := func(what string, l []otf.AccessSums) {
-		section(len(l), table.Row{what, "opens", "closes", "reads", "writes", "seeks", "bytes read", "bytes written"}, func(i int) table.Row {
-			return table.Row{l[i].Summed, l[i].Opens, l[i].Closes, l[i].Reads, l[i].Writes, l[i].Seeks, l[i].BytesRead, l[i].BytesWritten}
-		})
+		section(len(l), table.Row{what, "opens", "closes", "reads", "writes", "seeks", "bytes read", "bytes written"},
+			func(i int) table.Row {
+				return table.Row{l[i].Summed, l[i].Opens, l[i].Closes, l[i].Reads, l[i].Writes, l[i].Seeks, l[i].BytesRead,
+					l[i].BytesWritten}
+			})
 	}
 	calls("function", q.Functions)
 	calls("function group", q.FunctionGroups)
-	section(len(q.Collectives), table.Row{"collective operation", "sent", "received", "bytes sent", "bytes received"}, func(i int) table.Row {
-		x := &q.Collectives[i]
-		return table.Row{x.Summed, x.Sent, x.Received, x.SentBytes, x.ReceivedBytes}
-	})
+	section(len(q.Collectives), table.Row{"collective operation", "sent", "received", "bytes sent", "bytes received"},
+		func(i int) table.Row {
+			x := &q.Collectives[i]
+			return table.Row{x.Summed, x.Sent, x.Received, x.SentBytes, x.ReceivedBytes}
+		})
 	accesses("file", q.Files)
 	accesses("file group", q.FileGroups)
 }

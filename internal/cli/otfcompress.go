@@ -15,8 +15,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// changedFile is what weft otf compress and decompress --json print of each file
-// (docs/json.md).
+// changedFile is a file in the JSON of weft otf compress and decompress (docs/json.md).
 type changedFile struct {
 	From       string `json:"from"`
 	To         string `json:"to"`
@@ -24,6 +23,7 @@ type changedFile struct {
 	SizeBefore int64  `json:"sizeBefore"`
 }
 
+// otfCompressCommand returns the command weft otf compress.
 func (a *app) otfCompressCommand() *cobra.Command {
 	level := 4
 	c := a.otfReplaceCommand(&cobra.Command{
@@ -35,10 +35,11 @@ each MiB of it can be read without what is before it. A file vanishes only when 
 compressed one is complete.`,
 		Example: "  weft otf compress trace.otf\n  weft otf compress --level 9 --keep trace.1.events",
 	}, false, &level)
-	c.Flags().Var(newWhole(&level, level, 1, 9), "level", "how hard to compress: 1 is fast, 9 small")
+	c.Flags().Var(newInteger(&level, level, 1, 9), "level", "how hard to compress: 1 is fast, 9 small")
 	return c
 }
 
+// otfDecompressCommand returns the command weft otf decompress.
 func (a *app) otfDecompressCommand() *cobra.Command {
 	return a.otfReplaceCommand(&cobra.Command{
 		Use:   "decompress TRACE...",
@@ -50,7 +51,7 @@ exit code is 1; --keep then writes what can be read of it.`,
 	}, true, new(int))
 }
 
-// otfReplaceCommand makes a command that compresses or decompresses.
+// otfReplaceCommand completes a command that compresses or decompresses.
 func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cobra.Command {
 	var keep, asJSON bool
 	c.Args = someArgs
@@ -63,7 +64,8 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 			}
 			files = append(files, l...)
 		}
-		done, err := a.replaceFiles(c.Context(), files, inflate, otf.Compression{Level: *level, Keep: keep, Workers: a.workers})
+		done, err := a.replaceFiles(c.Context(), files, inflate,
+			otf.Compression{Level: *level, Keep: keep, Workers: a.workers})
 		if asJSON {
 			return errors.Join(a.writeJSON(a.out, done), err)
 		}
@@ -81,17 +83,19 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 	return c
 }
 
-// otfFiles lists the files that an argument names and that are, or are not,
-// compressed: one by its own name, or all of a trace by that of the master file.
+// otfFiles returns the compressed, or the uncompressed, files that an argument names: a single
+// file, or all files of a trace if it names the master file.
 func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]string, error) {
 	if ok, z := otf.IsPartName(arg); ok {
 		if z != compressed {
-			return nil, usageError("%s: found %s file, expected %s one", arg, map[bool]string{true: "a compressed", false: "a plain"}[z], map[bool]string{true: "a compressed", false: "a plain"}[compressed])
+			return nil, usageError("%s: found %s file, expected %s one", arg,
+				map[bool]string{true: "a compressed", false: "a plain"}[z],
+				map[bool]string{true: "a compressed", false: "a plain"}[compressed])
 		}
 		return []string{arg}, nil
 	}
 	r, err := otf.Open(ctx, format.FileSource(strings.TrimSuffix(arg, ".otf")+".otf"),
-		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&reading{})}})
+		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&inputFlags{})}})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, e := os.Stat(arg); e == nil && !strings.HasSuffix(arg, ".otf") {
 			return nil, usageError("%s: found no name of a file of OTF, expected one, or that of a master file", arg)
@@ -113,9 +117,10 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 	return list, nil
 }
 
-// replaceFiles compresses or decompresses files. What is wrong with one does not
-// keep the next from being done; other errors end it.
-func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, opt otf.Compression) ([]changedFile, error) {
+// replaceFiles compresses or decompresses files. After a defect of a file it goes on with the next
+// file; any other error ends it.
+func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, opt otf.Compression) ([]changedFile,
+	error) {
 	verb, replace := "compressing", otf.CompressFile
 	if inflate {
 		verb, replace = "decompressing", otf.DecompressFile
@@ -148,7 +153,7 @@ func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, op
 		} else if err != nil {
 			return done, err
 		}
-		a.written.Add([]string{to})
+		a.ownFiles.Add([]string{to})
 		done = append(done, changedFile{path, to, size, st.Size()})
 	}
 	return done, bad

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
+// otfShrinkCommand returns the command weft otf shrink.
 func (a *app) otfShrinkCommand() *cobra.Command {
-	var r reading
+	var r inputFlags
 	var list []string
 	var invert, asJSON bool
 	c := &cobra.Command{
@@ -27,8 +28,9 @@ are kept say of the others, such as messages to them, stays.
 
 --processes takes numbers, ranges of numbers (4-8), and names, in which * and ?
 match anything. --invert keeps the others instead.`,
-		Example: "  weft otf shrink --processes 1,4-8 trace.otf part.otf\n  weft otf shrink --processes 'GPU*' --invert trace.otf hosts.otf",
-		Args:    exactArgs(2, "TRACE and OUT"),
+		Example: "  weft otf shrink --processes 1,4-8 trace.otf part.otf\n  weft otf shrink --processes 'GPU*' --invert " +
+			"trace.otf hosts.otf",
+		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			x, err := a.otfShrink(c.Context(), args[0], args[1], &r, list, invert)
 			if err != nil {
@@ -37,13 +39,15 @@ match anything. --invert keeps the others instead.`,
 			if asJSON {
 				return a.writeJSON(a.out, x)
 			}
-			printf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore, x.Streams, x.StreamsBefore)
+			printf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore,
+				x.Streams, x.StreamsBefore)
 			return nil
 		},
 	}
 	r.flags(c.Flags())
 	filesFlag(c, &r)
-	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match anything")
+	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match "+
+		"anything")
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -51,7 +55,7 @@ match anything. --invert keeps the others instead.`,
 	return c
 }
 
-// shrinkResult is what weft otf shrink --json prints (docs/json.md).
+// shrinkResult is the JSON of weft otf shrink (docs/json.md).
 type shrinkResult struct {
 	Path            string   `json:"path"`
 	Processes       int      `json:"processes"`
@@ -61,7 +65,9 @@ type shrinkResult struct {
 	Kept            []uint32 `json:"kept"`
 }
 
-func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list []string, invert bool) (*shrinkResult, error) {
+// otfShrink writes a trace with some of its processes.
+func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, list []string,
+	invert bool) (*shrinkResult, error) {
 	if len(list) == 0 {
 		return nil, usageError("found no --processes, expected numbers, ranges or names")
 	}
@@ -71,7 +77,7 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list [
 	}
 	defer in.Close()
 	quiet := *in.opt
-	quiet.Report, quiet.Strict = nil, false // the copy reports
+	quiet.Report, quiet.Strict = nil, false // the copy reports defects
 	files, err := otf.FileManagerOf(in.opt.Values)
 	if err != nil {
 		return nil, err
@@ -113,18 +119,19 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list [
 		return nil, err
 	}
 	defer out.Abort()
-	if err := otf.Shrink(ctx, in.src, in.opt, keep, out, &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}); err != nil {
+	if err := otf.Shrink(ctx, in.src, in.opt, keep, out,
+		&format.WriteOptions{Values: in.opt.Values, Workers: a.workers}); err != nil {
 		return nil, err
 	}
 	in.bar.done()
 	if err := out.Commit(); err != nil {
 		return nil, err
 	}
-	a.tell(in, r.quiet)
+	a.reportDefects(in, r.quiet)
 	return x, nil
 }
 
-// sameFile tells whether two names are of one file.
+// sameFile reports whether two paths lead to the same file.
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
@@ -134,9 +141,10 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// processSet is a choice of processes: ranges of numbers.
+// processSet is a set of processes: ranges of their numbers.
 type processSet []struct{ from, to uint64 }
 
+// has reports whether the set contains a process.
 func (s processSet) has(p uint64) bool {
 	for _, x := range s {
 		if p >= x.from && p <= x.to {
@@ -146,8 +154,8 @@ func (s processSet) has(p uint64) bool {
 	return false
 }
 
-// chooseProcesses reads numbers, ranges of numbers and names. What is none of the
-// trace's processes is an error: it would go unseen in the result.
+// chooseProcesses converts numbers, ranges of numbers and names into a set. It returns an error for
+// an unknown process, which the result would not show.
 func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 	var s processSet
 	add := func(from, to uint64) { s = append(s, struct{ from, to uint64 }{from, to}) }
@@ -169,7 +177,8 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 			}
 		}
 		if !found {
-			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; weft info --top 0 lists them", w)
+			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; "+
+				"weft info --top 0 lists them", w)
 		}
 		if numbers {
 			add(from, to)
@@ -178,7 +187,7 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 	return s, nil
 }
 
-// parseRange reads "5" and "5-9".
+// parseRange parses "5" and "5-9".
 func parseRange(w string) (from, to uint64, ok bool) {
 	lo, hi, isRange := strings.Cut(w, "-")
 	from, err := strconv.ParseUint(lo, 10, 32)

@@ -26,7 +26,7 @@ type pathResult struct {
 }
 
 func (a *app) pathCommand() *cobra.Command {
-	var r reading
+	var r inputFlags
 	var asJSON, asCSV bool
 	var whatIf string
 	var top, pieces int
@@ -65,13 +65,13 @@ claims on a longest path.`,
 			if err != nil {
 				return err
 			}
-			use, err := oneOf("--dependencies", dependencies, constraints.Uses()...)
+			use, err := wordIndex("--dependencies", dependencies, constraints.Uses()...)
 			if err != nil {
 				return err
 			}
 			in, err := a.open(c.Context(), args[0], &r)
 			var none error // of a trace without a path
-			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				if in.Defs().Resources.Len() > 0 {
 					return a.claimPath(c.Context(), in, constraints.Use(use), tolerance, top)
 				}
@@ -121,8 +121,8 @@ claims on a longest path.`,
 	c.Flags().StringVar(&tolerance, "tolerance", "",
 		"greatest time between claims that follow one another without a dependency")
 	c.Flags().StringVar(&whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
-	c.Flags().Var(newWhole(&pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
-	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+	c.Flags().Var(newInteger(&pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
+	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all pieces")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")

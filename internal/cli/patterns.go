@@ -12,16 +12,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// patterns are names as users write them: as they are, with * and ? for anything, or,
-// behind "re:", as a regular expression.
+// patterns are the names that a user gave: literal names, names with the wildcards * and ?, or
+// regular expressions after "re:".
 type patterns struct {
 	globs   []string
 	regexps []*regexp.Regexp
 }
 
+// regexpPrefix begins a regular expression.
 const regexpPrefix = "re:"
 
-// nameList is the value of a flag that takes patterns with commas between them, and may be given several times.
+// nameList is the value of a flag that takes patterns separated by commas and may be repeated.
 type nameList []string
 
 // Set appends patterns.
@@ -40,14 +41,14 @@ func (l *nameList) Set(s string) error {
 	return nil
 }
 
-// String is empty where there is none, for helps.
+// String returns the patterns, or "" without patterns, for the help text.
 func (l *nameList) String() string { return strings.Join(*l, ",") }
 
-// Type is the word for such values in helps.
+// Type returns the name of the type for the help text.
 func (l *nameList) Type() string { return "strings" }
 
-// splitNames splits at commas, but not at those within brackets, as names of functions have them. If brackets are not
-// in pairs, all commas count.
+// splitNames splits a text at commas, except at commas within brackets, which occur in names of
+// functions. If brackets are unbalanced, it splits at all commas.
 func splitNames(s string) (list []string) {
 	var open []rune
 	from := 0
@@ -72,7 +73,7 @@ func splitNames(s string) (list []string) {
 	return append(list, s[from:])
 }
 
-// newPatterns checks patterns.
+// newPatterns compiles patterns. It returns an error for a wrong regular expression.
 func newPatterns(list []string) (*patterns, error) {
 	p := &patterns{}
 	for _, s := range list {
@@ -92,7 +93,7 @@ func newPatterns(list []string) (*patterns, error) {
 	return p, nil
 }
 
-// match reports whether any of some names, of which empty ones do not count, is meant.
+// match reports whether a pattern matches any of the names. It ignores empty names.
 func (p *patterns) match(names ...string) bool {
 	for _, s := range names {
 		if s == "" {
@@ -110,8 +111,9 @@ func (p *patterns) match(names ...string) bool {
 	return false
 }
 
+// matches reports whether a name matches any of some patterns with wildcards.
 func matches(patterns []string, s string) bool {
-	// In names a slash is a character like any other.
+	// path.Match treats slashes specially; in names they are ordinary characters.
 	flat := strings.ReplaceAll(s, "/", "\x01")
 	for _, p := range patterns {
 		if p == s {
@@ -124,72 +126,78 @@ func matches(patterns []string, s string) bool {
 	return false
 }
 
-// nameable is a sort of definitions whose entries flags name.
-type nameable struct {
+// definitionKind describes the definitions that a flag names: locations, groups, regions or
+// communicators.
+type definitionKind struct {
 	word string
 	len  func(d *trace.Definitions) int
-	// names are the id and the name of an entry.
+	// names returns the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
-	// shown are the names that weft prints where others have the same name; nil for none. The function that it
-	// gives may be used while definitions are added.
-	shown func(d *trace.Definitions) func(i uint32) []string
+	// shownNames returns a function for the names under which weft prints an entry that shares its
+	// name with others. It is nil for definitions without such names. The function may be used while
+	// definitions are added.
+	shownNames func(d *trace.Definitions) func(i uint32) []string
 }
 
 var (
-	aLocation = nameable{"location", func(d *trace.Definitions) int { return d.Locations.Len() },
+	aLocation = definitionKind{"location", func(d *trace.Definitions) int { return d.Locations.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			name, _ := locationNames(d)
 			return func(i uint32) []string { return []string{name(i)} }
 		}}
-	aRegion = nameable{"region", func(d *trace.Definitions) int { return d.Regions.Len() },
+	aRegion = definitionKind{"region", func(d *trace.Definitions) int { return d.Regions.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
-			return func(i uint32) []string { return shownRegion(d.Regions.At(i)) }
+			return func(i uint32) []string { return shownRegionNames(d.Regions.At(i)) }
 		}}
-	aGroup = nameable{"group", func(d *trace.Definitions) int { return d.Groups.Len() },
+	aGroup = definitionKind{"group", func(d *trace.Definitions) int { return d.Groups.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
-	aCommunicator = nameable{"communicator", func(d *trace.Definitions) int { return d.Communicator.Len() },
+	aCommunicator = definitionKind{"communicator", func(d *trace.Definitions) int { return d.Communicator.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			return func(i uint32) []string { x := d.Communicator.At(i); return []string{x.Name + " (" + x.ID + ")"} }
 		}}
 )
 
-// shownRegion are the names that weft prints for a region where others have the same name: with its place, or its id.
-func shownRegion(r *trace.Region) []string {
+// shownRegionNames returns the names under which weft prints a region that shares its name with
+// others: with its source place or its id.
+func shownRegionNames(r *trace.Region) []string {
 	if r.Name == "" {
 		return nil
 	}
 	return []string{r.Name + " (" + r.Place() + ")", r.Name + " (" + r.ID + ")"}
 }
 
-// choose is whether the name or the id of an entry is among patterns; nil if there are none.
-func choose(d *trace.Definitions, what nameable, list []string) (func(uint32) bool, error) {
+// choose returns a function that reports whether the name or the id of an entry matches a pattern.
+// It returns nil without patterns.
+func choose(d *trace.Definitions, what definitionKind, list []string) (func(uint32) bool, error) {
 	p, err := newPatterns(list)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	if what.shown == nil || !slices.ContainsFunc(list, looksShown) {
+	if what.shownNames == nil || !slices.ContainsFunc(list, mayBeShownName) {
 		return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
 	}
-	shown := what.shown(d)
+	shown := what.shownNames(d)
 	return func(i uint32) bool { return p.match(what.names(d, i)) || p.match(shown(i)...) }, nil
 }
 
-// looksShown reports whether a pattern may mean a name as weft prints it where others have the same.
-func looksShown(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
+// mayBeShownName reports whether a pattern may be a name with a source place or id, as weft prints
+// it.
+func mayBeShownName(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
 
-// named is what a flag names.
-type named struct {
+// flagNames holds the patterns of a flag.
+type flagNames struct {
 	flag     string
-	what     nameable
+	what     definitionKind
 	patterns []string
 }
 
-// tellMissing says which patterns match nothing in a trace, or another thing that has such definitions. They may be
-// among the events, so those are to have been read.
-func (a *app) tellMissing(where string, d *trace.Definitions, list []named) {
+// reportUnknownNames prints the patterns that match no definition. where describes what has the
+// definitions, such as the trace. Events may add definitions, so callers call it after reading
+// them.
+func (a *app) reportUnknownNames(where string, d *trace.Definitions, list []flagNames) {
 	for _, n := range list {
 		for _, s := range n.patterns {
 			if near, missing := n.what.missing(d, s); missing {
@@ -199,8 +207,8 @@ func (a *app) tellMissing(where string, d *trace.Definitions, list []named) {
 	}
 }
 
-// missing reports whether a pattern matches nothing, and names what is nearest to it.
-func (n nameable) missing(d *trace.Definitions, pattern string) (near string, missing bool) {
+// missing reports whether a pattern matches nothing. near is a hint about the nearest name.
+func (n definitionKind) missing(d *trace.Definitions, pattern string) (near string, missing bool) {
 	matches, err := choose(d, n, []string{pattern})
 	if err != nil {
 		return "", false
@@ -213,11 +221,11 @@ func (n nameable) missing(d *trace.Definitions, pattern string) (near string, mi
 	return n.nearest(d, pattern), true
 }
 
-// nearest names what is nearest to a name that the trace does not have.
-func (n nameable) nearest(d *trace.Definitions, name string) string {
+// nearest returns a hint about the name that is nearest to an unknown name.
+func (n definitionKind) nearest(d *trace.Definitions, name string) string {
 	shown := func(uint32) []string { return nil }
-	if n.shown != nil && looksShown(name) {
-		shown = n.shown(d)
+	if n.shownNames != nil && mayBeShownName(name) {
+		shown = n.shownNames(d)
 	}
 	return didYouMean(name, func(yield func(string) bool) {
 		for i := range n.len(d) {

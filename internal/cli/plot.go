@@ -21,8 +21,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// drawing holds the flags that say how a picture looks.
-type drawing struct {
+// drawingFlags holds the flags for the appearance of a picture.
+type drawingFlags struct {
 	width  int
 	title  string
 	dark   bool
@@ -30,45 +30,48 @@ type drawing struct {
 	format string
 }
 
-// plotting holds the flags that say what is drawn.
-type plotting struct {
-	drawing
+// plotFlags holds the flags that choose what is drawn.
+type plotFlags struct {
+	drawingFlags
 	rows, color     string
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
-	origin          *int64             // of the axis; nil is that of the index
-	defs            *trace.Definitions // that --location and --group name; nil for those of the picture
+	origin          *int64             // time 0 of the axis; nil is that of the index
+	defs            *trace.Definitions // definitions for --location and --group; nil for those of the picture
 	quiet           bool
 }
 
-// The rows and colours that are no attributes.
+// Values of --rows and --color that are no attributes.
 const (
 	rowsByLocation = "location"
 	rowsByResource = "resource"
 	colorByRegion  = "region"
 )
 
-// byAttribute reports whether rows are values of an attribute.
-func (p *plotting) byAttribute() bool { return p.rows != rowsByLocation && p.rows != rowsByResource }
+// rowsByAttribute reports whether the rows are values of an attribute.
+func (p *plotFlags) rowsByAttribute() bool {
+	return p.rows != rowsByLocation && p.rows != rowsByResource
+}
 
+// plotCommand returns the command weft plot.
 func (a *app) plotCommand() *cobra.Command {
-	var r reading
-	var s selecting
-	var p plotting
+	var r inputFlags
+	var s selectionFlags
+	var p plotFlags
 	var out, from string
 	c := &cobra.Command{
 		Use:   "plot TRACE",
 		Short: "Draw the time line as SVG or PNG",
 		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
 value of an attribute, coloured by region or attribute; claims as high as their amount,
-dependencies and messages as arrows, signals as curves. The picture holds what fits: of
-spans below a pixel the longest shows. The legend says what its times are: exclusive, of
-claims, or of operations.
+dependencies and messages as arrows, signals as curves. Of spans shorter than a pixel
+the picture shows the longest. The legend states which times it has: exclusive times,
+or those of claims or of operations.
 
-weft makes an index of the trace for the picture. --index keeps it in the cache, or takes the one
-that is there, so that the next picture is there at once; --index= names a file that weft index
-has written.`,
+weft builds an index of the trace for the picture. --index keeps the index in the cache
+and uses an existing one, so that further pictures take little time; --index=FILE uses
+an index written by weft index.`,
 		Example: "  weft plot -o trace.svg trace.etf\n" +
 			"  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n" +
 			"  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
@@ -83,7 +86,7 @@ has written.`,
 			}
 			p.quiet = r.quiet
 			if from != "" {
-				if p.byAttribute() {
+				if p.rowsByAttribute() {
 					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource "+
 						"with --index", p.rows)
 				}
@@ -98,7 +101,7 @@ has written.`,
 				}
 				return a.plotKept(ctx, args[0], from, out, &r, &s, &p)
 			}
-			if _, err := p.kind(out); err != nil {
+			if _, err := p.imageFormat(out); err != nil {
 				return err
 			}
 			in, err := a.open(ctx, args[0], &r)
@@ -110,7 +113,7 @@ has written.`,
 				return err
 			}
 			in.bar.done()
-			a.tell(in, r.quiet)
+			a.reportDefects(in, r.quiet)
 			return nil
 		},
 	}
@@ -120,35 +123,37 @@ has written.`,
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "",
 		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
-	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
+	f.StringVar(&p.format, "to-format", "", "svg or png, if the name of the file does not determine it")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
 	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
-	f.Var(newWhole(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")
+	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
-	f.Var(newWhole(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width", "width of the picture in pixels")
+	f.Var(newInteger(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width",
+		"width of the picture in pixels")
 	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
 	f.BoolVar(&p.dark, "dark", false, "light text on dark paper")
-	f.Var(newWhole(&p.scale, 1, 1, draw.MostScale), "scale", "pixels drawn for one in a PNG, for high resolution")
+	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale", "pixels drawn for one in a PNG, for high resolution")
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
-	f.Lookup("index").NoOptDefVal = inCache
-	readsFile(f, "index")
+	f.Lookup("index").NoOptDefVal = cacheIndex
+	markInputFlag(f, "index")
 	a.forceFlag(c)
 	return c
 }
 
-// inCache is what --index is without a file.
-const inCache = "cache"
+// cacheIndex is the value of --index given without a file.
+const cacheIndex = "cache"
 
-// What is drawn at most. The number of arrows is that of the viewer's page.
+// Limits of a picture. The number of arrows is that of the viewer's page.
 const (
 	mostArrows = 2000
-	mostDepths = 16 // of spans in each other
+	mostDepths = 16 // nesting of spans
 )
 
-// plotKept draws from the index of a trace that is kept, in the cache or in a file.
-func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s *selecting, p *plotting) error {
-	if _, err := p.kind(out); err != nil {
+// plotKept draws from a stored index of a trace, which is in the cache or in a file.
+func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags, s *selectionFlags,
+	p *plotFlags) error {
+	if _, err := p.imageFormat(out); err != nil {
 		return err
 	}
 	draw := func(x *index.Index, path string) error {
@@ -159,7 +164,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 		}
 		return a.drawIndex(ctx, x, x, path, out, s, p)
 	}
-	if from == inCache {
+	if from == cacheIndex {
 		in := &input{}
 		if err := a.locate(ctx, in, arg); err != nil {
 			return err
@@ -178,8 +183,8 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 	return draw(x, arg)
 }
 
-// withIndex calls f with the index of a trace in the cache. One that turns out to be damaged is made anew.
-func (a *app) withIndex(ctx context.Context, in *input, r *reading, f func(*index.Index) error) error {
+// withIndex calls f with the index of a trace in the cache. It builds a damaged index again.
+func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*index.Index) error) error {
 	call := func(anew bool) error {
 		x, err := a.indexOf(ctx, in, r, anew)
 		if err != nil {
@@ -195,11 +200,11 @@ func (a *app) withIndex(ctx context.Context, in *input, r *reading, f func(*inde
 	return err
 }
 
-// plot draws a trace that has been opened, from an index that is made for the picture alone.
-func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *plotting) error {
-	// The window and the locations are chosen in the index: what is open when the window begins
-	// is drawn, too, and messages end where they do.
-	sel, err := (&selecting{kinds: s.kinds, regions: s.regions}).selection(ctx, in)
+// plot draws an open trace from an index that it builds for this picture only.
+func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags, p *plotFlags) error {
+	// The index selects window and locations: so spans that are open at the begin of the window are
+	// drawn, and messages end at their receivers.
+	sel, err := (&selectionFlags{kinds: s.kinds, regions: s.regions}).selection(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -221,7 +226,7 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 	switch {
 	case p.rows == rowsByResource:
 		e, part = transform.ByResource(e), true
-	case p.byAttribute():
+	case p.rowsByAttribute():
 		e, part = transform.ByAttribute(moved, p.rows), true
 	}
 	opt := index.Options{Workers: a.workers}
@@ -233,11 +238,11 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 		return err
 	}
 	defer x.Close()
-	if p.byAttribute() {
+	if p.rowsByAttribute() {
 		if err := checkRows(x, in.Defs(), p.rows); err != nil {
 			return err
 		}
-		p.spans = moved.kind()
+		p.spans = moved.spans()
 	}
 	colors := x
 	if part && !fewNames(x, p) {
@@ -261,8 +266,9 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *
 	return a.drawIndex(ctx, x, colors, in.src.Path, out, s, p)
 }
 
-// fewNames reports whether each name of a trace has a colour of its own, which does not depend on the events then.
-func fewNames(x *index.Index, p *plotting) bool {
+// fewNames reports whether each name has a colour of its own. The colours do not depend on the
+// events then.
+func fewNames(x *index.Index, p *plotFlags) bool {
 	names := map[string]bool{}
 	for _, r := range x.Regions() {
 		names[r.Name] = true
@@ -270,12 +276,12 @@ func fewNames(x *index.Index, p *plotting) bool {
 	return p.color == colorByRegion && len(names) <= len(draw.Palette(false))
 }
 
-// checkRows refuses an attribute that no event has.
+// checkRows returns an error if no event has the attribute name.
 func checkRows(x *index.Index, d *trace.Definitions, name string) error {
-	moved := 0 // tracks of values, and of events without
+	moved := 0 // tracks of values of the attribute, and of events without it
 	for _, t := range x.Tracks() {
 		switch {
-		case t.Sort != string(trace.ValueLocation): // what has counters stays
+		case t.Sort != string(trace.ValueLocation): // locations with counters stay
 		case !transform.SharedRow(t.Name):
 			return nil
 		default:
@@ -283,7 +289,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 		}
 	}
 	if moved == 0 {
-		return nil // no event could have it
+		return nil // the trace has no event that could have the attribute
 	}
 	rows := []string{rowsByLocation, rowsByResource}
 	for _, a := range d.Attributes.All() {
@@ -292,38 +298,38 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 		}
 	}
 	near := nearest(name, rows)
-	if n := len(rows); n > mostListed {
-		rows = append(rows[:mostListed], fmt.Sprintf("… (%d more attributes)", n-mostListed))
+	if n := len(rows); n > maxListed {
+		rows = append(rows[:maxListed], fmt.Sprintf("… (%d more attributes)", n-maxListed))
 	}
 	return usageError("--rows %s: expected one of %s%s", name, strings.Join(rows, ", "), near)
 }
 
-// mostListed is how many names a message lists.
-const mostListed = 14
+// maxListed is the largest number of names in a message.
+const maxListed = 14
 
-// withoutLinks are events without the links beside them.
+// withoutLinks delivers events without links.
 type withoutLinks struct{ format.Events }
 
-// Scan delivers the events alone.
+// Scan delivers the events without links.
 func (e withoutLinks) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sel.Links = trace.NoLinks
 	return e.Events.Scan(ctx, sel, order, sink)
 }
 
-// ScanParallel delivers the events alone.
+// ScanParallel delivers the events without links.
 func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	sel.Links = trace.NoLinks
 	return e.Events.ScanParallel(ctx, sel, begin)
 }
 
-// visitsAndClaims are events of which it is noted whether there are visits and claims among them, when they are
-// scanned in the order of time.
+// visitsAndClaims delivers events and records whether a scan in time order delivered visits and
+// claims.
 type visitsAndClaims struct {
 	format.Events
 	visits, claims bool
 }
 
-// Scan notes what there is.
+// Scan delivers the events and records whether visits and claims are among them.
 func (e *visitsAndClaims) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	return e.Events.Scan(ctx, sel, order, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
@@ -335,7 +341,8 @@ func (e *visitsAndClaims) Scan(ctx context.Context, sel trace.Selection, order f
 	})
 }
 
-func (e *visitsAndClaims) kind() draw.Spans {
+// spans returns the spans that the events have.
+func (e *visitsAndClaims) spans() draw.Spans {
 	switch {
 	case !e.visits:
 		return draw.OfClaims
@@ -345,9 +352,11 @@ func (e *visitsAndClaims) kind() draw.Spans {
 	return draw.OfVisits
 }
 
-// drawIndex draws what the flags choose of an index, in the colours of that of the whole trace.
-func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out string, s *selecting, p *plotting) error {
-	kind, err := p.kind(out)
+// drawIndex draws the part of index x that the flags select. Colours are those of colors, the index
+// of the whole trace.
+func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out string, s *selectionFlags,
+	p *plotFlags) error {
+	kind, err := p.imageFormat(out)
 	if err != nil {
 		return err
 	}
@@ -369,13 +378,13 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 			where = "the picture"
 			d, _ = definitionsOf(x)
 		}
-		y := filtering{locations: s.locations, groups: s.groups}
-		a.tellMissing(where, d, y.named())
+		y := filterFlags{locations: s.locations, groups: s.groups}
+		a.reportUnknownNames(where, d, y.flagNames())
 		if _, _, events := x.Extent(); events == 0 || sheet.Tracks != nil && len(sheet.Tracks) == 0 {
 			printf(a.err, "%s: found nothing to draw\n", path)
 		}
 	}
-	if p.byAttribute() && sheet.Tracks == nil {
+	if p.rowsByAttribute() && sheet.Tracks == nil {
 		sheet.Tracks = draw.ValueOrder(x.Tracks())
 	}
 	return a.writeFile(out, func(w io.Writer) error {
@@ -386,7 +395,8 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 	})
 }
 
-// oneRowEach refuses an index in which the claims on a resource are in several rows, of the locations that made them.
+// oneRowEach returns an error for an index in which the claims on a resource are in several rows,
+// one for each location with claims.
 func oneRowEach(x *index.Index) error {
 	type resource struct{ id, name string }
 	rows := map[resource]int{}
@@ -404,10 +414,10 @@ func oneRowEach(x *index.Index) error {
 	return nil
 }
 
-// indexOf opens the index of a trace in the cache, and makes it if it is not there, or is to
-// be made anew.
-func (a *app) indexOf(ctx context.Context, in *input, r *reading, anew bool) (*index.Index, error) {
-	how, err := a.forServer(r)
+// indexOf opens the index of a trace in the cache. It builds the index if it does not exist or if
+// anew is true.
+func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) (*index.Index, error) {
+	how, err := a.serverReading(r)
 	if err != nil {
 		return nil, err
 	}
@@ -425,14 +435,14 @@ func (a *app) indexOf(ctx context.Context, in *input, r *reading, anew bool) (*i
 	b.done()
 	x, err := index.Open(made.Path)
 	if err == nil {
-		a.tellMade(in.src.Path, made.Found, r.quiet)
+		a.reportIndexing(in.src.Path, made.Found, r.quiet)
 	}
 	return x, err
 }
 
-// windowOf is the window that the flags choose of an index, within the trace; without them
-// it is empty.
-func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
+// windowOf returns the window that the flags select, limited to the extent of the index. It is
+// empty if they select none.
+func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, err error) {
 	if err := s.splitWindow(); err != nil || s.from == "" && s.to == "" {
 		return 0, 0, err
 	}
@@ -448,17 +458,18 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 	return from, to, nil
 }
 
-// noTime is the error for a window in which there is no time of a trace.
+// noTime returns the error for a window outside of the trace.
 func noTime(clock trace.Clock, from, to int64) error {
 	return usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from),
 		clock.FormatSeconds(to))
 }
 
-// definitionsOf are the locations and groups of an index, as far as its tracks have them, and the tracks by location.
+// definitionsOf returns the locations and groups that the tracks of an index have, and the location
+// of each track.
 func definitionsOf(x *index.Index) (d *trace.Definitions, tracks map[int]uint32) {
 	d, tracks = &trace.Definitions{}, map[int]uint32{}
 	for i, t := range x.Tracks() {
-		// Of the tracks of a location the first one has its name.
+		// The first track of a location has the location's name.
 		if t.Kind != index.CommunicatorTrack && (t.Parent < 0 || t.Kind != index.CounterTrack) {
 			tracks[i] = d.Locations.Add(trace.Location{ID: t.ID, Name: t.Name, Group: t.Group})
 		}
@@ -469,8 +480,8 @@ func definitionsOf(x *index.Index) (d *trace.Definitions, tracks map[int]uint32)
 	return d, tracks
 }
 
-// tracksOf are the tracks of the locations that the flags choose; nil if they choose all.
-func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
+// tracksOf returns the tracks of the locations that the flags select, or nil if they select all.
+func (s *selectionFlags) tracksOf(x *index.Index) ([]int, error) {
 	if len(s.locations)+len(s.groups) == 0 {
 		return nil, nil
 	}
@@ -500,8 +511,8 @@ func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
 	return tracks, nil
 }
 
-// kind is svg or png, as the name of the file or a flag says.
-func (d *drawing) kind(path string) (string, error) {
+// imageFormat returns svg or png, according to the flag or the name of the file.
+func (d *drawingFlags) imageFormat(path string) (string, error) {
 	kind := d.format
 	if kind == "" {
 		switch kind = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); {
@@ -517,7 +528,7 @@ func (d *drawing) kind(path string) (string, error) {
 	return kind, nil
 }
 
-// writeFile writes a file, which appears whole or not at all.
+// writeFile writes a file, which becomes visible when it is complete.
 func (a *app) writeFile(path string, f func(io.Writer) error) error {
 	out, err := a.createOutput(path)
 	if err != nil {

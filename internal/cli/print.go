@@ -17,9 +17,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// printCommand returns the command weft print.
 func (a *app) printCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var tool compatFlags
 	var asJSON, raw, compat bool
 	var limit int64
@@ -60,7 +61,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 				if takes != "" {
 					return usageError("%s prints records as they are; it takes %s", flag, takes)
 				}
-				own, err := tool.tool()
+				own, err := tool.printOptions()
 				if err != nil {
 					return err
 				}
@@ -81,7 +82,7 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 					return usageError("%s has no text for %s", in.format.About().Title, flag)
 				}
 				in.bar.done()
-				a.tell(in, r.quiet)
+				a.reportDefects(in, r.quiet)
 				return err
 			}
 			if tool.any() {
@@ -108,9 +109,9 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 			}
 			in.bar.done()
 			if err == nil && !p.found {
-				in.nothing = noEvent
+				in.notFound = noEvent
 			}
-			a.tell(in, r.quiet)
+			a.reportDefects(in, r.quiet)
 			return err
 		},
 	}
@@ -121,18 +122,19 @@ takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosna
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
 	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
-	c.Flags().Var(newWhole(&limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
+	c.Flags().Var(newInteger(&limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
 	return c
 }
 
+// noEvent is the message for an empty result.
 const noEvent = "found no event to print"
 
-// printCompat prints the text of the format's own tool, of which p says more than s; and unless quiet, whether it has
-// no event.
-func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format.Printing, quiet bool) error {
+// printCompat prints the text of the format's own tool. p has options in addition to the selection
+// s. Unless quiet is set, printCompat reports a text without events.
+func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p format.Printing, quiet bool) error {
 	p.Selection = trace.Everything()
 	if s.any() {
-		// What is wrong with the trace is reported by the printing.
+		// Printing reports the defects, so opening does not.
 		err := in.openFile(ctx, &format.ReadOptions{Values: in.opt.Values})
 		if err != nil {
 			return err
@@ -148,7 +150,7 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 	}
 	if !s.any() {
 		if p.Tool != nil && !out.found {
-			in.nothing = "found no record to print"
+			in.notFound = "found no record to print"
 		}
 		return nil
 	}
@@ -171,16 +173,17 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format
 		return nil
 	}
 	if err == nil {
-		in.nothing = noEvent
+		in.notFound = noEvent
 	}
 	return err
 }
 
-// recordWriter notes whether a text of otfprint has a record, which begins with its number.
+// recordWriter writes a text of otfprint and records whether it contains a record, which begins
+// with its number.
 type recordWriter struct {
 	w     io.Writer
 	found bool
-	last  byte // that was written
+	last  byte // the last byte written
 }
 
 // Write writes a part of the text.
@@ -192,6 +195,7 @@ func (r *recordWriter) Write(text []byte) (int, error) {
 	return r.w.Write(text)
 }
 
+// errEnough ends a scan after the requested number of events.
 var errEnough = errors.New("enough")
 
 // printer prints events.
@@ -200,11 +204,11 @@ type printer struct {
 	defs *trace.Definitions
 	json bool
 	left int64
-	// found is whether there was an event or a link.
+	// found records that there was an event or a link.
 	found bool
-	// location is the full name of a location.
+	// location returns the full name of a location.
 	location func(loc uint32) string
-	// communicators are the names of the communicators for people.
+	// communicators holds the names of the communicators for text.
 	communicators []string
 	// A tick is factor × 10^-scale seconds, if finite.
 	factor int64
@@ -235,7 +239,7 @@ func (p *printer) Batch(b *trace.Batch) error {
 	return err
 }
 
-// appendOperand writes an operand as JSON or, the same but for quotes, as text.
+// appendOperand appends an operand for JSON or for text. quoted adds the quotes that JSON needs.
 func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, v uint64, quoted bool) []byte {
 	str := func(s string) []byte {
 		if quoted {
@@ -273,7 +277,7 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 	return digits.AppendUint(b, v)
 }
 
-// jsonRow writes one event as JSON (docs/json.md).
+// jsonRow writes an event as JSON (docs/json.md).
 func (p *printer) jsonRow(c *trace.Cursor) {
 	b := append(p.buf, `{"time":`...)
 	b = digits.AppendInt(b, c.Time())
@@ -322,7 +326,7 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendJSONString(b, p.unique(keys, i))
+			b = appendJSONString(b, p.uniqueName(keys, i))
 			b = append(b, ':')
 			b = appendJSONValue(b, &vals[i])
 		}
@@ -334,9 +338,9 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 	p.buf = append(b, '}', '\n')
 }
 
-// unique is the name of attribute i of a row. A name that the row has had already
-// gets a number: readers of JSON keep only one of equal names.
-func (p *printer) unique(keys []uint32, i int) string {
+// uniqueName returns the name of attribute i of a row. A repeated name gets a number, because JSON
+// readers keep only one of several equal keys.
+func (p *printer) uniqueName(keys []uint32, i int) string {
 	name := p.defs.Attributes.At(keys[i]).Name
 	n := 1
 	if len(keys) <= 16 {
@@ -358,7 +362,7 @@ func (p *printer) unique(keys []uint32, i int) string {
 	return name
 }
 
-// textRow writes one event for people.
+// textRow writes an event as text.
 func (p *printer) textRow(c *trace.Cursor) {
 	b := p.buf
 	line := len(b)
@@ -407,7 +411,8 @@ func (p *printer) textRow(c *trace.Cursor) {
 	p.buf = append(plainTail(b, line), '\n')
 }
 
-// textOperand is an operand for people, if it has a name: of an enumeration, a communicator, or a location.
+// textOperand returns the name of an operand's value for text: that of an enumeration, communicator
+// or location. It returns false for other values.
 func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
 	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
 		name := p.communicator(int(v))
@@ -419,7 +424,8 @@ func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string,
 	return p.defs.EnumName(k, o, v)
 }
 
-// communicator is the name of a communicator, with its id where another one has the name; "" if it has none.
+// communicator returns the name of a communicator, with its id if other communicators have the same
+// name. It returns "" if the communicator has no name.
 func (p *printer) communicator(i int) string {
 	if n := p.defs.Communicator.Len(); len(p.communicators) < n {
 		p.communicators = p.defs.CommunicatorNames()
@@ -427,7 +433,7 @@ func (p *printer) communicator(i int) string {
 	return p.communicators[i]
 }
 
-// appendSeconds writes a time as [trace.Clock.FormatSeconds] does.
+// appendSeconds appends a time formatted as by [trace.Clock.FormatSeconds].
 func (p *printer) appendSeconds(b []byte, t int64) []byte {
 	if v := t * p.factor; p.finite && (t == 0 || v/t == p.factor && v != math.MinInt64) {
 		return trace.NewDecimal(v, p.scale).AppendTrim(b)
@@ -435,7 +441,7 @@ func (p *printer) appendSeconds(b []byte, t int64) []byte {
 	return append(b, p.defs.Clock.FormatSeconds(t)...)
 }
 
-// pad fills a column that began at from to at least n characters and a gap.
+// pad pads a column that begins at from to at least n characters and a gap.
 func pad(b []byte, from, n int) []byte {
 	for len(b)-from < n {
 		b = append(b, ' ')
@@ -443,7 +449,7 @@ func pad(b []byte, from, n int) []byte {
 	return append(b, ' ', ' ')
 }
 
-// Links prints stored links.
+// Links prints the links that the trace stores.
 func (p *printer) Links(links []trace.Link) error {
 	p.buf = p.buf[:0]
 	p.found = p.found || len(links) > 0
@@ -464,6 +470,7 @@ func (p *printer) Links(links []trace.Link) error {
 	return err
 }
 
+// locationID returns the id of a location, or false if it is undefined.
 func (p *printer) locationID(loc uint32) (string, bool) {
 	if !p.defs.Locations.Has(loc) {
 		return "", false
@@ -471,6 +478,7 @@ func (p *printer) locationID(loc uint32) (string, bool) {
 	return p.defs.Locations.At(loc).ID, true
 }
 
+// jsonLink writes a link as JSON (docs/json.md).
 func (p *printer) jsonLink(l *trace.Link) {
 	loc := func(b []byte, e *trace.End) []byte {
 		if s, ok := p.locationID(e.Location); ok {
@@ -520,6 +528,7 @@ func (p *printer) jsonLink(l *trace.Link) {
 	p.buf = append(b, '}', '\n')
 }
 
+// textLink writes a link as text.
 func (p *printer) textLink(l *trace.Link) {
 	line := len(p.buf)
 	b := append(p.buf, "link "...)

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// profileResult is what weft profile --json prints (docs/json.md).
+// profileResult is the JSON of weft profile (docs/json.md).
 type profileResult struct {
 	heading
 	bounds
@@ -32,7 +32,7 @@ type profileResult struct {
 	by         string
 }
 
-// groupProfile is the profile of the locations of a group together.
+// groupProfile is the profile of all locations of a group.
 type groupProfile struct {
 	ID      string           `json:"id"`
 	Name    string           `json:"name,omitempty"`
@@ -40,22 +40,23 @@ type groupProfile struct {
 	Regions []profile.Region `json:"regions,omitempty"`
 }
 
-// What a profile is listed by.
+// Values of --by.
 const (
 	byRegion   = "region"
 	byLocation = "location"
 	byGroup    = "group"
-	// byDefinition keeps apart what has the same name.
+	// byDefinition lists definitions of the same name separately.
 	byDefinition = "definition"
 )
 
-// byFlag is --by of commands that list regions and nothing else.
+// byFlag defines --by for commands that list regions only.
 func byFlag(c *cobra.Command, by *string) {
 	c.Flags().StringVar(by, "by", byRegion, "what has a row of its own: region, those of one name, or definition")
 	complete(c, "by", byRegion, byDefinition)
 }
 
-// rowsBy are the rows that regions have: one for all of the same name, file and line, unless by definition.
+// rowsBy returns the rows for regions: one for all regions of the same name, file and line, or one
+// for each definition.
 func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 	if by == byDefinition {
 		return nil
@@ -63,7 +64,8 @@ func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 	return trace.NewRows(d)
 }
 
-// regionNames gives regions the names that people see: with what tells them apart where others have the same.
+// regionNames returns a function for the names of regions in text. It adds the source place or the
+// id to names that several regions have.
 func regionNames(d *trace.Definitions, by string) func(ref uint32, name string) string {
 	names := d.RegionNames(rowsBy(d, by))
 	return func(ref uint32, name string) string {
@@ -74,7 +76,7 @@ func regionNames(d *trace.Definitions, by string) func(ref uint32, name string) 
 	}
 }
 
-// idOf is the id of a region, "" if it is not known.
+// idOf returns the id of a region, or "" if the region is undefined.
 func idOf(d *trace.Definitions, region uint32) string {
 	if !d.Regions.Has(region) {
 		return ""
@@ -82,9 +84,10 @@ func idOf(d *trace.Definitions, region uint32) string {
 	return d.Regions.At(region).ID
 }
 
+// profileCommand returns the command weft profile.
 func (a *app) profileCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, asCSV, tree, folded bool
 	var by, sortBy, pprof, cubeFile string
 	var top int
@@ -118,13 +121,13 @@ writes them for go tool pprof. --cube also writes times and visits of call paths
 				return usageError("--json and --csv: expected one of them")
 			}
 			if !c.Flags().Changed("top") && (asJSON || asCSV) {
-				top = 0 // programs want all
+				top = 0 // CSV and JSON contain all rows
 			}
-			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup, byDefinition); err != nil {
+			if _, err := wordIndex("--by", by, byRegion, byLocation, byGroup, byDefinition); err != nil {
 				return err
 			}
 			if sortBy != "" {
-				if _, err := oneOf("--sort", sortBy, sortKeys...); err != nil {
+				if _, err := wordIndex("--sort", sortBy, sortKeys...); err != nil {
 					return err
 				}
 			}
@@ -132,7 +135,8 @@ writes them for go tool pprof. --cube also writes times and visits of call paths
 				return usageError("--folded: expected none of --json, --csv and --tree with it")
 			}
 			if c.Flags().Changed("top") && (tree || folded || pprof != "") {
-				return usageError("--top: expected none with --tree, --folded and --pprof; --least leaves out what takes little time")
+				return usageError("--top: expected none with --tree, --folded and --pprof; --least leaves out what takes little " +
+					"time")
 			}
 			if pprof == "-" && (folded || tree) {
 				return usageError("--pprof -: expected neither --folded nor --tree with it, since both go to standard output")
@@ -146,11 +150,11 @@ writes them for go tool pprof. --cube also writes times and visits of call paths
 			if cubeFile != "" && len(s.regions) > 0 {
 				return usageError("--region: expected none with --cube; weft filter --region leaves regions away")
 			}
-			in, err := a.openOnly(c.Context(), args[0], &r)
+			in, err := a.openUnprepared(c.Context(), args[0], &r)
 			if tree || folded || pprof != "" {
 				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded,
 					pprof: pprof, least: least}
-				return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
+				return a.answer(in, err, false, &r, func(in *input) (any, func() error, error) {
 					x, err := a.callTree(c.Context(), in, &s, rowsBy(in.Defs(), by), o.by, o.sort)
 					if err == nil {
 						err = a.profileCube(c.Context(), cubeFile, in, &s, by)
@@ -158,7 +162,7 @@ writes them for go tool pprof. --cube also writes times and visits of call paths
 					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
 				})
 			}
-			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			return a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				x, err := a.profile(c.Context(), in, &s, rowsBy(in.Defs(), by), by, cmp.Or(sortBy, byExclusive))
 				if err != nil {
 					return nil, nil, err
@@ -194,14 +198,14 @@ writes them for go tool pprof. --cube also writes times and visits of call paths
 	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
+	c.Flags().Var(newInteger(&top, 50, 0, 0), "top",
 		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
 	a.cubeFlag(c, &cubeFile)
 	return c
 }
 
-// profile scans a trace: each worker fills a part of its own.
-func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.Rows,
+// profile computes the profile of a trace with parallel scans.
+func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows,
 	by, sortBy string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
@@ -211,7 +215,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 	opt := profile.Options{Locations: by == byLocation || by == byGroup, Rows: rows}
 	x := &profileResult{heading: in.heading(), by: by}
 	x.bounds, opt.Window = s.bounds(sel)
-	// What is open depends on events before the window and of other regions.
+	// Which regions are open depends on events before the window and on other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
 	if err != nil {
 		return nil, err
@@ -237,13 +241,13 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 		x.group(d)
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {
-		in.nothing = "no region was open, and no claim"
+		in.notFound = "no region was open, and no claim"
 	}
 	x.sort(sortBy)
 	return x, nil
 }
 
-// group puts the profiles of locations together by their groups.
+// group sums up the profiles of locations by group.
 func (x *profileResult) group(d *trace.Definitions) {
 	index := map[uint32]int{}
 	x.Groups = []groupProfile{}
@@ -264,27 +268,27 @@ func (x *profileResult) group(d *trace.Definitions) {
 	x.Locations = nil
 }
 
-// part is the regions of a location, or of a group, or all of them if there are neither.
-type part struct {
+// profilePart is the regions of a location, of a group, or of the whole trace.
+type profilePart struct {
 	what, id, name string
 	covered        trace.Ticks
 	regions        *[]profile.Region
 }
 
-// parts are the parts of a profile, in which the regions are listed.
-func (x *profileResult) parts() (list []part) {
+// parts returns the lists of regions of a profile.
+func (x *profileResult) parts() (list []profilePart) {
 	for i := range x.Locations {
 		l := &x.Locations[i]
-		list = append(list, part{"Location", l.ID, l.FullName, trace.TicksOf(l.Covered), &l.Regions})
+		list = append(list, profilePart{"Location", l.ID, l.FullName, trace.TicksOf(l.Covered), &l.Regions})
 	}
 	for i := range x.Groups {
 		g := &x.Groups[i]
-		list = append(list, part{"Group", g.ID, g.Name, g.Covered, &g.Regions})
+		list = append(list, profilePart{"Group", g.ID, g.Name, g.Covered, &g.Regions})
 	}
 	return list
 }
 
-// sort sorts each list.
+// sort sorts each list by a key.
 func (x *profileResult) sort(key string) {
 	sortRegions(x.Regions, key)
 	for _, p := range x.parts() {
@@ -306,11 +310,12 @@ func (g *groupProfile) add(l *profile.Location) {
 	}
 }
 
+// wantedRegions returns the regions for which wanted returns true, or all if wanted is nil.
 func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
 	return slices.DeleteFunc(l, func(r profile.Region) bool { return !wanted(r.Region) })
 }
 
-// limit leaves the first regions of each list; 0 leaves all.
+// limit shortens each list to the first top regions; 0 keeps all.
 func (x *profileResult) limit(top int) {
 	if top == 0 {
 		return
@@ -322,21 +327,21 @@ func (x *profileResult) limit(top int) {
 	x.Activities = x.Activities[:min(top, len(x.Activities))]
 }
 
-// mean is sum / n in seconds, exact where that is a decimal fraction and rounded
-// to a picosecond where not.
+// mean returns sum / n in seconds. The result is exact if it is a finite decimal fraction, else
+// rounded to a picosecond.
 func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return c.FormatSeconds(0)
 	}
 	if hi, lo := bits.Mul64(uint64(c.Num), uint64(n)); hi == 0 && lo < 1<<63 {
-		// A clock with n times the ticks counts nths of ticks.
+		// A clock with n times as many ticks per second counts n-ths of ticks.
 		return trace.Clock{Num: int64(lo), Den: c.Den}.FormatSumSeconds(sum)
 	}
 	return c.FormatSumSeconds(sum.Over(n))
 }
 
-// profileCSV writes a line a region, or a line a location and region, then a line
-// an activity.
+// profileCSV writes a line for each region, or for each location and region, then a line for each
+// activity.
 func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	c, w := d.Clock, csv.NewWriter(a.out)
 	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max",
@@ -344,7 +349,7 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	if x.by == byDefinition {
 		header = append(header, "id")
 	}
-	name := func(_ uint32, name string) string { return name } // the id tells it
+	name := func(_ uint32, name string) string { return name } // the id distinguishes equal names
 	if x.by != byDefinition {
 		name = regionNames(d, x.by)
 	}
@@ -367,7 +372,8 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	regions := func(location []string, l []profile.Region) error {
 		for i := range l {
 			r := &l[i]
-			row := []string{"region", name(r.Region, r.Name), r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum),
+			row := []string{"region", name(r.Region, r.Name), r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive),
+				sums(r.Sum),
 				s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
 			if x.by == byDefinition {
 				row = append(row, r.ID)
@@ -402,6 +408,7 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	return w.Error()
 }
 
+// printProfile prints a profile as text.
 func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 	c := d.Clock
 	f := c.FormatDuration

@@ -10,13 +10,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Of a recursion that goes deeper than stacks do, nothing is lost: what is deeper is a call of
-// its own, inside of the path around it, and what comes behind is as it is.
+// TestDeepStacks checks a recursion deeper than the greatest depth of stacks. All deeper calls
+// become one call in the path around them, and the calls after the recursion are as usual.
 func TestDeepStacks(t *testing.T) {
-	const depth = deepest + 500
+	const depth = maxStacks + 500
 	x := &treeResult{By: byRegion, Roots: []string{"all"}}
 	for i := range depth {
-		x.Paths = append(x.Paths, calltree.Node{Parent: i - 1, Depth: i, Name: fmt.Sprint("f", i), Count: 1, Exclusive: trace.TicksOf(2)})
+		x.Paths = append(x.Paths,
+			calltree.Node{Parent: i - 1, Depth: i, Name: fmt.Sprint("f", i), Count: 1, Exclusive: trace.TicksOf(2)})
 	}
 	x.Paths = append(x.Paths, calltree.Node{Parent: 0, Depth: 1, Name: "g", Count: 1, Exclusive: trace.TicksOf(7)})
 	var b bytes.Buffer
@@ -24,15 +25,16 @@ func TestDeepStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != deepest+2 {
-		t.Fatalf("found %d lines, expected one for each of %d paths, what is deeper, and the last one", len(lines), deepest)
+	if len(lines) != maxStacks+2 {
+		t.Fatalf("found %d lines, expected one for each of %d paths, what is deeper, and the last one", len(lines), maxStacks)
 	}
-	names := strings.Split(lines[deepest], ";")
-	if last := names[len(names)-1]; len(names) != deepest+1 || last != "[deeper calls] 1000" || names[deepest-1] != fmt.Sprint("f", deepest-1) {
+	names := strings.Split(lines[maxStacks], ";")
+	if last := names[len(names)-1]; len(names) != maxStacks+1 || last != "[deeper calls] 1000" ||
+		names[maxStacks-1] != fmt.Sprint("f", maxStacks-1) {
 		t.Errorf("found %d calls, the last one %q", len(names), last)
 	}
-	if lines[0] != "f0 2" || lines[deepest+1] != "f0;g 7" {
-		t.Errorf("found %q and %q, expected the paths that are not deep as they are", lines[0], lines[deepest+1])
+	if lines[0] != "f0 2" || lines[maxStacks+1] != "f0;g 7" {
+		t.Errorf("found %q and %q, expected the paths that are not deep as they are", lines[0], lines[maxStacks+1])
 	}
 
 	p, err := x.pprof(&trace.Definitions{Clock: trace.Seconds(1_000_000_000)})
@@ -42,7 +44,7 @@ func TestDeepStacks(t *testing.T) {
 	visits, time := int64(0), int64(0)
 	for _, s := range p.Sample {
 		visits, time = visits+s.Value[0], time+s.Value[1]
-		if len(s.Location) > deepest+1 {
+		if len(s.Location) > maxStacks+1 {
 			t.Fatalf("found a sample of %d calls", len(s.Location))
 		}
 	}
@@ -55,7 +57,8 @@ func TestDeepStacks(t *testing.T) {
 	if err := a.treeCSV(x, trace.Seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Split(b.String(), "\n"); !strings.Contains(lines[depth], fmt.Sprintf(",%d,f0;[%d calls];f%d,", depth-1, depth-2, depth-1)) {
+	if lines := strings.Split(b.String(), "\n"); !strings.Contains(lines[depth],
+		fmt.Sprintf(",%d,f0;[%d calls];f%d,", depth-1, depth-2, depth-1)) {
 		t.Errorf("the line of the deepest path is %.100q", lines[depth])
 	}
 }

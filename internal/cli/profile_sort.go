@@ -10,8 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// What profiles can be sorted by. Names begin with the first of the alphabet, figures
-// with the greatest.
+// Values of --sort. Names sort in alphabetical order, numbers in descending order.
 const (
 	byExclusive = "exclusive"
 	byInclusive = "inclusive"
@@ -22,17 +21,18 @@ const (
 	byName      = "name"
 )
 
+// sortKeys lists the values of --sort.
 var sortKeys = []string{byExclusive, byInclusive, byCount, byMin, byMean, byMax, byName}
 
-// line is what lines of profiles, of whatever sort, are compared by.
-type line struct {
+// sortLine holds the values by which lines of profiles are compared.
+type sortLine struct {
 	name                      string
 	exclusive, inclusive, sum trace.Ticks
 	count, shortest, greatest int64
 }
 
-// compare says which line comes first. Equal ones are in the order of their names.
-func compare(key string, a, b line) int {
+// compare compares two lines by a key. Equal lines are in the order of their names.
+func compare(key string, a, b sortLine) int {
 	c := 0
 	switch key {
 	case byExclusive:
@@ -51,30 +51,33 @@ func compare(key string, a, b line) int {
 	return cmp.Or(c, cmp.Compare(a.name, b.name))
 }
 
-// compareMeans compares s/n with t/m exactly; a mean of nothing is 0.
+// compareMeans compares s/n with t/m exactly. The mean of no values is 0.
 func compareMeans(s trace.Ticks, n int64, t trace.Ticks, m int64) int {
 	x, y := s.Big(), t.Big()
 	return x.Mul(x, big.NewInt(max(m, 1))).Cmp(y.Mul(y, big.NewInt(max(n, 1))))
 }
 
+// sortRegions sorts regions by a key.
 func sortRegions(l []profile.Region, key string) {
-	of := func(r *profile.Region) line {
-		return line{r.Name, r.Exclusive, r.Inclusive, r.Sum, r.Count, r.Min, r.Max}
+	of := func(r *profile.Region) sortLine {
+		return sortLine{r.Name, r.Exclusive, r.Inclusive, r.Sum, r.Count, r.Min, r.Max}
 	}
 	slices.SortStableFunc(l, func(a, b profile.Region) int { return compare(key, of(&a), of(&b)) })
 }
 
-// sortActivities sorts activities; their time stands for both sorts of time of regions.
+// sortActivities sorts activities by a key. Their time is both their exclusive and their inclusive
+// time.
 func sortActivities(l []profile.Activity, key string) {
-	of := func(x *profile.Activity) line {
-		return line{x.Name, x.Time, x.Time, x.Time, x.Count, x.Min, x.Max}
+	of := func(x *profile.Activity) sortLine {
+		return sortLine{x.Name, x.Time, x.Time, x.Time, x.Count, x.Min, x.Max}
 	}
 	slices.SortStableFunc(l, func(a, b profile.Activity) int { return compare(key, of(&a), of(&b)) })
 }
 
+// sortPaths sorts the children of each call path by a key.
 func sortPaths(l []calltree.Node, key string) []calltree.Node {
-	of := func(n *calltree.Node) line {
-		return line{n.Name, n.Exclusive, n.Inclusive, n.Inclusive, n.Count, n.Min, n.Max}
+	of := func(n *calltree.Node) sortLine {
+		return sortLine{n.Name, n.Exclusive, n.Inclusive, n.Inclusive, n.Count, n.Min, n.Max}
 	}
 	return calltree.Sorted(l, func(a, b *calltree.Node) int { return compare(key, of(a), of(b)) })
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// sortedTrace is a trace in seconds: main is open from 0 to 100; in it a twice for 15, b for
-// 2, 20 and 8, and c for 25, in which d is open for 22. So of main itself 15 are left, and 3
-// of c. It begins at -10, with what is no region.
+// sortedTrace is a trace in seconds. main is open from 0 to 100. In it are two visits of a, of 15
+// each, three of b, of 2, 20 and 8, and one of c, of 25, in which d is open for 22. The exclusive
+// time is 15 for main and 3 for c. The trace begins at -10 with a record of another kind.
 const sortedTrace = `-5 1 -10 -1 -1 1 0 main
 -5 5 -10 -1 -1 1 0 d
 -5 4 -10 -1 -1 1 0 c
@@ -37,6 +37,7 @@ const sortedTrace = `-5 1 -10 -1 -1 1 0 main
 -4 1 100 0 0 0
 `
 
+// sortedFile writes sortedTrace to a file.
 func sortedFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.trf")
@@ -46,8 +47,8 @@ func sortedFile(t *testing.T) string {
 	return path
 }
 
-// column is a column of the CSV text of a command, the last part of each path.
-func column(t *testing.T, text, name string) string {
+// csvColumn returns a column of a command's CSV output; of call paths it returns the last part.
+func csvColumn(t *testing.T, text, name string) string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
@@ -64,8 +65,8 @@ func column(t *testing.T, text, name string) string {
 	return strings.Join(out, " ")
 }
 
-// TestSort has the orders that one gets by hand; b is defined before a, so that those that
-// are equal show that they are sorted by name.
+// TestSort compares the orders with those derived by hand. b is defined before a, so that equal
+// lines show the order by name.
 func TestSort(t *testing.T) {
 	path := sortedFile(t)
 	for _, test := range []struct{ key, flat, tree string }{
@@ -86,11 +87,11 @@ func TestSort(t *testing.T) {
 			return weft(t, 0, append(append([]string{"profile", "-q", path}, args...), sort...)...)
 		}
 		for _, by := range []string{"region", "location", "group"} {
-			if got := column(t, run("--csv", "--by", by), "region"); got != test.flat {
+			if got := csvColumn(t, run("--csv", "--by", by), "region"); got != test.flat {
 				t.Errorf("--sort %s --by %s: found %s, expected %s", test.key, by, got, test.flat)
 			}
 		}
-		if got := column(t, run("--tree", "--csv"), "path"); got != test.tree {
+		if got := csvColumn(t, run("--tree", "--csv"), "path"); got != test.tree {
 			t.Errorf("--tree --sort %s: found %s, expected %s", test.key, got, test.tree)
 		}
 		var flat profileResult
@@ -110,7 +111,9 @@ func TestSort(t *testing.T) {
 		names = nil
 		for i, n := range tree.Paths {
 			names = append(names, n.Name)
-			if around := (map[string]string{"a": "main", "b": "main", "c": "main", "d": "c"})[n.Name]; around == "" != (n.Parent == -1) || n.Parent >= i || around != "" && tree.Paths[n.Parent].Name != around {
+			if around := (map[string]string{"a": "main", "b": "main", "c": "main",
+				"d": "c"})[n.Name]; around == "" != (n.Parent == -1) || n.Parent >= i ||
+				around != "" && tree.Paths[n.Parent].Name != around {
 				t.Errorf("--tree --json --sort %s: %s is inside of path %d, expected %q", test.key, n.Name, n.Parent, around)
 			}
 		}
@@ -133,13 +136,14 @@ func TestSort(t *testing.T) {
 		}
 	}
 	weft(t, 2, "profile", "--sort", "size", path)
-	// The first are those of the order that is asked for.
-	if got := column(t, weft(t, 0, "profile", "-q", "--csv", "--top", "2", "--sort", "count", path), "region"); got != "b a" {
+	// --top keeps the first rows in the chosen order.
+	if got := csvColumn(t, weft(t, 0, "profile", "-q", "--csv", "--top", "2", "--sort", "count", path),
+		"region"); got != "b a" {
 		t.Errorf("found %s", got)
 	}
 }
 
-// TestWindow holds --window against --from and --to.
+// TestWindow compares --window with --from and --to.
 func TestWindow(t *testing.T) {
 	path := sortedFile(t)
 	for _, test := range []struct{ window, from, to string }{
@@ -162,7 +166,8 @@ func TestWindow(t *testing.T) {
 				bounds = append(bounds, flag+v)
 			}
 		}
-		for _, command := range []string{"profile --json", "profile --tree --json", "print --json", "messages --json", "messages --list"} {
+		for _, command := range []string{"profile --json", "profile --tree --json", "print --json", "messages --json",
+			"messages --list"} {
 			args := append(strings.Fields(command), path)
 			got, want := weft(t, 0, append(args, "--window="+test.window)...), weft(t, 0, append(args, bounds...)...)
 			if got != want {
@@ -174,12 +179,14 @@ func TestWindow(t *testing.T) {
 		weft(t, 2, "profile", "--window="+bad, path)
 	}
 	weft(t, 2, "profile", "--window=1s..2s", "--from=1s", path)
-	// main is open for 29 of them, b for all; a second is one tick.
+	// main is open for 29 ticks of the window, b for the whole window; a second is one tick.
 	var x profileResult
 	if err := json.Unmarshal([]byte(weft(t, 0, "profile", "--json", "--window=@41s..@70s", path)), &x); err != nil {
 		t.Fatal(err)
 	}
-	if len(x.Regions) != 2 || x.From == nil || *x.From != 41 || *x.To != 70 || fmt.Sprintf("%s %d %s %d", x.Regions[0].Name, x.Regions[0].Inclusive, x.Regions[1].Name, x.Regions[1].Inclusive) != "b 29 main 29" {
+	if len(x.Regions) != 2 || x.From == nil || *x.From != 41 || *x.To != 70 ||
+		fmt.Sprintf("%s %d %s %d", x.Regions[0].Name, x.Regions[0].Inclusive, x.Regions[1].Name,
+			x.Regions[1].Inclusive) != "b 29 main 29" {
 		t.Errorf("found %+v", x)
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// figures are a profile's for one region at one location.
-type figures struct {
+// profileFigures holds the numbers of a profile for one region at one location.
+type profileFigures struct {
 	count                int64
 	exclusive, inclusive float64
 }
 
-// TestOtfprofile compares profiles with those that otfprofile makes of the same
-// traces, where it does not crash. It knows no undefined functions, leaves out
-// visits without end, mixes up functions of streams' own definitions, and its
-// inclusive time counts recursion several times, as the sum of the visits does.
+// TestOtfprofile compares profiles with those of otfprofile for the traces on which it does not
+// crash. otfprofile leaves out undefined functions and visits without end, and confuses functions
+// that streams define for themselves. Its inclusive time counts recursive visits several times, as
+// the sum of the visits does.
 func TestOtfprofile(t *testing.T) {
 	effort.Sequential(t)
 	program, err := exec.LookPath("otfprofile")
@@ -50,14 +50,15 @@ func TestOtfprofile(t *testing.T) {
 			if strings.Contains(string(text), "nan") {
 				t.Skip("otfprofile divides by zero")
 			}
-			want := map[[2]string]figures{}
+			want := map[[2]string]profileFigures{}
 			for _, l := range strings.Split(string(text), "\n") {
 				f := strings.Split(l, ";")
 				if f[0] == "FUNCTION" && f[1] != "Process" {
-					add(t, want, f[1], f[2], f[3], f[4], f[5])
+					addFigures(t, want, f[1], f[2], f[3], f[4], f[5])
 				}
 			}
-			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv", path))).ReadAll()
+			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv",
+				path))).ReadAll()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,14 +66,14 @@ func TestOtfprofile(t *testing.T) {
 			for i, name := range rows[0] {
 				col[name] = i
 			}
-			unclosed := map[string]bool{} // locations
+			unclosed := map[string]bool{} // locations with open visits
 			for _, f := range rows[1:] {
 				unclosed[f[1]] = unclosed[f[1]] || f[col["unclosed"]] != "0"
 			}
-			got := map[[2]string]figures{}
+			got := map[[2]string]profileFigures{}
 			for _, f := range rows[1:] {
 				if !strings.HasPrefix(f[3], "undefined") && f[col["count"]] != "0" {
-					add(t, got, f[1], f[3], f[col["count"]], f[col["exclusive"]], f[col["sum"]])
+					addFigures(t, got, f[1], f[3], f[col["count"]], f[col["exclusive"]], f[col["sum"]])
 				}
 			}
 			near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
@@ -100,7 +101,8 @@ func TestOtfprofile(t *testing.T) {
 	}
 }
 
-func add(t *testing.T, to map[[2]string]figures, location, region, count, exclusive, inclusive string) {
+// addFigures adds a line of a profile to a map by location and region.
+func addFigures(t *testing.T, to map[[2]string]profileFigures, location, region, count, exclusive, inclusive string) {
 	t.Helper()
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil {
@@ -116,5 +118,5 @@ func add(t *testing.T, to map[[2]string]figures, location, region, count, exclus
 	}
 	k := [2]string{location, region}
 	f := to[k]
-	to[k] = figures{f.count + n, f.exclusive + x, f.inclusive + i}
+	to[k] = profileFigures{f.count + n, f.exclusive + x, f.inclusive + i}
 }

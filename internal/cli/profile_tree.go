@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// treeResult is what weft profile --tree --json prints (docs/json.md).
+// treeResult is the JSON of weft profile --tree (docs/json.md).
 type treeResult struct {
 	heading
 	bounds
@@ -29,10 +29,11 @@ type treeResult struct {
 	Paths []calltree.Node `json:"paths"`
 }
 
-// many reports whether the paths are in several trees.
-func (x *treeResult) many() bool { return x.By == byLocation || x.By == byGroup }
+// hasSeveralTrees reports whether there is a tree for each location or group.
+func (x *treeResult) hasSeveralTrees() bool { return x.By == byLocation || x.By == byGroup }
 
-// roots says which tree the paths of a location are in, and what the trees are called.
+// roots returns a function for the tree that contains the paths of a location, and a function for
+// the names of the trees.
 func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
 	switch by {
 	case byLocation:
@@ -51,7 +52,7 @@ func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names fun
 	return nil, func() []string { return []string{"all locations"} }
 }
 
-// treeOptions say how call paths are shown.
+// treeOptions holds the flags for call paths.
 type treeOptions struct {
 	by, sort                string
 	json, csv, tree, folded bool
@@ -59,13 +60,13 @@ type treeOptions struct {
 	least                   float64
 }
 
-// printPaths shows and writes call paths.
-func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) error {
+// printPaths prints call paths and writes the files that the flags name.
+func (a *app) printPaths(x *treeResult, in *input, r *inputFlags, o *treeOptions) error {
 	if !o.json {
-		x.nameApart(in.Defs())
+		x.nameRegions(in.Defs())
 	}
 	if (o.pprof != "" || o.folded) && !r.quiet {
-		a.tellDeeper(x)
+		a.noteDeeperCalls(x)
 	}
 	if o.pprof != "" {
 		p, err := x.pprof(in.Defs())
@@ -91,16 +92,16 @@ func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) e
 	return nil
 }
 
-// nameApart gives the regions of the paths the names that people see.
-func (x *treeResult) nameApart(d *trace.Definitions) {
+// nameRegions sets the names of the paths' regions to those for text.
+func (x *treeResult) nameRegions(d *trace.Definitions) {
 	name := regionNames(d, x.By)
 	for i := range x.Paths {
 		x.Paths[i].Name = name(x.Paths[i].Region, x.Paths[i].Name)
 	}
 }
 
-// callTree scans a trace: each worker fills a part of its own.
-func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace.Rows,
+// callTree computes the call paths of a trace with parallel scans.
+func (a *app) callTree(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows,
 	by, sortBy string) (*treeResult, error) {
 	if len(s.regions) > 0 {
 		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves " +
@@ -116,18 +117,18 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace
 	x.bounds, opt.Window = s.bounds(sel)
 	var names func() []string
 	opt.Root, names = roots(d, by)
-	// What is open depends on events before the window.
+	// Which regions are open depends on events before the window.
 	all, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}
 	if x.Paths, x.Roots = sortPaths(all.Result(), sortBy), names(); len(x.Paths) == 0 {
-		in.nothing = "no region was open"
+		in.notFound = "no region was open"
 	}
 	return x, nil
 }
 
-// printTree prints paths that have at least a part of the time of their tree, in percent.
+// printTree prints the paths that have at least the given percentage of the time of their tree.
 func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	if len(x.Paths) == 0 {
 		return
@@ -142,7 +143,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	}
 	shown, root := 0, uint32(0)
 	for i, n := range x.Paths {
-		if x.many() && (i == 0 || n.Root != root) {
+		if x.hasSeveralTrees() && (i == 0 || n.Root != root) {
 			t.AppendRow(table.Row{clock.FormatSum(total[n.Root]), "", "", "", "", "[" + x.Roots[n.Root] + "]"})
 		}
 		root = n.Root
@@ -163,7 +164,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	}
 }
 
-// treeCSV writes a line a path.
+// treeCSV writes a line for each path.
 func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	w := csv.NewWriter(a.out)
 	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean",
@@ -172,7 +173,7 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	}
 	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _ int64, _ trace.Ticks) error {
 		n := path[len(path)-1]
-		if len(path) > deepest {
+		if len(path) > maxStacks {
 			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%d calls]", len(path)-2)}, n}
 		}
 		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"),
@@ -186,19 +187,19 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	return w.Error()
 }
 
-// deepest is how many calls within each other have a stack of their own: those of a recursion
-// that goes far deeper have more names in all than anybody has room for.
-const deepest = 1000
+// maxStacks is the greatest depth of calls with stacks of their own. The stacks of deeper
+// recursions would contain too many names.
+const maxStacks = 1000
 
-// deeperCalls stands for all that is deeper.
+// deeperCalls is the name that stands for all deeper calls.
 const deeperCalls = "[deeper calls]"
 
-// stacks calls f for each path, outermost call first, with its visits and its exclusive time;
-// and for what is deeper than deepest once, with the path around it.
+// stacks calls f for each path with its calls, outermost first, its visits and its exclusive time.
+// For all paths deeper than the given depth it calls f once, with the path around them.
 func (x *treeResult) stacks(deepest int,
 	f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
 	var path []*calltree.Node
-	var count int64 // of what is deeper
+	var count int64 // visits of deeper paths
 	var exclusive trace.Ticks
 	rest := func() error {
 		n, t := count, exclusive
@@ -225,7 +226,8 @@ func (x *treeResult) stacks(deepest int,
 	return rest()
 }
 
-// names are those of the calls of a path, without what parts them in lines.
+// names returns the names of the calls of a path, without the characters that separate calls in a
+// line.
 func names(path []*calltree.Node) []string {
 	list := make([]string, len(path))
 	for i, n := range path {
@@ -234,29 +236,30 @@ func names(path []*calltree.Node) []string {
 	return list
 }
 
-// tellDeeper says how many paths are deeper than have stacks of their own.
-func (a *app) tellDeeper(x *treeResult) {
+// noteDeeperCalls prints the number of paths too deep for stacks of their own.
+func (a *app) noteDeeperCalls(x *treeResult) {
 	n := 0
 	for i := range x.Paths {
-		if x.Paths[i].Depth >= deepest {
+		if x.Paths[i].Depth >= maxStacks {
 			n++
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(a.err, "%d paths of more than %d calls within each other are summed up as %s\n", n, deepest, deeperCalls)
+		fmt.Fprintf(a.err, "%d paths of more than %d calls within each other are summed up as %s\n", n, maxStacks,
+			deeperCalls)
 	}
 }
 
-// folded writes a line a path, "main;solve;MPI_Send 1234", with its exclusive time in
-// nanoseconds: what makes flame graphs reads.
+// folded writes the input of flame graph tools: a line for each path, "main;solve;MPI_Send 1234",
+// with its exclusive time in nanoseconds.
 func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 	b := bufio.NewWriter(w)
-	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
+	err := x.stacks(maxStacks, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
 		if exclusive == (trace.Ticks{}) {
 			return nil
 		}
 		ns := c.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
-		if x.many() {
+		if x.hasSeveralTrees() {
 			b.WriteString(plain(strings.ReplaceAll(x.Roots[path[0].Root], ";", ":")) + ";")
 		}
 		list := names(path)
@@ -271,8 +274,7 @@ func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 	return b.Flush()
 }
 
-// pprof makes the profile that go tool pprof reads: visits, and exclusive times in
-// nanoseconds.
+// pprof returns the profile for go tool pprof: visits, and exclusive times in nanoseconds.
 func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 	p := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "visits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
@@ -297,7 +299,7 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		return l
 	}
 	rest := &calltree.Node{Region: trace.NoRef - 1, Name: deeperCalls}
-	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
+	err := x.stacks(maxStacks, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
 		ns := d.Clock.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
 		if !ns.IsInt64() {
 			return fmt.Errorf("--pprof: found %d ns in %s, expected less than 2^63 for pprof; --folded writes them",
@@ -307,10 +309,10 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		if deeper {
 			s.Location = append(s.Location, place(rest))
 		}
-		for _, n := range slices.Backward(path) { // the innermost one first
+		for _, n := range slices.Backward(path) { // the innermost call first
 			s.Location = append(s.Location, place(n))
 		}
-		if x.many() {
+		if x.hasSeveralTrees() {
 			s.Label = map[string][]string{x.By: {x.Roots[path[0].Root]}}
 		}
 		p.Sample = append(p.Sample, s)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// bar is a progress bar on standard error. It shows itself only on a terminal,
-// and only once the work has taken a second. A nil bar does nothing.
+// bar is a progress bar on standard error. It is visible only on a terminal and only after a second
+// of work. A nil bar does nothing.
 type bar struct {
 	name  string
 	start time.Time
@@ -21,6 +21,7 @@ type bar struct {
 	ended bool
 }
 
+// newBar returns a bar with a name, or nil if there is to be none.
 func (a *app) newBar(name string) *bar {
 	f, ok := a.err.(*os.File)
 	if !a.progress || !ok || !term.IsTerminal(int(f.Fd())) {
@@ -29,7 +30,7 @@ func (a *app) newBar(name string) *bar {
 	return &bar{name: name, start: time.Now()}
 }
 
-// set says how much of the work is done.
+// set sets how much of the work is done.
 func (b *bar) set(done, total int64) {
 	if b == nil || total <= 0 {
 		return
@@ -42,12 +43,13 @@ func (b *bar) set(done, total int64) {
 	if b.bar == nil {
 		b.prog = mpb.New(mpb.WithOutput(os.Stderr), mpb.WithWidth(40), mpb.WithAutoRefresh())
 		b.bar = b.prog.AddBar(total, mpb.PrependDecorators(decor.Name(b.name+" ")),
-			mpb.AppendDecorators(decor.Percentage(), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)), mpb.BarRemoveOnComplete())
+			mpb.AppendDecorators(decor.Percentage(), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)),
+			mpb.BarRemoveOnComplete())
 	}
 	b.bar.SetCurrent(min(done, total))
 }
 
-// done takes the bar away.
+// done removes the bar.
 func (b *bar) done() {
 	if b == nil {
 		return

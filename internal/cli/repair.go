@@ -11,8 +11,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
+// repairCommand returns the command weft repair.
 func (a *app) repairCommand() *cobra.Command {
-	var x changing
+	var x rewriteFlags
 	var orphans string
 	var places int
 	c := &cobra.Command{
@@ -32,26 +33,29 @@ A trace of OTF whose writer was killed is read by the name of a file that it lef
 as .NAME.1.events.PID.tmp (docs/formats/otf.md).
 
 All flags of weft cut and weft filter can be given, too; they see the mended trace.`,
-		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf\n  weft repair .late.1.events.4711.tmp sound.otf",
-		Args:    exactArgs(2, "TRACE and OUT"),
+		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf\n  weft " +
+			"repair .late.1.events.4711.tmp sound.otf",
+		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := oneOf("--orphans", orphans, "drop", "enter"); err != nil {
+			if _, err := wordIndex("--orphans", orphans, "drop", "enter"); err != nil {
 				return err
 			}
 			return a.repair(c, args, &x, orphans == "enter", places)
 		},
 	}
 	x.flags(c.Flags())
-	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or enter the region at the first event")
-	c.Flags().Var(newWhole(&places, 10, 1, 0), "places", "how many places to name for each change")
+	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or "+
+		"enter the region at the first event")
+	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each change")
 	complete(c, "orphans", "drop", "enter")
 	a.forceFlag(c)
 	return c
 }
 
-func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, places int) error {
+// repair runs weft repair.
+func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter bool, places int) error {
 	ctx := c.Context()
-	r := x.source()
+	r := x.inputFlagsOnly()
 	if !slices.ContainsFunc(r.options, func(o string) bool { return strings.HasPrefix(o, "otf2.order=") }) {
 		r.options = append([]string{"otf2.order=sort"}, r.options...)
 	}
@@ -67,18 +71,21 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	}
 	changes := format.NewReport()
 	changes.Keep = in.report.Keep
-	d := transform.Repair(in.Events, transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested || format.Conventions(target.About().Name).Nested, Report: changes, Path: in.src.Path})
-	if d, err = x.change(ctx, d); err != nil {
+	d := transform.Repair(in.Events,
+		transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested ||
+			format.Conventions(target.About().Name).Nested, Report: changes, Path: in.src.Path})
+	if d, err = x.transform(ctx, d); err != nil {
 		return err
 	}
 	rules := append(a.rules(), transform.RepairRules()...)
-	x.listed = true // with the changes
-	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) (any, error) {
+	x.listsDefects = true // together with the changes
+	return a.writeRewritten(ctx, []*input{in}, d, args[1], x, func(res *rewriteResult) (any, error) {
 		res.Changes = []checkRule{}
 		total := int64(0)
 		for _, r := range append(in.report.Rules(), changes.Rules()...) {
-			if r.Severity == trace.Note || slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
-				continue // it is mended by repair's own rules, or stays
+			if r.Severity == trace.Note ||
+				slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
+				continue // repair's own rules report it if it is repaired
 			}
 			rule := newCheckRule(r, rules, in.Events)
 			res.Changes = append(res.Changes, rule)

@@ -18,9 +18,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// reportCommand returns the command weft report.
 func (a *app) reportCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var out, title, by string
 	c := &cobra.Command{
 		Use:   "report TRACE",
@@ -44,7 +45,7 @@ index).`,
 					out = "-"
 				}
 			}
-			if _, err := oneOf("--by", by, byRegion, byDefinition); err != nil {
+			if _, err := wordIndex("--by", by, byRegion, byDefinition); err != nil {
 				return err
 			}
 			x, err := a.report(c.Context(), args[0], &r, &s, by)
@@ -69,9 +70,10 @@ index).`,
 	return c
 }
 
-// report finds out what is to be known. Each question opens the trace anew, so that what
-// reading reports is counted once.
-func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, by string) (*report.Report, error) {
+// report computes the contents of the page. Each analysis opens the trace again, so that a reader's
+// defects are counted once.
+func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectionFlags, by string) (*report.Report,
+	error) {
 	base, err := a.source(ctx, arg, r)
 	if err != nil {
 		return nil, err
@@ -87,9 +89,9 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		}
 	}
 	with := func(f func(in *input) error) error {
-		in := a.again(base, r)
+		in := a.reopen(base, r)
 		defer in.Close()
-		if err := in.decode(ctx, r); err != nil {
+		if err := in.openTrace(ctx, r); err != nil {
 			return err
 		}
 		err := f(in)
@@ -98,7 +100,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	}
 	var from, to int64
 	err = with(func(in *input) error {
-		part, err := s.part(ctx, in)
+		part, err := s.infoPart(ctx, in)
 		if err != nil {
 			return err
 		}
@@ -106,7 +108,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 			return err
 		}
 		if !r.quiet {
-			a.tellNamed(in)
+			a.reportFlagNames(in)
 		}
 		if part == nil {
 			return nil
@@ -123,7 +125,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	if err != nil {
 		return nil, err
 	}
-	// Whoever gets the page has no use for the folders of this machine.
+	// Readers of the page have no use for the folders of this machine.
 	folder := filepath.Dir(base.src.Path) + string(filepath.Separator)
 	x.Info.Path = filepath.Base(base.src.Path)
 	for i := range x.Info.Files {
@@ -141,8 +143,8 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		if len(s.regions) == 0 {
 			return draw(all, all)
 		}
-		return with(func(in *input) error { // the index that is kept has all regions together
-			e, err := s.ofRegions(ctx, in)
+		return with(func(in *input) error { // the stored index merges regions of the same name
+			e, err := s.withoutOtherRegions(ctx, in)
 			if err != nil {
 				return err
 			}
@@ -161,7 +163,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	if err != nil {
 		return nil, err
 	}
-	in := a.again(base, r)
+	in := a.reopen(base, r)
 	defer in.Close()
 	found, err := a.checkInput(ctx, in, r, s, 1, nil)
 	if err != nil {
@@ -182,8 +184,8 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	return x, nil
 }
 
-// again is the same trace once more, not yet opened.
-func (a *app) again(base *input, r *reading) *input {
+// reopen returns the same trace, not yet opened.
+func (a *app) reopen(base *input, r *inputFlags) *input {
 	in := &input{src: base.src, format: base.format, report: a.newReport(r)}
 	opt := *base.opt
 	in.bar = a.newBar("reading " + in.src.Path)
@@ -192,8 +194,8 @@ func (a *app) again(base *input, r *reading) *input {
 	return in
 }
 
-// reportTimes adds what the commands profile and comm say.
-func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by string, x *report.Report) error {
+// reportTimes adds the results of weft profile and weft comm.
+func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
 	rows := rowsBy(in.Defs(), by)
 	p, err := a.profile(ctx, in, s, rows, byLocation, byExclusive)
 	if err != nil {
@@ -244,14 +246,14 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 	return nil
 }
 
-// reportPaths adds the call paths of the chosen regions, as if there were no others.
-func (a *app) reportPaths(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by string,
+// reportPaths adds the call paths of the selected regions, as if there were no others.
+func (a *app) reportPaths(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows, by string,
 	x *report.Report) error {
 	rest, err := s.absolute(ctx, in)
 	if err != nil {
 		return err
 	}
-	e, err := s.ofRegions(ctx, in)
+	e, err := s.withoutOtherRegions(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -261,22 +263,22 @@ func (a *app) reportPaths(ctx context.Context, in *input, s *selecting, rows *tr
 	if err != nil {
 		return err
 	}
-	t.nameApart(in.Defs())
+	t.nameRegions(in.Defs())
 	x.Paths = t.Paths
 	return nil
 }
 
-// ofRegions are the events without the regions that the flags do not choose.
-func (s *selecting) ofRegions(ctx context.Context, in *input) (format.Events, error) {
-	x := changing{filter: filtering{regions: s.regions}}
+// withoutOtherRegions returns the events without regions that the flags do not select.
+func (s *selectionFlags) withoutOtherRegions(ctx context.Context, in *input) (format.Events, error) {
+	x := rewriteFlags{filter: filterFlags{regions: s.regions}}
 	if !x.changes() {
 		return in.Events, nil
 	}
-	return x.change(ctx, in.Events)
+	return x.transform(ctx, in.Events)
 }
 
-// locationNames gives locations their full names; longest is the length of the longest. Locations
-// that come later are found, too.
+// locationNames returns a function for the full names of locations, and the length of the longest
+// name. The function also returns names of locations that are added later.
 func locationNames(d *trace.Definitions) (name func(loc uint32) string, longest int) {
 	names := d.FullNames()
 	for i := range names {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// readRoles reads what regions do, as a user knows it: lines of a role and a pattern for names or ids.
-// The first line that fits counts; # begins a comment.
+// readRoles reads a file with the roles of regions. A line has a role and a pattern for names or
+// ids; # begins a comment. The first matching line determines the role of a region.
 func readRoles(path string) (func(*trace.Region) trace.Role, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -31,7 +31,8 @@ func readRoles(path string) (func(*trace.Region) trace.Role, error) {
 		name, pattern, ok := strings.Cut(l, " ")
 		role, known := trace.RoleByName(name)
 		if !ok || !known {
-			return nil, usageError("--roles: %s:%d: found %q, expected a role and a pattern for names or ids of regions, such as: lock my_mutex_*", path, n, l)
+			return nil, usageError("--roles: %s:%d: found %q, expected a role and a pattern for names or ids of regions, "+
+				"such as: lock my_mutex_*", path, n, l)
 		}
 		p, err := newPatterns([]string{strings.TrimSpace(pattern)})
 		if err != nil {
@@ -41,7 +42,7 @@ func readRoles(path string) (func(*trace.Region) trace.Role, error) {
 	}
 	return func(r *trace.Region) trace.Role {
 		for _, x := range rules {
-			if x.names.match(r.Name, r.ID) || x.names.match(shownRegion(r)...) {
+			if x.names.match(r.Name, r.ID) || x.names.match(shownRegionNames(r)...) {
 				return x.role
 			}
 		}

@@ -16,8 +16,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// EZTrace defines MPI_Recv anew in each of four processes: it is one row everywhere, with the same figures, and
-// --by definition has one for each.
+// TestOneNameOneRow checks a trace in which EZTrace defines MPI_Recv in each of four processes. It
+// is one row with the same numbers everywhere; with --by definition there is a row for each
+// process.
 func TestOneNameOneRow(t *testing.T) {
 	type region struct {
 		Name                        string
@@ -49,7 +50,7 @@ func TestOneNameOneRow(t *testing.T) {
 			}
 			return found
 		}
-		// 251.962 ms is what weft plot and the viewer show.
+		// weft plot and the viewer show 251.962 ms as well.
 		if got := read(); len(got) != 1 || got[0].Count != 80 || got[0].Exclusive/1000 != 251962 ||
 			got[0].Inclusive != got[0].Exclusive || !reflect.DeepEqual(got[0].Definitions, ids) {
 			t.Errorf("%s: found %+v, expected one row of 80 visits, 251.962 ms and %v", c.args, got, ids)
@@ -62,7 +63,7 @@ func TestOneNameOneRow(t *testing.T) {
 			t.Errorf("%s --by definition: found %+v, expected four rows", c.args, split)
 		}
 	}
-	// A pattern that names any of the definitions has the row.
+	// A pattern that matches any of the definitions selects the row.
 	for _, name := range ids {
 		_, out, _ := runWeft(t, "profile", "--region", name, realTraces["ring"])
 		if !strings.Contains(out, " 80  251.962 ms") {
@@ -87,7 +88,7 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// writeRecorded writes what was recorded as an archive of OTF2.
+// writeRecorded writes recorded events as an OTF2 archive.
 func writeRecorded(t *testing.T, r *trace.Recorder, path string) {
 	t.Helper()
 	out, err := format.CreateFile(path)
@@ -106,7 +107,8 @@ func writeRecorded(t *testing.T, r *trace.Recorder, path string) {
 	}
 }
 
-// Three functions are called work: their places tell them apart wherever they are listed.
+// TestPlacesApart checks three functions named work: their source places distinguish them in all
+// lists.
 func TestPlacesApart(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	rank := r.Location("rank")
@@ -130,7 +132,7 @@ func TestPlacesApart(t *testing.T) {
 			}
 		}
 	}
-	// In the bar of a location each has its own time: 5, 10 and 5 ms.
+	// The bar of a location has the time of each function: 5, 10 and 5 ms.
 	page := strings.ReplaceAll(weft(t, 0, "report", "-o", "-", path), "\u202f", " ")
 	for _, want := range []string{"work (no place): 5 ms", "work (a.c:3): 10 ms", "work (a.c:9): 5 ms"} {
 		if !strings.Contains(page, want) {
@@ -139,8 +141,9 @@ func TestPlacesApart(t *testing.T) {
 	}
 }
 
-// The calls of MPI_Send are one in the figures of weft structure, as in those of weft profile, whose mean has the same
-// digits; Working is what it does: one process begins with a send, three with a receive.
+// TestStructureByName checks that weft structure has one row for MPI_Send, with the same digits as
+// the mean in weft profile. Region Working has two structures: in one process
+// it begins with a send, in three with a receive.
 func TestStructureByName(t *testing.T) {
 	_, text, _ := runWeft(t, "structure", realTraces["ring"])
 	_, table, _ := runWeft(t, "profile", realTraces["ring"])
@@ -153,7 +156,7 @@ func TestStructureByName(t *testing.T) {
 		t.Fatalf("found no %s in %s", name, text)
 		return nil
 	}
-	// NAME COUNT MEAN, and NAME GROUP COUNT EXCLUSIVE % INCLUSIVE MIN MEAN
+	// The columns are NAME COUNT MEAN, and NAME GROUP COUNT EXCLUSIVE % INCLUSIVE MIN MEAN.
 	send, row := find(text, "MPI_Send"), find(table, "MPI_Send")
 	if send[1] != "80" || row[2] != "80" || send[2] != row[10] {
 		t.Errorf("found %v, expected 80 calls and the mean of %v", send, row)
@@ -172,10 +175,11 @@ func TestStructureByName(t *testing.T) {
 	}
 }
 
-// The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a
-// barrier is a span of all of its processes.
+// TestLegendSaysWhatItMeasures checks that the legend of a picture names the kind of its times.
+// Those of visits of MPI_Recv are the ones in weft profile. A barrier is a span of all of its
+// processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
-	// One claim and one visit of x, with 5 and 7 ms, and one visit of y without length.
+	// x has one claim and one visit, of 5 and 7 ms; y has one visit without duration.
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, x, y, cpu := r.Location("a"), r.Region("x"), r.Region("y"), uint64(r.Resource("cpu", 1, ""))
 	r.Event(loc, 0, trace.ClaimBegin, x, []uint64{1, cpu, 0, 0})
@@ -193,10 +197,12 @@ func TestLegendSaysWhatItMeasures(t *testing.T) {
 	}{
 		{realTraces["ring"], "location", []string{">251.962 ms exclusive<", ">484.692 ms of operations<"}, nil},
 		{realTraces["etf"], "location", []string{" of claims<"}, nil},
-		// Of Z there is one claim, of no length.
+		// Z has one claim without duration.
 		{"../../format/etf/testdata/ok/feature-coverage.etf", "location", []string{">6 ms of claims<", ">1 claim<"}, nil},
-		{"../../format/etf/testdata/ok/feature-coverage.etf", "name", []string{" of claims<"}, []string{"visit", "inclusive"}},
-		// weft profile has 8 visits of "tracing" with 2.44 ms, and 32 of send0 without any.
+		{"../../format/etf/testdata/ok/feature-coverage.etf", "name", []string{" of claims<"},
+			[]string{"visit", "inclusive"}},
+		// weft profile shows 8 visits of "tracing" with 2.44 ms, and 32 visits of send0 without
+		// duration.
 		{ring8, "length", []string{">2.44 ms inclusive<", ">32 visits<"}, []string{"claim"}},
 		{both, "length", []string{">12 ms inclusive, or of claims<", ">1 visit or claim<"}, nil},
 	} {
@@ -217,7 +223,8 @@ func TestLegendSaysWhatItMeasures(t *testing.T) {
 	}
 }
 
-// By definition, what people see tells two rows of one name apart by their ids.
+// TestNamesApart checks that text with --by definition distinguishes two rows of one name by their
+// ids.
 func TestNamesApart(t *testing.T) {
 	for _, args := range [][]string{{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"},
 		{"info", "--top", "0"}, {"report", "-o", "-"}} {
@@ -237,7 +244,8 @@ func TestNamesApart(t *testing.T) {
 	}
 }
 
-// An index has a row for each location that claims a resource: --rows resource needs the events then.
+// TestRowsOfIndex checks --rows resource with an index that has a row for each location with claims
+// on a resource: the picture needs the events then.
 func TestRowsOfIndex(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	x, cpu := r.Region("x"), uint64(r.Resource("cpu", 4, ""))
@@ -260,7 +268,8 @@ func TestRowsOfIndex(t *testing.T) {
 	}
 }
 
-// A name has the same colour in all pictures of a trace of more names than there are colours, whatever is drawn of it.
+// TestColorsOfParts checks that a name has the same colour in all pictures of a trace with more
+// names than colours, whatever part is drawn.
 func TestColorsOfParts(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	at := int64(0)
@@ -278,9 +287,11 @@ func TestColorsOfParts(t *testing.T) {
 	path := filepath.Join(dir, "x.otf2")
 	writeRecorded(t, r, path)
 	entry := regexp.MustCompile(`<rect [^>]*height="12" fill="(#\w+)"/>\n<text [^>]*>(f\d+)<`)
-	legends := map[string]map[string]string{} // of commands
-	for _, c := range []string{"plot", "plot --index", "plot --region f?", "plot --region f1?,f20", "plot --kind enter,leave",
-		"plot --location a", "plot --window 20%..60%", "plot --rows resource", "report", "report --region f1?,f5,f6,f7", "report --region f?"} {
+	legends := map[string]map[string]string{} // legends by command
+	for _, c := range []string{"plot", "plot --index", "plot --region f?", "plot --region f1?,f20",
+		"plot --kind enter,leave",
+		"plot --location a", "plot --window 20%..60%", "plot --rows resource", "report", "report --region f1?,f5,f6,f7",
+		"report --region f?"} {
 		args := append(strings.Fields(c), "-o", "-", path)
 		code, out, errs := runWeft(t, args...)
 		if code != 0 {
@@ -313,8 +324,9 @@ func TestColorsOfParts(t *testing.T) {
 	}
 }
 
-// Two functions are called sync: one computes for 30 ms, the other is a barrier, for 70 ms. The report's figures take
-// the role of each, whichever is defined first, and the row has the groups of both.
+// TestRolesOfOneName checks two functions named sync: one computes for 30 ms, the other is a
+// barrier of 70 ms. The report uses the role of each, in both orders of definition, and the row has
+// both groups.
 func TestRolesOfOneName(t *testing.T) {
 	for _, barrierFirst := range []bool{false, true} {
 		r := trace.NewRecorder(trace.Seconds(1000))
@@ -348,7 +360,7 @@ func TestRolesOfOneName(t *testing.T) {
 	}
 }
 
-// plainPage is the text of a page of HTML, with one space between its words.
+// plainPage returns the text of an HTML page with single spaces between words.
 func plainPage(page string) string {
 	page = regexp.MustCompile(`(?s)<(style|svg).*?</(style|svg)>|<[^>]*>`).ReplaceAllString(page, " ")
 	return strings.Join(strings.Fields(strings.ReplaceAll(page, "\u202f", " ")), " ")

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestMain lets scripts run this test program as weft. What tests write stands in no list of the
-// user's.
+// TestMain lets scripts run this test program as weft. Files that tests write are not added to the
+// user's list of written files.
 func TestMain(m *testing.M) {
 	if name := filepath.Base(os.Args[0]); name != "weft" && name != "weft.exe" {
 		os.Setenv("XDG_CACHE_HOME", filepath.Join(os.TempDir(), "weft-test-cache"))
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs testdata/script/*.txtar. Beside testscript's own commands
-// they have those of scriptCommands.
+// TestScripts runs testdata/script/*.txtar. In addition to testscript's own commands, scripts can
+// use scriptCommands.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds:                scriptCommands,
 		Setup: func(e *testscript.Env) error {
-			// Programs with the race detector would each sleep a second at their end.
+			// Without this setting, each program with the race detector sleeps for a second at its end.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			repo, err := filepath.Abs("../..")
@@ -57,8 +57,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// scriptCommands are the commands of scripts.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	// exits CODE COMMAND...: the command ends with exactly this exit code.
+	// exits CODE COMMAND...: the command ends with this exit code.
 	"exits": func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 2 {
 			ts.Fatalf("usage: exits CODE COMMAND...")
@@ -77,9 +78,9 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 			ts.Fatalf("exit code %d, want %d", code, want)
 		}
 	},
-	// json FILE PATH VALUE: what PATH leads to in a file of JSON is VALUE. The
-	// steps of a path are separated by slashes: keys, indices from 0, or "len" for
-	// the length; in JSON Lines the first step is the line.
+	// json FILE PATH VALUE: the value at PATH in a JSON file is VALUE. Slashes separate the steps of
+	// a path: keys, indices from 0, or "len" for the length. In JSON Lines the first step is the
+	// line.
 	"json": func(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) != 3 {
 			ts.Fatalf("usage: json FILE PATH VALUE")
@@ -103,7 +104,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 			ts.Fatalf("%s: found %d lines, want %s", args[0], n, args[1])
 		}
 	},
-	// dir NAME FILE...: the directory holds these files and nothing else.
+	// dir NAME FILE...: the directory contains exactly these files.
 	"dir": func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 1 {
 			ts.Fatalf("usage: dir NAME FILE...")
@@ -119,7 +120,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 			ts.Fatalf("%s: found %q, want %q", args[0], got, want)
 		}
 	},
-	// png FILE WIDTH: the file is a PNG picture of this width.
+	// png FILE WIDTH: the file is a PNG picture with this width.
 	"png": func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) != 2 {
 			ts.Fatalf("usage: png FILE WIDTH")
@@ -130,8 +131,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 			ts.Fatalf("%s: width %d, want %s", args[0], w, args[1])
 		}
 	},
-	// write FILE TEXT: write a Go string without its quotes, for bytes that a
-	// script cannot hold.
+	// write FILE TEXT: write a Go string literal without its quotes, for bytes that a script cannot
+	// contain.
 	"write": func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) != 2 {
 			ts.Fatalf("usage: write FILE TEXT")
@@ -142,7 +143,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	},
 }
 
-// readJSON reads one value, or several as an array. Numbers keep their text.
+// readJSON decodes one value, or several values as an array. Numbers keep their text.
 func readJSON(s string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -164,6 +165,7 @@ func readJSON(s string) (any, error) {
 	return all, nil
 }
 
+// lookJSON returns the value at a path.
 func lookJSON(v any, path string) (any, error) {
 	for step := range strings.SplitSeq(path, "/") {
 		switch x := v.(type) {
@@ -193,6 +195,7 @@ func lookJSON(v any, path string) (any, error) {
 	return v, nil
 }
 
+// jsonText formats a value for comparison.
 func jsonText(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -203,7 +206,7 @@ func jsonText(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// conformanceTraces are the traces that the formats' own tests read.
+// conformanceTraces returns the traces of the formats' own tests.
 func conformanceTraces(t *testing.T) []string {
 	var all []string
 	for _, p := range []string{"../../format/picl/testdata/ok/*.trf", "../../format/etf/testdata/ok/*.etf"} {
@@ -216,7 +219,7 @@ func conformanceTraces(t *testing.T) []string {
 	return all
 }
 
-// weft runs a command line in this process and returns what it printed.
+// weft runs a command line in this process. It checks the exit code and returns the output.
 func weft(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -226,15 +229,15 @@ func weft(t *testing.T, want int, args ...string) string {
 	return out.String()
 }
 
-// comparison is what testdata/compare.py answered.
+// comparison is the answer of testdata/compare.py.
 type comparison struct {
 	Code        int
 	Out, Errors string
 }
 
-// comparer returns testdata/compare.py as a function of its arguments. One interpreter runs all
-// of a test's comparisons: to start it takes longer than to compare.
-func comparer(t *testing.T) func(args ...string) comparison {
+// newComparer returns testdata/compare.py as a function of its arguments. One interpreter runs all
+// comparisons of a test, as starting one takes longer than a comparison.
+func newComparer(t *testing.T) func(args ...string) comparison {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -279,12 +282,12 @@ for line in sys.stdin:
 	}
 }
 
-// TestCompare converts every trace to the other format and back, and has an
-// independent program compare the events with what the loss tables say.
+// TestCompare converts each trace to another format and back. An independent program compares the
+// events with the loss tables.
 func TestCompare(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
-	comparePrints := comparer(t)
+	comparePrints := newComparer(t)
 	for _, path := range conformanceTraces(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			own, other := "picl", "etf"
@@ -292,7 +295,7 @@ func TestCompare(t *testing.T) {
 				own, other = other, own
 			}
 			dir := t.TempDir()
-			file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
+			file := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
 			ticks := func(p string) string {
 				v, err := readJSON(weft(t, 0, "info", "--json", p))
 				if err != nil {
@@ -306,7 +309,8 @@ func TestCompare(t *testing.T) {
 			}
 			compare := func(a, b, loss1, loss2 string) {
 				t.Helper()
-				c := comparePrints(file("a.json", weft(t, 0, "print", "--json", a)), file("b.json", weft(t, 0, "print", "--json", b)),
+				c := comparePrints(file("a.json", weft(t, 0, "print", "--json", a)),
+					file("b.json", weft(t, 0, "print", "--json", b)),
 					file("loss1.json", loss1), file("loss2.json", loss2), "--ticks-a", ticks(a), "--ticks-b", ticks(b))
 				if c.Code != 0 {
 					t.Errorf("%s and %s: exit code %d\n%s%s", a, b, c.Code, c.Out, c.Errors)
@@ -321,40 +325,55 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareProgram gives the comparing program differences to find.
+// TestCompareProgram checks that the comparing program finds differences.
 func TestCompareProgram(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
-	comparePrints := comparer(t)
+	comparePrints := newComparer(t)
 	const (
 		enter = `{"time":1,"location":"0","kind":"enter","region":"f","attributes":{"x":1,"y":"2"}}`
 		leave = `{"time":2,"location":"0","kind":"leave","region":"f"}`
 	)
 	for _, c := range []struct {
 		name, a, b string
-		loss       string // of the one conversion
+		loss       string // loss table of the first conversion
 		args       []string
 		code       int
 		out        string
 	}{
 		{"same", enter + leave, enter + leave, ``, nil, 0, `[]`},
 		{"number spelling", `{"kind":"metric","value":1}`, `{"value":1.0,"kind":"metric"}`, ``, nil, 0, `[]`},
-		{"types", `{"kind":"metric","value":1}`, `{"kind":"metric","value":"1"}`, ``, nil, 1, `[{"kind":"metric","field":"value","how":"degraded","count":1}]`},
+		{"types", `{"kind":"metric","value":1}`, `{"kind":"metric","value":"1"}`, ``, nil, 1,
+			`[{"kind":"metric","field":"value","how":"degraded","count":1}]`},
 		{"one of two", leave + leave, leave, ``, nil, 1, `[{"kind":"leave","field":"","how":"lost","count":1}]`},
-		{"told", leave + leave, leave, `{"kind":"leave","field":"","how":"lost","reason":"r","count":1}`, nil, 0, `[{"kind":"leave","field":"","how":"lost","count":1}]`},
-		{"told too much", leave + leave, leave, `{"kind":"leave","field":"","how":"lost","reason":"r","count":2}`, nil, 1, `[{"kind":"leave","field":"","how":"lost","count":1}]`},
-		{"told without need", leave, leave, `{"kind":"leave","field":"region","how":"degraded","reason":"r","count":1}`, nil, 1, `[]`},
-		{"reasons add up", leave + leave, ``, `{"kind":"leave","field":"","how":"lost","reason":"r","count":1},{"kind":"leave","field":"","how":"lost","reason":"s","count":1}`, nil, 0, `[{"kind":"leave","field":"","how":"lost","count":2}]`},
+		{"listed", leave + leave, leave, `{"kind":"leave","field":"","how":"lost","reason":"r","count":1}`, nil, 0,
+			`[{"kind":"leave","field":"","how":"lost","count":1}]`},
+		{"too many listed", leave + leave, leave, `{"kind":"leave","field":"","how":"lost","reason":"r","count":2}`, nil, 1,
+			`[{"kind":"leave","field":"","how":"lost","count":1}]`},
+		{"listed without a loss", leave, leave, `{"kind":"leave","field":"region","how":"degraded","reason":"r","count":1}`,
+			nil, 1, `[]`},
+		{"reasons add up", leave + leave, ``,
+			`{"kind":"leave","field":"","how":"lost","reason":"r","count":1},` +
+				`{"kind":"leave","field":"","how":"lost","reason":"s","count":1}`, nil, 0,
+			`[{"kind":"leave","field":"","how":"lost","count":2}]`},
 		{"added", leave, leave + enter, ``, nil, 1, `[{"kind":"enter","field":"","how":"added","count":1}]`},
-		{"region", enter, strings.Replace(enter, `"f"`, `"g"`, 1), ``, nil, 1, `[{"kind":"enter","field":"region","how":"degraded","count":1}]`},
+		{"region", enter, strings.Replace(enter, `"f"`, `"g"`, 1), ``, nil, 1,
+			`[{"kind":"enter","field":"region","how":"degraded","count":1}]`},
 		{"attribute", enter, strings.Replace(enter, `"x":1,"y":"2"`, `"y":"3","z":null`, 1), ``, nil, 1,
-			`[{"kind":"enter","field":"x","how":"lost","count":1},{"kind":"enter","field":"y","how":"degraded","count":1},{"kind":"enter","field":"z","how":"added","count":1}]`},
-		{"closest partner", enter + strings.Replace(enter, `"f"`, `"g"`, 1), strings.Replace(strings.Replace(enter, `"f"`, `"g"`, 1), `"x":1`, `"x":5`, 1) + enter, ``, nil, 1,
+			`[{"kind":"enter","field":"x","how":"lost","count":1},` +
+				`{"kind":"enter","field":"y","how":"degraded","count":1},{"kind":"enter","field":"z","how":"added","count":1}]`},
+		{"closest partner", enter + strings.Replace(enter, `"f"`, `"g"`, 1),
+			strings.Replace(strings.Replace(enter, `"f"`, `"g"`, 1), `"x":1`, `"x":5`, 1) + enter, ``, nil, 1,
 			`[{"kind":"enter","field":"x","how":"degraded","count":1}]`},
-		{"time", enter, strings.Replace(enter, `"time":1`, `"time":3`, 1), ``, nil, 1, `[{"kind":"enter","field":"time","how":"degraded","count":1}]`},
-		{"clocks", `{"time":15,"kind":"gap","end":20,"attributes":{"time":4}}`, `{"time":3,"kind":"gap","end":4,"attributes":{"time":4}}`, ``, []string{"--ticks-a", "10", "--ticks-b", "2"}, 0, `[]`},
-		{"order", enter + leave, leave + enter, `{"kind":"enter","field":"order","how":"degraded","reason":"r","count":1}`, nil, 0, `[]`},
-		{"order told without need", enter + leave, enter + leave, `{"kind":"enter","field":"order","how":"degraded","reason":"r","count":1}`, nil, 1, `[]`},
+		{"time", enter, strings.Replace(enter, `"time":1`, `"time":3`, 1), ``, nil, 1,
+			`[{"kind":"enter","field":"time","how":"degraded","count":1}]`},
+		{"clocks", `{"time":15,"kind":"gap","end":20,"attributes":{"time":4}}`,
+			`{"time":3,"kind":"gap","end":4,"attributes":{"time":4}}`, ``, []string{"--ticks-a", "10", "--ticks-b", "2"},
+			0, `[]`},
+		{"order", enter + leave, leave + enter, `{"kind":"enter","field":"order","how":"degraded","reason":"r","count":1}`,
+			nil, 0, `[]`},
+		{"order listed without a loss", enter + leave, enter + leave,
+			`{"kind":"enter","field":"order","how":"degraded","reason":"r","count":1}`, nil, 1, `[]`},
 		{"no loss table", leave + leave, leave, `-`, nil, 0, `[{"kind":"leave","field":"","how":"lost","count":1}]`},
 		{"no JSON", "x", leave, ``, nil, 2, ``},
 		{"key twice", `{"kind":"leave","kind":"enter"}`, leave, ``, nil, 2, ``},
@@ -362,7 +381,7 @@ func TestCompareProgram(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
+			file := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
 			lines := func(s string) string { return strings.ReplaceAll(s, "}{", "}\n{") }
 			args := []string{file("a", lines(c.a)), file("b", lines(c.b))}
 			if c.loss != "-" {
@@ -390,8 +409,8 @@ func TestCompareProgram(t *testing.T) {
 	}
 }
 
-// write makes a file and returns its path.
-func write(t *testing.T, path, text string) string {
+// writeText writes a file and returns its path.
+func writeText(t *testing.T, path, text string) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,9 @@ import (
 	"github.com/weft-trace/weft/web"
 )
 
+// serveCommand returns the command weft serve.
 func (a *app) serveCommand() *cobra.Command {
-	var v viewing
+	var v viewerFlags
 	var listen, tokenFile string
 	var noToken bool
 	var hosts []string
@@ -34,15 +35,16 @@ The address that is printed has a secret in it: --token-file keeps it from one t
 the next. --no-token asks for none, which is allowed on this machine's own addresses and
 on sockets alone: others on the machine can then look at the traces, too. The
 connection is not encrypted: over a network use ssh -L, or a proxy that speaks TLS.`,
-		Example: "  weft serve /scratch/traces\n  weft serve --listen unix:/run/user/1000/weft.sock --no-token traces\n  weft serve --listen 0.0.0.0:8080 --host traces.example.org --token-file ~/.weft-token traces",
-		Args:    exactArgs(1, "a folder"),
+		Example: "  weft serve /scratch/traces\n  weft serve --listen unix:/run/user/1000/weft.sock --no-token traces\n  " +
+			"weft serve --listen 0.0.0.0:8080 --host traces.example.org --token-file ~/.weft-token traces",
+		Args: exactArgs(1, "a folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if noToken && tokenFile != "" {
 				return usageError("--no-token and --token-file: expected one of them")
 			}
 			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files(), Hosts: hosts}
 			var err error
-			if opt.Reading, err = a.viewed(&v); err != nil {
+			if opt.Reading, err = a.viewerReading(&v); err != nil {
 				return err
 			}
 			if args[0] == "" {
@@ -66,7 +68,7 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 			if a, ok := l.Addr().(*net.TCPAddr); ok && tokenFile == "" && !noToken && !strings.HasSuffix(listen, ":0") {
 				opt.Token = keptToken(opt.Cache, a.Port)
 			}
-			if noToken && !private(l) {
+			if noToken && !isLocalOnly(l) {
 				l.Close()
 				return usageError("--no-token: found the address %s, expected one of this machine alone, or a socket", l.Addr())
 			}
@@ -82,7 +84,7 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 	return c
 }
 
-// listenAt listens, and tells the names that the place is known by.
+// listenAt listens at a place. It returns the host names that requests may have.
 func listenAt(place string) (net.Listener, []string, error) {
 	if path, ok := strings.CutPrefix(place, "unix:"); ok {
 		if path == "" {
@@ -104,7 +106,7 @@ func listenAt(place string) (net.Listener, []string, error) {
 	}
 	names := []string{host}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
-		// No page elsewhere has these names.
+		// No web page of another origin has these names.
 		names = nil
 		if name, err := os.Hostname(); err == nil {
 			names = append(names, name)
@@ -123,11 +125,11 @@ func listenAt(place string) (net.Listener, []string, error) {
 	return l, names, nil
 }
 
-// listenUnix listens on a socket that only this user can reach. One that a server has left
-// behind is replaced.
+// listenUnix listens at a socket that only this user can access. It replaces a socket that an ended
+// server has left behind.
 func listenUnix(path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 {
-		// A server that has too much to do, or is another user's, refuses in other ways.
+		// A server that is overloaded or belongs to another user refuses with another error.
 		c, err := net.Dial("unix", path)
 		if err == nil {
 			c.Close()
@@ -141,7 +143,8 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EINVAL) {
-		return nil, fmt.Errorf("%s: found a path of %d bytes, expected one that the system takes for a socket (about 100)", path, len(path))
+		return nil, fmt.Errorf("%s: found a path of %d bytes, expected one that the system takes for a socket (about 100)",
+			path, len(path))
 	}
 	if err != nil {
 		return nil, err
@@ -153,21 +156,21 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// private reports whether only this machine can reach a listener.
-func private(l net.Listener) bool {
+// isLocalOnly reports whether only this machine can access a listener.
+func isLocalOnly(l net.Listener) bool {
 	a, ok := l.Addr().(*net.TCPAddr)
 	return !ok || a.IP.IsLoopback()
 }
 
-// leastToken is how long a secret must be.
-const leastToken = 16
+// minToken is the least length of a secret.
+const minToken = 16
 
-// tokenLetters are those that it is made of.
+// tokenLetters are the characters of secrets.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// keptToken is the secret of a server on a port that was chosen, and the same as the last time:
-// links to its page hold beyond a restart. Where the port is any, or nothing can be kept, it is
-// a new one.
+// keptToken returns the secret of a server with a fixed port. It is the same for each start, so
+// that links to the page stay valid. If the port is not fixed or the cache is not permanent, the
+// secret is new.
 func keptToken(c *cache.Cache, port int) string {
 	if port > 0 {
 		if file := c.Secret(strconv.Itoa(port)); file != "" {
@@ -179,7 +182,7 @@ func keptToken(c *cache.Cache, port int) string {
 	return serve.NewToken()
 }
 
-// token is the secret: a new one, or that in a file.
+// token returns a new secret, or the secret in a file.
 func token(file string, none bool) (string, error) {
 	if none {
 		return "", nil
@@ -209,8 +212,8 @@ func token(file string, none bool) (string, error) {
 	}
 	t := strings.TrimSpace(string(text))
 	odd := func(r rune) bool { return !strings.ContainsRune(tokenLetters, r) }
-	if len(t) < leastToken || strings.ContainsFunc(t, odd) {
-		return "", usageError("--token-file %s: expected at least %d letters, digits, - and _", file, leastToken)
+	if len(t) < minToken || strings.ContainsFunc(t, odd) {
+		return "", usageError("--token-file %s: expected at least %d letters, digits, - and _", file, minToken)
 	}
 	return t, nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBusySocket: the socket of a server that has no time to answer is not taken away; one
-// that nobody listens on is.
+// TestBusySocket checks that a new server does not replace the socket of an overloaded server, but
+// does replace a socket without a server.
 func TestBusySocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// The signal of the example of TRACE's document is defined on [0, 2.5): that is the length of the trace
-// everywhere, whatever the format that it is kept in. It is 3 at first, and comes to 4.36 at the end.
+// TestLengthOfSignals checks the signal in the example of TRACE's document. It is defined on [0,
+// 2.5), which is the length of the trace in each format. Its first value is 3 and its last 4.36.
 func TestLengthOfSignals(t *testing.T) {
 	dir := t.TempDir()
 	from := filepath.Join(dir, "x.etf")
@@ -45,7 +45,8 @@ func TestLengthOfSignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *got.First != 0 || *got.Last != 25 || got.Clock.TicksPerSecond != "10" {
-				t.Errorf("info: found times from %d to %d, %s ticks a second; expected 0 to 25, 10 a second", *got.First, *got.Last, got.Clock.TicksPerSecond)
+				t.Errorf("info: found times from %d to %d, %s ticks a second; expected 0 to 25, 10 a second", *got.First,
+					*got.Last, got.Clock.TicksPerSecond)
 			}
 			for _, l := range got.Locations {
 				want := int64(24)

@@ -12,15 +12,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sortResult is what weft sort --json prints (docs/json.md).
+// sortResult is the JSON of weft sort (docs/json.md).
 type sortResult struct {
 	Path     string `json:"path"`
 	Format   string `json:"format"`
 	Unsorted int64  `json:"unsorted"`
 }
 
+// sortCommand returns the command weft sort.
 func (a *app) sortCommand() *cobra.Command {
-	var r reading
+	var r inputFlags
 	var only, asJSON bool
 	c := &cobra.Command{
 		Use:   "sort TRACE OUT",
@@ -61,15 +62,15 @@ whose records may stand in any order are not sorted.`,
 		},
 	}
 	r.flags(c.Flags())
-	c.Flags().BoolVar(&only, "check", false, "only tell whether the trace is sorted")
+	c.Flags().BoolVar(&only, "check", false, "only check whether the trace is sorted")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.forceFlag(c)
 	return c
 }
 
-// sort writes a trace in the order of time, unless to is empty, and counts the
-// records that were not.
-func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResult, error) {
+// sort writes a trace in time order, unless to is empty, and counts the records that were out of
+// order.
+func (a *app) sort(ctx context.Context, from, to string, r *inputFlags) (*sortResult, error) {
 	in, err := a.source(ctx, from, r)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
 	}
 	if f, ok := format.ByExtension(a.formats, to); ok && f != in.format {
-		return nil, usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes another format", to, f.About().Title, in.format.About().Title)
+		return nil, usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes "+
+			"another format", to, f.About().Title, in.format.About().Title)
 	}
 	if err := in.openFile(ctx, in.opt); err != nil {
 		return nil, err
@@ -99,14 +101,14 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 			return nil, err
 		}
 		in.bar.done()
-		a.tell(in, r.quiet)
+		a.reportDefects(in, r.quiet)
 	}
 	return x, nil
 }
 
-// writeSorted writes a trace through the format's encoder, which writes in the
-// order of time; OTF has a way of its own, which changes nothing else.
-func (a *app) writeSorted(ctx context.Context, in *input, to string, r *reading) error {
+// writeSorted writes a trace with the format's encoder, which writes in time order. OTF has a
+// method of its own, which changes only the order.
+func (a *app) writeSorted(ctx context.Context, in *input, to string, r *inputFlags) error {
 	out, err := a.createOutput(to)
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string, r *reading)
 	defer out.Abort()
 	wo := &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}
 	if in.format == (otf.Format{}) {
-		in.report = a.newReport(r) // all is read again
+		in.report = a.newReport(r) // the trace is read again, with the same defects
 		in.opt.Report = in.report
 		if err := otf.Sort(ctx, in.src, in.opt, out, wo); err != nil {
 			return err

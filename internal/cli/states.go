@@ -12,9 +12,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// statesCommand returns the command weft states.
 func (a *app) statesCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON bool
 	var barrier, collective, overhead string
 	c := &cobra.Command{
@@ -42,22 +43,22 @@ the concurrency profile of all.`,
 				if x.value == "" {
 					continue
 				}
-				n, err := oneOf(x.flag, x.value, "busy", "overhead", "idle")
+				n, err := wordIndex(x.flag, x.value, "busy", "overhead", "idle")
 				if err != nil {
 					return err
 				}
 				*x.to = states.Busy + states.State(n)
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			var none error // of a trace without processors
-			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			var none error // set for a trace without processors
+			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				sel, err := s.selection(c.Context(), in)
 				if err != nil {
 					return nil, nil, err
 				}
 				_, opt.Window = s.bounds(sel)
-				// What is open in a window depends on all events before it, and who has
-				// finished on those behind it.
+				// Which regions are open in a window depends on all events before it, and which processors
+				// have finished on those after it.
 				p := states.New(in.Defs(), opt)
 				if err := in.inOrder(c.Context(), states.Reduction(in.Defs(), opt), p); err != nil {
 					return nil, nil, err
@@ -75,8 +76,9 @@ the concurrency profile of all.`,
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
 				case len(x.Processors) == 0:
 					none = &exitError{exitDefects, fmt.Errorf("%s: found no processor with one of the locations", in.src.Path)}
-				case !slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
-					in.nothing = "found no time of processors"
+				case !slices.ContainsFunc(x.Processors,
+					func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
+					in.notFound = "found no time of processors"
 				}
 				return x, func() error {
 					if none != nil {
@@ -123,7 +125,7 @@ the concurrency profile of all.`,
 	return c
 }
 
-// noProcessors says what a trace has in the place of processors.
+// noProcessors describes the locations of a trace without processors.
 func noProcessors(d *trace.Definitions) string {
 	if d.Resources.Len() > 0 {
 		return "the trace has no processors, which have states; weft usage shows how its resources are used"

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStatesWindow: the states of windows beside each other add up to those of the whole, and
-// each has as much time as its window.
+// TestStatesWindow checks that the states of adjacent windows add up to those of the whole trace,
+// and that the states of a window fill its length.
 func TestStatesWindow(t *testing.T) {
 	type processor struct{ Busy, Overhead, Idle int64 }
 	of := func(path string, flags ...string) (out struct {
@@ -20,14 +20,16 @@ func TestStatesWindow(t *testing.T) {
 		}
 		return out
 	}
-	for _, path := range []string{"../../examples/ring.trf", "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../../format/otf/testdata/ok/mpi4/mpi4.otf"} {
+	for _, path := range []string{"../../examples/ring.trf", "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
+		"../../format/otf/testdata/ok/mpi4/mpi4.otf"} {
 		whole := of(path)
 		sums := make([]processor, len(whole.Processors))
 		for _, window := range []string{"..10%", "10%..55%", "55%.."} {
 			x := of(path, "--window", window)
 			for i, p := range x.Processors {
 				if all := p.Busy + p.Overhead + p.Idle; all != x.Last-x.First {
-					t.Errorf("%s, %s: found %d ticks of processor %d, expected those from %d to %d", path, window, all, i, x.First, x.Last)
+					t.Errorf("%s, %s: found %d ticks of processor %d, expected those from %d to %d", path, window, all, i, x.First,
+						x.Last)
 				}
 				sums[i] = processor{sums[i].Busy + p.Busy, sums[i].Overhead + p.Overhead, sums[i].Idle + p.Idle}
 			}

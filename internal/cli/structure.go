@@ -11,15 +11,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// structureResult is the JSON of weft structure.
+// structureResult is the JSON of weft structure (docs/json.md).
 type structureResult struct {
 	heading
 	*structure.Result
 }
 
+// structureCommand returns the command weft structure.
 func (a *app) structureCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON bool
 	var by string
 	var depth int
@@ -44,11 +45,11 @@ of the trace, as weft cut and weft filter would write it.`,
 			"  weft structure --location 'rank 0' --json trace.trf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := oneOf("--by", by, byRegion, byDefinition); err != nil {
+			if _, err := wordIndex("--by", by, byRegion, byDefinition); err != nil {
 				return err
 			}
-			in, err := a.openOnly(c.Context(), args[0], &r)
-			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			in, err := a.openUnprepared(c.Context(), args[0], &r)
+			return a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				x, err := a.structure(c.Context(), in, &s, by)
 				return structureResult{in.heading(), x}, func() error {
 					plainNames(x)
@@ -63,11 +64,11 @@ of the trace, as weft cut and weft filter would write it.`,
 	s.stateFlags(c.Flags())
 	byFlag(c, &by)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().Var(newWhole(&depth, 8, 1, 0), "depth", "how deep the tree is shown; --json has all of it")
+	c.Flags().Var(newInteger(&depth, 8, 1, 0), "depth", "how deep the tree is shown; --json has all of it")
 	return c
 }
 
-// plainNames makes the names of a structure plain text.
+// plainNames converts the names of a structure to plain text.
 func plainNames(x *structure.Result) {
 	steps := func(l []structure.Step) {
 		for i := range l {
@@ -88,8 +89,8 @@ func plainNames(x *structure.Result) {
 	}
 }
 
-// structure scans a trace: each worker fills a part of its own.
-func (a *app) structure(ctx context.Context, in *input, s *selecting, by string) (*structure.Result, error) {
+// structure computes the structure of a trace with parallel scans.
+func (a *app) structure(ctx context.Context, in *input, s *selectionFlags, by string) (*structure.Result, error) {
 	if _, err := s.narrow(ctx, in); err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (a *app) structure(ctx context.Context, in *input, s *selecting, by string)
 	}
 	x, err := sum.Result()
 	if err == nil && len(x.Shapes) == 0 {
-		in.nothing = "found no call or loop"
+		in.notFound = "found no call or loop"
 	}
 	return x, err
 }

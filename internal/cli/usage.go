@@ -14,9 +14,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// usageCommand returns the command weft usage.
 func (a *app) usageCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "usage TRACE",
@@ -30,7 +31,7 @@ window.`,
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			in, err := a.open(c.Context(), args[0], &r)
-			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			return a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				sel, err := s.selection(c.Context(), in)
 				if err != nil {
 					return nil, nil, err
@@ -54,11 +55,11 @@ window.`,
 					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 				}
 				if s.any() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
-					in.nothing = "found no claim on a resource"
+					in.notFound = "found no claim on a resource"
 				}
 				return x, func() error {
 					if len(x.Resources) == 0 {
-						if in.nothing == "" {
+						if in.notFound == "" {
 							fmt.Fprintln(a.out, "The trace has no claims on resources.")
 						}
 						return nil
@@ -77,10 +78,11 @@ window.`,
 	return c
 }
 
-// usageLevels is how many different amounts of a resource people are shown; more are put together to ranges.
+// usageLevels is the greatest number of different amounts of a resource that the text lists. More
+// amounts are grouped into ranges.
 const usageLevels = 20
 
-// printUsage prints how resources are used.
+// printUsage prints the use of resources as text.
 func (a *app) printUsage(x *usage.Result) {
 	name := func(i int) string { return cmp.Or(x.Resources[i].Name, x.Resources[i].ID) }
 	amount := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

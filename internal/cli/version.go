@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the release that this tree will become.
+// Version is the version of the next release.
 const Version = "0.1.0-dev"
 
 // The linker sets these variables in a release (see tools/release). They are empty in other builds.
 var (
 	releaseVersion string // such as 0.1.0
 	releaseCommit  string // the full hash
-	releaseDate    string // time of the commit, in RFC 3339
+	releaseDate    string // time of the commit in the format of RFC 3339
 )
 
 // buildVersion describes the source that this program was built from.
@@ -28,8 +28,8 @@ type buildVersion struct {
 	Version  string `json:"version"`
 }
 
-// readBuildVersion prefers what the linker set. Otherwise it takes the version of the module and
-// the commit from the build information, where they are known.
+// readBuildVersion returns the version that the linker set. Without it, the version of the module
+// and the commit come from the build information, as far as that has them.
 func readBuildVersion() buildVersion {
 	v := buildVersion{
 		Version: releaseVersion, Commit: releaseCommit, Date: releaseDate,
@@ -52,11 +52,12 @@ func readBuildVersion() buildVersion {
 	return v
 }
 
-// String is the line for people.
+// String returns the version as a line of text.
 func (v buildVersion) String() string {
 	return fmt.Sprintf("weft %s (%s, %s)", v.Version, v.Go, v.Platform)
 }
 
+// versionCommand returns the command weft version.
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{

@@ -23,22 +23,25 @@ import (
 	"github.com/weft-trace/weft/web"
 )
 
-// viewing holds the flags of commands that need indexes.
-type viewing struct {
-	reading
+// viewerFlags holds the flags of commands that need indexes.
+type viewerFlags struct {
+	inputFlags
 	size  string
 	color string
 }
 
-func (v *viewing) flags(f *pflag.FlagSet) {
-	v.reading.flags(f)
+// flags defines the flags.
+func (v *viewerFlags) flags(f *pflag.FlagSet) {
+	v.inputFlags.flags(f)
 	v.clockFlag(f)
-	f.StringVar(&v.color, "color", "", "attribute by whose value visits and claims are named, coloured and summed up, instead of by their region")
-	f.StringVar(&v.size, "cache-size", "20G", "how large the cache of indexes may become; those not used for longest go first")
+	f.StringVar(&v.color, "color", "", "attribute by whose value visits and claims are named, coloured and summed up, "+
+		"instead of by their region")
+	f.StringVar(&v.size, "cache-size", "20G", "how large the cache of indexes may become; those not used for longest "+
+		"go first")
 }
 
 // cache opens the cache of indexes.
-func (v *viewing) cache() (*cache.Cache, error) {
+func (v *viewerFlags) cache() (*cache.Cache, error) {
 	size, err := parseSize(v.size)
 	if err != nil {
 		return nil, usageError("--cache-size %s: %w", v.size, err)
@@ -46,7 +49,7 @@ func (v *viewing) cache() (*cache.Cache, error) {
 	return cache.Default(size)
 }
 
-// parseSize reads a number of bytes such as 500M.
+// parseSize parses a number of bytes such as 500M.
 func parseSize(s string) (int64, error) {
 	body, factor := s, int64(1)
 	for i, suffix := range []string{"k", "M", "G", "T"} {
@@ -61,8 +64,8 @@ func parseSize(s string) (int64, error) {
 	return n * factor, nil
 }
 
-// forServer turns the flags into those of package serve.
-func (a *app) forServer(r *reading) (serve.Reading, error) {
+// serverReading converts the flags into settings of package serve.
+func (a *app) serverReading(r *inputFlags) (serve.Reading, error) {
 	x := serve.Reading{Formats: a.formats, Strict: r.strict, Workers: a.workers}
 	var err error
 	if x.Values, err = a.parseOptions(r.options); err != nil {
@@ -83,15 +86,16 @@ func (a *app) forServer(r *reading) (serve.Reading, error) {
 	return x, nil
 }
 
-// viewed is forServer with what the commands of the viewer have beside.
-func (a *app) viewed(v *viewing) (serve.Reading, error) {
-	x, err := a.forServer(&v.reading)
+// viewerReading is serverReading with the other flags of the viewer's commands.
+func (a *app) viewerReading(v *viewerFlags) (serve.Reading, error) {
+	x, err := a.serverReading(&v.inputFlags)
 	x.Color = v.color
 	return x, err
 }
 
+// viewCommand returns the command weft view.
 func (a *app) viewCommand() *cobra.Command {
-	var v viewing
+	var v viewerFlags
 	var port int
 	var noOpen bool
 	var index string
@@ -117,7 +121,7 @@ index that --index names; nothing is written beside a trace.`,
 			}
 			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files()}
 			var err error
-			if opt.Reading, err = a.viewed(&v); err != nil {
+			if opt.Reading, err = a.viewerReading(&v); err != nil {
 				return err
 			}
 			for _, arg := range args {
@@ -126,7 +130,7 @@ index that --index names; nothing is written beside a trace.`,
 					return err
 				}
 				defer in.Close()
-				if _, err := a.formatOf(in.src, &v.reading); err != nil {
+				if _, err := a.formatOf(in.src, &v.inputFlags); err != nil {
 					return err
 				}
 				opt.Traces = append(opt.Traces, serve.Given{Source: in.src, Index: index, Once: len(in.close) > 0})
@@ -148,15 +152,16 @@ index that --index names; nothing is written beside a trace.`,
 		},
 	}
 	v.flags(c.Flags())
-	c.Flags().Var(newWhole(&port, 0, 0, 65535), "port", "port to listen on; a free one if not given")
+	c.Flags().Var(newInteger(&port, 0, 0, 65535), "port", "port to listen on; a free one if not given")
 	c.Flags().BoolVar(&noOpen, "no-open", false, "do not open the browser")
 	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o made of the trace as it is")
 	return c
 }
 
-// runServer prints the address, starts to index what was given, and answers until the
+// runServer prints the address, calls started, which may begin to index, and serves until the
 // context ends.
-func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, quiet bool, started func(*serve.Server)) error {
+func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, quiet bool,
+	started func(*serve.Server)) error {
 	bars := &bars{a: a, list: map[string]*bar{}}
 	opt.Progress = bars.set
 	opt.Ended = func(name string, err error) {
@@ -180,13 +185,14 @@ func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, 
 	return s.Serve(ctx, l)
 }
 
-// bars has a progress bar for each trace that is being indexed.
+// bars holds a progress bar for each trace that is being indexed.
 type bars struct {
 	a    *app
 	mu   sync.Mutex
 	list map[string]*bar
 }
 
+// set sets how much of a trace is indexed.
 func (b *bars) set(name string, done, total int64) {
 	b.mu.Lock()
 	x, ok := b.list[name]
@@ -198,6 +204,7 @@ func (b *bars) set(name string, done, total int64) {
 	x.set(done, total)
 }
 
+// done removes the bar of a trace.
 func (b *bars) done(name string) {
 	b.mu.Lock()
 	x := b.list[name]
@@ -206,8 +213,8 @@ func (b *bars) done(name string) {
 	x.done()
 }
 
-// openBrowser shows an address in the browser, where there is one. Whether that works
-// cannot be known; the address has been printed.
+// openBrowser opens an address in a browser, if there is one. It cannot report a failure; the
+// address is printed as well.
 func openBrowser(url string) {
 	var c *exec.Cmd
 	switch runtime.GOOS {

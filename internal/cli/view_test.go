@@ -23,22 +23,22 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// serving is a running weft view or weft serve.
-type serving struct {
+// serverProcess is a running weft view or weft serve.
+type serverProcess struct {
 	cmd  *exec.Cmd
-	url  string // that it printed
+	url  string // the printed address
 	errs bytes.Buffer
 	http http.Client
 }
 
-// program is this test program as weft, with a cache of its own.
-func program(t *testing.T, cache string, args ...string) *exec.Cmd {
+// weftProgram returns a command that runs this test program as weft, with a cache of its own.
+func weftProgram(t *testing.T, cache string, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// testscript.Main looks at the name that a program is called by.
+	// testscript.Main selects the program by the name under which it is called.
 	weft := filepath.Join(t.TempDir(), "weft")
 	if err := os.Symlink(exe, weft); err != nil {
 		t.Skip(err)
@@ -49,9 +49,9 @@ func program(t *testing.T, cache string, args ...string) *exec.Cmd {
 }
 
 // startServer runs weft and reads the address that it prints.
-func startServer(t *testing.T, cache string, args ...string) *serving {
+func startServer(t *testing.T, cache string, args ...string) *serverProcess {
 	t.Helper()
-	s := &serving{cmd: program(t, cache, args...)}
+	s := &serverProcess{cmd: weftProgram(t, cache, args...)}
 	s.cmd.Stderr = &s.errs
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -74,8 +74,8 @@ func startServer(t *testing.T, cache string, args ...string) *serving {
 	return s
 }
 
-// get asks for something and gives its status and text.
-func (s *serving) get(t *testing.T, target string) (int, string) {
+// get sends a request and returns the status and the text of the answer.
+func (s *serverProcess) get(t *testing.T, target string) (int, string) {
 	t.Helper()
 	ask, err := http.NewRequestWithContext(await.Context(t), http.MethodGet, target, nil)
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *serving) get(t *testing.T, target string) (int, string) {
 	return r.StatusCode, string(body)
 }
 
-// stop sends a signal, upon which the program ends well.
-func (s *serving) stop(t *testing.T) {
+// stop sends a signal and checks that the program exits with code 0.
+func (s *serverProcess) stop(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		s.cmd.Process.Kill()
@@ -108,8 +108,8 @@ func (s *serving) stop(t *testing.T) {
 	}
 }
 
-// untilReady asks for a trace until it is indexed.
-func (s *serving) untilReady(t *testing.T, api string) {
+// untilReady repeats a request until the trace is indexed.
+func (s *serverProcess) untilReady(t *testing.T, api string) {
 	t.Helper()
 	await.Until(t, "the trace is indexed", func() bool {
 		_, text := s.get(t, api)
@@ -120,12 +120,13 @@ func (s *serving) untilReady(t *testing.T, api string) {
 	})
 }
 
-// traceLines is what of a list of traces the tests look at.
+// traceLines is the part of a list of traces that tests use.
 type traceLines struct {
 	Traces []struct{ ID, Name, State string }
 }
 
-func (s *serving) traces(t *testing.T, base string) (l traceLines) {
+// traces returns the list of traces.
+func (s *serverProcess) traces(t *testing.T, base string) (l traceLines) {
 	t.Helper()
 	_, text := s.get(t, base+"/api/traces")
 	if err := json.Unmarshal([]byte(text), &l); err != nil || len(l.Traces) == 0 {
@@ -134,12 +135,13 @@ func (s *serving) traces(t *testing.T, base string) (l traceLines) {
 	return l
 }
 
-// TestView goes the way of a user: the printed address, the page, the traces, the end.
+// TestView uses the viewer as a user does: the printed address, the page, the traces, the end.
 func TestView(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "g.trf")
 	weft(t, 0, "generate", "--events", "5000", path)
-	s := startServer(t, filepath.Join(dir, "cache"), "view", "--no-open", path, "../../format/etf/testdata/ok/feature-coverage.etf")
+	s := startServer(t, filepath.Join(dir, "cache"), "view", "--no-open", path,
+		"../../format/etf/testdata/ok/feature-coverage.etf")
 	u, err := url.Parse(s.url)
 	if err != nil || u.Scheme != "http" || u.Hostname() != "127.0.0.1" || len(u.Query().Get("token")) < 22 {
 		t.Fatalf("found the address %q, %v", s.url, err)
@@ -155,7 +157,7 @@ func TestView(t *testing.T) {
 	if len(list.Traces) != 2 || list.Traces[0].Name != "g.trf" {
 		t.Fatalf("found %+v", list)
 	}
-	// The page takes what it shows from the fragment.
+	// The fragment of the address selects the traces that the page shows.
 	if want := "t=" + list.Traces[0].ID + "," + list.Traces[1].ID; u.Fragment != want {
 		t.Errorf("found the address %q, want the fragment %s", s.url, want)
 	}
@@ -163,9 +165,9 @@ func TestView(t *testing.T) {
 		s.untilReady(t, base+"/api/traces/"+x.ID)
 	}
 	api := base + "/api/traces/" + list.Traces[0].ID
-	// The JSON is that of weft info, and the figures are those of weft profile.
+	// The answer is the JSON of weft info, with the numbers of weft profile.
 	_, text := s.get(t, api+"/info")
-	if got, want := normal(t, text), normal(t, weft(t, 0, "info", "--json", path)); got != want {
+	if got, want := compactJSON(t, text), compactJSON(t, weft(t, 0, "info", "--json", path)); got != want {
 		t.Errorf("info: found %s, want %s", got, want)
 	}
 	var served struct {
@@ -184,7 +186,8 @@ func TestView(t *testing.T) {
 			Count, Inclusive, Exclusive, Min, Max int64
 		}
 	}
-	if err := json.Unmarshal([]byte(weft(t, 0, "profile", "--json", "--from", "100000", "--to", "900000", path)), &printed); err != nil {
+	if err := json.Unmarshal([]byte(weft(t, 0, "profile", "--json", "--from", "100000", "--to", "900000", path)),
+		&printed); err != nil {
 		t.Fatal(err)
 	}
 	if len(served.Rows) != len(printed.Regions) || len(served.Rows) == 0 {
@@ -209,8 +212,8 @@ func TestView(t *testing.T) {
 	}
 }
 
-// sameStates: the utilisation of the whole trace is what weft states adds up.
-func sameStates(t *testing.T, s *serving, api, path string) {
+// sameStates compares the utilisation of the whole trace with the sums of weft states.
+func sameStates(t *testing.T, s *serverProcess, api, path string) {
 	t.Helper()
 	var about struct{ Length string }
 	_, text := s.get(t, api)
@@ -241,14 +244,15 @@ func sameStates(t *testing.T, s *serving, api, path string) {
 				sum += x
 			}
 			if len(list) != width || all == 0 || math.Abs(sum/float64(width)-want[i]/all) > 1e-9 {
-				t.Errorf("state %d in %d columns: found a part of %g, weft states has %g", i, width, sum/float64(width), want[i]/all)
+				t.Errorf("state %d in %d columns: found a part of %g, weft states has %g", i, width, sum/float64(width),
+					want[i]/all)
 			}
 		}
 	}
 }
 
-// normal is JSON without its layout.
-func normal(t *testing.T, text string) string {
+// compactJSON returns JSON without white space.
+func compactJSON(t *testing.T, text string) string {
 	t.Helper()
 	v, err := readJSON(text)
 	if err != nil {
@@ -257,7 +261,7 @@ func normal(t *testing.T, text string) string {
 	return jsonText(v)
 }
 
-// TestViewWithIndex: an index that is given is taken, and none is made.
+// TestViewWithIndex checks that the viewer uses a given index and builds none.
 func TestViewWithIndex(t *testing.T) {
 	dir := t.TempDir()
 	path, index := filepath.Join(dir, "g.trf"), filepath.Join(dir, "g.weftidx")
@@ -278,7 +282,7 @@ func TestViewWithIndex(t *testing.T) {
 	s.stop(t)
 }
 
-// TestSecretLasts: on a port that was chosen the secret is the same after a restart.
+// TestSecretLasts checks that a server with a fixed port has the same secret after a restart.
 func TestSecretLasts(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "g.trf")
@@ -290,7 +294,9 @@ func TestSecretLasts(t *testing.T) {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	var urls []string
-	for _, args := range [][]string{{"view", "--no-open", "--port", port, path}, {"view", "--no-open", "--port", port, path}, {"serve", "--listen", "127.0.0.1:" + port, dir}, {"view", "--no-open", path}} {
+	for _, args := range [][]string{{"view", "--no-open", "--port", port, path},
+		{"view", "--no-open", "--port", port, path}, {"serve", "--listen", "127.0.0.1:" + port, dir},
+		{"view", "--no-open", path}} {
 		s := startServer(t, cache, args...)
 		urls = append(urls, s.url[strings.Index(s.url, "token="):])
 		s.stop(t)
@@ -298,7 +304,8 @@ func TestSecretLasts(t *testing.T) {
 	if urls[0] != urls[1] || urls[0] != urls[2] || urls[0] == urls[3] {
 		t.Errorf("found the secrets %q, want the same three times and another one for any port", urls)
 	}
-	if st, err := os.Stat(filepath.Join(cache, "secret-"+port)); err != nil || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+	if st, err := os.Stat(filepath.Join(cache, "secret-"+port)); err != nil ||
+		runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
 		t.Errorf("found %v, %v, want a file that only its owner reads", st, err)
 	}
 }
@@ -318,7 +325,8 @@ func TestServe(t *testing.T) {
 		t.Errorf("page: status %d: %s", code, text)
 	}
 	base, _, _ := strings.Cut(s.url, "/?")
-	if _, text := s.get(t, base+"/api/traces"); !strings.Contains(text, `"readOnly":true`) || !strings.Contains(text, `"path":"g.trf"`) {
+	if _, text := s.get(t, base+"/api/traces"); !strings.Contains(text, `"readOnly":true`) ||
+		!strings.Contains(text, `"path":"g.trf"`) {
 		t.Errorf("found %s", text)
 	}
 	r, err := http.NewRequest("GET", base+"/api/traces", nil)
@@ -355,7 +363,7 @@ func TestServe(t *testing.T) {
 	}
 	defer os.RemoveAll(short)
 	socket := filepath.Join(short, "s")
-	for range 2 { // what the first one leaves does not hinder the second
+	for range 2 { // the second server replaces the socket of the first
 		s = startServer(t, cache, "serve", "--listen", "unix:"+socket, "--no-token", dir)
 		if st, err := os.Stat(socket); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("socket: %v, %v", st, err)
@@ -372,19 +380,20 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestKilledBuild: a build that is killed leaves no index, and what it leaves does no harm.
+// TestKilledBuild checks that a killed build leaves no index, and that its temporary files do no
+// harm.
 func TestKilledBuild(t *testing.T) {
 	dir := t.TempDir()
 	path, cache := filepath.Join(dir, "g.trf"), ""
 	index := func() (*exec.Cmd, *bytes.Buffer) {
-		cmd, out := program(t, cache, "index", "--json", path), &bytes.Buffer{}
+		cmd, out := weftProgram(t, cache, "index", "--json", path), &bytes.Buffer{}
 		cmd.Stdout = out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		return cmd, out
 	}
-	// A build that is done before it is killed is tried again with a longer trace.
+	// If the build ends before it is killed, the test repeats it with a longer trace.
 	for events := 50_000; ; events *= 4 {
 		cache = filepath.Join(dir, fmt.Sprint("cache for ", events))
 		weft(t, 0, "generate", "--events", fmt.Sprint(events), path)

@@ -37,8 +37,8 @@ type waitsResult struct {
 }
 
 func (a *app) waitsCommand() *cobra.Command {
-	var r reading
-	var s selecting
+	var r inputFlags
+	var s selectionFlags
 	var asJSON, asCSV, why bool
 	var by, cubeFile string
 	var top, worst, bins int
@@ -74,7 +74,7 @@ taken for zero.`,
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
 			}
-			if _, err := oneOf("--by", by, waitBreakdowns...); err != nil {
+			if _, err := wordIndex("--by", by, waitBreakdowns...); err != nil {
 				return err
 			}
 			if err := checkCube(cubeFile); err != nil {
@@ -82,7 +82,7 @@ taken for zero.`,
 			}
 			in, err := a.open(c.Context(), args[0], &r)
 			var none error // of a trace of which nothing can be said
-			err = a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				sel, err := s.selection(c.Context(), in)
 				if err != nil {
 					return nil, nil, err
@@ -100,7 +100,7 @@ taken for zero.`,
 					}
 				}
 				if s.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
-					in.nothing = "found no wait"
+					in.notFound = "found no wait"
 				}
 				if x.Judged == 0 {
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
@@ -140,9 +140,9 @@ taken for zero.`,
 	c.Flags().StringVar(&by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	complete(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&why, "causes", false, "find root causes: which call path at which location made others wait")
-	c.Flags().Var(newWhole(&worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
-	c.Flags().Var(newWhole(&bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
-	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+	c.Flags().Var(newInteger(&worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
+	c.Flags().Var(newInteger(&bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
+	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")

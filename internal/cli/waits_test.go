@@ -20,7 +20,7 @@ func TestLate(t *testing.T) {
 	effort.Long(t)
 	var wrong []string
 	for range 4 {
-		if wrong = late(t); len(wrong) == 0 {
+		if wrong = runLate(t); len(wrong) == 0 {
 			return
 		}
 	}
@@ -28,7 +28,7 @@ func TestLate(t *testing.T) {
 }
 
 // late runs the program once and returns what is wrong.
-func late(t *testing.T) (wrong []string) {
+func runLate(t *testing.T) (wrong []string) {
 	dir, anchor := tracedProgram(t, "late", 3)
 	var came [3][12]float64 // at the message, the broadcast, and the all-reduce operations
 	for rank := range came {
@@ -94,7 +94,8 @@ func late(t *testing.T) (wrong []string) {
 		{"wait-at-nxn", 10, 0, 1, reductions(0)}, {"wait-at-nxn", 10, 2, 1, reductions(2)},
 	} {
 		if found := longest(w.pattern, w.n, w.location, w.cause); math.Abs(found-w.planted) > 0.05*w.planted+0.002 {
-			wrong = append(wrong, fmt.Sprintf("%s of rank %d: found %g s, rank %d was late by %g s", w.pattern, w.location, found,
+			wrong = append(wrong, fmt.Sprintf("%s of rank %d: found %g s, rank %d was late by %g s", w.pattern,
+				w.location, found,
 				w.cause, w.planted))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestNothingChosen: a selection that finds nothing is told on standard error by every command that takes it, with the
-// nearest name, also with --json; the exit code is that of print, filter and cut.
+// TestNothingChosen checks that every command reports a selection that finds nothing on standard
+// error, with the nearest name, also with --json. The exit code is that of print, filter and cut.
 func TestNothingChosen(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	t.Chdir(t.TempDir())
@@ -18,7 +18,7 @@ func TestNothingChosen(t *testing.T) {
 	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "2", "--events", "100", in)
 	flags := []struct {
 		flag, value string
-		want        string // on standard error
+		want        string // text on standard error
 		code        int
 	}{
 		{"location", "rank 9", "--location rank 9: the trace has no such location; did you mean rank 0?\n", exitGood},
@@ -56,7 +56,7 @@ func TestNothingChosen(t *testing.T) {
 			args := []string{c.Name(), in, "--" + f.flag, f.value}
 			for _, arg := range variant {
 				if arg != "--from=0" || f.code != exitDefects && f.want != "" || f.flag == "kind" {
-					args = append(args, arg) // cut needs a time
+					args = append(args, arg) // weft cut needs a time
 				}
 			}
 			seen++
@@ -72,7 +72,7 @@ func TestNothingChosen(t *testing.T) {
 			case picture && (f.flag == "window" || f.flag == "from" || f.flag == "to"):
 				want, code = "leave no time", exitUsage // there is nothing to draw on
 			case c.Name() == "efficiency" || c.Name() == "explain" || c.Name() == "diff":
-				code = exitDefects // of no time there is none
+				code = exitDefects // there is no such time
 			case c.Name() == "states" && (f.flag == "location" || f.flag == "group"):
 				code = exitDefects
 			}

@@ -10,9 +10,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ask opens a trace for a command that answers a question about it. f gives the answer, which is printed as JSON if
-// that is wanted, and else by text, before a word on defects.
-func (a *app) ask(in *input, err error, asJSON bool, r *reading,
+// answer runs a command that answers a question about the trace in. It returns err if that is not
+// nil, so that callers can pass the results of open on. f computes the answer, which answer prints
+// as JSON or with the function text. A message about defects follows. answer closes the trace.
+func (a *app) answer(in *input, err error, asJSON bool, r *inputFlags,
 	f func(in *input) (answer any, text func() error, err error)) error {
 	if err != nil {
 		return err
@@ -25,34 +26,36 @@ func (a *app) ask(in *input, err error, asJSON bool, r *reading,
 	in.bar.done()
 	if asJSON {
 		if !r.quiet {
-			a.tellNamed(in)
+			a.reportFlagNames(in)
 		}
 		return a.writeJSON(a.out, x)
 	}
 	err = text()
-	a.tell(in, r.quiet)
+	a.reportDefects(in, r.quiet)
 	return err
 }
 
-// heading is what the JSON of answers begins with.
+// heading holds the first fields of the JSON of answers.
 type heading struct {
 	Path   string     `json:"path"`
 	Format string     `json:"format"`
 	Clock  info.Clock `json:"clock"`
 }
 
+// heading returns the heading for the trace.
 func (in *input) heading() heading {
 	return heading{in.src.Path, in.format.About().Name, info.NewClock(in.Defs().Clock)}
 }
 
-// bounds are those of a window in JSON, in ticks; null without a bound.
+// bounds are the bounds of a window in the JSON, in ticks. A bound that is not set is null.
 type bounds struct {
 	From *int64 `json:"from"`
 	To   *int64 `json:"to"`
 }
 
-// bounds are those that the flags set, of what they select, and the window; nil without.
-func (s *selecting) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
+// bounds returns the bounds that the flags set, with the values in sel, and the window. The window
+// is nil if neither bound is set.
+func (s *selectionFlags) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
 	if s.from != "" {
 		b.From = &sel.From
 	}
@@ -65,8 +68,8 @@ func (s *selecting) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
 	return b, w
 }
 
-// oneOf is the number of the word that a flag has, among those that it may have.
-func oneOf(flag, value string, words ...string) (int, error) {
+// wordIndex returns the index of a flag's value in the list of its valid words.
+func wordIndex(flag, value string, words ...string) (int, error) {
 	i := slices.Index(words, value)
 	if last := len(words) - 1; i < 0 {
 		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last],
@@ -75,12 +78,13 @@ func oneOf(flag, value string, words ...string) (int, error) {
 	return i, nil
 }
 
-// complete gives a flag its words for the shell's completion.
+// complete registers words as the completions of a flag's value.
 func complete(c *cobra.Command, flag string, words ...string) {
 	c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// someArgs is cobra's MinimumNArgs(1), with our exit code.
+// someArgs requires at least one argument, as cobra's MinimumNArgs(1) does, but with weft's exit
+// code.
 func someArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// compatFlags are the flags of otfprint that weft has no other word for.
+// compatFlags holds the flags of otfprint for which weft has no flags of its own.
 type compatFlags struct {
 	num                string
 	records            []string
@@ -19,12 +19,13 @@ type compatFlags struct {
 	noPairs, fullPairs bool
 }
 
-// omitted are the parts that flags leave out, by otf.Part.
+// omitted lists the flags that leave out parts of a trace, by otf.Part.
 var omitted = [5]struct{ flag, what string }{
 	otf.Definitions: {"nodef", "definitions"}, otf.Events: {"noevent", "events"}, otf.Snapshots: {"nosnap", "snapshots"},
 	otf.Statistics: {"nostat", "statistics"}, otf.Markers: {"nomarker", "markers"},
 }
 
+// flags defines the flags.
 func (c *compatFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.num, "num", "", "with --compat of OTF: print the records with these numbers alone, such as 10..20")
 	f.StringSliceVar(&c.records, "records", nil,
@@ -36,13 +37,13 @@ func (c *compatFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.fullPairs, "fullkeyvalue", true, "with --compat of OTF: print the bytes of arrays in key-value pairs")
 }
 
-// any tells whether a flag is given.
+// any reports whether a flag is set.
 func (c *compatFlags) any() bool {
 	return c.num != "" || len(c.records) > 0 || slices.Contains(c.omit[:], true) || c.noPairs || !c.fullPairs
 }
 
-// tool is what the flags say; nil if none is given.
-func (c *compatFlags) tool() (any, error) {
+// printOptions returns the options that the flags set, or nil if no flag is set.
+func (c *compatFlags) printOptions() (any, error) {
 	if !c.any() {
 		return nil, nil
 	}
@@ -62,7 +63,7 @@ func (c *compatFlags) tool() (any, error) {
 		if o.First, errs[0] = strconv.ParseInt(first, 10, 64); last != "" {
 			o.Last, errs[1] = strconv.ParseInt(last, 10, 64)
 		}
-		// otfprint takes 0 to begin with.
+		// otfprint accepts 0 as the first number.
 		if errs[0] != nil || errs[1] != nil || o.First < 0 || last != "" && o.Last < max(1, o.First) {
 			return nil, usageError("--num %s: expected two numbers from 1 on, such as 10..20, or one", c.num)
 		}
@@ -81,7 +82,7 @@ func (c *compatFlags) tool() (any, error) {
 	return o, nil
 }
 
-// recordType is a type of OTF records, by its name or number.
+// recordType returns the type of OTF records with a name or number.
 func recordType(word string) (otf.Type, error) {
 	names := map[string]otf.Type{}
 	for t := range otf.Type(otf.NumTypes) {

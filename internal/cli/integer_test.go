@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestWholeNumbers: every flag of every command that takes a whole number refuses what is outside of its range, in one
-// sentence, before any trace is read. Counts that may be 0 say "all", or what there is without the flag.
+// TestWholeNumbers checks every integer flag of every command: values outside of its range are
+// rejected in one sentence before a trace is read. For counts that may be 0, the help text states
+// that 0 stands for all, or for the value without the flag.
 func TestWholeNumbers(t *testing.T) {
 	const none = -1
 	type bounds struct{ least, most int64 }
@@ -26,7 +27,7 @@ func TestWholeNumbers(t *testing.T) {
 		if !c.Runnable() {
 			continue
 		}
-		c.InheritedFlags() // which c.Flags has then
+		c.InheritedFlags() // adds the inherited flags to c.Flags
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			b, ok := ranges[f.Name]
 			if number := strings.Contains(f.Value.Type(), "int"); !ok || !number && f.Name != "files" {

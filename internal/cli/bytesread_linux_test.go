@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// bytesRead is how many bytes the process has read so far.
+// bytesRead returns the number of bytes that the process has read so far.
 func bytesRead(t *testing.T) (n int64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/io")
@@ -22,8 +22,9 @@ func bytesRead(t *testing.T) (n int64) {
 	return n
 }
 
-// TestOTFReadsLittle: commands read of a trace of four streams what the window's and locations' parts of its files
-// hold, and a fifth more at most, as docs/formats/otf.md says; with snapshots they read no more than without.
+// TestOTFReadsLittle checks how much of an OTF trace of four streams commands read: the parts of
+// the files for the selected window and locations, and at most a fifth more, as docs/formats/otf.md
+// states. With snapshots they read no more than without.
 func TestOTFReadsLittle(t *testing.T) {
 	dir := t.TempDir()
 	trace := filepath.Join(dir, "ring.otf")
@@ -39,7 +40,7 @@ func TestOTFReadsLittle(t *testing.T) {
 		size += stream
 	}
 	part := func(whole int64, percent float64) int64 { return int64(1.2 * percent / 100 * float64(whole)) }
-	const ends = 256 << 10 // definitions, beginnings and ends of the files, and what bisection reads
+	const ends = 256 << 10 // definitions, the first and last blocks of the files, and blocks read by bisection
 	late := []string{"--window", "75%..75.1%"}
 	answers := map[string]string{}
 	for _, snapshots := range []bool{false, true} {
@@ -51,7 +52,7 @@ func TestOTFReadsLittle(t *testing.T) {
 		for _, x := range []struct {
 			args []string
 			most int64
-			same bool // with snapshots as without
+			same bool // the same number of bytes with and without snapshots
 		}{
 			{[]string{"info"}, part(size, 90), false},
 			{[]string{"check"}, part(size, 90), false},

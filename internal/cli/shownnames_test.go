@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestShownNames: flags that name regions, locations and communicators take the names that weft prints where several
-// have the same one.
+// TestShownNames checks that flags for regions, locations and communicators accept the names that
+// weft prints for definitions that share a name.
 func TestShownNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("WEFT_CACHE", t.TempDir())
@@ -26,7 +26,7 @@ func TestShownNames(t *testing.T) {
 	one := d.Regions.Add(trace.Region{ID: "1", Name: "init", File: "a.c", Line: 4})
 	two := d.Regions.Add(trace.Region{ID: "2", Name: "init", File: "z.c", Line: 1})
 	call := d.Regions.Add(trace.Region{ID: "3", Name: "f(int, int)"})
-	// Of init in z.c there are two visits, of 3 and 5 ms; of that in a.c one, of 100 ms.
+	// init in z.c has two visits, of 3 and 5 ms; init in a.c has one, of 100 ms.
 	for _, v := range []struct {
 		rank, region uint32
 		from, to     int64
@@ -42,7 +42,7 @@ func TestShownNames(t *testing.T) {
 	const kind, exclusive = "region,", ",0.008,0.008,"
 	for _, c := range []struct {
 		args []string
-		want string // the regions
+		want string // names of the regions
 	}{
 		{[]string{"--region", "init (z.c:1)"}, "init (z.c:1)"},
 		{[]string{"--region", "init (2)"}, "init (z.c:1)"},
@@ -54,7 +54,7 @@ func TestShownNames(t *testing.T) {
 		{[]string{"--region", "init"}, "init (a.c:4) init (z.c:1)"},
 		{[]string{"--location", "process 1 · main"}, "f(int, int) init (z.c:1)"},
 	} {
-		if got := regionsOf(profile("in.otf2", c.args...)); !sameWords(got, c.want) {
+		if got := regionNamesOfCSV(profile("in.otf2", c.args...)); !sameWords(got, c.want) {
 			t.Errorf("profile %v: found %q, expected %q", c.args, got, c.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestShownNames(t *testing.T) {
 		t.Errorf("--region 'init (z.c:1)': found %s, expected 8 ms in it", text)
 	}
 	weft(t, exitGood, "filter", "-q", "--not-region", "init (a.c:4)", "in.otf2", "without.otf2")
-	if got := regionsOf(profile("without.otf2")); !sameWords(got, "f(int, int) init (z.c:1)") {
+	if got := regionNamesOfCSV(profile("without.otf2")); !sameWords(got, "f(int, int) init (z.c:1)") {
 		t.Errorf("filter --not-region 'init (a.c:4)': found %q", got)
 	}
 	weft(t, exitGood, "cut", "-q", "--occurrence", "init (z.c:1)#2", "in.otf2", "piece.otf2")
@@ -73,7 +73,7 @@ func TestShownNames(t *testing.T) {
 	if text := weft(t, exitGood, "print", "both.otf2"); strings.Count(text, "\n0.2  ") != 2 {
 		t.Errorf("merge --anchor 'init (z.c:1)': found %s, expected two begins at 0.2 s", text)
 	}
-	write(t, "roles", "barrier init (z.c:1)\n")
+	writeText(t, "roles", "barrier init (z.c:1)\n")
 	states := weft(t, exitGood, "states", "--roles", filepath.Join(".", "roles"), "in.otf2")
 	if !strings.Contains(states, " 5 ms ") {
 		t.Errorf("--roles with init (z.c:1): found %s, expected 5 ms of overhead", states)
@@ -94,8 +94,8 @@ func TestShownNames(t *testing.T) {
 	}
 }
 
-// regionsOf are the regions of a profile as comma-separated values.
-func regionsOf(text string) (names []string) {
+// regionNamesOfCSV returns the regions of a profile in CSV.
+func regionNamesOfCSV(text string) (names []string) {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "region,"); ok {
 			name, _, _ := strings.Cut(rest, ",,")
@@ -105,7 +105,7 @@ func regionsOf(text string) (names []string) {
 	return names
 }
 
-// sameWords reports whether a list has the words of a text.
+// sameWords reports whether a list consists of the words of a text.
 func sameWords(list []string, text string) bool {
 	words := strings.Fields(strings.Join(list, " "))
 	return slices.Equal(slices.Sorted(slices.Values(words)), slices.Sorted(slices.Values(strings.Fields(text))))

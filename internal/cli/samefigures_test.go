@@ -21,35 +21,41 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// figuresOf are five traces of each format.
-var figuresOf = []string{
+// figureTraces lists five traces of each format.
+var figureTraces = []string{
 	"otf/testdata/ok/mpi4/mpi4.otf", "otf/testdata/ok/all_short/all_short.otf", "otf/testdata/ok/kv_types/kv_types.otf",
 	"otf/testdata/ok/hand_ties/hand_ties.otf", "otf/testdata/ok/tokens/tokens.otf",
-	"otf2/testdata/ok/ring/eztrace_log.otf2", "otf2/testdata/ok/omp/eztrace_log.otf2", "otf2/testdata/ok/heat2d-mt/traces.otf2",
+	"otf2/testdata/ok/ring/eztrace_log.otf2", "otf2/testdata/ok/omp/eztrace_log.otf2",
+	"otf2/testdata/ok/heat2d-mt/traces.otf2",
 	"otf2/testdata/ok/rma/traces.otf2", "otf2/testdata/ok/thumbnails/t.otf2",
-	"pallas/testdata/ok/abi18_mpi/trace/main.pallas", "pallas/testdata/ok/nested/trace/main.pallas", "pallas/testdata/ok/abi16_loops/trace/main.pallas",
+	"pallas/testdata/ok/abi18_mpi/trace/main.pallas", "pallas/testdata/ok/nested/trace/main.pallas",
+	"pallas/testdata/ok/abi16_loops/trace/main.pallas",
 	"pallas/testdata/ok/deep99/trace/main.pallas", "pallas/testdata/ok/mismatched_leave/trace/main.pallas",
-	"picl/testdata/ok/worley-table20.trf", "picl/testdata/ok/conceptual-ring8.trf", "picl/testdata/ok/conceptual-pingpong2.trf",
+	"picl/testdata/ok/worley-table20.trf", "picl/testdata/ok/conceptual-ring8.trf",
+	"picl/testdata/ok/conceptual-pingpong2.trf",
 	"picl/testdata/ok/feature-coverage.trf", "picl/testdata/ok/dialect-pastix.trf",
-	"etf/testdata/ok/doc-examples.etf", "etf/testdata/ok/feature-coverage.etf", "etf/testdata/ok/dialect-capella-poosl.etf",
+	"etf/testdata/ok/doc-examples.etf", "etf/testdata/ok/feature-coverage.etf",
+	"etf/testdata/ok/dialect-capella-poosl.etf",
 	"etf/testdata/ok/dialect-capella-snakes.etf", "etf/testdata/ok/legacy-v0.1-tabs.etf",
 }
 
-// regionFigures are what a table says of a region, an activity or a call path, in ticks.
+// regionFigures holds the numbers of a table for a region, an activity or a call path, in ticks.
 type regionFigures struct {
 	Name                 string
 	Count                int64
 	Exclusive, Inclusive string
 }
 
+// sortFigures sorts a list in place and returns it.
 func sortFigures(l []regionFigures) []regionFigures {
 	slices.SortFunc(l, func(a, b regionFigures) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Count, b.Count), strings.Compare(a.Exclusive, b.Exclusive), strings.Compare(a.Inclusive, b.Inclusive))
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Count, b.Count),
+			strings.Compare(a.Exclusive, b.Exclusive), strings.Compare(a.Inclusive, b.Inclusive))
 	})
 	return l
 }
 
-// ticksText takes a number or a text with one.
+// ticksText is a JSON number, or a string with a number.
 type ticksText string
 
 func (t *ticksText) UnmarshalJSON(b []byte) error {
@@ -57,13 +63,14 @@ func (t *ticksText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// TestSameFigures: a command, the report, the viewer and the picture tell the same of the same window.
+// TestSameFigures checks that commands, the report, the viewer and the picture show the same
+// numbers for the same window.
 func TestSameFigures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 25 traces in five ways")
 	}
 	var paths []string
-	for _, p := range figuresOf {
+	for _, p := range figureTraces {
 		path, err := filepath.Abs(filepath.Join("..", "..", "format", filepath.FromSlash(p)))
 		if err != nil {
 			t.Fatal(err)
@@ -76,11 +83,11 @@ func TestSameFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.get(t, s.url) // the secret becomes a cookie
+	s.get(t, s.url) // sets the cookie with the secret
 	base := u.Scheme + "://" + u.Host
 	for i, x := range s.traces(t, base).Traces {
 		api := base + "/api/traces/" + x.ID
-		t.Run(strings.ReplaceAll(filepath.Base(figuresOf[i]), ".", "_"), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(filepath.Base(figureTraces[i]), ".", "_"), func(t *testing.T) {
 			s.untilReady(t, api)
 			d, err := all.Open(await.Context(t), paths[i], nil)
 			if err != nil {
@@ -96,10 +103,10 @@ func TestSameFigures(t *testing.T) {
 				if w[0] >= w[1] {
 					continue
 				}
-				f := sameFigures{t, s, api, paths[i], clock, nil, ""}
+				f := figureComparison{t, s, api, paths[i], clock, nil, ""}
 				if w != [2]int64{first, last} {
 					f.flags = []string{"--window", fmt.Sprintf("@%d..@%d", w[0], w[1])}
-					f.query = fmt.Sprintf("&from=%d&to=%d", w[0]-first, w[1]-first)
+					f.viewerQuery = fmt.Sprintf("&from=%d&to=%d", w[0]-first, w[1]-first)
 				}
 				f.compare()
 			}
@@ -107,29 +114,30 @@ func TestSameFigures(t *testing.T) {
 	}
 }
 
-// sameFigures compares what is said of one window of a trace.
-type sameFigures struct {
-	t     *testing.T
-	s     *serving
-	api   string
-	path  string
-	clock trace.Clock
-	flags []string // of commands
-	query string   // of the viewer
+// figureComparison compares the numbers for one window of a trace.
+type figureComparison struct {
+	t           *testing.T
+	s           *serverProcess
+	api         string
+	path        string
+	clock       trace.Clock
+	flags       []string // flags of commands
+	viewerQuery string   // query of the viewer
 }
 
-func (f *sameFigures) compare() {
+// compare compares all numbers.
+func (f *figureComparison) compare() {
 	t := f.t
 	regions, activities := f.profile()
 	for _, x := range []struct {
 		what          string
 		command, view []regionFigures
 	}{
-		{"regions", regions, f.viewed("visit")},
-		{"activities", activities, f.viewed("claim")},
-		{"call paths", f.tree(), f.viewedTree()},
-		{"messages", f.matrix(), f.viewedMatrix()},
-		{"states", f.states(), f.viewedStates()},
+		{"regions", regions, f.viewerProfile("visit")},
+		{"activities", activities, f.viewerProfile("claim")},
+		{"call paths", f.tree(), f.viewerTree()},
+		{"messages", f.matrix(), f.viewerMatrix()},
+		{"states", f.states(), f.viewerStates()},
 	} {
 		if d := gocmp.Diff(x.command, x.view); d != "" {
 			t.Errorf("%v: %s of the command (-) and of the viewer (+):\n%s", f.flags, x.what, d)
@@ -139,8 +147,8 @@ func (f *sameFigures) compare() {
 	f.picture(regions)
 }
 
-// command runs a command with --json.
-func (f *sameFigures) command(to any, args ...string) {
+// command runs a command with --json and decodes the output.
+func (f *figureComparison) command(to any, args ...string) {
 	f.t.Helper()
 	code, out, errs := runWeft(f.t, append(append(args, "--json", "-q"), append(slices.Clone(f.flags), f.path)...)...)
 	if code > 1 || out == "" {
@@ -151,10 +159,10 @@ func (f *sameFigures) command(to any, args ...string) {
 	}
 }
 
-// ask asks the viewer.
-func (f *sameFigures) ask(to any, what string) {
+// query sends a request to the viewer and decodes the answer.
+func (f *figureComparison) query(to any, what string) {
 	f.t.Helper()
-	status, text := f.s.get(f.t, f.api+"/"+what+f.query)
+	status, text := f.s.get(f.t, f.api+"/"+what+f.viewerQuery)
 	if status != 200 {
 		f.t.Fatalf("%s: status %d, %s", what, status, text)
 	}
@@ -163,7 +171,8 @@ func (f *sameFigures) ask(to any, what string) {
 	}
 }
 
-func (f *sameFigures) profile() (regions, activities []regionFigures) {
+// profile returns the rows of weft profile.
+func (f *figureComparison) profile() (regions, activities []regionFigures) {
 	var x struct {
 		Regions []struct {
 			Name                 string
@@ -188,8 +197,8 @@ func (f *sameFigures) profile() (regions, activities []regionFigures) {
 	return sortFigures(regions), sortFigures(activities)
 }
 
-// viewed returns the rows of the viewer's profile for visits or claims.
-func (f *sameFigures) viewed(kind string) (out []regionFigures) {
+// viewerProfile returns the rows of the viewer's profile for visits or claims.
+func (f *figureComparison) viewerProfile(kind string) (out []regionFigures) {
 	var x struct {
 		Rows []struct {
 			Kind, Name                string
@@ -197,7 +206,7 @@ func (f *sameFigures) viewed(kind string) (out []regionFigures) {
 			Exclusive, Inclusive, Sum ticksText
 		}
 	}
-	f.ask(&x, "profile?limit=1000")
+	f.query(&x, "profile?limit=1000")
 	for _, r := range x.Rows {
 		switch {
 		case (r.Kind == "claim") != (kind == "claim"):
@@ -210,7 +219,8 @@ func (f *sameFigures) viewed(kind string) (out []regionFigures) {
 	return sortFigures(out)
 }
 
-func (f *sameFigures) tree() (out []regionFigures) {
+// tree returns the call paths of weft profile.
+func (f *figureComparison) tree() (out []regionFigures) {
 	var x struct {
 		Paths []struct {
 			Name                 string
@@ -231,18 +241,19 @@ func (f *sameFigures) tree() (out []regionFigures) {
 }
 
 // viewedNode is a call path in the viewer's answer.
-type viewedNode struct {
+type viewerNode struct {
 	Name                 string
 	Count                int64
 	Exclusive, Inclusive ticksText
-	Children             []viewedNode
+	Children             []viewerNode
 }
 
-func (f *sameFigures) viewedTree() (out []regionFigures) {
-	var x struct{ Roots []viewedNode }
-	f.ask(&x, "calltree?limit=1000")
-	var walk func(around string, l []viewedNode)
-	walk = func(around string, l []viewedNode) {
+// viewerTree returns the call paths of the viewer.
+func (f *figureComparison) viewerTree() (out []regionFigures) {
+	var x struct{ Roots []viewerNode }
+	f.query(&x, "calltree?limit=1000")
+	var walk func(around string, l []viewerNode)
+	walk = func(around string, l []viewerNode) {
 		for _, n := range l {
 			if n.Count > 0 {
 				out = append(out, regionFigures{around + n.Name, n.Count, string(n.Exclusive), string(n.Inclusive)})
@@ -254,8 +265,8 @@ func (f *sameFigures) viewedTree() (out []regionFigures) {
 	return sortFigures(out)
 }
 
-// matrix is, without the names, the messages between locations: their number and bytes.
-func (f *sameFigures) matrix() (out []regionFigures) {
+// matrix returns the number and bytes of messages between locations, without names.
+func (f *figureComparison) matrix() (out []regionFigures) {
 	var x struct {
 		Messages struct {
 			Matrix []struct {
@@ -271,14 +282,15 @@ func (f *sameFigures) matrix() (out []regionFigures) {
 	return sortFigures(out)
 }
 
-func (f *sameFigures) viewedMatrix() (out []regionFigures) {
+// viewerMatrix returns the same from the viewer.
+func (f *figureComparison) viewerMatrix() (out []regionFigures) {
 	var x struct {
 		Rows []struct {
 			Count, Bytes int64
 			Sum          *ticksText
 		}
 	}
-	f.ask(&x, "matrix?x=")
+	f.query(&x, "matrix?x=")
 	for _, m := range x.Rows {
 		sum := ticksText("0")
 		if m.Sum != nil {
@@ -289,8 +301,8 @@ func (f *sameFigures) viewedMatrix() (out []regionFigures) {
 	return sortFigures(out)
 }
 
-// states are, without the names, the times that processors are busy, overhead and idle.
-func (f *sameFigures) states() (out []regionFigures) {
+// states returns the times in which processors are busy, overhead and idle, without names.
+func (f *figureComparison) states() (out []regionFigures) {
 	var x struct {
 		Processors []struct{ Busy, Overhead, Idle ticksText }
 	}
@@ -301,11 +313,12 @@ func (f *sameFigures) states() (out []regionFigures) {
 	return sortFigures(out)
 }
 
-func (f *sameFigures) viewedStates() (out []regionFigures) {
+// viewerStates returns the same from the viewer.
+func (f *figureComparison) viewerStates() (out []regionFigures) {
 	var x struct {
 		Rows []struct{ Busy, Overhead, Idle ticksText }
 	}
-	f.ask(&x, "states?x=")
+	f.query(&x, "states?x=")
 	for _, p := range x.Rows {
 		out = append(out, regionFigures{string(p.Idle), 0, string(p.Busy), string(p.Overhead)})
 	}
@@ -319,11 +332,12 @@ var (
 	pictureTag = regexp.MustCompile(`<text[^>]*>([^<]*)`)
 )
 
-// plainText is what a piece of a page shows.
+// plainText returns the visible text of a piece of HTML.
 func plainText(s string) string { return html.UnescapeString(anyTag.ReplaceAllString(s, "")) }
 
-// report: the rows of its table of regions are among those of the command, and there are as many as fit.
-func (f *sameFigures) report(regions []regionFigures) {
+// report checks that the rows of the report's table of regions are among those of the command, and
+// that the table is complete or full.
+func (f *figureComparison) report(regions []regionFigures) {
 	t := f.t
 	out := filepath.Join(t.TempDir(), "r.html")
 	if code, _, errs := runWeft(t, append(append([]string{"report", "-q", "-o", out}, f.flags...), f.path)...); code > 1 {
@@ -335,7 +349,8 @@ func (f *sameFigures) report(regions []regionFigures) {
 	}
 	wanted := map[string]int{}
 	for _, r := range regions {
-		wanted[fmt.Sprintf("%s: %d visits, %s exclusive, %s inclusive", r.Name, r.Count, f.duration(r.Exclusive), f.duration(r.Inclusive))]++
+		wanted[fmt.Sprintf("%s: %d visits, %s exclusive, %s inclusive", r.Name, r.Count, f.duration(r.Exclusive),
+			f.duration(r.Inclusive))]++
 	}
 	_, table, found := strings.Cut(string(page), `<section id="regions"`)
 	if !found {
@@ -356,7 +371,8 @@ func (f *sameFigures) report(regions []regionFigures) {
 		}
 		n++
 		text := func(i int) string { return plainText(cells[i][1]) }
-		line := fmt.Sprintf("%s: %s visits, %s exclusive, %s inclusive", text(0), strings.ReplaceAll(text(5), "\u202f", ""), text(2), text(4))
+		line := fmt.Sprintf("%s: %s visits, %s exclusive, %s inclusive", text(0), strings.ReplaceAll(text(5), "\u202f", ""),
+			text(2), text(4))
 		if wanted[line]--; wanted[line] < 0 && text(5) != "0" {
 			t.Errorf("%v: the report says %q; the command says %q", f.flags, line, slices.Sorted(maps.Keys(wanted)))
 		}
@@ -366,8 +382,8 @@ func (f *sameFigures) report(regions []regionFigures) {
 	}
 }
 
-// picture: the times of its legend are exclusive times of regions.
-func (f *sameFigures) picture(regions []regionFigures) {
+// picture checks that the times in the picture's legend are exclusive times of regions.
+func (f *figureComparison) picture(regions []regionFigures) {
 	t := f.t
 	out := filepath.Join(t.TempDir(), "p.svg")
 	if code, _, errs := runWeft(t, append(append([]string{"plot", "-q", "-o", out}, f.flags...), f.path)...); code > 1 {
@@ -384,19 +400,22 @@ func (f *sameFigures) picture(regions []regionFigures) {
 	before := ""
 	for _, x := range pictureTag.FindAllStringSubmatch(string(text), -1) {
 		now := html.UnescapeString(x[1])
-		if time, ok := strings.CutSuffix(now, " exclusive"); ok && !strings.HasSuffix(before, "…") && !wanted[before+" "+time] {
-			t.Errorf("%v: the picture says %q of %q; the command says %q", f.flags, now, before, slices.Sorted(maps.Keys(wanted)))
+		if time, ok := strings.CutSuffix(now, " exclusive"); ok && !strings.HasSuffix(before, "…") &&
+			!wanted[before+" "+time] {
+			t.Errorf("%v: the picture says %q of %q; the command says %q", f.flags, now, before,
+				slices.Sorted(maps.Keys(wanted)))
 		}
 		before = now
 	}
 }
 
-// duration is a time as people read it.
-func (f *sameFigures) duration(ticks string) string {
+// duration formats ticks as text shows them.
+func (f *figureComparison) duration(ticks string) string {
 	return f.clock.FormatSum(f.ticks(ticksText(ticks)))
 }
 
-func (f *sameFigures) ticks(text ticksText) (x trace.Ticks) {
+// ticks parses a number of ticks.
+func (f *figureComparison) ticks(text ticksText) (x trace.Ticks) {
 	if err := json.Unmarshal([]byte(text), &x); err != nil {
 		f.t.Fatal(err)
 	}

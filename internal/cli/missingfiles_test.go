@@ -9,12 +9,14 @@ import (
 	"testing"
 )
 
-// TestMissingFile: a file of a trace that is missing is named once on standard error, and the exit code is 1, whatever
-// a command reads of the trace and however it shows its answer. The trace is whole without it.
+// TestMissingFile checks that a missing file of a trace is reported once on standard error and that
+// the exit code is 1, for every command and output. The trace without the file is otherwise
+// complete.
 func TestMissingFile(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	answers := []string{"profile", "profile --json", "profile --csv", "profile --tree", "profile --folded",
-		"messages --json", "states --json", "structure --json", "comm --json", "print --json", "align --json", "index -o OUT.weftidx",
+		"messages --json", "states --json", "structure --json", "comm --json", "print --json", "align --json",
+		"index -o OUT.weftidx",
 		"index --json", "index --json", "plot --index -o OUT.svg", "plot -o OUT.svg", "convert IN OUT.etf --json",
 		"report -o OUT.html", "convert --to null IN -"}
 	copies := []string{"info", "info --json", "usage --json", "messages --list --json", "print --raw", "print --limit 1",
@@ -29,8 +31,8 @@ func TestMissingFile(t *testing.T) {
 		"t.1.events": "1\n*1\nE1\n3\n*1\nL1\n", "t.2.events": "2\n*2\nE1\n4\n*2\nL1\n",
 	}
 	for _, x := range []struct {
-		file     string // that is missing
-		trace    string // that is made
+		file     string // the missing file
+		trace    string // the trace that the test writes
 		commands []string
 	}{
 		{"t.2.events", "t.otf", append(copies, answers...)},
@@ -42,7 +44,7 @@ func TestMissingFile(t *testing.T) {
 				dir := t.TempDir()
 				if x.trace == "t.otf" {
 					for name, text := range events {
-						write(t, filepath.Join(dir, name), text)
+						writeText(t, filepath.Join(dir, name), text)
 					}
 				} else if err := os.CopyFS(dir, os.DirFS("../../format/pallas/testdata/ok/nested/trace")); err != nil {
 					t.Fatal(err)

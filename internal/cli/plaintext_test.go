@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// traceNamed writes a trace in which everything that has a name has one that ends alike.
-func traceNamed(t *testing.T, end string) string {
+// writeTraceWithNames writes a trace in which all names end with the same text.
+func writeTraceWithNames(t *testing.T, end string) string {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"+end), r.Location("b"+end)
@@ -36,14 +36,16 @@ func traceNamed(t *testing.T, end string) string {
 	return path
 }
 
-// TestControls: what a name of a trace has in it neither moves the cursor of a terminal nor
-// begins a line. The lines are those of a trace with harmless names.
+// TestControls checks that control characters in names neither move the cursor of a terminal nor
+// begin a line. The output has the lines of a trace with harmless names.
 func TestControls(t *testing.T) {
 	const evil = "\n\x1b[2J\r\t\u009b1m\u202e!"
-	bad, good := traceNamed(t, evil), traceNamed(t, "!")
+	bad, good := writeTraceWithNames(t, evil), writeTraceWithNames(t, "!")
 	for _, args := range [][]string{
-		{"info"}, {"info", "--definitions"}, {"comm"}, {"messages"}, {"messages", "--list"}, {"print"}, {"structure"}, {"usage"}, {"states"},
-		{"profile"}, {"profile", "--by", "location"}, {"profile", "--tree"}, {"profile", "--tree", "--by", "location"}, {"profile", "--folded", "--by", "location"},
+		{"info"}, {"info", "--definitions"}, {"comm"}, {"messages"}, {"messages", "--list"}, {"print"}, {"structure"},
+		{"usage"}, {"states"},
+		{"profile"}, {"profile", "--by", "location"}, {"profile", "--tree"}, {"profile", "--tree", "--by", "location"},
+		{"profile", "--folded", "--by", "location"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			got, want := weft(t, 0, append(args, "-q", bad)...), weft(t, 0, append(args, "-q", good)...)
@@ -63,11 +65,14 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// TestPlain: what is harmless is left as it is, in any script.
+// TestPlain checks that harmless text of any script stays unchanged.
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "main": "main", `C:\path "x"`: `C:\path "x"`, "größe 测量 µs – ∞": "größe 测量 µs – ∞", "a\u202fb": "a\u202fb", "\ufffd": "\ufffd",
-		"a\nb": `a\nb`, "\x1b]0;x\x07": `\x1b]0;x\a`, "\x00\x7f": `\x00\x7f`, "\u0085": `\u0085`, "x\xffy": `x\xffy`, "\u2067rtl\u2069": `\u2067rtl\u2069`,
+		"": "", "main": "main", `C:\path "x"`: `C:\path "x"`,
+		"größe 测量 µs – ∞": "größe 测量 µs – ∞", "a\u202fb": "a\u202fb",
+		"\ufffd": "\ufffd",
+		"a\nb":   `a\nb`, "\x1b]0;x\x07": `\x1b]0;x\a`, "\x00\x7f": `\x00\x7f`, "\u0085": `\u0085`, "x\xffy": `x\xffy`,
+		"\u2067rtl\u2069": `\u2067rtl\u2069`,
 	} {
 		if got := plain(in); got != want {
 			t.Errorf("%q: found %q, want %q", in, got, want)

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// cpu is the processor time that this program has taken.
-func cpu(t *testing.T) time.Duration {
+// processorTime returns the processor time used by this program.
+func processorTime(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		t.Fatal(err)
@@ -17,8 +17,9 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// The time of these, which grew with the square of the length, grows with it: eight times as many events take no
-// more than 24 times as long. It would be 64 times.
+// TestHostileShapesAreLinear checks commands whose time once grew with the square of the trace's
+// length. For eight times as many events they may take at most 24 times as long; the square would
+// be 64.
 func TestHostileShapesAreLinear(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
@@ -41,14 +42,14 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		var took [2]time.Duration
 		for i, n := range []int{x.n, 8 * x.n} {
 			dir := t.TempDir()
-			args := hostileArgs(x.command, hostile(t, dir, x.shape, n), dir)
+			args := hostileArgs(x.command, hostileTrace(t, dir, x.shape, n), dir)
 			took[i] = time.Hour
 			for range 3 - i {
-				before := cpu(t)
+				before := processorTime(t)
 				if code, _, errs := runWeft(t, args...); code > 1 {
 					t.Fatalf("%s: %q: exit code %d: %s", x.shape, x.command, code, errs)
 				}
-				took[i] = min(took[i], cpu(t)-before)
+				took[i] = min(took[i], processorTime(t)-before)
 			}
 		}
 		t.Logf("%s: %q: %v, %v", x.shape, x.command, took[0], took[1])

@@ -13,11 +13,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// This file is where text of a trace becomes text for a terminal: a name may have in it
-// whatever moves the cursor, ends a line or turns the direction of writing.
+// This file converts text of a trace into text for a terminal. Names may contain characters that
+// move the cursor, end a line or change the direction of writing.
 
-// plain is s with such characters, and bytes that are not UTF-8, written as Go writes them:
-// \n, \x1b, \u202e.
+// plain returns s with such characters, and bytes that are not UTF-8, as Go's escape sequences: \n,
+// \x1b, \u202e.
 func plain(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -45,7 +45,7 @@ func appendPlain(b, text []byte) []byte {
 	return b
 }
 
-// plainLines is plain text of several lines, such as a message that has several in it.
+// plainLines returns plain text with its line ends, such as a message of several lines.
 func plainLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -54,11 +54,11 @@ func plainLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// plainTail makes plain what b has from a place on.
+// plainTail converts the bytes of b after from to plain text.
 func plainTail(b []byte, from int) []byte {
 	rest := b[from:]
 	for len(rest) >= 8 {
-		// Each byte of the sums below has its highest bit set if it is below ' ' or above '~'.
+		// Each byte of the sums below has its highest bit set if the byte is below ' ' or above '~'.
 		const ones = 0x0101010101010101
 		w := binary.LittleEndian.Uint64(rest)
 		if (w|(w+ones*(0x80-'~'-1))|^(w+ones*(0x80-' ')))&(ones*0x80) != 0 {
@@ -74,7 +74,7 @@ func plainTail(b []byte, from int) []byte {
 	return b
 }
 
-// plainValue is a value as it is, or as plain text if its text is not that.
+// plainValue returns a value unchanged, or as plain text if its text is not plain.
 func plainValue(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -89,7 +89,7 @@ func plainValue(v any) any {
 	return v
 }
 
-// printf is fmt.Fprintf of plain values; the format may have lines.
+// printf calls fmt.Fprintf with plain values. The format itself may contain line ends.
 func printf(w io.Writer, format string, values ...any) error {
 	text := make([]any, len(values))
 	for i, v := range values {
@@ -102,7 +102,7 @@ func printf(w io.Writer, format string, values ...any) error {
 // plainRows is a table of plain values.
 type plainRows struct{ table.Writer }
 
-// AppendRow adds a row.
+// AppendRow adds a row of plain values.
 func (t plainRows) AppendRow(row table.Row, config ...table.RowConfig) {
 	text := make(table.Row, len(row))
 	for i, v := range row {
@@ -111,7 +111,8 @@ func (t plainRows) AppendRow(row table.Row, config ...table.RowConfig) {
 	t.Writer.AppendRow(text, config...)
 }
 
-// printTable prints a table of n rows, or of the first ones if top is not 0, and returns how many it left out.
+// printTable prints a table of n rows, or of the first top rows if top is not 0. It returns the
+// number of omitted rows.
 func printTable(w io.Writer, header table.Row, n, top int, row func(i int) table.Row) (more int) {
 	t := newTable(w)
 	t.AppendHeader(header)
@@ -126,7 +127,7 @@ func printTable(w io.Writer, header table.Row, n, top int, row func(i int) table
 	return n - shown
 }
 
-// newTable is a table without lines, as all commands print them: its rows go through
+// newTable returns a table in the style of all commands, without lines. Rows are added with
 // AppendRow.
 func newTable(w io.Writer) table.Writer {
 	t := table.NewWriter()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Text names the locations that messages go to and come from, JSON has their ids.
+// TestPrintNamesPeers checks that text has the names of the locations of messages, and JSON their
+// ids.
 func TestPrintNamesPeers(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--kind send":        " receiver=MPI Rank 2 · Master thread  communicator=cart  tag=1 ",
@@ -20,10 +21,12 @@ func TestPrintNamesPeers(t *testing.T) {
 	}
 }
 
-// The location of an archive's markers has no clock; the four processes have.
+// TestAlignClocksOfProcesses checks that the location of an archive's markers has no clock, but
+// each of the four processes has one.
 func TestAlignClocksOfProcesses(t *testing.T) {
 	_, out, errs := runWeft(t, "align", realTraces["otf2"])
-	if !strings.Contains(out, "\nClocks       4\n") || strings.Contains(out, "markers") || strings.Contains(out, "Nothing ties") {
+	if !strings.Contains(out, "\nClocks       4\n") || strings.Contains(out, "markers") ||
+		strings.Contains(out, "Nothing ties") {
 		t.Errorf("found %s%s, expected 4 clocks, tied to each other", out, errs)
 	}
 }

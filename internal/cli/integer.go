@@ -8,22 +8,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// whole is the value of a flag that takes a whole number in a range.
-type whole[T int | int64] struct {
+// integerValue is the value of a flag for an integer in a range.
+type integerValue[T int | int64] struct {
 	to    *T
 	least int64
-	most  int64 // 0 for none
+	most  int64 // 0 for no upper bound
 }
 
-// newWhole is the value of a flag that sets a number, which is value without the flag, to one from least to most; 0 as
-// most is no bound.
-func newWhole[T int | int64](to *T, value T, least, most int64) pflag.Value {
+// newInteger returns the value of a flag that sets *to to an integer from least to most. It sets
+// *to to value first. If most is 0, there is no upper bound.
+func newInteger[T int | int64](to *T, value T, least, most int64) pflag.Value {
 	*to = value
-	return &whole[T]{to, least, most}
+	return &integerValue[T]{to, least, most}
 }
 
-// Set sets the number, if it is in the range.
-func (n *whole[T]) Set(s string) error {
+// Set sets the number. It returns an error if s is no integer in the range.
+func (n *integerValue[T]) Set(s string) error {
 	v, err := strconv.ParseInt(s, 0, 64)
 	if err != nil || v < n.least || n.most > 0 && v > n.most || int64(T(v)) != v {
 		if n.most > 0 {
@@ -35,13 +35,13 @@ func (n *whole[T]) Set(s string) error {
 	return nil
 }
 
-// String is the number.
-func (n *whole[T]) String() string { return fmt.Sprint(*n.to) }
+// String returns the number.
+func (n *integerValue[T]) String() string { return fmt.Sprint(*n.to) }
 
-// Type is the word for such values in helps.
-func (n *whole[T]) Type() string { return "int" }
+// Type returns the name of the type for the help text.
+func (n *integerValue[T]) Type() string { return "int" }
 
-// valueError is the error for a value that a flag does not take.
+// valueError returns the error for an invalid value of a flag.
 func valueError(e *pflag.InvalidValueError) error {
 	cause := e.Unwrap()
 	if errors.Is(cause, strconv.ErrSyntax) || errors.Is(cause, strconv.ErrRange) {

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
+)
+
+// hostileTrace writes a trace of 4n events with a shape that takes long in a naive implementation,
+// such as a process whose regions do not nest.
+func hostileTrace(t testing.TB, dir, shape string, n int) string {
+	t.Helper()
+	if text, ok := hostileClaimsTrace(shape, n); ok {
+		path := filepath.Join(dir, "x.etf")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var defs, events strings.Builder
+	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\nDFG1NM\"g\"\n")
+	events.WriteString("1\n*1\n")
+	time, most := 1, 0
+	event := func(kind string, region int) {
+		time++
+		most = max(most, region)
+		fmt.Fprintf(&events, "%x\n%s%x\n", time, kind, region)
+	}
+	each := func(f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	switch shape {
+	case "orphaned": // what was never entered is left, deep inside of others
+		each(func(int) { event("E", 1); event("E", 1) })
+		each(func(i int) { event("L", 100); event("L", 101) })
+	case "first in, first out":
+		each(func(i int) { event("E", 2*i+1); event("E", 2*i+2) })
+		each(func(i int) { event("L", 2*i+1); event("L", 2*i+2) })
+	case "never left": // but for calls that cross, deep inside
+		each(func(int) { event("E", 1); event("E", 1) })
+		for range n / 2 {
+			event("E", 2)
+			event("E", 3)
+			event("L", 2)
+			event("L", 3)
+		}
+	case "crossed":
+		each(func(int) { event("E", 1) })
+		each(func(int) { event("E", 2) })
+		each(func(int) { event("L", 1) })
+		each(func(int) { event("L", 2) })
+	case "chain": // one region is always left after the next one is entered
+		event("E", 1)
+		each(func(i int) { event("E", 2*i+2); event("L", 2*i+1); event("E", 2*i+3); event("L", 2*i+2) })
+	case "collectives backwards": // those that begin last end first
+		defs.WriteString("DPG2M1,NM\"all\"\nDCO1NM\"barrier\"T1\n")
+		for i := range 2 * n {
+			time++
+			fmt.Fprintf(&events, "%x\nCOPB1H%xC2RT0S8R8\n", time, i)
+		}
+		for i := range 2 * n {
+			time++
+			fmt.Fprintf(&events, "%x\nCOPE%x\n", time, 2*n-1-i)
+		}
+	case "recursive": // each region comes again inside of all others
+		each(func(i int) { event("E", i+1) })
+		each(func(i int) { event("E", i+1) })
+		each(func(i int) { event("L", i+1) })
+		each(func(i int) { event("L", i+1) })
+	}
+	for i := range most {
+		fmt.Fprintf(&defs, "DF%xG1NM\"f%d\"\n", i+1, i%100)
+	}
+	for name, text := range map[string]string{"x.otf": "1:1\n", "x.0.def": defs.String(), "x.1.events": events.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "x.otf")
+}
+
+// hostileClaimsTrace returns a trace of Eclipse TRACE4CPS with 2n claims or 4n fragments. ok is
+// false for other shapes.
+func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
+	var b strings.Builder
+	b.WriteString("TU NANOSECONDS\nO 0\nR 0 1000 true ; name=r\n")
+	switch shape {
+	case "claims of one place":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i, i+2*n)
+		}
+	case "claims at once":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 %d 1 ; name=c\n", i, i, i+2*n, i)
+		}
+	case "claims that end backwards":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 %d 2 ; name=c\n", i, i, 4*n-i, i)
+		}
+	case "claims of an instant":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d 5 %d 0 %d 1 ; name=c\n", i, 5+i%2, i)
+		}
+	case "two claims for one that ends": // which leaves the lowest place
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i/2, (i/2+1)*(1-i%2)+i%2*(i+4*n))
+		}
+	case "fragments that overlap":
+		b.WriteString("S 0 ; name=s\nC 0 0 1 0 0 1 ; name=c\n")
+		for i := range 4 * n {
+			fmt.Fprintf(&b, "F 0 %d %d 1 0 0\n", i, i+4*n)
+		}
+	default:
+		return "", false
+	}
+	return b.String(), true
+}
+
+// hostileShapes lists the shapes of such traces.
+var hostileShapes = []string{
+	"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive", "collectives backwards",
+	"claims of one place", "claims at once", "claims that end backwards", "claims of an instant",
+	"two claims for one that ends",
+	"fragments that overlap",
+}
+
+// hostileCommands lists the commands that keep track of open regions, claims or messages.
+var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"usage"}, {"structure"}, {"states"},
+	{"info"}, {"comm"}, {"messages"},
+	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"},
+	{"plot"}, {"plot", "--index"}, {"index"}, {"report"}, {"align", "--always"}, {"convert", "--to", "etf"},
+	{"convert", "--to", "picl"}, {"convert", "--to", "otf"},
+	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}, {"diff"},
+	{"diff", "--metric", "inclusive", "--least", "0", "--csv"}}
+
+// hostileArgs returns a command line for a trace. Output files go to dir.
+func hostileArgs(command []string, path, dir string) []string {
+	args := append(slices.Clone(command), "-q", path)
+	switch command[0] {
+	case "diff":
+		return append(args, path)
+	case "filter", "cut", "repair", "merge", "align":
+		return append(args, "--force", "--allow-loss", filepath.Join(dir, command[0]+".otf"))
+	case "convert":
+		return append(args, "--force", "--allow-loss", filepath.Join(dir, "x-"+command[2]+"."+command[2]))
+	case "plot", "index", "report":
+		return append(args, "--force", "-o", filepath.Join(dir, command[0]+".svg"))
+	}
+	return args
+}
+
+// TestHostileShapes checks that no command takes a time that grows with the square of the length
+// for traces with deep, non-nesting or never entered calls. That would be minutes for each command.
+func TestHostileShapes(t *testing.T) {
+	effort.Long(t)
+	t.Setenv("WEFT_CACHE", t.TempDir())
+	for _, shape := range hostileShapes {
+		dir := t.TempDir()
+		path := hostileTrace(t, dir, shape, 20_000)
+		for _, command := range hostileCommands {
+			args := hostileArgs(command, path, dir)
+			if code, out, errs := runWeft(t, args...); code > 1 ||
+				code == 1 && command[0] != "check" && !strings.Contains(errs, "no processors") &&
+					!strings.Contains(errs, "nothing can be compared") {
+				t.Errorf("%s: %q: exit code %d: %.200s%.200s", shape, args, code, out, errs)
+			}
+		}
+	}
+}
+
+// BenchmarkHostileShapes reports the time per event for traces of two lengths. The times are equal
+// if the total time grows in proportion to the length.
+func BenchmarkHostileShapes(b *testing.B) {
+	b.Setenv("WEFT_CACHE", b.TempDir())
+	for _, shape := range hostileShapes {
+		for _, n := range []int{10_000, 40_000} {
+			dir := b.TempDir()
+			path := hostileTrace(b, dir, shape, n)
+			for _, command := range hostileCommands {
+				b.Run(fmt.Sprintf("%s/%s/%d", shape, strings.Join(command, " "), 4*n), func(b *testing.B) {
+					for b.Loop() {
+						Main(hostileArgs(command, path, dir), strings.NewReader(""), io.Discard, io.Discard)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(4*n), "ns/event")
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// createOutput creates the output named by an argument; "-" is standard output. Without --force its
+// files replace only files that weft wrote and that have not changed since.
+func (a *app) createOutput(arg string) (*format.Output, error) {
+	if err := a.otherOutput(arg, ""); err != nil {
+		return nil, err
+	}
+	if arg == "-" {
+		a.outputs = append(a.outputs, arg)
+		return format.StreamOutput(a.out), nil
+	}
+	if st, err := os.Stat(arg); err == nil && st.Mode().IsRegular() {
+		if err := a.replaceable(arg); err != nil {
+			return nil, err
+		}
+	}
+	out, err := format.CreateFile(arg)
+	if err != nil {
+		return nil, err
+	}
+	a.outputs = append(a.outputs, arg)
+	out.Guard(func(path string) error {
+		if err := a.otherOutput(path, arg); err != nil {
+			return err
+		}
+		return a.replaceable(path)
+	})
+	out.AtEnd(func() {
+		if out.Names() == nil { // the output was discarded; its name is free again
+			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == arg })
+		}
+		a.ownFiles.Add(out.Names())
+	})
+	return out, nil
+}
+
+// replaceable returns an error for a file or folder that the command reads or that weft did not
+// write. It returns nil with --force.
+func (a *app) replaceable(path string) error {
+	if a.force {
+		return nil
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil // nothing exists at the path
+	}
+	found := a.roleAsInput(st)
+	if found == "" && !a.ownFiles.Has(path) {
+		found = "a file that weft did not write"
+	}
+	if found == "" {
+		return nil
+	}
+	return &exitError{exitIO, fmt.Errorf("%s: found %s, expected another name; --force replaces it", path, found)}
+}
+
+// forceFlag defines --force for a command that writes files.
+func (a *app) forceFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and those that are read, too")
+}
+
+// target returns the format of an output: the one named by the value of a flag, or else that of the
+// output's name.
+func (a *app) target(arg, name, flag string) (format.Format, error) {
+	f, ok := (format.Format)(nil), false
+	switch {
+	case arg == "":
+		return nil, usageError("found an empty name, expected that of the file to write")
+	case name != "":
+		var err error
+		if f, err = a.formatNamed(flag, name); err != nil {
+			return nil, err
+		}
+	case arg == "-":
+		return nil, usageError("standard output has no name that determines a format; use %s", flag)
+	default:
+		if f, ok = format.ByExtension(a.formats, arg); !ok {
+			return nil, usageError("%s: no format has such names; use %s", arg, flag)
+		}
+	}
+	if arg == "-" && !f.About().SingleText {
+		return nil, usageError("%s is not one text and cannot go to standard output", f.About().Title)
+	}
+	return f, nil
+}

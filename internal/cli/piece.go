@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// pieceFlags holds the flags that select a piece of a trace.
+type pieceFlags struct {
+	from, to, window, percent string
+	around, event, occurrence string
+	flag                      string // name of the flag that set event or occurrence, if it is another one
+	each                      bool
+	margin                    string
+	borders                   string
+}
+
+// borders lists the values of --borders.
+var borders = []string{"reopen", "bare"}
+
+// cuts reports whether the flags select a piece.
+func (p *pieceFlags) cuts() bool {
+	return p.from+p.to+p.window+p.percent+p.around+p.event+p.occurrence != ""
+}
+
+// times returns the window of the piece.
+func (p *pieceFlags) times(ctx context.Context, d format.Events) (w trace.Window, err error) {
+	w = trace.Window{From: math.MinInt64, To: math.MaxInt64}
+	ends := selectionFlags{from: p.from, to: p.to, window: p.window}
+	if err := ends.splitWindow(); err != nil {
+		return w, err
+	}
+	ways := 0
+	for _, s := range []string{ends.from + ends.to, p.percent, p.around, p.event, p.occurrence} {
+		if s != "" {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return w, usageError("found several of --window, --from and --to, --percent, --around, --event, --occurrence; " +
+			"expected one")
+	}
+	from, to := ends.from, ends.to
+	if p.percent != "" {
+		a, b, ok := strings.Cut(strings.TrimSuffix(p.percent, "%"), "-")
+		if from, to = strings.TrimSuffix(a, "%")+"%", b+"%"; !ok {
+			return w, usageError("--percent %s: expected two numbers, such as 40-60", p.percent)
+		}
+	}
+	if p.each && p.occurrence == "" {
+		return w, usageError("--each: expected --occurrence with it")
+	}
+	clock := d.Defs().Clock
+	margin := int64(0)
+	if p.margin != "" {
+		if p.around+p.event+p.occurrence == "" {
+			return w, usageError("--margin: expected --around, --event or --occurrence with it")
+		}
+		if margin, err = clock.ParseDuration(p.margin); err != nil {
+			return w, usageError("--margin: %w", err)
+		}
+		if margin < 0 {
+			return w, usageError("--margin %s: expected a length that is not negative", p.margin)
+		}
+	} else if p.around+p.event != "" {
+		return w, usageError("--around and --event: expected --margin with it, how much before and behind is wanted")
+	}
+	switch {
+	case p.event != "" || p.occurrence != "":
+		if w, err = p.find(ctx, d); err != nil {
+			return w, err
+		}
+	default:
+		if err := timesOf(ctx, d, timeFlag{"--from", from, &w.From}, timeFlag{"--to", to, &w.To},
+			timeFlag{"--around", p.around, &w.From}); err != nil {
+			return w, err
+		}
+		if p.around != "" {
+			w.To = w.From
+		}
+	}
+	if w.From > math.MinInt64+margin {
+		w.From -= margin
+	}
+	if w.To < math.MaxInt64-margin {
+		w.To += margin
+	}
+	if w.From > w.To {
+		return w, usageError("found a piece that ends, at %s s, before it begins, at %s s", clock.FormatSeconds(w.To),
+			clock.FormatSeconds(w.From))
+	}
+	return w, nil
+}
+
+// find returns the window of --event or --occurrence.
+func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window, err error) {
+	flag, text := "--event", p.event
+	if p.occurrence != "" {
+		flag, text = "--occurrence", p.occurrence
+	}
+	flag = cmp.Or(p.flag, flag)
+	name, n := text, 1
+	defs := d.Defs()
+	if i := strings.LastIndexByte(text, '#'); i >= 0 {
+		switch v, err := strconv.Atoi(text[i+1:]); {
+		case err != nil:
+		case v > 0:
+			name, n = text[:i], v
+		case !p.isName(defs, text):
+			return w, usageError("%s %s: found number %d, expected 1 or more: the first one is %s#1", flag, text, v, text[:i])
+		}
+	}
+	found, of := 0, "events"
+	if p.event != "" {
+		var kind func(trace.Kind) bool
+		if kind, err = chooseKinds(defs, flag, []string{name}); err != nil {
+			return w, err
+		}
+		w, found, err = transform.FindEvent(ctx, d, kind, n)
+	} else {
+		var region func(uint32) bool
+		if region, err = choose(defs, aRegion, []string{name}); err != nil {
+			return w, err
+		}
+		w, found, err = transform.FindOccurrence(ctx, d, transform.Occurrence{Region: region, N: n, Each: p.each})
+		if of = "visits or claims"; p.each {
+			of += " at the location with the most"
+		}
+	}
+	if err != nil || found >= n {
+		return w, err
+	}
+	why := fmt.Sprintf("found %d %s, expected %d or more", found, of, n)
+	if near, missing := aRegion.missing(defs, name); p.occurrence != "" && missing {
+		why = "the trace has no such region; " + near
+	}
+	return w, &exitError{exitDefects, fmt.Errorf("%s %s: %s", flag, text, why)}
+}
+
+// isName reports whether a region or a kind of events has a name that ends with a number sign and a
+// number.
+func (p *pieceFlags) isName(d *trace.Definitions, name string) bool {
+	if p.event != "" {
+		return len(kindsNamed(d, name)) > 0
+	}
+	_, missing := aRegion.missing(d, name)
+	return !missing
+}

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// rewriteFlags holds the flags of the commands that write a changed trace. All of these commands
+// take all flags and apply them in one pass: correct clocks, cut, filter.
+type rewriteFlags struct {
+	inputFlags
+	as        string
+	asFlag    string // the name of the flag that sets as
+	json      bool
+	allowLoss bool
+	plain     bool
+	prune     bool
+	piece     pieceFlags
+	filter    filterFlags
+	// definitions are the definitions that the filter's patterns refer to.
+	definitions *trace.Definitions
+	lostBefore  func() *format.Loss // losses before encoding; may be nil
+	// listsDefects records that the command itself lists the reader's defects.
+	listsDefects bool
+}
+
+// flags defines the flags.
+func (x *rewriteFlags) flags(f *pflag.FlagSet) {
+	x.inputFlags.flags(f)
+	x.clockFlag(f)
+	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not determine it")
+	f.BoolVar(&x.json, "json", false, "print what was done and lost as JSON")
+	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
+	plainFlag(f, &x.plain)
+	f.BoolVar(&x.prune, "prune", false, "leave out definitions that nothing in OUT refers to")
+	p := &x.piece
+	f.StringVar(&p.from, "from", "",
+		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
+	f.StringVar(&p.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
+	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
+	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
+	f.StringVar(&p.event, "event", "",
+		"times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
+	f.StringVar(&p.occurrence, "occurrence", "",
+		"times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
+	f.BoolVar(&p.each, "each", false,
+		"with --occurrence: the N-th at each location, from the begin of the first to the end of the last")
+	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
+	f.StringVar(&p.borders, "borders", "reopen",
+		"what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look "+
+			"at what is before")
+	y := &x.filter
+	for _, l := range []struct {
+		list, not *[]string
+		name, doc string
+	}{
+		{&y.locations, &y.notLocations, "location", "locations by id or name"},
+		{&y.groups, &y.notGroups, "group", "locations below groups (processes, nodes) with this id or name"},
+		{&y.regions, &y.notRegions, "region", "what names regions, by name or id"},
+		{&y.kinds, &y.notKinds, "kind", "kinds of events, " + kindsHelp + "; begins and ends go together"},
+		{&y.communicators, &y.notCommunicators, "communicator", "what names communicators, by name or id"},
+	} {
+		doc := "; * and ? match anything, re: begins a regular expression"
+		if l.name == "kind" {
+			doc = ""
+		}
+		f.Var((*nameList)(l.list), l.name, "keep "+l.doc+doc)
+		f.Var((*nameList)(l.not), "not-"+l.name, "leave out "+l.doc)
+	}
+	f.StringVar(&y.minDuration, "min-duration", "",
+		"leave out visits of regions and claims that are shorter: 20us, ticks")
+	f.Var(newInteger(&y.maxDepth, 0, 0, 0), "max-depth",
+		"leave out regions inside of so many others that are kept; 0 keeps all")
+}
+
+// changes reports whether the flags ask for a piece, a filter or pruning.
+func (x *rewriteFlags) changes() bool {
+	_, filters, err := x.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
+	return x.piece.cuts() || filters || err != nil || x.prune
+}
+
+// inputFlagsOnly returns the flags for opening the file. They lack the clock correction, which the
+// transformation applies later.
+func (x *rewriteFlags) inputFlagsOnly() *inputFlags {
+	r := x.inputFlags
+	r.correction = ""
+	return &r
+}
+
+// transform applies the flags to a trace: first the clock correction, then the piece, then the
+// filter.
+func (x *rewriteFlags) transform(ctx context.Context, d format.Events) (format.Events, error) {
+	if err := d.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	d, err := x.correct(d) // needs the locations of the correction
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	x.definitions = d.Defs()
+	wanted, filters, err := x.filter.wanted(x.definitions)
+	if err != nil {
+		return nil, err
+	}
+	if x.piece.cuts() || x.piece.margin != "" {
+		w, err := x.piece.times(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, wanted.Location) }
+		make := []func(format.Events, trace.Window) format.Events{cut, transform.Bare}
+		how, err := wordIndex("--borders", x.piece.borders, borders...)
+		if err != nil {
+			return nil, err
+		}
+		d = make[how](d, w)
+	}
+	if filters {
+		d = transform.Filter(d, wanted)
+	}
+	return d, nil
+}
+
+// rewriteResult is the JSON of commands that write a changed trace (docs/json.md).
+type rewriteResult struct {
+	Input  []string         `json:"input"`
+	Output string           `json:"output"`
+	Format string           `json:"format"`
+	Events int64            `json:"events"`
+	Links  int64            `json:"links"`
+	Loss   []format.LossRow `json:"loss"`
+	// Changes lists the changes of weft repair.
+	Changes []checkRule `json:"changes,omitempty"`
+}
+
+// writeRewritten writes the trace d, which comes from the traces ins, and reports what was lost. If
+// finish is not nil, it may print more and returns the value for the JSON.
+func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events, dst string, x *rewriteFlags,
+	finish func(*rewriteResult) (any, error)) error {
+	w, err := a.writer(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))
+	if err != nil {
+		return err
+	}
+	defer w.out.Abort()
+	w.opt.Plain = x.plain
+	var from []format.File
+	for _, in := range ins {
+		from = append(from, in.file)
+	}
+	signals := definedSignals(d)
+	if x.prune || w.format.About().Name == "etf" && signals > 0 {
+		// TRACE needs at least one fragment for each signal.
+		what := transform.PruneSignals
+		if x.prune {
+			what = transform.PruneAll
+		}
+		if d, err = transform.Prune(ctx, d, what); err != nil {
+			return err
+		}
+		if signals -= definedSignals(d); x.prune {
+			signals = 0 // --prune asks for it, so it is no loss
+		}
+	} else {
+		signals = 0
+	}
+	n := &countingEvents{Events: d}
+	loss, err := w.encode(ctx, a, n, from...)
+	if err == nil {
+		loss.Add("signal", "definition", format.Degraded,
+			"it has no fragment, which TRACE wants, and is left out", signals)
+	}
+	if x.lostBefore != nil && err == nil {
+		for _, r := range x.lostBefore().Rows() {
+			loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
+		}
+	}
+	res := &rewriteResult{Output: dst, Format: w.format.About().Name, Events: n.events, Links: n.links}
+	for _, in := range ins {
+		in.bar.done()
+		res.Input = append(res.Input, in.src.Path)
+	}
+	if err != nil {
+		return err
+	}
+	for _, in := range ins {
+		a.reportDefects(in, x.quiet || x.listsDefects)
+	}
+	if !x.quiet {
+		a.reportUnknownNames("the trace", x.definitions, x.filter.flagNames())
+		if n.events == 0 {
+			printf(a.err, "%s: no event is left\n", dst)
+		}
+	}
+	refused, err := w.commit(loss, x.allowLoss || x.plain)
+	if err != nil {
+		return err
+	}
+	res.Loss = loss.Rows()
+	var shown any = res
+	if finish != nil {
+		if shown, err = finish(res); err != nil {
+			return err
+		}
+	}
+	if x.json {
+		to := a.out
+		if dst == "-" {
+			to = a.err
+		}
+		err = a.writeJSON(to, shown)
+	} else {
+		err = a.printLoss(loss, false, dst == "-")
+	}
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// definedSignals returns the number of signals that the file defines.
+func definedSignals(d format.Events) (n int64) {
+	for _, m := range d.Defs().Metrics.All() {
+		if m.Kind == trace.SignalMetric && !m.Undefined {
+			n++
+		}
+	}
+	return n
+}
+
+// countingEvents counts the delivered events and links.
+type countingEvents struct {
+	format.Events
+	events, links int64
+}
+
+// Scan delivers the events and counts them. Encoders call it once.
+func (c *countingEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return c.Events.Scan(ctx, sel, order, format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			c.events += int64(b.Len() - len(b.Derived))
+			return sink.Batch(b)
+		},
+		OnLinks: func(l []trace.Link) error {
+			c.links += int64(len(l))
+			return sink.Links(l)
+		},
+	})
+}
+
+// rewriteOne runs a command that changes one trace. more changes the trace further, finish is that
+// of writeRewritten; both may be nil.
+func (a *app) rewriteOne(c *cobra.Command, args []string, x *rewriteFlags,
+	more func(ctx context.Context, d format.Events) (format.Events, error),
+	finish func(*rewriteResult) (any, error)) error {
+	ctx := c.Context()
+	in, err := a.open(ctx, args[0], x.inputFlagsOnly())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	d, err := x.transform(ctx, in.Events)
+	if err == nil && more != nil {
+		d, err = more(ctx, d)
+	}
+	if err != nil {
+		return err
+	}
+	return a.writeRewritten(ctx, []*input{in}, d, args[1], x, finish)
+}

@@ -1,0 +1,340 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// selectionFlags holds the flags that select events.
+type selectionFlags struct {
+	from, to  string
+	window    string // both ends in one flag
+	locations []string
+	groups    []string
+	kinds     []string
+	regions   []string
+}
+
+// flags defines all flags of a selection.
+func (s *selectionFlags) flags(f *pflag.FlagSet) {
+	s.stateFlags(f)
+	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events, "+kindsHelp)
+}
+
+// stateFlags defines the flags for commands that follow states. These commands need all kinds of
+// events, so there is no --kind.
+func (s *selectionFlags) stateFlags(f *pflag.FlagSet) {
+	s.timeFlags(f)
+	s.placeFlags(f)
+	s.regionFlag(f)
+}
+
+// regionFlag defines --region.
+func (s *selectionFlags) regionFlag(f *pflag.FlagSet) {
+	f.Var((*nameList)(&s.regions), "region",
+		"regions by name or id; * and ? match anything, re: begins a regular expression")
+}
+
+// placeFlags defines the flags that select locations.
+func (s *selectionFlags) placeFlags(f *pflag.FlagSet) {
+	f.Var((*nameList)(&s.locations), "location",
+		"locations by id or name; * and ? match anything, re: begins a regular expression")
+	f.Var((*nameList)(&s.groups), "group", "locations below groups (processes, nodes) with this id or name")
+}
+
+// filterFlags returns the flags as those of weft filter.
+func (s *selectionFlags) filterFlags() filterFlags {
+	return filterFlags{locations: s.locations, groups: s.groups, regions: s.regions}
+}
+
+// locationFilter returns a function that reports whether a location is selected, or nil if all are.
+func (s *selectionFlags) locationFilter(in *input) (func(loc uint32) bool, error) {
+	x := filterFlags{locations: s.locations, groups: s.groups}
+	w, _, err := x.wanted(in.Defs())
+	in.flagNames = append(in.flagNames, x.flagNames()...)
+	return w.Location, err
+}
+
+// infoPart restricts the events to the selection, as weft cut and weft filter do. It returns a
+// description of the selected part, or nil if everything is selected.
+func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, error) {
+	whole := in.Events
+	if narrowed, err := s.narrow(ctx, in); !narrowed || err != nil {
+		return nil, err
+	}
+	x := rewriteFlags{filter: s.filterFlags()}
+	uncut, err := x.transform(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	part := &info.Part{Uncut: uncut}
+	first, last, ok, err := format.Extent(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	y := pieceFlags{from: s.from, to: s.to, window: s.window}
+	if y.cuts() {
+		w, err := y.times(ctx, whole)
+		if err != nil {
+			return nil, err
+		}
+		part.Times = &w
+	}
+	if ok {
+		part.Begin, part.Window = first, &info.Window{First: part.Times.Clip(first), Last: part.Times.Clip(last)}
+	}
+	return part, nil
+}
+
+// narrow restricts the events to the selection, as weft cut and weft filter do, for analyses of
+// whole traces.
+func (s *selectionFlags) narrow(ctx context.Context, in *input) (narrowed bool, err error) {
+	x := rewriteFlags{piece: pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]},
+		filter: s.filterFlags()}
+	if !x.changes() {
+		return false, nil
+	}
+	if err := in.Events.Prepare(ctx); err != nil {
+		return false, err
+	}
+	first := in.Defs().Attributes.Len()
+	e, err := x.transform(ctx, in.Events)
+	if err == nil {
+		err = e.Prepare(ctx) // defines the attributes that cutting adds
+	}
+	if err != nil {
+		return false, err
+	}
+	added := transform.CutAttributes()
+	for i := first; i < min(first+len(added), in.Defs().Attributes.Len()); i++ {
+		if slices.Contains(added, in.Defs().Attributes.At(uint32(i)).Name) {
+			in.hidden = append(in.hidden, uint32(i))
+		}
+	}
+	in.Events, in.flagNames = e, append(in.flagNames, x.filter.flagNames()...)
+	return true, nil
+}
+
+// hidesAttribute reports whether an attribute was added by the selection.
+func (in *input) hidesAttribute(attribute uint32) bool { return slices.Contains(in.hidden, attribute) }
+
+// keepInvolving removes messages, remote memory accesses and collective operations in which no
+// wanted location takes part. Nil wants all locations.
+func (in *input) keepInvolving(wanted func(loc uint32) bool) {
+	if wanted != nil {
+		in.Events = transform.Among(in.Events, wanted)
+	}
+}
+
+// timeFlags defines the flags that select times.
+func (s *selectionFlags) timeFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.from, "from", "",
+		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	s.windowFlag(f)
+}
+
+// windowFlag defines --window.
+func (s *selectionFlags) windowFlag(f *pflag.FlagSet) {
+	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
+}
+
+// any reports whether any flag of the selection is set.
+func (s *selectionFlags) any() bool {
+	return s.from != "" || s.to != "" || s.window != "" || len(s.locations)+len(s.groups)+len(s.kinds)+len(s.regions) > 0
+}
+
+// splitWindow sets from and to to the ends of --window.
+func (s *selectionFlags) splitWindow() error {
+	if s.window == "" {
+		return nil
+	}
+	if s.from != "" || s.to != "" {
+		return usageError("--window: expected neither --from nor --to with it")
+	}
+	from, to, ok := strings.Cut(s.window, "..")
+	if !ok {
+		from, to, ok = cutRange(s.window)
+	}
+	if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" && to == "" {
+		return usageError("--window %s: expected two times, such as 20%%..30%%", s.window)
+	}
+	s.from, s.to, s.window = from, to, ""
+	return nil
+}
+
+// cutRange splits a range at the first minus that is no sign.
+func cutRange(s string) (from, to string, ok bool) {
+	for i := 1; i < len(s); i++ {
+		if s[i] == '-' && s[i-1] != '@' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// selection converts the flags into a selection.
+func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Selection, error) {
+	sel := trace.Everything()
+	if err := s.splitWindow(); err != nil {
+		return sel, err
+	}
+	d := in.Defs()
+	err := timesOf(ctx, in.Events, timeFlag{"--from", s.from, &sel.From}, timeFlag{"--to", s.to, &sel.To})
+	if err != nil {
+		return sel, err
+	}
+	if sel.From > sel.To {
+		return sel, usageError("--from %s is behind --to %s", s.from, s.to)
+	}
+	if sel.Location, err = s.locationFilter(in); err != nil {
+		return sel, err
+	}
+	if sel.Region, err = choose(d, aRegion, s.regions); err != nil {
+		return sel, err
+	}
+	in.flagNames = append(in.flagNames, flagNames{"--region", aRegion, s.regions})
+	if len(s.kinds) > 0 {
+		if sel.Kind, err = chooseKinds(d, "--kind", s.kinds); err != nil {
+			return sel, err
+		}
+		if !slices.Contains(s.kinds, linkKind) {
+			sel.Links = trace.NoLinks
+		}
+	}
+	if len(s.regions) > 0 {
+		sel.Links = trace.NoLinks
+	}
+	return sel, nil
+}
+
+// absolute returns the flags with their times in ticks of the trace's clock. Callers must call it
+// before they filter events: percentages and times after the first event refer to the whole trace.
+func (s *selectionFlags) absolute(ctx context.Context, in *input) (*selectionFlags, error) {
+	times := selectionFlags{from: s.from, to: s.to, window: s.window}
+	sel, err := times.selection(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	x := *s
+	x.window = ""
+	if x.from = times.from; x.from != "" {
+		x.from = fmt.Sprintf("@%d", sel.From)
+	}
+	if x.to = times.to; x.to != "" {
+		x.to = fmt.Sprintf("@%d", sel.To)
+	}
+	return &x, nil
+}
+
+// timeFlag is the value of a flag for a time, "" if the flag is not set, and the variable for the
+// time.
+type timeFlag struct {
+	flag, text string
+	to         *int64
+}
+
+// timesOf parses times. It looks at the trace only if a time refers to its first or last event.
+func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error) {
+	var first, last int64
+	if slices.ContainsFunc(list, func(t timeFlag) bool { return t.text != "" && !strings.HasPrefix(t.text, "@") }) {
+		ok := false
+		if first, last, ok, err = format.Extent(ctx, d); err != nil {
+			return err
+		}
+		if !ok {
+			first, last = 0, 0
+		}
+	}
+	if err := parseTimes(d.Defs().Clock, first, last, list...); err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t.flag == "--to" && strings.TrimSpace(t.text) == "100%" {
+			*t.to = math.MaxInt64 // includes the last event
+		}
+	}
+	return nil
+}
+
+// parseTimes parses times. Those without @ count from first, the time of the first event.
+func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) {
+	for _, t := range list {
+		if t.text == "" {
+			continue
+		}
+		if *t.to, err = c.ParseTime(t.text, first, last); err != nil {
+			return usageError("%s: %w", t.flag, err)
+		}
+	}
+	return nil
+}
+
+// linkKind is the name of links in lists of kinds.
+const linkKind = "link"
+
+// kindsHelp describes the values of --kind for the help text.
+const kindsHelp = "with all of their phases: enter, claim, send (also send-begin and send-complete), message (all " +
+	"of send and recv)"
+
+// messageKind stands for all sends and receives in lists of kinds.
+const messageKind = "message"
+
+// kindsNamed returns the names of the kinds for which a word stands: the kind with that name and
+// its phases, whose names begin with the word and a hyphen (send: send, send-begin and
+// send-complete). The word message stands for those of send and recv.
+func kindsNamed(d *trace.Definitions, word string) (names []string) {
+	if word == messageKind {
+		return append(kindsNamed(d, trace.Send.Spec().Name), kindsNamed(d, trace.Recv.Spec().Name)...)
+	}
+	for _, k := range trace.Kinds() {
+		if name := k.Spec().Name; name == word || k.IsEvent() && strings.HasPrefix(name, word+"-") {
+			names = append(names, name)
+		}
+	}
+	if word == linkKind || slices.ContainsFunc(d.Kinds.All(), func(x trace.KindDef) bool { return x.Name == word }) {
+		names = append(names, word)
+	}
+	return names
+}
+
+// kindWords returns all words for kinds.
+func kindWords(d *trace.Definitions) []string {
+	list := []string{linkKind, messageKind}
+	for _, k := range trace.Kinds() {
+		beginning, _, _ := strings.Cut(k.Spec().Name, "-")
+		if list = append(list, k.Spec().Name); len(kindsNamed(d, beginning)) > 0 {
+			list = append(list, beginning)
+		}
+	}
+	for _, k := range d.Kinds.All() {
+		list = append(list, k.Name)
+	}
+	return list
+}
+
+// chooseKinds returns a function that reports whether one of the words stands for a kind.
+func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.Kind) bool, error) {
+	kinds := map[string]bool{}
+	for _, word := range list {
+		names := kindsNamed(d, word)
+		if len(names) == 0 {
+			see := didYouMean(word, slices.Values(kindWords(d)), "weft formats --kinds lists them")
+			return nil, usageError("%s %s: no such kind; %s", flag, word, see)
+		}
+		for _, name := range names {
+			kinds[name] = true
+		}
+	}
+	return func(k trace.Kind) bool { return kinds[d.Spec(k).Name] }, nil
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// spill copies a stream to a temporary file. It returns when the context is cancelled, even if the
+// stream delivers nothing or if no process writes to the pipe.
+func spill(ctx context.Context, open func() (io.ReadCloser, error)) (format.DataFile, int64, error) {
+	type result struct {
+		f    format.DataFile
+		size int64
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		r, err := open()
+		if err != nil {
+			done <- result{err: err}
+			return
+		}
+		defer r.Close()
+		f, n, err := format.Spill(r)
+		done <- result{f, n, err}
+	}()
+	select {
+	case x := <-done:
+		return x.f, x.size, x.err
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// stdinName is the name of the only file in a [stdinFS].
+const stdinName = "stdin"
+
+// stdinFS is a file system with a single file, which holds standard input.
+type stdinFS struct {
+	f    format.DataFile
+	size int64
+}
+
+// Open opens the file. All other names do not exist.
+func (s stdinFS) Open(name string) (fs.File, error) {
+	if name != stdinName {
+		return nil, &fs.PathError{Op: "open", Path: name,
+			Err: fmt.Errorf("found one file alone, expected %s beside it: %w", name, fs.ErrNotExist)}
+	}
+	return &stdinFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
+}
+
+// stdinFile is an open file of a stdinFS.
+type stdinFile struct {
+	*io.SectionReader
+	size int64
+}
+
+// Close keeps the underlying file open for the next reader.
+func (f *stdinFile) Close() error { return nil }
+
+// Stat describes the file.
+func (f *stdinFile) Stat() (fs.FileInfo, error) { return stdinInfo{f.size}, nil }
+
+// stdinInfo describes the file of a stdinFS. Its value is the size.
+type stdinInfo struct{ size int64 }
