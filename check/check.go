@@ -44,8 +44,8 @@ type Checker struct {
 type state struct {
 	any         bool
 	last        int64
-	open        []entry           // open regions, innermost last
-	claims      map[int64]openRow // open claims
+	open        []entry              // open regions, innermost last
+	claims      map[int64]openClaims // by id
 	requests    map[uint64]openRow
 	collectives []collective // open ones, innermost last
 	locks       []lock       // that are held, the last one last
@@ -56,6 +56,12 @@ type state struct {
 }
 
 type openRow struct{ time, pos int64 }
+
+// openClaims are the open claims of one id, of which there should be one: the row is that of the last one.
+type openClaims struct {
+	openRow
+	more int64
+}
 
 // lock is one that a location holds.
 type lock struct {
@@ -190,17 +196,26 @@ func (c *Checker) Batch(b *trace.Batch) error {
 			err = c.leave(s, at, t, ref)
 		case trace.ClaimBegin:
 			if s.claims == nil {
-				s.claims = map[int64]openRow{}
+				s.claims = map[int64]openClaims{}
 			}
-			s.claims[int64(x.Op(0))] = openRow{t, at.pos}
+			id, more := int64(x.Op(0)), int64(0)
+			if before, ok := s.claims[id]; ok {
+				more = before.more + 1
+			}
+			s.claims[id] = openClaims{openRow{t, at.pos}, more}
 			err = c.references(&x, at)
 		case trace.ClaimEnd:
 			id := int64(x.Op(0))
-			if _, ok := s.claims[id]; !ok {
+			same, ok := s.claims[id]
+			if !ok {
 				err = c.report("trace.claim-end-without-begin", at, fmt.Sprintf("end of claim %d", id), "its begin before it")
 				break
 			}
-			delete(s.claims, id)
+			if same.more--; same.more < 0 {
+				delete(s.claims, id)
+			} else {
+				s.claims[id] = same
+			}
 		default:
 			if err = c.references(&x, at); err == nil {
 				err = c.communication(s, &x, at)
@@ -415,7 +430,7 @@ func (c *Checker) unfinished(loc uint32, s *state) (err error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
 		e := s.claims[id]
-		tell("trace.claim-without-end", e, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
+		tell("trace.claim-without-end", e.openRow, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		if err == nil {

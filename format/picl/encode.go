@@ -437,7 +437,9 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		return err
 	}
 	if e.rewriter != nil {
-		if err := e.rewriter.writeDefinitions(c.Pos(), k.processor, e.w); err != nil {
+		// Rows that a cut adds at its border have no position.
+		before := max(c.Pos(), e.rewriter.d.firstRecord)
+		if err := e.rewriter.writeDefinitions(before, k.processor, e.w); err != nil {
 			return err
 		}
 	}
@@ -716,6 +718,9 @@ func (e *encoder) Links(links []trace.Link) error {
 // Close writes the header and the file.
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
+	if e.rewriter != nil && !e.rewriter.repair {
+		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable)
+	}
 	if err := e.writeDefinitions(math.MaxInt64); err != nil {
 		return err
 	}
