@@ -46,8 +46,8 @@ type Checker struct {
 type locationState struct {
 	any         bool // the location has had an event; last is its time
 	last        int64
-	open        []entry           // open regions, innermost last
-	claims      map[int64]openRow // open claims
+	open        []entry              // open regions, innermost last
+	claims      map[int64]openClaims // by id
 	requests    map[uint64]openRow
 	collectives []collective // open operations, innermost last
 	locks       []lock       // held locks, the last acquired last
@@ -59,6 +59,13 @@ type locationState struct {
 
 // openRow is the time and position of the event that opened something.
 type openRow struct{ time, pos int64 }
+
+// openClaims are the open claims of one id, of which there should be one. The row is that of the last
+// one; more is the number of the others.
+type openClaims struct {
+	openRow
+	more int64
+}
 
 // lock is a lock that a location holds.
 type lock struct {
@@ -201,17 +208,26 @@ func (c *Checker) Batch(b *trace.Batch) error {
 			err = c.leave(s, at, t, ref)
 		case trace.ClaimBegin:
 			if s.claims == nil {
-				s.claims = map[int64]openRow{}
+				s.claims = map[int64]openClaims{}
 			}
-			s.claims[int64(x.Op(0))] = openRow{t, at.pos}
+			id, more := int64(x.Op(0)), int64(0)
+			if before, ok := s.claims[id]; ok {
+				more = before.more + 1
+			}
+			s.claims[id] = openClaims{openRow{t, at.pos}, more}
 			err = c.references(&x, at)
 		case trace.ClaimEnd:
 			id := int64(x.Op(0))
-			if _, ok := s.claims[id]; !ok {
+			same, ok := s.claims[id]
+			if !ok {
 				err = c.report("trace.claim-end-without-begin", at, fmt.Sprintf("end of claim %d", id), "its begin before it")
 				break
 			}
-			delete(s.claims, id)
+			if same.more--; same.more < 0 {
+				delete(s.claims, id)
+			} else {
+				s.claims[id] = same
+			}
 		default:
 			if err = c.references(&x, at); err == nil {
 				err = c.communication(s, &x, at)
@@ -437,7 +453,7 @@ func (c *Checker) unfinished(loc uint32, s *locationState) (err error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
 		e := s.claims[id]
-		report("trace.claim-without-end", e, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
+		report("trace.claim-without-end", e.openRow, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		if err == nil {

@@ -17,7 +17,7 @@ type Message struct {
 	Destination  uint32 // the same
 	Communicator uint64 // index into Definitions.Communicator, or [trace.Undefined]
 	Tag          int64  // -1 when unknown
-	Bytes        uint64 // size at the sender, or at the receiver if there is no sender
+	Bytes        uint64 // size at the sender, or at the receiver if that of the sender is unknown, or [trace.Undefined]
 	Send         int64
 	SendComplete int64 // when a non-blocking send was complete
 	RecvBegin    int64 // when a non-blocking receive was posted
@@ -50,7 +50,7 @@ type listing struct {
 func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
 	l := &p.listing
 	l.number++
-	m := &openMessage{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: n.bytes, Send: NoTime,
+	m := &openMessage{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: c.Op(3), Send: NoTime,
 		SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number}
 	id := request{c.Location(), c.Op(4)}
 	known := len(c.Ops()) > 4 && id.id != trace.Undefined
@@ -108,6 +108,9 @@ func (p *Part) pair(send, recv *openMessage) error {
 	}
 	delete(p.listing.open, recv.number)
 	send.RecvBegin, send.Recv, send.ended = recv.RecvBegin, recv.Recv, true
+	if send.Bytes == trace.Undefined {
+		send.Bytes = recv.Bytes
+	}
 	if send.Tag == -1 {
 		send.Tag = recv.Tag
 	}

@@ -175,7 +175,9 @@ func (p *Part) send(at channel, n *node) error {
 			}
 		}
 		c.sent.add(n.bytes)
-		p.sizes.add(n.bytes)
+		if !n.unsized {
+			p.sizes.add(n.bytes)
+		}
 		if b := p.bin(n.time); b != nil {
 			b.Sent++
 			b.SentBytes = durations.SumBytes(b.SentBytes, n.bytes)
@@ -339,7 +341,7 @@ type Result struct {
 	// Matrix has what was sent by source and destination, in the order of the definitions. Unknown
 	// destinations come last.
 	Matrix []Cell `json:"matrix"`
-	// Sizes counts what was sent by its size, small ones first.
+	// Sizes counts what was sent by its size, small ones first, without messages of unknown size.
 	Sizes []Size `json:"sizes"`
 	// Latency has the durations of messages, if requested.
 	Latency *Latency `json:"latency,omitempty"`

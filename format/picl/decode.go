@@ -36,6 +36,7 @@ type decoder struct {
 	damaged     int64            // records of the last scan that say more than their values
 	rounded     int64            // rounded times of the last scan
 	unread      int64            // unreadable definition records
+	unreadable  int64            // lines of the last scan that cannot be read
 	nesting     nesting
 	sources     sources
 	plainInts   bool // no record redefines descriptors
@@ -303,6 +304,8 @@ type eventScan struct {
 	spelled atomic.Int64 // records whose descriptor is not the one that weft would write
 	damaged atomic.Int64 // records that say more than their values
 	rounded atomic.Int64 // rounded times
+
+	unreadable atomic.Int64 // lines that cannot be read
 }
 
 // Begin begins a scan.
@@ -321,13 +324,15 @@ func (s *eventScan) Links(ctx context.Context, sink format.Sink) error {
 // Close stores the counts of the scan and frees the links.
 func (s *eventScan) Close() {
 	s.d.spelled, s.d.damaged, s.d.rounded = s.spelled.Load(), s.damaged.Load(), s.rounded.Load()
+	s.d.unreadable = s.unreadable.Load()
 	s.carried.Close()
 }
 
-// Overview returns the numbers of descriptors, of records with defects and of rounded times that
-// the events do not reproduce.
+// Overview returns the numbers of descriptors, of lines that cannot be read, of records with defects and of
+// rounded times that the events do not reproduce.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Damaged: d.damaged + d.unread, Rounded: d.rounded}, nil
+	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable, Damaged: d.damaged + d.unread,
+		Rounded: d.rounded}, nil
 }
 
 // Assembler returns an assembler that delivers batches in the order of the blocks.

@@ -437,7 +437,9 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		return err
 	}
 	if e.rewriter != nil {
-		if err := e.rewriter.writeDefinitions(c.Pos(), k.processor, e.w); err != nil {
+		// Rows that a cut adds at its border have no position.
+		before := max(c.Pos(), e.rewriter.d.firstRecord)
+		if err := e.rewriter.writeDefinitions(before, k.processor, e.w); err != nil {
 			return err
 		}
 	}
@@ -602,8 +604,6 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 	*r = Record{Time: e.last, Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
 	e.pairs = e.pairs[:0]
 	switch {
-	case c.Derived():
-		return nil
 	case (kind == trace.Enter || kind == trace.ClaimBegin) && ref != trace.NoRef:
 		r.Type, r.Event = TypeEntry, int64(ref)
 	case (kind == trace.Leave || kind == trace.ClaimEnd) && ref != trace.NoRef:
@@ -633,10 +633,28 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		}
 		return e.w.Write(r)
 	}
-	e.pairs = e.AppendRow(e.pairs, c)
+	split := r.Type == TypeMark && e.w.opt.Brackets == EntryExit
+	if split {
+		r.Type, e.pairs = TypeEntry, carrier.AppendKind(e.pairs, e.Defs, kind, ref)
+	}
+	if e.pairs = e.AppendRow(e.pairs, c); c.Derived() {
+		e.pairs = append(e.pairs, derivedPair)
+	}
+	e.setCharacterData()
+	if err := e.w.Write(r); err != nil || !split {
+		return err
+	}
+	r.Type, e.pairs = TypeExit, append(e.pairs[:0], markEnd)
 	e.setCharacterData()
 	return e.w.Write(r)
 }
+
+// derivedPair ends the pairs of a derived event. markEnd is the exit of a mark that the option picl.brackets
+// has made an entry and an exit.
+var (
+	derivedPair = carrier.Pair{Key: "derived", Value: "1"}
+	markEnd     = carrier.Pair{Key: "end", Value: "mark"}
+)
 
 // foreignMessage makes a mark for a send, a receive or a phase of one. It returns false if the
 // event is not a message or its operands do not fit.
@@ -653,8 +671,11 @@ func (e *encoder) foreignMessage(c *trace.Cursor) bool {
 	r := &e.rec
 	r.Type, r.Event = TypeMark, m.event
 	r.Values = m.append(r.Values, m.entry+m.exit, c, peer)
-	if m.ops > 1 && ops[1] != trace.Undefined {
+	if m.ops > 1 && (ops[1] != trace.Undefined || c.Derived()) {
 		r.Values = append(r.Values, intValue(int64(ops[1])))
+	}
+	if c.Derived() && !e.Plain {
+		r.Values = append(r.Values, intValue(1))
 	}
 	return true
 }
@@ -697,6 +718,9 @@ func (e *encoder) Links(links []trace.Link) error {
 // Close writes the header and the file.
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
+	if e.rewriter != nil && !e.rewriter.repair {
+		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable)
+	}
 	if err := e.writeDefinitions(math.MaxInt64); err != nil {
 		return err
 	}

@@ -376,13 +376,13 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		byProcessor[k.processor] = append(byProcessor[k.processor], k)
 	}
 	for _, k := range keys {
-		if same := byProcessor[k.processor]; k.process == -1 && len(same) == 2 && k.processor >= 0 {
+		if same := byProcessor[k.processor]; k.process == -1 && len(same) == 2 && same[1].process >= 0 && k.processor >= 0 {
 			continue // -1 stands for the only process
 		}
 		d.locations[k] = d.location(k, "")
 	}
 	for p, same := range byProcessor {
-		if len(same) == 2 && same[0].process == -1 && p >= 0 {
+		if len(same) == 2 && same[0].process == -1 && same[1].process >= 0 && p >= 0 {
 			d.locations[same[0]] = d.locations[same[1]]
 			same = same[1:]
 		}

@@ -76,8 +76,27 @@ func probeOld(head []byte) int {
 		}
 	}
 	// The new format has at least six fields, and the sixth is a count. Its user records also begin
-	// with a number ≥ 0, but their third field is a time stamp with a point.
+	// with a number ≥ 0, but their third field is a time stamp with a point, or a standard record follows.
+	if startsStandard(head) {
+		return 0
+	}
 	return 85
+}
+
+// startsStandard reports whether one of the first lines has the head of a standard record of the new format. The last
+// line may be incomplete.
+func startsStandard(text []byte) bool {
+	n := 0
+	for l := range bytes.Lines(text) {
+		var h head
+		if _, bad := h.parse(bytes.TrimRight(l, "\r\n"), 6); bad < 0 && h.f[0] < 0 && l[len(l)-1] == '\n' {
+			return true
+		}
+		if n++; n == 20 {
+			break
+		}
+	}
+	return false
 }
 
 // oldConverter converts an old-format trace to new-format lines.

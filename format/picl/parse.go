@@ -190,7 +190,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	}
 	if skip {
 		if problem.rule != "" {
-			p.scan.damaged.Add(1)
+			p.scan.unreadable.Add(1)
 		}
 		return nil
 	}
@@ -208,6 +208,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 				return err
 			}
 			if !ok {
+				p.scan.unreadable.Add(1)
 				return nil
 			}
 			rounded = true

@@ -127,11 +127,30 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	if e := h.f[1]; e >= 0 && e < int64(d.Model.Regions.Len()) {
 		ref = uint32(e)
 	}
-	switch h.f[0] {
+	isDerived := len(p.pairs) > 0 && p.pairs[len(p.pairs)-1] == derivedPair
+	if isDerived {
+		p.pairs = p.pairs[:len(p.pairs)-1]
+	}
+	first := "" // key of the first pair
+	if len(p.pairs) > 0 {
+		first = p.pairs[0].Key
+	}
+	typ := h.f[0]
+	if isMessage := h.f[1] < 0 && specOf(h.f[1]).send != noRole; typ == TypeEntry && isMessage {
+		typ = TypeMark // the option picl.brackets made the mark an entry and an exit
+	} else if typ == TypeExit && (isMessage || first == markEnd.Key) {
+		return nil
+	}
+	switch typ {
 	case TypeEntry, TypeExit:
 		kind = trace.Enter
-		claim := len(p.pairs) > 0 && p.pairs[0].Key == "claim"
+		claim := first == "claim"
 		switch {
+		case first == "kind":
+			var err error
+			if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
+				return bad(fmt.Sprintf("an event with %v", err))
+			}
 		case claim && h.f[0] == TypeEntry:
 			kind = trace.ClaimBegin
 		case claim:
@@ -163,6 +182,9 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	if err := d.Restore.Add(b, location, t, kind, ref, p.pairs); err != nil {
 		return bad(err.Error())
 	}
+	if isDerived {
+		b.MarkDerived()
+	}
 	b.Pos = append(b.Pos, number)
 	return nil
 }
@@ -193,7 +215,7 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 	if m == nil || len(v) < n || m.ops == 1 && len(v) > n {
 		return fmt.Sprintf("event type %d with %d values", event, len(v))
 	}
-	ops := [5]uint64{trace.Undefined, trace.Undefined}
+	ops, isDerived := [5]uint64{trace.Undefined, trace.Undefined}, false
 	for _, fields := range [2]string{m.entry, m.exit} {
 		for i := range len(fields) {
 			switch fields[i] {
@@ -213,6 +235,7 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 		if len(v) > 0 {
 			ops[1] = uint64(max(-1, v[0]))
 		}
+		isDerived = len(v) > 1
 		if d := p.d.Model; !carrier.Refers(d, trace.OpLocation, ops[0]) || !carrier.Refers(d, trace.OpCommunicator, ops[1]) {
 			if m.kind.IsSend() {
 				return "a message to nobody"
@@ -222,6 +245,9 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 	}
 	b.Add(loc, t, m.kind, trace.NoRef)
 	b.AddOps(ops[:m.ops]...)
+	if isDerived {
+		b.MarkDerived()
+	}
 	b.Pos = append(b.Pos, line)
 	return ""
 }

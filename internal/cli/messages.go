@@ -218,11 +218,12 @@ type listedMessage struct {
 	DestinationName string `json:"destinationName,omitempty"`
 	Communicator    string `json:"communicator,omitempty"`
 	Tag             int64  `json:"tag"`
-	Bytes           uint64 `json:"bytes"`
-	Send            *int64 `json:"send"` // ticks; null where the trace has none
-	SendComplete    *int64 `json:"sendComplete"`
-	RecvBegin       *int64 `json:"recvBegin"`
-	Recv            *int64 `json:"recv"`
+	// Null where the trace has none; times are in ticks.
+	Bytes        *uint64 `json:"bytes"`
+	Send         *int64  `json:"send"`
+	SendComplete *int64  `json:"sendComplete"`
+	RecvBegin    *int64  `json:"recvBegin"`
+	Recv         *int64  `json:"recv"`
 }
 
 // listMessages prints each message as soon as both of its ends are known.
@@ -261,14 +262,17 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		return "", ""
 	}
 	p := messages.New(d, messages.Options{Window: window, List: func(m *messages.Message) error {
-		x := listedMessage{Tag: m.Tag, Bytes: m.Bytes}
+		x, size := listedMessage{Tag: m.Tag}, ""
+		if m.Bytes != trace.Undefined {
+			x.Bytes, size = &m.Bytes, strconv.FormatUint(m.Bytes, 10)
+		}
 		x.Source, x.SourceName = name(m.Source)
 		x.Destination, x.DestinationName = name(m.Destination)
 		if m.Communicator < uint64(d.Communicator.Len()) {
 			c := d.Communicator.At(uint32(m.Communicator))
 			x.Communicator = cmp.Or(c.Name, c.ID)
 		}
-		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), strconv.FormatUint(x.Bytes, 10)}
+		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), size}
 		for _, t := range []struct {
 			at int64
 			to **int64
