@@ -249,7 +249,7 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 
 // Cell holds the sums of the messages from one track to another.
 type Cell struct {
-	Source, Destination int // tracks; -1 for locations without a track
+	Source, Destination int   // tracks; -1 for locations without a track
 	Count, Bytes        int64 // of the messages that are sent in the window
 	// Matched is the number of these that were received at some time. Min, Max and Sum are those of
 	// their latencies in ticks.
