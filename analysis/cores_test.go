@@ -10,6 +10,7 @@ import (
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/analysis/collectives"
 	"github.com/weft-trace/weft/analysis/counts"
+	"github.com/weft-trace/weft/analysis/diff"
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/metrics"
 	"github.com/weft-trace/weft/analysis/profile"
@@ -43,6 +44,11 @@ func TestCores(t *testing.T) {
 		"counts": func(ctx context.Context, e format.Events) (any, error) {
 			p, err := analysis.Run(ctx, e, trace.Everything(), func() *counts.Part { return counts.New(e.Defs()) })
 			return p.Result(), err
+		},
+		"diff": func(ctx context.Context, e format.Events) (any, error) {
+			c := diff.New(diff.Options{}) // all is added
+			err := c.Scan(ctx, diff.B, e, trace.NewRows(e.Defs()))
+			return c.Result(), err
 		},
 		"messages": func(ctx context.Context, e format.Events) (any, error) {
 			opt := messages.Options{Latency: true}

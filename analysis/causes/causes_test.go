@@ -27,7 +27,8 @@ var scoutNames = map[string]struct {
 	"delay_barrier": {"wait-at-barrier", false}, "delay_barrier_longterm": {"wait-at-barrier", true},
 	"delay_n2n": {"wait-at-nxn", false}, "delay_n2n_longterm": {"wait-at-nxn", true},
 	"delay_12n": {"late-broadcast", false}, "delay_12n_longterm": {"late-broadcast", true},
-	"delay_ompbarrier": {"wait-at-implicit-omp-barrier", false}, "delay_ompbarrier_longterm": {"wait-at-implicit-omp-barrier", true},
+	"delay_ompbarrier":          {"wait-at-implicit-omp-barrier", false},
+	"delay_ompbarrier_longterm": {"wait-at-implicit-omp-barrier", true},
 }
 
 // TestScout compares the costs with those of Scalasca's analyser, which shows them in whole

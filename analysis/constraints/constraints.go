@@ -108,7 +108,6 @@ type edge struct {
 // graph is a constraint graph.
 type graph struct {
 	claims       []claim
-	last         int64
 	edges        []edge
 	inferred     int
 	dependencies int
@@ -308,7 +307,8 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Claims: len(g.claims), Dependencies: g.dependencies, Inferred: g.inferred, Critical: []Claim{}, Regions: []Region{}}
+	r := &Result{Claims: len(g.claims), Dependencies: g.dependencies, Inferred: g.inferred, Critical: []Claim{},
+		Regions: []Region{}}
 	for i := range g.claims {
 		r.Length = max(r.Length, from[2*i+1])
 	}

@@ -248,7 +248,8 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 // member.
 func (w *walker) last(c *history.Call) (last *waitstate.Wait) {
 	w.h.WaitsOf(c, func(i int) {
-		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil || x.Begin+x.Length > last.Begin+last.Length) {
+		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil ||
+			x.Begin+x.Length > last.Begin+last.Length) {
 			last = x
 		}
 	})
@@ -354,7 +355,8 @@ func (w *walker) fill(r *Result, opt Options) {
 		r.Paths = append(r.Paths, x)
 	}
 	slices.SortFunc(r.Paths, func(a, b Path) int {
-		return cmp.Or(cmp.Compare(b.Critical, a.Critical), slices.Compare(a.Path, b.Path), cmp.Compare(a.Location, b.Location))
+		return cmp.Or(cmp.Compare(b.Critical, a.Critical), slices.Compare(a.Path, b.Path), cmp.Compare(a.Location,
+			b.Location))
 	})
 	r.Regions = w.regions(own, len(locations), regions)
 	for loc, t := range onPath {
@@ -372,7 +374,8 @@ func (w *walker) fill(r *Result, opt Options) {
 // impact returns for each path the time that locations lose because the critical path spends more
 // time in it than they do: what a location has less to do than the critical path is divided among
 // the paths in which it has less to do.
-func (w *walker) impact(length int64, own map[history.Spot]int64, locations []uint32, critical map[uint32]int64) map[uint32]float64 {
+func (w *walker) impact(length int64, own map[history.Spot]int64, locations []uint32,
+	critical map[uint32]int64) map[uint32]float64 {
 	out := map[uint32]float64{}
 	paths := make([]uint32, 0, len(critical))
 	for p := range critical {

@@ -91,7 +91,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 // Of computes the factors of a history.
 func Of(h *history.History) *Result {
 	c := count(h)
-	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
+	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
+		Useful: c.useful, UsefulMax: c.most}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}

@@ -24,7 +24,9 @@ func Scale(reference, run *Result, weak bool) Scaling {
 }
 
 // seconds converts ticks of a run.
-func seconds(r *Result, ticks float64) float64 { return ticks / r.Clock.UnitTicks() }
+func seconds(r *Result, ticks float64) float64 {
+	return ticks * float64(r.Clock.Den) / float64(r.Clock.Num)
+}
 
 // HybridFactor is a factor of programs with processes and threads.
 type HybridFactor struct {
@@ -64,15 +66,20 @@ func (r *Result) Sentences() (list []string) {
 			list = append(list, fmt.Sprintf(format, 100*(1-f)))
 		}
 	}
-	say(r.Factors.LoadBalance, "Load balance: some threads compute longer than others, and %.0f %% of the time of the longest one is lost "+
+	say(r.Factors.LoadBalance, "Load balance: some threads compute longer than others, and %.0f %% of the time of the "+
+		"longest one is lost "+
 		"by the mean; weft waits --causes shows which calls are longer where.")
-	say(r.Factors.Serialisation, "Serialisation: %.0f %% of the ideal runtime is spent waiting for others in turn, though the work may be "+
+	say(r.Factors.Serialisation, "Serialisation: %.0f %% of the ideal runtime is spent waiting for others in turn, "+
+		"though the work may be "+
 		"balanced in all; weft path shows the chain.")
-	say(r.Factors.Transfer, "Transfer: the network and the library take %.0f %% of the runtime; fewer, larger or overlapping "+
+	say(r.Factors.Transfer, "Transfer: the network and the library take %.0f %% of the runtime; fewer, larger or "+
+		"overlapping "+
 		"messages help; weft comm shows sizes.")
 	if h := r.Hybrid; h != nil {
-		say(h.SerialRegion, "Serial regions: %.0f %% of the time of all threads is lost while one thread of a process works alone.")
-		say(h.OMPRegion, "OpenMP regions: %.0f %% of the time is lost in the runtime of parallel regions and at their barriers.")
+		say(h.SerialRegion, "Serial regions: %.0f %% of the time of all threads is lost while one thread of a process "+
+			"works alone.")
+		say(h.OMPRegion, "OpenMP regions: %.0f %% of the time is lost in the runtime of parallel regions and at their "+
+			"barriers.")
 	}
 	return list
 }

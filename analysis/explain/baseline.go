@@ -30,7 +30,7 @@ type RegionChange struct {
 
 // Compare compares two pages.
 func Compare(then, now *Page) *Baseline {
-	scale := now.Clock.UnitTicks() / then.Clock.UnitTicks()
+	scale := float64(now.Clock.Num) / float64(now.Clock.Den) * float64(then.Clock.Den) / float64(then.Clock.Num)
 	b := &Baseline{Runtime: int64(float64(then.Ran.Runtime) * scale), Parallel: then.Efficiency.Factors.Parallel,
 		Regions: []RegionChange{}, now: now.Efficiency.Factors.Parallel}
 	b.Change = float64(now.Ran.Runtime)/float64(max(1, b.Runtime)) - 1

@@ -160,7 +160,8 @@ func (x *explainer) judge() {
 		x.confidence = MediumConfidence
 	}
 	if v := x.waits.Violations; v.Messages+v.Operations > 0 {
-		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("clocks differ: %d messages are received before they are sent and %d "+
+		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("clocks differ: %d messages are received before they are "+
+			"sent and %d "+
 			"operations left before all have come, by up to %s; weft align corrects them", v.Messages, v.Operations,
 			x.page.Clock.FormatDuration(v.Worst)))
 		x.confidence = LowConfidence
@@ -237,7 +238,8 @@ func (x *explainer) verdict() {
 
 // lower returns a title that begins with a word as the continuation of a sentence.
 func lower(s string) string {
-	if i := strings.IndexAny(s, " "); i > 0 && s[:i] == strings.ToUpper(s[:1])+s[1:i] && !strings.ContainsAny(s[:i], "_()") {
+	if i := strings.IndexAny(s, " "); i > 0 && s[:i] == strings.ToUpper(s[:1])+s[1:i] && !strings.ContainsAny(s[:i],
+		"_()") {
 		return strings.ToLower(s[:1]) + s[1:]
 	}
 	return s

@@ -79,7 +79,8 @@ func TestStraggler(t *testing.T) {
 	}
 	f := p.Findings[0]
 	planted := 50.0 * 2000
-	if f.ID != "late" || !strings.Contains(f.Title, "compute") || len(f.Locations) != 1 || !strings.Contains(f.Locations[0], "c") {
+	if f.ID != "late" || !strings.Contains(f.Title, "compute") || len(f.Locations) != 1 ||
+		!strings.Contains(f.Locations[0], "c") {
 		t.Errorf("found %+v, expected compute at c", f)
 	}
 	if math.Abs(float64(f.Gain)-planted) > 0.02*planted {

@@ -195,7 +195,8 @@ func (x *explainer) transfer(context.Context) {
 	if loss < least*x.core {
 		return
 	}
-	x.add(Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) + " of the time, waits left out",
+	x.add(Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) +
+		" of the time, waits left out",
 		Loss: loss, Gain: x.gain(retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
 			if x.communicates(path) && !x.beginsOrEnds(path) {
 				return 0
@@ -203,7 +204,8 @@ func (x *explainer) transfer(context.Context) {
 			return 1
 		}}),
 		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", x.duration(loss))},
-		Advice:   "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and latencies."})
+		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
+			"latencies."})
 }
 
 // startup finds the time that begins and ends MPI.
@@ -212,7 +214,8 @@ func (x *explainer) startup(context.Context) {
 	if loss < 0.1*x.core {
 		return
 	}
-	x.add(Finding{ID: "startup", Title: "MPI_Init and MPI_Finalize take " + percent(loss/x.core) + " of the time", Loss: loss,
+	x.add(Finding{ID: "startup", Title: "MPI_Init and MPI_Finalize take " + percent(loss/x.core) + " of the time",
+		Loss:     loss,
 		Gain:     int64(loss / float64(max(1, x.page.Ran.Threads))),
 		Evidence: []string{fmt.Sprintf("%s in both", x.duration(loss))},
 		Advice:   "Trace a longer run, or a window of it, to judge the rest."})
@@ -227,7 +230,8 @@ func (x *explainer) serial(context.Context) {
 	loss := (1 - e.Hybrid.SerialRegion) * x.core
 	threads := float64(e.Threads) / float64(max(1, e.Processes))
 	x.add(Finding{ID: "serial", Title: "One thread of a process works alone for " + percent(1-e.Hybrid.SerialRegion) +
-		" of the time of all threads", Loss: loss, Gain: int64(loss / x.core * float64(x.page.Ran.Runtime) * (threads - 1) / threads),
+		" of the time of all " +
+		"threads", Loss: loss, Gain: int64(loss / x.core * float64(x.page.Ran.Runtime) * (threads - 1) / threads),
 		Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
 		Advice:   "Let the other threads take part in what lies between the parallel regions."})
 }
@@ -246,7 +250,9 @@ func (x *explainer) wrongOrder(context.Context) {
 	if wrong.Float() < 0.25*all.Float() {
 		return
 	}
-	x.add(Finding{ID: "wrong-order", Title: "Messages are received in another order than they are sent", Loss: wrong.Float(),
-		Evidence: []string{fmt.Sprintf("%s of the %s that wait for late senders", x.duration(wrong.Float()), x.duration(all.Float()))},
-		Advice:   "Receive in the order of arrival: MPI_ANY_SOURCE, or MPI_Waitany on posted receives."})
+	x.add(Finding{ID: "wrong-order", Title: "Messages are received in another order than they are sent",
+		Loss: wrong.Float(),
+		Evidence: []string{fmt.Sprintf("%s of the %s that wait for late senders", x.duration(wrong.Float()),
+			x.duration(all.Float()))},
+		Advice: "Receive in the order of arrival: MPI_ANY_SOURCE, or MPI_Waitany on posted receives."})
 }

@@ -324,18 +324,6 @@ func TestCoresDoNotMatter(t *testing.T) {
 	}
 }
 
-// patternsOf returns the times of each pattern, region and location name.
-func patternsOf(t *testing.T, events format.Events) (figures, *waits.Result) {
-	r := find(t, events, waits.Options{})
-	out := figures{}
-	for _, p := range r.Patterns {
-		for _, s := range p.PathLocations {
-			out.add(fmt.Sprint(p.Pattern, " at ", *s.Location, " in ", strings.Join(s.Path, "/")), s.Time.Float())
-		}
-	}
-	return out, r
-}
-
 // TestFormatsDoNotMatter compares all results of traces with those of conversions to each format.
 func TestFormatsDoNotMatter(t *testing.T) {
 	for name, file := range map[string]string{"otf2": "traces.otf2", "otf": "trace.otf", "pallas": "trace.pallas",

@@ -122,7 +122,8 @@ type Unjudged struct {
 
 // result makes the result.
 func (a *adder) result() *Result {
-	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{}, Judged: a.counts.Judged,
+	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
+		Judged:     a.counts.Judged,
 		Violations: Violations{a.counts.EarlyMessages, a.counts.EarlyOperations, a.counts.Worst}}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)
@@ -176,7 +177,8 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	p.Paths = shares(paths, func(path uint32) Share { return Share{Path: a.log.PathNames(path, a.regions)} })
 	p.Locations = shares(locations, func(l uint32) Share { return Share{Location: &l, LocationName: a.locationName(l)} })
 	p.PathLocations = shares(s.places, func(k placeKey) Share {
-		return Share{Path: a.log.PathNames(k.path, a.regions), Location: &k.location, LocationName: a.locationName(k.location)}
+		return Share{Path: a.log.PathNames(k.path, a.regions), Location: &k.location,
+			LocationName: a.locationName(k.location)}
 	})
 	p.Communicators = shares(s.communicators, func(c uint64) Share { return Share{Communicator: a.communicatorName(c)} })
 	p.Pairs = shares(s.pairs, func(k pairKey) Share {
@@ -186,7 +188,8 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compare(&b, &a) })
 	for i := range s.worst {
 		w := &s.worst[i]
-		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.log.PathNames(w.Path, a.regions), w.Begin,
+		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.log.PathNames(w.Path,
+			a.regions), w.Begin,
 			w.Length, w.Cause.Location, a.locationName(w.Cause.Location), w.CauseTime})
 	}
 	if len(s.bins) > 0 {
@@ -236,7 +239,8 @@ func (a *adder) late(r *Result) {
 			a.joint[k.communicator], x.time})
 	}
 	slices.SortFunc(r.Late, func(a, b Late) int {
-		return cmp.Or(b.Lost.Cmp(a.Lost), cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Communicator, b.Communicator),
+		return cmp.Or(b.Lost.Cmp(a.Lost), cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Communicator,
+			b.Communicator),
 			cmp.Compare(a.Location, b.Location))
 	})
 }

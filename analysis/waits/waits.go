@@ -125,7 +125,8 @@ func Adding(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(w
 
 func newAdder(log *synclog.Log, opt Options) *adder {
 	d := log.Defs
-	a := &adder{log: log, defs: d, opt: opt, names: d.FullNames(), regions: d.RegionNames(opt.Rows), last: map[lastKey]*sum{},
+	a := &adder{log: log, defs: d, opt: opt, names: d.FullNames(), regions: d.RegionNames(opt.Rows),
+		last:  map[lastKey]*sum{},
 		joint: map[uint64]int64{}}
 	a.from, a.to = opt.Window.Clip(log.First), opt.Window.Clip(log.Last)
 	for i := range a.patterns {

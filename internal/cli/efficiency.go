@@ -90,13 +90,15 @@ func (a *app) efficiencyOf(c *cobra.Command, path string, r *reading, s *selecti
 	}
 	x := &efficiencyResult{heading: in.heading()}
 	var ok bool
-	if x.Result, ok, err = efficiency.Find(c.Context(), in.Events, efficiency.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
+	if x.Result, ok, err = efficiency.Find(c.Context(), in.Events,
+		efficiency.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
 		return nil, err
 	}
 	in.bar.done()
 	a.tell(in, r.quiet)
 	if !ok {
-		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected some; "+
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
+			"some; "+
 			"the trace has no efficiency", path)}
 	}
 	return x, nil

@@ -90,13 +90,15 @@ func (a *app) explainOne(c *cobra.Command, path string, r *reading, s *selecting
 	}
 	x := &explainResult{heading: in.heading()}
 	var ok bool
-	if x.Page, ok, err = explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
+	if x.Page, ok, err = explain.Explain(c.Context(), in.Events,
+		explain.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
 		return nil, err
 	}
 	in.bar.done()
 	a.tell(in, r.quiet)
 	if !ok {
-		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected some; "+
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
+			"some; "+
 			"nothing can be explained", path)}
 	}
 	return x, nil
@@ -115,11 +117,13 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	for _, r := range x.Ran.Regions {
 		regions = append(regions, fmt.Sprintf("%s %s", r.Region, share(r.Share)))
 	}
-	printf(w, "%d processes with %d threads ran for %s. Most time: %s.\n", x.Ran.Processes, x.Ran.Threads, f(x.Ran.Runtime),
+	printf(w, "%d processes with %d threads ran for %s. Most time: %s.\n", x.Ran.Processes, x.Ran.Threads,
+		f(x.Ran.Runtime),
 		strings.Join(regions, ", "))
 	printf(w, "\n%s\n", x.Verdict)
 	e := x.Efficiency.Factors
-	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel, e.LoadBalance,
+	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,
+		e.LoadBalance,
 		e.Serialisation, e.Transfer)
 	if b := x.Baseline; b != nil {
 		printf(w, "\n%s\n", b.Sentence())
@@ -129,7 +133,8 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	}
 	for i, x := range x.Findings {
 		printf(w, "\n%s\n", title(fmt.Sprintf("%d. %s", i+1, x.Title)))
-		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare), f(x.Gain),
+		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare),
+			f(x.Gain),
 			x.Confidence)
 		if len(x.Path) > 0 {
 			printf(w, "%sat %s", item, strings.Join(x.Path, " > "))

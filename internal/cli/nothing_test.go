@@ -38,7 +38,7 @@ func TestNothingChosen(t *testing.T) {
 		"profile": {{}, {"--tree"}, {"--folded"}, {"--pprof", "out.pprof"}, {"--csv"}},
 		"plot":    {{"-o", "out.svg"}, {"--index", "-o", "out.svg"}},
 		"report":  {{"-o", "out.html"}}, "messages": {{}, {"--list"}}, "print": {{}, {"--compat"}},
-		"cut": {{"--from=0", "out.otf2"}}, "align": {{"out.otf2"}},
+		"cut": {{"--from=0", "out.otf2"}}, "align": {{"out.otf2"}}, "diff": {{in}},
 	}
 	for _, name := range []string{"convert", "filter", "merge", "anonymize", "repair"} {
 		variants[name] = [][]string{{"out.otf2"}}
@@ -71,7 +71,7 @@ func TestNothingChosen(t *testing.T) {
 				want, code = "--region", exitUsage
 			case picture && (f.flag == "window" || f.flag == "from" || f.flag == "to"):
 				want, code = "leave no time", exitUsage // there is nothing to draw on
-			case c.Name() == "efficiency" || c.Name() == "explain":
+			case c.Name() == "efficiency" || c.Name() == "explain" || c.Name() == "diff":
 				code = exitDefects // of no time there is none
 			case c.Name() == "states" && (f.flag == "location" || f.flag == "group"):
 				code = exitDefects

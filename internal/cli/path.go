@@ -136,7 +136,8 @@ type claimPathResult struct {
 }
 
 // claimPath finds the critical path of a trace of claims.
-func (a *app) claimPath(ctx context.Context, in *input, use constraints.Use, tolerance string, top int) (any, func() error,
+func (a *app) claimPath(ctx context.Context, in *input, use constraints.Use, tolerance string, top int) (any,
+	func() error,
 	error) {
 	clock := in.Defs().Clock
 	opt := constraints.Options{Use: use}
@@ -156,7 +157,8 @@ func (a *app) claimPath(ctx context.Context, in *input, use constraints.Use, tol
 	}
 	return &claimPathResult{in.heading(), x}, func() error {
 		f := clock.FormatDuration
-		printf(a.out, "Path       %s, with %d of %d claims\nBy         %d dependencies of the trace, %d inferred\n", f(x.Length),
+		printf(a.out, "Path       %s, with %d of %d claims\nBy         %d dependencies of the trace, %d inferred\n",
+			f(x.Length),
 			len(x.Critical), x.Claims, x.Dependencies, x.Inferred)
 		a.printList("activities", len(x.Regions), top, table.Row{"activity", "claims", "time", "%"}, func(i int) table.Row {
 			r := &x.Regions[i]
@@ -204,7 +206,8 @@ func orOutside(region string) string {
 func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces int) {
 	f := clock.FormatDuration
 	share := func(t, all int64) string { return percentOf(trace.TicksOf(t), trace.TicksOf(all)) }
-	printf(a.out, "Path       %s, from %s s to %s s, in %d pieces\nRuntime    %s\n", f(x.Length), clock.FormatSeconds(x.Begin),
+	printf(a.out, "Path       %s, from %s s to %s s, in %d pieces\nRuntime    %s\n", f(x.Length),
+		clock.FormatSeconds(x.Begin),
 		clock.FormatSeconds(x.End), len(x.Pieces), f(x.Runtime))
 	if t := x.WhatIf; t != nil {
 		printf(a.out, "What if    %s, %s %% of the runtime\n", f(*t), share(*t, x.Runtime))
@@ -230,10 +233,12 @@ func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces i
 		return row
 	})
 	longest := longestPieces(x.Pieces, pieces)
-	a.printList("pieces", len(longest), 0, table.Row{"piece", "from", "to", "location", "reached by"}, func(i int) table.Row {
-		p := &longest[i]
-		return table.Row{f(p.To - p.From), clock.FormatSeconds(p.From) + " s", clock.FormatSeconds(p.To) + " s", p.LocationName, p.By}
-	})
+	a.printList("pieces", len(longest), 0, table.Row{"piece", "from", "to", "location", "reached by"},
+		func(i int) table.Row {
+			p := &longest[i]
+			return table.Row{f(p.To - p.From), clock.FormatSeconds(p.From) + " s", clock.FormatSeconds(p.To) + " s",
+				p.LocationName, p.By}
+		})
 }
 
 // longestPieces returns the n longest pieces in the order of time.
@@ -257,7 +262,8 @@ func (a *app) pathCSV(x *criticalpath.Result, clock trace.Clock) error {
 	for i := range x.Paths {
 		p := &x.Paths[i]
 		if err := w.Write([]string{orOutside(strings.Join(p.Path, " > ")), p.LocationName, clock.FormatSeconds(p.Critical),
-			clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical), clock.FormatSeconds(int64(p.Impact))}); err != nil {
+			clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical),
+			clock.FormatSeconds(int64(p.Impact))}); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func (a *app) profileCommand() *cobra.Command {
 	var r reading
 	var s selecting
 	var asJSON, asCSV, tree, folded bool
-	var by, sortBy, pprof string
+	var by, sortBy, pprof, cubeFile string
 	var top int
 	var least float64
 	c := &cobra.Command{
@@ -106,11 +106,12 @@ name; --tree shows the paths of most inclusive time first without it.
 
 --tree shows call paths: each region inside of those that were open around it. --folded
 prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
-writes them for go tool pprof.`,
+writes them for go tool pprof. --cube also writes times and visits of call paths by location as a file of Cube.`,
 		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n" +
 			"  weft profile --window 20%..30% --sort max --top 5 trace.trf\n" +
 			"  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n" +
-			"  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
+			"  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz\n" +
+			"  weft profile --cube profile.cubex trace.otf2",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
@@ -139,18 +140,30 @@ writes them for go tool pprof.`,
 			if !(least >= 0 && least <= 100) {
 				return usageError("--least %g: expected 0 to 100 percent", least)
 			}
+			if err := checkCube(cubeFile); err != nil {
+				return err
+			}
+			if cubeFile != "" && len(s.regions) > 0 {
+				return usageError("--region: expected none with --cube; weft filter --region leaves regions away")
+			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
 			if tree || folded || pprof != "" {
 				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded,
 					pprof: pprof, least: least}
 				return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
 					x, err := a.callTree(c.Context(), in, &s, rowsBy(in.Defs(), by), o.by, o.sort)
+					if err == nil {
+						err = a.profileCube(c.Context(), cubeFile, in, &s, by)
+					}
 					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
 				})
 			}
 			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				x, err := a.profile(c.Context(), in, &s, rowsBy(in.Defs(), by), by, cmp.Or(sortBy, byExclusive))
 				if err != nil {
+					return nil, nil, err
+				}
+				if err := a.profileCube(c.Context(), cubeFile, in, &s, by); err != nil {
 					return nil, nil, err
 				}
 				x.limit(top)
@@ -183,7 +196,7 @@ writes them for go tool pprof.`,
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().Var(newWhole(&top, 50, 0, 0), "top",
 		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
-	a.forceFlag(c)
+	a.cubeFlag(c, &cubeFile)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
@@ -39,7 +40,7 @@ func (a *app) waitsCommand() *cobra.Command {
 	var r reading
 	var s selecting
 	var asJSON, asCSV, why bool
-	var by string
+	var by, cubeFile string
 	var top, worst, bins int
 	c := &cobra.Command{
 		Use:   "waits TRACE",
@@ -59,18 +60,24 @@ LONG TERM what it costs others because those who wait for it are late themselves
 to the waiting time of each pattern.
 --location and --group count the waits of these locations, for whatever other location.
 --window, or --from and --to, count the parts of waits in a window.
+--cube FILE also writes the waits by call path and location as a file of Cube, with times, visits, the
+critical path unless a part of the trace is selected, and the costs of --causes.
 
 Where messages are received before they are sent, clocks differ, and waits are not to be
 trusted: weft align corrects clocks. What the trace records too little of is counted, never
 taken for zero.`,
 		Example: "  weft waits trace.otf2\n  weft waits --causes trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
-			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv",
+			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv\n" +
+			"  weft waits --causes --cube waits.cubex trace.otf2",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
 			}
 			if _, err := oneOf("--by", by, waitBreakdowns...); err != nil {
+				return err
+			}
+			if err := checkCube(cubeFile); err != nil {
 				return err
 			}
 			in, err := a.open(c.Context(), args[0], &r)
@@ -97,6 +104,11 @@ taken for zero.`,
 				}
 				if x.Judged == 0 {
 					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
+				} else if cubeFile != "" {
+					err := a.waitsCube(c.Context(), cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+					if err != nil {
+						return nil, nil, err
+					}
 				}
 				return x, func() error {
 					switch {
@@ -134,12 +146,14 @@ taken for zero.`,
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
+	a.cubeFlag(c, &cubeFile)
 	return c
 }
 
 // nothingToJudge says why no wait can be found in a trace.
 func nothingToJudge(x *waits.Result) string {
-	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of them; " +
+	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
+		"them; " +
 		"waits cannot be judged"
 	for _, u := range x.Unjudged {
 		text += fmt.Sprintf("; %d %s: %s", u.Count, u.What, u.Reason)
@@ -188,10 +202,13 @@ func breakdown(p *waits.Pattern, by string) []waits.Share {
 func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top int) {
 	clock := d.Clock
 	f := clock.FormatSum
-	printf(a.out, "Waiting    %s, %s %% of the time of %d locations\n", f(x.Waiting), percentOf(x.Waiting, x.Time), x.Locations)
+	printf(a.out, "Waiting    %s, %s %% of the time of %d locations\n", f(x.Waiting), percentOf(x.Waiting, x.Time),
+		x.Locations)
 	if v := x.Violations; v.Messages+v.Operations > 0 {
-		printf(a.out, "Clocks     differ: %d messages received before they were sent, %d operations left before all had come, "+
-			"by up to %s; waits are not to be trusted; see weft align\n", v.Messages, v.Operations, clock.FormatDuration(v.Worst))
+		printf(a.out, "Clocks     differ: %d messages received before they were sent, %d operations left before all had "+
+			"come, "+
+			"by up to %s; waits are not to be trusted; see weft align\n", v.Messages, v.Operations,
+			clock.FormatDuration(v.Worst))
 	}
 	for _, u := range x.Unjudged {
 		printf(a.out, "Unjudged   %d %s: %s\n", u.Count, u.What, u.Reason)
@@ -220,17 +237,19 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 		}); more > 0 {
 			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
 		}
-		a.printList("waits", len(p.Worst), 0, table.Row{"longest", "at", "location", "in", "for", "which came at"}, func(i int) table.Row {
-			w := &p.Worst[i]
-			return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
-				strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
-		})
+		a.printList("waits", len(p.Worst), 0, table.Row{"longest", "at", "location", "in", "for", "which came at"},
+			func(i int) table.Row {
+				w := &p.Worst[i]
+				return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
+					strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
+			})
 		a.printList("bins", len(p.Bins), 0, table.Row{"from", "to", "time"}, func(i int) table.Row {
 			b := &p.Bins[i]
 			return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", f(b.Time)}
 		})
 	}
-	a.printList("locations", len(x.Late), top, table.Row{"last to come", "communicator", "operations", "of", "others lost"},
+	a.printList("locations", len(x.Late), top, table.Row{"last to come", "communicator", "operations", "of",
+		"others lost"},
 		func(i int) table.Row {
 			l := &x.Late[i]
 			return table.Row{l.LocationName, l.Communicator, l.Operations, l.Of, f(l.Lost)}
@@ -262,7 +281,9 @@ func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
 	if err := w.Write([]string{"pattern", "path", "location", "short_term", "long_term"}); err != nil {
 		return err
 	}
-	seconds := func(t float64) string { return strconv.FormatFloat(t/clock.UnitTicks(), 'g', -1, 64) }
+	seconds := func(t float64) string {
+		return strconv.FormatFloat(t*float64(clock.Den)/float64(clock.Num), 'g', -1, 64)
+	}
 	for i := range x.Patterns {
 		p := &x.Patterns[i]
 		for j := range p.Costs {

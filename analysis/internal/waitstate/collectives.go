@@ -151,7 +151,8 @@ func (e *engine) judge(s *sequence, x *instance) {
 	switch name {
 	case "barrier":
 		e.all(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
-	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter", "reduce-scatter-block":
+	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter",
+		"reduce-scatter-block":
 		e.all(o, NxN, NxNCompletion, func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)

@@ -498,7 +498,8 @@ func (m *messages) finish() {
 		}
 	}
 	slices.SortFunc(calls, func(a, b *call) int { // sums of floats must not depend on the order of maps
-		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter, b.enter))
+		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter,
+			b.enter))
 	})
 	for _, c := range calls {
 		m.e.ended(c)

@@ -1,0 +1,265 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+)
+
+// pair is a row of both sides: a path, or a region by its key. -1 stands for none.
+type pair struct{ of [2]int32 }
+
+const (
+	// similar is the least similarity of paths that are matched though they were renamed or moved.
+	// similarLeaves is that of paths of different names inside of which is nothing to compare.
+	similar, similarLeaves = 0.5, 0.8
+	// mostLooks bounds how many paths are looked at to find similar ones.
+	mostLooks = 1 << 22
+)
+
+// alignment matches the paths of both sides.
+type alignment struct {
+	sides   *[2]side
+	names   *names
+	partner [2][]int32 // of each path on the other side, or -1
+	wait    []pair     // matched paths whose children are not matched yet
+	looks   int        // how many of mostLooks are left
+}
+
+// align matches the paths of both sides.
+func align(c *Comparison) *alignment {
+	x := &alignment{sides: &c.sides, names: &c.names, looks: mostLooks}
+	for s := range c.sides {
+		x.partner[s] = make([]int32, len(c.sides[s].nodes))
+		for i := range x.partner[s] {
+			x.partner[s][i] = -1
+		}
+	}
+	x.wait = append(x.wait, pair{[2]int32{-1, -1}})
+	x.descend()
+	x.moved()
+	return x
+}
+
+func (x *alignment) match(a, b int32) {
+	x.partner[A][a], x.partner[B][b] = b, a
+	x.wait = append(x.wait, pair{[2]int32{a, b}})
+}
+
+// descend matches what is inside of matched paths. Paths can be as deep as recursion goes, so that a
+// list holds the pending ones instead of the call stack.
+func (x *alignment) descend() {
+	for len(x.wait) > 0 {
+		p := x.wait[len(x.wait)-1]
+		x.wait = x.wait[:len(x.wait)-1]
+		x.siblings(x.free(A, x.sides[A].children(p.of[A])), x.free(B, x.sides[B].children(p.of[B])))
+	}
+}
+
+// free returns the paths of a list that have no partner.
+func (x *alignment) free(s Side, list []int32) (out []int32) {
+	for _, i := range list {
+		if x.partner[s][i] < 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (x *alignment) name(s Side, i int32) name { return x.names.list[x.sides[s].nodes[i].key] }
+
+// siblings matches paths inside of the same path: by name, file and line; then by name, in their
+// order; then, between those that have the same order on both sides, by similarity.
+func (x *alignment) siblings(as, bs []int32) {
+	if len(as) == 0 || len(bs) == 0 {
+		return
+	}
+	if len(as) == 1 && len(bs) == 1 && x.sides[A].nodes[as[0]].key == x.sides[B].nodes[bs[0]].key {
+		x.match(as[0], bs[0])
+		return
+	}
+	partner := make([]int, len(as)) // index in bs
+	byKey := map[int32]int{}
+	for j, b := range bs {
+		byKey[x.sides[B].nodes[b].key] = j
+	}
+	taken := make([]bool, len(bs))
+	for i, a := range as {
+		j, ok := byKey[x.sides[A].nodes[a].key]
+		if partner[i] = -1; ok {
+			partner[i], taken[j] = j, true
+		}
+	}
+	byName := map[string][]int{}
+	for j, b := range bs {
+		if n := x.name(B, b).name; !taken[j] {
+			byName[n] = append(byName[n], j)
+		}
+	}
+	for i, a := range as {
+		n := x.name(A, a).name
+		if l := byName[n]; partner[i] < 0 && len(l) > 0 {
+			partner[i], taken[l[0]], byName[n] = l[0], true, l[1:]
+		}
+	}
+	for i, j := range partner {
+		if j >= 0 {
+			x.match(as[i], bs[j])
+		}
+	}
+	from := pair{}
+	for _, anchor := range append(common(partner), pair{[2]int32{int32(len(as)), int32(len(bs))}}) {
+		x.renamed(x.free(A, as[from.of[A]:anchor.of[A]]), x.free(B, bs[from.of[B]:anchor.of[B]]))
+		from = pair{[2]int32{anchor.of[A] + 1, anchor.of[B] + 1}}
+	}
+}
+
+// common returns the longest common subsequence of two lists, of which the elements of the first have
+// different partners in the second, or -1: the longest part of partners that ascends.
+func common(partner []int) []pair {
+	var ends []int // index in partner of the least last element of an ascending part, by length - 1
+	before := make([]int, len(partner))
+	for i, j := range partner {
+		if j < 0 {
+			continue
+		}
+		n, _ := slices.BinarySearchFunc(ends, j, func(end, j int) int { return cmp.Compare(partner[end], j) })
+		if before[i] = -1; n > 0 {
+			before[i] = ends[n-1]
+		}
+		ends = append(ends[:n], append([]int{i}, ends[min(n+1, len(ends)):]...)...)
+	}
+	list := make([]pair, len(ends))
+	if len(ends) > 0 {
+		for n, i := len(ends)-1, ends[len(ends)-1]; n >= 0; n, i = n-1, before[i] {
+			list[n] = pair{[2]int32{int32(i), int32(partner[i])}}
+		}
+	}
+	return list
+}
+
+// candidate is a pair of paths that may be the same.
+type candidate struct {
+	pair
+	similarity float64
+}
+
+// renamed matches the most similar paths first.
+func (x *alignment) renamed(as, bs []int32) {
+	var list []candidate
+	for _, a := range as {
+		for _, b := range bs {
+			least := similar
+			if len(x.sides[A].inside[a])+len(x.sides[B].inside[b]) == 0 {
+				least = similarLeaves
+			}
+			if s := x.similarity(a, b); s >= least {
+				list = append(list, candidate{pair{[2]int32{a, b}}, s})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(p, q candidate) int { return cmp.Compare(q.similarity, p.similarity) })
+	for _, p := range list {
+		if x.partner[A][p.of[A]] < 0 && x.partner[B][p.of[B]] < 0 {
+			x.match(p.of[A], p.of[B])
+		}
+	}
+}
+
+// moved matches paths without a partner to the most similar one of the same name anywhere on the other
+// side, the outer ones first.
+func (x *alignment) moved() {
+	byName := map[string][]int32{}
+	for _, b := range x.preorder(B) {
+		if x.partner[B][b] < 0 {
+			n := x.name(B, b).name
+			byName[n] = append(byName[n], b)
+		}
+	}
+	if len(byName) == 0 {
+		return
+	}
+	for _, a := range x.preorder(A) {
+		if x.partner[A][a] >= 0 {
+			continue
+		}
+		best, most := int32(-1), similar
+		for _, b := range byName[x.name(A, a).name] {
+			if x.partner[B][b] >= 0 {
+				continue
+			}
+			if s := x.similarity(a, b); s > most || s == most && best < 0 {
+				best, most = b, s
+			}
+			if x.looks <= 0 {
+				return
+			}
+		}
+		if best >= 0 {
+			x.match(a, best)
+			x.descend()
+		}
+	}
+}
+
+// preorder returns the paths of a side, each before those inside of it.
+func (x *alignment) preorder(s Side) []int32 {
+	out := make([]int32, 0, len(x.sides[s].nodes))
+	x.sides[s].walk(func(i int32) { out = append(out, i) })
+	return out
+}
+
+// walk calls f for each path, outer ones first.
+func (s *side) walk(f func(i int32)) {
+	wait := slices.Clone(s.outside)
+	slices.Reverse(wait)
+	for len(wait) > 0 {
+		i := wait[len(wait)-1]
+		wait = wait[:len(wait)-1]
+		f(i)
+		for _, c := range slices.Backward(s.inside[i]) {
+			wait = append(wait, c)
+		}
+	}
+}
+
+// similarity compares the profiles of two paths with all that is inside of them: the sum of the lesser
+// ones divided by the sum of the greater ones, of the exclusive times and of the visits of each name,
+// whichever is less. The names of both paths themselves count as the same.
+func (x *alignment) similarity(a, b int32) float64 {
+	type figures struct{ time, visits [2]float64 }
+	sum := map[string]*figures{}
+	for s, i := range [2]int32{a, b} {
+		side := &x.sides[s]
+		wait := []int32{i}
+		for len(wait) > 0 {
+			if x.looks--; x.looks < 0 {
+				return 0
+			}
+			k := wait[len(wait)-1]
+			wait = append(wait[:len(wait)-1], side.inside[k]...)
+			n := ""
+			if k != i {
+				n = x.name(Side(s), k).name
+			}
+			if sum[n] == nil {
+				sum[n] = &figures{}
+			}
+			sum[n].time[s] += side.nodes[k].exclusive
+			sum[n].visits[s] += side.nodes[k].visits
+		}
+	}
+	var least, most figures
+	for _, f := range sum {
+		for k, v := range [2][2]float64{f.time, f.visits} {
+			least.time[k] += min(v[0], v[1])
+			most.time[k] += max(v[0], v[1])
+		}
+	}
+	result := 1.0
+	for k, all := range most.time {
+		if all > 0 {
+			result = min(result, least.time[k]/all)
+		}
+	}
+	return result
+}

@@ -1,0 +1,372 @@
+package diff
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Result compares what was added. Runs can be added afterwards no more.
+func (c *Comparison) Result() *Result {
+	r := &Result{Clock: c.clock, Metric: c.opt.Metric, Change: c.opt.Change, Unit: c.unit, comparison: c,
+		Regions: []Row{}, Paths: []Row{}}
+	var time, runtime [2]float64
+	for s := range c.sides {
+		x := &c.sides[s]
+		x.names = &c.names
+		x.finish(c)
+		for _, i := range x.nodes {
+			time[s] += i.exclusive
+		}
+		for _, t := range x.runtimes {
+			runtime[s] += t / float64(len(x.runtimes))
+		}
+		r.Samples[s] = x.samples
+	}
+	r.Time, r.Runtime = changeOf(time[A], time[B]), changeOf(runtime[A], runtime[B])
+	r.Least = c.opt.Least * time[A]
+	exact := &exactU{}
+	if c.unit == Runs {
+		t := mannWhitney(slices.Clone(c.sides[A].runtimes), slices.Clone(c.sides[B].runtimes), exact)
+		t.shift(exact)
+		correct([]*Test{t})
+		r.RuntimeTest = t
+	}
+	x := align(c)
+	r.paths = x.pairs()
+	r.rows = x.regions(r.paths)
+	r.ComparedPaths, r.ComparedRegions = len(r.paths), len(r.rows)
+	r.Paths = r.list(r.paths, exact, func(s Side, i int32) *times { return &c.sides[s].nodes[i].times }, r.path)
+	r.Regions = r.list(r.rows, exact, func(s Side, k int32) *times { return c.sides[s].regions[k] }, r.region)
+	return r
+}
+
+// pairs returns all paths: those of B, each behind the one around it, then those of A without a partner.
+func (x *alignment) pairs() (list []pair) {
+	x.sides[B].walk(func(i int32) { list = append(list, pair{[2]int32{x.partner[B][i], i}}) })
+	x.sides[A].walk(func(i int32) {
+		if x.partner[A][i] < 0 {
+			list = append(list, pair{[2]int32{i, -1}})
+		}
+	})
+	return list
+}
+
+// regions matches the regions of both sides: by name, file and line; by name; and as most of their paths
+// are matched.
+func (x *alignment) regions(paths []pair) []pair {
+	var left [2][]int32
+	var list []pair
+	for k := range int32(len(x.names.list)) {
+		a, b := x.sides[A].regions[k] != nil, x.sides[B].regions[k] != nil
+		switch {
+		case a && b:
+			list = append(list, pair{[2]int32{k, k}})
+		case a:
+			left[A] = append(left[A], k)
+		case b:
+			left[B] = append(left[B], k)
+		}
+	}
+	partner := map[int32]int32{} // of keys of A
+	taken := map[int32]bool{}
+	byName := map[string][]int32{}
+	for _, k := range left[B] {
+		n := x.names.list[k].name
+		byName[n] = append(byName[n], k)
+	}
+	for _, k := range left[A] {
+		n := x.names.list[k].name
+		if l := byName[n]; len(l) > 0 {
+			partner[k], taken[l[0]], byName[n] = l[0], true, l[1:]
+		}
+	}
+	type votes struct {
+		pair
+		time float64
+	}
+	var together []votes
+	index := map[pair]int{}
+	for _, p := range paths {
+		if p.of[A] < 0 || p.of[B] < 0 {
+			continue
+		}
+		k := pair{[2]int32{x.sides[A].nodes[p.of[A]].key, x.sides[B].nodes[p.of[B]].key}}
+		if k.of[A] == k.of[B] {
+			continue
+		}
+		i, ok := index[k]
+		if !ok {
+			i = len(together)
+			index[k] = i
+			together = append(together, votes{pair: k})
+		}
+		together[i].time += x.sides[A].nodes[p.of[A]].exclusive + x.sides[B].nodes[p.of[B]].exclusive
+	}
+	slices.SortStableFunc(together, func(p, q votes) int { return cmp.Compare(q.time, p.time) })
+	for _, v := range together {
+		a, b := v.of[A], v.of[B]
+		if _, ok := partner[a]; !ok && !taken[b] && x.sides[B].regions[a] == nil && x.sides[A].regions[b] == nil {
+			partner[a], taken[b] = b, true
+		}
+	}
+	for _, k := range left[A] {
+		b, ok := partner[k]
+		if !ok {
+			b = -1
+		}
+		list = append(list, pair{[2]int32{k, b}})
+	}
+	for _, k := range left[B] {
+		if !taken[k] {
+			list = append(list, pair{[2]int32{-1, k}})
+		}
+	}
+	return list
+}
+
+// list returns the rows that are reported of all pairs.
+func (r *Result) list(pairs []pair, exact *exactU, of func(s Side, i int32) *times, describe func(pair, *Row)) []Row {
+	rows := []Row{}
+	var tests []*Test
+	for _, p := range pairs {
+		var both [2]times
+		for s, i := range p.of {
+			if i >= 0 {
+				both[s] = *of(Side(s), i)
+			}
+		}
+		test := r.test(&both, exact)
+		if test != nil {
+			tests = append(tests, test)
+		}
+		row := Row{Exclusive: changeOf(both[A].exclusive, both[B].exclusive),
+			Inclusive: changeOf(both[A].inclusive, both[B].inclusive), Visits: changeOf(both[A].visits, both[B].visits),
+			Test: test}
+		if !r.reports(p, &row) {
+			if test != nil {
+				test.a, test.b = nil, nil
+			}
+			continue
+		}
+		per := func(x *times) float64 { return x.inclusive / max(1, x.visits) }
+		row.PerVisit = changeOf(per(&both[A]), per(&both[B]))
+		describe(p, &row)
+		if test != nil {
+			test.shift(exact)
+			test.a, test.b = nil, nil
+		}
+		rows = append(rows, row)
+	}
+	correct(tests)
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(class(&a), class(&b)),
+			cmp.Compare(math.Abs(r.metric(&b).Difference), math.Abs(r.metric(&a).Difference)),
+			slices.Compare(a.Path, b.Path), cmp.Compare(a.Region, b.Region))
+	})
+	return rows
+}
+
+// metric returns the change that counts.
+func (r *Result) metric(row *Row) *Change {
+	if r.Metric == Inclusive {
+		return &row.Inclusive
+	}
+	return &row.Exclusive
+}
+
+// class orders rows: what is slower, what is faster, what differs by chance.
+func class(row *Row) int {
+	switch {
+	case !row.Significant():
+		return 2
+	case row.Kind == Regression, row.Kind == Added:
+		return 0
+	}
+	return 1
+}
+
+// reports reports whether a row differs by both thresholds, and sets how.
+func (r *Result) reports(p pair, row *Row) bool {
+	c := r.metric(row)
+	switch {
+	case p.of[A] < 0:
+		row.Kind = Added
+	case p.of[B] < 0:
+		row.Kind = Removed
+	case c.Difference > 0:
+		row.Kind = Regression
+	case c.Difference < 0:
+		row.Kind = Improvement
+	case row.Visits.Difference != 0:
+		row.Kind = Visited
+	default:
+		return false
+	}
+	return math.Abs(c.Difference) >= r.Least && (c.Ratio == nil || math.Abs(*c.Ratio-1) >= r.Change)
+}
+
+// test compares the observations of a row; nil if there are too few.
+func (r *Result) test(both *[2]times, exact *exactU) *Test {
+	var values [2][]float64
+	switch r.Unit {
+	case Locations:
+		values = matched(both, min(r.Samples[A], r.Samples[B]))
+	case Iterations:
+		if len(both[A].samples)+len(both[B].samples) == 0 {
+			return nil // outside of the loop
+		}
+		fallthrough
+	default:
+		for s := range values {
+			values[s] = make([]float64, r.Samples[s])
+			for _, x := range both[s].samples {
+				values[s][x.unit] = x.time
+			}
+		}
+	}
+	if min(len(values[A]), len(values[B])) < LeastSample {
+		return nil
+	}
+	return mannWhitney(values[A], values[B], exact)
+}
+
+// matched returns the times of the first n locations, without those in which a row occurs on neither
+// side.
+func matched(both *[2]times, n int) (values [2][]float64) {
+	a, b := both[A].samples, both[B].samples
+	for len(a)+len(b) > 0 {
+		unit := int32(math.MaxInt32)
+		if len(a) > 0 {
+			unit = a[0].unit
+		}
+		if len(b) > 0 {
+			unit = min(unit, b[0].unit)
+		}
+		if int(unit) >= n {
+			break
+		}
+		take := func(list *[]sample) float64 {
+			l := *list
+			if len(l) == 0 || l[0].unit != unit {
+				return 0
+			}
+			*list = l[1:]
+			return l[0].time
+		}
+		values[A], values[B] = append(values[A], take(&a)), append(values[B], take(&b))
+	}
+	return values
+}
+
+// path describes a path.
+func (r *Result) path(p pair, row *Row) {
+	c := r.comparison
+	s := B
+	if p.of[B] < 0 {
+		s = A
+	}
+	x := &c.sides[s]
+	n := c.names.list[x.nodes[p.of[s]].key]
+	row.Region, row.File, row.Line, row.Path = x.display(x.nodes[p.of[s]].key), n.file, n.line, x.path(p.of[s])
+	if p.of[A] < 0 || p.of[B] < 0 {
+		return
+	}
+	if !c.sameNames(p.of[A], p.of[B]) {
+		row.Was = c.sides[A].path(p.of[A])
+	}
+}
+
+// sameNames reports whether two paths have the same names, as far as they are listed.
+func (c *Comparison) sameNames(a, b int32) bool {
+	if c.sides[A].nodes[a].depth != c.sides[B].nodes[b].depth {
+		return false
+	}
+	for range deepestPath {
+		if a < 0 {
+			break
+		}
+		x, y := &c.sides[A].nodes[a], &c.sides[B].nodes[b]
+		if c.names.list[x.key].name != c.names.list[y.key].name {
+			return false
+		}
+		a, b = x.parent, y.parent
+	}
+	return true
+}
+
+// region describes a region.
+func (r *Result) region(p pair, row *Row) {
+	c := r.comparison
+	s := B
+	if p.of[B] < 0 {
+		s = A
+	}
+	n := c.names.list[p.of[s]]
+	row.Region, row.File, row.Line = c.sides[s].display(p.of[s]), n.file, n.line
+	if a, b := p.of[A], p.of[B]; a >= 0 && b >= 0 && c.names.list[a].name != c.names.list[b].name {
+		row.Was = []string{c.sides[A].display(a)}
+	}
+}
+
+// Stacks calls f for each call path with its exclusive times on both sides, whether it is reported or
+// not. A path that was renamed or moved has the names of side B. Calls deeper than deepest are added
+// up for each path that is so deep, and come last, with deeper set.
+func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b float64) error) error {
+	c := r.comparison
+	var around [2][]int32 // the path itself, or the one around it that is as deep as stacks go
+	for s := range c.sides {
+		nodes := c.sides[s].nodes
+		around[s] = make([]int32, len(nodes))
+		for i := range nodes {
+			if around[s][i] = int32(i); int(nodes[i].depth) >= deepest {
+				around[s][i] = around[s][nodes[i].parent] // parents come before their children
+			}
+		}
+	}
+	type place struct {
+		side Side
+		path int32
+	}
+	deeper := map[place]*[2]float64{}
+	var order []place
+	names := func(at place) []string {
+		nodes := c.sides[at.side].nodes
+		list := make([]string, nodes[at.path].depth+1)
+		for i, n := at.path, len(list)-1; n >= 0; i, n = nodes[i].parent, n-1 {
+			list[n] = c.sides[at.side].display(nodes[i].key)
+		}
+		return list
+	}
+	for _, p := range r.paths {
+		at := place{B, p.of[B]}
+		if p.of[B] < 0 {
+			at = place{A, p.of[A]}
+		}
+		var t [2]float64
+		for s, i := range p.of {
+			if i >= 0 {
+				t[s] = c.sides[s].nodes[i].exclusive
+			}
+		}
+		if i := around[at.side][at.path]; i != at.path {
+			at.path = i
+			if deeper[at] == nil {
+				deeper[at] = &[2]float64{}
+				order = append(order, at)
+			}
+			deeper[at][A] += t[A]
+			deeper[at][B] += t[B]
+			continue
+		}
+		if err := f(names(at), false, t[A], t[B]); err != nil {
+			return err
+		}
+	}
+	for _, at := range order {
+		if err := f(names(at), true, deeper[at][A], deeper[at][B]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

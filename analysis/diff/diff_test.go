@@ -1,0 +1,442 @@
+package diff_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/diff"
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
+)
+
+var tokens = regexp.MustCompile(`([A-Za-z_]+)(?:@(\d+))?:(\d+)(\[?)|\]`)
+
+// run returns a trace with a text for each location: "main:10[solve@7:5]" is a call of main in which
+// 10 ticks pass, then one of solve, which stands in line 7 of x.c, in which 5 pass.
+func run(locations ...string) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	regions := map[string]uint32{}
+	for i, text := range locations {
+		loc := r.Location(fmt.Sprint("p", i))
+		now := int64(0)
+		var open []uint32
+		for _, m := range tokens.FindAllStringSubmatch(text, -1) {
+			if m[0] == "]" {
+				last := len(open) - 1
+				r.Leave(loc, now, open[last])
+				open = open[:last]
+				continue
+			}
+			id, ok := regions[m[1]+"@"+m[2]]
+			if !ok {
+				x := trace.Region{ID: fmt.Sprint(len(regions)), Name: m[1]}
+				if m[2] != "" {
+					x.File = "x.c"
+					x.Line, _ = strconv.ParseInt(m[2], 10, 64)
+				}
+				id = r.Defs().Regions.Add(x)
+				regions[m[1]+"@"+m[2]] = id
+			}
+			r.Enter(loc, now, id)
+			d, _ := strconv.ParseInt(m[3], 10, 64)
+			if now += d; m[4] == "[" {
+				open = append(open, id)
+			} else {
+				r.Leave(loc, now, id)
+			}
+		}
+	}
+	return r
+}
+
+// compare compares runs.
+func compare(t *testing.T, opt diff.Options, a, b []*trace.Recorder) *diff.Result {
+	t.Helper()
+	opt.Runs = [2]int{len(a), len(b)}
+	c := diff.New(opt)
+	for s, list := range [][]*trace.Recorder{a, b} {
+		for _, r := range list {
+			if err := c.Scan(context.Background(), diff.Side(s), format.Recorded(r), trace.NewRows(r.Defs())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return c.Result()
+}
+
+func one(r *trace.Recorder) []*trace.Recorder { return []*trace.Recorder{r} }
+
+// lines returns a row as "kind path (was path) exclusive a>b inclusive a>b visits a>b".
+func lines(rows []diff.Row) (list []string) {
+	for i := range rows {
+		r := &rows[i]
+		s := fmt.Sprint(r.Kind, " ", r.Region)
+		if r.Path != nil {
+			s = fmt.Sprint(r.Kind, " ", strings.Join(r.Path, ";"))
+		}
+		if r.Was != nil {
+			s += " was " + strings.Join(r.Was, ";")
+		}
+		list = append(list, fmt.Sprintf("%s %g>%g %g>%g %g>%g", s, r.Exclusive.A, r.Exclusive.B, r.Inclusive.A, r.Inclusive.B,
+			r.Visits.A, r.Visits.B))
+	}
+	return list
+}
+
+func check(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\nfound\n%s\nexpected\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestExample checks the example of docs/analyses/diff.md.
+func TestExample(t *testing.T) {
+	a := run("main:10[init:20 solve:100[send:10] solve:100[send:10] io:50]")
+	b := run("main:10[init:20 calc:120[send:10] calc:130[send:10] check:30 ]")
+	r := compare(t, diff.Options{Least: 0.001, Change: 0.02}, one(a), one(b))
+	check(t, "paths", lines(r.Paths),
+		"regression main;calc was main;solve 200>250 220>270 2>2",
+		"added main;check 0>30 0>30 0>1",
+		"removed main;io 50>0 50>0 1>0")
+	check(t, "regions", lines(r.Regions),
+		"regression calc was solve 200>250 220>270 2>2",
+		"added check 0>30 0>30 0>1",
+		"removed io 50>0 50>0 1>0")
+	if r.Time.A != 300 || r.Time.B != 330 || r.Runtime.A != 300 || r.Runtime.B != 330 || *r.Time.Ratio != 1.1 {
+		t.Errorf("found %+v and %+v, expected 300 and 330", r.Time, r.Runtime)
+	}
+	if r.Paths[0].PerVisit.A != 110 || r.Paths[0].PerVisit.B != 135 || r.Unit != diff.Locations || r.Paths[0].Test != nil {
+		t.Errorf("found %+v, unit %s", r.Paths[0], r.Unit)
+	}
+	if r.ComparedPaths != 6 {
+		t.Errorf("found %d paths, expected main, init, solve, send, check and io", r.ComparedPaths)
+	}
+}
+
+// TestAlign checks how paths are matched.
+func TestAlign(t *testing.T) {
+	for _, x := range []struct {
+		what, a, b string
+		want       []string
+	}{
+		{"another line of the source", "main:1[f@3:50 g@9:20]", "main:1[f@5:60 g@11:20]",
+			[]string{"regression main;f 50>60 50>60 1>1"}},
+		{"the same name twice", "main:1[f@3:50 f@9:20]", "main:1[f@3:50 f@9:30]",
+			[]string{"regression main;f (x.c:9) 20>30 20>30 1>1"}},
+		{"another order", "main:1[f:50 g:20]", "main:1[g:30 f:50]", []string{"regression main;g 20>30 20>30 1>1"}},
+		{"a frame around", "main:1[f:50[g:20]]", "main:1[w:5[f:50[g:30]]]",
+			[]string{"regression main;w;f;g was main;f;g 20>30 20>30 1>1", "added main;w 0>5 0>85 0>1"}},
+		{"a frame less", "main:1[w:5[f:50]]", "main:1[f:60]",
+			[]string{"regression main;f was main;w;f 50>60 50>60 1>1", "removed main;w 5>0 55>0 1>0"}},
+		{"too different for another name", "main:1[f:50]", "main:1[g:39]",
+			[]string{"added main;g 0>39 0>39 0>1", "removed main;f 50>0 50>0 1>0"}},
+		{"other visits", "main:1[f:10 f:10 f:10]", "main:1[g:30]",
+			[]string{"added main;g 0>30 0>30 0>1", "removed main;f 30>0 30>0 3>0"}},
+		{"renamed with what is inside", "main:1[f:1[x:20 y:20] k:5]", "main:1[g:1[x:20 y:25] k:5]",
+			[]string{"regression main;g;y was main;f;y 20>25 20>25 1>1"}},
+		{"not behind what comes before", "main:1[f:50 k:5]", "main:1[k:5 g:50]",
+			[]string{"added main;g 0>50 0>50 0>1", "removed main;f 50>0 50>0 1>0"}},
+		{"the more similar one", "main:1[f:50]", "main:1[g:70 h:51]",
+			[]string{"added main;g 0>70 0>70 0>1", "regression main;h was main;f 50>51 50>51 1>1"}},
+		{"another name at one of two places", "main:1[f:50[x:9] w:1[f:9]]", "main:1[g:50[x:9] w:1[f:10]]",
+			[]string{"regression main;w;f 9>10 9>10 1>1"}},
+		{"recursion", "main:1[f:10[f:10]]", "main:1[f:10[f:20]]", []string{"regression main;f;f 10>20 10>20 1>1"}},
+	} {
+		check(t, x.what, lines(compare(t, diff.Options{}, one(run(x.a)), one(run(x.b))).Paths), x.want...)
+	}
+}
+
+// TestRegionsOfPaths checks that a region that is on both sides is not another one, though one of its
+// paths was renamed.
+func TestRegionsOfPaths(t *testing.T) {
+	r := compare(t, diff.Options{}, one(run("main:1[f:50[x:9] w:1[f:9]]")), one(run("main:1[g:50[x:9] w:1[f:10]]")))
+	check(t, "regions", lines(r.Regions), "added g 0>50 0>59 0>1", "improvement f 59>10 68>10 2>1")
+	r = compare(t, diff.Options{}, one(run("main:1[f:50[x:9] w:1[g:9]]")), one(run("main:1[g:50[x:9] w:1[g:10]]")))
+	check(t, "regions", lines(r.Regions), "regression g 9>60 9>69 1>2", "removed f 50>0 59>0 1>0")
+}
+
+// TestThresholds checks that both thresholds must be reached. The time of A is 100000.
+func TestThresholds(t *testing.T) {
+	a := run("main:96900[f:2000 g:1000 h:100]")
+	b := run("main:96900[f:2100 g:1099 h:199]")
+	opt := diff.Options{Least: 0.001, Change: 0.05}
+	check(t, "both", lines(compare(t, opt, one(a), one(b)).Regions), "regression f 2000>2100 2000>2100 1>1")
+	opt.Change = 0.051
+	check(t, "change", lines(compare(t, opt, one(a), one(b)).Regions))
+	check(t, "inclusive", lines(compare(t, diff.Options{Metric: diff.Inclusive, Least: 0.00101}, one(a), one(b)).Regions),
+		"regression main 96900>96900 100000>100298 1>1")
+	check(t, "visits", lines(compare(t, diff.Options{}, one(run("f:6")), one(run("f:3 f:3"))).Regions),
+		"visits f 6>6 6>6 1>2")
+}
+
+// TestUnits checks what the observations are. All p-values are those of 4 and 4 values of which each of B
+// is greater: 2/70; see TestMannWhitney.
+func TestUnits(t *testing.T) {
+	test := func(what string, r *diff.Result, unit diff.Unit, samples [2]int, u, p, shift float64) {
+		t.Helper()
+		if r.Unit != unit || r.Samples != samples {
+			t.Errorf("%s: found unit %s with %v, expected %s with %v", what, r.Unit, r.Samples, unit, samples)
+		}
+		if len(r.Regions) == 0 || r.Regions[0].Region != "f" || r.Regions[0].Test == nil {
+			t.Fatalf("%s: found %+v, expected a tested row of f", what, r.Regions)
+		}
+		x := r.Regions[0].Test
+		if x.U != u || x.P < p-1e-9 || x.P > p+1e-9 || x.Shift != shift {
+			t.Errorf("%s: found %+v, expected U = %g, p = %g, shift %g", what, x, u, p, shift)
+		}
+	}
+	runs := func(times ...int) (list []*trace.Recorder) {
+		for _, f := range times {
+			list = append(list, run(fmt.Sprintf("main:1[f:%d]", f), fmt.Sprintf("main:1[f:%d]", f)))
+		}
+		return list
+	}
+	r := compare(t, diff.Options{}, runs(1, 2, 3, 4), runs(15, 16, 17, 18))
+	test("runs", r, diff.Runs, [2]int{4, 4}, 16, 2.0/70, 28)
+	if x := r.Regions[0].Exclusive; x.A != 5 || x.B != 33 {
+		t.Errorf("found %+v, expected the means of two times 1 to 4 and 15 to 18", x)
+	}
+	if x := r.RuntimeTest; x == nil || x.P != r.Regions[0].Test.P || x.Shift != 14 {
+		t.Errorf("found %+v, expected a shift of the runtime of 14", x)
+	}
+	if q := r.Regions[0].Test.Q; q < 2*2.0/70-1e-9 || q > 2*2.0/70+1e-9 {
+		t.Errorf("found q = %g, expected p doubled: there are two regions, and main is the same", q)
+	}
+
+	// The fifth location has no partner, the first one no f. Idle locations do not count.
+	a := run("main:1", "main:1[f:1]", "main:1[f:2]", "main:1[f:3]", "main:1[f:4]")
+	b := run("main:1", "main:1[f:15]", "main:1[f:16]", "main:1[f:17]", "main:1[f:18]", "main:1[f:1000]")
+	test("locations", compare(t, diff.Options{}, one(a), one(b)), diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
+	several := compare(t, diff.Options{}, []*trace.Recorder{a, a}, one(b))
+	test("locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
+	several.Regions = several.Paths
+	test("paths at locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
+
+	// An iteration is that of all locations together. What is outside of the loop is not tested.
+	a = run("main:1[f:9 step:0[f:1] step:0[f:1] step:0[f:1] step:0[f:2]]",
+		"main:1[step:0 step:0[f:1] step:0[f:2] step:0[f:2]]")
+	b = run("main:1[f:9 step:0[f:15] step:0[f:8] f:100 step:0[f:17] step:0[f:18]]", "main:1[step:0 step:0[f:8]]")
+	for _, m := range []diff.Metric{diff.Exclusive, diff.Inclusive} {
+		r = compare(t, diff.Options{Loop: "step", Metric: m}, one(a), one(b))
+		i := slices.IndexFunc(r.Paths, func(p diff.Row) bool { return slices.Equal(p.Path, []string{"main", "f"}) })
+		if i < 0 || r.Paths[i].Test != nil {
+			t.Errorf("found %+v, expected a row of main, f without a test", r.Paths)
+		}
+		r.Regions = slices.DeleteFunc(r.Regions, func(x diff.Row) bool { return x.Region != "f" })
+		test("iterations", r, diff.Iterations, [2]int{4, 4}, 16, 2.0/70, 14)
+	}
+}
+
+// TestIterationsOfRuns checks that each run has iterations of its own.
+func TestIterationsOfRuns(t *testing.T) {
+	r := compare(t, diff.Options{Loop: "s"}, []*trace.Recorder{run("s:1 s:2"), run("s:3 s:4")},
+		one(run("s:15 s:16 s:17 s:18")))
+	if x := r.Regions[0].Test; r.Samples != [2]int{4, 4} || x.U != 16 || x.Shift != 14 || !x.Exact {
+		t.Errorf("found %v and %+v, expected U = 16 and a shift of 14 of 4 and 4 iterations", r.Samples, x)
+	}
+}
+
+// TestRecursion checks that time in nested visits counts once for a region, also in the tests.
+func TestRecursion(t *testing.T) {
+	var a, b []string
+	for i := range 4 {
+		a, b = append(a, fmt.Sprintf("f:1[g:0[f:%d]]", i)), append(b, fmt.Sprintf("f:1[g:0[f:%d]]", i+10))
+	}
+	for _, loop := range []string{"", "f"} {
+		r := compare(t, diff.Options{Metric: diff.Inclusive, Loop: loop}, one(run(a...)), one(run(b...)))
+		i := slices.IndexFunc(r.Regions, func(r diff.Row) bool { return r.Region == "f" })
+		if x := r.Regions[i]; x.Inclusive.A != 10 || x.Inclusive.B != 50 || loop == "" && x.Test.Shift != 10 {
+			t.Errorf("found %+v with %+v, expected inclusive times of 4 + 6 and 4 + 46, and a shift of 10", x, x.Test)
+		}
+	}
+}
+
+// TestOrder checks that what is not significant comes last, whatever its difference.
+func TestOrder(t *testing.T) {
+	a := run("f:1 g:1000 h:5", "f:2 g:2000 h:6", "f:3 g:3000 h:7", "f:4 g:4000 h:8")
+	b := run("f:11 g:2500 h:1", "f:12 g:3500 h:2", "f:13 g:1500 h:3", "f:14 g:4500 h:4")
+	check(t, "regions", lines(compare(t, diff.Options{}, one(a), one(b)).Regions), "regression f 10>50 10>50 4>4",
+		"improvement h 26>10 26>10 4>4", "regression g 10000>12000 10000>12000 4>4")
+}
+
+// random returns a trace in which regions overlap, are left without an enter, and stay open.
+func random(seed uint64) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	g := rand.New(rand.NewPCG(seed, 1))
+	var regions []uint32
+	for _, n := range strings.Split("abcde", "") {
+		regions = append(regions, r.Region(n))
+	}
+	for range 5 {
+		loc := r.Location("p")
+		now := int64(0)
+		for range 200 {
+			if now += g.Int64N(5); g.IntN(2) == 0 {
+				r.Enter(loc, now, regions[g.IntN(5)])
+			} else {
+				r.Leave(loc, now, regions[g.IntN(5)])
+			}
+		}
+	}
+	return r
+}
+
+// TestSelf checks that a trace does not differ from itself, whatever is compared.
+func TestSelf(t *testing.T) {
+	for seed := range uint64(effort.Rounds(30)) {
+		r := random(seed)
+		for _, opt := range []diff.Options{{}, {Loop: "a"}, {Metric: diff.Inclusive}, {Loop: "b", Metric: diff.Inclusive}} {
+			x := compare(t, opt, one(r), one(r))
+			if len(x.Regions)+len(x.Paths) > 0 || x.Time.Difference != 0 || x.Runtime.Difference != 0 {
+				t.Fatalf("seed %d: found %v and %v", seed, lines(x.Regions), lines(x.Paths))
+			}
+			if x = compare(t, opt, []*trace.Recorder{r, r, r}, one(r)); len(x.Regions)+len(x.Paths) > 0 {
+				t.Fatalf("seed %d, three times: found %v and %v", seed, lines(x.Regions), lines(x.Paths))
+			}
+		}
+	}
+}
+
+// TestProfile checks times and visits against those of package profile, whose definitions are the
+// same.
+func TestProfile(t *testing.T) {
+	nothing := run("main:0")
+	for seed := range uint64(effort.Rounds(50)) {
+		r := random(seed)
+		p := profile.New(r.Defs(), profile.Options{})
+		if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
+			t.Fatal(err)
+		}
+		want := p.Result()
+		for _, opt := range []diff.Options{{}, {Metric: diff.Inclusive}} {
+			x := compare(t, opt, one(nothing), one(r))
+			if x.Time.B != want.Covered.Float() {
+				t.Errorf("found %g, expected the covered time %s", x.Time.B, want.Covered)
+			}
+			for _, y := range want.Regions {
+				i := slices.IndexFunc(x.Regions, func(r diff.Row) bool { return r.Region == y.Name })
+				if i < 0 {
+					t.Fatalf("found no region %s in %v", y.Name, lines(x.Regions))
+				}
+				g := &x.Regions[i]
+				if g.Exclusive.B != y.Exclusive.Float() || g.Inclusive.B != y.Inclusive.Float() || g.Visits.B != float64(y.Count) {
+					t.Errorf("seed %d, %s: found %v, expected %s, %s, %d", seed, y.Name, lines(x.Regions[i:i+1]), y.Exclusive,
+						y.Inclusive, y.Count)
+				}
+				if c, ok := x.Region(y.Name); !ok || c != g.Inclusive && c.B != g.Inclusive.B {
+					t.Errorf("%s: found %+v, expected %+v", y.Name, c, g.Inclusive)
+				}
+			}
+			sum := 0.0
+			if err := x.Stacks(3, func(path []string, deeper bool, a, b float64) error {
+				if len(path) > 3 || deeper && len(path) < 3 {
+					t.Errorf("found the stack %v", path)
+				}
+				sum += b
+				return nil
+			}); err != nil || sum != x.Time.B {
+				t.Errorf("found stacks of %g in all, expected %g (%v)", sum, x.Time.B, err)
+			}
+		}
+	}
+}
+
+// TestParts checks that the result does not depend on which parts have which locations.
+func TestParts(t *testing.T) {
+	result := func(parts int, opt diff.Options) string {
+		opt.Runs = [2]int{1, 1}
+		c := diff.New(opt)
+		for s := range 2 {
+			r := random(uint64(s))
+			rows := trace.NewRows(r.Defs())
+			list := make([]*diff.Part, parts)
+			for i := range list {
+				list[i] = diff.NewPart(r.Defs(), rows, opt.Loop)
+			}
+			for loc := range uint32(5) {
+				for _, b := range r.Batches(loc) {
+					if err := list[int(loc*3)%parts].Batch(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, p := range list[1:] {
+				if err := list[0].Merge(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Add(diff.Side(s), list[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := json.Marshal(c.Result())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, opt := range []diff.Options{{}, {Loop: "a"}, {Metric: diff.Inclusive}, {Loop: "b", Metric: diff.Inclusive}} {
+		want := result(1, opt)
+		for parts := 2; parts < 5; parts++ {
+			if got := result(parts, opt); got != want {
+				t.Errorf("%d parts: found %s, expected %s", parts, got, want)
+			}
+		}
+	}
+}
+
+// TestClocks checks that times of another clock are those of the first.
+func TestClocks(t *testing.T) {
+	a, b := run("main:10[f:20]"), trace.NewRecorder(trace.Seconds(4000))
+	loc, m, f := b.Location("p"), b.Region("main"), b.Region("f")
+	b.Enter(loc, 1000, m)
+	b.Enter(loc, 1040, f)
+	b.Leave(loc, 1130, f)
+	b.Leave(loc, 1130, m)
+	check(t, "clocks", lines(compare(t, diff.Options{}, one(a), one(b)).Paths), "regression main;f 20>22.5 20>22.5 1>1")
+}
+
+// TestDeep checks that deep recursion takes neither the call stack nor much time.
+func TestDeep(t *testing.T) {
+	deep := func(n int, last int64) *trace.Recorder {
+		r := trace.NewRecorder(trace.Seconds(1000))
+		loc, f := r.Location("p"), r.Region("f")
+		for i := range n {
+			r.Enter(loc, int64(i), f)
+		}
+		r.Leave(loc, int64(n)+last, f)
+		return r
+	}
+	r := compare(t, diff.Options{}, one(deep(100_000, 0)), one(deep(100_000, 7)))
+	if len(r.Paths) != 1 || len(r.Paths[0].Path) != 200 || r.Paths[0].Path[1] != "[99801 calls]" {
+		t.Errorf("found %d paths, expected one that has all 100000 names but 199 left out", len(r.Paths))
+	}
+	if x := r.Regions[0]; x.Inclusive.A != 100_000 || x.Inclusive.B != 100_007 {
+		t.Errorf("found %+v, expected 100000 and 100007", x.Inclusive)
+	}
+}
+
+// TestJSON checks that a result without differences has lists, not null.
+func TestJSON(t *testing.T) {
+	r := run("main:10")
+	text, err := json.Marshal(compare(t, diff.Options{}, one(r), one(r)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x map[string]any
+	if err := json.Unmarshal(text, &x); err != nil || !reflect.DeepEqual(x["paths"], []any{}) ||
+		!reflect.DeepEqual(x["regions"], []any{}) {
+		t.Errorf("found %s, expected empty lists (%v)", text, err)
+	}
+}

@@ -1,0 +1,324 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// name is what regions of both sides are matched by.
+type name struct {
+	name, file string
+	line       int64
+}
+
+// names numbers the names of both sides.
+type names struct {
+	index map[name]int32
+	list  []name
+}
+
+func (n *names) of(x name) int32 {
+	k, ok := n.index[x]
+	if !ok {
+		k = int32(len(n.list))
+		n.index[x] = k
+		n.list = append(n.list, x)
+	}
+	return k
+}
+
+// nameOf returns the name of a region.
+func nameOf(d *trace.Definitions, region uint32) name {
+	if !d.Regions.Has(region) {
+		return name{name: "unknown"}
+	}
+	x := d.Regions.At(region)
+	return name{cmp.Or(x.Name, x.ID), x.File, x.Line}
+}
+
+// side has the call paths of all runs of a side. Times are sums over the runs, in ticks of the clock
+// of the comparison.
+type side struct {
+	names    *names
+	nodes    []path
+	index    map[edge]int32 // with numbers of names as regions
+	runs     int
+	runtimes []float64
+	// samples is the number of observations: iterations of all runs, or the locations that have
+	// regions in each run.
+	samples int
+
+	// What finish computes:
+	inside  [][]int32 // the paths inside of a path, in the order of their first visits
+	outside []int32   // the outermost paths
+	regions map[int32]*times
+	several map[string]int // how many names are the same but for file and line
+}
+
+// times are the times of a path or a region.
+type times struct {
+	visits, exclusive, inclusive float64
+	samples                      []sample // of the metric, by unit
+}
+
+// path is a call path of a side.
+type path struct {
+	times
+	parent, key  int32
+	depth, top   int32   // how many paths are around it, and the outermost of them
+	first        float64 // least time from the begin of a run to a visit
+	outer        float64
+	outerSamples []sample // of a recursive path, if the metric is inclusive
+}
+
+// sample is the time in a run, an iteration or at a location.
+type sample struct {
+	unit int32
+	time float64
+}
+
+// add adds samples in the order of their units.
+func add(list, more []sample) []sample {
+	switch {
+	case len(more) == 0:
+		return list
+	case len(list) == 0 || list[len(list)-1].unit < more[0].unit:
+		return append(list, more...)
+	case len(more) == 1:
+		i, found := slices.BinarySearchFunc(list, more[0].unit, func(s sample, u int32) int { return cmp.Compare(s.unit, u) })
+		if !found {
+			return slices.Insert(list, i, more[0])
+		}
+		list[i].time += more[0].time
+		return list
+	}
+	out := make([]sample, 0, len(list)+len(more))
+	for len(list) > 0 && len(more) > 0 {
+		switch c := cmp.Compare(list[0].unit, more[0].unit); {
+		case c < 0:
+			out, list = append(out, list[0]), list[1:]
+		case c > 0:
+			out, more = append(out, more[0]), more[1:]
+		default:
+			out = append(out, sample{list[0].unit, list[0].time + more[0].time})
+			list, more = list[1:], more[1:]
+		}
+	}
+	return append(append(out, list...), more...)
+}
+
+// add adds a run.
+func (s *side) add(c *Comparison, p *Part) {
+	if s.index == nil {
+		s.names, s.index = &c.names, map[edge]int32{}
+	}
+	scale := 1.0
+	if p.defs.Clock != c.clock {
+		scale = c.clock.UnitTicks() / p.defs.Clock.UnitTicks()
+	}
+	begin, end := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, t := range p.trees {
+		if t != nil {
+			begin, end = min(begin, t.first), max(end, t.last)
+		}
+	}
+	if begin > end {
+		begin, end = 0, 0
+	}
+	s.runtimes = append(s.runtimes, float64(end-begin)*scale)
+	keys := map[uint32]int32{} // of regions
+	key := func(region uint32) int32 {
+		k, ok := keys[region]
+		if !ok {
+			k = c.names.of(nameOf(p.defs, region))
+			keys[region] = k
+		}
+		return k
+	}
+	locations, iterations := 0, 0
+	for i, t := range p.trees {
+		if t == nil {
+			continue
+		}
+		t.finish()
+		if len(t.nodes) == 0 {
+			continue
+		}
+		unit := int32(s.runs)
+		if c.unit == Locations {
+			unit = int32(locations)
+		}
+		s.addTree(c, t, key, unit, begin, scale)
+		locations, iterations = locations+1, max(iterations, int(t.iteration+1))
+		p.trees[i] = nil // gives memory back
+	}
+	switch {
+	case c.unit == Runs:
+		s.samples++
+	case c.unit == Iterations:
+		s.samples += iterations
+	case s.runs == 0:
+		s.samples = locations
+	default:
+		s.samples = min(s.samples, locations)
+	}
+	s.runs++
+}
+
+// addTree adds the paths of a location.
+func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int32, begin int64, scale float64) {
+	place := make([]int32, len(t.nodes))
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		parent := int32(-1)
+		if n.parent >= 0 {
+			parent = place[n.parent] // parents come before their children
+		}
+		e := edge{parent, uint32(key(n.region))}
+		at, ok := s.index[e]
+		if !ok {
+			at = int32(len(s.nodes))
+			s.index[e] = at
+			x := path{parent: parent, key: int32(e.region), top: at, first: math.Inf(1)}
+			if parent >= 0 {
+				x.depth, x.top = s.nodes[parent].depth+1, s.nodes[parent].top
+			}
+			s.nodes = append(s.nodes, x)
+		}
+		place[i] = at
+		x := &s.nodes[at]
+		x.visits += float64(n.count)
+		x.exclusive += float64(n.exclusive) * scale
+		x.inclusive += float64(n.inclusive) * scale
+		x.outer += float64(n.outer) * scale
+		x.first = min(x.first, float64(n.first-begin)*scale)
+		s.sample(c, x, n, unit, scale)
+	}
+}
+
+// sample adds what the statistics need of a path of a location.
+func (s *side) sample(c *Comparison, x *path, n *node, unit int32, scale float64) {
+	outer := c.opt.Metric == Inclusive && n.flags&recursive != 0
+	if c.unit != Iterations {
+		t := n.exclusive
+		if c.opt.Metric == Inclusive {
+			t = n.inclusive
+		}
+		x.samples = add(x.samples, []sample{{unit, float64(t) * scale}})
+		if outer {
+			x.outerSamples = add(x.outerSamples, []sample{{unit, float64(n.outer) * scale}})
+		}
+		return
+	}
+	list := make([]sample, len(n.iterations))
+	each := func(of func(*iteration) int64) []sample {
+		for i := range n.iterations {
+			list[i] = sample{int32(s.samples) + n.iterations[i].number, float64(of(&n.iterations[i])) * scale}
+		}
+		return list
+	}
+	if c.opt.Metric == Exclusive {
+		x.samples = add(x.samples, each(func(i *iteration) int64 { return i.exclusive }))
+		return
+	}
+	x.samples = add(x.samples, each(func(i *iteration) int64 { return i.inclusive }))
+	if outer {
+		x.outerSamples = add(x.outerSamples, each(func(i *iteration) int64 { return i.outer }))
+	}
+}
+
+// finish computes means over the runs, regions, and the order of paths.
+func (s *side) finish(c *Comparison) {
+	s.inside, s.outside = make([][]int32, len(s.nodes)), nil
+	s.regions, s.several = map[int32]*times{}, map[string]int{}
+	runs := float64(max(1, s.runs))
+	for i := range s.nodes {
+		x := &s.nodes[i]
+		if x.parent < 0 {
+			s.outside = append(s.outside, int32(i))
+		} else {
+			s.inside[x.parent] = append(s.inside[x.parent], int32(i))
+		}
+		if s.regions[x.key] == nil {
+			s.regions[x.key] = &times{}
+			s.several[c.names.list[x.key].name]++
+		}
+		r := s.regions[x.key]
+		r.visits += x.visits / runs
+		r.exclusive += x.exclusive / runs
+		r.inclusive += x.outer / runs
+		list := x.samples
+		if x.outerSamples != nil {
+			list = x.outerSamples
+		}
+		r.samples = add(r.samples, list)
+		if c.unit == Locations && s.runs > 1 {
+			for j := range x.samples {
+				x.samples[j].time /= runs
+			}
+		}
+		x.visits, x.exclusive, x.inclusive = x.visits/runs, x.exclusive/runs, x.inclusive/runs
+	}
+	if c.unit == Locations && s.runs > 1 {
+		for _, r := range s.regions {
+			for j := range r.samples {
+				r.samples[j].time /= runs
+			}
+		}
+	}
+	order := func(list []int32) {
+		slices.SortFunc(list, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(s.nodes[a].first, s.nodes[b].first), cmp.Compare(a, b))
+		})
+	}
+	order(s.outside)
+	for _, list := range s.inside {
+		order(list)
+	}
+}
+
+// children returns the paths directly inside of a path; -1 stands for what is around all.
+func (s *side) children(i int32) []int32 {
+	if i < 0 {
+		return s.outside
+	}
+	return s.inside[i]
+}
+
+func (s *side) region(k int32) *times { return s.regions[k] }
+
+// display returns the name of a region as people see it: with its place if the side has several of
+// the same name.
+func (s *side) display(k int32) string {
+	x := s.names.list[k]
+	if s.several[x.name] < 2 {
+		return x.name
+	}
+	return x.name + " (" + trace.Region{File: x.file, Line: x.line}.Place() + ")"
+}
+
+// deepestPath is the number of names of the longest path that is listed in full.
+const deepestPath = 200
+
+// path returns the names of a path from the outermost region on.
+func (s *side) path(i int32) []string {
+	n := int(s.nodes[i].depth) + 1
+	list := make([]string, min(n, deepestPath))
+	last := 0
+	if n > deepestPath {
+		list[0], list[1] = s.display(s.nodes[s.nodes[i].top].key), calls(n-deepestPath+1)
+		last = 2
+	}
+	for at := len(list) - 1; at >= last; at-- {
+		list[at] = s.display(s.nodes[i].key)
+		i = s.nodes[i].parent
+	}
+	return list
+}
+
+// calls stands for calls in the middle of a path.
+func calls(n int) string { return fmt.Sprintf("[%d calls]", n) }

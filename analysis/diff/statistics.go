@@ -1,0 +1,208 @@
+package diff
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Test compares the observations of both sides: a two-sided Mann-Whitney U test, and the
+// Hodges-Lehmann shift.
+type Test struct {
+	Samples [2]int `json:"samples"` // observations of A and of B
+	// U is the number of pairs of observations of which that of B is greater, plus half the number of those that
+	// are equal.
+	U float64 `json:"u"`
+	P float64 `json:"p"`
+	// Exact is set if P comes from the exact distribution of U, and not from the normal one.
+	Exact bool `json:"exact"`
+	// Q is P corrected for the number of tests of the list by Benjamini and Hochberg. Significant is set
+	// if it is at most 0.05.
+	Q           float64 `json:"q"`
+	Significant bool    `json:"significant"`
+	// Shift is the median of the differences of all pairs, B - A. It lies between Low and High with the
+	// probability Confidence, which is at least about 0.95. They are set for reported rows.
+	Shift      float64 `json:"shift"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Confidence float64 `json:"confidence"`
+
+	a, b []float64 // sorted, until the shift is computed
+}
+
+const (
+	// falseDiscovery is the share of false rows among the significant ones.
+	falseDiscovery = 0.05
+	// exactLimit is the greatest number of observations of a side for which the distribution of U is
+	// exact.
+	exactLimit = 50
+)
+
+// mannWhitney tests whether b is greater or less than a. It sorts both.
+func mannWhitney(a, b []float64, exact *exactU) *Test {
+	slices.Sort(a)
+	slices.Sort(b)
+	t := &Test{Samples: [2]int{len(a), len(b)}, a: a, b: b}
+	n, m := float64(len(a)), float64(len(b))
+	// The values of both are walked through in ascending order, those that are equal at once.
+	ties := 0.0
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		v := math.Inf(1)
+		if i < len(a) {
+			v = a[i]
+		}
+		if j < len(b) {
+			v = min(v, b[j])
+		}
+		i0, j0 := i, j
+		for i < len(a) && a[i] == v {
+			i++
+		}
+		for j < len(b) && b[j] == v {
+			j++
+		}
+		t.U += float64(j-j0) * (float64(i0) + float64(i-i0)/2)
+		same := float64(i - i0 + j - j0)
+		ties += same*same*same - same
+	}
+	low := min(t.U, n*m-t.U)
+	if ties == 0 && max(len(a), len(b)) <= exactLimit {
+		t.Exact = true
+		t.P = min(1, 2*exact.below(len(a), len(b), int(low)))
+		return t
+	}
+	if d := deviation(n, m, ties); d > 0 {
+		t.P = min(1, math.Erfc((n*m/2-low-0.5)/d/math.Sqrt2))
+	} else {
+		t.P = 1
+	}
+	return t
+}
+
+// deviation is the standard deviation of U. ties is the sum of t^3 - t over all values that occur t times.
+func deviation(n, m, ties float64) float64 {
+	all := n + m
+	return math.Sqrt(max(0, n*m/12*(all+1-ties/(all*(all-1)))))
+}
+
+// exactU has the distributions of U without ties.
+type exactU struct {
+	distributions map[[2]int][]float64 // probability of each U or less
+}
+
+// of returns the probability of each U or less.
+func (e *exactU) of(n, m int) []float64 {
+	key := [2]int{min(n, m), max(n, m)}
+	if d := e.distributions[key]; d != nil {
+		return d
+	}
+	n, m = key[0], key[1]
+	// ways[k][u] is the number of ways to choose k of the values so far with the given U. The value with
+	// the number j, from 0 on, is above j-k of those that are not chosen if it is the (k+1)-th that is.
+	ways := make([][]float64, n+1)
+	for k := range ways {
+		ways[k] = make([]float64, k*m+1)
+	}
+	ways[0][0] = 1
+	for j := range n + m {
+		for k := min(j, n-1); k >= max(0, j-m); k-- {
+			for u, w := range ways[k] {
+				if w > 0 {
+					ways[k+1][u+j-k] += w
+				}
+			}
+		}
+	}
+	d := ways[n]
+	sum := 0.0
+	for u, w := range d {
+		sum += w
+		d[u] = sum
+	}
+	for u := range d {
+		d[u] /= sum
+	}
+	if e.distributions == nil {
+		e.distributions = map[[2]int][]float64{}
+	}
+	e.distributions[key] = d
+	return d
+}
+
+// below returns the probability that U is at most u.
+func (e *exactU) below(n, m, u int) float64 {
+	if u < 0 {
+		return 0
+	}
+	return e.of(n, m)[min(u, n*m)]
+}
+
+// shift computes the Hodges-Lehmann shift and its confidence interval.
+func (t *Test) shift(exact *exactU) {
+	a, b := t.a, t.b
+	n, m := len(a), len(b)
+	pairs := n * m
+	t.Shift = (difference(a, b, (pairs+1)/2) + difference(a, b, pairs/2+1)) / 2
+	// The interval leaves away the k-1 least and greatest differences. k is the least number with
+	// P(U <= k) >= 2.5 %, but at least 1.
+	k := 1
+	if max(n, m) <= exactLimit {
+		d := exact.of(n, m)
+		u, _ := slices.BinarySearch(d, 0.025)
+		k = max(1, u)
+		t.Confidence = 1 - 2*exact.below(n, m, k-1)
+	} else {
+		const z = 1.9599639845400542
+		k = max(1, int(float64(pairs)/2-z*deviation(float64(n), float64(m), 0)))
+		t.Confidence = 0.95
+	}
+	t.Low, t.High = difference(a, b, k), difference(a, b, pairs+1-k)
+}
+
+// difference returns the k-th least, from 1 on, of the differences b - a of all pairs of sorted values.
+func difference(a, b []float64, k int) float64 {
+	low, high := ordinal(b[0]-a[len(a)-1]), ordinal(b[len(b)-1]-a[0])
+	for low < high {
+		mid := low + int64(uint64(high-low)/2)
+		d, count, j := value(mid), 0, 0
+		for _, x := range a {
+			for j < len(b) && b[j]-x <= d {
+				j++
+			}
+			count += j
+		}
+		if count >= k {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return value(low)
+}
+
+// ordinal numbers all numbers in ascending order.
+func ordinal(x float64) int64 {
+	i := int64(math.Float64bits(x + 0)) // -0 is 0
+	if i < 0 {
+		i ^= math.MaxInt64
+	}
+	return i
+}
+
+// value is the number with an ordinal.
+func value(i int64) float64 {
+	if i < 0 {
+		i ^= math.MaxInt64
+	}
+	return math.Float64frombits(uint64(i)) + 0
+}
+
+// correct sets Q and Significant of all tests of a list.
+func correct(tests []*Test) {
+	slices.SortStableFunc(tests, func(x, y *Test) int { return cmp.Compare(y.P, x.P) })
+	q := 1.0
+	for i, t := range tests { // the greatest p first
+		q = min(q, t.P*float64(len(tests))/float64(len(tests)-i))
+		t.Q, t.Significant = q, q <= falseDiscovery
+	}
+}

@@ -1,0 +1,271 @@
+// Package cube writes and reads profiles as Cube 4 files (.cubex), which CubeGUI, the tools of Cube, and
+// other programs of performance analysis read.
+//
+// A cube has three trees: metrics, call paths, and the system with its machines, processes and threads. Each
+// metric has a value for each call path at each location. A file is a tar archive. Its member anchor.xml has
+// the trees. The members N.index and N.data have the values of the metric with the id N, for those call
+// paths that have any.
+//
+// In lists that are trees, an entry's Parent is the index of the entry above it, which comes before it, or -1.
+package cube
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Cube is a profile.
+type Cube struct {
+	Attributes []Attribute
+	Metrics    []Metric
+	Regions    []Region
+	Paths      []Path
+	Nodes      []Node // of the system: machines, and what they consist of
+	Groups     []Group
+	Locations  []Location
+}
+
+// Attribute is a property of the cube.
+type Attribute struct{ Key, Value string }
+
+// The kinds of metrics that have values of their own.
+const (
+	Exclusive = "EXCLUSIVE" // the values of a call path do not include those below it
+	Inclusive = "INCLUSIVE" // they do
+)
+
+// Types of values. [Metric.HasValues] tells which others are known.
+const (
+	Double = "DOUBLE"
+	Uint64 = "UINT64"
+)
+
+// Metric is a metric. Its values are included in those of its parent.
+type Metric struct {
+	Parent      int
+	Kind        string // Exclusive, Inclusive, or the kind of a derived metric
+	Name        string // unique
+	Title       string // for people
+	Unit        string // "sec", "occ", "bytes"
+	Type        string // of the values
+	URL         string
+	Description string
+	// Values has the values by call path, then by location. Missing lists are zeros, as are missing values
+	// at the end of a list. Integers are exact up to 2^53.
+	Values [][]float64
+}
+
+// Region is code that is called.
+type Region struct {
+	Name, Mangled  string
+	Paradigm, Role string
+	File           string
+	Begin, End     int // lines, -1 if unknown
+	Description    string
+}
+
+// Path is a call path.
+type Path struct {
+	Parent int
+	Region int // index into Cube.Regions
+}
+
+// Node is a part of the system above processes.
+type Node struct {
+	Parent      int
+	Name, Class string // Class is "machine", "node", and the like
+}
+
+// Group is a process, or another group of locations.
+type Group struct {
+	Node int // index into Cube.Nodes
+	Name string
+	Rank int
+	Type string // "process", "accelerator", "metrics"
+}
+
+// Location is a thread, or another source of values.
+type Location struct {
+	Group int // index into Cube.Groups
+	Name  string
+	Rank  int    // in its group
+	Type  string // "thread", "accelerator stream", "gpu", "metric"
+}
+
+// HasValues reports whether the metric has values of its own, of a type that this package knows: numbers of
+// 8 to 64 bits. Others are derived, or their values are records.
+func (m *Metric) HasValues() bool {
+	_, ok := types[m.Type]
+	return ok && (m.Kind == Exclusive || m.Kind == Inclusive)
+}
+
+// At returns the value of a call path at a location.
+func (m *Metric) At(path, location int) float64 {
+	if path >= len(m.Values) || location >= len(m.Values[path]) {
+		return 0
+	}
+	return m.Values[path][location]
+}
+
+// Add adds to the value of a call path at a location.
+func (m *Metric) Add(path, location int, v float64) {
+	if n := path + 1 - len(m.Values); n > 0 {
+		m.Values = append(m.Values, make([][]float64, n)...)
+	}
+	if n := location + 1 - len(m.Values[path]); n > 0 {
+		m.Values[path] = append(m.Values[path], make([]float64, n)...)
+	}
+	m.Values[path][location] += v
+}
+
+// Metric returns the metric with a unique name, or nil.
+func (c *Cube) Metric(name string) *Metric {
+	if i := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
+		return &c.Metrics[i]
+	}
+	return nil
+}
+
+// PathNames returns the names of the regions of a call path, the outermost first.
+func (c *Cube) PathNames(path int) []string {
+	var names []string
+	for ; path >= 0; path = c.Paths[path].Parent {
+		names = append(names, c.Regions[c.Paths[path].Region].Name)
+	}
+	slices.Reverse(names)
+	return names
+}
+
+// valueType is how a value is stored: in so many bytes, as a floating-point number or an integer.
+type valueType struct {
+	size          int
+	float, signed bool
+}
+
+var types = func() map[string]valueType {
+	t := map[string]valueType{"CHAR": {size: 1}}
+	for _, name := range []string{Double, "FLOAT", "MINDOUBLE", "MAXDOUBLE"} {
+		t[name] = valueType{size: 8, float: true}
+	}
+	for size, names := range map[int][]string{1: {"INT8"}, 2: {"INT16", "SHORT INT"}, 4: {"INT32", "INT"},
+		8: {"INT64", "INTEGER"}} {
+		for _, name := range names {
+			t[name] = valueType{size: size, signed: true}
+		}
+	}
+	for size, names := range map[int][]string{1: {"UINT8"}, 2: {"UINT16", "UNSIGNED SHORT INT"},
+		4: {"UINT32", "UNSIGNED INT"}, 8: {Uint64, "UNSIGNED INTEGER"}} {
+		for _, name := range names {
+			t[name] = valueType{size: size}
+		}
+	}
+	for _, name := range []string{"SHORT INT", "INT", "INTEGER"} {
+		t["SIGNED "+name] = t[name]
+	}
+	return t
+}()
+
+// check returns an error if the trees are none.
+func (c *Cube) check() error {
+	tree := func(what string, i, parent int) error {
+		if parent < -1 || parent >= i {
+			return fmt.Errorf("cube: found parent %d of %s %d, expected one before it, or -1", parent, what, i)
+		}
+		return nil
+	}
+	within := func(what string, i int, of string, ref, n int) error {
+		if ref < 0 || ref >= n {
+			return fmt.Errorf("cube: found %s %d of %s %d, expected 0 to %d", of, ref, what, i, n-1)
+		}
+		return nil
+	}
+	for i, m := range c.Metrics {
+		if err := tree("metric", i, m.Parent); err != nil {
+			return err
+		}
+		if len(m.Values) > len(c.Paths) {
+			return fmt.Errorf("cube: found values of %d call paths in %s, expected up to %d", len(m.Values), m.Name,
+				len(c.Paths))
+		}
+		for _, row := range m.Values {
+			if len(row) > len(c.Locations) {
+				return fmt.Errorf("cube: found values of %d locations in %s, expected up to %d", len(row), m.Name,
+					len(c.Locations))
+			}
+		}
+		if m.Values != nil && !m.HasValues() {
+			return fmt.Errorf("cube: found values in %s, expected none in a metric of kind %q and type %q", m.Name, m.Kind,
+				m.Type)
+		}
+	}
+	for i, p := range c.Paths {
+		if err := tree("call path", i, p.Parent); err != nil {
+			return err
+		}
+		if err := within("call path", i, "region", p.Region, len(c.Regions)); err != nil {
+			return err
+		}
+	}
+	for i, n := range c.Nodes {
+		if err := tree("node", i, n.Parent); err != nil {
+			return err
+		}
+	}
+	for i, g := range c.Groups {
+		if err := within("group", i, "node", g.Node, len(c.Nodes)); err != nil {
+			return err
+		}
+	}
+	for i, l := range c.Locations {
+		if err := within("location", i, "group", l.Group, len(c.Groups)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk returns the entries of a tree in the order of a depth-first walk, children in the order of the list,
+// with the number of entries above each.
+func walk(n int, parent func(i int) int) (order, depths []int) {
+	below := make([][]int, n+1)
+	for i := range n {
+		below[parent(i)+1] = append(below[parent(i)+1], i)
+	}
+	type step struct{ i, depth int }
+	var wait []step
+	push := func(i, depth int) {
+		for _, c := range slices.Backward(below[i+1]) {
+			wait = append(wait, step{c, depth})
+		}
+	}
+	push(-1, 0)
+	for len(wait) > 0 {
+		s := wait[len(wait)-1]
+		wait = wait[:len(wait)-1]
+		order, depths = append(order, s.i), append(depths, s.depth)
+		push(s.i, s.depth+1)
+	}
+	return order, depths
+}
+
+// wide returns the call paths in the order in which files count those of inclusive metrics: in a depth-first
+// walk, each one that is visited counts all its children.
+func wide(paths []Path) []int {
+	below := make([][]int, len(paths)+1)
+	for i, p := range paths {
+		below[p.Parent+1] = append(below[p.Parent+1], i)
+	}
+	out := make([]int, 0, len(paths))
+	for _, root := range below[0] {
+		out = append(out, root)
+		for wait := []int{root}; len(wait) > 0; {
+			i := wait[len(wait)-1]
+			wait = wait[:len(wait)-1]
+			out = append(out, below[i+1]...)
+			for _, c := range slices.Backward(below[i+1]) {
+				wait = append(wait, c)
+			}
+		}
+	}
+	return out
+}

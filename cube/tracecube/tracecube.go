@@ -1,0 +1,473 @@
+// Package tracecube makes cubes (package cube) of what analyses found of a trace: metrics by call path and
+// location, with the unique names that Scalasca's analyser gives them, so that its tools know them.
+//
+// Call paths are those of the wait states: paths of threads continue that of the parallel region of the first
+// thread of their process. All metrics are exclusive: the values of a call path do not include those below it.
+//
+// Figures use 8 bytes per location for each call path in which a metric has a value.
+package tracecube
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/cube"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Figures collects metrics of a trace.
+type Figures struct {
+	defs    *trace.Definitions
+	names   []string          // of regions, by row
+	regions map[string]uint32 // the first row of each name
+	paths   []node
+	index   map[node]int
+	metrics []cube.Metric
+	used    []bool // locations
+}
+
+// node is a call path: a region in the path that is its parent, or -1.
+type node struct {
+	parent int
+	name   string
+}
+
+// New returns the times and visits of the call paths of a trace. An error is that of the scan.
+func New(ctx context.Context, events format.Events, sel trace.Selection, opt calltree.Options) (*Figures, error) {
+	d := events.Defs()
+	f := &Figures{defs: d, names: d.RegionNames(opt.Rows), regions: map[string]uint32{}, index: map[node]int{},
+		used: make([]bool, d.Locations.Len())}
+	for i, name := range f.names {
+		if _, ok := f.regions[name]; !ok {
+			f.regions[name] = opt.Rows.Of(uint32(i))
+		}
+	}
+	for i, l := range d.Locations.All() {
+		f.used[i] = l.Kind.IsProcessor() && l.Kind != trace.PeerLocation && (sel.Location == nil || sel.Location(uint32(i)))
+	}
+	opt.Root = func(loc uint32) uint32 { return loc }
+	// What is open depends on events before the window.
+	sum, err := analysis.Run(ctx, events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
+	if err != nil {
+		return nil, err
+	}
+	f.tree(sum.Result())
+	return f, nil
+}
+
+// Empty reports whether no region was open.
+func (f *Figures) Empty() bool { return len(f.paths) == 0 }
+
+// name returns the name of a region.
+func (f *Figures) name(region uint32) string {
+	if int64(region) < int64(len(f.names)) {
+		return f.names[region]
+	}
+	return "unknown"
+}
+
+// path returns the number of a call path.
+func (f *Figures) path(parent int, name string) int {
+	n := node{parent, name}
+	i, ok := f.index[n]
+	if !ok {
+		i = len(f.paths)
+		f.index[n] = i
+		f.paths = append(f.paths, n)
+	}
+	return i
+}
+
+// outside is the name of the path of what happens outside of all regions.
+const outside = "(outside of all regions)"
+
+// named returns the number of a call path of names.
+func (f *Figures) named(names []string) int {
+	if len(names) == 0 {
+		return f.path(-1, outside)
+	}
+	p := -1
+	for _, name := range names {
+		p = f.path(p, name)
+	}
+	return p
+}
+
+// tree adds times and visits. The list has a tree of each location.
+func (f *Figures) tree(list []calltree.Node) {
+	later := f.laterThreads()
+	place := make([]int, len(list))
+	add := func(threads bool, forks map[string]int) {
+		for i := range list {
+			n := &list[i]
+			if int64(n.Root) >= int64(len(later)) && threads || int64(n.Root) < int64(len(later)) && later[n.Root] != threads {
+				continue
+			}
+			parent, name := -1, f.name(n.Region)
+			if n.Parent >= 0 {
+				parent = place[n.Parent]
+			} else if p, ok := forks[name]; ok && f.defs.RoleOf(n.Region) == trace.ForkRole {
+				place[i] = p
+				continue
+			}
+			place[i] = f.path(parent, name)
+		}
+	}
+	add(false, nil)
+	add(true, f.first())
+	time, visits := f.metric("time"), f.metric("visits")
+	for i := range list {
+		n := &list[i]
+		f.add(time, place[i], n.Root, f.seconds(n.Exclusive.Float()))
+		f.add(visits, place[i], n.Root, float64(n.Count))
+	}
+}
+
+// laterThreads returns for each location whether it is a thread that is not the first one of its process.
+func (f *Figures) laterThreads() []bool {
+	later, begun := make([]bool, f.defs.Locations.Len()), map[uint32]bool{}
+	for i, l := range f.defs.Locations.All() {
+		if f.isProcess(l.Group) {
+			later[i], begun[l.Group] = begun[l.Group], true
+		}
+	}
+	return later
+}
+
+// first returns the first path of each region, in a walk through the tree in the order of the definitions.
+func (f *Figures) first() map[string]int {
+	below := make([][]int, len(f.paths)+1)
+	for i, n := range f.paths {
+		below[n.parent+1] = append(below[n.parent+1], i)
+	}
+	first := map[string]int{}
+	wait := []int{-1}
+	for len(wait) > 0 {
+		i := wait[len(wait)-1]
+		wait = wait[:len(wait)-1]
+		if i >= 0 {
+			if _, ok := first[f.paths[i].name]; !ok {
+				first[f.paths[i].name] = i
+			}
+		}
+		l := below[i+1]
+		slices.SortFunc(l, func(a, b int) int { return cmp.Compare(f.regions[f.paths[b].name], f.regions[f.paths[a].name]) })
+		wait = append(wait, l...)
+	}
+	return first
+}
+
+func (f *Figures) seconds(ticks float64) float64 {
+	return ticks * float64(f.defs.Clock.Den) / float64(f.defs.Clock.Num)
+}
+
+// metric returns the number of a metric that is known by its unique name.
+func (f *Figures) metric(name string) int {
+	i := slices.IndexFunc(f.metrics, func(m cube.Metric) bool { return m.Name == name })
+	if i >= 0 {
+		return i
+	}
+	k := kindOf(name)
+	m := cube.Metric{Parent: -1, Kind: cube.Exclusive, Name: name, Title: k.title, Unit: "sec", Type: cube.Double,
+		Description: k.text}
+	if name == "visits" {
+		m.Unit, m.Type = "occ", cube.Uint64
+	}
+	if k.parent != "" {
+		m.Parent = f.metric(k.parent)
+	}
+	f.metrics = append(f.metrics, m)
+	return len(f.metrics) - 1
+}
+
+// add adds to the value of a metric.
+func (f *Figures) add(metric, path int, location uint32, v float64) {
+	if v == 0 || int64(location) >= int64(len(f.used)) {
+		return
+	}
+	f.used[location] = true
+	f.metrics[metric].Add(path, int(location), v)
+}
+
+// AddWaits adds the wait states.
+func (f *Figures) AddWaits(r *waits.Result) {
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		for j := range p.PathLocations {
+			s := &p.PathLocations[j]
+			f.add(f.metric(f.waitName(p.Pattern, s.Path)), f.named(s.Path), *s.Location, f.seconds(s.Time.Float()))
+		}
+	}
+}
+
+// waitName returns the unique name of a pattern in a call path.
+func (f *Figures) waitName(pattern string, path []string) string {
+	if pattern == "lock-contention" && len(path) > 0 {
+		return f.lockName(path[len(path)-1])
+	}
+	if name, ok := waitNames[pattern]; ok {
+		return name
+	}
+	return own + strings.ReplaceAll(pattern, "-", "_")
+}
+
+// lockName returns the unique name of contention in a region, since Scalasca has a metric for each model of
+// threads.
+func (f *Figures) lockName(region string) string {
+	row, ok := f.regions[region]
+	if !ok {
+		return own + "lock_contention"
+	}
+	r := f.defs.Regions.At(row)
+	switch p := f.defs.RegionParadigm(r); {
+	case p == trace.OpenMP && strings.Contains(strings.ToLower(r.Role+r.Name), "critical"):
+		return "omp_lock_contention_critical"
+	case p == trace.OpenMP:
+		return "omp_lock_contention_api"
+	case p == trace.Pthread && f.defs.RoleOf(row) == trace.ConditionRole:
+		return "pthread_lock_contention_conditional"
+	case p == trace.Pthread:
+		return "pthread_lock_contention_mutex_lock"
+	}
+	return own + "lock_contention"
+}
+
+// AddCauses adds the costs of delays.
+func (f *Figures) AddCauses(r *causes.Result) {
+	all := f.metric("delay")
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		name, ok := delayNames[p.Pattern]
+		if !ok {
+			name = own + "delay_" + strings.ReplaceAll(p.Pattern, "-", "_")
+		}
+		short, long := f.metric(name), f.metric(name+longTerm)
+		for j := range p.Costs {
+			c := &p.Costs[j]
+			path := f.named(c.Path)
+			f.add(short, path, c.Location, f.seconds(c.ShortTerm))
+			f.add(long, path, c.Location, f.seconds(c.LongTerm))
+			f.add(all, path, c.Location, f.seconds(c.ShortTerm+c.LongTerm))
+		}
+	}
+}
+
+// AddPath adds the critical path.
+func (f *Figures) AddPath(r *criticalpath.Result) {
+	critical, all := f.metric("critical_path"), f.metric("performance_impact")
+	activities, impact := f.metric("critical_path_activities"), f.metric("critical_imbalance_impact")
+	rest := f.metric("non_critical_path_activities")
+	for i := range r.Paths {
+		p := &r.Paths[i]
+		path := f.named(p.Path)
+		f.add(critical, path, p.Location, f.seconds(float64(p.Critical)))
+		f.add(activities, path, p.Location, f.seconds(float64(p.Activities)))
+		f.add(impact, path, p.Location, f.seconds(p.Impact))
+		f.add(rest, path, p.Location, f.seconds(float64(p.NonCritical)))
+		f.add(all, path, p.Location, f.seconds(float64(p.Activities)+p.Impact+float64(p.NonCritical)))
+	}
+}
+
+// Cube returns the cube of the metrics. It shares their values, so that nothing can be added afterwards.
+func (f *Figures) Cube() *cube.Cube {
+	c := &cube.Cube{Attributes: []cube.Attribute{{Key: "Creator", Value: "weft"}}, Metrics: f.metrics}
+	f.program(c)
+	f.system(c)
+	return c
+}
+
+// program adds regions and call paths. Readers expect a single outermost path, so that several get one around
+// them. What happens outside of all regions is a path below the outermost one.
+func (f *Figures) program(c *cube.Cube) {
+	roots, first := 0, -1
+	for i, n := range f.paths {
+		switch {
+		case n.parent >= 0:
+		case first < 0:
+			roots, first = 1, i
+		case n.name == outside:
+			f.paths[i].parent = first
+		default:
+			roots++
+		}
+	}
+	regions := map[string]int{}
+	region := func(name string) int {
+		i, ok := regions[name]
+		if !ok {
+			i = len(c.Regions)
+			regions[name] = i
+			c.Regions = append(c.Regions, f.region(name))
+		}
+		return i
+	}
+	shift := 0
+	if roots > 1 {
+		shift = 1
+		c.Regions = append(c.Regions, artificial("(program)"))
+		c.Paths = append(c.Paths, cube.Path{Parent: -1, Region: 0})
+		for i := range c.Metrics {
+			c.Metrics[i].Values = append([][]float64{nil}, c.Metrics[i].Values...)
+		}
+	}
+	for _, n := range f.paths {
+		parent := n.parent + shift
+		if n.parent < 0 {
+			parent = shift - 1
+		}
+		c.Paths = append(c.Paths, cube.Path{Parent: parent, Region: region(n.name)})
+	}
+}
+
+func artificial(name string) cube.Region {
+	return cube.Region{Name: name, Mangled: name, Paradigm: "none", Role: "artificial", Begin: -1, End: -1}
+}
+
+// region describes a region.
+func (f *Figures) region(name string) cube.Region {
+	row, ok := f.regions[name]
+	if !ok {
+		return artificial(name)
+	}
+	line := func(n int64) int {
+		if n <= 0 || n > math.MaxInt32 {
+			return -1
+		}
+		return int(n)
+	}
+	r := f.defs.Regions.At(row)
+	x := cube.Region{Name: name, Mangled: r.Name, Paradigm: string(f.defs.RegionParadigm(r)),
+		Role: strings.ToLower(r.Role), File: r.File, Begin: line(r.Line), End: line(r.End)}
+	x.Paradigm = cmp.Or(x.Paradigm, strings.ToLower(r.Group), "unknown")
+	x.Role = cmp.Or(x.Role, f.defs.RoleOf(row).String())
+	return x
+}
+
+// isProcess reports whether a group of locations is a process, or a device with its streams.
+func (f *Figures) isProcess(group uint32) bool {
+	if !f.defs.Groups.Has(group) {
+		return false
+	}
+	kind := f.defs.Groups.At(group).Kind
+	return kind == "process" || kind == accelerator
+}
+
+const (
+	accelerator = "accelerator"
+	machine     = "machine"
+)
+
+// system adds machines, nodes, processes and threads. Locations without a process get one each.
+func (f *Figures) system(c *cube.Cube) {
+	d := f.defs
+	nodes := map[uint32]int{trace.NoRef: -1}
+	// node returns the node of a group, or -1.
+	node := func(group uint32) int {
+		var chain []uint32
+		above := -1
+		for g := group; d.Groups.Has(g) && len(chain) <= d.Groups.Len(); g = d.Groups.At(g).Parent {
+			if n, ok := nodes[g]; ok {
+				above = n
+				break
+			}
+			if !f.isProcess(g) {
+				chain = append(chain, g)
+			}
+		}
+		for _, g := range slices.Backward(chain) {
+			x := d.Groups.At(g)
+			c.Nodes = append(c.Nodes, cube.Node{Parent: above, Name: cmp.Or(x.Name, x.ID), Class: cmp.Or(x.Kind, "node")})
+			above = len(c.Nodes) - 1
+			nodes[g] = above
+		}
+		return above
+	}
+	processes, columns, members := map[uint32]int{}, make([]int, len(f.used)), map[int]int{}
+	for i, used := range f.used {
+		columns[i] = -1
+		if !used {
+			continue
+		}
+		l := d.Locations.At(uint32(i))
+		g, ok := processes[l.Group]
+		if !ok || !f.isProcess(l.Group) {
+			x := cube.Group{Node: node(l.Group), Name: l.Label(), Rank: len(c.Groups), Type: "process"}
+			if f.isProcess(l.Group) {
+				p := d.Groups.At(l.Group)
+				x.Name = cmp.Or(p.Name, p.ID)
+				if p.Kind == accelerator {
+					x.Type = accelerator
+				}
+			}
+			g = len(c.Groups)
+			processes[l.Group] = g
+			c.Groups = append(c.Groups, x)
+		}
+		kind := "thread"
+		if l.Kind == trace.StreamLocation {
+			kind = "accelerator stream"
+		}
+		columns[i] = len(c.Locations)
+		c.Locations = append(c.Locations, cube.Location{Group: g, Name: l.Label(), Rank: members[g], Type: kind})
+		members[g]++
+	}
+	oneMachine(c)
+	for i := range c.Metrics {
+		for p, row := range c.Metrics[i].Values {
+			values := make([]float64, len(c.Locations))
+			for l, v := range row {
+				if columns[l] >= 0 {
+					values[columns[l]] = v
+				}
+			}
+			if row != nil {
+				c.Metrics[i].Values[p] = values
+			}
+		}
+	}
+}
+
+// oneMachine puts a machine around the nodes of a cube unless there is one around all, since readers expect
+// one.
+func oneMachine(c *cube.Cube) {
+	roots, loose := 0, false
+	for _, n := range c.Nodes {
+		if n.Parent < 0 {
+			roots++
+		}
+	}
+	for _, g := range c.Groups {
+		loose = loose || g.Node < 0
+	}
+	if roots == 1 && !loose {
+		return
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if n.Parent++; n.Class == machine {
+			n.Class = "node"
+		}
+	}
+	for i := range c.Groups {
+		c.Groups[i].Node++
+	}
+	c.Nodes = append([]cube.Node{{Parent: -1, Name: machine, Class: machine}}, c.Nodes...)
+	if !loose {
+		return
+	}
+	c.Nodes = append(c.Nodes, cube.Node{Parent: 0, Name: "node", Class: "node"})
+	for i := range c.Groups {
+		if c.Groups[i].Node == 0 {
+			c.Groups[i].Node = len(c.Nodes) - 1
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package tracecube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestNames checks that names are those of patterns, and have descriptions.
+func TestNames(t *testing.T) {
+	for _, names := range []map[string]string{waitNames, delayNames} {
+		for pattern, name := range names {
+			if _, ok := known[name]; !ok || !slices.Contains(waits.Patterns(), pattern) {
+				t.Errorf("%s, %s: expected a pattern, and a description of the metric", pattern, name)
+			}
+		}
+	}
+	for name, k := range known {
+		if _, ok := known[k.parent]; k.parent != "" && !ok {
+			t.Errorf("%s: found parent %s, expected a metric", name, k.parent)
+		}
+	}
+}
+
+// figures returns the times and visits of a trace.
+func figures(t *testing.T, path string) (*Figures, format.Events) {
+	t.Helper()
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	f, err := New(context.Background(), d, trace.Everything(), calltree.Options{Rows: trace.NewRows(d.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, d
+}
+
+// TestLocks checks the names of contention, which depend on the region.
+func TestLocks(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(1)}
+	f := &Figures{defs: d, regions: map[string]uint32{}}
+	for _, x := range []struct {
+		region   trace.Region
+		expected string
+	}{
+		{trace.Region{Name: "!$omp critical @a.c:3", Group: "OPENMP", Role: "CRITICAL"}, "omp_lock_contention_critical"},
+		{trace.Region{Name: "omp_set_lock", Group: "OPENMP"}, "omp_lock_contention_api"},
+		{trace.Region{Name: "pthread_mutex_lock", Group: "PTHREAD"}, "pthread_lock_contention_mutex_lock"},
+		{trace.Region{Name: "pthread_cond_wait", Group: "PTHREAD"}, "pthread_lock_contention_conditional"},
+		{trace.Region{Name: "acquire", Group: "USER"}, "weft_lock_contention"},
+	} {
+		f.regions[x.region.Name] = d.Regions.Add(x.region)
+		if found := f.waitName("lock-contention", []string{"main", x.region.Name}); found != x.expected {
+			t.Errorf("%s: found %s, expected %s", x.region.Name, found, x.expected)
+		}
+	}
+	if found := f.waitName("late-put", nil); found != "weft_late_put" || kindOf(found).parent != "time" {
+		t.Errorf("found %s", found)
+	}
+}
+
+// TestHierarchy checks the trees of metrics and of call paths.
+func TestHierarchy(t *testing.T) {
+	f, d := figures(t, "../../analysis/waits/testdata/p2p/traces.otf2")
+	rows := trace.NewRows(d.Defs())
+	w, err := waits.Find(context.Background(), d, waits.Options{Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := causes.Find(context.Background(), d, causes.Options{Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddWaits(w)
+	f.AddCauses(c)
+	f.AddPath(&criticalpath.Result{Paths: []criticalpath.Path{{Location: 1, Critical: 5}}})
+	x := f.Cube()
+	var found []string
+	for _, m := range x.Metrics {
+		name := m.Name
+		if m.Parent >= 0 {
+			name = x.Metrics[m.Parent].Name + "/" + name
+		}
+		found = append(found, name)
+		if m.Title == "" || m.Description == "" || m.Unit == "" {
+			t.Errorf("found %+v, expected a title, a unit and a description", m)
+		}
+	}
+	expected := "time visits time/mpi_latesender mpi_latesender/mpi_latesender_wo mpi_latesender_wo/mpi_lswo_different " +
+		"time/mpi_latereceiver time/mpi_finalize_wait delay delay/delay_latesender delay/delay_latesender_longterm " +
+		"delay/delay_latereceiver delay/delay_latereceiver_longterm delay/weft_delay_wait_at_finalize " +
+		"delay/weft_delay_wait_at_finalize_longterm critical_path performance_impact " +
+		"performance_impact/critical_path_activities performance_impact/critical_imbalance_impact " +
+		"performance_impact/non_critical_path_activities"
+	if s := strings.Join(found, " "); s != expected {
+		t.Errorf("found    %s\nexpected %s", s, expected)
+	}
+	// What is outside of all regions is below the outermost path.
+	last := len(x.Paths) - 1
+	s := fmt.Sprint(x.PathNames(last), x.Metric("critical_path").At(last, 1))
+	if s != "[main (outside of all regions)] 5e-06" {
+		t.Errorf("found %s", s)
+	}
+}
+
+// TestSeveralRoots checks that one path is around several outermost ones, with their values.
+func TestSeveralRoots(t *testing.T) {
+	f, _ := figures(t, "../../analysis/waits/testdata/p2p/traces.otf2")
+	f.add(f.metric("time"), f.named([]string{"other"}), 2, 7)
+	x := f.Cube()
+	var found []string
+	for p := range x.Paths {
+		if x.Metric("time").At(p, 2) == 7 || x.Paths[p].Parent <= 0 {
+			found = append(found, strings.Join(x.PathNames(p), "/"))
+		}
+	}
+	if expected := []string{"(program)", "(program)/main", "(program)/other"}; !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/cube/tracecube"
+	"github.com/weft-trace/weft/trace"
+)
+
+// cubeFlag gives a command --cube, and the flag that lets it replace files.
+func (a *app) cubeFlag(c *cobra.Command, file *string) {
+	c.Flags().StringVar(file, "cube", "", "also write the figures by call path and location to this file of Cube (.cubex)")
+	a.forceFlag(c)
+}
+
+// checkCube refuses standard output, which has the text.
+func checkCube(file string) error {
+	if file == "-" {
+		return usageError("--cube -: expected the name of a file, since the text goes to standard output")
+	}
+	return nil
+}
+
+// writeCube writes figures to a file.
+func (a *app) writeCube(file string, in *input, f *tracecube.Figures) error {
+	if f.Empty() {
+		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
+	}
+	return a.writeFile(file, f.Cube().Write)
+}
+
+// profileCube writes the times and visits of a trace, if a file is given.
+func (a *app) profileCube(ctx context.Context, file string, in *input, s *selecting, by string) error {
+	if file == "" {
+		return nil
+	}
+	sel, err := s.selection(ctx, in)
+	if err != nil {
+		return err
+	}
+	_, window := s.bounds(sel)
+	f, err := tracecube.New(ctx, in.Events, sel, calltree.Options{Window: window, Rows: rowsBy(in.Defs(), by)})
+	if err != nil {
+		return err
+	}
+	return a.writeCube(file, in, f)
+}
+
+// waitsCube writes the waits of a trace with the figures of other analyses.
+func (a *app) waitsCube(ctx context.Context, file string, in *input, x *waitsResult, sel trace.Selection,
+	opt calltree.Options) error {
+	f, err := tracecube.New(ctx, in.Events, sel, opt)
+	if err != nil {
+		return err
+	}
+	f.AddWaits(x.Result)
+	if x.Causes != nil {
+		f.AddCauses(x.Causes)
+	}
+	if opt.Window == nil && sel.Location == nil { // the path is that of the whole run
+		path, err := criticalpath.Find(ctx, in.Events, criticalpath.Options{Rows: opt.Rows})
+		if err != nil {
+			return err
+		}
+		f.AddPath(path)
+	}
+	return a.writeCube(file, in, f)
+}

@@ -1,0 +1,503 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/diff"
+	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/trace"
+)
+
+// diffResult is what weft diff --json prints.
+type diffResult struct {
+	A     []heading  `json:"a"`
+	B     []heading  `json:"b"`
+	Clock info.Clock `json:"clock"` // of all times
+	*diff.Result
+	Failed []failed `json:"failed"`
+}
+
+// failed is a condition of --fail-if that holds.
+type failed struct {
+	Condition string `json:"condition"`
+	Sentence  string `json:"sentence"`
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, asCSV, markdown, folded bool
+	var metric, loop string
+	var conditions []string
+	var least, change float64
+	var top int
+	c := &cobra.Command{
+		Use:     "diff A… -- B…",
+		Aliases: []string{"compare"},
+		Short:   "Compare runs: which call paths and regions take longer, with statistics",
+		Long: `Compare the runs A with the runs B, such as those before and after a change. Two traces need
+no -- between them. Call paths are matched by their names, those that were renamed or moved by
+what is in them; docs/analyses/diff.md has the rules and formulas. Regressions are listed first, then
+improvements, then what is not significant.
+
+Times are sums over all locations, and means over the runs of a side. What is listed differs by at
+least 0.1 % of the time of A (--least), and by at least 2 % of its own (--change). --metric inclusive tests and
+ranks inclusive times in place of exclusive ones.
+
+Q is the probability that a difference is chance: that of the Mann-Whitney test, corrected for the
+number of tests by Benjamini and Hochberg. Above 0.05 a difference is not significant. The
+observations are runs, if each side has at least 4; else the iterations of a loop, if --iterations names
+the region of which each visit is one; else locations, matched by their order. SHIFT is the
+median difference of an observation, with its 95 % confidence interval.
+
+--fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by more than
+a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the exclusive times of
+both sides in nanoseconds, as lines for differential flame graphs.`,
+		Example: "  weft diff before.otf2 after.otf2\n  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 " +
+			"b3.otf2 b4.otf2\n" +
+			"  weft diff --fail-if 'time>+5%' --fail-if 'region:solve>+2%' --markdown before.otf2 after.otf2\n" +
+			"  weft diff --iterations step before.otf2 after.otf2\n" +
+			"  weft diff --folded before.otf2 after.otf2 | flamegraph.pl > diff.svg",
+		Args: func(c *cobra.Command, args []string) error {
+			_, _, err := sidesOf(c, args)
+			return err
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if n := count(asJSON, asCSV, markdown, folded); n > 1 {
+				return usageError("--json, --csv, --markdown and --folded: found %d of them, expected one", n)
+			}
+			if _, err := oneOf("--metric", metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
+				return err
+			}
+			if !(least >= 0 && least <= 100) {
+				return usageError("--least %g: expected a percentage of 0 to 100", least)
+			}
+			if !(change >= 0 && !math.IsInf(change, 1)) {
+				return usageError("--change %g: expected a percentage of 0 or more", change)
+			}
+			wanted, err := parseConditions(conditions)
+			if err != nil {
+				return err
+			}
+			as, bs, _ := sidesOf(c, args)
+			x := &diffResult{A: []heading{}, B: []heading{}, Failed: []failed{}}
+			cmp := diff.New(diff.Options{Runs: [2]int{len(as), len(bs)}, Loop: loop, Metric: diff.Metric(metric),
+				Least: least / 100, Change: change / 100})
+			for side, paths := range [][]string{as, bs} {
+				for _, path := range paths {
+					h, err := a.diffScan(c, cmp, diff.Side(side), path, &r, &s)
+					if err != nil {
+						return err
+					}
+					if list := &x.A; side == int(diff.A) {
+						*list = append(*list, *h)
+					} else {
+						x.B = append(x.B, *h)
+					}
+				}
+				if cmp.Empty(diff.Side(side)) {
+					return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; nothing can be compared",
+						strings.Join(paths, ", "))}
+				}
+			}
+			x.Result = cmp.Result()
+			x.Clock = info.NewClock(x.Result.Clock)
+			if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
+				return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s", loop,
+					map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest(loop, x.RegionNames()))
+			}
+			var sentences []string
+			for _, w := range wanted {
+				sentence, err := w.check(x.Result)
+				if err != nil {
+					return err
+				}
+				if sentence != "" {
+					x.Failed = append(x.Failed, failed{w.text, sentence})
+					sentences = append(sentences, sentence)
+				}
+			}
+			switch {
+			case asJSON:
+				err = a.writeJSON(a.out, x)
+			case asCSV:
+				err = a.diffCSV(x.Result)
+			case folded:
+				err = a.diffFolded(x.Result)
+			case markdown:
+				a.diffMarkdown(x, top)
+			default:
+				a.printDiff(x, top)
+			}
+			if err == nil && len(sentences) > 0 {
+				err = &exitError{exitDefects, errors.New(strings.Join(sentences, "\n"))}
+			}
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
+	c.Flags().StringVar(&loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
+	c.Flags().StringVar(&metric, "metric", string(diff.Exclusive), "the time to test and to rank by: exclusive or "+
+		"inclusive")
+	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
+	c.Flags().Float64Var(&least, "least", 0.1, "the least difference to report, in percent of the time of A")
+	c.Flags().Float64Var(&change, "change", 2, "the least change to report, in percent of the row's own time")
+	c.Flags().StringArrayVar(&conditions, "fail-if", nil,
+		"exit code 1 if this holds: time>+5%, or region:NAME>+2%; may be repeated")
+	c.Flags().Var(newWhole(&top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
+	c.Flags().BoolVar(&markdown, "markdown", false, "print tables in Markdown")
+	c.Flags().BoolVar(&folded, "folded", false, "print all call paths as lines for differential flame graphs")
+	return c
+}
+
+// count is how many of some flags are set.
+func count(flags ...bool) (n int) {
+	for _, f := range flags {
+		if f {
+			n++
+		}
+	}
+	return n
+}
+
+// sidesOf returns the traces of both sides.
+func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
+	dash := c.ArgsLenAtDash()
+	if dash < 0 {
+		if len(args) != 2 {
+			return nil, nil, usageError("found %d arguments without --, expected two traces, or A… -- B…; see %s --help",
+				len(args), c.CommandPath())
+		}
+		dash = 1
+	}
+	if as, bs = args[:dash], args[dash:]; len(as) == 0 || len(bs) == 0 {
+		return nil, nil, usageError("found %d traces before -- and %d behind it, expected at least one on each side; see "+
+			"%s --help",
+			len(as), len(bs), c.CommandPath())
+	}
+	for _, b := range bs {
+		if len(b) > 2 && strings.HasPrefix(b, "--") {
+			return nil, nil, usageError("found %s behind --, expected a trace; flags stand before --", b)
+		}
+	}
+	return as, bs, nil
+}
+
+// diffScan adds a run to a side.
+func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *reading,
+	s *selecting) (*heading, error) {
+	in, err := a.openOnly(c.Context(), path, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	times := *s
+	if err := times.splitWindow(); err != nil {
+		return nil, err
+	}
+	if _, err := times.narrow(c.Context(), in); err != nil {
+		return nil, err
+	}
+	if err := cmp.Scan(c.Context(), side, in.Events, trace.NewRows(in.Defs())); err != nil {
+		return nil, err
+	}
+	h := in.heading()
+	in.bar.done()
+	a.tell(in, r.quiet)
+	return &h, nil
+}
+
+// condition is what --fail-if says: a time grows by more than a share.
+type condition struct {
+	text   string
+	region string // "" for the runtime
+	share  float64
+}
+
+var conditionSyntax = regexp.MustCompile(`^\s*(?:time|region:(.+?))\s*>\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*%\s*$`)
+
+// parseConditions reads the values of --fail-if.
+func parseConditions(list []string) (out []condition, err error) {
+	for _, s := range list {
+		m := conditionSyntax.FindStringSubmatch(s)
+		if m == nil {
+			return nil, usageError("--fail-if %s: expected time>+PERCENT%% or region:NAME>+PERCENT%%, such as time>+5%%", s)
+		}
+		percent, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return nil, usageError("--fail-if %s: found the percentage %s, expected a number", s, m[2])
+		}
+		out = append(out, condition{strings.TrimSpace(s), m[1], percent / 100})
+	}
+	return out, nil
+}
+
+// check says how a condition holds, and nothing if it does not.
+func (w *condition) check(x *diff.Result) (string, error) {
+	what, c := "the run", x.Runtime
+	if w.region != "" {
+		var ok bool
+		if c, ok = x.Region(w.region); !ok {
+			return "", usageError("--fail-if %s: found no region %s on either side, expected one%s", w.text, w.region,
+				nearest(w.region, x.RegionNames()))
+		}
+		what = "region " + w.region
+	}
+	f := func(t float64) string { return formatTicks(x.Clock, t) }
+	switch {
+	case !c.Grows(w.share):
+		return "", nil
+	case c.Ratio == nil:
+		return fmt.Sprintf("%s: %s takes %s, and took no time before", w.text, what, f(c.B)), nil
+	}
+	return fmt.Sprintf("%s: %s takes %s, was %s, which is %s %%", w.text, what, f(c.B), f(c.A), percentChange(c)), nil
+}
+
+// formatTicks writes a duration with fractions of ticks for people.
+func formatTicks(c trace.Clock, t float64) string { return trace.FormatFloatSeconds(t / c.UnitTicks()) }
+
+// percentChange writes the ratio of a change less 1: "+5.2".
+func percentChange(c diff.Change) string {
+	if c.Ratio == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%+.1f", 100*(*c.Ratio-1))
+}
+
+// kindOf says how a row differs.
+func kindOf(r *diff.Row) string {
+	if !r.Significant() {
+		return "not significant"
+	}
+	return string(r.Kind)
+}
+
+// statisticsOf says what the observations of the statistics are.
+func statisticsOf(x *diff.Result) string {
+	what := map[diff.Unit]string{diff.Runs: "runs", diff.Iterations: "iterations of the loop",
+		diff.Locations: "locations, matched by their order"}[x.Unit]
+	s := fmt.Sprintf("observations are %s: %d of A, %d of B", what, x.Samples[diff.A], x.Samples[diff.B])
+	if min(x.Samples[diff.A], x.Samples[diff.B]) < diff.LeastSample {
+		s += fmt.Sprintf("; fewer than %d are not tested, and differences are sizes without a probability", diff.LeastSample)
+	}
+	return s
+}
+
+// diffRow is a line of a table of differences.
+func diffRow(x *diff.Result, r *diff.Row, name string) table.Row {
+	f := func(t float64) string { return formatTicks(x.Clock, t) }
+	m := &r.Exclusive
+	if x.Metric == diff.Inclusive {
+		m = &r.Inclusive
+	}
+	q, shift := "–", "–"
+	if t := r.Test; t != nil {
+		q = strconv.FormatFloat(t.Q, 'g', 2, 64)
+		shift = fmt.Sprintf("%s (%s to %s)", f(t.Shift), f(t.Low), f(t.High))
+	}
+	n := func(v float64) string { return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64) }
+	visits := n(r.Visits.A)
+	if r.Visits.Difference != 0 {
+		visits += " → " + n(r.Visits.B)
+	}
+	return table.Row{kindOf(r), name, f(m.A), f(m.B), f(m.Difference), percentChange(*m), q, shift, visits}
+}
+
+// diffHead is the header of a table of differences.
+func diffHead(x *diff.Result, what string) table.Row {
+	return table.Row{"change", what, string(x.Metric) + " A", "B", "difference", "%", "Q", "shift", "visits"}
+}
+
+// regionOf is the name of a region, with the one that it had on side A.
+func regionOf(r *diff.Row) string { return withFormer(r.Region, r.Was) }
+
+// pathOf is the name of a call path, with the one that it had on side A.
+func pathOf(r *diff.Row) string { return withFormer(strings.Join(r.Path, " > "), r.Was) }
+
+func withFormer(name string, was []string) string {
+	if was == nil {
+		return name
+	}
+	return name + " (was " + strings.Join(was, " > ") + ")"
+}
+
+// diffSummary are the lines above the tables.
+func diffSummary(x *diffResult) (list [][2]string) {
+	f := func(c diff.Change) string {
+		s := fmt.Sprintf("%s → %s", formatTicks(x.Result.Clock, c.A), formatTicks(x.Result.Clock, c.B))
+		if c.Ratio != nil {
+			s += ", " + percentChange(c) + " %"
+		}
+		return s
+	}
+	runs := func(list []heading) string {
+		if len(list) == 1 {
+			return list[0].Path
+		}
+		return fmt.Sprintf("%d runs, %s …", len(list), list[0].Path)
+	}
+	runtime := f(x.Runtime)
+	if t := x.RuntimeTest; t != nil {
+		runtime += fmt.Sprintf(", p = %.2g, shift %s (%s to %s)", t.P, formatTicks(x.Result.Clock, t.Shift),
+			formatTicks(x.Result.Clock, t.Low), formatTicks(x.Result.Clock, t.High))
+	}
+	return [][2]string{{"A", runs(x.A)}, {"B", runs(x.B)}, {"Runtime", runtime}, {"All locations", f(x.Time)},
+		{"Statistics", statisticsOf(x.Result)},
+		{"Differ", fmt.Sprintf("%d of %d regions, %d of %d call paths, by %s and %.3g %% or more", len(x.Regions),
+			x.ComparedRegions,
+			len(x.Paths), x.ComparedPaths, formatTicks(x.Result.Clock, x.Least), 100*x.Change)}}
+}
+
+const noDifference = "no difference"
+
+func (a *app) printDiff(x *diffResult, top int) {
+	for _, l := range diffSummary(x) {
+		printf(a.out, "%-13s  %s\n", l[0], l[1])
+	}
+	if len(x.Regions)+len(x.Paths) == 0 {
+		fmt.Fprintln(a.out, "\n"+noDifference)
+	}
+	a.printList("regions", len(x.Regions), top, diffHead(x.Result, "region"), func(i int) table.Row {
+		return diffRow(x.Result, &x.Regions[i], regionOf(&x.Regions[i]))
+	})
+	a.printList("call paths", len(x.Paths), top, diffHead(x.Result, "call path"), func(i int) table.Row {
+		return diffRow(x.Result, &x.Paths[i], pathOf(&x.Paths[i]))
+	})
+}
+
+// diffMarkdown prints tables for pages of build pipelines.
+func (a *app) diffMarkdown(x *diffResult, top int) {
+	cell := func(v any) string {
+		return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`",
+			"\\`").Replace(plain(fmt.Sprint(v)))
+	}
+	line := func(row table.Row) {
+		for _, v := range row {
+			fmt.Fprint(a.out, "| ", cell(v), " ")
+		}
+		fmt.Fprintln(a.out, "|")
+	}
+	for _, l := range diffSummary(x) {
+		fmt.Fprintf(a.out, "- %s: %s\n", l[0], cell(l[1]))
+	}
+	for _, f := range x.Failed {
+		fmt.Fprintf(a.out, "- **Failed** %s\n", cell(f.Sentence))
+	}
+	if len(x.Regions)+len(x.Paths) == 0 {
+		fmt.Fprintln(a.out, "\n"+noDifference)
+	}
+	list := func(what, many string, rows []diff.Row, name func(*diff.Row) string) {
+		if len(rows) == 0 {
+			return
+		}
+		fmt.Fprintln(a.out)
+		head := diffHead(x.Result, what)
+		line(head)
+		fmt.Fprintln(a.out, "|---|---"+strings.Repeat("|--:", len(head)-2)+"|")
+		shown := len(rows)
+		if top > 0 {
+			shown = min(top, shown)
+		}
+		for i := range shown {
+			line(diffRow(x.Result, &rows[i], name(&rows[i])))
+		}
+		if more := len(rows) - shown; more > 0 {
+			fmt.Fprintf(a.out, "\n… and %d more %s\n", more, many)
+		}
+	}
+	list("region", "regions", x.Regions, regionOf)
+	list("call path", "call paths", x.Paths, pathOf)
+}
+
+// diffCSV prints a line a region, then a line a call path.
+func (a *app) diffCSV(x *diff.Result) error {
+	w := csv.NewWriter(a.out)
+	head := []string{"kind", "name", "was", "change"}
+	for _, s := range []string{"exclusive", "inclusive", "visits", "per_visit"} {
+		head = append(head, s+"_a", s+"_b", s+"_difference", s+"_ratio")
+	}
+	if err := w.Write(append(head, "samples_a", "samples_b", "u", "p", "q", "significant", "shift", "low",
+		"high")); err != nil {
+		return err
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	seconds := func(t float64) string { return number(t / x.Clock.UnitTicks()) }
+	rows := func(kind string, list []diff.Row) error {
+		for i := range list {
+			r := &list[i]
+			name := r.Region
+			if r.Path != nil {
+				name = strings.Join(r.Path, " > ")
+			}
+			row := []string{kind, name, strings.Join(r.Was, " > "), kindOf(r)}
+			for j, c := range []diff.Change{r.Exclusive, r.Inclusive, r.Visits, r.PerVisit} {
+				f := seconds
+				if j == 2 {
+					f = number
+				}
+				ratio := ""
+				if c.Ratio != nil {
+					ratio = number(*c.Ratio)
+				}
+				row = append(row, f(c.A), f(c.B), f(c.Difference), ratio)
+			}
+			if t := r.Test; t != nil {
+				row = append(row, strconv.Itoa(t.Samples[diff.A]), strconv.Itoa(t.Samples[diff.B]), number(t.U), number(t.P),
+					number(t.Q), strconv.FormatBool(t.Significant), seconds(t.Shift), seconds(t.Low), seconds(t.High))
+			} else {
+				row = append(row, make([]string, 9)...)
+			}
+			if err := w.Write(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := rows("region", x.Regions); err != nil {
+		return err
+	}
+	if err := rows("path", x.Paths); err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// diffFolded writes a line a path, "main;solve 1234 1300", with its exclusive times on both sides in nanoseconds.
+func (a *app) diffFolded(x *diff.Result) error {
+	b := bufio.NewWriter(a.out)
+	ns := func(t float64) float64 { return math.Round(t / x.Clock.UnitTicks() * 1e9) }
+	err := x.Stacks(deepest, func(path []string, deeper bool, before, after float64) error {
+		if ns(before) == 0 && ns(after) == 0 {
+			return nil
+		}
+		if deeper {
+			path = append(path, deeperCalls)
+		}
+		for i, s := range path {
+			path[i] = strings.ReplaceAll(s, ";", ":")
+		}
+		return printf(b, "%s %s %s\n", strings.Join(path, ";"), strconv.FormatFloat(ns(before), 'f', 0, 64),
+			strconv.FormatFloat(ns(after), 'f', 0, 64))
+	})
+	if err != nil {
+		return err
+	}
+	return b.Flush()
+}
