@@ -22,6 +22,7 @@ import (
 
 type nodeFact struct {
 	Region    int           `json:"region"`
+	Call      int           `json:"call"` // the region of the trace, also in other colours
 	Name      string        `json:"name"`
 	Count     int64         `json:"count"`
 	Inclusive sum           `json:"inclusive"`
@@ -78,19 +79,22 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			defs := d.Defs()
 			opt.Rows = trace.NewRows(defs)
 			all, err := analysis.Run(ctx, d.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(defs, opt) })
-			if err == nil {
-				nodes = all.Result()
+			if err != nil {
+				return err
 			}
-			return err
+			nodes = all.Result()
+			if e.color != "" {
+				// The page has no regions of calls, so that it cannot tell apart those of one name.
+				names := defs.RegionNames(opt.Rows)
+				for i := range nodes {
+					if r := nodes[i].Region; int(r) < len(names) {
+						nodes[i].Name = names[r]
+					}
+				}
+			}
+			return nil
 		})
-		if e.color != "" {
-			// With a color, the answer's regions are attribute values; these nodes refer to the regions of
-			// calls, which the page does not have.
-			for i := range nodes {
-				nodes[i].Region = trace.NoRef
-			}
-		}
-		return newTreeAnswer(nodes, limit, func(x *calltree.Visit) *visitFact {
+		return newTreeAnswer(nodes, limit, e.color != "", func(x *calltree.Visit) *visitFact {
 			if x == nil || e.color != "" {
 				return nil
 			}
@@ -104,8 +108,9 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 }
 
 // newTreeAnswer turns a list of call paths into a tree. It keeps the limit paths with the largest
-// inclusive time; visited converts the longest visit of a path for the answer.
-func newTreeAnswer(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visitFact) *treeAnswer {
+// inclusive time. With a color, the regions of other answers are attribute values, so that the paths
+// have none. visited converts the longest visit of a path for the answer.
+func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*calltree.Visit) *visitFact) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
 	// paths above least are kept, and so are as many equal ones as alike says
 	least, alike := trace.TicksOf(math.MinInt64), 0
@@ -144,8 +149,12 @@ func newTreeAnswer(nodes []calltree.Node, limit int, visited func(*calltree.Visi
 		if n.Inclusive == least {
 			alike--
 		}
-		f := &nodeFact{jsonRef(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive), ticks(n.Min), ticks(n.Max),
-			visited(n.Longest), []*nodeFact{}, nil}
+		region := n.Region
+		if color {
+			region = trace.NoRef
+		}
+		f := &nodeFact{jsonRef(region), jsonRef(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive),
+			ticks(n.Min), ticks(n.Max), visited(n.Longest), []*nodeFact{}, nil}
 		nodeOf[i] = f
 		if above == nil {
 			a.Roots = append(a.Roots, f)

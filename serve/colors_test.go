@@ -88,6 +88,32 @@ func TestColors(t *testing.T) {
 	}
 }
 
+// TestColorsOfPaths checks that call paths in other colours can be told apart: regions of one name by
+// their places, and all by their numbers, as the address of the page keeps those that are open.
+func TestColorsOfPaths(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	l := r.Location("a")
+	for i, line := range []int64{3, 9} {
+		r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "work", File: "a.c", Line: line})
+		r.Enter(l, int64(10*i), uint32(i), trace.Attr{Key: "step", Value: trace.IntValue(1)})
+		r.Leave(l, int64(10*i+5), uint32(i))
+	}
+	save(t, path, r)
+	s := newTestServer(t, options(t), path)
+	id := waitColored(t, s, waitReady(t, s, 0)+"?color=step")["id"].(string)
+	answer := get(t, s, "/api/traces/"+id+"/calltree")
+	checkAnswer(t, s, "CallTree", answer)
+	var got []string
+	for _, r := range answer["roots"].([]any) {
+		got = append(got, fmt.Sprint(look(r, "region"), " ", look(r, "call"), " ", look(r, "name")))
+	}
+	slices.Sort(got)
+	if want := []string{"-1 0 work (a.c:3)", "-1 1 work (a.c:9)"}; !slices.Equal(got, want) {
+		t.Errorf("found the paths %q, expected %q", got, want)
+	}
+}
+
 // TestColorsOfLink checks that an address from before the server's start works, and that the
 // attributes of a cached index are known.
 func TestColorsOfLink(t *testing.T) {

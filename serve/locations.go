@@ -41,6 +41,9 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a := matrixAnswer{[]matrixRow{}, []int{}}
 		for _, c := range cells {
+			if c.Count == 0 {
+				continue // received in the window, sent before it
+			}
 			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", mean{c.Sum, c.Matched}, "", "0"}
 			if c.Matched > 0 {
 				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
@@ -105,15 +108,15 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 			}
 		}
 	}
-	// A message without a receive counts only for its sender.
+	// A message counts for its sender where it is sent, and for its receiver where it is received.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
 			rows[i].SentBytes += c.Bytes
 		}
 		if i, ok := at[c.Destination]; ok {
-			rows[i].Received += c.Matched
-			rows[i].ReceivedBytes += c.MatchedBytes
+			rows[i].Received += c.Received
+			rows[i].ReceivedBytes += c.ReceivedBytes
 		}
 	}
 	slices.SortFunc(rows, func(a, b locationRow) int { return cmp.Compare(a.Track, b.Track) })

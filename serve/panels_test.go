@@ -262,7 +262,7 @@ func TestTree(t *testing.T) {
 		all += n.Exclusive.Int64()
 	}
 	for _, limit := range []int{1, 7, 100, len(nodes) - 1, len(nodes), 1000} {
-		a := newTreeAnswer(nodes, limit, func(*calltree.Visit) *visitFact { return nil })
+		a := newTreeAnswer(nodes, limit, false, func(*calltree.Visit) *visitFact { return nil })
 		shown, paths, exclusive := map[string]bool{}, a.Left.Paths, trace.Ticks(a.Left.Exclusive).Int64()
 		var inside func(n *nodeFact) (int64, int64)
 		inside = func(n *nodeFact) (count, time int64) {
@@ -320,7 +320,7 @@ func TestTree(t *testing.T) {
 		deep[i].Parent, deep[i].Depth = i-1, i
 	}
 	deep[len(deep)-1].Exclusive = trace.TicksOf(3)
-	if a := newTreeAnswer(deep, 1000, func(*calltree.Visit) *visitFact { return nil }); a.Left !=
+	if a := newTreeAnswer(deep, 1000, false, func(*calltree.Visit) *visitFact { return nil }); a.Left !=
 		(omittedPaths{5, sum(trace.TicksOf(3))}) {
 		t.Errorf("found %+v left out, expected 5 paths that are too deep", a.Left)
 	}

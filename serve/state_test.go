@@ -617,16 +617,18 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestOverviewOfOneName checks that a region which each process defines has one row.
+// TestOverviewOfOneName checks that a region which each process defines has one row, and that places
+// tell apart regions of one name.
 func TestOverviewOfOneName(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1)}
 	a := d.Regions.Add(trace.Region{ID: "1", Name: "send"})
 	b := d.Regions.Add(trace.Region{ID: "2", Name: "wait"})
 	c := d.Regions.Add(trace.Region{ID: "3", Name: "send"})
+	e := d.Regions.Add(trace.Region{ID: "4", Name: "wait", File: "w.c", Line: 4})
 	o := newOverview(d, &format.Summary{Regions: []format.RegionSummary{
 		{Region: a, Count: 2, Inclusive: 30, Exclusive: 20}, {Region: b, Count: 1, Inclusive: 25, Exclusive: 25},
-		{Region: c, Count: 3, Inclusive: 10, Exclusive: 10}}})
-	want := []overviewRegion{{"send", 5, 40, 30}, {"wait", 1, 25, 25}}
+		{Region: c, Count: 3, Inclusive: 10, Exclusive: 10}, {Region: e, Count: 1, Inclusive: 5, Exclusive: 5}}})
+	want := []overviewRegion{{"send", 5, 40, 30}, {"wait (no place)", 1, 25, 25}, {"wait (w.c:4)", 1, 5, 5}}
 	if !slices.Equal(o.Regions, want) {
 		t.Errorf("found %+v, expected %+v", o.Regions, want)
 	}

@@ -102,10 +102,10 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	for _, k := range s.Kinds {
 		o.Events = trace.Add(o.Events, k.Events)
 	}
-	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
+	rows := newOverviewRows(d, o)
 	for _, r := range s.Regions {
 		o.Missing = max(o.Missing, ticks(r.Missing))
-		rows.add(r.Region, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		rows.add(r.Region, overviewRegion{rows.names[r.Region], r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	names := d.FullNames()
 	for _, l := range s.Locations {
@@ -119,9 +119,9 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 	to := ticks(p.To)
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
-	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
+	rows := newOverviewRows(d, o)
 	for _, r := range p.Regions {
-		rows.add(r.Region, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		rows.add(r.Region, overviewRegion{rows.names[r.Region], r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	names := d.FullNames()
 	for _, l := range p.Locations {
@@ -135,9 +135,15 @@ func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 
 // overviewRows adds regions to an overview. Regions of the same row are added up.
 type overviewRows struct {
-	rows *trace.Rows
-	at   map[uint32]int // index in o.Regions, by row
-	o    *overview
+	rows  *trace.Rows
+	names []string       // of all regions, with the place where several have the name
+	at    map[uint32]int // index in o.Regions, by row
+	o     *overview
+}
+
+func newOverviewRows(d *trace.Definitions, o *overview) overviewRows {
+	rows := trace.NewRows(d)
+	return overviewRows{rows, d.RegionNames(rows), map[uint32]int{}, o}
 }
 
 func (x overviewRows) add(region uint32, r overviewRegion) {

@@ -47,13 +47,21 @@ func (p *Plotter) put(i int, first, last, low, high float64) {
 	c.Min[i], c.Max[i], c.Last[i] = min(c.Min[i], low), max(c.Max[i], high), last
 }
 
+// distance returns a time less another, which floating-point numbers near 2^63 cannot hold themselves.
+func distance(t, from int64) float64 {
+	if t < from {
+		return -float64(uint64(from) - uint64(t))
+	}
+	return float64(uint64(t) - uint64(from))
+}
+
 // Fragment adds k + b·u + a·u² from t0 to t1, where u counts from t0 in units of unit ticks.
 func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
 	if !p.sees(t0, t1) {
 		return
 	}
-	begin, f := float64(t0)-float64(p.from), trace.Polynomial{C: k, B: b, A: a}
-	from, to := float64(p.clip(t0)-p.from), float64(p.clip(t1)-p.from)
+	begin, f := distance(t0, p.from), trace.Polynomial{C: k, B: b, A: a}
+	from, to := distance(p.clip(t0), p.from), distance(p.clip(t1), p.from)
 	last := p.column(t1)
 	if last > 0 && t1 > t0 && p.edge(last) >= to {
 		last-- // the end is exclusive
@@ -96,7 +104,7 @@ func (p *Plotter) Between(t0, t1 int64, first, last, low, high float64) {
 		return
 	}
 	from, to := p.column(t0), p.column(t1)
-	if to > from && float64(p.clip(t1)-p.from) <= p.edge(to) {
+	if to > from && distance(p.clip(t1), p.from) <= p.edge(to) {
 		to-- // the end is exclusive
 	}
 	for i := from; i <= to; i++ {

@@ -61,3 +61,23 @@ func TestScale(t *testing.T) {
 		}
 	}
 }
+
+// TestPrecision plots u over 10 units of a tick, where times are not representable as floating-point
+// numbers: its columns have the values that they have near 0.
+func TestPrecision(t *testing.T) {
+	for _, from := range []int64{0, 1 << 60, math.MaxInt64 - 10} {
+		p := NewPlotter(Smooth, from, from+10, 5)
+		p.Fragment(from, from+10, 0, 1, 0, 1)
+		c := p.Curve()
+		for i := range 5 {
+			if low, high := float64(2*i), float64(2*i+2); c.Min[i] != low || c.Max[i] != high {
+				t.Errorf("from %d, column %d: found %v to %v, expected %v to %v", from, i, c.Min[i], c.Max[i], low, high)
+			}
+		}
+		p = NewPlotter(Smooth, from+4, from+10, 3) // begins behind the fragment's begin
+		p.Fragment(from, from+10, 0, 1, 0, 1)
+		if c := p.Curve(); c.Min[0] != 4 || c.Max[2] != 10 {
+			t.Errorf("from %d + 4: found %v to %v, expected 4 to 10", from, c.Min[0], c.Max[2])
+		}
+	}
+}

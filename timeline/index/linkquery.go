@@ -249,13 +249,16 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 
 // Cell holds the sums of the messages from one track to another.
 type Cell struct {
-	Source, Destination int // tracks; -1 for locations without a track
-	Count, Bytes        int64
-	// Matched is the number of messages that were received, and MatchedBytes their size. Min, Max
-	// and Sum are those of their latencies in ticks.
-	Matched, MatchedBytes int64
-	Min, Max              int64
-	Sum                   trace.Ticks
+	Source, Destination int   // tracks; -1 for locations without a track
+	Count, Bytes        int64 // of the messages that are sent in the window
+	// Matched is the number of these that were received at some time. Min, Max and Sum are those of
+	// their latencies in ticks.
+	Matched  int64
+	Min, Max int64
+	Sum      trace.Ticks
+	// Received is the number of messages that are received in the window, whenever they were sent,
+	// and ReceivedBytes their size as their sends have it.
+	Received, ReceivedBytes int64
 }
 
 // Mean returns the mean latency, rounded to the nearest tick; 0 if no message was received.
@@ -276,11 +279,11 @@ func (c *Cell) Mean() int64 {
 // add adds the messages of another cell.
 func (c *Cell) add(o *Cell) {
 	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, c.Sum.Plus(o.Sum)
-	c.Matched, c.MatchedBytes = c.Matched+o.Matched, c.MatchedBytes+o.MatchedBytes
+	c.Matched, c.Received, c.ReceivedBytes = c.Matched+o.Matched, c.Received+o.Received, c.ReceivedBytes+o.ReceivedBytes
 	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
 }
 
-// Matrix returns the sums of the messages that are sent in [from, to), in the order of sources and
+// Matrix returns the sums of the messages that are sent or received in [from, to), in the order of sources and
 // destinations. It reads all messages of that time. Messages to locations without a track, or to
 // unknown destinations, share a cell for each source.
 func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
@@ -309,7 +312,9 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 			}
 			for k := range list {
 				l := &list[k]
-				if l.kind != Message || l.unsent || l.start < from || !trace.Before(l.start, to) {
+				sent := !l.unsent && l.start >= from && trace.Before(l.start, to)
+				received := (l.unsent || !l.unpaired) && l.end >= from && trace.Before(l.end, to)
+				if l.kind != Message || !sent && !received {
 					continue
 				}
 				c := mine[key{l.source, l.destination}]
@@ -317,11 +322,17 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 					c = &Cell{Min: math.MaxInt64, Max: math.MinInt64}
 					mine[key{l.source, l.destination}] = c
 				}
+				if received {
+					c.Received++
+					c.ReceivedBytes += l.bytes
+				}
+				if !sent {
+					continue
+				}
 				c.Count++
 				c.Bytes += l.bytes
 				if !l.unpaired {
 					c.Matched++
-					c.MatchedBytes += l.bytes
 					d := l.end - l.start
 					c.Min, c.Max = min(c.Min, d), max(c.Max, d)
 					c.Sum.Add(d)

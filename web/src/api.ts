@@ -211,11 +211,13 @@ export interface PathsLeft {
   exclusive: string;
 }
 /**
- * CallNode is a call path. longest is the visit that took max, and left sums up the omitted paths
+ * CallNode is a call path. region is -1 where attribute values stand for regions; call is the region
+ * of the trace in any case. longest is the visit that took max, and left sums up the omitted paths
  * below this one.
  */
 export interface CallNode {
   region: number;
+  call: number;
   name: string;
   count: number;
   inclusive: string;

@@ -130,7 +130,7 @@ export class Details {
           abort.signal,
         );
       this.app.announce(
-        `selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ` +
+        `selected ${lane.regionLabel(d.span.region, d.span.name)}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ` +
           `${lane.fullName(d.span.track)}`,
       );
     } catch (e) {
@@ -335,7 +335,7 @@ export class Details {
       ...(s.group ? this.fact("group", name(s.group)) : []),
     );
     const parts: (HTMLElement | null)[] = [
-      el("h2", {}, swatch, titled(s.name)),
+      el("h2", {}, swatch, titled(lane.regionLabel(s.region, s.name))),
       tools,
       facts,
       this.attributes(d.attributes),
@@ -364,7 +364,7 @@ export class Details {
                       ),
                   },
                 },
-                titled(a.name),
+                titled(lane.regionLabel(a.region, a.name)),
               ),
               el("span", { class: "num" }, short(BigInt(a.end) - BigInt(a.start), lane.clock)),
             ),

@@ -12,7 +12,8 @@ import { type Clock, convert, type Window } from "./time";
  */
 export function regionLabels(regions: readonly RegionInfo[]): string[] {
   const place = (r: RegionInfo): string =>
-    r.file ? `${r.file}${r.line ? `:${r.line}` : ""}` : r.line ? `line ${r.line}` : "no place";
+    [r.file, (r.line ?? 0) > 0 ? (r.file ? String(r.line) : `line ${r.line}`) : ""].filter(Boolean).join(":") ||
+    "no place";
   const places = new Map<string, Set<string>>();
   for (const r of regions) places.set(r.name, (places.get(r.name) ?? new Set()).add(place(r)));
   const several = (r: RegionInfo): boolean => r.name !== "" && (places.get(r.name)?.size ?? 0) > 1;

@@ -52,7 +52,7 @@ export class LinkEnds {
         depth: s.depth,
         start: BigInt(s.start),
         end: BigInt(s.end),
-        name: s.name,
+        name: lane.regionLabel(s.region, s.name),
       })),
     );
   }

@@ -1,7 +1,7 @@
 // Brings spans, links, rows and times into view.
 import { isNoContent, type LinkInfo, errorText, type SpanInfo } from "./api";
 import type { App } from "./app";
-import { count } from "./dom";
+import { count, nameless, printable } from "./dom";
 import { regionsOf } from "./panels/calls";
 import { pathTo } from "./rows";
 import type { Selection, State } from "./store";
@@ -123,7 +123,7 @@ export class Navigator {
     this.app.store.set({ highlight: lane.meta.regions[region].name });
     // skip the selected call, whether it is a hit or not
     const from =
-      this.hit && this.hit.name === name && k === this.hit.selection
+      this.hit && this.hit.name === name && k === this.hit.selection && k.lane === laneIndex
         ? { time: k.time, track: k.track }
         : k && k.lane === laneIndex
           ? { time: k.time }
@@ -140,7 +140,9 @@ export class Navigator {
       this.tellSearch(`${count(r.number)} of ${count(r.total)}`);
     } catch (e) {
       this.app.announce(
-        isNoContent(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : errorText(e),
+        isNoContent(e)
+          ? `no ${printable(name) || nameless} ${direction === "next" ? "behind" : "before"} this`
+          : errorText(e),
       );
     }
   }

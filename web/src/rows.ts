@@ -98,6 +98,8 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
     else if (group) group.children.push(tracks[i]);
     else roots.push(tracks[i]);
   });
+  for (const list of [roots, ...[...groups, ...tracks, ...kinds.values()].map((n) => n.children)])
+    tellApart(list.filter((n) => n.track >= 0), meta.tracks);
   meta.groups.forEach((g, i) => {
     // a group in a cycle of parents would never be reached
     if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i))
@@ -110,6 +112,16 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
     if (n) kept.push(n);
   }
   return kept;
+}
+
+/** tellApart adds the ids of tracks to the labels that several of them have. */
+function tellApart(nodes: readonly Node[], tracks: readonly TrackInfo[]): void {
+  const seen = new Map<string, number>();
+  for (const n of nodes) seen.set(n.label, (seen.get(n.label) ?? 0) + 1);
+  for (const n of nodes) {
+    const { id, name } = tracks[n.track];
+    if ((seen.get(n.label) ?? 0) > 1 && id !== "" && id !== name) n.label += ` (${id})`;
+  }
 }
 
 function reaches(groups: TraceMeta["groups"], from: number, target: number): boolean {

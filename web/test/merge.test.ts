@@ -43,6 +43,8 @@ test("regions of one name are told apart by file and line, where they differ", (
       r("g", "c.c"),
       r("", "d.c", 1),
       r("", "d.c", 2),
+      r("h", "e.c", -1),
+      r("h", "", -1),
     ]),
   ).toEqual([
     "work (a.c:3)",
@@ -55,6 +57,8 @@ test("regions of one name are told apart by file and line, where they differ", (
     "g (c.c)",
     "",
     "",
+    "h (e.c)",
+    "h (no place)",
   ]);
 });
 

@@ -50,6 +50,7 @@ export function profile(t: MockTrace, tracks: number[], from: number, to: number
 
 export interface Node {
   region: number;
+  call: number;
   name: string;
   count: number;
   inclusive: string;
@@ -446,6 +447,7 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
           .sort((a, b) => b.inc - a.inc)
           .map((n) => ({
             region: n.region,
+            call: n.region,
             name: t.regions[n.region].name,
             count: n.count,
             inclusive: String(n.inc),

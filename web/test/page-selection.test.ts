@@ -358,6 +358,26 @@ pageTests("the page: selection", (check) => {
     expect((await view()).selection).toBe(`0.${all[2].track}.2.${all[2].start}`);
   });
 
+  check("hits of a second trace are not counted from those of the first", async ({ page, open, ready, view }) => {
+    await open("#t=a1,b2");
+    const box = page.locator(".search input");
+    await box.fill("MPI_Allreduce");
+    for (let i = 0; i < 3; i++) {
+      await page.keyboard.press("Enter");
+      await ready();
+    }
+    const t = traces[1],
+      r = t.regions.findIndex((x) => x.name === "MPI_Allreduce"),
+      all = t.tracks.flatMap((x, track) =>
+        x.kind === "location" ? x.spans[2].filter((s) => s.region === r).map((s) => ({ track, start: s.start })) : [],
+      );
+    const { from } = await view();
+    await page.locator(".found [role=option]").nth(1).click();
+    await ready();
+    const next = all.filter((s) => s.start >= Number(from)).sort((a, b) => a.start - b.start || a.track - b.track)[0];
+    expect((await view()).selection).toBe(`1.${next.track}.2.${next.start}`);
+  });
+
   check(
     "a range snaps to edges, has edges to drag, and comes from two spans or what is measured",
     async ({ page, open, ready }) => {

@@ -38,6 +38,7 @@ pageTests("the page: tables", (check) => {
     await ready();
     // only the calls of that place are gone through
     expect(await page.locator(".hits").innerText()).toContain(`of ${count(calls("kernel_b").length)}`);
+    expect(await page.locator(".details h2").first().innerText()).toBe(labels[1]);
     await page.unrouteAll();
   });
 

@@ -6,6 +6,7 @@ import {
   layout,
   moreMark,
   moreWords,
+  type Node,
   type Options,
   type Row,
   rowAt,
@@ -69,6 +70,20 @@ test("rows of one label are told apart by their tracks' full names, groups by th
     ["t6", "track 6"],
     ["resources", "Resources"],
     ["t4", "CPU"],
+  ]);
+});
+
+test("rows of one name beside each other have their ids", () => {
+  const t = (id: string, group: number): TrackInfo => track("Master thread", { id, group });
+  const labels = (nodes: readonly Node[]): string[] => nodes.flatMap((n) => [n.label, ...labels(n.children)]);
+  expect(labels(buildTree({ groups, tracks: [t("1", -1), t("2", -1), t("3", 1), t("4", 1), t("5", 2)] }))).toEqual([
+    "Master thread (1)",
+    "Master thread (2)",
+    "node 1",
+    "rank 0",
+    "Master thread (3)",
+    "Master thread (4)",
+    "rank 1 · Master thread",
   ]);
 });
 

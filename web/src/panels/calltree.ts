@@ -38,7 +38,7 @@ export function outside(t: CallTree): PathsLeft {
 
 /** Path is a call path, given by the regions on it: "3.1.2". */
 type Path = string;
-const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.region);
+const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.call);
 
 /**
  * mostIndent is the number of levels that are indented; deeper ones show their level as a number,
@@ -269,7 +269,7 @@ export function calltree(): Panel {
       ): void => {
         for (const n of nodes) {
           const p = below(path, n),
-            s = names + "/" + n.name;
+            s = names + "/" + lane.regionLabel(n.region, n.name);
           f(p, s, n);
           all(n.children ?? [], p, s, f);
         }

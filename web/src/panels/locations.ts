@@ -137,7 +137,7 @@ export function locations(): Panel {
             : ([
                 {
                   title: "sent",
-                  hint: "messages sent",
+                  hint: "messages sent in this time",
                   show: (x) => `${count(x.sent)}`,
                   sort: (x) => x.sent,
                   csv: (x) => x.sent,
@@ -150,13 +150,14 @@ export function locations(): Panel {
                 },
                 {
                   title: "received",
-                  hint: "messages received",
+                  hint: "messages received in this time",
                   show: (x) => `${count(x.received)}`,
                   sort: (x) => x.received,
                   csv: (x) => x.received,
                 },
                 {
                   title: "received bytes",
+                  hint: "of messages received in this time, as their sends have it",
                   show: (x) => bytes(x.receivedBytes),
                   sort: (x) => x.receivedBytes,
                   csv: (x) => x.receivedBytes,
