@@ -2,12 +2,17 @@ package analysis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
+
+// ErrFar is returned by analyses that compare times of different locations, for a trace whose times span
+// too many ticks.
+var ErrFar = errors.New("found times that are 2^62 ticks or more apart, expected those of one run")
 
 // Part is a part of an analysis: the state of one worker.
 type Part[P any] interface {

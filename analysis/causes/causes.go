@@ -66,6 +66,8 @@ type Cost struct {
 	LocationName string   `json:"locationName"`
 	ShortTerm    float64  `json:"shortTerm"` // of waits for this location
 	LongTerm     float64  `json:"longTerm"`  // of waits for locations that waited because of this one
+	// Number is the number of the path in the history.
+	Number uint32 `json:"-"`
 }
 
 // key is a call path at a location.
@@ -90,19 +92,17 @@ type finder struct {
 	opt      Options
 	patterns [waitstate.Patterns]costs
 	carried  [][]share // by wait
-	waiting  interval
-	late     interval
+	// far has by pattern and location what the waits of calls carry of long intervals, for each tick of
+	// their length.
+	far     [waitstate.Patterns][]ranges
+	waiting interval
+	late    interval
 }
 
-// Find finds the causes of the waits of a trace. An error is that of the scan, of the temporary
-// file, or of the context.
+// Find finds the causes of the waits of a trace. An error is analysis.ErrFar, or that of the scan, of
+// the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	h, err := history.Read(ctx, log, waitstate.Hooks{})
+	h, err := history.Of(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,7 @@ func (f *finder) follow(i int) {
 	if w.Pattern == waitstate.Reduction {
 		return // EarlyReduce has the wait
 	}
+	f.gather(i)
 	counts := f.opt.Window.Has(w.Begin) && (f.opt.Locations == nil || f.opt.Locations(w.Place.Location))
 	if !counts && len(f.carried[i]) == 0 {
 		return
@@ -192,14 +193,57 @@ func (f *finder) spread(w *waitstate.Wait, part float64, add func(path uint32, c
 
 // pass makes the waits of the late location carry the given part of their length.
 func (f *finder) pass(p waitstate.Pattern, part float64) {
-	for _, i := range f.late.waits {
-		cost := part * float64(f.h.Wait(i).Length)
-		list := f.carried[i]
-		at := slices.IndexFunc(list, func(s share) bool { return s.pattern == p })
-		if at < 0 {
-			f.carried[i] = append(list, share{p, cost})
-		} else {
-			list[at].cost += cost
+	x := &f.late
+	l := f.h.Locations[x.location]
+	if x.lock >= 0 {
+		f.carry(&l.Calls[x.lock], p, part)
+	}
+	if x.to-x.from <= 2*fewCalls {
+		for n := x.from; n < x.to; n++ {
+			f.carry(&l.Calls[n], p, part)
+		}
+		return
+	}
+	if f.far[p] == nil {
+		f.far[p] = make([]ranges, len(f.h.Locations))
+	}
+	if f.far[p][x.location] == nil {
+		f.far[p][x.location] = make(ranges, len(l.Calls)+1)
+	}
+	f.far[p][x.location].add(x.from, x.to, part)
+}
+
+// carry makes the waits of a call carry the given part of their length.
+func (f *finder) carry(c *history.Call, p waitstate.Pattern, part float64) {
+	f.h.WaitsOf(c, func(i int) {
+		if w := f.h.Wait(i); w.Pattern != waitstate.Reduction {
+			f.bear(i, p, part*float64(w.Length))
+		}
+	})
+}
+
+// bear adds a cost to what a wait carries.
+func (f *finder) bear(i int, p waitstate.Pattern, cost float64) {
+	list := f.carried[i]
+	at := slices.IndexFunc(list, func(s share) bool { return s.pattern == p })
+	if at < 0 {
+		f.carried[i] = append(list, share{p, cost})
+	} else {
+		list[at].cost += cost
+	}
+}
+
+// rounding is the part of a wait's length below which what it carries is an error of rounding.
+const rounding = 1e-9
+
+// gather adds what a wait carries of long intervals.
+func (f *finder) gather(i int) {
+	w := f.h.Wait(i)
+	for p, list := range f.far {
+		if list != nil && list[w.Place.Location] != nil {
+			if part := list[w.Place.Location].at(w.Place.Number); part > rounding {
+				f.bear(i, waitstate.Pattern(p), part*float64(w.Length))
+			}
 		}
 	}
 }
@@ -215,88 +259,6 @@ func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
 		k.sums[key{path, location}] = c
 	}
 	return c
-}
-
-// interval sums what a location did between two calls.
-type interval struct {
-	h      *history.History
-	times  []int64  // by path plus 1; 0 outside of all regions
-	paths  []uint32 // indices into times with a time
-	waits  []int    // waits of the location in the interval
-	waited int64    // their sum
-}
-
-func (x *interval) init(h *history.History) { x.h, x.times = h, make([]int64, len(h.Log.Paths)+1) }
-
-func (x *interval) add(path uint32, time int64) {
-	at := path + 1
-	if x.times[at] == 0 && time != 0 && !slices.Contains(x.paths, at) {
-		x.paths = append(x.paths, at)
-	}
-	x.times[at] += time
-}
-
-func (x *interval) addAll(list []synclog.PathTime) {
-	for _, t := range list {
-		x.add(t.Path, t.Time)
-	}
-}
-
-// sum adds up what a location did from the call at which it met another one, -1 without, to the begin
-// of a call. Its waits are left out.
-func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
-	l := x.h.Locations[to.Location]
-	end := l.Calls[to.Number].Enter
-	if from < 0 {
-		x.add(synclog.NoPath, l.First-x.h.Log.First)
-	} else {
-		c := &l.Calls[from]
-		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
-	}
-	for n := from + 1; n <= to.Number; n++ {
-		c := &l.Calls[n]
-		if n < to.Number && c.Leave > end { // it is part of the last call
-			for _, t := range l.Before(n) {
-				if t.Path != l.Calls[to.Number].Path {
-					x.add(t.Path, t.Time)
-				}
-			}
-			break
-		}
-		x.addAll(l.Before(n))
-		if n < to.Number {
-			x.addAll(l.Inside(n))
-			x.addWaits(c)
-		}
-	}
-}
-
-// inside adds up what a location did in a call until it released a lock.
-func (x *interval) inside(at waitstate.Place, released int64) {
-	c := x.h.At(at)
-	x.addAll(x.h.Locations[at.Location].Inside(at.Number))
-	x.add(c.Path, released-c.Leave)
-	x.addWaits(c)
-}
-
-// addWaits takes the waits of a call off its time.
-func (x *interval) addWaits(c *history.Call) {
-	x.h.WaitsOf(c, func(i int) {
-		w := x.h.Wait(i)
-		if w.Pattern == waitstate.Reduction {
-			return
-		}
-		x.waits = append(x.waits, i)
-		x.waited += w.Length
-		x.add(w.Path, -w.Length)
-	})
-}
-
-func (x *interval) clear() {
-	for _, p := range x.paths {
-		x.times[p] = 0
-	}
-	x.paths, x.waits, x.waited = x.paths[:0], x.waits[:0], 0
 }
 
 // result makes the result.
@@ -322,7 +284,7 @@ func (f *finder) result() *Result {
 			c := *k.sums[at]
 			x.ShortTerm += c.ShortTerm
 			x.LongTerm += c.LongTerm
-			c.LocationName, c.Path = "unknown", f.h.Log.PathNames(at.path, regions)
+			c.LocationName, c.Path, c.Number = "unknown", f.h.Log.PathNames(at.path, regions), at.path
 			if d.Locations.Has(c.Location) {
 				c.LocationName = names[c.Location]
 			}

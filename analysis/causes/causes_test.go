@@ -1,16 +1,13 @@
 package causes_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/trace"
@@ -37,29 +34,14 @@ func TestScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		dir := "../waits/testdata/" + name
 		r := find(t, dir+"/traces.otf2")
-		f, err := os.Open(dir + "/scout.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		expected := map[string]float64{}
-		metric, indirect := "", 0.0
-		for s := bufio.NewScanner(f); s.Scan(); {
-			if line := s.Text(); !strings.HasPrefix(line, " ") {
-				metric = strings.Fields(line)[0]
-			} else if x, ok := scoutNames[metric]; ok || metric == "mpi_wait_indirect_latesender" {
-				path, figures, _ := strings.Cut(line, "[")
-				for loc, n := range strings.Split(strings.Trim(figures, "]"), ",") {
-					v, err := strconv.ParseFloat(strings.Trim(n, " '"), 64)
-					switch {
-					case err != nil:
-						t.Fatal(err)
-					case !ok:
-						indirect += v
-					case v > 0:
-						expected[fmt.Sprint(x.pattern, " ", x.long, " ", strings.TrimSpace(path), " ", loc)] = v
-					}
-				}
+		expected, indirect := map[string]float64{}, 0.0
+		for _, f := range testtrace.Scout(t, dir+"/scout.txt") {
+			x, ok := scoutNames[f.Metric]
+			switch {
+			case f.Metric == "mpi_wait_indirect_latesender":
+				indirect += f.Value
+			case ok && f.Value > 0:
+				expected[fmt.Sprint(x.pattern, " ", x.long, " ", f.Path, " ", f.Location)] = f.Value
 			}
 		}
 		found := map[string]float64{}
@@ -79,9 +61,7 @@ func TestScout(t *testing.T) {
 					cost float64
 				}{{false, c.ShortTerm}, {true, c.LongTerm}} {
 					if x.cost > 0 {
-						path := strings.Join(c.Path, "/")
-						path = path[max(0, len(path)-34):]
-						found[fmt.Sprint(p.Pattern, " ", x.long, " ", path, " ", c.Location)] = x.cost
+						found[fmt.Sprint(p.Pattern, " ", x.long, " ", testtrace.ShownPath(c.Path), " ", c.Location)] = x.cost
 					}
 				}
 			}

@@ -134,15 +134,10 @@ type walker struct {
 	pieces []Piece
 }
 
-// Find finds the critical path of a trace. An error is that of the scan, of the temporary
-// file, or of the context.
+// Find finds the critical path of a trace. An error is a [RegionError], analysis.ErrFar, or that of the
+// scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	h, err := history.Read(ctx, log, waitstate.Hooks{})
+	h, err := history.Of(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -413,19 +408,19 @@ func (w *walker) regions(own map[history.Spot]int64, locations int, names []stri
 		}
 		return w.h.Log.Paths[path].Region
 	}
-	critical, all := map[uint32]int64{}, map[uint32]int64{}
+	critical, all := map[uint32]int64{}, map[uint32]trace.Ticks{}
 	for k, t := range w.times {
 		critical[region(k.Path)] += t
 	}
 	for k, t := range own {
-		all[region(k.Path)] += t
+		all[region(k.Path)] = all[region(k.Path)].Plus(trace.TicksOf(t))
 	}
 	out := []Region{}
 	for r, t := range critical {
 		if t == 0 {
 			continue
 		}
-		x := Region{Time: t, Imbalance: math.Max(0, float64(t)-float64(all[r])/float64(locations))}
+		x := Region{Time: t, Imbalance: math.Max(0, float64(t)-all[r].Float()/float64(locations))}
 		if int64(r) < int64(len(names)) {
 			x.Region = names[r]
 		}

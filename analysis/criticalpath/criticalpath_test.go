@@ -1,16 +1,13 @@
 package criticalpath_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/trace"
@@ -21,43 +18,25 @@ func TestScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		dir := "../waits/testdata/" + name
 		r := find(t, dir+"/traces.otf2")
-		f, err := os.Open(dir + "/scout.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
 		expected, length := map[string]float64{}, 0.0
-		metric := ""
-		for s := bufio.NewScanner(f); s.Scan(); {
-			line := s.Text()
-			if !strings.HasPrefix(line, " ") {
-				metric = strings.Fields(line)[0]
-				continue
-			}
-			switch metric {
-			case "critical_path", "critical_path_activities", "critical_imbalance_impact", "non_critical_path_activities":
-				if name == "omp" && metric != "critical_path" {
+		for _, f := range testtrace.Scout(t, dir+"/scout.txt") {
+			switch f.Metric {
+			case "critical_path":
+				length += f.Value
+			case "critical_path_activities", "critical_imbalance_impact", "non_critical_path_activities":
+				if name == "omp" {
 					continue // docs/analyses/path.md has the differences
 				}
-				path, figures, _ := strings.Cut(line, "[")
-				for loc, n := range strings.Split(strings.Trim(figures, "]"), ",") {
-					v, err := strconv.ParseFloat(strings.Trim(n, " '"), 64)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if v > 0 {
-						expected[fmt.Sprint(metric, " ", strings.TrimSpace(path), " ", loc)] = v
-					}
-					if metric == "critical_path" {
-						length += v
-					}
-				}
+			default:
+				continue
+			}
+			if f.Value > 0 {
+				expected[fmt.Sprint(f.Metric, " ", f.Path, " ", f.Location)] = f.Value
 			}
 		}
 		found, sum := map[string]float64{}, int64(0)
 		for _, p := range r.Paths {
-			path := strings.Join(p.Path, "/")
-			path = path[max(0, len(path)-34):]
+			path := testtrace.ShownPath(p.Path)
 			sum += p.Critical
 			for metric, v := range map[string]float64{"critical_path": float64(p.Critical),
 				"critical_path_activities": float64(p.Activities), "non_critical_path_activities": float64(p.NonCritical),

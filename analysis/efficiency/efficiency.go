@@ -15,7 +15,6 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
-	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -72,15 +71,10 @@ type Hybrid struct {
 	OMPRegion            float64 `json:"omp-region"`
 }
 
-// Find computes the factors of a trace. ok is false if it has no useful time. An error is that of the
-// scan, of the temporary file, or of the context.
+// Find computes the factors of a trace. ok is false if it has no useful time. An error is analysis.ErrFar,
+// or that of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
-	if err != nil {
-		return nil, false, err
-	}
-	defer log.Close()
-	h, err := history.Read(ctx, log, waitstate.Hooks{})
+	h, err := history.Of(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, false, err
 	}
@@ -113,11 +107,10 @@ func Of(h *history.History) *Result {
 // process sums up the threads of a process.
 type process struct {
 	threads       int
-	mpi           int64 // time of the first thread in MPI
-	useful        int64 // of all threads
-	parallel      int64 // time of the first thread in parallel regions
-	serial        int64 // useful time of the first thread outside of them
-	parallelTimes int64 // useful time of all threads in them
+	mpi           int64       // time of the first thread in MPI
+	parallel      int64       // time of the first thread in parallel regions
+	serial        int64       // useful time of the first thread outside of them
+	parallelTimes trace.Ticks // useful time of all threads in them
 }
 
 // counted sums up a history.
@@ -196,7 +189,7 @@ func (c *counted) thread(p *process, l *history.Location, kinds []kind, parallel
 		if k == usefulTime {
 			useful += t.Time
 			if inside {
-				p.parallelTimes += t.Time
+				p.parallelTimes.Add(t.Time)
 			}
 		}
 		if p.threads == 0 { // the first thread
@@ -212,7 +205,6 @@ func (c *counted) thread(p *process, l *history.Location, kinds []kind, parallel
 		}
 	}
 	p.threads++
-	p.useful += useful
 	c.useful.Add(useful)
 	c.most = max(c.most, useful)
 }
@@ -229,7 +221,7 @@ func (c *counted) hybrid(r *Result) *Hybrid {
 		serial += n * float64(p.serial) / threads
 		maxBoth = math.Max(maxBoth, float64(p.parallel+p.serial))
 		serialSum += float64(p.serial) / threads
-		inside += float64(p.parallelTimes) / threads
+		inside += p.parallelTimes.Float() / threads
 	}
 	h := &Hybrid{}
 	h.MPILoadBalance = sumOutside / float64(len(c.processes)) / maxOutside

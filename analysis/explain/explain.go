@@ -20,6 +20,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -112,19 +113,18 @@ type explainer struct {
 	confidence Confidence
 }
 
-// Explain explains a trace. ok is false if it has no useful time. An error is that of the scan, of the
-// temporary file, or of the context.
+// Explain explains a trace. ok is false if it has no useful time. An error is analysis.ErrFar, or that of
+// the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true})
+	var added func(waitstate.Result) *waits.Result
+	h, err := history.Of(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
+		hooks, added = waits.Adding(log, waits.Options{Rows: opt.Rows})
+		return hooks
+	})
 	if err != nil {
 		return nil, false, err
 	}
-	defer log.Close()
-	hooks, added := waits.Adding(log, waits.Options{Rows: opt.Rows})
-	h, err := history.Read(ctx, log, hooks)
-	if err != nil {
-		return nil, false, err
-	}
+	log := h.Log
 	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.Own(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows)}
 	if x.causes, err = causes.Of(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
@@ -210,7 +210,14 @@ func (x *explainer) gain(opt retime.Options) int64 {
 	return max(0, x.page.Ran.Runtime-retime.Makespan(x.h, opt))
 }
 
-func (x *explainer) duration(t float64) string { return x.page.Clock.FormatDuration(int64(t)) }
+// duration returns a number of ticks as text. Sums over locations may exceed 64 bits.
+func (x *explainer) duration(t float64) string {
+	const coarse = 1 << 20
+	if t >= 1<<62 {
+		return x.page.Clock.FormatSum(trace.TicksOf(int64(t / coarse)).Times(coarse))
+	}
+	return x.page.Clock.FormatDuration(int64(t))
+}
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 

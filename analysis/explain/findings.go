@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
@@ -16,7 +15,7 @@ import (
 
 // delay is what a call path costs others.
 type delay struct {
-	path      string
+	path      uint32
 	names     []string
 	cost      float64
 	locations map[uint32]float64
@@ -25,14 +24,13 @@ type delay struct {
 
 // delays sums up the costs of all patterns by call path, the greatest first.
 func (x *explainer) delays() []*delay {
-	byPath := map[string]*delay{}
+	byPath := map[uint32]*delay{}
 	for _, p := range x.causes.Patterns {
 		for _, c := range p.Costs {
-			key := strings.Join(c.Path, "\x00")
-			d := byPath[key]
+			d := byPath[c.Number]
 			if d == nil {
-				d = &delay{path: key, names: c.Path, locations: map[uint32]float64{}, patterns: map[string]float64{}}
-				byPath[key] = d
+				d = &delay{path: c.Number, names: c.Path, locations: map[uint32]float64{}, patterns: map[string]float64{}}
+				byPath[c.Number] = d
 			}
 			cost := c.ShortTerm + c.LongTerm
 			d.cost += cost
@@ -62,15 +60,11 @@ func greatest[K cmp.Ordered](m map[K]float64) []K {
 
 // late finds call paths in which locations are late, so that others wait.
 func (x *explainer) late(ctx context.Context) {
-	paths := map[string]uint32{strings.Join(nil, "\x00"): synclog.NoPath}
-	for p := range x.h.Log.Paths {
-		paths[strings.Join(x.h.Log.PathNames(uint32(p), x.regions), "\x00")] = uint32(p)
-	}
 	for _, d := range x.delays() {
 		if d.cost < least*x.core || ctx.Err() != nil {
 			return
 		}
-		path := paths[d.path]
+		path := d.path
 		if x.communicates(path) {
 			continue // the finding about transfer has it
 		}

@@ -1,16 +1,14 @@
 package waits_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
@@ -31,38 +29,16 @@ var scoutNames = map[string]string{
 // without their beginning.
 func scout(t *testing.T, path string, names map[string]string) map[string]map[string][]int64 {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	all := map[string]map[string][]int64{}
-	pattern := ""
-	for s := bufio.NewScanner(f); s.Scan(); {
-		line := s.Text()
-		if !strings.HasPrefix(line, " ") {
-			pattern = names[strings.Fields(line)[0]]
-			continue
-		}
+	for _, f := range testtrace.Scout(t, path) {
+		pattern := names[f.Metric]
 		if pattern == "" {
 			continue
-		}
-		name, figures, ok := strings.Cut(line, "[")
-		if !ok {
-			t.Fatalf("%s: found %q", path, line)
-		}
-		var list []int64
-		for _, x := range strings.Split(strings.Trim(figures, "]"), ",") {
-			n, err := strconv.ParseInt(strings.Trim(x, " '"), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, n)
 		}
 		if all[pattern] == nil {
 			all[pattern] = map[string][]int64{}
 		}
-		all[pattern][strings.TrimSpace(name)] = list
+		all[pattern][f.Path] = append(all[pattern][f.Path], int64(f.Value))
 	}
 	return all
 }

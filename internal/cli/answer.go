@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/trace"
 )
@@ -21,7 +25,7 @@ func (a *app) answer(in *input, err error, asJSON bool, r *inputFlags,
 	defer in.Close()
 	x, text, err := f(in)
 	if err != nil {
-		return err
+		return tooFar(in.src.Path, err)
 	}
 	in.bar.done()
 	if asJSON {
@@ -90,4 +94,43 @@ func someArgs(c *cobra.Command, args []string) error {
 		return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
 	}
 	return nil
+}
+
+// answerPart opens a trace, cuts out the part that the flags select, and returns what find answers. ok
+// is false if the trace has no time in regions; the error then ends with missing, which says what that
+// prevents.
+func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, missing string,
+	find func(in *input) (answer T, ok bool, err error)) (answer T, err error) {
+	in, err := a.open(ctx, path, r)
+	if err != nil {
+		return answer, err
+	}
+	defer in.Close()
+	times := *s
+	if err := times.splitWindow(); err != nil {
+		return answer, err
+	}
+	if _, err := times.narrow(ctx, in); err != nil {
+		return answer, err
+	}
+	answer, ok, err := find(in)
+	if err != nil {
+		return answer, tooFar(path, err)
+	}
+	in.bar.done()
+	a.reportDefects(in, r.quiet)
+	if !ok {
+		return answer, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
+			"some; "+
+			"%s", path, missing)}
+	}
+	return answer, nil
+}
+
+// tooFar makes analysis.ErrFar a defect of the trace. It returns other errors as they are.
+func tooFar(path string, err error) error {
+	if errors.Is(err, analysis.ErrFar) {
+		return &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
+	}
+	return err
 }

@@ -76,32 +76,12 @@ to grow with the number of threads.
 
 // efficiencyOf computes the factors of a trace.
 func (a *app) efficiencyOf(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*efficiencyResult, error) {
-	in, err := a.open(c.Context(), path, r)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	times := *s
-	if err := times.splitWindow(); err != nil {
-		return nil, err
-	}
-	if _, err := times.narrow(c.Context(), in); err != nil {
-		return nil, err
-	}
-	x := &efficiencyResult{heading: in.heading()}
-	var ok bool
-	if x.Result, ok, err = efficiency.Find(c.Context(), in.Events,
-		efficiency.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
-		return nil, err
-	}
-	in.bar.done()
-	a.reportDefects(in, r.quiet)
-	if !ok {
-		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
-			"some; "+
-			"the trace has no efficiency", path)}
-	}
-	return x, nil
+	return answerPart(a, c.Context(), path, r, s, "the trace has no efficiency",
+		func(in *input) (x *efficiencyResult, ok bool, err error) {
+			x = &efficiencyResult{heading: in.heading()}
+			x.Result, ok, err = efficiency.Find(c.Context(), in.Events, efficiency.Options{Rows: trace.NewRows(in.Defs())})
+			return x, ok, err
+		})
 }
 
 // printEfficiency prints the factors of traces side by side.

@@ -76,32 +76,12 @@ wiki. --window, or --from and --to, cut a part out of the trace first.`,
 
 // explainOne explains a trace.
 func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, error) {
-	in, err := a.open(c.Context(), path, r)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	times := *s
-	if err := times.splitWindow(); err != nil {
-		return nil, err
-	}
-	if _, err := times.narrow(c.Context(), in); err != nil {
-		return nil, err
-	}
-	x := &explainResult{heading: in.heading()}
-	var ok bool
-	if x.Page, ok, err = explain.Explain(c.Context(), in.Events,
-		explain.Options{Rows: trace.NewRows(in.Defs())}); err != nil {
-		return nil, err
-	}
-	in.bar.done()
-	a.reportDefects(in, r.quiet)
-	if !ok {
-		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
-			"some; "+
-			"nothing can be explained", path)}
-	}
-	return x, nil
+	return answerPart(a, c.Context(), path, r, s, "nothing can be explained",
+		func(in *input) (x *explainResult, ok bool, err error) {
+			x = &explainResult{heading: in.heading()}
+			x.Page, ok, err = explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())})
+			return x, ok, err
+		})
 }
 
 // printExplanation prints a page.

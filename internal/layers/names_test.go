@@ -44,11 +44,11 @@ func files(t *testing.T, f func(path string)) {
 
 // named has the places outside of format that may name a format, with the reasons.
 var named = map[string]string{
-	"generate/cps.go":           "makes a trace with the ids of this format",
-	"internal/cli/otf.go":       "the command is called so",
-	"internal/cli/convert.go":   "sorting is an option of the format",
-	"internal/cli/repair.go":    "sorting is an option of the format",
-	"internal/cli/transform.go": "signals without fragments cannot be written",
+	"generate/cps.go":         "makes a trace with the ids of this format",
+	"internal/cli/otf.go":     "the command is called so",
+	"internal/cli/convert.go": "sorting is an option of the format",
+	"internal/cli/repair.go":  "sorting is an option of the format",
+	"internal/cli/rewrite.go": "signals without fragments cannot be written",
 }
 
 // TestNoFormatNames checks that code outside of format does not depend on the names of formats:

@@ -11,8 +11,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -90,11 +92,14 @@ type pair struct{ a, b uint32 }
 // message is a message between two locations.
 type message struct {
 	a, b int32 // calls
+	// latest is the latest time, of this message and those before it in the list, at which the first of
+	// both locations went on.
+	latest int64
 }
 
 // History is the history of a trace.
 type History struct {
-	Log *synclog.Log
+	Log *synclog.Log // closed: its calls are those of Locations
 	// Finalize is the end of MPI by all processes, nil if the trace does not have it.
 	Finalize   *Operation
 	Locations  []*Location // by index; nil without events
@@ -109,8 +114,30 @@ type History struct {
 	messages map[pair][]message
 }
 
-// Read makes the history of a log with times. hooks are called while it is made.
-func Read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
+// maxLength is the greatest length of a trace, in ticks, for which sums of times of a location fit.
+const maxLength = 1 << 62
+
+// Of makes the history of a trace. hooks, which may be nil, returns functions that are called while it
+// is made. An error is [analysis.ErrFar], or that of the scan, of the temporary file, or of the context.
+func Of(ctx context.Context, events format.Events, rows *trace.Rows,
+	hooks func(*synclog.Log) waitstate.Hooks) (*History,
+	error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: rows, Times: true})
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
+		return nil, analysis.ErrFar
+	}
+	if hooks == nil {
+		return read(ctx, log, waitstate.Hooks{})
+	}
+	return read(ctx, log, hooks(log))
+}
+
+// read makes the history of a log with times. hooks are called while it is made.
+func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
 	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{},
 		ends: map[uint32][]waitstate.Place{}}
 	var err error
@@ -263,7 +290,7 @@ func (h *History) between(a, b waitstate.Place) {
 		a, b = b, a
 	}
 	k := pair{a.Location, b.Location}
-	h.messages[k] = append(h.messages[k], message{a.Number, b.Number})
+	h.messages[k] = append(h.messages[k], message{a: a.Number, b: b.Number})
 }
 
 func (h *History) operation(o *waitstate.Operation) {
@@ -321,8 +348,14 @@ func (h *History) sort() {
 			slices.SortStableFunc(l.sources, func(a, b source) int { return int(a.call) - int(b.call) })
 		}
 	}
-	for _, list := range h.messages {
+	for k, list := range h.messages {
 		slices.SortFunc(list, func(x, y message) int { return int(x.a) - int(y.a) })
+		latest := int64(math.MinInt64)
+		for i := range list {
+			m := &list[i]
+			latest = max(latest, min(h.Locations[k.a].Calls[m.a].Leave, h.Locations[k.b].Calls[m.b].Leave))
+			m.latest = latest
+		}
 	}
 }
 
@@ -397,6 +430,10 @@ type Opening struct {
 	left int64 // the time at which the first of both went on
 }
 
+// mostLooks is the number of operations of two locations among which the last one is looked for. The
+// order in which they go on differs only where clocks differ.
+const mostLooks = 16
+
 // Opening returns the last message between two locations, or operation in which one waits for the
 // other, before the given calls: the one after which both went on last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
@@ -406,10 +443,9 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	if swap {
 		k, na, nb = pair{k.b, k.a}, nb, na
 	}
-	first := h.Locations[k.a].Calls
 	list := h.messages[k]
 	i, _ := slices.BinarySearchFunc(list, na, func(m message, n int32) int { return int(m.a) - int(n) })
-	for i--; i >= 0 && first[list[i].a].Leave > o.left; i-- {
+	for i--; i >= 0 && list[i].latest > o.left; i-- {
 		if m := list[i]; m.b >= nb {
 			continue
 		} else if swap {
@@ -420,10 +456,12 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	}
 	l := h.Locations[a.Location]
 	j, _ := slices.BinarySearchFunc(l.operations, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
-	for j--; j >= 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
+	looks := mostLooks
+	for j--; j >= 0 && looks > 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
 		x := &h.Operations[l.operations[j].operation]
 		if i, ok := x.Member(b.Location); ok && x.Members[i].Number < b.Number && x.relates(a.Location, b.Location) {
 			h.meet(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
+			looks--
 		}
 	}
 	return o

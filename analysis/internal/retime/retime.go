@@ -104,8 +104,12 @@ func (r *retimer) sum(list []synclog.PathTime, loc uint32) int64 {
 	return t
 }
 
+// mostWithin is the number of calls within another one whose times are added up.
+const mostWithin = 16
+
 // enter returns the new time at which a call begins. If the call is not done yet, all calls of its
-// location before it are.
+// location before it are, except for those within it, and in a trace that contradicts causality. The
+// times between these stay as they are.
 func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
@@ -113,7 +117,14 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 		return r.enters[p.Location][p.Number]
 	}
 	t := r.ends[p.Location]
-	for n := done; n < p.Number; n++ { // calls within this one, and none in a sound trace
+	if p.Number-done > mostWithin {
+		since := l.First
+		if done > 0 {
+			since = l.Calls[done-1].Leave
+		}
+		return t + max(0, l.Calls[p.Number].Enter-since)
+	}
+	for n := done; n < p.Number; n++ {
 		t += r.sum(l.Before(n), p.Location) + r.sum(l.Inside(n), p.Location)
 	}
 	return t + r.sum(l.Before(p.Number), p.Location)

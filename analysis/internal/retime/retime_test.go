@@ -6,8 +6,6 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
-	"github.com/weft-trace/weft/analysis/internal/synclog"
-	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/generate"
@@ -16,12 +14,7 @@ import (
 
 func read(t *testing.T, d format.Events) *history.History {
 	t.Helper()
-	log, err := synclog.Read(context.Background(), d, synclog.Options{Rows: trace.NewRows(d.Defs()), Times: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(log.Close)
-	h, err := history.Read(context.Background(), log, waitstate.Hooks{})
+	h, err := history.Of(context.Background(), d, trace.NewRows(d.Defs()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,11 @@ type Log struct {
 
 	lanes []*lane
 	times bool
-	store *chunks.Store
+	// Set by depth: the depth of each path, and for those deeper than mostNames/2 - 1 the path above
+	// them of that depth.
+	depths []int32
+	upper  []uint32
+	store  *chunks.Store
 }
 
 // Sequence is the key of the collective operations of a communicator. Non-blocking operations form
@@ -133,8 +137,13 @@ type Sequence struct {
 // memory is the number of bytes of packed calls that a log keeps in memory.
 const memory = 32 << 20
 
-// Close releases the log.
-func (l *Log) Close() { l.store.Close() }
+// Close releases the calls. All else can be used afterwards.
+func (l *Log) Close() {
+	l.store.Close()
+	for _, x := range l.lanes {
+		x.chunks, x.worker = nil, nil
+	}
+}
 
 // Read makes the log of a trace. An error is that of the scan or of the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
@@ -238,17 +247,44 @@ func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 	return l.lanes[i].first, l.lanes[i].latest, true
 }
 
-// PathNames returns the names of a path's regions, the outermost first. regions are the names by row.
+// mostNames is the number of names of a path. Of longer ones the middle is left out.
+const mostNames = 100
+
+// PathNames returns the names of a path's regions, the outermost first. Of paths of more than 100
+// regions "…" stands for the middle. regions are the names by row.
 func (l *Log) PathNames(path uint32, regions []string) []string {
 	names := []string{}
 	for path < uint32(len(l.Paths)) {
+		p := &l.Paths[path]
+		if len(names) == mostNames/2 && l.depth(path) > mostNames/2 {
+			names = append(names, "…")
+			path = l.upper[path]
+			p = &l.Paths[path]
+		}
 		name := "unknown"
-		if r := l.Paths[path].Region; int64(r) < int64(len(regions)) {
+		if r := p.Region; int64(r) < int64(len(regions)) {
 			name = regions[r]
 		}
 		names = append(names, name)
-		path = l.Paths[path].Parent
+		path = p.Parent
 	}
 	slices.Reverse(names)
 	return names
+}
+
+// depth returns the number of regions of a path.
+func (l *Log) depth(path uint32) int32 {
+	if len(l.depths) < len(l.Paths) {
+		l.depths, l.upper = make([]int32, len(l.Paths)), make([]uint32, len(l.Paths))
+		for i, p := range l.Paths { // parents come before their children
+			l.depths[i], l.upper[i] = 1, uint32(i)
+			if p.Parent != NoPath {
+				l.depths[i] = l.depths[p.Parent] + 1
+				if l.depths[i] >= mostNames/2 {
+					l.upper[i] = l.upper[p.Parent]
+				}
+			}
+		}
+	}
+	return l.depths[path]
 }

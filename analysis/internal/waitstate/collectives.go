@@ -98,7 +98,7 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 	for len(s.list) > 0 && len(s.list[0].members) > 0 && len(s.list[0].members) >= s.expected(s.done) {
 		e.judge(s, &s.list[0])
 		s.free = append(s.free, s.list[0].members[:0])
-		s.list = slices.Delete(s.list, 0, 1)
+		s.list[0], s.list = instance{}, s.list[1:]
 		s.done++
 	}
 }
