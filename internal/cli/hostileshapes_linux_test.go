@@ -38,6 +38,10 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"two claims for one that ends", 10_000, []string{"index"}},
 		{"fragments that overlap", 3_000, []string{"index"}},
 		{"fragments that overlap", 3_000, []string{"plot"}},
+		{"recursive", 1_000, []string{"path"}},
+		{"recursive", 1_000, []string{"explain"}},
+		{"received first", 2_000, []string{"waits", "--causes"}},
+		{"received first", 2_000, []string{"efficiency"}},
 	} {
 		var took [2]time.Duration
 		for i, n := range []int{x.n, 8 * x.n} {
