@@ -167,7 +167,7 @@ func count(h *history.History) *counted {
 	return c
 }
 
-// isBody reports whether a region of a critical section is what the program does in it.
+// isBody reports whether a region is the body of a critical section, rather than its entry and exit.
 func isBody(r *trace.Region) bool { return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") }
 
 // thread adds the times of a thread to its process. Outside of all regions a program computes, unless

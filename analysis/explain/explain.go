@@ -35,7 +35,7 @@ type Options struct {
 // Page is an explanation. Times are in ticks of Clock.
 type Page struct {
 	Clock trace.Clock `json:"-"`
-	// Ran is what ran.
+	// Ran describes the run: its processes, its runtime, and its regions.
 	Ran Ran `json:"ran"`
 	// Verdict is one sentence.
 	Verdict string `json:"verdict"`
@@ -43,7 +43,7 @@ type Page struct {
 	Efficiency *efficiency.Result `json:"efficiency"`
 	// Findings are at most ten, by descending gain.
 	Findings []Finding `json:"findings"`
-	// Unjudged is what could not be judged, and why.
+	// Unjudged lists in words the events that could not be judged, each with the reason.
 	Unjudged []string `json:"unjudged"`
 }
 

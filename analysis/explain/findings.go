@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// delay is what a call path costs others.
+// delay holds the waiting time that a call path causes at other locations.
 type delay struct {
 	path      uint32
 	names     []string

@@ -63,7 +63,7 @@ type source struct {
 	Source
 }
 
-// Source is what the end of a call depends on, besides operations: it is not before the source's call
+// Source is a dependence of the end of a call, besides operations: the end is not before the source's call
 // begins or, if Released, before a lock is released in it.
 type Source struct {
 	Place    waitstate.Place

@@ -69,7 +69,7 @@ type Call struct {
 	Role         trace.Role
 	Enter, Leave int64
 	// Bare reports that the point is in no region of a role that synchronises. Enter and Leave are the
-	// times of its event, and Path is what was open around it.
+	// times of its event, and Path is the innermost open region.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
 	// Init and Finalize report that the call begins or ends MPI.

@@ -39,7 +39,7 @@ const (
 	outermostThread = -2
 )
 
-// regionKind is what a worker needs to know of a region.
+// regionKind classifies a region.
 type regionKind struct {
 	known bool
 	role  trace.Role

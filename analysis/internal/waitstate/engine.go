@@ -184,7 +184,7 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
-// Result is what an engine has counted.
+// Result holds the counts of an engine.
 type Result struct {
 	Judged   int64 // calls whose waits are known, those of no length included
 	Unjudged [UnjudgedKinds]int64

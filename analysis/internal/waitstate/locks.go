@@ -11,7 +11,7 @@ type lockKey struct {
 	id, model uint64
 }
 
-// lock is what is known of a lock.
+// lock holds the releases and acquisitions of a lock that wait for each other.
 type lock struct {
 	released map[uint64]handover // by order of acquisition, until the next one
 	waiting  map[uint64]acquired // acquisitions whose predecessor is not released yet
