@@ -25,6 +25,8 @@ type Call struct {
 	before       uint32 // end of its times before Enter in Location.times
 	inside       uint32 // end of its times up to Leave
 	waits        int32  // index of its first wait in History.Waits plus 1, or 0
+	source       int32  // index of its first source plus 1, or 0
+	operation    int32  // index of its first part in an operation plus 1, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins to work in a team
 	Joins        bool // a thread goes on after the work of its team
@@ -346,6 +348,12 @@ func (h *History) sort() {
 		if l != nil {
 			slices.SortFunc(l.operations, func(a, b part) int { return int(a.call) - int(b.call) })
 			slices.SortStableFunc(l.sources, func(a, b source) int { return int(a.call) - int(b.call) })
+			for i := range slices.Backward(l.operations) {
+				l.Calls[l.operations[i].call].operation = int32(i + 1)
+			}
+			for i := range slices.Backward(l.sources) {
+				l.Calls[l.sources[i].call].source = int32(i + 1)
+			}
 		}
 	}
 	for k, list := range h.messages {
@@ -394,16 +402,16 @@ func (h *History) WaitsOf(c *Call, f func(i int)) {
 
 // Sources calls f with what the end of the n-th call depends on, besides operations.
 func (l *Location) Sources(n int32, f func(s *Source)) {
-	i, _ := slices.BinarySearchFunc(l.sources, n, func(s source, n int32) int { return int(s.call) - int(n) })
-	for ; i < len(l.sources) && l.sources[i].call == n; i++ {
+	i := int(l.Calls[n].source) - 1
+	for ; i >= 0 && i < len(l.sources) && l.sources[i].call == n; i++ {
 		f(&l.sources[i].Source)
 	}
 }
 
 // OperationsOf calls f with the index of each operation that the n-th call completes.
 func (l *Location) OperationsOf(n int32, f func(operation int32)) {
-	i, _ := slices.BinarySearchFunc(l.operations, n, func(p part, n int32) int { return int(p.call) - int(n) })
-	for ; i < len(l.operations) && l.operations[i].call == n; i++ {
+	i := int(l.Calls[n].operation) - 1
+	for ; i >= 0 && i < len(l.operations) && l.operations[i].call == n; i++ {
 		f(l.operations[i].operation)
 	}
 }
