@@ -32,8 +32,10 @@ type Merging struct {
 // are equal become one. Locations, communicators and everything else that belongs to a run stay
 // separate unless they are unified. An id in use is replaced by the next number. Clocks with
 // different ticks become one clock that has the ticks of all. Different epochs need a clock of
-// which their difference is a whole number of ticks. If it would exceed 10^15 ticks a second, the
-// clock has picoseconds and times are rounded, which [Merged.Rounded] counts. If several traces
+// which their difference is a whole number of ticks. If that clock would exceed 10^15 ticks a second,
+// or if times of a trace do not fit it, the clock has picoseconds, or else the ticks of the trace with
+// the shortest ones. Times are then rounded, which [Merged.Rounded] counts. Where clocks or epochs
+// differ, Merge needs the extent of each trace, which some formats read the trace for. If several traces
 // have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
 // the number of its trace, which [Merged.Lost] tells where it does not fit 64 bits.
 //
@@ -62,31 +64,23 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			return nil, err
 		}
 	}
-	x.defs.Clock = commonClock(list, apart)
-	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
-	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	zero := func(i int) int64 {
 		if m.Zero == nil {
 			return 0
 		}
 		return m.Zero[i]
 	}
+	var base []int64 // the merged trace's times of the moments in zero
+	var err error
+	if x.defs.Clock, base, err = commonClock(ctx, list, zero, apart); err != nil {
+		return nil, err
+	}
+	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
+	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	if len(list) == 1 {
 		to.same, to.whole = nil, true // keeps duplicates within the trace
 		if zero(0) == 0 {
 			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
-		}
-	}
-	base, ok := make([]int64, len(list)), false
-	for i := range base {
-		if base[i], _, ok = first.Clock.Rescale(zero(0), x.defs.Clock); !ok {
-			return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second",
-				zero(0), x.defs.Clock.Num)
-		}
-		if m.Wall {
-			if base[i], _, ok = trace.Seconds(1_000_000_000).Rescale(apart[i], x.defs.Clock); !ok {
-				return nil, tooFar(i)
-			}
 		}
 	}
 	for _, d := range list {
@@ -94,7 +88,6 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 			return nil, err
 		}
 	}
-	var err error
 	if x.numbers, err = newNumbering(ctx, list, m.Unify, &x.defs); err != nil {
 		return nil, err
 	}
@@ -209,9 +202,93 @@ func tooFar(i int) error {
 	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
-// commonClock returns a clock of which the ticks of all traces, and the distances in ns, are
-// multiples, if there is one that is not too fine.
-func commonClock(list []format.Events, apart []int64) trace.Clock {
+// commonClock returns a clock for all traces, and its times of the moments that zero returns. These are
+// the time of the first trace, or as far apart, in ns, as apart says.
+func commonClock(ctx context.Context, list []format.Events, zero func(i int) int64, apart []int64) (c trace.Clock,
+	base []int64, err error) {
+	first := list[0].Defs().Clock
+	clocks := []trace.Clock{exactClock(list, apart)}
+	same := clocks[0].Num == first.Num && clocks[0].Den == first.Den
+	if !same {
+		clocks = append(clocks, trace.Seconds(picoseconds), finestClock(list))
+	}
+	for _, c := range clocks {
+		if !c.Valid() {
+			continue
+		}
+		if base, err = basesOn(c, first, zero(0), apart, len(list)); err != nil {
+			continue
+		}
+		if same {
+			return c, base, nil
+		}
+		fits, err := extentsFit(ctx, list, c, zero, base)
+		if err != nil || fits {
+			return c, base, err
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("merge: found times that fit no clock of all %d traces, expected traces that are closer together",
+			len(list))
+	}
+	return c, nil, err
+}
+
+// basesOn returns the times on a common clock of the moments that are the same, one for each of n traces.
+func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int64, err error) {
+	base = make([]int64, n)
+	at, _, ok := first.Rescale(zero, c)
+	if !ok {
+		return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second",
+			zero, c.Num)
+	}
+	for i := range base {
+		if base[i] = at; apart == nil {
+			continue
+		}
+		if base[i], _, ok = trace.Seconds(1_000_000_000).Rescale(apart[i], c); !ok {
+			return nil, tooFar(i)
+		}
+	}
+	return base, nil
+}
+
+// extentsFit reports whether the first and the last time of each trace fit a clock.
+func extentsFit(ctx context.Context, list []format.Events, c trace.Clock, zero func(i int) int64,
+	base []int64) (bool, error) {
+	for i, d := range list {
+		first, last, ok, err := format.Extent(ctx, d)
+		if err != nil {
+			return false, err
+		}
+		for _, t := range []int64{first, last} {
+			x := &mergeInput{clock: d.Defs().Clock, to: c, zero: zero(i), base: base[i]}
+			if _, _, fits := x.onCommonClock(t); ok && !fits {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// finestClock returns the clock that has the most ticks a second.
+func finestClock(list []format.Events) trace.Clock {
+	best := list[0].Defs().Clock
+	for _, d := range list[1:] {
+		c := d.Defs().Clock
+		if new(big.Rat).SetFrac64(c.Num, c.Den).Cmp(new(big.Rat).SetFrac64(best.Num, best.Den)) > 0 {
+			best = c
+		}
+	}
+	return trace.Clock{Num: best.Num, Den: best.Den}
+}
+
+// picoseconds is the number of ticks a second of a common clock that has not the ticks of all traces.
+const picoseconds = 1_000_000_000_000
+
+// exactClock returns a clock of which the ticks of all traces, and the distances in ns, are multiples.
+// It is invalid if it would be too fine.
+func exactClock(list []format.Events, apart []int64) trace.Clock {
 	c := list[0].Defs().Clock
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
 	first := new(big.Rat).SetFrac64(c.Num, c.Den)
@@ -239,7 +316,7 @@ func commonClock(list []format.Events, apart []int64) trace.Clock {
 		return c
 	}
 	if limit := new(big.Int).Mul(den, big.NewInt(1_000_000_000_000_000)); num.Cmp(limit) > 0 || !num.IsInt64() {
-		return trace.Seconds(1_000_000_000_000)
+		return trace.Clock{}
 	}
 	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
 	// The first trace's unit stays if decimals of it say all times.
@@ -448,29 +525,31 @@ type mergeInput struct {
 	times      []int64
 }
 
-// time returns a time on the common clock.
+// time returns a time on the common clock, rounded if it does not fit.
 func (x *mergeInput) time(t int64) int64 {
-	d := t - x.zero
-	if (t < x.zero) != (d < 0) {
-		*x.rounded++
-		d = math.MaxInt64
-		if t < x.zero {
-			d = math.MinInt64
-		}
-	}
-	d, exact, ok := x.clock.Rescale(d, x.to)
-	s := d + x.base
+	s, exact, ok := x.onCommonClock(t)
 	switch {
-	case !ok || (s < d) != (x.base < 0):
-		*x.rounded++
-		if t < x.zero {
-			return math.MinInt64
-		}
-		return math.MaxInt64
-	case !exact:
+	case !ok && t < x.zero:
+		s = math.MinInt64
+	case !ok:
+		s = math.MaxInt64
+	}
+	if !exact || !ok {
 		*x.rounded++
 	}
 	return s
+}
+
+// onCommonClock converts a time to the common clock. exact reports whether it was not rounded, ok whether
+// it fits.
+func (x *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
+	d := t - x.zero
+	if (t < x.zero) != (d < 0) {
+		return 0, false, false
+	}
+	d, exact, ok = x.clock.Rescale(d, x.to)
+	s = d + x.base
+	return s, exact, ok && (s < d) == (x.base < 0)
 }
 
 // id returns a unique id for a claim or mark.

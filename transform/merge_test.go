@@ -165,3 +165,34 @@ func TestMergeStops(t *testing.T) {
 		t.Error("a cancelled scan succeeds")
 	}
 }
+
+// TestMergeLongRunningClocks checks that traces merge whose exact common clock has no room for their
+// times: a counter of cycles since the machine was started, and another clock.
+func TestMergeLongRunningClocks(t *testing.T) {
+	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // 40 days
+	a, b := trace.NewRecorder(trace.Seconds(rate)), trace.NewRecorder(trace.Seconds(1_000_000))
+	cycles, other := a.Location("cycles"), b.Location("microseconds")
+	a.Mark(cycles, up, trace.NoRef)
+	a.Mark(cycles, up+1, trace.NoRef)
+	b.Mark(other, 5, trace.NoRef)
+	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(a), format.Recorded(b)},
+		transform.Merging{Zero: []int64{up, 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := m.Defs().Clock; c != trace.Seconds(1_000_000_000_000) {
+		t.Errorf("found a clock of %d/%d ticks a second, expected 10^12", c.Num, c.Den)
+	}
+	merged, _ := list(t, m, true)
+	var times []int64
+	for _, e := range merged {
+		times = append(times, e.time)
+	}
+	// up / rate in picoseconds, by Python's fractions; one cycle takes 477.28 ps.
+	if want := []int64{3530678_124468164624, 3530678_124468164624, 3530678_124468165101}; !slices.Equal(times, want) {
+		t.Errorf("found times %d, expected %d", times, want)
+	}
+	if m.Rounded != 1 {
+		t.Errorf("found %d rounded times, expected the second one", m.Rounded)
+	}
+}
