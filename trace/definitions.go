@@ -55,6 +55,27 @@ func (t *Table[T]) Add(v T) uint32 {
 // of day.
 type Renamable interface{ Renamable() }
 
+// Joinable marks a [Definitions.Native] whose encoder also takes [Parts] of it, and supports
+// [Definitions.Pruned].
+type Joinable interface{ Joinable() }
+
+// Parts is the [Definitions.Native] of a trace that was merged from several of one format, all of which
+// are [Joinable]. The encoder of that format writes the records of all.
+type Parts struct {
+	List  []Part
+	First int64 // a time before or at that of the first event
+}
+
+// Part is one of the traces that another one was merged from.
+type Part struct {
+	Defs *Definitions // of the trace, with its Native
+	// Retimed reports that events have other times than in the trace.
+	Retimed bool
+	// Index returns the index that entry i of a table of Defs has in the merged trace, or [NoRef] if it
+	// is not in there. The table is identified by its address.
+	Index func(table any, i uint32) uint32
+}
+
 // Definitions holds everything that a trace defines once. Each entry keeps the file's own id beside
 // its dense index. The id is a text, since ids may be scoped. Events refer to the index.
 type Definitions struct {
@@ -85,6 +106,9 @@ type Definitions struct {
 	// Mended reports that defects in the file of Native that were repaired in reading are to be
 	// written repaired. Transforms that repair a trace set it.
 	Mended bool
+	// Pruned reports that records of the file of Native are to be left out unless an entry, or an event,
+	// refers to them. It is set only where Native is [Joinable], or [Parts].
+	Pruned bool
 	// Properties are the properties of the trace as a whole.
 	Properties Table[Attr]
 

@@ -45,11 +45,21 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 		o.Name = x.name("operation", o.Name)
 		defs.Operations.Add(o)
 	}
-	if _, ok := old.Native.(trace.Renamable); ok {
+	if isRenamable(old.Native) {
 		r.definer.into.whole = true
-		defs.Native, defs.Rename, defs.Retimed, defs.Mended = old.Native, x.rename, old.Retimed, old.Mended
+		defs.Native, defs.Rename = r.definer.native(), x.rename
+		defs.Retimed, defs.Mended, defs.Pruned = old.Retimed, old.Mended, old.Pruned
 	}
 	return transformed{&anonymized{r, x}}
+}
+
+// isRenamable reports whether an encoder can rename the texts of a native form, or of all of its parts.
+func isRenamable(native any) bool {
+	if parts, ok := native.(*trace.Parts); ok {
+		return !slices.ContainsFunc(parts.List, func(p trace.Part) bool { return !isRenamable(p.Defs.Native) })
+	}
+	_, ok := native.(trace.Renamable)
+	return ok
 }
 
 // rename replaces a text of the file, which may not be in the model.

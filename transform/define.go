@@ -111,6 +111,39 @@ func (m *definer) lookup(t table, i uint32) uint32 {
 	return x
 }
 
+// mapped returns the target's index for entry i of a table of src, which is identified by its address, or
+// NoRef if the entry has not been copied.
+func (m *definer) mapped(table any, i uint32) uint32 {
+	for t, x := range m.tables {
+		if x == table && i < uint32(len(m.index[t])) {
+			return m.index[t][i]
+		}
+	}
+	return trace.NoRef
+}
+
+// native returns the native form of the definitions of src for those of the target.
+func (m *definer) native() any {
+	parts, ok := m.src.Native.(*trace.Parts)
+	if !ok {
+		return m.src.Native
+	}
+	copied := &trace.Parts{First: parts.First}
+	for _, p := range parts.List {
+		own, index := tablesOf(p.Defs), p.Index
+		p.Index = func(table any, i uint32) uint32 {
+			for t, x := range own {
+				if x == table {
+					return m.mapped(m.tables[t], index(table, i))
+				}
+			}
+			return trace.NoRef
+		}
+		copied.List = append(copied.List, p)
+	}
+	return copied
+}
+
 // copy copies an entry. A cycle of references in a broken trace is cut.
 func (m *definer) copy(t table, i uint32) uint32 {
 	switch t {

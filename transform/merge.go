@@ -122,7 +122,35 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		}
 	}
 	x.copyGlobals()
+	if len(list) > 1 {
+		return x, x.join(ctx)
+	}
 	return x, nil
+}
+
+// join sets the native form of the merged definitions, where the traces have forms that can be joined.
+// Locations of which several traces have events have none.
+func (x *Merged) join(ctx context.Context) error {
+	if x.shared() || x.defs.Format == "" {
+		return nil
+	}
+	parts := &trace.Parts{First: math.MaxInt64}
+	for _, p := range x.list {
+		if _, ok := p.src.Native.(trace.Joinable); !ok || p.src.Mended {
+			return nil
+		}
+		first, _, ok, err := format.Extent(ctx, p.inner)
+		if err != nil {
+			return err
+		}
+		if at, _, fits := p.onCommonClock(first); ok && fits {
+			parts.First = min(parts.First, at)
+		}
+		same := p.clock.Num == p.to.Num && p.clock.Den == p.to.Den && p.zero == p.base
+		parts.List = append(parts.List, trace.Part{Defs: p.src, Retimed: !same || p.src.Retimed, Index: p.definer.mapped})
+	}
+	x.defs.Native = parts
+	return nil
 }
 
 // epochDistances returns by how many ns the clock of each trace began later than that of the first.

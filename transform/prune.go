@@ -84,11 +84,11 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 			}
 		}
 	}
-	if what == PruneSignals {
-		// The other entries keep their ids.
-		src, defs := d.Defs(), p.definer.into.defs
+	if src, defs := d.Defs(), p.definer.into.defs; what == PruneSignals || isJoinable(src.Native) {
+		// The remaining entries keep their ids.
 		p.definer.into.whole = true
-		defs.Native, defs.Rename, defs.Retimed, defs.Mended = src.Native, src.Rename, src.Retimed, src.Mended
+		defs.Native, defs.Rename = p.definer.native(), src.Rename
+		defs.Retimed, defs.Mended, defs.Pruned = src.Retimed, src.Mended, src.Pruned || what == PruneAll
 	}
 	for t := groups; t < tableCount; t++ {
 		for i, x := range used.index[t] {
@@ -98,6 +98,13 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		}
 	}
 	return transformed{p}, nil
+}
+
+// isJoinable reports whether an encoder can leave out records of a native form.
+func isJoinable(native any) bool {
+	_, joined := native.(*trace.Parts)
+	_, ok := native.(trace.Joinable)
+	return ok || joined
 }
 
 // rewritten is a trace with other definitions.

@@ -124,8 +124,16 @@ func (e *encoder) Abort() { e.w.Abort() }
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
-	if m, ok := d.Native.(*model); ok && m.restorer == nil {
-		return e.rewrite(m)
+	switch native := d.Native.(type) {
+	case *model:
+		return e.rewrite([]*source{{m: native, retimed: d.Retimed, locals: map[uint64]*localizer{}}})
+	case *trace.Parts:
+		if parts := partsOf(native); parts != nil {
+			if native.First < 0 {
+				e.base = -uint64(native.First) // times in the file must not be negative
+			}
+			return e.rewrite(parts)
+		}
 	}
 	e.calls = collective.Follow(d, e.rankOf)
 	if d.Clock.Den != 1 {
@@ -188,8 +196,11 @@ func (e *encoder) location(loc uint32) *EventWriter {
 
 // string returns the id of a text.
 func (e *encoder) string(s string) uint64 {
-	if e.original != nil {
-		if id, ok := e.original.strings[s]; ok {
+	if o := e.original; o != nil {
+		if id, ok := o.strings[s]; ok {
+			if o.referred != nil {
+				o.referred[definition{Strings, id}] = true
+			}
 			return id
 		}
 	}

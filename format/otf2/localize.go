@@ -22,13 +22,23 @@ type localizer struct {
 
 // localizer returns the localizer of a location, or nil if the location has no definitions that
 // require one.
-func (o *original) localizer(id uint64, retimed bool) *localizer {
-	if x, ok := o.locals[id]; ok {
+func (e *encoder) localizer(loc uint32) *localizer {
+	o := e.original
+	p := o.part(loc)
+	id := e.id(Locations, loc)
+	if p.index != nil {
+		own, ok := p.own[id]
+		if !ok {
+			return nil // an added location
+		}
+		id = own
+	}
+	if x, ok := p.locals[id]; ok {
 		return x
 	}
 	var x *localizer
-	l, _ := o.m.a.localDefinitions(id) // the decoder has reported damaged records and ignores them
-	if retimed || !increasing(l.clocks) {
+	l, _ := p.m.a.localDefinitions(id) // the decoder has reported damaged records and ignores them
+	if e.defs.Retimed || p.retimed || e.base > 0 || !increasing(l.clocks) {
 		o.clocks += int64(len(l.clocks))
 		l.clocks = nil
 	}
@@ -36,11 +46,12 @@ func (o *original) localizer(id uint64, retimed bool) *localizer {
 		x = &localizer{local: l, clock: newClock(l.clocks)}
 		for t, m := range l.maps {
 			if m != nil {
+				m.replace(func(id uint64) uint64 { return p.id(Table(t), id) })
 				x.ids[t] = m.inverse()
 			}
 		}
 	}
-	o.locals[id] = x
+	p.locals[id] = x
 	return x
 }
 
@@ -52,6 +63,16 @@ func increasing(l []ClockOffset) bool {
 		}
 	}
 	return true
+}
+
+// replace replaces the ids that the location's ids are mapped to.
+func (m *idMap) replace(by func(id uint64) uint64) {
+	for local, id := range m.dense {
+		m.dense[local] = by(id)
+	}
+	for local, id := range m.sparse {
+		m.sparse[local] = by(id)
+	}
 }
 
 // inverse returns the location's ids by the ids of the archive. If several ids have the same

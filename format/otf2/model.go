@@ -40,6 +40,16 @@ type model struct {
 // Renamable marks the model's encoder as able to rename texts.
 func (m *model) Renamable() {}
 
+// Joinable marks the model's encoder as able to write several archives as one, and parts of them.
+func (m *model) Joinable() {}
+
+// definitionOrder holds the definitions in an order in which all but those of the same table precede what
+// refers to them.
+var definitionOrder = []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation,
+	defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm,
+	defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext,
+	defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock}
+
 // indexTable maps ids to dense indexes.
 type indexTable map[uint64]uint32
 
@@ -88,10 +98,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		return nil, err
 	}
 	m.addProperties()
-	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation,
-		defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm,
-		defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext,
-		defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {
+	for _, id := range definitionOrder {
 		if id == defGroup {
 			// Groups of communicating locations come first, and groups precede communicators.
 			slices.SortStableFunc(by[id], func(x, y *Record) int { return communicatingFirst(x) - communicatingFirst(y) })
@@ -375,7 +382,7 @@ func (m *model) describe(r *Record) {
 	switch r.ID {
 	case 26: // SystemTreeNodeProperty
 		group(m.lookup(SystemTreeNodes, v[0]), m.text(v[1]), value(v[3], v[4]))
-	case 27: // SystemTreeNodeDomain
+	case defNodeDomain:
 		group(m.lookup(SystemTreeNodes, v[0]), "domain", enumWord(treeDomains, v[1]))
 	case 28: // LocationGroupProperty
 		group(m.lookup(LocationGroups, v[0]), m.text(v[1]), value(v[3], v[4]))

@@ -254,6 +254,8 @@ func (n *names) define(r *Record) {
 // Types of groups.
 const (
 	locationsGroup         = 1
+	regionsGroup           = 2
+	metricsGroup           = 3
 	communicatingLocations = 4
 	commGroup              = 5
 	commSelf               = 6

@@ -11,25 +11,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the archive from which a trace was read and which is written as OTF2 again.
+// original holds the archives from which a trace was read and which are written as OTF2 again.
 // Everything unchanged is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an
-// archive"). An entry of the model's tables has the id that it has in the archive.
+// archive"). An entry of the model's tables has the id that it has in the archive. Where the trace was
+// merged from several archives, ids that are in use change (parts.go).
 type original struct {
-	m            *model
-	ids          [tables][]uint64      // ids of entries that have been referred to, by index
-	added        [tables][]uint32      // entries that the archive does not define
-	next         [tables]uint64        // next free ids
-	strings      map[string]uint64     // ids by text
-	words        map[uint64]bool       // strings that stay as they are if texts are renamed
-	types        map[uint64]uint64     // types of attributes, by id
-	ranks        map[seenFrom]rankings // ranks in communicators
-	locals       map[uint64]*localizer // by the id of the location
-	clocks       int64                 // number of clock offsets that are left out
-	seen         seenFrom              // the communicator used last, and its ranks
-	seeing       rankings
-	members      [][2]uint64 // class or instance, and number of the member, by index of the metric
-	marked       uint32      // the location of markers; NoRef if there is none
-	unkeptBefore int64       // model.unkept when writing began
+	parts   []*source
+	partOf  []*source             // by location; empty if there is one part
+	names   *names                // of the definitions as they are written
+	records []*Record             // the definitions as they are written; nil if they are those of the only part
+	ids     [tables][]uint64      // ids of entries that have been referred to, by index
+	added   [tables][]uint32      // entries that no archive defines
+	next    [tables]uint64        // next free ids
+	strings map[string]uint64     // ids by text
+	words   map[uint64]bool       // strings that stay as they are if texts are renamed
+	types   map[uint64]uint64     // types of attributes, by id
+	ranks   map[seenFrom]rankings // ranks in communicators
+	clocks  int64                 // number of clock offsets that are left out
+	seen    seenFrom              // the communicator used last, and its ranks
+	seeing  rankings
+	members [][2]uint64 // class or instance, and number of the member, by index of the metric
+	// marked holds the locations of markers, markers the ids of their definitions by index.
+	marked       map[uint32]*source
+	markers      map[uint32]uint64
+	referred     map[definition]bool // what events refer to and the model has no table for, if the trace is pruned
+	unkeptBefore int64               // of all models when writing began
 
 	// metric is the event that collects values, which come as separate rows. of is its location, if
 	// an event has been begun.
@@ -50,60 +56,144 @@ type rankings map[uint64]uint64
 // unknownID marks an entry that has not been referred to.
 const unknownID = undefined64 - 1
 
-// rewrite makes the encoder write the archive of a model, with the changes made since it was read.
-func (e *encoder) rewrite(m *model) error {
-	o := &original{m: m, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
-		ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, unkeptBefore: m.unkept.Load()}
+// rewrite makes the encoder write the archives of parts, with the changes made since they were read.
+func (e *encoder) rewrite(parts []*source) error {
+	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
+		ranks: map[seenFrom]rankings{}, names: parts[0].m.ranks, marked: map[uint32]*source{}, markers: map[uint32]uint64{}}
 	e.original = o
-	a := m.a.Anchor
+	o.unkeptBefore = o.unkept()
+	first := parts[0].m.a
+	a := first.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
+	a.Properties = slices.Clone(a.Properties)
+	e.loss.Add("trace", "text", format.Degraded,
+		"an archive has one machine, creator and description; those of further traces become properties",
+		joinAnchor(&a, parts))
 	if rename := e.defs.Rename; rename != nil {
 		for _, text := range []*string{&a.Machine, &a.Creator, &a.Description} {
 			*text = rename(*text, false)
 		}
-		a.Properties = slices.Clone(a.Properties)
 		for i := range a.Properties {
 			a.Properties[i].Value = rename(a.Properties[i].Value, false)
 		}
-		m.a.Definitions(func(_ int64, r *Record) error {
+	}
+	a.Substrate, a.Compression, a.DefinitionChunk = e.w.Anchor.Substrate, e.w.Anchor.Compression, first.definitionChunk()
+	for _, p := range parts[1:] {
+		a.DefinitionChunk = max(a.DefinitionChunk, p.m.a.definitionChunk())
+		a.EventChunk = max(a.EventChunk, p.m.a.EventChunk)
+	}
+	e.w.setAnchor(a)
+	switch {
+	case parts[0].index != nil:
+		o.join()
+	case e.defs.Pruned:
+		o.records = parts[0].records()
+	}
+	if e.defs.Pruned {
+		o.referred = map[definition]bool{}
+	}
+	if e.defs.Rename != nil {
+		o.definitions(func(r *Record) {
 			if field, ok := wordFields[r.ID]; ok {
 				o.words[r.Values[field]] = true
 			}
-			return nil
 		})
 	}
-	a.Substrate, a.Compression, a.DefinitionChunk = e.w.Anchor.Substrate, e.w.Anchor.Compression, m.a.definitionChunk()
-	e.w.setAnchor(a)
-	// The decoder has reported damaged records and ignores them, too.
-	m.a.Definitions(func(_ int64, r *Record) error {
-		t, ok := nameFields[r.ID]
-		switch {
-		case r.ID == defString:
+	o.definitions(func(r *Record) {
+		switch r.ID {
+		case defString:
 			e.renameDefinition(r)
 			if _, ok := o.strings[r.Texts[0]]; !ok {
 				o.strings[r.Texts[0]] = r.Values[0]
 			}
-			t.table, ok = Strings, true
-		case r.ID == defAttribute:
+		case defAttribute:
 			o.types[r.Values[0]] = r.Values[2]
 		}
-		if ok {
-			o.next[t.table] = max(o.next[t.table], r.Values[0]+1)
+		if t, ok := ownTables[r.ID]; ok && r.Values[0] < undefined32 {
+			o.next[t] = max(o.next[t], r.Values[0]+1)
 		}
-		return nil
 	})
-	for i, l := range e.defs.Locations.All() {
-		if l.ID == markersID {
-			o.marked = uint32(i)
+	for _, p := range parts {
+		if err := e.defineMarkers(p); err != nil {
+			return err
 		}
 	}
-	return m.a.Markers(func(_ int64, r *Record) error {
+	return nil
+}
+
+// definitions calls do for each definition that is written. The record is valid until do returns.
+func (o *original) definitions(do func(r *Record)) {
+	if o.records != nil {
+		for _, r := range o.records {
+			do(r)
+		}
+		return
+	}
+	o.parts[0].m.a.Definitions(func(_ int64, r *Record) error { // the decoder reports damaged records
+		do(r)
+		return nil
+	})
+}
+
+// defineMarkers writes the definitions of the markers of a part that no part before has.
+func (e *encoder) defineMarkers(p *source) error {
+	o, index := e.original, map[string]uint32{}
+	for i, x := range p.m.defs.Markers.All() {
+		index[x.ID] = p.at(&p.m.defs.Markers, uint32(i))
+	}
+	if at := p.at(&p.m.defs.Locations, p.m.marked); len(p.m.markers) > 0 && at != trace.NoRef {
+		o.marked[at] = p
+	}
+	used := map[uint64]bool{}
+	for _, id := range o.markers {
+		used[id] = true
+	}
+	return p.m.a.Markers(func(_ int64, r *Record) error {
 		if r.ID != defMarker {
 			return nil
+		}
+		if i, ok := index[id(r.Values[0])]; ok && i != trace.NoRef {
+			if _, twice := o.markers[i]; twice && p.index != nil {
+				return nil
+			}
+			for used[r.Values[0]] && p.index != nil {
+				r.Values[0]++
+			}
+			o.markers[i], used[r.Values[0]] = r.Values[0], true
 		}
 		e.renameTexts(r)
 		return e.w.Mark(r)
 	})
+}
+
+// unkept returns the number of references that the models do not keep.
+func (o *original) unkept() (n int64) {
+	for _, p := range o.parts {
+		n += p.m.unkept.Load()
+	}
+	return n
+}
+
+// part returns the part that a location belongs to.
+func (o *original) part(loc uint32) *source {
+	if loc < uint32(len(o.partOf)) && o.partOf[loc] != nil {
+		return o.partOf[loc]
+	}
+	return o.parts[0]
+}
+
+// eventCount returns the number of events that the location has in its archive, or 0 if it has not been read
+// to its end. The location is given by its written id.
+func (o *original) eventCount(location uint64) uint64 {
+	for _, p := range o.parts {
+		if p.index == nil {
+			return p.m.eventCount(location)
+		}
+		if id, ok := p.own[location]; ok {
+			return p.m.eventCount(id)
+		}
+	}
+	return 0
 }
 
 // wordFields holds the fields of definitions that are not renamed: names of attributes and
@@ -197,17 +287,25 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	}
 	if o.ids[t][i] == unknownID {
 		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			n = o.next[t]
+		if merged := o.partOf != nil; merged || err != nil {
+			n, err = o.next[t], strconv.ErrRange
 			o.next[t]++
 		}
 		// An undefined id stays undefined, except in definitions that are not those of the archive.
-		if err != nil || e.defs != o.m.defs && n != undefined32 && o.m.standIns[standIn{t, n}] {
+		if m := o.parts[0].m; err != nil || e.defs != m.defs && n != undefined32 && m.standIns[standIn{t, n}] {
 			o.added[t] = append(o.added[t], i)
 		}
 		o.ids[t][i] = n
 	}
 	return o.ids[t][i]
+}
+
+// setID sets the id of an entry.
+func (o *original) setID(t Table, i uint32, id uint64) {
+	for uint32(len(o.ids[t])) <= i {
+		o.ids[t] = append(o.ids[t], unknownID)
+	}
+	o.ids[t][i] = id
 }
 
 // rank returns the rank of a location in a communicator, for an event of the location from. Both
@@ -253,9 +351,9 @@ func (e *encoder) restoreRanks(c *trace.Cursor, k *eventKind, ops []uint64) {
 		var comm *printComm
 		switch o.source {
 		case peer:
-			comm = e.original.m.ranks.comm(v[o.other])
+			comm = e.original.names.comm(v[o.other])
 		case target:
-			comm = e.original.m.ranks.communicators[Windows][v[o.other]]
+			comm = e.original.names.communicators[Windows][v[o.other]]
 		default:
 			continue
 		}
@@ -284,8 +382,8 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	if err := e.flushMetric(); err != nil {
 		return err
 	}
-	if c.Kind() == trace.Marker && c.Location() == o.marked {
-		return e.rewriteMarker(c)
+	if p, ok := o.marked[c.Location()]; ok && c.Kind() == trace.Marker {
+		return e.rewriteMarker(c, p)
 	}
 	x := &e.event
 	if keys, _ := c.Attrs(); c.Kind() <= trace.Leave && c.Ref() != trace.NoRef && len(keys) == 0 {
@@ -298,7 +396,11 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	if c.Kind() == trace.Parameter {
 		ok = e.parameter(c)
 	} else if ok {
-		ok, all = e.fillRecord(o.oldRecord(c.Kind(), c.Ops(), id), c, c.Ops())
+		p := o.part(c.Location())
+		ok, all = e.fillRecord(p.oldRecord(c.Kind(), c.Ops(), id), c, c.Ops())
+		if ok {
+			e.fillOtherReferences(p)
+		}
 	}
 	if !ok {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF2 has no record for it", 1)
@@ -312,12 +414,12 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 }
 
 // oldRecord returns the record of an old version from which an event was read, if there is one.
-func (o *original) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
+func (p *source) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
 	if id < threadFork || id > taskComplete {
 		return id
 	}
 	for old := uint8(ompFork); old <= ompTaskComplete; old++ {
-		if eventKinds[old].kind != k || !o.m.oldOpenMP[old-ompFork].Load() {
+		if eventKinds[old].kind != k || !p.m.oldOpenMP[old-ompFork].Load() {
 			continue
 		}
 		same := len(ops) == len(eventKinds[old].ops)
@@ -329,6 +431,29 @@ func (o *original) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
 		}
 	}
 	return id
+}
+
+// otherReferences holds the fields of events that refer to what the model has no table for.
+var otherReferences = func() (l [len(eventTypes)][]int) {
+	for id := range l {
+		for i, f := range eventTypes[id].fields {
+			if f.table == InterruptGenerators || f.table == IOParadigms || f.table == SourceLocations {
+				l[id] = append(l[id], i)
+			}
+		}
+	}
+	return l
+}()
+
+// fillOtherReferences replaces references of the event to what the model has no table for by written ids.
+func (e *encoder) fillOtherReferences(p *source) {
+	for _, i := range otherReferences[e.event.ID] {
+		v, t := &e.event.Values[i], eventTypes[e.event.ID].fields[i].table
+		*v = p.id(t, *v)
+		if e.original.referred != nil {
+			e.original.referred[definition{t, *v}] = true
+		}
+	}
 }
 
 // setAttributes gives an event the attributes of a row.
@@ -352,7 +477,12 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 				a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
 			}
 		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
-			a.Type = uint8(defined) // a reference to an undefined id
+			// The reference is to an undefined id, or to what the model has no table for.
+			t := tableOf(defined)
+			a.Type, a.Value = uint8(defined), e.original.part(c.Location()).id(t, v.Num)
+			if e.original.referred != nil {
+				e.original.referred[definition{t, a.Value}] = true
+			}
 		}
 		x.Attributes = append(x.Attributes, a)
 	}
@@ -383,15 +513,11 @@ func (e *encoder) parameter(c *trace.Cursor) bool {
 	return true
 }
 
-// rewriteMarker writes a marker.
-func (e *encoder) rewriteMarker(c *trace.Cursor) error {
+// rewriteMarker writes a marker of a part.
+func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 	ops := c.Ops()
-	if c.Ref() == trace.NoRef || len(ops) != 3 {
-		e.loss.Add("marker", "", format.Lost, "nothing defines it", 1)
-		return nil
-	}
-	place, err := strconv.ParseUint(e.defs.Markers.At(c.Ref()).ID, 10, 32)
-	if err != nil {
+	place, defined := e.original.markers[c.Ref()]
+	if !defined || len(ops) != 3 {
 		e.loss.Add("marker", "", format.Lost, "nothing defines it", 1)
 		return nil
 	}
@@ -404,24 +530,23 @@ func (e *encoder) rewriteMarker(c *trace.Cursor) error {
 			e.loss.Add("marker", "attribute", format.Degraded, "markers of OTF2 have none", 1)
 		}
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], ops[2], 0},
+	scope := ops[2]
+	if ops[1] < uint64(len(scopeTables)) {
+		scope = p.id(scopeTables[ops[1]], scope)
+	}
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], scope, 0},
 		Texts: []string{text}})
 }
+
+// scopeTables holds the tables that the scopes of markers refer to.
+var scopeTables = [...]Table{noTable, Locations, LocationGroups, SystemTreeNodes, Groups, Comms}
 
 // addMetricValue takes the value of one member of a metric. The values of an event come one after
 // another.
 func (e *encoder) addMetricValue(c *trace.Cursor) error {
 	o, ops := e.original, c.Ops()
-	for uint32(len(o.members)) <= c.Ref() {
-		var x [2]uint64
-		class, member, ok := strings.Cut(e.defs.Metrics.At(uint32(len(o.members))).ID, "/")
-		x[0], _ = strconv.ParseUint(class, 10, 64)
-		if x[1], _ = strconv.ParseUint(member, 10, 64); !ok {
-			x[0] = unknownID
-		}
-		o.members = append(o.members, x)
-	}
-	class, member := o.members[c.Ref()][0], o.members[c.Ref()][1]
+	of := e.member(c.Ref())
+	class, member := of[0], of[1]
 	x := &o.metric
 	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same ||
 		member != x.Values[1] {
@@ -441,6 +566,25 @@ func (e *encoder) addMetricValue(c *trace.Cursor) error {
 	return nil
 }
 
+// member returns the class or the instance of a metric, and the number of its member.
+func (e *encoder) member(metric uint32) [2]uint64 {
+	o := e.original
+	for uint32(len(o.members)) <= metric {
+		o.members = append(o.members, memberOf(e.defs.Metrics.At(uint32(len(o.members)))))
+	}
+	return o.members[metric]
+}
+
+// memberOf returns the class or the instance that the id of a metric names, and the number of its member.
+func memberOf(x *trace.MetricDef) (of [2]uint64) {
+	class, member, ok := strings.Cut(x.ID, "/")
+	of[0], _ = strconv.ParseUint(class, 10, 64)
+	if of[1], _ = strconv.ParseUint(member, 10, 64); !ok {
+		of[0] = unknownID
+	}
+	return of
+}
+
 // flushMetric writes the metric event that has been begun.
 func (e *encoder) flushMetric() error {
 	o := e.original
@@ -457,7 +601,7 @@ func (e *encoder) putEvent(loc uint32, x *Event) error {
 		return e.err
 	}
 	w := e.location(loc)
-	if own := e.original.localizer(e.id(Locations, loc), e.defs.Retimed); own != nil {
+	if own := e.localizer(loc); own != nil {
 		x = own.localize(x)
 	}
 	return w.Write(x)
@@ -468,15 +612,25 @@ func (e *encoder) putEvent(loc uint32, x *Event) error {
 // events.
 func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.original, true
+	if o.partOf != nil {
+		for _, p := range o.parts {
+			a := &p.m.a.Anchor
+			e.loss.Add("trace", "snapshots", format.Lost, "they are of one of the traces",
+				int64(a.Snapshots)*int64(len(p.m.locations)))
+			e.loss.Add("trace", "thumbnails", format.Lost, "they are of one of the traces", int64(a.Thumbnails))
+		}
+		return nil
+	}
+	m := o.parts[0].m
 	shifted := e.defs.Retimed || o.clocks > 0
 	dropped := int64(0)
-	for _, id := range o.m.locations {
+	for _, id := range m.locations {
 		w, there := e.w.locations[id]
-		if whole := !shifted && there && w.Count == o.m.eventCount(id) || !there && o.m.eventCount(id) == 0; !whole {
-			all, dropped = false, dropped+int64(o.m.a.Anchor.Snapshots)
+		if whole := !shifted && there && w.Count == m.eventCount(id) || !there && m.eventCount(id) == 0; !whole {
+			all, dropped = false, dropped+int64(m.a.Anchor.Snapshots)
 			continue
 		}
-		if o.m.a.Anchor.Snapshots == 0 {
+		if m.a.Anchor.Snapshots == 0 {
 			continue
 		}
 		if err := e.writeSnapshots(id); err != nil {
@@ -484,13 +638,13 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 		}
 	}
 	e.loss.Add("trace", "snapshots", format.Lost, "they are of events that are no more, or at other times", dropped)
-	for k := range int(o.m.a.Anchor.Thumbnails) {
+	for k := range int(m.a.Anchor.Thumbnails) {
 		if !all {
 			e.loss.Add("trace", "thumbnails", format.Lost, "they are of events that are no more, or at other times", 1)
 			continue
 		}
 		var failed error
-		o.m.a.Thumbnail(k, func(_ int64, r *Record) error { // damaged records are left out
+		m.a.Thumbnail(k, func(_ int64, r *Record) error { // damaged records are left out
 			e.renameTexts(r)
 			failed = e.w.Thumbnail(k, r)
 			return failed
@@ -504,7 +658,7 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 
 // writeSnapshots writes the snapshots of a location except for damaged records.
 func (e *encoder) writeSnapshots(id uint64) error {
-	s, err := e.original.m.a.Snapshots(id)
+	s, err := e.original.parts[0].m.a.Snapshots(id)
 	if err != nil {
 		return nil // the location has none
 	}
@@ -534,37 +688,43 @@ func (e *encoder) closeRewritten() error {
 			e.err = e.w.Define(&Record{ID: id, Values: v})
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(o.locals)) {
-		if own := o.locals[id]; own != nil && e.err == nil {
-			e.loss.Add("event", "time", format.Degraded, "a time that the location's clock offsets do not give", own.off)
-			e.err = own.write(e.w.Location(id))
+	for _, p := range o.parts {
+		for _, id := range slices.Sorted(maps.Keys(p.locals)) {
+			if own := p.locals[id]; own != nil && e.err == nil {
+				e.loss.Add("event", "time", format.Degraded, "a time that the location's clock offsets do not give", own.off)
+				e.err = own.write(e.w.Location(p.id(Locations, id)))
+			}
 		}
 	}
 	e.loss.Add("trace", "clock offsets", format.Degraded, "times are written corrected", o.clocks)
 	if e.err == nil {
 		e.err = e.writeSnapshotsAndThumbnails()
 	}
-	o.m.a.Definitions(func(_ int64, r *Record) error {
+	if d.Pruned {
+		e.prune()
+	}
+	o.definitions(func(r *Record) {
 		switch {
 		case int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].name == "":
 			e.loss.Add("definition", "", format.Lost, "a record of a later version of OTF2", 1)
-			return nil
+			return
 		case r.ID == defLocation:
 			// A number that differs from the number of events is kept if all events of the location
 			// are.
-			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.m.eventCount(r.Values[0]) {
+			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.eventCount(r.Values[0]) {
 				r.Values[3] = n
 			}
+		case r.ID == defClock && o.partOf != nil:
+			e.setClock(r)
 		}
 		e.renameDefinition(r)
 		if e.err == nil {
 			e.err = e.w.Define(r)
 		}
-		return nil
 	})
 	e.loss.Add("event", "reference", format.Degraded,
 		"to what nothing defines, or of a type that is not the one defined: the model does not have it",
-		o.m.unkept.Load()-o.unkeptBefore)
+		o.unkept()-o.unkeptBefore)
 	for _, i := range o.added[Attributes] {
 		a := d.Attributes.At(i)
 		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),

@@ -574,6 +574,7 @@ const (
 	defParameter        = 23
 	defWindow           = 24
 	defNodeProperty     = 26
+	defNodeDomain       = 27
 	defGroupProperty    = 28
 	defLocationProperty = 29
 	defContextProperty  = 35

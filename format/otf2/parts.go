@@ -1,0 +1,544 @@
+package otf2
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// source is an archive whose definitions and events are written as OTF2 again. Those of several archives
+// that become one get other ids where theirs are in use (docs/formats/otf2.md, "Rewriting an archive").
+type source struct {
+	m       *model
+	retimed bool
+	index   func(table any, i uint32) uint32 // index in the written trace; nil if it is the same
+	ids     [tables]map[uint64]uint64        // written ids; nil if no id changes
+	// ranks holds, by paradigm, the place of each communicating location of the part among those of all.
+	ranks map[uint64][]uint64
+	// sharedIDs holds the ids of groups that are not of communicating locations. EZTrace gives a group of
+	// these the same id as one of the others.
+	sharedIDs map[uint64]bool
+	own       map[uint64]uint64     // ids of locations in the archive, by written id
+	locals    map[uint64]*localizer // by the id of the location in the archive
+}
+
+// partsOf returns the parts that a trace was merged from, or nil if they are not archives of OTF2.
+func partsOf(native *trace.Parts) (parts []*source) {
+	for _, x := range native.List {
+		m, ok := x.Defs.Native.(*model)
+		if !ok {
+			return nil
+		}
+		parts = append(parts, &source{m: m, retimed: x.Retimed, index: x.Index, ranks: map[uint64][]uint64{},
+			sharedIDs: map[uint64]bool{}, own: map[uint64]uint64{}, locals: map[uint64]*localizer{}})
+	}
+	return parts
+}
+
+// at returns the index in the written trace of entry i of a table of the part, which is identified by its
+// address, or NoRef.
+func (p *source) at(table any, i uint32) uint32 {
+	if p.index == nil {
+		return i
+	}
+	return p.index(table, i)
+}
+
+// id returns the written id for an id of the archive. An id that nothing defines becomes UNDEFINED.
+func (p *source) id(t Table, id uint64) uint64 {
+	if p.index == nil || t >= tables || id == undefined64 || id == undefined32 && t != Locations ||
+		id == undefined8 && t == IOParadigms || t == Paradigms {
+		return id
+	}
+	if written, ok := p.ids[t][id]; ok {
+		return written
+	}
+	return undefined32
+}
+
+// written returns the index in the written trace of a definition, or NoRef.
+func (p *source) written(t Table, id uint64) uint32 {
+	i, d := p.m.lookup(t, id), p.m.defs
+	if i == trace.NoRef {
+		return i
+	}
+	switch t {
+	case Attributes:
+		return p.index(&d.Attributes, i)
+	case Locations:
+		return p.index(&d.Locations, i)
+	case LocationGroups, SystemTreeNodes:
+		return p.index(&d.Groups, i)
+	case Regions:
+		return p.index(&d.Regions, i)
+	case Groups:
+		return p.index(&d.Sets, i)
+	case Comms:
+		return p.index(&d.Communicator, i)
+	case Parameters:
+		return p.index(&d.Parameters, i)
+	case Windows:
+		return p.index(&d.Windows, i)
+	case CallingContexts:
+		return p.index(&d.Contexts, i)
+	case IOFiles:
+		return p.index(&d.Files, i)
+	case IOHandles:
+		return p.index(&d.Handles, i)
+	}
+	return trace.NoRef
+}
+
+// ownTables holds the table of each definition that has an id.
+var ownTables = map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings,
+	defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations,
+	defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers,
+	defMetricClass: Metrics, defMetricInst: Metrics, defComm: Comms, defInterComm: Comms, defParameter: Parameters,
+	defWindow: Windows, defCartDimension: CartDimensions, defCartTopology: CartTopologies,
+	defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles,
+	defIODirectory: IOFiles, defIOHandle: IOHandles}
+
+// sharedByContent holds the tables, besides those of the model, of which equal entries become one.
+var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMembers: true, CartDimensions: true,
+	SourceLocations: true, InterruptGenerators: true}
+
+// joiner makes the records of several archives those of one.
+type joiner struct {
+	o        *original
+	used     [tables]map[uint64]bool
+	contents [tables]map[string]uint64 // written ids by content
+	entries  [tables]map[uint32]uint64 // written ids by the index in the written trace
+	others   map[string]bool           // records without an id
+	clock    bool                      // the clock has been defined
+	// communicating holds the record with the communicating locations of each paradigm.
+	communicating map[uint64]*Record
+}
+
+// join collects the records of all parts, with the ids that they are written with.
+func (o *original) join() {
+	j := &joiner{o: o, others: map[string]bool{}, communicating: map[uint64]*Record{}}
+	for t := range Table(tables) {
+		j.used[t], j.contents[t], j.entries[t] = map[uint64]bool{}, map[string]uint64{}, map[uint32]uint64{}
+	}
+	for _, p := range o.parts {
+		o.records = append(o.records, j.add(p)...)
+		for i := range p.m.defs.Locations.Len() {
+			at := p.index(&p.m.defs.Locations, uint32(i))
+			for at != trace.NoRef && at >= uint32(len(o.partOf)) {
+				o.partOf = append(o.partOf, nil)
+			}
+			if at != trace.NoRef {
+				o.partOf[at] = p
+			}
+		}
+		for id, written := range p.ids[Locations] {
+			p.own[written] = id
+		}
+		for i := range p.m.defs.Metrics.Len() {
+			at := p.index(&p.m.defs.Metrics, uint32(i))
+			if at == trace.NoRef {
+				continue
+			}
+			for at >= uint32(len(o.members)) {
+				o.members = append(o.members, [2]uint64{unknownID})
+			}
+			x := memberOf(p.m.defs.Metrics.At(uint32(i)))
+			o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
+		}
+	}
+	// The locations of all parts precede the groups, since a group may have those of several.
+	slices.SortStableFunc(o.records, func(x, y *Record) int { return placesFirst(x) - placesFirst(y) })
+	for t := range Table(tables) {
+		for i, id := range j.entries[t] {
+			o.setID(t, i, id)
+		}
+	}
+	var by [len(definitionTypes)][]*Record
+	for _, r := range o.records {
+		by[r.ID] = append(by[r.ID], r)
+	}
+	o.names = newNames()
+	for _, id := range definitionOrder {
+		if id == defGroup {
+			slices.SortStableFunc(by[id], func(x, y *Record) int { return communicatingFirst(x) - communicatingFirst(y) })
+		}
+		for _, r := range by[id] {
+			o.names.define(r)
+		}
+	}
+}
+
+// placesFirst orders strings, paradigms and the system tree before all other definitions.
+func placesFirst(r *Record) int {
+	switch r.ID {
+	case defClock, defString, defParadigm, defParadigmProp, defIOParadigm, defTreeNode, defNodeDomain, defLocationGroup,
+		defLocation:
+		return 0
+	}
+	return 1
+}
+
+// add returns the records of a part that the parts before it do not have.
+func (j *joiner) add(p *source) []*Record {
+	list := p.records()
+	for t := range p.ids {
+		p.ids[t] = map[uint64]uint64{}
+	}
+	for _, r := range list {
+		// The first part keeps its ids. Those of locations stay if they can: they may mean ranks and threads.
+		t, own := ownTables[r.ID]
+		if first := p == j.o.parts[0]; own && r.Values[0] < undefined32-1 && (first || t == Locations) {
+			j.o.next[t] = max(j.o.next[t], r.Values[0]+1)
+		}
+	}
+	// each calls do for records of some kinds, and drops those for which it returns false.
+	each := func(kinds func(r *Record) bool, do func(r *Record) bool) {
+		for _, r := range list {
+			if r.ID != 0 && kinds(r) && !do(r) {
+				r.ID = 0
+			}
+		}
+	}
+	is := func(id uint8) func(r *Record) bool { return func(r *Record) bool { return r.ID == id } }
+	shared := func(r *Record) bool {
+		t, own := ownTables[r.ID]
+		return own && t != Strings && sharedByContent[t]
+	}
+	each(is(defString), j.assignContent(p))
+	each(shared, j.assignContent(p))
+	each(func(r *Record) bool {
+		t, own := ownTables[r.ID]
+		return own && !sharedByContent[t] && r.ID != defGroup
+	}, j.assign(p))
+	communicating := func(r *Record) bool { return r.ID == defGroup && communicatingFirst(r) == 0 }
+	for _, r := range list {
+		if r.ID == defGroup && !communicating(r) {
+			p.sharedIDs[r.Values[0]] = true
+		}
+	}
+	each(communicating, j.communicatingGroup(p))
+	each(is(defGroup), func(r *Record) bool { return communicating(r) || j.assign(p)(r) })
+	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) }, p.translateGroup)
+	each(func(r *Record) bool { return r.ID != defString && r.ID != defGroup && !shared(r) }, func(r *Record) bool {
+		p.translate(r)
+		if r.ID == defClock {
+			first := !j.clock
+			j.clock = true
+			return first
+		}
+		if _, own := ownTables[r.ID]; own {
+			return true
+		}
+		key := string(appendRecord(nil, &definitionTypes[r.ID], r))
+		first := !j.others[key]
+		j.others[key] = true
+		return first
+	})
+	return slices.DeleteFunc(list, func(r *Record) bool { return r.ID == 0 })
+}
+
+// records returns copies of the definitions of the archive that OTF2 3.0 has.
+func (p *source) records() (list []*Record) {
+	p.m.a.Definitions(func(_ int64, r *Record) error { // the decoder has reported damaged records
+		if typeByID(definitionTypes[:], r.ID) != nil {
+			list = append(list, &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)})
+		}
+		return nil
+	})
+	return list
+}
+
+// free returns an id that is not in use. That of the archive stays in the first part, and for locations. The
+// others follow each other, since otf2-print expects that of all but locations.
+func (j *joiner) free(p *source, t Table, id uint64) uint64 {
+	if j.used[t][id] || p != j.o.parts[0] && t != Locations {
+		id = j.o.next[t]
+	}
+	j.used[t][id] = true
+	if id != undefined32 && id != undefined64 {
+		j.o.next[t] = max(j.o.next[t], id+1)
+	}
+	return id
+}
+
+// assign returns a function that gives a definition the id that it is written with. The function returns
+// false if the definition has been written, or one that is the same entry of the written trace.
+func (j *joiner) assign(p *source) func(r *Record) bool {
+	return func(r *Record) bool {
+		t, id := ownTables[r.ID], r.Values[0]
+		if t == Paradigms { // their ids are numbers of OTF2
+			first := !j.used[t][id]
+			j.used[t][id] = true
+			return first
+		}
+		if _, twice := p.ids[t][id]; twice {
+			return false
+		}
+		i := p.written(t, id)
+		written, known := j.entries[t][i]
+		if known && i != trace.NoRef {
+			p.ids[t][id] = written
+			return false
+		}
+		written = j.free(p, t, id)
+		p.ids[t][id], r.Values[0] = written, written
+		if i != trace.NoRef {
+			j.entries[t][i] = written
+		}
+		return true
+	}
+}
+
+// assignContent does the same for definitions that are equal if their contents are. It also translates
+// their references.
+func (j *joiner) assignContent(p *source) func(r *Record) bool {
+	return func(r *Record) bool {
+		t, id := ownTables[r.ID], r.Values[0]
+		p.translate(r)
+		r.Values[0] = 0
+		key := string(appendRecord(nil, &definitionTypes[r.ID], r))
+		written, known := j.contents[t][key]
+		if !known {
+			written = j.free(p, t, id)
+			j.contents[t][key] = written
+		}
+		if _, twice := p.ids[t][id]; !twice {
+			p.ids[t][id] = written
+		}
+		r.Values[0] = written
+		return !known
+	}
+}
+
+// references calls do for each reference of a definition: its table, and the place of the value.
+func (r *Record) references(do func(t Table, i int)) {
+	t, from := &definitionTypes[r.ID], 0
+	if _, own := ownTables[r.ID]; own {
+		from = 1
+	}
+	for i := from; i < len(r.Values); i++ {
+		f := t.field(i, len(r.Values))
+		table := f.table
+		switch {
+		case f.enc == encTyped && f.other >= 0:
+			table = tableOf(r.Values[f.other])
+		case f.enc == encTyped:
+			table = tableOf(r.Values[i-1])
+		case f.show == showScope:
+			table = [...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[min(r.Values[f.other], 3)]
+		}
+		if table != noTable {
+			do(table, i)
+		}
+	}
+	if r.ID != defGroup {
+		return
+	}
+	_, _, g := groupOf(r.Values)
+	if table, ok := memberTables[g.typ]; ok {
+		for i := range g.members {
+			do(table, 4+i)
+		}
+	}
+}
+
+// memberTables holds the tables that members of groups refer to, by the type of the group.
+var memberTables = map[uint64]Table{locationsGroup: Locations, regionsGroup: Regions, metricsGroup: Metrics,
+	communicatingLocations: Locations}
+
+// translate replaces the references of a definition by written ids.
+func (p *source) translate(r *Record) {
+	r.references(func(t Table, i int) { r.Values[i] = p.id(t, r.Values[i]) })
+}
+
+// communicatingGroup returns a function that adds communicating locations to those of the parts before, which
+// are one group for each paradigm. The function returns false unless there are none before.
+func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
+	return func(r *Record) bool {
+		p.translate(r)
+		id, paradigm, g := groupOf(r.Values)
+		first := j.communicating[paradigm]
+		if first == nil {
+			first = r
+			j.communicating[paradigm] = r
+			r.Values[0] = j.free(p, Groups, id)
+		}
+		if !p.sharedIDs[id] {
+			p.ids[Groups][id] = first.Values[0]
+			if i := p.written(Groups, id); i != trace.NoRef {
+				j.entries[Groups][i] = first.Values[0]
+			}
+		}
+		p.ranks[paradigm] = addMembers(first, g.members)
+		return first == r
+	}
+}
+
+// translateGroup translates a group. Ranks become places among the communicating locations of all parts.
+func (p *source) translateGroup(r *Record) bool {
+	p.translate(r)
+	_, paradigm, g := groupOf(r.Values)
+	if g.typ != commGroup {
+		return true
+	}
+	places, flags := p.ranks[paradigm], len(r.Values)-1
+	if g.flags&globalMembers != 0 && len(places) > 0 {
+		g.members = places
+		r.Values[flags] &^= globalMembers
+	} else {
+		for i, x := range g.members {
+			if x < uint64(len(places)) {
+				g.members[i] = places[x]
+			}
+		}
+	}
+	setMembers(r, g.members)
+	return true
+}
+
+// addMembers adds members to a group and returns their places in it.
+func addMembers(r *Record, members []uint64) (places []uint64) {
+	_, _, g := groupOf(r.Values)
+	at := map[uint64]uint64{}
+	for i, x := range g.members {
+		if _, twice := at[x]; !twice {
+			at[x] = uint64(i)
+		}
+	}
+	for _, x := range members {
+		i, ok := at[x]
+		if !ok {
+			i = uint64(len(g.members))
+			at[x] = i
+			g.members = append(g.members, x)
+		}
+		places = append(places, i)
+	}
+	setMembers(r, g.members)
+	return places
+}
+
+// setMembers replaces the members of a group.
+func setMembers(r *Record, members []uint64) {
+	after := slices.Clone(r.Values[4+r.Values[3]:])
+	r.Values = slices.Concat(r.Values[:3:3], []uint64{uint64(len(members))}, members, after)
+}
+
+// joinAnchor adds the properties of the archives but the first to those of the first. Properties of which
+// an archive has another value get the number of the archive. So do texts that an archive has only once,
+// which become properties; moved is the number of these.
+func joinAnchor(a *Anchor, parts []*source) (moved int64) {
+	add := func(name, value string, number int) {
+		for at, first := 0, name; at >= 0; number++ {
+			if at = slices.IndexFunc(a.Properties, func(y Property) bool { return y.Name == name }); at < 0 {
+				a.Properties = append(a.Properties, Property{name, value})
+			} else if a.Properties[at].Value == value {
+				return
+			}
+			name = first + "::" + strconv.Itoa(number)
+		}
+	}
+	for i, p := range parts[1:] {
+		for _, x := range p.m.a.Anchor.Properties {
+			add(x.Name, x.Value, i+2)
+		}
+		for _, x := range [][3]string{{"MACHINE", a.Machine, p.m.a.Machine}, {"CREATOR", a.Creator, p.m.a.Creator},
+			{"DESCRIPTION", a.Description, p.m.a.Description}} {
+			if x[2] != "" && x[2] != x[1] {
+				add("WEFT::"+x[0]+"::"+strconv.Itoa(i+2), x[2], i+2)
+				moved++
+			}
+		}
+	}
+	return moved
+}
+
+// setClock sets the clock properties of a merged trace. The extent of the first archive stays if it has
+// the events of all.
+func (e *encoder) setClock(r *Record) {
+	first, clock, v := e.original.parts[0], e.defs.Clock, r.Values
+	begin, end := e.first, max(e.first, e.final)
+	if e.first > e.final { // no events
+		begin, end = v[1], v[1]+v[2]
+	} else if !first.retimed && e.base == 0 && v[2] <= undefined64-v[1] {
+		begin, end = min(begin, v[1]), max(end, v[1]+v[2])
+	}
+	v[0], v[1], v[2], v[3] = uint64(clock.Num), begin, end-begin, undefined64
+	if after, ok := nanoseconds(begin-e.base, v[0]); ok && clock.HasEpoch && begin >= e.base {
+		v[3] = uint64(clock.Epoch) + after
+	}
+}
+
+// definedID returns the written id of an entry. It returns false for entries that have none yet, and for
+// those that the model itself has added.
+func (e *encoder) definedID(t Table, i uint32) (uint64, bool) {
+	o := e.original
+	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
+		return o.ids[t][i], true
+	}
+	text, _ := e.entryID(t, i)
+	id, err := strconv.ParseUint(text, 10, 64)
+	return id, err == nil && o.partOf == nil
+}
+
+// definition is a definition by its table and id.
+type definition struct {
+	table Table
+	id    uint64
+}
+
+// prune removes the records that no entry of the written trace, and no event, refers to. A record without
+// an id stays if what it describes stays.
+func (e *encoder) prune() {
+	o, d := e.original, e.defs
+	kept := map[definition]bool{}
+	for t, n := range map[Table]int{Attributes: d.Attributes.Len(), Locations: d.Locations.Len(), Regions: d.Regions.Len(),
+		Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(), Windows: d.Windows.Len(),
+		CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len()} {
+		for i := range n {
+			if id, ok := e.definedID(t, uint32(i)); ok {
+				kept[definition{t, id}] = true
+			}
+		}
+	}
+	for i := range d.Metrics.Len() {
+		kept[definition{Metrics, e.member(uint32(i))[0]}] = true
+	}
+	for x := range o.referred {
+		kept[x] = true
+	}
+	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
+	for _, r := range o.records {
+		if r.ID == defGroup && communicatingFirst(r) == 0 {
+			_, paradigm, _ := groupOf(r.Values)
+			communicating[paradigm] = r.Values[0]
+		}
+	}
+	// stays reports whether a record stays, and keeps what it refers to.
+	stays := func(r *Record) bool {
+		own, has := ownTables[r.ID]
+		table := definitionTypes[r.ID].fields[0].table
+		switch {
+		case r.ID == defClock || own == Paradigms && has:
+		case has && !kept[definition{own, r.Values[0]}], !has && table != noTable && !kept[definition{table, r.Values[0]}]:
+			return false
+		}
+		r.references(func(t Table, i int) { kept[definition{t, r.Values[i]}] = true })
+		if r.ID == defGroup {
+			if _, paradigm, g := groupOf(r.Values); g.typ == commGroup {
+				if id, ok := communicating[paradigm]; ok {
+					kept[definition{Groups, id}] = true
+				}
+			}
+		}
+		return true
+	}
+	for before := -1; before < len(kept); {
+		before = len(kept)
+		for _, r := range slices.Backward(o.records) { // most refer to what is defined before them
+			stays(r)
+		}
+	}
+	o.records = slices.DeleteFunc(o.records, func(r *Record) bool { return !stays(r) })
+}

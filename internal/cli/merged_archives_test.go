@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The numbers that a merge may change in the output of otf2-print: ids, ranks among all locations, and
+// the classes of metrics.
+var (
+	printedID    = regexp.MustCompile(` <\d+>`)
+	printedRank  = regexp.MustCompile(`\b\d+ (\("|\(INVALID)`)
+	printedClass = regexp.MustCompile(`\b(Metric|Rank|Class): \d+`)
+	// printedParadigm is a paradigm that one of the archives defines.
+	printedParadigm = regexp.MustCompile(`Paradigm: "([A-Z]+)"`)
+)
+
+// withoutNumbers returns the definitions and the events that otf2-print prints for an archive, without ids,
+// times and what belongs to the trace as a whole.
+func withoutNumbers(t *testing.T, path string) (definitions, events map[string]int) {
+	t.Helper()
+	out, _ := runTool(t, path, "otf2-print", "-A")
+	definitions, events = map[string]int{}, map[string]int{}
+	into := (map[string]int)(nil)
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "=== Global Definitions"):
+			into = definitions
+		case strings.HasPrefix(line, "=== Events"):
+			into = events
+		case strings.HasPrefix(line, "=== "):
+			into = nil
+		}
+		name, rest, _ := strings.Cut(line, " ")
+		switch {
+		case into == nil, name == "", strings.ToUpper(name) != name, name[0] < 'A', name == "STRING",
+			name == "CLOCK_PROPERTIES", strings.Contains(line, "COMM_LOCATIONS"):
+			continue
+		}
+		rest = strings.TrimLeft(strings.TrimSpace(rest), "0123456789 ") // id, or location and time
+		rest = printedClass.ReplaceAllString(rest, "$1")
+		rest = printedParadigm.ReplaceAllString(printedID.ReplaceAllString(rest, ""), "Paradigm: $1")
+		into[name+" "+printedRank.ReplaceAllString(rest, "$1")]++
+	}
+	return definitions, events
+}
+
+// TestMergeOfArchives checks that otf2-print prints for a merged archive each definition and each event of
+// all archives and no other, but for ids and times, and that otf2-print does not complain.
+func TestMergeOfArchives(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	const dir = "../../format/otf2/testdata/ok/"
+	for _, names := range [][]string{{"heat2d-mt/traces.otf2", "rma/traces.otf2"}, {"rma/traces.otf2", "heat2d-mt/traces.otf2"},
+		{"omp/eztrace_log.otf2", "heat2d-mt/traces.otf2"}, {"heat2d-mt/traces.otf2", "heat2d-mt/traces.otf2"},
+		{"thumbnails/t.otf2", "ring/eztrace_log.otf2", "propvals/traces.otf2"}} {
+		t.Run(strings.ReplaceAll(strings.Join(names, "+"), "/", "."), func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "x.otf2")
+			args := []string{"merge", "-q", "--allow-loss", "--anchor", "first"}
+			wantDefinitions, wantEvents := map[string]int{}, map[string]int{}
+			for _, name := range names {
+				args = append(args, dir+name)
+				d, e := withoutNumbers(t, dir+name)
+				for line := range d {
+					wantDefinitions[line]++
+				}
+				for line, n := range e {
+					wantEvents[line] += n
+				}
+			}
+			if code, _, errs := runWeft(t, append(args, out)...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, errs)
+			}
+			definitions, events := withoutNumbers(t, out)
+			for line := range wantDefinitions {
+				if definitions[line] == 0 {
+					t.Errorf("otf2-print no longer prints %q", line)
+				}
+			}
+			for line := range definitions {
+				if wantDefinitions[line] == 0 {
+					t.Errorf("otf2-print prints anew %q", line)
+				}
+			}
+			more, fewer := []string{}, []string{}
+			for line, n := range events {
+				if n > wantEvents[line] {
+					more = append(more, fmt.Sprint(n-wantEvents[line], " ", line))
+				}
+			}
+			for line, n := range wantEvents {
+				if n > events[line] {
+					fewer = append(fewer, fmt.Sprint(n-events[line], " ", line))
+				}
+			}
+			slices.Sort(more)
+			slices.Sort(fewer)
+			if len(more)+len(fewer) > 0 {
+				t.Errorf("otf2-print prints anew:\n%s\nand no longer:\n%s", strings.Join(more[:min(9, len(more))], "\n"),
+					strings.Join(fewer[:min(9, len(fewer))], "\n"))
+			}
+		})
+	}
+}
+
+// TestMergeOfRandomArchive checks that otf2-print prints as many events of each kind for a merged archive as for
+// both archives. One of them has references to everything, also to what nothing defines.
+func TestMergeOfRandomArchive(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	random, other := "../../format/otf2/testdata/ok/snapshots/all.otf2", "../../format/otf2/testdata/ok/rma/traces.otf2"
+	kinds := func(path string) map[string]int {
+		_, events := withoutNumbers(t, path)
+		counts := map[string]int{}
+		for line, n := range events {
+			name, _, _ := strings.Cut(line, " ")
+			counts[strings.Replace(name, "OMP_JOIN", "THREAD_JOIN", 1)] += n // the same for OpenMP's threads
+		}
+		delete(counts, "METRIC") // one of the archive has no values, and the model no event for it
+		return counts
+	}
+	want := kinds(random)
+	for name, n := range kinds(other) {
+		want[name] += n
+	}
+	for _, names := range [][]string{{random, other}, {other, random}} {
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		weft(t, 0, append(append([]string{"merge", "-q", "--allow-loss", "--anchor", "first"}, names...), out)...)
+		if got := kinds(out); !maps.Equal(got, want) {
+			t.Errorf("otf2-print prints the events %v, expected %v", got, want)
+		}
+	}
+}
+
+// TestPrunedArchive checks that otf2-print prints for a pruned archive only lines of the archive, only regions
+// that an event refers to, and no reference without a definition.
+func TestPrunedArchive(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	for _, name := range []string{"heat2d-mt/traces.otf2", "ring/eztrace_log.otf2"} {
+		path, out := "../../format/otf2/testdata/ok/"+name, filepath.Join(t.TempDir(), "x.otf2")
+		want := toolLines(t, path, "otf2-print", "-A")
+		weft(t, 0, "filter", "-q", "--prune", "--region", "MPI_Irecv", "--region", "MPI_Send", path, out)
+		more, fewer := differences(want, toolLines(t, out, "otf2-print", "-A"))
+		for _, line := range more {
+			if !strings.HasPrefix(line, "LOCATION ") && !strings.HasPrefix(line, "Number of ") {
+				t.Errorf("%s: otf2-print prints anew: %s", name, line)
+			}
+		}
+		if !slices.ContainsFunc(fewer, func(line string) bool { return strings.HasPrefix(line, "REGION ") }) {
+			t.Errorf("%s: otf2-print prints all regions of the archive", name)
+		}
+		definitions, events := withoutNumbers(t, out)
+		used := map[string]bool{}
+		for line := range events {
+			if name, region, ok := strings.Cut(line, " Region: "); ok && (name == "ENTER" || name == "LEAVE") {
+				used[region] = true
+			}
+		}
+		regions := 0
+		for line := range definitions {
+			region, ok := strings.CutPrefix(line, "REGION Name: ")
+			if region, _, _ = strings.Cut(region, " (Aka."); ok && !used[region] {
+				t.Errorf("%s: otf2-print prints the region %s, which has no events", name, region)
+			} else if ok {
+				regions++
+			}
+		}
+		if regions == 0 || regions != len(used) {
+			t.Errorf("%s: otf2-print prints %d regions, expected the %d that have events", name, regions, len(used))
+		}
+	}
+}
