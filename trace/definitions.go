@@ -74,6 +74,11 @@ type Part struct {
 	// Index returns the index that entry i of a table of Defs has in the merged trace, or [NoRef] if it
 	// is not in there. The table is identified by its address.
 	Index func(table any, i uint32) uint32
+	// Time returns the merged trace's time of a time of the trace. ok is false if it does not fit.
+	Time func(t int64) (merged int64, ok bool)
+	// Operation returns the number that a collective operation has in the merged trace, for traces
+	// that number them themselves (Conventions.OwnOperations).
+	Operation func(number uint64) uint64
 }
 
 // Definitions holds everything that a trace defines once. Each entry keeps the file's own id beside

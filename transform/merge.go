@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -147,7 +148,11 @@ func (x *Merged) join(ctx context.Context) error {
 			parts.First = min(parts.First, at)
 		}
 		same := p.clock.Num == p.to.Num && p.clock.Den == p.to.Den && p.zero == p.base
-		parts.List = append(parts.List, trace.Part{Defs: p.src, Retimed: !same || p.src.Retimed, Index: p.definer.mapped})
+		parts.List = append(parts.List, trace.Part{Defs: p.src, Retimed: !same || p.src.Retimed, Index: p.definer.mapped,
+			Time: func(t int64) (int64, bool) {
+				t, _, ok := p.onCommonClock(t)
+				return t, ok
+			}, Operation: p.operation})
 	}
 	x.defs.Native = parts
 	return nil
@@ -186,11 +191,46 @@ func (x *Merged) copyGlobals() {
 				x.defs.Opaque.Add(o)
 			}
 		}
-		for _, o := range src.Operations.All() {
-			known := slices.ContainsFunc(x.defs.Operations.All(), func(had trace.Named) bool { return had.ID == o.ID })
-			if !known || len(x.list) == 1 {
-				x.defs.Operations.Add(o)
+		x.copyOperations(p)
+	}
+}
+
+// copyOperations adds the collective operations that a trace numbers itself. One whose number another trace
+// uses for another operation gets the next number.
+func (x *Merged) copyOperations(p *mergeInput) {
+	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
+	for _, o := range p.src.Operations.All() {
+		if len(x.list) == 1 {
+			x.defs.Operations.Add(o)
+			continue
+		}
+		had := x.defs.Operations.All()
+		number, err := strconv.ParseUint(o.ID, 10, 64)
+		if slices.ContainsFunc(had, func(h trace.Named) bool { return h.ID == o.ID && equal(h, o) }) {
+			continue
+		}
+		same := slices.IndexFunc(had, func(h trace.Named) bool { return equal(h, o) })
+		switch used := slices.ContainsFunc(had, func(h trace.Named) bool { return h.ID == o.ID }); {
+		case used && same >= 0:
+			o.ID = had[same].ID
+		case used:
+			next := uint64(0)
+			for _, h := range slices.Concat(had, p.src.Operations.All()) {
+				if n, err := strconv.ParseUint(h.ID, 10, 64); err == nil && n < 1<<32-1 {
+					next = max(next, n+1)
+				}
 			}
+			o.ID = strconv.FormatUint(next, 10)
+			x.defs.Operations.Add(o)
+		default:
+			x.defs.Operations.Add(o)
+			continue
+		}
+		if to, e := strconv.ParseUint(o.ID, 10, 64); e == nil && err == nil {
+			if p.operations == nil {
+				p.operations = map[uint64]uint64{}
+			}
+			p.operations[number] = to
 		}
 	}
 }
@@ -546,7 +586,8 @@ type mergeInput struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	more, less float64 // how often the trace's time unit of fragments is in the merged trace's, and that in it
+	more, less float64           // how often the trace's time unit of fragments is in the merged trace's, and that in it
+	operations map[uint64]uint64 // numbers of collective operations that change
 	rounded    *int64
 	large      *int64
 	out        trace.Batch
@@ -591,6 +632,14 @@ func (x *mergeInput) id(id int64) int64 {
 	return id*int64(x.of) + int64(x.number)
 }
 
+// operation returns the number of a collective operation in the merged trace.
+func (x *mergeInput) operation(n uint64) uint64 {
+	if to, ok := x.operations[n]; ok {
+		return to
+	}
+	return n
+}
+
 // change translates a batch to the merged trace.
 func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
@@ -620,6 +669,13 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * more / less)
 					more, less = more*more, less*less
 				}
+			}
+		}
+		if len(ops) > 0 && x.operations != nil {
+			switch k {
+			case trace.Collective, trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveComplete,
+				trace.CollectiveSnapshot, trace.CollectiveSummary:
+				ops[0] = x.operation(ops[0])
 			}
 		}
 		spec := x.src.Spec(k)

@@ -39,10 +39,32 @@ type tokens struct {
 	list []uint32
 	used map[uint32]bool
 	id   func(i int) string
+	// preset holds tokens of entries by index; 0 for the others.
+	preset []uint32
+}
+
+// set sets the token of an entry before the first call of at.
+func (t *tokens) set(i int, token uint32) {
+	for len(t.preset) <= i {
+		t.preset = append(t.preset, 0)
+	}
+	t.preset[i] = token
+}
+
+// use reserves a token for others.
+func (t *tokens) use(token uint32) {
+	if t.used == nil {
+		t.used = map[uint32]bool{}
+	}
+	t.used[token] = true
 }
 
 func (t *tokens) at(i int) uint32 {
 	for n := len(t.list); n <= i; n++ {
+		if n < len(t.preset) && t.preset[n] != 0 {
+			t.add(t.preset[n])
+			continue
+		}
 		v, err := strconv.ParseUint(t.id(n), 10, 32)
 		if err == nil && t.own {
 			t.add(uint32(v))
@@ -66,10 +88,7 @@ func (t *tokens) reserve(last uint32) {
 }
 
 func (t *tokens) add(token uint32) {
-	if t.used == nil {
-		t.used = map[uint32]bool{}
-	}
-	t.used[token] = true
+	t.use(token)
 	t.list = append(t.list, token)
 }
 

@@ -48,7 +48,7 @@ type encoder struct {
 	processesByID  map[string]int    // process locations by id; threads refer to them
 	defaultStreams bool              // the number of streams was not chosen
 	held           lookahead         // rows that are held back for the end of collective operations
-	original       *original         // nil unless an OTF trace is written again with its tokens
+	original       *rewriting        // nil unless an OTF trace is written again with its tokens
 }
 
 // place is the process and stream that the events of a location are written to.
@@ -113,8 +113,13 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	m := emptyModel(d)
 	m.frozen, m.carried = true, true
 	e.reader = &decoder{model: m}
-	if o, ok := d.Native.(*original); ok {
-		return e.rewrite(o)
+	switch native := d.Native.(type) {
+	case *original:
+		return e.rewrite([]*sourceTrace{{number: 1, r: native.r, model: native.model}})
+	case *trace.Parts:
+		if sources := sourcesOf(native); sources != nil {
+			return e.rewrite(sources)
+		}
 	}
 	return nil
 }
@@ -123,9 +128,13 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 func (e *encoder) begin(first int64) {
 	e.begun = true
 	e.reader.clock = newFileClock(e.defs.Clock, first)
-	if e.original != nil && e.reader.clock.base == 0 {
-		e.reader.clock = e.original.model.clock
+	if e.original == nil {
+		return
 	}
+	if e.original.sourceOf == nil && e.reader.clock.base == 0 {
+		e.reader.clock = e.original.sources[0].model.clock
+	}
+	e.original.first, _ = e.reader.clock.file(first)
 }
 
 // Batch writes the rows of a batch.

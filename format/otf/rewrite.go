@@ -2,24 +2,38 @@ package otf
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the OTF trace that is written again. Its definitions are written unchanged, and its
-// events keep their tokens (docs/formats/otf.md, "Rewriting a trace"). A trace with definitions for
-// single streams is not written in this way, because the meaning of its tokens depends on the stream.
+// original is the native form of the definitions of an OTF trace, which can be written again. Its
+// definitions are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting a
+// trace"). A trace with definitions for single streams is not written in this way, because the meaning of
+// its tokens depends on the stream.
 type original struct {
-	r      *Reader
-	model  *model
-	groups map[namedGroup]uint64 // tokens of the groups of functions and files
-	keys   map[int]bool          // attributes that events use, by index
+	r     *Reader
+	model *model
 }
 
 // Renamable marks that the encoder can change the texts of definitions.
 func (o *original) Renamable() {}
+
+// Joinable marks that the encoder can write several traces as one, and parts of them.
+func (o *original) Joinable() {}
+
+// rewriting is the state of an encoder that writes OTF traces again.
+type rewriting struct {
+	sources  []*sourceTrace
+	sourceOf []*sourceTrace        // by location; empty if there is one trace
+	records  []*Record             // the definitions as they are written; nil if they are those of the only trace
+	groups   map[namedGroup]uint64 // tokens of the groups of functions and files
+	keys     map[int]bool          // attributes that events use, by index
+	first    uint64                // the time of the first event
+	referred map[tokenOf]bool      // what events refer to and the model has no table for, if the trace is pruned
+}
 
 // namedGroup identifies a group by its table and name.
 type namedGroup struct {
@@ -27,19 +41,44 @@ type namedGroup struct {
 	name  string
 }
 
-// rewrite prepares the encoder to write the trace that the events were read from, with the changes
+// rewrite prepares the encoder to write the traces that the events were read from, with the changes
 // made since.
-func (e *encoder) rewrite(o *original) error {
-	e.original = &original{r: o.r, model: o.model, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
-	for _, t := range e.tokens.all() {
-		t.own = true
+func (e *encoder) rewrite(sources []*sourceTrace) error {
+	o := &rewriting{sources: sources, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
+	e.original = o
+	e.w.headed = true // the trace has a version and a unique id of its own
+	master := sources[0].r.master
+	if sources[0].Index != nil {
+		o.records = e.join(sources)
+		master = joinStreams(sources)
+		for _, s := range sources {
+			for i := range s.Defs.Locations.Len() {
+				at := s.Index(&s.Defs.Locations, uint32(i))
+				for at != trace.NoRef && at >= uint32(len(o.sourceOf)) {
+					o.sourceOf = append(o.sourceOf, nil)
+				}
+				if at != trace.NoRef {
+					o.sourceOf[at] = s
+				}
+			}
+		}
+	} else {
+		for _, t := range e.tokens.all() {
+			t.own = true
+		}
+		master = master.Clone()
+		if e.defs.Pruned {
+			o.records = sources[0].definitions(e)
+		}
 	}
-	if e.defaultStreams && o.r.master.Len() > 0 {
-		e.w.master = o.r.master.Clone()
+	if e.defs.Pruned {
+		o.referred = map[tokenOf]bool{}
+	}
+	if e.defaultStreams && master.Len() > 0 {
+		e.w.master = master
 		e.files.master = e.w.master
 	}
-	e.w.headed = true // the trace has a version and a unique id of its own
-	return e.eachOriginal(Definitions, func(r *Record) error {
+	return e.eachDefinition(Definitions, func(r *Record) error {
 		group := namedGroup{fileGroups, trace.Text(r.Name)}
 		switch r.Type {
 		case DefFunctionGroup:
@@ -48,16 +87,40 @@ func (e *encoder) rewrite(o *original) error {
 		default:
 			return nil
 		}
-		if _, twice := e.original.groups[group]; !twice {
-			e.original.groups[group] = r.Token
+		if _, twice := o.groups[group]; !twice {
+			o.groups[group] = r.Token
 		}
 		return nil
 	})
 }
 
-// eachOriginal calls use with each definition of a part of the original trace, renamed as necessary.
-func (e *encoder) eachOriginal(part Part, use func(r *Record) error) error {
-	c, err := e.original.r.Cursor(context.Background(), part)
+// source returns the trace that a location belongs to.
+func (o *rewriting) source(loc uint32) *sourceTrace {
+	if loc < uint32(len(o.sourceOf)) && o.sourceOf[loc] != nil {
+		return o.sourceOf[loc]
+	}
+	return o.sources[0]
+}
+
+// eachDefinition calls use with each definition of a part as it is written.
+func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
+	if e.original.records == nil {
+		return e.eachOriginal(e.original.sources[0], part, use)
+	}
+	for _, r := range e.original.records {
+		if (r.Type == DefMarker) != (part == Markers) {
+			continue
+		}
+		if err := use(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachOriginal calls use with each definition of a part of a trace, renamed as necessary.
+func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) error) error {
+	c, err := s.r.Cursor(context.Background(), part)
 	if err != nil {
 		return err
 	}
@@ -109,15 +172,27 @@ func (e *encoder) rename(r *Record) {
 // rewriteDefinitions writes the definitions of the original trace and those that were added to the
 // model.
 func (e *encoder) rewriteDefinitions() error {
+	merged := e.original.records != nil && e.original.sourceOf != nil
 	write := func(r *Record) error {
 		if r.Type == Unknown {
 			e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
 			return nil
 		}
+		if merged && !e.updateMerged(r) {
+			return nil
+		}
 		return e.w.Write(r)
 	}
+	if e.defs.Pruned {
+		e.prune()
+	}
+	if merged && !slices.ContainsFunc(e.original.records, func(r *Record) bool { return r.Type == DefTimerResolution }) {
+		if err := write(&Record{Type: DefTimerResolution}); err != nil {
+			return err
+		}
+	}
 	for _, part := range []Part{Definitions, Markers} {
-		if err := e.eachOriginal(part, write); err != nil {
+		if err := e.eachDefinition(part, write); err != nil {
 			return err
 		}
 	}
@@ -151,8 +226,18 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
 		return false // the row comes from a record that is written for another row
 	}
-	if frequent := e.native(c, r); frequent {
-		if r.Type == Leave && e.original.model.onlyUnnamedLeaves {
+	frequent := e.native(c, r)
+	if s := e.original.source(c.Location()); s.Index != nil {
+		r.SCL = s.token(sclTokens, r.SCL)
+		if specs[r.Type].hasField(fRoot) {
+			r.Root = s.token(processTokens, r.Root)
+		}
+	}
+	if e.original.referred != nil {
+		e.original.note(r)
+	}
+	if frequent {
+		if r.Type == Leave && e.original.source(c.Location()).model.onlyUnnamedLeaves {
 			r.Function = 0
 		}
 		return true
@@ -166,6 +251,24 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "number", format.Degraded, "it has more bits than the record has room for", 1)
 	}
 	return true
+}
+
+// note records what a record refers to and the model has no table for.
+func (o *rewriting) note(r *Record) {
+	note := func(space tokenSpace, f field) {
+		if specs[r.Type].hasField(f) && *r.number(f) != 0 {
+			o.referred[tokenOf{space, *r.number(f)}] = true
+		}
+	}
+	note(sclTokens, fSCL)
+	note(operationTokens, fCollective)
+	note(processTokens, fRoot)
+	switch r.Type {
+	case FunctionGroupSummary:
+		note(functionGroupTokens, fGroup)
+	case FileGroupOperationSummary:
+		note(fileGroupTokens, fGroup)
+	}
 }
 
 // groupToken returns the token of the group whose name is entry ref of the strings.

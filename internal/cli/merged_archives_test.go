@@ -141,6 +141,108 @@ func TestMergeOfRandomArchive(t *testing.T) {
 	}
 }
 
+// printedTokens holds the words in front of tokens in the output of otfprint, and the definitions that have them.
+var printedTokens = map[string]string{"function": "function", "process": "process", "sender": "process",
+	"receiver": "process", "origin": "process", "target": "process", "peer": "process", "root": "process",
+	"counter": "counter", "collective": "collective", "collOp": "collective", "col": "collective", "file ID": "file",
+	"fileid": "file"}
+
+var (
+	printedToken = regexp.MustCompile(`\b(function|process|sender|receiver|origin|target|peer|root|counter|collective|` +
+		`collOp|col|file ID|fileid) (\d+)`)
+	definedToken = regexp.MustCompile(`^Def(?:Process|Function|Counter|Collective): stream \d+, (\w+) (\d+), name "([^"]*)"`)
+	definedFile  = regexp.MustCompile(`^DefFile: ([^,]*), stream \d+, token (\d+)`)
+	oneDigit     = regexp.MustCompile(`\d`)
+	moreDigits   = regexp.MustCompile(`\d+`)
+)
+
+// withNames returns the definitions and the events that otfprint prints for a trace, with names in place of
+// tokens, and without times, other numbers and what a trace has once.
+func withNames(t *testing.T, path string) (definitions, events map[string]int) {
+	t.Helper()
+	names := map[string]string{}
+	lines := toolLines(t, path, "otfprint", "--fullkeyvalue")
+	letters := func(name string) string {
+		return oneDigit.ReplaceAllStringFunc(name, func(d string) string { return string('A' + d[0] - '0') })
+	}
+	for line := range lines {
+		if m := definedToken.FindStringSubmatch(line); m != nil {
+			names[m[1]+" "+m[2]] = letters(m[3])
+		} else if m := definedFile.FindStringSubmatch(line); m != nil {
+			names["file "+m[2]] = letters(m[1])
+		}
+	}
+	definitions, events = map[string]int{}, map[string]int{}
+	for line, n := range lines {
+		line = strings.TrimSpace(line)
+		first, _, _ := strings.Cut(strings.TrimLeft(line, "0123456789 "), ":")
+		switch first {
+		case "", "DefVersion", "DefUniqueId", "DefCreator", "DefTimerResolution", "DefTimeRange", "DefComment", "definitions",
+			"events", "statistics", "snapshots", "markers", "done", "SnapComment", "StatComment", "EventComment":
+			continue
+		}
+		line = printedToken.ReplaceAllStringFunc(line, func(s string) string {
+			m := printedToken.FindStringSubmatch(s)
+			return m[1] + " " + names[printedTokens[m[1]]+" "+m[2]]
+		})
+		if line = moreDigits.ReplaceAllString(line, "#"); strings.HasPrefix(first, "Def") {
+			line, _, _ = strings.Cut(line, ", KeyValue") // of definitions that are equal but for pairs, one stays
+			definitions[line] += n
+		} else if first == "Leave" { // some leaves name no function where others do
+			_, line, _ = strings.Cut(line, ",")
+			events["Leave:"+line] += n
+		} else {
+			events[line] += n
+		}
+	}
+	return definitions, events
+}
+
+// TestMergeOfOTFTraces checks that otfprint prints for a merged trace each definition and each record of all
+// traces, of the same names, and no other.
+func TestMergeOfOTFTraces(t *testing.T) {
+	if _, err := exec.LookPath("otfprint"); err != nil {
+		t.Skip("otfprint is not installed")
+	}
+	const dir = "../../format/otf/testdata/ok/"
+	for _, names := range [][]string{{"mpi4/mpi4.otf", "kv_types/kv_types.otf"}, {"mpi4/mpi4.otf", "mpi4/mpi4.otf"},
+		{"tokens/tokens.otf", "all_kv_short/all_kv_short.otf", "mpi4/mpi4.otf"},
+		{"all_kv_short/all_kv_short.otf", "aux_snapshots/aux_snapshots.otf"},
+		{"time0/time0.otf", "all_kv_short/all_kv_short.otf", "hello/hello.otf"}} {
+		t.Run(strings.ReplaceAll(strings.Join(names, "+"), "/", "."), func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "x.otf")
+			args := []string{"merge", "-q", "--allow-loss", "--anchor", "first"}
+			wantDefinitions, wantEvents := map[string]int{}, map[string]int{}
+			for _, name := range names {
+				args = append(args, dir+name)
+				d, e := withNames(t, dir+name)
+				for line := range d {
+					wantDefinitions[line] = 1
+				}
+				for line, n := range e {
+					wantEvents[line] += n
+				}
+			}
+			if code, _, errs := runWeft(t, append(args, out)...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, errs)
+			}
+			definitions, events := withNames(t, out)
+			for line := range definitions {
+				definitions[line] = 1
+			}
+			more, fewer := differences(wantDefinitions, definitions)
+			moreEvents, fewerEvents := differences(wantEvents, events)
+			more, fewer = append(more, moreEvents...), append(fewer, fewerEvents...)
+			slices.Sort(more)
+			slices.Sort(fewer)
+			if len(more)+len(fewer) > 0 {
+				t.Errorf("otfprint prints anew:\n%s\nand no longer:\n%s", strings.Join(more[:min(9, len(more))], "\n"),
+					strings.Join(fewer[:min(9, len(fewer))], "\n"))
+			}
+		})
+	}
+}
+
 // TestPrunedArchive checks that otf2-print prints for a pruned archive only lines of the archive, only regions
 // that an event refers to, and no reference without a definition.
 func TestPrunedArchive(t *testing.T) {
@@ -179,5 +281,34 @@ func TestPrunedArchive(t *testing.T) {
 		if regions == 0 || regions != len(used) {
 			t.Errorf("%s: otf2-print prints %d regions, expected the %d that have events", name, regions, len(used))
 		}
+	}
+}
+
+// TestPrunedOTFTrace checks that otfprint prints for a pruned trace only lines of the trace, and only functions
+// that an event refers to.
+func TestPrunedOTFTrace(t *testing.T) {
+	if _, err := exec.LookPath("otfprint"); err != nil {
+		t.Skip("otfprint is not installed")
+	}
+	path, out := "../../format/otf/testdata/ok/mpi4/mpi4.otf", filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "filter", "-q", "--prune", "--location", "1,2", "--region", "MPI_Send", "--not-kind", "metric", path, out)
+	more, fewer := differences(toolLines(t, path, "otfprint", "--fullkeyvalue"),
+		toolLines(t, out, "otfprint", "--fullkeyvalue"))
+	if len(more) > 0 {
+		t.Errorf("otfprint prints anew: %q", more)
+	}
+	for _, name := range []string{`DefFunction: stream 0, function 1, name "main"`, "DefCounter:", "DefFunctionGroup: stream 0, group 1,"} {
+		if !slices.ContainsFunc(fewer, func(line string) bool { return strings.HasPrefix(line, name) }) {
+			t.Errorf("otfprint still prints %s", name)
+		}
+	}
+	definitions, events := withNames(t, out)
+	for line := range events {
+		if strings.HasPrefix(line, "# Enter: function ,") {
+			t.Errorf("otfprint prints %q", line)
+		}
+	}
+	if n := len(definitions); n == 0 || len(events) == 0 {
+		t.Errorf("otfprint prints %d definitions and %d events", n, len(events))
 	}
 }

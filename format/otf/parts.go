@@ -1,0 +1,456 @@
+package otf
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// sourceTrace is a trace whose definitions and events are written as OTF again. Those of several traces that
+// become one get other tokens where theirs are in use (docs/formats/otf.md, "Rewriting a trace").
+type sourceTrace struct {
+	trace.Part
+	number int // from 1
+	r      *Reader
+	model  *model
+	tokens [tokenSpaces]map[uint64]uint64 // written tokens by those of the trace
+}
+
+// tokenSpace is a kind of tokens, each of which means one thing in a trace. Processes and groups of them
+// share a space.
+type tokenSpace uint8
+
+const (
+	processTokens tokenSpace = iota
+	functionTokens
+	functionGroupTokens
+	operationTokens
+	counterTokens
+	counterGroupTokens
+	sclTokens
+	sclFileTokens
+	fileTokens
+	fileGroupTokens
+	keyTokens
+	markerTokens
+	attributeListTokens
+	tokenSpaces
+)
+
+// tokenField is a field of a definition with a token.
+type tokenField struct {
+	f     field
+	space tokenSpace
+}
+
+// definitionTokens describes the tokens in a definition: its own, those of its fields, and those of its
+// members.
+type definitionTokens struct {
+	own     tokenSpace
+	refs    []tokenField
+	members bool // the members are processes or groups of them
+}
+
+// tokensOfDefinitions describes the definitions that have tokens.
+var tokensOfDefinitions = map[Type]definitionTokens{
+	DefProcess:                  {own: processTokens, refs: []tokenField{{fParent, processTokens}}},
+	DefProcessGroup:             {own: processTokens, members: true},
+	DefProcessSubstitutes:       {own: processTokens, members: true},
+	DefProcessOrGroupAttributes: {own: processTokens, refs: []tokenField{{fAttributeList, attributeListTokens}}},
+	DefAttributeList:            {own: attributeListTokens},
+	DefFunctionGroup:            {own: functionGroupTokens},
+	DefFunction:                 {own: functionTokens, refs: []tokenField{{fGroup, functionGroupTokens}, {fSCL, sclTokens}}},
+	DefCollectiveOperation:      {own: operationTokens},
+	DefCounterGroup:             {own: counterGroupTokens},
+	DefCounter:                  {own: counterTokens, refs: []tokenField{{fGroup, counterGroupTokens}}},
+	DefCounterAssignments:       {own: counterTokens, members: true},
+	DefSCLFile:                  {own: sclFileTokens},
+	DefSCL:                      {own: sclTokens, refs: []tokenField{{fFile, sclFileTokens}}},
+	DefFileGroup:                {own: fileGroupTokens},
+	DefFile:                     {own: fileTokens, refs: []tokenField{{fGroup, fileGroupTokens}}},
+	DefKeyValue:                 {own: keyTokens},
+	DefMarker:                   {own: markerTokens},
+}
+
+// joinOrder holds the definitions with tokens in an order in which all but those of the same type precede what
+// refers to them.
+var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubstitutes, DefAttributeList,
+	DefProcessOrGroupAttributes, DefSCLFile, DefSCL, DefFunctionGroup, DefFunction, DefCollectiveOperation,
+	DefCounterGroup, DefCounter, DefCounterAssignments, DefFileGroup, DefFile, DefMarker}
+
+// joiner makes the definitions of several traces those of one.
+type joiner struct {
+	used     [tokenSpaces]map[uint64]bool
+	greatest map[Type]uint64                     // the greatest token of definitions of a type
+	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
+	creator  string                              // of the first trace
+	contents map[Type]map[string]uint64          // written tokens by content, for definitions that the model has no table for
+}
+
+// joinedEntry is an entry of a table of the written trace.
+type joinedEntry struct {
+	typ   Type
+	index uint32
+}
+
+// token returns the written token for a token of the trace. A token that nothing defines stays.
+func (s *sourceTrace) token(space tokenSpace, token uint64) uint64 {
+	if s.Index == nil || token == 0 {
+		return token
+	}
+	if t, ok := s.tokens[space][token]; ok {
+		return t
+	}
+	return token
+}
+
+// entry returns the entry of the written trace that a definition is, if the model has a table for it.
+func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
+	d, m := s.Defs, s.model
+	find := func(table int, of any) (joinedEntry, bool) {
+		i, ok := m.index[scopedToken{table, 0, r.Token}]
+		if !ok {
+			return joinedEntry{}, false
+		}
+		at := s.Index(of, i)
+		return joinedEntry{r.Type, at}, at != trace.NoRef
+	}
+	switch r.Type {
+	case DefProcess:
+		i, ok := m.locations[r.Token]
+		if !ok {
+			return joinedEntry{}, false
+		}
+		at := s.Index(&d.Locations, i)
+		return joinedEntry{r.Type, at}, at != trace.NoRef
+	case DefProcessGroup:
+		return find(groups, &d.Communicator)
+	case DefFunction:
+		return find(functions, &d.Regions)
+	case DefCounter:
+		return find(counters, &d.Metrics)
+	case DefFile:
+		return find(files, &d.Files)
+	case DefKeyValue:
+		return find(keys, &d.Attributes)
+	case DefMarker:
+		return find(markers, &d.Markers)
+	}
+	return joinedEntry{}, false
+}
+
+// join returns the definitions of all sources with the tokens that they are written with.
+func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
+	j := &joiner{greatest: map[Type]uint64{}, contents: map[Type]map[string]uint64{}}
+	for i := range j.used {
+		j.used[i], j.entries[i] = map[uint64]bool{}, map[joinedEntry]uint64{}
+	}
+	var lists [][]*Record
+	for _, s := range sources {
+		list := s.definitions(e)
+		lists = append(lists, list)
+		for _, r := range list {
+			if _, ok := tokensOfDefinitions[r.Type]; ok && (s.number == 1 || r.Type == DefProcess) {
+				j.greatest[r.Type] = max(j.greatest[r.Type], r.Token)
+			}
+		}
+	}
+	for i, s := range sources {
+		records = append(records, j.add(s, lists[i])...)
+	}
+	t := e.tokens
+	for _, x := range []struct {
+		typ   Type
+		space tokenSpace
+		table *tokens
+	}{{DefProcess, processTokens, &t.locations}, {DefProcessGroup, processTokens, &t.communicators},
+		{DefFunction, functionTokens, &t.regions}, {DefCounter, counterTokens, &t.metrics},
+		{DefKeyValue, keyTokens, &t.attributes}, {DefFile, fileTokens, &t.files}, {DefMarker, markerTokens, &t.markers}} {
+		for entry, token := range j.entries[x.space] {
+			if entry.typ == x.typ {
+				x.table.set(int(entry.index), uint32(token))
+			}
+		}
+		for token := range j.used[x.space] { // what the model adds gets other tokens
+			x.table.use(uint32(token))
+		}
+	}
+	return records
+}
+
+// definitions returns copies of the definitions of a trace.
+func (s *sourceTrace) definitions(e *encoder) (list []*Record) {
+	for _, part := range []Part{Definitions, Markers} {
+		e.eachOriginal(s, part, func(r *Record) error { // the decoder has reported damaged records
+			list = append(list, r.Clone())
+			return nil
+		})
+	}
+	return list
+}
+
+// add returns the definitions of a source that those before it do not have.
+func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
+	for i := range s.tokens {
+		s.tokens[i] = map[uint64]uint64{}
+	}
+	drop := map[*Record]bool{}
+	for _, typ := range joinOrder {
+		for _, r := range list {
+			if r.Type == typ && !j.assign(s, r) {
+				drop[r] = true
+			}
+		}
+		for _, r := range list {
+			if r.Type == typ && !drop[r] {
+				s.translate(r)
+				if first, shared := j.content(s, r); shared && !first {
+					drop[r] = true
+				}
+			}
+		}
+	}
+	for _, r := range list {
+		if _, ok := tokensOfDefinitions[r.Type]; !ok {
+			drop[r] = !j.translateOther(s, r)
+		}
+	}
+	return slices.DeleteFunc(list, func(r *Record) bool { return drop[r] })
+}
+
+// contentTypes holds the definitions that are equal if their contents are.
+var contentTypes = []Type{DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL}
+
+// assign gives a definition its written token, unless that depends on its content. It returns false if the
+// written trace has the definition already.
+func (j *joiner) assign(s *sourceTrace, r *Record) bool {
+	space := tokensOfDefinitions[r.Type].own
+	switch r.Type {
+	case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL:
+		return true
+	case DefProcessSubstitutes, DefProcessOrGroupAttributes, DefCounterAssignments: // they describe others
+		r.Token = s.token(space, r.Token)
+		return true
+	case DefCollectiveOperation:
+		token := s.Operation(r.Token)
+		first := !j.used[space][token]
+		j.used[space][token] = true
+		s.tokens[space][r.Token], r.Token = token, token
+		return first
+	}
+	if token, twice := s.tokens[space][r.Token]; twice {
+		r.Token = token
+		return false
+	}
+	entry, known := s.entry(r)
+	if known {
+		if token, ok := j.entries[space][entry]; ok {
+			s.tokens[space][r.Token] = token
+			return false
+		}
+	}
+	token := j.free(s, space, r.Type, r.Token)
+	s.tokens[space][r.Token], r.Token = token, token
+	if known {
+		j.entries[space][entry] = token
+	}
+	return true
+}
+
+// content gives a definition that is equal to those of the same content its written token. shared is false
+// for other definitions, and first for one that has been written.
+func (j *joiner) content(s *sourceTrace, r *Record) (first, shared bool) {
+	if !slices.Contains(contentTypes, r.Type) {
+		return true, false
+	}
+	space, own := tokensOfDefinitions[r.Type].own, r.Token
+	r.Token = 0
+	content := string(r.appendLine(nil, false))
+	if j.contents[r.Type] == nil {
+		j.contents[r.Type] = map[string]uint64{}
+	}
+	token, known := j.contents[r.Type][content]
+	if !known {
+		token = j.free(s, space, r.Type, own)
+		j.contents[r.Type][content] = token
+	}
+	if _, twice := s.tokens[space][own]; !twice {
+		s.tokens[space][own] = token
+	}
+	r.Token = token
+	return !known, true
+}
+
+// free returns a token that is not in use: that of the trace, or one after the greatest of the type.
+func (j *joiner) free(s *sourceTrace, space tokenSpace, typ Type, token uint64) uint64 {
+	for j.used[space][token] || token == 0 {
+		if token = j.greatest[typ] + 1; token >= laneProcess {
+			token = 1
+			for j.used[space][token] {
+				token++
+			}
+		}
+		j.greatest[typ] = token
+	}
+	j.used[space][token] = true
+	j.greatest[typ] = max(j.greatest[typ], token)
+	return token
+}
+
+// translate replaces the tokens that a definition refers to.
+func (s *sourceTrace) translate(r *Record) {
+	d := tokensOfDefinitions[r.Type]
+	for _, x := range d.refs {
+		n := r.number(x.f)
+		*n = s.token(x.space, *n)
+	}
+	if d.members {
+		for i, x := range r.Members {
+			r.Members[i] = uint32(s.token(processTokens, uint64(x)))
+		}
+	}
+	s.translateKeys(r)
+}
+
+// translateKeys replaces the keys of a definition's pairs.
+func (s *sourceTrace) translateKeys(r *Record) {
+	for i := range r.KeyValues {
+		r.KeyValues[i].Key = uint32(s.token(keyTokens, uint64(r.KeyValues[i].Key)))
+	}
+}
+
+// translateOther translates a definition without a token. It returns false for one that a trace has once.
+func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
+	s.translateKeys(r)
+	switch r.Type {
+	case DefVersion, DefUniqueID, DefTimerResolution, DefTimeRange:
+		return s.number == 1
+	case DefCreator:
+		if s.number > 1 {
+			if r.Text == j.creator {
+				return false
+			}
+			r.Type, r.Text = DefinitionComment, fmt.Sprintf("creator of trace %d: %s", s.number, r.Text)
+		} else {
+			j.creator = r.Text
+		}
+	case DefAuxSamplePoint:
+		t, ok := s.Time(s.model.clock.model(r.SampleTime))
+		r.SampleTime = uint64(t) // on the merged trace's clock until it is written
+		return ok
+	}
+	return true
+}
+
+// updateMerged changes what a definition of a merged trace says of times. It returns false for a time that
+// the file's clock does not have.
+func (e *encoder) updateMerged(r *Record) bool {
+	switch r.Type {
+	case DefTimerResolution:
+		r.TicksPerSecond = uint64(e.defs.Clock.Num)
+	case DefTimeRange:
+		if e.begun {
+			r.MinTime, r.MaxTime = e.original.first, e.last
+		}
+	case DefAuxSamplePoint:
+		t, ok := e.reader.clock.file(int64(r.SampleTime))
+		r.SampleTime = t
+		return ok
+	}
+	return true
+}
+
+// tokenOf is a token of a space.
+type tokenOf struct {
+	space tokenSpace
+	token uint64
+}
+
+// prune removes the definitions that no entry of the written trace refers to. A definition that describes
+// others stays if one of them stays.
+func (e *encoder) prune() {
+	o, t := e.original, e.tokens
+	kept := map[tokenOf]bool{}
+	for _, x := range []struct {
+		space tokenSpace
+		table *tokens
+		n     int
+	}{{processTokens, &t.locations, e.defs.Locations.Len()}, {processTokens, &t.communicators, e.defs.Communicator.Len()},
+		{functionTokens, &t.regions, e.defs.Regions.Len()}, {counterTokens, &t.metrics, e.defs.Metrics.Len()},
+		{keyTokens, &t.attributes, e.defs.Attributes.Len()}, {fileTokens, &t.files, e.defs.Files.Len()},
+		{markerTokens, &t.markers, e.defs.Markers.Len()}} {
+		for i := range x.n {
+			kept[tokenOf{x.space, uint64(x.table.at(i))}] = true
+		}
+	}
+	for x := range o.referred {
+		kept[x] = true
+	}
+	// stays reports whether a definition stays, and keeps what it refers to.
+	stays := func(r *Record) bool {
+		d, ok := tokensOfDefinitions[r.Type]
+		if !ok {
+			return true
+		}
+		if !kept[tokenOf{d.own, r.Token}] {
+			return false
+		}
+		for _, x := range d.refs {
+			kept[tokenOf{x.space, *r.number(x.f)}] = true
+		}
+		if d.members {
+			for _, p := range r.Members {
+				kept[tokenOf{processTokens, uint64(p)}] = true
+			}
+		}
+		for _, kv := range r.KeyValues {
+			kept[tokenOf{keyTokens, uint64(kv.Key)}] = true
+		}
+		return true
+	}
+	for before := -1; before < len(kept); {
+		before = len(kept)
+		for _, r := range slices.Backward(o.records) {
+			stays(r)
+		}
+	}
+	o.records = slices.DeleteFunc(o.records, func(r *Record) bool { return !stays(r) })
+	master := &MasterControl{}
+	for _, stream := range e.w.master.Streams() {
+		for _, p := range e.w.master.Processes(stream) {
+			if kept[tokenOf{processTokens, uint64(p)}] {
+				master.Assign(p, stream)
+			}
+		}
+	}
+	e.w.master, e.files.master = master, master
+}
+
+// joinStreams assigns the processes of all traces to streams: those of the first as they are, those of the
+// others to streams of their own.
+func joinStreams(sources []*sourceTrace) *MasterControl {
+	m := sources[0].r.master.Clone()
+	for _, s := range sources[1:] {
+		for _, id := range s.r.master.Streams() {
+			stream := m.NewStream()
+			m.AddStream(stream)
+			for _, p := range s.r.master.Processes(id) {
+				m.Assign(uint32(s.token(processTokens, uint64(p))), stream)
+			}
+		}
+	}
+	return m
+}
+
+// sourcesOf returns the traces that a trace was merged from, or nil if they are not of OTF.
+func sourcesOf(native *trace.Parts) (sources []*sourceTrace) {
+	for i, p := range native.List {
+		o, ok := p.Defs.Native.(*original)
+		if !ok {
+			return nil
+		}
+		sources = append(sources, &sourceTrace{Part: p, number: i + 1, r: o.r, model: o.model})
+	}
+	return sources
+}
