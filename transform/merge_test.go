@@ -3,6 +3,7 @@ package transform_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -194,5 +195,34 @@ func TestMergeLongRunningClocks(t *testing.T) {
 	}
 	if m.Rounded != 1 {
 		t.Errorf("found %d rounded times, expected the second one", m.Rounded)
+	}
+}
+
+// TestMergeOperations checks that collective operations to which two traces give one number keep their names.
+func TestMergeOperations(t *testing.T) {
+	one := func(names ...string) *trace.Recorder {
+		r := trace.NewRecorder(trace.Seconds(1000))
+		r.Defs().Origin, r.Defs().Conventions = "otf", trace.Conventions{OwnOperations: true}
+		l := r.Location("p")
+		for i, name := range names {
+			r.Defs().Operations.Add(trace.Named{ID: fmt.Sprint(i + 1), Name: name})
+			r.Event(l, int64(i), trace.CollectiveBegin, trace.NoRef, []uint64{uint64(i + 1)})
+		}
+		return r
+	}
+	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(one("reduce", "scan")),
+		format.Recorded(one("barrier", "reduce", "scan")), format.Recorded(one("reduce"))}, transform.Merging{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[uint32][]string{}
+	events, _ := list(t, m, true)
+	for _, e := range events {
+		name, _ := m.Defs().OperationName(e.ops[0])
+		found[e.loc] = append(found[e.loc], name)
+	}
+	want := map[uint32][]string{0: {"reduce", "scan"}, 1: {"barrier", "reduce", "scan"}, 2: {"reduce"}}
+	if !reflect.DeepEqual(found, want) {
+		t.Errorf("found the operations %v, expected %v", found, want)
 	}
 }
