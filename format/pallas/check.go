@@ -10,13 +10,14 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
 
 // NewChecker returns a checker for the parts of the trace that reading events does not look at:
 // the times and durations of sequences, sums, ids, and numbers that files state about each other.
-// It holds the grammar of one thread, one block (8 KB) of each of its events, three of each of its
-// sequences, and 1 MB of each of its files.
+// For each core it holds the grammar of one thread, one block (8 KB) of each of its events, three of each of
+// its sequences, and 1 MB of each of its files.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
@@ -37,8 +38,6 @@ func (c *checker) Finish(ctx context.Context) error {
 			return err
 		}
 	}
-	c.r = newBlockReader(c.d.t.Parameters)
-	defer c.r.close()
 	for _, a := range c.d.archives {
 		if err := c.archive(a); err != nil {
 			return err
@@ -47,26 +46,38 @@ func (c *checker) Finish(ctx context.Context) error {
 	quiet := *c.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace has reported its defects
 	q := c.d.with(&quiet)
-	for _, id := range c.d.threads {
-		if err := ctx.Err(); err != nil {
-			return err
+	cores := c.opt.Cores()
+	if c.opt.Strict {
+		cores = 1 // makes the first defect, at which strict reading stops, always the same
+	}
+	workers := make([]*checker, cores)
+	defer func() {
+		for _, w := range workers {
+			if w != nil {
+				w.r.close()
+			}
+		}
+	}()
+	rest := c.d.threads
+	return pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
+		if ok = len(rest) > 0; ok {
+			id, rest = rest[0], rest[1:]
+		}
+		return id, ok, nil
+	}, func(worker int, id threadID) (struct{}, error) {
+		w := workers[worker]
+		if w == nil {
+			w = &checker{d: c.d, r: newBlockReader(c.d.t.Parameters)}
+			workers[worker] = w
 		}
 		t, err := q.thread(id, wholeThread)
-		if err != nil {
-			return err
+		if err != nil || t == nil {
+			return struct{}{}, err
 		}
-		if t == nil {
-			continue
-		}
-		at := *c
-		at.opt = c.opt.At(c.d.location[id])
-		err = at.thread(ctx, t)
-		t.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		defer t.Close()
+		w.opt = c.opt.At(c.d.location[id])
+		return struct{}{}, w.thread(ctx, t)
+	}, func(struct{}) error { return nil })
 }
 
 func (c *checker) report(rule string, severity trace.Severity, path string, offset uint64, found,
