@@ -52,6 +52,9 @@ type Options struct {
 	// the like). Default means Overhead, as for the rest of MPI, because the trace does not record how
 	// long they waited. PICL has event types of its own for waiting and ignores Wait.
 	Wait State
+	// Waits, if it is not nil, holds times in which processors are idle whatever region is open. It is
+	// not used with Changes, nor in traces that mark when tracing is on.
+	Waits *Waits
 	// Classify, if it is not nil, is called first. If it returns Default, the rules above apply.
 	Classify func(r *trace.Region) State
 	// Changes keeps 24 bytes of every change, so that batches may come in any order of locations and

@@ -7,7 +7,8 @@
 // statistics, markers, snapshots and summaries are no events here.
 //
 // A processor is idle while one of its regions that mean idle is open (see [Options]), otherwise in
-// overhead while one that means overhead is open, otherwise busy. Before it starts and after it has
+// overhead while one that means overhead is open, otherwise busy. With Options.Waits it is idle while it
+// waits in a call for others, too. Before it starts and after it has
 // finished it is idle. It starts when tracing begins (the entry of PICL's event type -901) and has
 // finished when tracing ends (its exit, until the next entry). Without these records it starts with
 // its first and finishes with its last event. Events outside do not count. So a region that is
@@ -47,6 +48,7 @@ type Part struct {
 	last      int64 // time of the last event, without Options.Changes
 	bracketed bool  // the trace marks when tracing is on
 	entrance  entrance
+	waits     []waitChange // those still to come
 }
 
 type span struct{ first, last int64 }
@@ -89,6 +91,9 @@ const none = -1
 func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}, bracketed: brackets(d)}
 	p.engine.window = opt.Window
+	if opt.Waits != nil {
+		p.waits = opt.Waits.changes
+	}
 	if opt.Series != nil {
 		p.engine.bins = NewTimes(*opt.Series)
 	}
@@ -145,6 +150,11 @@ func (p *Part) Batch(b *trace.Batch) error {
 			return fmt.Errorf("states: found an event at %d after one at %d, expected global time order", c.time, p.last)
 		}
 		p.any, p.last = true, c.time
+		if len(p.waits) > 0 && p.waits[0].time <= c.time {
+			if err := p.waitsUpTo(c.time); err != nil {
+				return err
+			}
+		}
 		if !p.bracketed || p.entrance.passes(loc) {
 			p.engine.take(c, p.numbers[loc], p.class(c.region))
 			continue

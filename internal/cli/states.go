@@ -16,7 +16,7 @@ import (
 func (a *app) statesCommand() *cobra.Command {
 	var r inputFlags
 	var s selectionFlags
-	var asJSON bool
+	var asJSON, waits bool
 	var barrier, collective, overhead string
 	c := &cobra.Command{
 		Use:   "states TRACE",
@@ -24,11 +24,12 @@ func (a *app) statesCommand() *cobra.Command {
 		Long: `Show how long each processor is busy, in overhead (communicating but not
 waiting) and idle, as ParaGraph defines it, and for how long how many of them are
 (concurrency profile). For PICL the event types decide, for other traces the
-groups and names of the regions. --window, or --from and --to, count the time in a
+groups and names of the regions. With --waits, the time in which a call waits for others,
+as weft waits finds it, is idle, too. --window, or --from and --to, count the time in a
 window alone; --location and --group show the processors with one of these locations, and
 the concurrency profile of all.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
-			"  weft states --barrier idle --json trace.trf",
+			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var opt states.Options
@@ -59,6 +60,14 @@ the concurrency profile of all.`,
 				_, opt.Window = s.bounds(sel)
 				// Which regions are open in a window depends on all events before it, and which processors
 				// have finished on those after it.
+				if waits {
+					if in.Defs().Conventions.EventTypes {
+						return nil, nil, usageError("--waits: found a trace whose event types tell what waits, expected one of another format")
+					}
+					if opt.Waits, err = states.FindWaits(c.Context(), in.Events); err != nil {
+						return nil, nil, err
+					}
+				}
 				p := states.New(in.Defs(), opt)
 				if err := in.inOrder(c.Context(), states.Reduction(in.Defs(), opt), p); err != nil {
 					return nil, nil, err
@@ -119,6 +128,7 @@ the concurrency profile of all.`,
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&waits, "waits", false, "count what weft waits finds as idle; reads the trace twice")
 	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
 	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")
 	c.Flags().StringVar(&overhead, "user-overhead", "", "what user overhead (PICL event -603) counts as")

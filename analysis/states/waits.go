@@ -1,0 +1,68 @@
+package states
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Waits are the times in which locations wait in calls for others, for [Options].Waits.
+type Waits struct {
+	changes []waitChange // in order of time
+}
+
+// waitChange is the begin or the end of a wait.
+type waitChange struct {
+	time     int64
+	location uint32
+	ends     bool
+}
+
+// FindWaits returns the waits of a trace's locations (docs/analyses/waits.md). Parts of calls in which an
+// operation has begun everywhere are no waits. It uses 32 bytes per wait and the memory of a log of
+// calls. An error is that of the scan, of the temporary file, or of the context.
+func FindWaits(ctx context.Context, events format.Events) (*Waits, error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs())})
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	w := &Waits{}
+	_, err = waitstate.Run(ctx, log, waitstate.Hooks{Wait: func(x *waitstate.Wait) {
+		if _, part := x.Pattern.PartOf(); !part && x.Pattern.Waits() {
+			w.changes = append(w.changes, waitChange{x.Begin, x.Place.Location, false},
+				waitChange{x.Begin + x.Length, x.Place.Location, true})
+		}
+	}})
+	slices.SortStableFunc(w.changes, func(a, b waitChange) int { return cmp.Compare(a.time, b.time) })
+	return w, err
+}
+
+// waitRegion stands for a region in which a location waits.
+const waitRegion = trace.NoRef - 1
+
+// waitsUpTo applies the begins and ends of waits up to a time.
+func (p *Part) waitsUpTo(t int64) error {
+	for ; len(p.waits) > 0 && p.waits[0].time <= t; p.waits = p.waits[1:] {
+		x := p.waits[0]
+		if int(x.location) >= len(p.numbers) || !p.met[x.location] {
+			if err := p.meet(x.location); err != nil {
+				return err
+			}
+		}
+		if p.numbers[x.location] == none {
+			continue
+		}
+		c := change{time: x.time, location: x.location, region: waitRegion, kind: enter}
+		if x.ends {
+			c.kind = leave
+		}
+		p.engine.take(c, p.numbers[x.location], class{state: Idle, known: true})
+	}
+	return nil
+}
