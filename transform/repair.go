@@ -73,7 +73,7 @@ type Repairing struct {
 // Defects in the format, such as times out of order, lengths, counts and missing definitions, are
 // repaired and reported by the decoder when it delivers the events.
 //
-// Prepare reads the trace once. Repair uses 16 bytes per open region and 48 bytes per open claim,
+// Prepare reads the trace once. Repair uses 16 bytes per open region and 112 bytes per open claim,
 // and with Enter 4 bytes for each leave without an enter.
 func Repair(d format.Events, r Repairing) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
@@ -251,7 +251,7 @@ type repairState struct {
 	last    int64
 	open    []visited
 	among   openset.Index[visitKey]
-	claims  map[int64][]claimed // open ones by their original id
+	claims  map[int64]openset.Queue[claimed, claimKey] // open ones by their original id
 	seq     int64
 	orphans []uint32
 	// curves has the number and end of the last fragment of each signal.
@@ -268,12 +268,23 @@ type visited struct {
 
 type fragment struct{ number, end int64 }
 
+// claimKey finds a claim by its position in the file, or by its resource and activity.
+type claimKey struct {
+	pos      int64
+	resource uint64
+	ref      uint32
+	isUse    bool // not by position
+}
+
+func useKey(ref uint32, resource uint64) claimKey {
+	return claimKey{ref: ref, resource: resource, isUse: true}
+}
+
 type claimed struct {
 	id       int64 // its new id
 	ref      uint32
 	resource uint64
 	seq      int64    // order of begins
-	pos      int64    // in the file
 	ops      []uint64 // operands of its begin, in the first pass
 }
 
@@ -476,17 +487,19 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 		}
 	}
 	if l.claims == nil {
-		l.claims = map[int64][]claimed{}
+		l.claims = map[int64]openset.Queue[claimed, claimKey]{}
 	}
 	l.seq++
-	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq, pos: x.Pos()}
+	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
 	if m.quiet {
 		c.ops = slices.Clone(ops)
 	}
 	if len(ops) > 1 {
 		c.resource = ops[1]
 	}
-	l.claims[int64(x.Op(0))] = append(l.claims[int64(x.Op(0))], c)
+	open := l.claims[int64(x.Op(0))]
+	open.Open(c, [2]claimKey{{pos: x.Pos()}, useKey(c.ref, c.resource)})
+	l.claims[int64(x.Op(0))] = open
 	m.keep(x, t, x.Ref(), ops)
 }
 
@@ -495,17 +508,20 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
-	if len(open) == 0 {
+	if open.Len() == 0 {
 		m.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id),
 			"its begin before it; the end is left away")
 		return
 	}
-	i := slices.IndexFunc(open, func(c claimed) bool { return c.pos == x.Pos() && c.pos > 0 })
+	i := open.Find(claimKey{pos: x.Pos()})
 	if i < 0 {
-		i = max(0, slices.IndexFunc(open, func(c claimed) bool { return c.ref == x.Ref() && c.resource == x.Op(1) }))
+		i = open.Find(useKey(x.Ref(), x.Op(1)))
 	}
-	c := open[i]
-	if open = slices.Delete(open, i, i+1); len(open) == 0 {
+	if i < 0 {
+		i = open.First()
+	}
+	c := open.At(i)
+	if open.Close(i); open.Len() == 0 {
 		delete(l.claims, id)
 	} else {
 		l.claims[id] = open
@@ -592,7 +608,7 @@ func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64)
 func (m *repairScan) end(l *repairState, loc uint32) {
 	var open []claimed
 	for _, list := range l.claims {
-		open = append(open, list...)
+		open = append(open, list.All()...)
 	}
 	slices.SortFunc(open, func(a, b claimed) int { return cmp.Compare(b.seq, a.seq) })
 	for _, c := range open {

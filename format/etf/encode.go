@@ -65,7 +65,7 @@ type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out),
-		text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}},
+		text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey]int64{}},
 		stacks: map[stackKey][]int64{}}, nil
 }
 

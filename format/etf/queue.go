@@ -5,15 +5,17 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/openset"
 )
 
 // openClaims finds the numbers of open claims in the queue by their ids. If ids are counted up in
-// the order in which claims begin, the number follows from the id; the map has the other claims. Of
+// the order in which claims begin, the number follows from the id; maps have the other claims. Of
 // several claims with the same id, the one of the line ends, else the first one.
 type openClaims struct {
 	any    bool
 	offset int64 // number minus id
-	others map[claimKey][]int64
+	others map[claimKey]int64
+	same   map[claimKey]*openset.Queue[int64, int64] // several with one key, by their lines
 }
 
 type claimKey struct {
@@ -27,9 +29,25 @@ func (o *openClaims) add(q *queue, at int64, k claimKey) {
 	if !o.any {
 		o.any, o.offset = true, at-k.id
 	}
-	if x.key, x.other = k, at-k.id != o.offset; x.other {
-		o.others[k] = append(o.others[k], at)
+	if x.key, x.other = k, at-k.id != o.offset; !x.other {
+		return
 	}
+	l := o.same[k]
+	if l == nil {
+		first, ok := o.others[k]
+		if !ok {
+			o.others[k] = at
+			return
+		}
+		delete(o.others, k)
+		l = &openset.Queue[int64, int64]{}
+		l.Open(first, [2]int64{q.at(first).pos})
+		if o.same == nil {
+			o.same = map[claimKey]*openset.Queue[int64, int64]{}
+		}
+		o.same[k] = l
+	}
+	l.Open(at, [2]int64{x.pos})
 }
 
 // take finds and removes an open claim. isGuess is set if there are several and none is of the line pos.
@@ -40,26 +58,29 @@ func (o *openClaims) take(q *queue, k claimKey, pos int64) (at int64, isGuess, o
 	if counted && x.pos == pos && pos > 0 {
 		return at, false, true
 	}
-	l := o.others[k]
-	if len(l) == 0 {
-		return at, false, counted
+	l := o.same[k]
+	if l == nil {
+		n, ok := o.others[k]
+		if !ok {
+			return at, false, counted
+		}
+		if isGuess = counted && (pos <= 0 || q.at(n).pos != pos); isGuess && at < n {
+			return at, true, true
+		}
+		delete(o.others, k)
+		return n, isGuess, true
 	}
-	i := -1
-	if pos > 0 {
-		i = slices.IndexFunc(l, func(n int64) bool { return q.at(n).pos == pos })
-	}
-	isGuess = i < 0 && (counted || len(l) > 1)
+	i := l.Find(pos)
+	isGuess = i < 0 && (counted || l.Len() > 1)
 	if i < 0 {
-		if counted && at < l[0] {
+		i = l.First()
+		if counted && at < l.At(i) {
 			return at, isGuess, true
 		}
-		i = 0
 	}
-	at = l[i]
-	if len(l) == 1 {
-		delete(o.others, k)
-	} else {
-		o.others[k] = slices.Delete(l, i, i+1)
+	at = l.At(i)
+	if l.Close(i); l.Len() == 0 {
+		delete(o.same, k)
 	}
 	return at, isGuess, true
 }

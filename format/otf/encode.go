@@ -1,9 +1,11 @@
 package otf
 
 import (
+	"container/heap"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -36,7 +38,7 @@ type encoder struct {
 	row           trace.Batch
 	packed        []byte
 	// Lanes of the claims, by resource.
-	lanes     map[uint32][]lanePlace
+	lanes     map[uint32]*lanes
 	claims    map[heldClaim]int // lane of each open claim
 	laneNames []string          // names of the processes from laneProcess on
 	// last is the time of the last event, and tie its rank among simultaneous events.
@@ -64,10 +66,24 @@ type heldClaim struct {
 	claim    int64
 }
 
-// lanePlace is a lane of a resource and its process.
-type lanePlace struct {
-	process uint64
-	busy    bool
+// lanes are the lanes of a resource.
+type lanes struct {
+	processes []uint64
+	free      freeLanes
+}
+
+// freeLanes is a heap of the lanes without a claim, the lowest first.
+type freeLanes struct{ sort.IntSlice }
+
+// Push appends a lane.
+func (f *freeLanes) Push(x any) { f.IntSlice = append(f.IntSlice, x.(int)) }
+
+// Pop removes the last lane.
+func (f *freeLanes) Pop() any {
+	last := len(f.IntSlice) - 1
+	x := f.IntSlice[last]
+	f.IntSlice = f.IntSlice[:last]
+	return x
 }
 
 // Create returns an encoder that writes to out.
@@ -91,7 +107,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{},
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32]*lanes{}, claims: map[heldClaim]int{},
 		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.attach(out)
@@ -526,15 +542,18 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 		return
 	}
 	k := heldClaim{uint32(ops[1]), int64(ops[0])}
-	lanes := e.lanes[k.resource]
+	l := e.lanes[k.resource]
+	if l == nil {
+		l = &lanes{}
+		e.lanes[k.resource] = l
+	}
 	at, open := e.claims[k]
 	switch {
 	case c.Kind() == trace.ClaimBegin && !open:
-		n := 0
-		for n < len(lanes) && lanes[n].busy {
-			n++
-		}
-		if n == len(lanes) {
+		n := len(l.processes)
+		if l.free.Len() > 0 {
+			n = heap.Pop(&l.free).(int)
+		} else {
 			p := laneProcess + uint64(len(e.laneNames))
 			name := e.defs.Resources.At(k.resource).Label()
 			if n > 0 {
@@ -542,15 +561,14 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 			}
 			e.laneNames = append(e.laneNames, name)
 			e.w.master.Assign(uint32(p), e.places[c.Location()].stream)
-			lanes = append(lanes, lanePlace{process: p})
+			l.processes = append(l.processes, p)
 		}
-		lanes[n].busy = true
-		e.lanes[k.resource], e.claims[k] = lanes, n
-		r.Type, r.Function, r.Process = Enter, region, lanes[n].process
+		e.claims[k] = n
+		r.Type, r.Function, r.Process = Enter, region, l.processes[n]
 	case c.Kind() == trace.ClaimEnd && open:
 		delete(e.claims, k)
-		lanes[at].busy = false
-		r.Type, r.Function, r.Process = Leave, region, lanes[at].process
+		heap.Push(&l.free, at)
+		r.Type, r.Function, r.Process = Leave, region, l.processes[at]
 	}
 }
 

@@ -112,6 +112,14 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d %d %d 0 %d 1 ; name=c\n", i, i, i+2*n, i)
 		}
+	case "claims of one id":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C 7 %d %d 0 %d 1 ; name=c\n", i, i+2*n, i)
+		}
+	case "claims of one id that end backwards":
+		for i := range 2 * n {
+			fmt.Fprintf(&b, "C 7 %d %d 0 %d 1 ; name=c\n", i, 4*n-i, i)
+		}
 	case "claims that end backwards":
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d %d %d 0 %d 2 ; name=c\n", i, i, 4*n-i, i)
@@ -138,7 +146,8 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 // hostileShapes lists the shapes of such traces.
 var hostileShapes = []string{
 	"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive", "collectives backwards",
-	"received first", "claims of one place", "claims at once", "claims that end backwards", "claims of an instant",
+	"received first", "claims of one place", "claims at once", "claims of one id", "claims of one id that end backwards",
+	"claims that end backwards", "claims of an instant",
 	"two claims for one that ends",
 	"fragments that overlap",
 }
@@ -146,7 +155,7 @@ var hostileShapes = []string{
 // hostileCommands lists the commands that keep track of open regions, claims or messages.
 var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"usage"}, {"structure"}, {"states"},
 	{"info"}, {"comm"}, {"messages"}, {"waits", "--causes"}, {"path"}, {"efficiency"}, {"explain"},
-	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"},
+	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"}, {"anonymize"},
 	{"plot"}, {"plot", "--index"}, {"index"}, {"report"}, {"align", "--always"}, {"convert", "--to", "etf"},
 	{"convert", "--to", "picl"}, {"convert", "--to", "otf"},
 	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}, {"diff"},
@@ -160,6 +169,8 @@ func hostileArgs(command []string, path, dir string) []string {
 		return append(args, path)
 	case "filter", "cut", "repair", "merge", "align":
 		return append(args, "--force", "--allow-loss", filepath.Join(dir, command[0]+".otf"))
+	case "anonymize": // as TRACE, through the model
+		return append(args, "--force", "--allow-loss", filepath.Join(dir, "anonymize.etf"))
 	case "convert":
 		return append(args, "--force", "--allow-loss", filepath.Join(dir, "x-"+command[2]+"."+command[2]))
 	case "plot", "index", "report":

@@ -88,3 +88,48 @@ func TestFindDeep(t *testing.T) {
 		}
 	}
 }
+
+// TestQueue checks that a queue finds the same elements as a list with deletions.
+func TestQueue(t *testing.T) {
+	type thing struct {
+		number int
+		keys   [2]int
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var list []thing
+	var q Queue[thing, int]
+	mapped := 0
+	for step := range 300_000 {
+		if growing := (step/2000)%2 == 0; rng.IntN(10) < 7 == growing || len(list) == 0 {
+			x := thing{step, [2]int{rng.IntN(300), rng.IntN(3)}}
+			list = append(list, x)
+			q.Open(x, x.keys)
+			continue
+		}
+		k := rng.IntN(300)
+		want := slices.IndexFunc(list, func(x thing) bool { return k != 0 && (x.keys[0] == k || x.keys[1] == k) })
+		at := q.Find(k)
+		if q.at != nil {
+			mapped++
+		}
+		if (at < 0) != (want < 0) {
+			t.Fatalf("step %d: found place %d, expected that of %d", step, at, want)
+		}
+		if at < 0 {
+			at, want = q.First(), 0
+		}
+		if q.At(at) != list[want] {
+			t.Fatalf("step %d: found %v, expected %v", step, q.At(at), list[want])
+		}
+		q.Close(at)
+		if list = slices.Delete(list, want, want+1); q.Len() != len(list) {
+			t.Fatalf("step %d: found %d elements, expected %d", step, q.Len(), len(list))
+		}
+		if step%997 == 0 && !slices.Equal(q.All(), list) {
+			t.Fatalf("step %d: found %v, expected %v", step, q.All(), list)
+		}
+	}
+	if mapped == 0 {
+		t.Error("the map was never used")
+	}
+}
