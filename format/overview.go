@@ -101,6 +101,8 @@ type Overview struct {
 	// Damaged is the number of records with defects, or with data that their form skips, in the last scan
 	// whose content the events do not keep in full.
 	Damaged int64
+	// Recoded is the number of records whose text is not UTF-8, as it is in the definitions.
+	Recoded int64
 	// Rounded is the number of times in the last scan that have more digits than the clock.
 	Rounded int64
 }
@@ -111,16 +113,20 @@ func (o *Overview) LostText(l *Loss, how How) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
 	l.Add("record", "text", Degraded, "what records say beside their values is gone", o.Damaged)
+	l.Add("text", "encoding", Degraded, "is not UTF-8 in the file; names are read as Latin-1 and become UTF-8", o.Recoded)
 	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 }
 
 // LostDefinitions counts the definitions of a trace that an encoded trace lacks: names for which
 // [trace.Definitions] has no table, positions, spellings, and records that were left out to save
-// memory.
-func LostDefinitions(ctx context.Context, f File, l *Loss) error {
+// memory. written are the definitions of the encoded trace, to the name of its format.
+func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to string, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
 		return err
+	}
+	if written.Encoding == trace.Latin1 && to == written.Origin {
+		o.Recoded = 0 // the encoder writes Latin-1 again
 	}
 	o.LostText(l, Lost)
 	for _, x := range o.Definitions {

@@ -114,6 +114,9 @@ type Definitions struct {
 	// Pruned reports that records of the file of Native are to be left out unless an entry, or an event,
 	// refers to them. It is set only where Native is [Joinable], or [Parts].
 	Pruned bool
+	// Encoding is that of the texts in the file, if the decoder tells it. Here they are UTF-8 (see
+	// [Text]).
+	Encoding Encoding
 	// Properties are the properties of the trace as a whole.
 	Properties Table[Attr]
 
@@ -286,6 +289,16 @@ type Named struct {
 	Name  string `json:"name,omitempty"`
 	Attrs []Attr `json:"attributes,omitempty"`
 }
+
+// Encoding is an encoding of texts.
+type Encoding uint8
+
+// The encodings.
+const (
+	UnknownEncoding Encoding = iota // or ASCII, which is part of both others
+	UTF8
+	Latin1
+)
 
 // Opaque is a record that only its own format can interpret.
 type Opaque struct {

@@ -104,6 +104,18 @@ func Text(s string) string {
 	return string(b)
 }
 
+// ToLatin1 returns a UTF-8 text in Latin-1. ok is false if that lacks one of the characters.
+func ToLatin1(s string) (latin string, ok bool) {
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		if r > 0xff {
+			return s, false
+		}
+		b = append(b, byte(r))
+	}
+	return string(b), true
+}
+
 // IntValue returns an Int64 value.
 func IntValue(n int64) Value { return Value{Num: uint64(n), Type: Int64} }
 

@@ -182,6 +182,12 @@ func (x *Merged) copyGlobals() {
 		src := p.src
 		p.definer.all()
 		x.copyProperties(src, i+1)
+		switch {
+		case x.defs.Encoding == trace.UnknownEncoding:
+			x.defs.Encoding = src.Encoding
+		case src.Encoding != trace.UnknownEncoding && src.Encoding != x.defs.Encoding:
+			x.defs.Encoding = trace.UTF8 // which has all characters
+		}
 		for _, o := range src.Opaque.All() {
 			keep := true
 			if x.numbers != nil { // definitions by number, at positions among the records

@@ -117,7 +117,7 @@ type rewritten struct {
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
 	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin, Conventions: src.Conventions,
-		Roles: src.Roles}
+		Roles: src.Roles, Encoding: src.Encoding}
 	for _, a := range src.Properties.All() {
 		defs.Properties.Add(a)
 	}

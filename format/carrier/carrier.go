@@ -29,6 +29,8 @@ type header struct {
 	Clock   trace.Clock `json:"clock"`
 	// Kinds are the names of the kinds of packed rows, indexed by code.
 	Kinds []string `json:"kinds,omitempty"`
+	// Encoding is that of the file that the definitions come from.
+	Encoding trace.Encoding `json:"encoding,omitempty"`
 }
 
 // table describes how one definition table is carried.
@@ -82,7 +84,7 @@ const OpaqueLimit = 4 << 10
 // ("region.3"). Reserved attributes from the index used on are left out. tooLong is the number of
 // opaque records beyond OpaqueLimit, which are also left out.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
-	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d)})
+	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), d.Encoding})
 	pairs = append(pairs, Pair{"trace", string(h)})
 	for _, t := range tables {
 		for i := range t.len(d) {
@@ -143,7 +145,7 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	if err := checkReferences(d); err != nil {
 		return nil, err
 	}
-	d.Origin, d.Conventions = h.Origin, format.Conventions(h.Origin)
+	d.Origin, d.Conventions, d.Encoding = h.Origin, format.Conventions(h.Origin), h.Encoding
 	r.Clock = h.Clock
 	for _, k := range trace.Kinds() {
 		r.kinds[k.Spec().Name] = k

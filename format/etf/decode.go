@@ -26,7 +26,8 @@ type decoder struct {
 	lessText, otherForm, rounded atomic.Int64
 
 	defines unclear // lines of definitions
-	tooLong int64   // lines above the length limit
+	coded   coded
+	tooLong int64 // lines above the length limit
 
 	first    int64   // line of the first readable record, 0 for none
 	keptSize int     // bytes of lines in Definitions.Opaque
@@ -66,7 +67,8 @@ func (k seriesKey) id() string {
 // that cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
-		Spelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded}
+		Spelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded,
+		Recoded: d.coded.other}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{
 			{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
@@ -100,7 +102,8 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 
 // define fills the definitions of the model.
 func (d *decoder) define(defs []defLine, events bool) error {
-	m := &trace.Definitions{Format: "etf", Origin: "etf", Conventions: format.Conventions("etf")}
+	m := &trace.Definitions{Format: "etf", Origin: "etf", Conventions: format.Conventions("etf"),
+		Encoding: d.coded.encoding()}
 	d.Model = m
 	var rec Record
 	carried := map[string]string{}

@@ -353,7 +353,7 @@ func TestDocument_Comments(t *testing.T) {
 	}
 	// Another format does not keep their places, which all but the first one had.
 	moved := &format.Loss{}
-	if err := format.LostDefinitions(t.Context(), d, moved); err != nil {
+	if err := format.LostDefinitions(t.Context(), d, d.Defs(), "otf", moved); err != nil {
 		t.Fatal(err)
 	}
 	rows := moved.Rows()
@@ -363,7 +363,7 @@ func TestDocument_Comments(t *testing.T) {
 	many := tracetest.Open(t, Format{}, write(t,
 		strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", maxKept/1000)+"E 0 1 ;\n"), nil)
 	lost := &format.Loss{}
-	if err := format.LostDefinitions(t.Context(), many, lost); err != nil {
+	if err := format.LostDefinitions(t.Context(), many, many.Defs(), "otf", lost); err != nil {
 		t.Fatal(err)
 	}
 	kept := int64(many.Defs().Opaque.Len())

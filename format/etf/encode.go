@@ -196,10 +196,22 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 // key returns the text ", key=" of an attribute.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.Defs.Attributes.At(uint32(n)).Name)
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.coded(e.Defs.Attributes.At(uint32(n)).Name))
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]
+}
+
+// coded returns a text of the definitions in the encoding of the file.
+func (e *encoder) coded(s string) string {
+	if e.Defs.Encoding != trace.Latin1 || !e.native || isASCII(s) {
+		return s
+	}
+	s, ok := trace.ToLatin1(s)
+	if !ok {
+		e.Lost.Add("text", "encoding", format.Degraded, "has characters that Latin-1 lacks, and is written as UTF-8", 1)
+	}
+	return s
 }
 
 // signal has the writer's curve of a signal.
@@ -538,7 +550,7 @@ func (e *encoder) comments(end bool) {
 	}
 	for _, o := range e.Defs.Opaque.All() {
 		if o.Format == "etf" {
-			e.w.comment(noteText(o.Data))
+			e.w.comment(noteText(e.coded(o.Data)))
 		}
 	}
 }
@@ -550,7 +562,7 @@ func (e *encoder) nativeDefinitions() error {
 	d := e.Defs
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
-			out = append(out, Attr{a.Key, a.Value.String()})
+			out = append(out, Attr{e.coded(a.Key), e.coded(a.Value.String())})
 		}
 		return
 	}

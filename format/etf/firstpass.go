@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
@@ -46,6 +48,7 @@ func (a *timedLines) follow(b *timedLines) {
 // scanResult is the result of the first pass over a chunk.
 type scanResult struct {
 	linetrace.Times
+	coded
 	record  int64 // line of the first readable event or dependency, 0 for none
 	deps    int64
 	events  bool
@@ -64,6 +67,51 @@ type defLine struct {
 	text  []byte
 	line  int64
 	other bool // a comment or an unknown keyword
+}
+
+// coded counts the lines with characters beyond ASCII.
+type coded struct {
+	utf8, other int64
+}
+
+// codedOf counts the lines of a text.
+func codedOf(text []byte) (n coded) {
+	at := 0
+	for at+8 <= len(text) && binary.LittleEndian.Uint64(text[at:])&0x8080808080808080 == 0 {
+		at += 8
+	}
+	text = text[bytes.LastIndexByte(text[:at], '\n')+1:]
+	for l := range bytes.Lines(text) {
+		switch {
+		case isASCII(l):
+		case utf8.Valid(l):
+			n.utf8++
+		default:
+			n.other++
+		}
+	}
+	return n
+}
+
+// encoding returns the encoding of the lines. Where it differs between them, it is UTF-8, which has
+// all characters.
+func (n coded) encoding() trace.Encoding {
+	switch {
+	case n.utf8 > 0:
+		return trace.UTF8
+	case n.other > 0:
+		return trace.Latin1
+	}
+	return trace.UnknownEncoding
+}
+
+func isASCII[T string | []byte](text T) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // maxKept limits the bytes of lines in Definitions.Opaque.
@@ -159,6 +207,8 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		r.defs = nil
 		events = events || r.events
+		d.coded.other += r.coded.other
+		d.coded.utf8 += r.coded.utf8
 		all = append(all, r)
 		d.deps += r.deps
 		return nil
@@ -181,7 +231,7 @@ func (d *decoder) index(ctx context.Context) error {
 // scan is the first pass over a chunk.
 func (d *decoder) scan(b *lines.Block) *scanResult {
 	w := d.File.Walk(b)
-	all, r := w, &scanResult{}
+	all, r := w, &scanResult{coded: codedOf(b.Data)}
 	var rec Record
 	usual := w.Plain()
 	for {

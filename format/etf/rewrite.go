@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
@@ -25,6 +26,7 @@ type rewriter struct {
 	lines   *linetrace.Lines
 	renamed bool    // comments are left out
 	sound   bool    // lines with a defect are rewritten
+	recoded int64   // lines that are written anew, in a file with two encodings
 	changed unclear // lines that are written anew though weft cannot tell what is meant
 	rec     Record
 	text    []byte
@@ -64,14 +66,14 @@ func (e *encoder) rewrite(o *original) {
 			continue
 		}
 		if w.rec.Keyword != T {
-			w.defs[string(canonical)] = definition{string(l), number}
+			w.defs[trace.Text(string(canonical))] = definition{string(l), number}
 			continue
 		}
 		attrs := slices.Clone(w.rec.Attrs)
 		w.props = append(w.props, attrs...)
 		w.trace = append(w.trace, Record{Keyword: T, Attrs: attrs, line: string(l), Line: number})
 	}
-	w.findNotes(e.Defs)
+	w.findNotes(e)
 	e.from, e.w.from = w, w
 }
 
@@ -84,7 +86,7 @@ func (w *rewriter) count(loss *format.Loss) {
 	if w.sound && !w.renamed {
 		how = format.Degraded // mending leaves it out on purpose
 	}
-	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm}
+	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm, Recoded: w.recoded}
 	if w.sound {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}
@@ -100,10 +102,10 @@ func (w *rewriter) count(loss *format.Loss) {
 }
 
 // findNotes finds the record after each comment. Comments before the first record stay there.
-func (w *rewriter) findNotes(defs *trace.Definitions) {
-	for _, o := range defs.Opaque.All() {
+func (w *rewriter) findNotes(e *encoder) {
+	for _, o := range e.Defs.Opaque.All() {
 		if o.Format == "etf" {
-			w.notes = append(w.notes, note{text: noteText(o.Data)})
+			w.notes = append(w.notes, note{text: noteText(e.coded(o.Data))})
 		}
 	}
 	at := w.d.opaqueAt
@@ -112,6 +114,7 @@ func (w *rewriter) findNotes(defs *trace.Definitions) {
 	}
 	for i := len(at) - 1; i >= 0; i-- {
 		x := &w.notes[i]
+		w.original(x, at[i])
 		if x.line = at[i]; x.line < w.d.first {
 			continue
 		}
@@ -130,6 +133,27 @@ func (w *rewriter) findNotes(defs *trace.Definitions) {
 		}
 		from = to
 	}
+}
+
+// original gives a note the bytes of its line, of which the definitions have the text.
+func (w *rewriter) original(x *note, number int64) {
+	if isASCII(x.text) {
+		return
+	}
+	l, err := w.lines.At(number)
+	if err != nil {
+		w.err = err
+	}
+	for _, s := range []string{string(l), "# " + string(l)} {
+		if sameText(x.text, s) {
+			x.text = s
+		}
+	}
+}
+
+// sameText reports whether two texts have the same characters. Bytes that are not UTF-8 are Latin-1.
+func sameText[T string | []byte](a, b T) bool {
+	return string(a) == string(b) || !isASCII(a) && trace.Text(string(a)) == trace.Text(string(b))
 }
 
 // recordBehind returns the first line after number that holds a record. It returns 0 if there is
@@ -218,14 +242,17 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 		return b
 	}
 	l, canonical := w.read(number)
-	if canonical != nil && !bytes.Equal(canonical, b[n:]) {
+	if canonical != nil && !sameText(canonical, b[n:]) {
 		canonical = w.asRead()
 	}
-	if canonical != nil && bytes.Equal(canonical, b[n:]) {
+	if canonical != nil && sameText(canonical, b[n:]) {
 		return append(b[:n], l...)
 	}
 	if !w.sound {
 		w.changed.addLine(l)
+	}
+	if w.d.coded.utf8 > 0 && !isASCII(l) && !utf8.Valid(l) {
+		w.recoded++
 	}
 	return b
 }
@@ -410,7 +437,7 @@ func (r byTime) Swap(i, j int) {
 func (w *rewriter) definition(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
-		if x, ok := w.defs[string(w.text)]; ok {
+		if x, ok := w.defs[trace.Text(string(w.text))]; ok {
 			r.line = string(w.note(nil, x.number)) + x.text
 		}
 	}
@@ -419,7 +446,9 @@ func (w *rewriter) definition(r *Record) {
 // properties returns the original lines with the trace's attributes. ok is false if the attributes
 // differ.
 func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
-	if w == nil || !slices.Equal(attrs, w.props) {
+	if w == nil || !slices.EqualFunc(attrs, w.props, func(a, b Attr) bool {
+		return sameText(a.Key, b.Key) && sameText(a.Value, b.Value)
+	}) {
 		return nil, false
 	}
 	lines = slices.Clone(w.trace)

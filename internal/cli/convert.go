@@ -205,7 +205,7 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 		return loss, nil // the encoder writes the definitions of the file unchanged
 	}
 	for _, x := range from {
-		if err := format.LostDefinitions(ctx, x, loss); err != nil {
+		if err := format.LostDefinitions(ctx, x, d.Defs(), w.format.About().Name, loss); err != nil {
 			return nil, err
 		}
 	}
