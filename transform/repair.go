@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/openset"
@@ -51,6 +52,8 @@ var repairRules = []format.Rule{
 	{ID: "repair.time", Severity: trace.Warning,
 		Doc:     "An event before the one ahead of it at its location gets that one's time.",
 		Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
+	{ID: "repair.named-attribute", Severity: trace.Warning, Doc: "An attribute of a TRACE file without a key gets the key unknown.",
+		Example: "E 1 1 ; =x: it becomes E 1 1 ; unknown=x"},
 	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.",
 		Example: "an enter without a region, as of OTF2's undefined"},
 }
@@ -80,13 +83,14 @@ func Repair(d format.Events, r Repairing) format.Events {
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
 	own.Defs().Native, own.Defs().Retimed, own.Defs().Mended = d.Defs().Native, d.Defs().Retimed, true
-	return transformed{&definedTrace{own, x}}
+	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 
 // definedTrace is a repaired trace in which everything is defined.
 type definedTrace struct {
 	*rewritten
-	repair *repair
+	repair   *repair
+	complete bool // groups and keys of attributes are complete
 }
 
 // Prepare determines the necessary repairs, and defines what is undefined.
@@ -95,24 +99,101 @@ func (m *definedTrace) Prepare(ctx context.Context) error {
 		return err
 	}
 	m.definer.all()
+	if !m.complete {
+		m.complete = true
+		m.defineGroups()
+		m.nameAttributes()
+	}
 	return nil
+}
+
+// defineGroups defines the groups that the ids of time series name, GROUP/SERIES.
+func (m *definedTrace) defineGroups() {
+	d := m.Defs()
+	groups := map[string]uint32{}
+	for i, g := range d.Groups.All() {
+		if g.Kind == "time series" {
+			groups[g.ID] = uint32(i)
+		}
+	}
+	for i := range d.Metrics.Len() {
+		x := d.Metrics.At(uint32(i))
+		id, _, ok := strings.Cut(x.ID, "/")
+		if x.Kind != trace.SeriesMetric || !ok {
+			continue
+		}
+		group, known := groups[id]
+		if !known {
+			g := trace.LocationGroup{ID: id, Kind: "time series", Parent: trace.NoRef}
+			undefined := true
+			m.repair.standIn("time series", id, "series of it", &undefined, &g.Name, &g.Attrs)
+			group = d.Groups.Add(g)
+			groups[id] = group
+		}
+		if d.Locations.Has(x.Location) {
+			d.Locations.At(x.Location).Group = group
+		}
+	}
+}
+
+// nameAttributes gives attributes without a key one that is not in use. TRACE wants a key.
+func (m *definedTrace) nameAttributes() {
+	d := m.Defs()
+	if d.Origin != "etf" {
+		return
+	}
+	var keys []*string
+	add := func(list []trace.Attr) {
+		for i := range list {
+			keys = append(keys, &list[i].Key)
+		}
+	}
+	for i := range d.Properties.Len() {
+		keys = append(keys, &d.Properties.At(uint32(i)).Key)
+	}
+	for i := range d.Resources.Len() {
+		add(d.Resources.At(uint32(i)).Attrs)
+	}
+	for i := range d.Metrics.Len() {
+		add(d.Metrics.At(uint32(i)).Attrs)
+	}
+	for i := range d.Groups.Len() {
+		add(d.Groups.At(uint32(i)).Attrs)
+	}
+	for i := range d.Attributes.Len() {
+		keys = append(keys, &d.Attributes.At(uint32(i)).Name)
+	}
+	used := map[string]bool{}
+	for _, k := range keys {
+		used[*k] = true
+	}
+	name := "unknown"
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("unknown %d", n)
+	}
+	m.repair.unnamed = name
+	for _, k := range keys {
+		if *k == "" {
+			*k = name
+		}
+	}
+	if used[""] {
+		m.repair.reportUnnamed()
+	}
+}
+
+// reportUnnamed reports, once, that attributes get a key.
+func (r *repair) reportUnnamed() {
+	if !r.hasUnnamed {
+		r.hasUnnamed = true
+		r.how.Report.Add(&trace.Defect{Rule: "repair.named-attribute", Severity: trace.Warning,
+			Position: trace.Position{File: r.how.Path}, Found: "attributes without a key",
+			Expected: fmt.Sprintf("a key; it is %q", r.unnamed)})
+	}
 }
 
 // define turns stand-ins into definitions.
 func (r *repair) define(_ table, v any) {
-	named := func(what, id string, undefined *bool, name *string, attrs *[]trace.Attr) {
-		if !*undefined {
-			return
-		}
-		*undefined = false
-		*name = cmp.Or(*name, "undefined "+what+" "+id)
-		if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
-			*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
-		}
-		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning,
-			Position: trace.Position{File: r.how.Path},
-			Record:   what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
-	}
 	switch e := v.(type) {
 	case *trace.Resource:
 		for i, h := range r.held {
@@ -120,10 +201,25 @@ func (r *repair) define(_ table, v any) {
 				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
 			}
 		}
-		named("resource", e.ID, &e.Undefined, &e.Name, &e.Attrs)
+		r.standIn("resource", e.ID, "events of it", &e.Undefined, &e.Name, &e.Attrs)
 	case *trace.MetricDef:
-		named("metric", e.ID, &e.Undefined, &e.Name, &e.Attrs)
+		r.standIn("metric", e.ID, "events of it", &e.Undefined, &e.Name, &e.Attrs)
 	}
+}
+
+// standIn turns a stand-in into a definition.
+func (r *repair) standIn(what, id, found string, undefined *bool, name *string, attrs *[]trace.Attr) {
+	if !*undefined {
+		return
+	}
+	*undefined = false
+	*name = cmp.Or(*name, "undefined "+what+" "+id)
+	if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
+		*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
+	}
+	r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning,
+		Position: trace.Position{File: r.how.Path},
+		Record:   what + " " + id, Found: found, Expected: "its definition; it is defined"})
 }
 
 type repair struct {
@@ -135,6 +231,9 @@ type repair struct {
 	ends     byLocation[locationEnd]
 	most     [2]int64 // the greatest ids of claims and marks
 	held     map[uint64]*resourceUse
+	// unnamed is the key of attributes that have none, hasUnnamed that there are such.
+	unnamed    string
+	hasUnnamed bool
 }
 
 // resourceUse sums up the claims of an undefined resource.
@@ -647,6 +746,13 @@ func (m *repairScan) links(l []trace.Link) []trace.Link {
 		if id := m.taken[2].take(x.ID); id != x.ID {
 			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("an id of its own; it becomes ", id))
 			x.ID = id
+		}
+		if m.unnamed != "" && slices.ContainsFunc(x.Attrs, func(a trace.Attr) bool { return a.Key == "" }) {
+			m.reportUnnamed()
+			x.Attrs = slices.Clone(x.Attrs)
+			for i := range x.Attrs {
+				x.Attrs[i].Key = cmp.Or(x.Attrs[i].Key, m.unnamed)
+			}
 		}
 		keep = append(keep, x)
 	}

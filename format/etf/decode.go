@@ -107,7 +107,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	d.Model = m
 	var rec Record
 	carried := map[string]string{}
-	var offset, offsetLine int64
+	var offset int64
 	type series struct {
 		Record
 		attrs []Attr
@@ -170,7 +170,15 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		switch rec.Keyword {
 		case O:
-			offset, offsetLine = rec.ID, rec.Line
+			if offset = rec.ID; offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
+				if err := report(problem{"etf.offset-range", fmt.Sprintf("an offset of %d ms", offset),
+					"a date between 1678 and 2262; the offset is ignored", trace.Error}); err != nil {
+					return err
+				}
+				offset = 0
+				d.opaque(&x)
+				continue
+			}
 			_, i, _ := keyword(x.text)
 			t, _, exact := trace.ParseDecimal(bytes.TrimSpace(x.text[i:]))
 			if _, whole, _ := t.Ticks(0); !whole || !exact {
@@ -201,16 +209,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		c.Num = p * den
 	}
 	if offset != 0 {
-		if offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
-			if err := d.Opt.Defect(&trace.Defect{Rule: "etf.offset-range", Severity: trace.Error,
-				Position: trace.Position{File: d.File.Name, Line: offsetLine},
-				Found:    fmt.Sprintf("an offset of %d ms", offset),
-				Expected: "a date between 1678 and 2262; the offset is ignored"}); err != nil {
-				return err
-			}
-		} else {
-			c.Epoch, c.HasEpoch = offset*1_000_000, true
-		}
+		c.Epoch, c.HasEpoch = offset*1_000_000, true
 	}
 	d.Clock, m.Clock = c, c
 	if err := d.RestoreFrom(carried, "etf", "trace attributes"); err != nil || d.Restore != nil {

@@ -327,7 +327,7 @@ func TestKeptRecordsAreNotSkipped(t *testing.T) {
 		}
 	}
 	got.defectsAre(t, "etf.claim-times 1: ", "etf.fragment-times 4: ", "etf.dependency-type 5: ", "etf.keyword 6: ",
-		"etf.tsr 7: ", "etf.fragment-times 7: ", "etf.number 8: ", "etf.unknown-reference 7: ", "etf.empty-signal 3: ")
+		"etf.fragment-times 7: ", "etf.number 8: ", "etf.empty-signal 3: ")
 }
 
 // TestDocument_Comments: "Comments start with a #". A trace that goes through the model keeps its

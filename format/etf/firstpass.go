@@ -167,13 +167,16 @@ func (r *Record) valid(k Keyword, l []byte, i int) bool {
 	if _, p := r.parse(k, l, i); p.rule != "" && p.severity == trace.Error {
 		return false
 	}
-	switch order := linetrace.Compare(r.Start, r.End); r.Keyword {
+	return k != D && k.isInterval(r.Start, r.End) || k == D && r.Type >= 0 && r.Type <= 8
+}
+
+// isInterval reports whether lines with a keyword may have these two times.
+func (k Keyword) isInterval(start, end trace.Decimal) bool {
+	switch k {
 	case C, TSR:
-		return order <= 0
+		return linetrace.Compare(start, end) <= 0
 	case F:
-		return order < 0
-	case D:
-		return r.Type >= 0 && r.Type <= 8
+		return linetrace.Compare(start, end) < 0
 	}
 	return true
 }
@@ -277,7 +280,7 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			continue
 		}
 		t, end, ok := rec.times(k, l, i)
-		if !ok {
+		if !ok || !k.isInterval(t, end) {
 			continue
 		}
 		switch k {
@@ -349,6 +352,9 @@ func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	if i == 0 {
 		return 0
 	}
+	if !C.isInterval(trace.Decimal{Coef: t0, Scale: scale0}, trace.Decimal{Coef: t1, Scale: scale1}) {
+		return i + skipLine(rest[i:])
+	}
 	if r.kind[1] != C {
 		r.change(b, rest, line, C)
 	}
@@ -400,12 +406,15 @@ func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int 
 	if i == 0 {
 		return 0
 	}
+	at, end := trace.Decimal{Coef: t0, Scale: scale0}, trace.Decimal{Coef: t1, Scale: scale1}
+	if !F.isInterval(at, end) {
+		return i + skipLine(rest[i:])
+	}
 	if r.drawn == nil || r.signal != id {
 		r.signal, r.drawn = id, r.curve(seriesKey{kind: S, group: id})
 	}
-	at := trace.Decimal{Coef: t0, Scale: scale0}
 	r.drawn.add(at)
-	r.Add(b, rest, line, at, trace.Decimal{Coef: t1, Scale: scale1})
+	r.Add(b, rest, line, at, end)
 	return i + skipLine(rest[i:])
 }
 

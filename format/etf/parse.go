@@ -241,6 +241,9 @@ func (p *parsed) line(l []byte, number int64) error {
 	if k == TSP || k == TSR {
 		return p.samples(number, l)
 	}
+	if !k.isInterval(rec.Start, rec.End) {
+		return p.skipInterval(number, l)
+	}
 	t0, err := p.ticks(rec.Start, number, l)
 	if err != nil {
 		return err
@@ -260,10 +263,6 @@ func (p *parsed) line(l []byte, number int64) error {
 	switch k {
 	case C:
 		if it.t1 <= t0 {
-			if it.t1 < t0 {
-				return p.skip(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(),
-					"start ≤ end; the trace is read without the claim", trace.Error}, number, l)
-			}
 			if d.Restore != nil {
 				break // a region of another format's trace
 			}
@@ -280,9 +279,8 @@ func (p *parsed) line(l []byte, number int64) error {
 	case E:
 		it.loc = d.events
 	case F:
-		if it.t1 <= t0 {
-			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(),
-				"start < end; the trace is read without the fragment", trace.Error}, number, l)
+		if it.t1 <= t0 { // with rounded times
+			return p.skipInterval(number, l)
 		}
 		it.ref, err = p.signal(rec.ID, number, l)
 		if err != nil {
@@ -302,6 +300,21 @@ func (p *parsed) line(l []byte, number int64) error {
 	}
 	p.add(&it)
 	return nil
+}
+
+// skipInterval skips a line whose end is not after its start.
+func (p *parsed) skipInterval(number int64, l []byte) error {
+	start, end := p.rec.Start.String(), p.rec.End.String()
+	b := problem{"etf.fragment-times", "end " + end + ", start " + start,
+		"start < end; the trace is read without the fragment", trace.Error}
+	switch p.rec.Keyword {
+	case C:
+		b = problem{"etf.claim-times", "end " + end + " before start " + start,
+			"start ≤ end; the trace is read without the claim", trace.Error}
+	case TSR:
+		b.found, b.expected = "end "+end+" before start "+start, "start ≤ end; the trace is read without the samples"
+	}
+	return p.skip(b, number, l)
 }
 
 // carried reads the data that restores an event of another format's trace.
@@ -462,6 +475,9 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 // samples creates items for the values of a TSP or TSR line.
 func (p *parsed) samples(number int64, l []byte) error {
 	rec := &p.rec
+	if !rec.Keyword.isInterval(rec.Start, rec.End) {
+		return p.skipInterval(number, l)
+	}
 	m, err := p.metric(seriesKey{TSS, rec.ID, rec.Series}, trace.SeriesMetric,
 		fmt.Sprintf("%d/%d", rec.ID, rec.Series), number, l)
 	if err != nil {
@@ -479,10 +495,6 @@ func (p *parsed) samples(number int64, l []byte) error {
 		}
 		if it.t1, err = p.ticks(rec.End, number, l); err != nil {
 			return err
-		}
-		if it.t1 < it.t0 {
-			return p.skip(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(),
-				"start ≤ end; the trace is read without the samples", trace.Error}, number, l)
 		}
 		p.add(&it)
 		return nil
