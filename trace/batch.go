@@ -443,6 +443,8 @@ type End struct {
 	ID       int64  // claim or event id
 	Location uint32 // NoRef when the trace has no claim or event with this id
 	Time     int64
+	// Pos is the position in the file of the claim or event, or 0 when it is unknown.
+	Pos int64 `json:"-"`
 }
 
 // Link is a stored arrow between two points of a trace, such as a TRACE dependency. A link is not

@@ -47,7 +47,7 @@ func (c *dumper) Batch(b *trace.Batch) error {
 func (c *dumper) Links(l []trace.Link) error {
 	for i := range l {
 		x := l[i]
-		x.Pos = 0
+		x.Pos, x.Src.Pos, x.Dst.Pos = 0, 0, 0
 		c.lines = append(c.lines, fmt.Sprintf("link %+v", x))
 	}
 	return nil

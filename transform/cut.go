@@ -69,8 +69,11 @@ type cut struct {
 	began, posted, ends uint32 // attributes
 	// border has what is open where the window begins, at locations that have later events.
 	border byLocation[border]
-	claims map[int64]int64 // begin by id of the claims that are open there
+	claims map[claimStart]bool // that are open there
 }
+
+// claimStart is the begin of a claim.
+type claimStart struct{ id, time int64 }
 
 // border is what is open at a location where the window begins.
 type border struct {
@@ -129,7 +132,7 @@ func (c *cut) before(ctx context.Context) error {
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
-			p := &prefix{from: from, first: from, flows: c.flows}
+			p := &prefix{from: from, first: from, flows: c.flows, byLine: claimsAreLines(c.Defs())}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.batch}
 		}
@@ -163,7 +166,7 @@ func (c *cut) before(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.claims = map[int64]int64{}
+	c.claims = map[claimStart]bool{}
 	for _, loc := range ask {
 		l := c.border[loc]
 		if !goesOn[loc] {
@@ -176,7 +179,7 @@ func (c *cut) before(ctx context.Context) error {
 		}
 		for k, x := range l.rest {
 			if k.class == pairs[trace.ClaimBegin].class {
-				c.claims[int64(k.op)] = x[0].time
+				c.claims[claimStart{int64(k.op), x[0].time}] = true
 			}
 		}
 	}
@@ -217,6 +220,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 type prefix struct {
 	from   int64
 	first  int64 // time of the first event
+	byLine bool  // see claimsAreLines
 	border byLocation[border]
 	flows  flows
 }
@@ -226,6 +230,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 	x := b.Cursor()
 	for x.Next() {
 		l := p.border.at(x.Location())
+		l.byLine = p.byLine
 		l.take(&x)
 		switch k := x.Kind(); {
 		case k == trace.Enter || k == trace.Leave:
@@ -233,7 +238,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
 		default:
-			if end, ok := endOf(&x); ok && end > p.from {
+			if end, ok := endOf(&x); ok && goesBeyond(k, end, p.from) {
 				l.span(&x)
 			}
 		}
@@ -369,6 +374,7 @@ func (s *cutScan) reopen(loc uint32) error {
 		return nil
 	}
 	x.begun = true
+	x.byLine = claimsAreLines(s.Defs())
 	l := s.border.get(loc)
 	if l == nil {
 		return nil
@@ -422,7 +428,7 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 	x := b.Cursor()
 	for x.Next() && !over {
 		end, ok := endOf(&x)
-		over = ok && end > s.window.To
+		over = ok && s.isOver(&x, end)
 	}
 	if !over {
 		if err := s.gather.flush(); err != nil {
@@ -444,7 +450,7 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 			marks = marks[1:]
 		}
 		end, ok := endOf(&x)
-		if !ok || end <= s.window.To {
+		if !ok || !s.isOver(&x, end) {
 			continue
 		}
 		o := &s.gather.out
@@ -463,6 +469,15 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 		o.AddAttr(s.ends, trace.StringValue(clock.FormatSeconds(end)))
 	}
 	return s.gather.flush()
+}
+
+// goesBeyond reports whether a row that ends at end has something from time t on: the last of the
+// samples of a range is at its end.
+func goesBeyond(k trace.Kind, end, t int64) bool { return end > t || end == t && k == trace.SampleRange }
+
+// isOver reports whether a row extends over the end of the piece.
+func (s *cutScan) isOver(x *trace.Cursor, end int64) bool {
+	return s.window.To < math.MaxInt64 && goesBeyond(x.Kind(), end, s.window.To)
 }
 
 // samplesBefore returns how many of n samples at equal distances from begin to end are before time
@@ -617,9 +632,15 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 				b.AddOps(o.row.ops[:min(n, len(o.row.ops))]...)
 			}
 			b.AddAttr(s.ends, trace.StringValue(laterText))
+			if o.kind == trace.ClaimBegin && o.row.pos > 0 && len(b.Pos) == b.Len()-1 {
+				b.Pos = append(b.Pos, o.row.pos)
+			}
 			if o.kind == trace.ClaimBegin {
 				s.closed[int64(o.row.ops[0])] = true
 			}
+		}
+		if len(b.Pos) < b.Len() {
+			b.Pos = b.Pos[:0]
 		}
 		if err := out.Batch(&b); err != nil {
 			return err
@@ -646,7 +667,7 @@ func (s *cutScan) end(e *trace.End) bool {
 	}
 	switch e.Kind {
 	case trace.AtClaimStart:
-		if t, ok := s.claims[e.ID]; ok && t == e.Time {
+		if s.claims[claimStart{e.ID, e.Time}] {
 			e.Time = s.window.From
 			return true
 		}

@@ -36,7 +36,7 @@ type Wanted struct {
 //
 // Filter uses 16 bytes per open region. With MinDuration it also holds the events of such a
 // duration. With Communicator, for which the trace is read twice, it uses a bit for each posted
-// receive and collective operation. If links are selected, it uses 16 bytes for each claim and mark
+// receive and collective operation. If links are selected, it uses 64 bytes for each claim and mark
 // that is dropped.
 func Filter(d format.Events, w Wanted) format.Events {
 	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
@@ -119,7 +119,7 @@ func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 // begin selects all times, because open regions must be known from the start.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	s := &filterScan{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
-		kinds: map[trace.Kind]bool{}}
+		kinds: map[trace.Kind]bool{}, byLine: claimsAreLines(f.Defs())}
 	inner := everything(sel)
 	if inner.Links != trace.NoLinks {
 		s.dropped = map[linkEnd]bool{}
@@ -140,6 +140,7 @@ type filterScan struct {
 	begins  byLocation[unwantedBegins]
 	queue   queue            // of all locations, in time order
 	dropped map[linkEnd]bool // dropped claims and marks
+	byLine  bool             // begin and end of a claim have the same position in the file
 	gather  rowCollector
 }
 
@@ -147,11 +148,11 @@ type filterState struct {
 	queue      queue
 	open       []visit
 	among      openset.Index[visitKey]
-	depth      int // number of open regions that are kept
-	claims     map[int64]visit
-	requests   map[uint64]struct{} // dropped sends that are not complete
-	receives   uint32              // number posted so far
-	operations uint32              // number of collective operations begun so far
+	depth      int                                   // number of open regions that are kept
+	claims     map[int64]openset.Queue[visit, int64] // by id, with their positions in the file as keys
+	requests   map[uint64]struct{}                   // dropped sends that are not complete
+	receives   uint32                                // number posted so far
+	operations uint32                                // number of collective operations begun so far
 }
 
 // visitKey is the key that an enter and its leave share: the kind of the enter, and the region.
@@ -293,15 +294,29 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		if v.kept && s.MinDuration > 0 {
 			v.row, wait = q.count, true
 		}
-		enter(&l.claims, int64(x.Op(0)), v)
+		open := l.claims[int64(x.Op(0))]
+		if !s.byLine {
+			open = openset.Queue[visit, int64]{} // a claim that begins again ends the open one
+		}
+		open.Open(v, [2]int64{x.Pos()})
+		enter(&l.claims, int64(x.Op(0)), open)
 		s.recordDropped(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
-		v, ok := l.claims[int64(x.Op(0))]
-		if !ok {
+		open := l.claims[int64(x.Op(0))]
+		if open.Len() == 0 {
 			return s.wantsKind(k) && s.wantsRefs(x), false
 		}
-		delete(l.claims, int64(x.Op(0)))
+		i := open.Find(x.Pos())
+		if i < 0 {
+			i = open.First()
+		}
+		v := open.At(i)
+		if open.Close(i); open.Len() == 0 {
+			delete(l.claims, int64(x.Op(0)))
+		} else {
+			l.claims[int64(x.Op(0))] = open
+		}
 		if v.kept && v.row >= 0 && q.drop(v.row) {
 			s.recordDropped(x, false)
 			return false, false
@@ -351,16 +366,24 @@ func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 
 // recordDropped remembers a dropped claim or mark, for links.
 func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
-	if s.dropped != nil && !keep {
-		s.dropped[linkEnd{x.Kind() == trace.Mark, int64(x.Op(0))}] = true
+	if s.dropped == nil || keep {
+		return
 	}
+	if x.Pos() > 0 && s.byLine {
+		s.dropped[linkEnd{pos: x.Pos()}] = true
+	}
+	s.dropped[linkEnd{mark: x.Kind() == trace.Mark, id: int64(x.Op(0)), isPlaced: x.Pos() > 0 && s.byLine}] = true
 }
 
-// linkEnd names a mark or a claim, which may have the same id.
+// linkEnd names a mark or a claim, which may have the same id: by its position in the file, or by
+// its id.
 type linkEnd struct {
-	mark bool
-	id   int64
+	mark, isPlaced bool // isPlaced: its position is known, too
+	id, pos        int64
 }
+
+// claimsAreLines reports whether the begin and the end of a claim have the same position in the file.
+func claimsAreLines(d *trace.Definitions) bool { return d.Format == "etf" }
 
 // flush delivers the waiting rows, which never ended and are kept.
 func (s *filterScan) flush(_ context.Context, out format.Sink) error {
@@ -385,7 +408,16 @@ func (s *filterScan) links(l []trace.Link) []trace.Link {
 		if e.Location != trace.NoRef && s.Location != nil && !s.Location(e.Location) {
 			return true
 		}
-		return e.Kind != trace.AtLocation && s.dropped[linkEnd{e.Kind == trace.AtEvent, e.ID}]
+		id := linkEnd{mark: e.Kind == trace.AtEvent, id: e.ID}
+		placed := id
+		placed.isPlaced = true
+		switch {
+		case e.Kind == trace.AtLocation:
+			return false
+		case e.Pos > 0:
+			return s.dropped[linkEnd{pos: e.Pos}] || s.dropped[id]
+		}
+		return s.dropped[id] || s.dropped[placed]
 	}
 	for _, x := range l {
 		if !gone(&x.Src) && !gone(&x.Dst) {

@@ -712,6 +712,9 @@ func (x *mergeInput) links(l []trace.Link) []trace.Link {
 				e.ID = x.id(e.ID)
 			}
 			e.Time = x.time(e.Time)
+			if x.of > 1 {
+				e.Pos = 0 // several files have the position
+			}
 		}
 	}
 	return l

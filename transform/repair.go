@@ -321,6 +321,8 @@ type repairScan struct {
 	out    trace.Batch
 	// taken has the ids of claims, marks and links.
 	taken [3]ids
+	// moved has the new ids of claims and marks by their positions in the file.
+	moved map[int64]int64
 }
 
 // ids is a set of numbers that are mostly consecutive.
@@ -558,6 +560,9 @@ func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, wha
 		fmt.Sprintf("an id of its own; it becomes %d", now))
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(now)
+	if x.Pos() > 0 {
+		enter(&m.moved, x.Pos(), now)
+	}
 	return ops
 }
 
@@ -742,6 +747,11 @@ func (m *repairScan) links(l []trace.Link) []trace.Link {
 		if x.Src.Location == trace.NoRef || x.Dst.Location == trace.NoRef {
 			report("repair.dropped-link", &x, "an end that is not in the trace", "two that are; the link is left away")
 			continue
+		}
+		for _, e := range []*trace.End{&x.Src, &x.Dst} {
+			if id, ok := m.moved[e.Pos]; ok && e.Pos > 0 {
+				e.ID = id
+			}
 		}
 		if id := m.taken[2].take(x.ID); id != x.ID {
 			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("an id of its own; it becomes ", id))

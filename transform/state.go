@@ -143,6 +143,7 @@ type key struct {
 	class int8
 	ref   uint32
 	op    uint64
+	pos   int64 // of the line of a claim
 }
 
 func (p *pairing) key(c *trace.Cursor) key {
@@ -162,6 +163,7 @@ type state struct {
 	regions []open // entered and not left
 	among   openset.Index[uint32]
 	rest    map[key][]open
+	byLine  bool // see claimsAreLines
 }
 
 // take processes a row: it opens what the row begins and closes what it ends. matched is false for
@@ -192,6 +194,9 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 		return true
 	}
 	id := p.key(c)
+	if s.byLine && p.class == pairs[trace.ClaimBegin].class {
+		id.pos = c.Pos()
+	}
 	l := s.rest[id]
 	if p.ends {
 		if len(l) == 0 {
@@ -236,7 +241,7 @@ func (s *state) list() []open {
 
 // clone copies the state. It shares the rows, which do not change.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(), rest: maps.Clone(s.rest)}
+	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(), rest: maps.Clone(s.rest), byLine: s.byLine}
 	for k, l := range c.rest {
 		c.rest[k] = slices.Clone(l)
 	}

@@ -53,7 +53,7 @@ func TestDocumentationExample(t *testing.T) {
 		`424 E mark "E2"() id=1 name:string="E2" att:string="E2's name = E2"`,
 		`4 1 claim-begin "B"() claim=1 resource=1 amount=4643211215818981376 offset=4638707616191610880 task:string="B"`,
 		`132 0 claim-end "A"() claim=0 resource=0`,
-		`link {ID:2 Src:{Kind:claim-end ID:0 Location:0 Time:132} Dst:{Kind:event ID:0 Location:2 Time:500}`,
+		`link {ID:2 Src:{Kind:claim-end ID:0 Location:0 Time:132 Pos:0} Dst:{Kind:event ID:0 Location:2 Time:500 Pos:0}`,
 	} {
 		if !strings.Contains(all, s) {
 			t.Errorf("no %s in\n%s", s, all)

@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 
@@ -14,7 +15,7 @@ import (
 // in any order and number; so ids and ends are sorted, on disk if necessary, and joined.
 type linker struct {
 	d     *decoder
-	ids   *extsort.Sorter // claims and events by (kind, id): location, start, end
+	ids   *extsort.Sorter // claims and events by (kind, id): location, line, start, end
 	ends  *extsort.Sorter // ends of dependencies by (kind, id): line, side
 	texts *extsort.Sorter // dependencies by line
 	buf   []byte
@@ -44,8 +45,9 @@ func (l *linker) take(p *parsed) error {
 	for i := range p.places {
 		x := &p.places[i]
 		b := binary.LittleEndian.AppendUint32(l.buf[:0], x.loc)
-		b = binary.LittleEndian.AppendUint64(b, uint64(x.t0))
-		b = binary.LittleEndian.AppendUint64(b, uint64(x.t1))
+		for _, v := range [...]int64{x.line, x.t0, x.t1} {
+			b = binary.LittleEndian.AppendUint64(b, uint64(v))
+		}
 		l.buf = b
 		if err := l.ids.Add(x.kind, x.id, b); err != nil {
 			return err
@@ -144,11 +146,10 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 				e = &x.Dst
 			}
 			e.Location = binary.LittleEndian.Uint32(place.Data)
-			at := 4
+			e.Pos, e.Time = placeNumber(place.Data, 0), placeNumber(place.Data, 1)
 			if e.Kind == trace.AtClaimEnd {
-				at = 12
+				e.Time = placeNumber(place.Data, 2)
 			}
-			e.Time = int64(binary.LittleEndian.Uint64(place.Data[at:]))
 			if place, more, err = places.Next(); err != nil {
 				return err
 			}
@@ -169,8 +170,17 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
+// placeNumber returns a number of the place of an id: its line, start or end.
+func placeNumber(data []byte, i int) int64 { return int64(binary.LittleEndian.Uint64(data[4+8*i:])) }
+
+// isBefore reports whether a place begins earlier than another one, or at the same time in an
+// earlier line.
+func isBefore(a, b []byte) bool {
+	return cmp.Or(cmp.Compare(placeNumber(a, 1), placeNumber(b, 1)), cmp.Compare(placeNumber(a, 0), placeNumber(b, 0))) < 0
+}
+
 // join finds, for each end of a dependency, the claim or event with its id. If several have the id,
-// the first in the file counts.
+// the one that begins first counts, so that it is still the same where lines are sorted by time.
 func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
 	ids, err := l.ids.Sort(ctx)
 	if err != nil {
@@ -198,7 +208,8 @@ func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
 			return err
 		}
 		for more && (id.A < e.A || id.A == e.A && id.B <= e.B) {
-			if id.A == e.A && id.B == e.B && !(have.ok && have.a == id.A && have.b == id.B) {
+			if id.A == e.A && id.B == e.B &&
+				!(have.ok && have.a == id.A && have.b == id.B && !isBefore(id.Data, have.data)) {
 				have.a, have.b, have.ok = id.A, id.B, true
 				have.data = append(have.data[:0], id.Data...)
 			}

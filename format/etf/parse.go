@@ -56,8 +56,8 @@ type blockEvents struct {
 
 // idPlace is the place of a claim or event with an id, for the linker.
 type idPlace struct {
-	kind, id, t0, t1 int64
-	loc              uint32
+	kind, id, line, t0, t1 int64
+	loc                    uint32
 }
 
 // parsed is a block of lines converted to events.

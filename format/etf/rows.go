@@ -98,7 +98,7 @@ func (p *parsed) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id in
 		nil
 	l.ends.up()
 	if p.links {
-		p.places = append(p.places, idPlace{claimIDs, id, t0, t1, loc})
+		p.places = append(p.places, idPlace{claimIDs, id, line, t0, t1, loc})
 	}
 }
 
@@ -107,7 +107,7 @@ func (p *parsed) event(l *blockEvents, ref uint32, line, t, id int64) {
 	*l.columns.operand(0) = uint64(id)
 	l.columns.row(p.d.events, t, trace.Mark, ref, line, 1)
 	if p.links {
-		p.places = append(p.places, idPlace{eventIDs, id, t, t, p.d.events})
+		p.places = append(p.places, idPlace{eventIDs, id, line, t, t, p.d.events})
 	}
 }
 

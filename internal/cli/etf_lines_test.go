@@ -298,3 +298,26 @@ func TestAlignTRACE(t *testing.T) {
 		t.Errorf("found %q, expected %q", got, want)
 	}
 }
+
+// TestCutTRACESamplesAtBorders checks that samples of ranges, the last of which is at the end of its
+// range, are in exactly one of two pieces, as samples with times of their own are.
+func TestCutTRACESamplesAtBorders(t *testing.T) {
+	const head = "TU SECONDS\nTS 0 ;\nTSS 0 0 ;\n"
+	for _, x := range []struct {
+		border         string
+		before, behind string
+	}{
+		{"0", "", "TSR 0 0 0 6 1 2 3 4\n"},
+		{"2", "TSR 0 0 0 0 1\n", "TSR 0 0 2 6 2 3 4\n"},
+		{"3", "TSR 0 0 0 2 1 2\n", "TSR 0 0 4 6 3 4\n"},
+		{"6", "TSR 0 0 0 4 1 2 3\n", "TSR 0 0 6 6 4\n"},
+		{"7", "TSR 0 0 0 6 1 2 3 4\n", ""},
+	} {
+		for _, piece := range []struct{ flag, want string }{{"--to", x.before}, {"--from", x.behind}} {
+			got, _ := rewriteTRACE(t, head+"TSR 0 0 0 6 1 2 3 4\n", "cut", "-q", piece.flag, "@"+x.border+"s")
+			if want := head + piece.want; got != want {
+				t.Errorf("%s %s: found\n%s\nexpected\n%s", piece.flag, x.border, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// sameIDs is a TRACE file in which several claims have the id 1, and two events. Dependencies belong
+// to those that begin first.
+const sameIDs = `TU SECONDS
+R 0 9 false ;
+R 1 9 false ;
+C 1 5 9 0 1 ; name=late
+C 1 0 8 0 1 ; name=a
+C 1 2 4 0 1 ; name=b
+C 1 1 6 1 1 ; name=c
+E 1 7.5 ; name=k
+E 1 7 ; name=l
+D 1 5 1 1 ;
+D 2 6 1 1 ;
+`
+
+// TestDependenciesOfSameIDs checks that dependencies belong to the same claims and events after each
+// verb, and that of claims with one id exactly those go that the verb leaves out.
+func TestDependenciesOfSameIDs(t *testing.T) {
+	const (
+		head   = "TU SECONDS\nR 0 9 false ;\nR 1 9 false ;\n"
+		events = "E 1 7 ; name=l\nE 1 7.5 ; name=k\n"
+		links  = "D 1 5 1 1 ;\nD 2 6 1 1 ;\n"
+		all    = head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\nC 1 5 9 0 1 ; name=late\n" + events + links
+	)
+	for _, x := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"filter"}, all},
+		{[]string{"filter", "--prune"}, all},
+		{[]string{"cut", "--from", "0%"}, all},
+		{[]string{"merge"}, all},
+		{[]string{"repair"}, head + "C 1 0 8 0 1 ; name=a\nC 2 1 6 1 1 ; name=c\nC 3 2 4 0 1 ; name=b\nC 4 5 9 0 1 ; name=late\n" +
+			"E 1 7 ; name=l\nE 2 7.5 ; name=k\n" + links},
+		{[]string{"filter", "--not-region", "b"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 5 9 0 1 ; name=late\n" +
+			events + links},
+		{[]string{"filter", "--not-region", "a"}, head + "C 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\nC 1 5 9 0 1 ; name=late\n" + events},
+		{[]string{"filter", "--not-region", "l"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\n" +
+			"C 1 5 9 0 1 ; name=late\nE 1 7.5 ; name=k\n"},
+		{[]string{"filter", "--min-duration", "5s"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\n" + events + links},
+		{[]string{"cut", "--from", "3s", "--to", "5s"}, head + "C 1 3 5 0 1 ; name=a, cut.began=0, cut.ends=later\n" +
+			"C 1 3 4 0 1 ; name=b, cut.began=2\nC 1 3 5 1 1 ; name=c, cut.began=1, cut.ends=later\n"},
+		{[]string{"cut", "--from", "3s", "--to", "5s", "--min-duration", "2s"}, head +
+			"C 1 3 5 0 1 ; name=a, cut.began=0, cut.ends=later\nC 1 3 5 1 1 ; name=c, cut.began=1, cut.ends=later\n"},
+	} {
+		if got, _ := rewriteTRACE(t, sameIDs, append(x.args, "-q")...); got != x.want {
+			t.Errorf("%q: found\n%s\nexpected\n%s", x.args, got, x.want)
+		}
+	}
+	in := textFile(t, "in.etf", sameIDs)
+	for _, ext := range []string{".trf", ".otf", ".otf2", ".pallas"} {
+		there, back := filepath.Join(t.TempDir(), "there", "x"+ext), filepath.Join(t.TempDir(), "back.etf")
+		mustRun(t, "convert", in, inFolder(t, there))
+		mustRun(t, "convert", there, back)
+		if got := readText(t, back); got != all {
+			t.Errorf("%s: found\n%s\nexpected\n%s", ext, got, all)
+		}
+	}
+}
