@@ -30,7 +30,8 @@ func TestPiecesOfCurves(t *testing.T) {
 		{"samples from one on", trace.SampleRange, []uint64{10, f(0), f(1), f(2), f(3), f(4), f(5)}, 4,
 			"4 sample-range 10 2 3 4 5"},
 		{"last sample", trace.SampleRange, []uint64{10, f(0), f(5)}, 9, "10 sample-range 10 5"},
-		{"ended", trace.SampleRange, []uint64{10, f(0), f(5)}, 10, ""}, // it is in the previous piece
+		{"last sample at the border", trace.SampleRange, []uint64{10, f(0), f(5)}, 10, "10 sample-range 10 5"},
+		{"ended", trace.SampleRange, []uint64{10, f(0), f(5)}, 11, ""},
 		{"one sample", trace.SampleRange, []uint64{10, f(7)}, 5, ""},
 	} {
 		r := trace.NewRecorder(trace.Seconds(1))
