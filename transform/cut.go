@@ -473,7 +473,9 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 
 // goesBeyond reports whether a row that ends at end has something from time t on: the last of the
 // samples of a range is at its end.
-func goesBeyond(k trace.Kind, end, t int64) bool { return end > t || end == t && k == trace.SampleRange }
+func goesBeyond(k trace.Kind, end, t int64) bool {
+	return end > t || end == t && k == trace.SampleRange
+}
 
 // isOver reports whether a row extends over the end of the piece.
 func (s *cutScan) isOver(x *trace.Cursor, end int64) bool {
