@@ -578,7 +578,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
-	if e.plain {
+	if e.plain || e.defs.Locations.Len() == 0 { // without a process there is no record to carry them
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // sameIDs is a TRACE file in which several claims have the id 1, and two events. Dependencies belong
@@ -61,6 +63,24 @@ func TestDependenciesOfSameIDs(t *testing.T) {
 		mustRun(t, "convert", there, back)
 		if got := readText(t, back); got != all {
 			t.Errorf("%s: found\n%s\nexpected\n%s", ext, got, all)
+		}
+	}
+}
+
+// TestTRACEOfDependenciesAlone checks that a trace that has only dependencies can be converted. OTF
+// has no process that could carry them, so its loss table counts them.
+func TestTRACEOfDependenciesAlone(t *testing.T) {
+	in := textFile(t, "in.etf", "TU SECONDS\nT a=1\nD 1 4 1 2 ;\nD 2 4 1 2 ;\n")
+	for _, ext := range []string{".trf", ".otf", ".otf2", ".pallas"} {
+		rows, _ := mustRun(t, "convert", "--allow-loss", "--json", in, inFolder(t, filepath.Join(t.TempDir(), "there", "x"+ext)))
+		lost := int64(0)
+		for _, r := range parseLossRows(t, rows) {
+			if r.Kind == "link" && r.How == format.Lost {
+				lost += r.Count
+			}
+		}
+		if ext == ".otf" && lost != 2 {
+			t.Errorf("%s: found %d lost links, expected 2: %s", ext, lost, rows)
 		}
 	}
 }
