@@ -18,6 +18,9 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
+	if wo.Value(likeOption, likeWeft) != likeWeft {
+		return nil, format.ErrUnsupported // the archive is written anew
+	}
 	a, err := openArchive(src, ro)
 	if err != nil {
 		return nil, err

@@ -82,6 +82,8 @@ type encoder struct {
 	marked      map[uint32]bool       // definitions of markers that have been written
 	calls       *collective.Calls     // operands for the ends of collective operations
 	original    *original             // the archive that the trace was read from; nil for other formats
+	like        bool                  // the archive is to be like those of Score-P
+	scorep      *scorep               // its layout, if so
 }
 
 // Create returns an encoder.
@@ -93,7 +95,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{},
+	e := &encoder{w: w, plain: opt.Plain, like: opt.Value(likeOption, likeWeft) == likeScoreP,
+		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Several records may have the same kind. The records of old versions for OpenMP are not
@@ -124,7 +127,11 @@ func (e *encoder) Abort() { e.w.Abort() }
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
-	switch native := d.Native.(type) {
+	native := d.Native
+	if e.like {
+		e.scorep, native = newScorep(d), nil // the archive is written anew
+	}
+	switch native := native.(type) {
 	case *model:
 		return e.rewrite([]*source{{m: native, retimed: d.Retimed, locals: map[uint64]*localizer{}}})
 	case *trace.Parts:
@@ -440,14 +447,18 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 		e.restoreRanks(c, k, ops)
 	} else if len(k.ops) > 1 && v[k.ops[0].field] != undefined32 {
 		comm := uint64(allComm)
-		switch k.ops[0].source {
+		source := k.ops[0].source
+		switch source {
 		case peer:
 			comm = v[k.ops[1].field]
 		case target:
 			comm = e.windowComm(v[k.ref])
 		}
-		if comm != allComm {
-			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(uint32(v[k.ops[0].field]))
+		switch location := uint32(v[k.ops[0].field]); {
+		case comm != allComm && !(e.scorep != nil && e.members(uint32(comm-firstID[Comms])).all):
+			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(location)
+		case e.scorep != nil && (source == peer || source == target):
+			v[k.ops[0].field] = e.scorep.place(location)
 		}
 	}
 	if id == bufferFlush {

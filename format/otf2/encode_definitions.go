@@ -47,10 +47,15 @@ func (e *encoder) defineAll() error {
 	e.tree(put, name)
 	for i, r := range d.Regions.All() {
 		role, paradigm := uint64(1), uint64(1) // a user function
-		if at := slices.Index(regionRoles, r.Role); at > 0 {
+		roleName, paradigmName := r.Role, r.Group
+		if e.scorep != nil {
+			roleName = cmp.Or(scorepRoles[d.RegionRole(&r)], roleName)
+			paradigmName = cmp.Or(scorepParadigms[d.RegionParadigm(&r)], paradigmName)
+		}
+		if at := slices.Index(regionRoles, roleName); at > 0 {
 			role = uint64(at)
 		}
-		if at := slices.Index(paradigms, r.Group); at > 0 {
+		if at := slices.Index(paradigms, paradigmName); at > 0 {
 			paradigm = uint64(at)
 		}
 		file := uint64(undefined32)
@@ -93,10 +98,25 @@ func (e *encoder) defineAll() error {
 // defineGroups writes the groups and communicators: first those of all locations, then those of the trace.
 func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
-	group := []uint64{allLocations, name(""), communicatingLocations, uint64(d.Locations.Len())}
-	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(d.Locations.Len())}
-	for i := range d.Locations.Len() {
-		group, ranks = append(group, uint64(i)), append(ranks, uint64(i))
+	communicating := make([]uint32, d.Locations.Len())
+	for i := range communicating {
+		communicating[i] = uint32(i)
+	}
+	place := func(loc uint32) uint64 { return uint64(loc) }
+	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
+	if e.scorep != nil {
+		place = e.scorep.place
+		for i := range of { // a member communicates, even if it is no master thread
+			for _, l := range e.members(uint32(i)).locations {
+				place(l)
+			}
+		}
+		communicating = e.scorep.locations
+	}
+	group := []uint64{allLocations, name(""), communicatingLocations, uint64(len(communicating))}
+	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(len(communicating))}
+	for i, l := range communicating {
+		group, ranks = append(group, uint64(l)), append(ranks, uint64(i))
 	}
 	put(defGroup, append(group, communicatingLocations, mpiParadigm, 0)...)
 	put(defGroup, append(ranks, commGroup, mpiParadigm, globalMembers)...)
@@ -105,7 +125,6 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
 		put(defGroup, append(v, locationsGroup, 0, 0)...)
 	}
-	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	for i := range of {
 		of[i] = allRanks
 		if m := e.members(uint32(i)); !m.all {
@@ -113,7 +132,7 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 			next++
 			v := []uint64{of[i], name(""), commGroup, uint64(len(m.locations))}
 			for _, l := range m.locations {
-				v = append(v, uint64(l))
+				v = append(v, place(l))
 			}
 			put(defGroup, append(v, commGroup, mpiParadigm, 0)...)
 		}
@@ -151,6 +170,10 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 		return n
 	}
 	node(trace.NoRef)
+	if e.scorep != nil && d.Locations.Len() > 0 {
+		e.scorep.tree(e, put, name, node)
+		return
+	}
 	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations
 		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
 		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)

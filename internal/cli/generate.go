@@ -43,6 +43,12 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, ok := values["otf2.like"]; !ok {
+				if values == nil {
+					values = map[string]string{}
+				}
+				values["otf2.like"] = "scorep" // analysers of other people's archives read it, too
+			}
 			b := a.newBar("generating")
 			source := &progressTrace{Trace: t, bar: b, total: t.Count()}
 			if to == "null" {

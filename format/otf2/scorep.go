@@ -1,0 +1,114 @@
+package otf2
+
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// likeOption is the name of the option for the layout of archives that are written anew. Its values are
+// likeWeft and likeScoreP.
+const (
+	likeOption = "otf2.like"
+	likeWeft   = "weft"
+	likeScoreP = "scorep"
+)
+
+// scorep lays out an archive as Score-P does, which is what Scalasca's analyser expects
+// (docs/formats/otf2.md, "Archives like those of Score-P"): a location group of kind process for each
+// process, a master thread first in each, the master threads as the communicating locations of MPI, and
+// roles of regions that follow from their names.
+type scorep struct {
+	process []int    // number of the process of each location, -1 for none
+	master  []bool   // by location
+	groups  []uint32 // the group of the model in which each process is; trace.NoRef for none
+	// places holds the place of each location among the communicating ones. Master threads come first.
+	places    map[uint32]uint64
+	locations []uint32 // the communicating locations, by place
+}
+
+// newScorep returns the layout for the locations of a trace.
+func newScorep(d *trace.Definitions) *scorep {
+	s := &scorep{places: map[uint32]uint64{}}
+	ofGroup := map[uint32]int{}
+	for i, l := range d.Locations.All() {
+		process, first := -1, true
+		switch l.Kind {
+		case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, "":
+			group, known := l.Group, false
+			whole := d.Groups.Has(group) && d.Groups.At(group).Kind == "process"
+			if whole {
+				process, known = ofGroup[group]
+				first = !known && l.Kind != trace.StreamLocation
+			}
+			if !known {
+				process = len(s.groups)
+				if whole {
+					ofGroup[group] = process
+					group = d.Groups.At(group).Parent
+				}
+				s.groups = append(s.groups, group)
+			}
+		default:
+			first = false
+		}
+		s.process, s.master = append(s.process, process), append(s.master, first)
+		if first {
+			s.place(uint32(i))
+		}
+	}
+	return s
+}
+
+// place returns the place of a location among the communicating ones. It adds a location that is none.
+func (s *scorep) place(loc uint32) uint64 {
+	p, ok := s.places[loc]
+	if !ok {
+		p = uint64(len(s.locations))
+		s.places[loc] = p
+		s.locations = append(s.locations, loc)
+	}
+	return p
+}
+
+// tree writes the system tree, the location groups and the locations. node writes the node of a group, with
+// those above it, and returns its id.
+func (s *scorep) tree(e *encoder, put func(id uint8, v ...uint64), name func(string) uint64,
+	node func(g uint32) uint64) {
+	for i, g := range s.groups {
+		put(defLocationGroup, uint64(i), name(fmt.Sprintf("MPI Rank %d", i)), 1, node(g), undefined32)
+	}
+	others := false
+	for i, l := range e.defs.Locations.All() {
+		text, kind, group := l.Label(), uint64(1), uint64(len(s.groups))
+		if s.process[i] >= 0 {
+			group = uint64(s.process[i])
+		} else if !others {
+			others = true
+			put(defLocationGroup, group, name("others"), 0, node(trace.NoRef), undefined32)
+		}
+		if s.master[i] {
+			text = "Master thread"
+		}
+		if l.Kind == trace.StreamLocation {
+			kind = 2
+		}
+		put(defLocation, uint64(i), name(text), kind, e.location(uint32(i)).Count, group)
+	}
+}
+
+// scorepRoles maps roles of regions to those of OTF2.
+var scorepRoles = map[trace.Role]string{trace.SendRole: "POINT2POINT", trace.ReceiveRole: "POINT2POINT",
+	trace.ProbeRole: "POINT2POINT", trace.ImmediateSendRole: "POINT2POINT", trace.ImmediateReceiveRole: "POINT2POINT",
+	trace.CompletionRole: "POINT2POINT", trace.TestRole: "POINT2POINT", trace.MessageRole: "POINT2POINT",
+	trace.RemoteMemoryRole: "RMA", trace.BarrierRole: "BARRIER", trace.ImplicitBarrierRole: "IMPLICIT_BARRIER",
+	trace.BroadcastRole: "COLL_ONE2ALL", trace.ScatterRole: "COLL_ONE2ALL", trace.GatherRole: "COLL_ALL2ONE",
+	trace.ReduceRole: "COLL_ALL2ONE", trace.AllGatherRole: "COLL_ALL2ALL", trace.AllToAllRole: "COLL_ALL2ALL",
+	trace.AllReduceRole: "COLL_ALL2ALL", trace.ReduceScatterRole: "COLL_ALL2ALL", trace.ScanRole: "COLL_OTHER",
+	trace.CollectiveRole: "COLL_OTHER", trace.ForkRole: "PARALLEL", trace.WorksharingRole: "WORKSHARE",
+	trace.TaskRole: "TASK", trace.TaskWaitRole: "TASK_WAIT", trace.LockRole: "CRITICAL", trace.IORole: "FILE_IO",
+	trace.MemoryRole: "ALLOCATE", trace.RuntimeRole: "ARTIFICIAL"}
+
+// scorepParadigms maps paradigms of regions to those of OTF2.
+var scorepParadigms = map[trace.Paradigm]string{trace.MPI: "MPI", trace.SHMEM: "SHMEM", trace.OpenMP: "OPENMP",
+	trace.Pthread: "PTHREAD", trace.CUDA: "CUDA", trace.HIP: "HIP"}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLikeScoreP checks that otf2-print finds a process for each rank, with one master thread, MPI's regions with
+// their paradigm and role, and the same messages, in archives that are to be like those of Score-P; and that
+// OTF2's Python bindings read them.
+func TestLikeScoreP(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	dir := t.TempDir()
+	generated := filepath.Join(dir, "generated.otf2")
+	weft(t, 0, "generate", "--workload", "stencil", "--events", "3000", "--locations", "4", generated)
+	recorded := filepath.Join(dir, "recorded.otf2")
+	const eztrace = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
+	weft(t, 0, "convert", "-q", "--option", "otf2.like=scorep", eztrace, recorded)
+	group := regexp.MustCompile(`(?m)^LOCATION_GROUP +(\d+)  Name: "MPI Rank (\d+)" <\d+>, Type: PROCESS`)
+	master := regexp.MustCompile(`(?m)^LOCATION +\d+  Name: "Master thread" <\d+>, Type: CPU_THREAD, ` +
+		`# Events: \d+, Group: "MPI Rank (\d+)"`)
+	for _, x := range []struct {
+		path, regions string // lines of regions that are wanted
+	}{{generated, "MPI_Isend POINT2POINT, MPI_Waitall POINT2POINT, MPI_Allreduce COLL_ALL2ALL"},
+		{recorded, "MPI_Recv POINT2POINT, MPI_Barrier BARRIER, MPI_Bcast COLL_ONE2ALL"}} {
+		out, _ := runTool(t, x.path, "otf2-print", "-G")
+		groups, masters := "", ""
+		for _, m := range group.FindAllSubmatch(out, -1) {
+			groups += fmt.Sprintf("%s=%s ", m[1], m[2])
+		}
+		for _, m := range master.FindAllSubmatch(out, -1) {
+			masters += string(m[1]) + " "
+		}
+		if groups != "0=0 1=1 2=2 3=3 " || masters != "0 1 2 3 " {
+			t.Errorf("%s: found the processes %q with the master threads %q, expected 4 with one each", x.path, groups, masters)
+		}
+		for want := range strings.SplitSeq(x.regions, ", ") {
+			name, role, _ := strings.Cut(want, " ")
+			line := regexp.MustCompile(`(?m)^REGION +\d+  Name: "` + name + `".* Role: ` + role + `, Paradigm: "MPI"`)
+			if !line.Match(out) {
+				t.Errorf("%s: otf2-print finds no region %s with the role %s", x.path, name, role)
+			}
+		}
+		if _, err := exec.LookPath("/usr/bin/python3"); err == nil {
+			c := exec.Command("/usr/bin/python3", "-c",
+				"import otf2, sys\nwith otf2.reader.open(sys.argv[1]) as t: print(len(list(t.events)))", x.path)
+			if out, err := c.CombinedOutput(); err != nil && !strings.Contains(string(out), "No module named 'otf2'") {
+				t.Errorf("%s: the Python bindings fail: %s", x.path, out)
+			}
+		}
+	}
+	_, want, _ := runWeft(t, "waits", "--json", eztrace)
+	_, got, _ := runWeft(t, "waits", "--json", recorded)
+	total := regexp.MustCompile(`"time": (\d+)`)
+	if a, b := total.FindString(want), total.FindString(got); a == "" || a != b {
+		t.Errorf("found waits of %s, expected %s", b, a)
+	}
+}
