@@ -57,6 +57,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/counters", s.fromAnalysis(counters)),
 		get(one+"/states", s.fromAnalysis(processorStates)),
 		get(one+"/calltree", s.fromAnalysis(callTree)),
+		get(one+"/waits", s.fromAnalysis(waitStates)),
 		get(one+"/utilisation", s.fromAnalysis(utilisation)),
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),

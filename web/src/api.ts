@@ -272,6 +272,64 @@ export interface CounterRow {
   increase?: number;
   rate?: number;
 }
+/**
+ * WaitShare is the part of a pattern of waits that a region or communicator (name), a call path, a
+ * location (track) or a pair has; cause is the track that is waited for.
+ */
+export interface WaitShare {
+  name?: string;
+  path?: string[];
+  track?: number;
+  cause?: number;
+  count: number;
+  time: string;
+}
+/** WaitShares lists them; left sums up those that are left out. */
+export interface WaitShares {
+  rows: WaitShare[];
+  left: { rows: number; count: number; time: string };
+}
+/**
+ * WaitInfo is a single wait. depth is that of the call in which the location waits, causeDepth that of the call that
+ * ends the wait; -1 if unknown.
+ */
+export interface WaitInfo {
+  track: number;
+  depth: number;
+  path: string[];
+  begin: string;
+  time: string;
+  cause: number;
+  causeDepth: number;
+  causeTime: string;
+}
+/** WaitPattern is a type of wait state; partOf is the pattern that includes its waits, or "". */
+export interface WaitPattern {
+  pattern: string;
+  partOf: string;
+  count: number;
+  time: string;
+  median: string;
+  max: string;
+  regions: WaitShares;
+  paths: WaitShares;
+  locations: WaitShares;
+  communicators: WaitShares;
+  pairs: WaitShares;
+  worst: WaitInfo[];
+}
+/** Waits is the answer of /waits; missing says why no wait can be judged, or is "". */
+export interface Waits {
+  missing: string;
+  locations: number;
+  time: string;
+  judged: number;
+  waiting: string;
+  patterns: WaitPattern[];
+  late: { communicator: string; track: number; operations: number; of: number; lost: string }[];
+  clocks: { messages: number; operations: number; worst: string };
+  unjudged: { what: string; count: number; reason: string }[];
+}
 /** LocationRow sums up the activity of a location; busy is the time in any region, or with any claim. */
 export interface LocationRow {
   track: number;

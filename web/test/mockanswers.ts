@@ -615,6 +615,49 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         o = a.map((x) => (1 - x) * 0.6);
       return { width, busy: a, overhead: o, idle: a.map((x, i) => 1 - x - o[i]) };
     }
+    case "waits": {
+      // the second location waits for the first one in its second call
+      const w = t.tracks[1].spans[1]?.[1] ?? t.tracks[1].spans[0][0],
+        time = String(w.end - w.start),
+        share = { count: 1, time },
+        shares = (row: object): unknown => ({ rows: [{ ...row, ...share }], left: { rows: 0, count: 0, time: "0" } });
+      return {
+        missing: "",
+        locations: 2,
+        time: String(2 * t.length),
+        judged: 2,
+        waiting: time,
+        patterns: [
+          {
+            pattern: "late-sender",
+            partOf: "",
+            ...share,
+            median: time,
+            max: time,
+            regions: shares({ name: t.regions[w.region].name }),
+            paths: shares({ path: [t.regions[w.region].name] }),
+            locations: shares({ track: 1 }),
+            communicators: shares({ name: "world" }),
+            pairs: shares({ track: 1, cause: 0 }),
+            worst: [
+              {
+                track: 1,
+                depth: w.depth,
+                path: [t.regions[w.region].name],
+                begin: String(w.start),
+                time,
+                cause: 0,
+                causeDepth: 0,
+                causeTime: String(w.end),
+              },
+            ],
+          },
+        ],
+        late: [],
+        clocks: { messages: 0, operations: 0, worst: "0" },
+        unjudged: [],
+      };
+    }
     case "structure":
       return { text: "10x solve (118.0 µs)\n  compute\n    kernel_a\n  MPI_Send\n  MPI_Recv\n1x write_output\n" };
     case "defects":

@@ -68,6 +68,7 @@ pageTests("the page: tables", (check) => {
       "calltree",
       "flame",
       "messages",
+      "waits",
       "locations",
       "utilisation",
       "counters",

@@ -13,6 +13,7 @@ import { overview } from "./overview";
 import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
+import { waits } from "./waits";
 
 /** makePanels creates the panels of the dock. */
 export function makePanels(): Panel[] {
@@ -24,6 +25,7 @@ export function makePanels(): Panel[] {
     calltree(),
     flame(),
     messages(),
+    waits(),
     locations(),
     utilisation(),
     counters(),

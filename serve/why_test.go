@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// These tests compare the answers about wait states, the critical path and efficiency with the figures
+// that docs/analyses calculates by hand for the trace hand. TestSameReasons of package cli compares
+// them with the commands.
+
+const handTrace = "../analysis/waits/testdata/hand/traces.otf2"
+
+// TestWaits checks the waits of the trace and of windows. Rank 1 waits for rank 0 from 300 to 600, and
+// rank 2 for rank 1 from 400 to 700. At the barrier, ranks 0 and 1 wait for rank 2 from 800 and 900 to
+// 1000.
+func TestWaits(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace)
+	api := waitReady(t, s, 0)
+	for _, c := range []struct{ query, pattern, path, want string }{
+		{"", "late-sender", "count", "2"}, {"", "late-sender", "time", "600"}, {"", "late-sender", "max", "300"},
+		{"", "wait-at-barrier", "time", "300"}, {"", "wait-at-nxn", "time", "250"}, {"", "late-broadcast", "time", "150"},
+		{"", "early-reduce", "time", "100"}, {"", "wait-at-finalize", "time", "60"},
+		{"?from=300&to=500", "late-sender", "count", "2"}, {"?from=300&to=500", "late-sender", "time", "300"},
+		{"?from=500&to=650", "late-sender", "count", "0"}, {"?from=500&to=650", "late-sender", "time", "250"},
+		{"?from=800&to=950", "wait-at-barrier", "time", "200"},
+		{"", "late-sender", "regions/rows/0/name", "MPI_Recv"}, {"", "late-sender", "regions/rows/0/time", "600"},
+		{"", "late-sender", "paths/rows/0/path", "[app main MPI_Recv]"},
+		{"", "late-sender", "communicators/rows/0/name", "MPI_COMM_WORLD"},
+		{"", "late-sender", "locations/rows/len", "2"}, {"", "late-sender", "pairs/rows/len", "2"},
+		{"", "late-sender", "worst/len", "2"}, {"", "late-sender", "worst/0/path", "[app main MPI_Recv]"},
+		{"", "late-sender", "worst/0/begin", "300"}, {"", "late-sender", "worst/0/time", "300"},
+		{"", "late-sender", "worst/0/depth", "2"}, {"", "late-sender", "worst/0/causeDepth", "2"},
+		{"", "late-sender", "worst/0/causeTime", "600"},
+		{"", "wait-at-barrier", "worst/0/begin", "800"}, {"", "wait-at-barrier", "worst/0/causeTime", "1000"},
+	} {
+		v := get(t, s, api+"/waits"+c.query)
+		checkAnswer(t, s, "Waits", v)
+		list := look(v, "patterns").([]any)
+		i := slices.IndexFunc(list, func(x any) bool { return look(x, "pattern") == c.pattern })
+		if i < 0 {
+			t.Errorf("%s: found no pattern %s", c.query, c.pattern)
+			continue
+		}
+		if got := fmt.Sprint(look(list[i], c.path)); got != c.want {
+			t.Errorf("%s %s/%s: found %s, expected %s", c.query, c.pattern, c.path, got, c.want)
+		}
+		if list := look(list[i], "worst").([]any); c.pattern == "late-sender" && len(list) == 2 {
+			for k := range list {
+				waits, cause := trackName(t, s, api, list[k], "track"), trackName(t, s, api, list[k], "cause")
+				if want := fmt.Sprint(k+1, " ", k); waits+" "+cause != want {
+					t.Errorf("%s: in wait %d %s waits for %s, expected %s", c.query, k, waits, cause, want)
+				}
+			}
+		}
+	}
+	if v := get(t, s, api+"/waits"); v["missing"] != "" || fmt.Sprint(v["locations"]) != "3" {
+		t.Errorf("found %v", v)
+	}
+}
+
+// trackName returns the id of a track that a field of an answer has.
+func trackName(t *testing.T, s *Server, api string, v any, field string) string {
+	t.Helper()
+	return fmt.Sprint(look(get(t, s, api), fmt.Sprintf("tracks/%v/id", look(v, field))))
+}
+
+// TestNothingToJudge checks that a trace without waits gets a sentence.
+func TestNothingToJudge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	l := r.Location("rank 0")
+	r.Enter(l, 10, r.Region("MPI_Init"))
+	r.Leave(l, 20, r.Region("MPI_Init"))
+	save(t, path, r)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	for _, c := range []struct{ answer, schema, want string }{
+		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
+			"expected some of them; waits cannot be judged"},
+	} {
+		v := get(t, s, api+"/"+c.answer)
+		checkAnswer(t, s, c.schema, v)
+		if v["missing"] != c.want {
+			t.Errorf("%s: found %q, expected %q", c.answer, v["missing"], c.want)
+		}
+	}
+}

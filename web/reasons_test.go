@@ -1,0 +1,45 @@
+package web_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestReasons checks what the page says of why a run is slow, and where a click on it leads. The
+// figures are those that docs/analyses calculates by hand for the trace hand.
+func TestReasons(t *testing.T) {
+	browser(t)
+	var out struct {
+		Waits struct {
+			Patterns, Worst, Pairs [][]string
+			Selection, Cause       string
+			Details                map[string]string
+			Listed                 int
+		}
+		Errors []string
+	}
+	play(t, "reasons", map[string]any{"url": served(t, "hand").url}, &out)
+	for _, e := range out.Errors {
+		t.Error(e)
+	}
+	const rank = "MPI Rank %d · Master thread"
+	first, second := fmt.Sprintf(rank, 0), fmt.Sprintf(rank, 1)
+	w := &out.Waits
+	for _, x := range []struct{ what, got, want string }{
+		{"patterns", fmt.Sprint(w.Patterns[0]), "[late-sender 2 600 µs 11.0 % 300 µs 300 µs 300 µs]"},
+		{"longest wait", fmt.Sprint(w.Worst[0]), fmt.Sprint([]string{"300 µs", "300 µs", second, "MPI_Recv", first,
+			"late-sender"})},
+		{"pairs of late senders", fmt.Sprint(len(w.Pairs), w.Pairs[0]),
+			fmt.Sprint(2, []string{"late-sender", second + " for " + first, "1", "300 µs", "50.0 %"})},
+		// rank 1, MPI_Recv below app and main, at 300
+		{"click on the longest wait", w.Selection, "0.1.2.300"},
+		{"what is selected then", w.Details["start"] + " " + w.Details["duration"], "300 µs 340 µs"},
+		// rank 0 begins MPI_Send at 600
+		{"click on its cause", w.Cause, "0.0.2.600"},
+		{"waits that are listed still", fmt.Sprint(w.Listed), "2"},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s: found %s, expected %s", x.what, x.got, x.want)
+		}
+	}
+}

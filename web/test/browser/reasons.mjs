@@ -1,0 +1,46 @@
+// Looks at why a run is slow: the panel of waits, and where it leads.
+
+/** rows returns the cells of the rows of a table in the panel. */
+function rows(w, table) {
+  return w.page
+    .locator(".panel table")
+    .nth(table)
+    .locator("tbody tr:not(.room)")
+    .evaluateAll((l) => l.map((tr) => [...tr.children].map((td) => td.innerText)));
+}
+
+/** panel opens a panel. */
+async function panel(w, title) {
+  await w.page.getByRole("tab", { name: title }).click();
+  await w.ready();
+}
+
+/** waits goes through the panel of waits. */
+async function waits(w) {
+  await panel(w, "Waits");
+  await w.shot("waits");
+  const out = { patterns: await rows(w, 0), worst: await rows(w, 2) };
+  await w.page.getByLabel("Waits are broken down by").selectOption("pairs");
+  await w.ready();
+  await w.page.locator(".panel table").first().locator("tbody tr").first().click();
+  await w.ready();
+  out.pairs = await rows(w, 1);
+  const longest = w.page.locator(".panel table").nth(2).locator("tbody tr").first();
+  await longest.click();
+  await w.ready();
+  out.selection = (await w.view()).selection;
+  out.details = (await w.details()).facts;
+  await longest.locator("button").click();
+  await w.ready();
+  out.cause = (await w.view()).selection;
+  out.listed = (await rows(w, 2)).length;
+  return out;
+}
+
+export async function run(input, open) {
+  const w = await open("reasons", input.url);
+  await w.ready();
+  const out = { waits: await waits(w) };
+  await w.close();
+  return { ...out, errors: w.errors };
+}
