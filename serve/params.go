@@ -87,6 +87,15 @@ func (p *params) window() (from, to int64, whole bool) {
 	return from, to, whole
 }
 
+// part returns the window of a request, or nil if that is the whole trace.
+func (p *params) part() *trace.Window {
+	from, to, whole := p.window()
+	if whole || from <= p.x.first && trace.Before(p.x.last, to) {
+		return nil
+	}
+	return &trace.Window{From: from, To: to}
+}
+
 // beyond returns by how much the end of the window exceeds math.MaxInt64, where the end that
 // [params.window] returns then is.
 func (p *params) beyond() uint64 {

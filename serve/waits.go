@@ -92,10 +92,7 @@ type violationsFact struct {
 }
 
 func waitStates(e *entry, p *params) func(context.Context) (any, error) {
-	opt := waits.Options{Worst: worstWaits}
-	if from, to, whole := p.window(); !whole {
-		opt.Window = &trace.Window{From: from, To: to}
-	}
+	opt := waits.Options{Worst: worstWaits, Window: p.part()}
 	return func(ctx context.Context) (any, error) {
 		var r *waits.Result
 		err := e.readers.with(ctx, func(d *reader) (err error) {

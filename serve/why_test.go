@@ -1,9 +1,12 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/trace"
@@ -82,11 +85,56 @@ func TestNothingToJudge(t *testing.T) {
 	for _, c := range []struct{ answer, schema, want string }{
 		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
 			"expected some of them; waits cannot be judged"},
+		{"explain", "Explanation", "found no time in regions of processes or threads, expected some"},
 	} {
 		v := get(t, s, api+"/"+c.answer)
 		checkAnswer(t, s, c.schema, v)
 		if v["missing"] != c.want {
 			t.Errorf("%s: found %q, expected %q", c.answer, v["missing"], c.want)
 		}
+	}
+}
+
+// TestExplain checks the verdict, the findings and their places. Rank 0 is late by 300 of 500 in work at
+// the first message; the mean of useful time is 1045 of 1820, and the ideal runtime 1530.
+func TestExplain(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace)
+	api := waitReady(t, s, 0)
+	v := get(t, s, api+"/explain")
+	checkAnswer(t, s, "Explanation", v)
+	number := func(path string) float64 {
+		f, err := look(v, path).(json.Number).Float64()
+		if err != nil {
+			t.Error(err)
+		}
+		return f
+	}
+	for _, c := range []struct {
+		path string
+		want float64
+	}{{"factors/parallel", 1045. / 1820}, {"factors/load-balance", 1045. / 1200}, {"factors/serialisation", 1200. / 1530},
+		{"factors/transfer", 1530. / 1820}} {
+		if got := number(c.path); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: found %v, expected %v", c.path, got, c.want)
+		}
+	}
+	for _, c := range []struct{ path, want string }{
+		{"missing", ""}, {"ran/processes", "3"}, {"ran/threads", "3"}, {"ran/runtime", "1820"},
+		{"ran/regions/0/region", "work"}, {"findings/1/id", "late"}, {"findings/1/path", "[app main work]"},
+		{"findings/1/tracks/len", "1"}, {"findings/0/path", "[]"},
+	} {
+		if got := fmt.Sprint(look(v, c.path)); got != c.want {
+			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
+		}
+	}
+	if verdict, _ := v["verdict"].(string); !strings.HasPrefix(verdict, "57 % of the time is useful.") {
+		t.Errorf("found the verdict %q", verdict)
+	}
+	if track := look(v, "findings/1/tracks/0"); fmt.Sprint(look(get(t, s, api), fmt.Sprintf("tracks/%v/id", track))) != "0" {
+		t.Errorf("found track %v, expected that of rank 0", track)
+	}
+	// from 620 to 1000 nobody is useful but in work, main and app; the piece has 380 ticks
+	if v := get(t, s, api+"/explain?from=620&to=1000"); fmt.Sprint(look(v, "ran/runtime")) != "380" {
+		t.Errorf("found %v, expected a runtime of 380", look(v, "ran"))
 	}
 }

@@ -16,6 +16,11 @@ func TestReasons(t *testing.T) {
 			Details                map[string]string
 			Listed                 int
 		}
+		Findings struct {
+			Verdict        string
+			Rows           [][]string
+			Places, Panels []string
+		}
 		Errors []string
 	}
 	play(t, "reasons", map[string]any{"url": served(t, "hand").url}, &out)
@@ -24,8 +29,17 @@ func TestReasons(t *testing.T) {
 	}
 	const rank = "MPI Rank %d · Master thread"
 	first, second := fmt.Sprintf(rank, 0), fmt.Sprintf(rank, 1)
-	w := &out.Waits
+	w, f := &out.Waits, &out.Findings
+	if len(f.Rows) != 2 {
+		t.Fatalf("found %d findings, expected that communication takes time, and that rank 0 is late", len(f.Rows))
+	}
 	for _, x := range []struct{ what, got, want string }{
+		{"verdict", f.Verdict[:len("57 % of the time is useful.")], "57 % of the time is useful."},
+		// of 3 * 1820, 315 are spent in calls of MPI, waits left out
+		{"loss by communication", f.Rows[0][2], "5.77 %"},
+		// rank 0 is in work from 100 to 600, longer than anywhere else
+		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
+		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
 		{"patterns", fmt.Sprint(w.Patterns[0]), "[late-sender 2 600 µs 11.0 % 300 µs 300 µs 300 µs]"},
 		{"longest wait", fmt.Sprint(w.Worst[0]), fmt.Sprint([]string{"300 µs", "300 µs", second, "MPI_Recv", first,
 			"late-sender"})},

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// TestSameReasons checks that weft waits and the viewer show the same figures for the same window.
+// TestSameReasons checks that weft waits and weft explain show the same figures as the viewer for the
+// same window.
 func TestSameReasons(t *testing.T) {
 	var paths []string
 	for _, p := range []string{"analysis/waits/testdata/hand/traces.otf2", "analysis/waits/testdata/p2p/traces.otf2",
@@ -75,6 +76,64 @@ func (f *figureComparison) reasons(first int64) {
 	f.command(&command, "waits", "--worst", "20")
 	f.query(&view, "waits")
 	same("waits", command.lines(first), view.lines(0))
+	var page, viewerPage explanation
+	f.commandOrMissing(&page, "explain")
+	f.query(&viewerPage, "explain")
+	same("explanation", page.lines(), viewerPage.lines())
+}
+
+// absence is the part of an answer that says why there are no figures.
+type absence struct{ Missing string }
+
+// commandOrMissing is like command. If the command finds nothing, to gets the reason.
+func (f *figureComparison) commandOrMissing(to any, name string) {
+	f.t.Helper()
+	code, out, errs := runWeft(f.t, append(append([]string{name, "--json", "-q"}, f.flags...), f.path)...)
+	if code == 1 && out == "" {
+		_, text, _ := strings.Cut(strings.TrimSpace(errs), f.path+": ")
+		text, _, _ = strings.Cut(text, "; ")
+		b, err := json.Marshal(absence{text})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		out = string(b)
+	}
+	if err := json.Unmarshal([]byte(out), to); err != nil {
+		f.t.Fatalf("weft %s: exit %d, %v, %s", name, code, err, errs)
+	}
+}
+
+// explanation has the figures of an explanation.
+type explanation struct {
+	absence
+	Ran struct {
+		Processes, Threads int
+		Runtime            number
+		Regions            []struct {
+			Region string
+			Time   ticksText
+			Share  float64
+		}
+	}
+	Verdict  string
+	Findings []struct {
+		ID, Title, Advice, Confidence string
+		LossShare, GainShare          float64
+		Gain                          number
+		Path, Evidence                []string
+	}
+	Unjudged []string
+}
+
+func (x *explanation) lines() (lines []string) {
+	lines = append(lines, x.Missing, fmt.Sprint(x.Ran), x.Verdict)
+	if x.Missing == "" {
+		lines = append(lines, x.Unjudged...)
+	}
+	for i, f := range x.Findings {
+		lines = append(lines, fmt.Sprint(i, " ", f))
+	}
+	return lines
 }
 
 // number is a JSON number, or a string with one.

@@ -330,6 +330,41 @@ export interface Waits {
   clocks: { messages: number; operations: number; worst: string };
   unjudged: { what: string; count: number; reason: string }[];
 }
+/** Factors are POP's standard factors of efficiency, from 0 to 1. */
+export interface Factors {
+  parallel: number;
+  "load-balance": number;
+  communication: number;
+  serialisation: number;
+  transfer: number;
+}
+/** Finding is a loss with its cause. path and tracks tell where it is; both may be empty. */
+export interface Finding {
+  id: "late" | "lock" | "transfer" | "startup" | "serial" | "wrong-order";
+  title: string;
+  lossShare: number;
+  gain: string;
+  gainShare: number;
+  path: string[];
+  tracks: number[];
+  evidence: string[];
+  advice: string;
+  confidence: "high" | "medium" | "low";
+}
+/** Explanation is the answer of /explain; missing says why nothing can be explained, or is "". */
+export interface Explanation {
+  missing: string;
+  ran?: {
+    processes: number;
+    threads: number;
+    runtime: string;
+    regions: { region: string; time: string; share: number }[];
+  };
+  verdict: string;
+  factors?: Factors;
+  findings: Finding[];
+  unjudged: string[];
+}
 /** LocationRow sums up the activity of a location; busy is the time in any region, or with any claim. */
 export interface LocationRow {
   track: number;

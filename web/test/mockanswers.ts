@@ -658,6 +658,39 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         unjudged: [],
       };
     }
+    case "explain":
+      return {
+        missing: "",
+        ran: {
+          processes: 64,
+          threads: 64,
+          runtime: String(t.length),
+          regions: [{ region: "main", time: "9", share: 0.6 }],
+        },
+        verdict: "60 % of the time is useful.",
+        factors: {
+          parallel: 0.6,
+          "load-balance": 0.8,
+          communication: 0.75,
+          serialisation: 0.9,
+          transfer: 0.833,
+        },
+        findings: [
+          {
+            id: "late",
+            title: "kernel_a takes longer at some locations than at others, and they wait for each other",
+            lossShare: 0.2,
+            gain: "1000000",
+            gainShare: 0.1,
+            path: ["main", "kernel_a"],
+            tracks: [1],
+            evidence: ["2 ms in the mean"],
+            advice: "Divide its work more evenly.",
+            confidence: "high",
+          },
+        ],
+        unjudged: ["instructions and cycles: the trace has no counters"],
+      };
     case "structure":
       return { text: "10x solve (118.0 µs)\n  compute\n    kernel_a\n  MPI_Send\n  MPI_Recv\n1x write_output\n" };
     case "defects":

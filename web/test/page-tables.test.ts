@@ -64,6 +64,7 @@ pageTests("the page: tables", (check) => {
     await open("#t=a1&p=overview");
     for (const id of [
       "overview",
+      "findings",
       "profile",
       "calltree",
       "flame",

@@ -5,6 +5,7 @@ import { calls } from "./calls";
 import { compare } from "./compare";
 import { counters } from "./counters";
 import { defects } from "./defects";
+import { findings } from "./findings";
 import { flame } from "./flame";
 import { locations } from "./locations";
 import { messages } from "./messages";
@@ -19,6 +20,7 @@ import { waits } from "./waits";
 export function makePanels(): Panel[] {
   return [
     overview(),
+    findings(),
     profile(),
     calls(),
     compare(),

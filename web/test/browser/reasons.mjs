@@ -37,10 +37,34 @@ async function waits(w) {
   return out;
 }
 
+/** findings goes to the place and to the panel of each finding. */
+async function findings(w) {
+  await panel(w, "Findings");
+  await w.shot("findings");
+  const out = {
+    verdict: await w.page.locator(".panel .verdict").innerText(),
+    rows: await rows(w, 0),
+    places: [],
+    panels: [],
+  };
+  const find = (i) => w.page.locator(".panel tbody tr").nth(i);
+  for (let i = 0; i < out.rows.length; i++) {
+    await w.page.keyboard.press("Escape");
+    await find(i).locator("b").click();
+    await w.ready();
+    out.places.push((await w.view()).selection ?? "");
+    await find(i).locator("button").click();
+    await w.ready();
+    out.panels.push(await w.page.locator("[role=tab][aria-selected=true]").innerText());
+    await panel(w, "Findings");
+  }
+  return out;
+}
+
 export async function run(input, open) {
   const w = await open("reasons", input.url);
   await w.ready();
-  const out = { waits: await waits(w) };
+  const out = { findings: await findings(w), waits: await waits(w) };
   await w.close();
   return { ...out, errors: w.errors };
 }
