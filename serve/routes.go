@@ -58,6 +58,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/states", s.fromAnalysis(processorStates)),
 		get(one+"/calltree", s.fromAnalysis(callTree)),
 		get(one+"/waits", s.fromAnalysis(waitStates)),
+		get(one+"/efficiency", s.fromAnalysis(efficiencyFactors)),
 		get(one+"/explain", s.fromAnalysis(explanation)),
 		get(one+"/utilisation", s.fromAnalysis(utilisation)),
 		get(one+"/structure", s.fromAnalysis(structureText)),

@@ -85,6 +85,7 @@ func TestNothingToJudge(t *testing.T) {
 	for _, c := range []struct{ answer, schema, want string }{
 		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
 			"expected some of them; waits cannot be judged"},
+		{"efficiency", "Efficiency", "found no time in regions of processes or threads, expected some"},
 		{"explain", "Explanation", "found no time in regions of processes or threads, expected some"},
 	} {
 		v := get(t, s, api+"/"+c.answer)
@@ -95,6 +96,50 @@ func TestNothingToJudge(t *testing.T) {
 	}
 }
 
+// number returns a number of an answer.
+func number(t *testing.T, v any, path string) float64 {
+	t.Helper()
+	n, _ := look(v, path).(json.Number)
+	f, err := n.Float64()
+	if err != nil {
+		t.Errorf("%s: found %v, expected a number", path, look(v, path))
+	}
+	return f
+}
+
+// TestEfficiency checks the factors of the trace, and that a process with threads has the hybrid ones.
+func TestEfficiency(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace, "../analysis/waits/testdata/omp/traces.otf2")
+	api := waitReady(t, s, 0)
+	v := get(t, s, api+"/efficiency")
+	checkAnswer(t, s, "Efficiency", v)
+	for i, c := range []struct {
+		name  string
+		level int
+		want  float64
+	}{{"parallel efficiency", 0, 1045. / 1820}, {"load balance", 1, 1045. / 1200}, {"communication", 1, 1200. / 1820},
+		{"serialisation", 2, 1200. / 1530}, {"transfer", 2, 1530. / 1820}} {
+		x := fmt.Sprint("factors/", i)
+		if got := number(t, v, x+"/value"); math.Abs(got-c.want) > 1e-9 || look(v, x+"/name") != c.name ||
+			fmt.Sprint(look(v, x+"/level")) != fmt.Sprint(c.level) {
+			t.Errorf("found the factor %v, expected %+v", look(v, x), c)
+		}
+	}
+	for _, c := range []struct{ path, want string }{
+		{"missing", ""}, {"processes", "3"}, {"threads", "3"}, {"runtime", "1820"}, {"ideal", "1530"}, {"useful", "3135"},
+		{"usefulMax", "1200"}, {"factors/len", "5"}, {"hybrid/len", "0"}, {"sentences/len", "1"},
+	} {
+		if got := fmt.Sprint(look(v, c.path)); got != c.want {
+			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
+		}
+	}
+	v = get(t, s, waitReady(t, s, 1)+"/efficiency")
+	checkAnswer(t, s, "Efficiency", v)
+	if fmt.Sprintf("%v %v %v", look(v, "hybrid/len"), look(v, "threads"), look(v, "processes")) != "16 3 1" {
+		t.Errorf("of a trace of threads found %v", v)
+	}
+}
+
 // TestExplain checks the verdict, the findings and their places. Rank 0 is late by 300 of 500 in work at
 // the first message; the mean of useful time is 1045 of 1820, and the ideal runtime 1530.
 func TestExplain(t *testing.T) {
@@ -102,19 +147,12 @@ func TestExplain(t *testing.T) {
 	api := waitReady(t, s, 0)
 	v := get(t, s, api+"/explain")
 	checkAnswer(t, s, "Explanation", v)
-	number := func(path string) float64 {
-		f, err := look(v, path).(json.Number).Float64()
-		if err != nil {
-			t.Error(err)
-		}
-		return f
-	}
 	for _, c := range []struct {
 		path string
 		want float64
 	}{{"factors/parallel", 1045. / 1820}, {"factors/load-balance", 1045. / 1200}, {"factors/serialisation", 1200. / 1530},
 		{"factors/transfer", 1530. / 1820}} {
-		if got := number(c.path); math.Abs(got-c.want) > 1e-9 {
+		if got := number(t, v, c.path); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: found %v, expected %v", c.path, got, c.want)
 		}
 	}
@@ -130,8 +168,8 @@ func TestExplain(t *testing.T) {
 	if verdict, _ := v["verdict"].(string); !strings.HasPrefix(verdict, "57 % of the time is useful.") {
 		t.Errorf("found the verdict %q", verdict)
 	}
-	if track := look(v, "findings/1/tracks/0"); fmt.Sprint(look(get(t, s, api), fmt.Sprintf("tracks/%v/id", track))) != "0" {
-		t.Errorf("found track %v, expected that of rank 0", track)
+	if id := trackName(t, s, api, v, "findings/1/tracks/0"); id != "0" {
+		t.Errorf("found the location %s, expected that of rank 0", id)
 	}
 	// from 620 to 1000 nobody is useful but in work, main and app; the piece has 380 ticks
 	if v := get(t, s, api+"/explain?from=620&to=1000"); fmt.Sprint(look(v, "ran/runtime")) != "380" {

@@ -21,7 +21,8 @@ func TestReasons(t *testing.T) {
 			Rows           [][]string
 			Places, Panels []string
 		}
-		Errors []string
+		Efficiency [][]string
+		Errors     []string
 	}
 	play(t, "reasons", map[string]any{"url": served(t, "hand").url}, &out)
 	for _, e := range out.Errors {
@@ -40,6 +41,8 @@ func TestReasons(t *testing.T) {
 		// rank 0 is in work from 100 to 600, longer than anywhere else
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
+		{"factors", fmt.Sprint(out.Efficiency), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 ] " +
+			"[serialisation 0.784 ] [transfer 0.841 ]]"},
 		{"patterns", fmt.Sprint(w.Patterns[0]), "[late-sender 2 600 µs 11.0 % 300 µs 300 µs 300 µs]"},
 		{"longest wait", fmt.Sprint(w.Worst[0]), fmt.Sprint([]string{"300 µs", "300 µs", second, "MPI_Recv", first,
 			"late-sender"})},

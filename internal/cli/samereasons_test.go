@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// TestSameReasons checks that weft waits and weft explain show the same figures as the viewer for the
+// TestSameReasons checks that weft waits, weft efficiency and weft explain show the same figures as the viewer for the
 // same window.
 func TestSameReasons(t *testing.T) {
 	var paths []string
@@ -76,6 +76,11 @@ func (f *figureComparison) reasons(first int64) {
 	f.command(&command, "waits", "--worst", "20")
 	f.query(&view, "waits")
 	same("waits", command.lines(first), view.lines(0))
+	var factors commandFactors
+	var viewFactors viewerFactors
+	f.commandOrMissing(&factors, "efficiency")
+	f.query(&viewFactors, "efficiency")
+	same("efficiency", factors.lines(), viewFactors.lines())
 	var page, viewerPage explanation
 	f.commandOrMissing(&page, "explain")
 	f.query(&viewerPage, "explain")
@@ -101,6 +106,45 @@ func (f *figureComparison) commandOrMissing(to any, name string) {
 	if err := json.Unmarshal([]byte(out), to); err != nil {
 		f.t.Fatalf("weft %s: exit %d, %v, %s", name, code, err, errs)
 	}
+}
+
+// efficiencyFigures are the figures of efficiency but for the factors.
+type efficiencyFigures struct {
+	absence
+	Processes, Threads        int
+	Runtime, Ideal, UsefulMax number
+	Useful                    ticksText
+}
+
+// commandFactors is what weft efficiency prints.
+type commandFactors struct {
+	efficiencyFigures
+	Factors, Hybrid map[string]float64
+}
+
+func (x *commandFactors) lines() []string {
+	x.Useful = cmp.Or(x.Useful, "0")
+	lines := []string{fmt.Sprint(x.efficiencyFigures)}
+	for _, m := range []map[string]float64{x.Factors, x.Hybrid} {
+		for _, v := range m {
+			lines = append(lines, fmt.Sprint(v))
+		}
+	}
+	return lines
+}
+
+// viewerFactors is the answer of the viewer.
+type viewerFactors struct {
+	efficiencyFigures
+	Factors, Hybrid []struct{ Value float64 }
+}
+
+func (x *viewerFactors) lines() []string {
+	lines := []string{fmt.Sprint(x.efficiencyFigures)}
+	for _, v := range append(x.Factors, x.Hybrid...) {
+		lines = append(lines, fmt.Sprint(v.Value))
+	}
+	return lines
 }
 
 // explanation has the figures of an explanation.

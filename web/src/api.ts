@@ -338,6 +338,28 @@ export interface Factors {
   serialisation: number;
   transfer: number;
 }
+/** Factor is a factor of efficiency with its name; its parts follow it, one level further in. */
+export interface Factor {
+  name: string;
+  level: number;
+  value: number;
+}
+/**
+ * Efficiency is the answer of /efficiency; missing says why there are no factors, or is "". hybrid is
+ * empty for programs with one thread in each process.
+ */
+export interface Efficiency {
+  missing: string;
+  processes: number;
+  threads: number;
+  runtime: string;
+  ideal: string;
+  useful: string;
+  usefulMax: string;
+  factors: Factor[];
+  hybrid: Factor[];
+  sentences: string[];
+}
 /** Finding is a loss with its cause. path and tracks tell where it is; both may be empty. */
 export interface Finding {
   id: "late" | "lock" | "transfer" | "startup" | "serial" | "wrong-order";

@@ -658,6 +658,22 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         unjudged: [],
       };
     }
+    case "efficiency":
+      return {
+        missing: "",
+        processes: 64,
+        threads: 64,
+        runtime: String(t.length),
+        ideal: String(t.length),
+        useful: String(38 * t.length),
+        usefulMax: String(t.length),
+        factors: [
+          { name: "parallel efficiency", level: 0, value: 0.6 },
+          { name: "load balance", level: 1, value: 0.8 },
+        ],
+        hybrid: [],
+        sentences: [],
+      };
     case "explain":
       return {
         missing: "",

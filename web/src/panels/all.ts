@@ -5,6 +5,7 @@ import { calls } from "./calls";
 import { compare } from "./compare";
 import { counters } from "./counters";
 import { defects } from "./defects";
+import { efficiency } from "./efficiency";
 import { findings } from "./findings";
 import { flame } from "./flame";
 import { locations } from "./locations";
@@ -28,6 +29,7 @@ export function makePanels(): Panel[] {
     flame(),
     messages(),
     waits(),
+    efficiency(),
     locations(),
     utilisation(),
     counters(),

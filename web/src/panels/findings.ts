@@ -2,10 +2,11 @@
 // not be judged.
 import type { Explanation, Finding } from "../api";
 import type { App } from "../app";
-import { button, count, el, percent, printable } from "../dom";
+import { button, el, percent, printable } from "../dom";
 import type { Panel, Scope } from "../dock";
 import { short } from "../time";
 import { goLongest, regionsOf } from "./calls";
+import { programOf } from "./parts";
 import { makeTable } from "./table";
 
 /** Source is the panel with the figures behind a finding, and its choices. */
@@ -21,7 +22,7 @@ const sources: Record<Finding["id"], Source> = {
   "wrong-order": { panel: "waits", title: "Waits", choices: [["pattern", "late-sender-wrong-order"]] },
   transfer: { panel: "messages", title: "Messages" },
   startup: { panel: "profile", title: "Profile" },
-  serial: { panel: "utilisation", title: "Utilisation" },
+  serial: { panel: "efficiency", title: "Efficiency" },
 };
 
 /** goSource opens the panel with the figures behind a finding, for the same time. */
@@ -79,7 +80,7 @@ export function findings(): Panel {
         el(
           "p",
           { class: "faint" },
-          `${count(r.ran.processes)} processes with ${count(r.ran.threads)} threads ran for ` +
+          `${programOf(r.ran)} ran for ` +
             `${short(BigInt(r.ran.runtime), lane.clock)}. Most time: ` +
             `${r.ran.regions.map((x) => `${printable(x.region)} ${percent(x.share)}`).join(", ")}.`,
         ),

@@ -61,10 +61,19 @@ async function findings(w) {
   return out;
 }
 
+/** efficiency returns the factors of the whole trace. */
+async function efficiency(w) {
+  await w.page.getByRole("button", { name: "use window" }).click();
+  await w.page.keyboard.press("Home");
+  await panel(w, "Efficiency");
+  await w.shot("efficiency");
+  return rows(w, 0);
+}
+
 export async function run(input, open) {
   const w = await open("reasons", input.url);
   await w.ready();
-  const out = { findings: await findings(w), waits: await waits(w) };
+  const out = { findings: await findings(w), waits: await waits(w), efficiency: await efficiency(w) };
   await w.close();
   return { ...out, errors: w.errors };
 }
