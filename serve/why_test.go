@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,6 +86,7 @@ func TestNothingToJudge(t *testing.T) {
 	for _, c := range []struct{ answer, schema, want string }{
 		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
 			"expected some of them; waits cannot be judged"},
+		{"path", "Path", ""}, // MPI_Init is a path
 		{"efficiency", "Efficiency", "found no time in regions of processes or threads, expected some"},
 		{"explain", "Explanation", "found no time in regions of processes or threads, expected some"},
 	} {
@@ -174,5 +176,98 @@ func TestExplain(t *testing.T) {
 	// from 620 to 1000 nobody is useful but in work, main and app; the piece has 380 ticks
 	if v := get(t, s, api+"/explain?from=620&to=1000"); fmt.Sprint(look(v, "ran/runtime")) != "380" {
 		t.Errorf("found %v, expected a runtime of 380", look(v, "ran"))
+	}
+}
+
+// TestPath checks the critical path: rank 2 back to 1200, where its wait in MPI_Bcast ends, rank 0 to
+// 1000, rank 2 to 700, rank 1 to 600, and rank 0 to the begin of MPI_Init at 10.
+func TestPath(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace)
+	api := waitReady(t, s, 0)
+	v := get(t, s, api+"/path")
+	checkAnswer(t, s, "Path", v)
+	for _, c := range []struct{ path, want string }{
+		{"missing", ""}, {"begin", "10"}, {"end", "1740"}, {"length", "1730"}, {"runtime", "1820"}, {"count", "5"},
+		{"pieces/len", "5"}, {"pieces/0/from", "10"}, {"pieces/0/to", "600"}, {"regions/0/name", "work"},
+		{"locations/len", "3"}, {"gains/0/curve/len", "5"}, {"factors", "[0.9 0.75 0.5 0.25 0]"},
+	} {
+		if got := fmt.Sprint(look(v, c.path)); got != c.want {
+			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
+		}
+	}
+	for _, field := range []string{"regions", "locations"} {
+		all := 0.
+		for i := range look(v, field).([]any) {
+			text, _ := look(v, fmt.Sprint(field, "/", i, "/time")).(string)
+			time, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Error(err)
+			}
+			all += time
+		}
+		if all != 1730 {
+			t.Errorf("%s have %v ticks of the path, expected 1730", field, all)
+		}
+	}
+	for query, want := range map[string]string{
+		"":                   "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
+		"?from=650&to=900":   "1:600~700 2:700~1000 ",
+		"?from=5000&to=6000": "",
+		// the first and the last one, which are those of the least and the greatest rank, but for the first of that
+		"?width=1&from=0":       "0:10~600 2:700~1000 2:1200~1740 ",
+		"?from=0&to=9000000000": "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
+	} {
+		v := get(t, s, api+"/path/line"+query)
+		checkAnswer(t, s, "PathLine", v)
+		got := ""
+		for _, p := range look(v, "pieces").([]any) {
+			got += fmt.Sprintf("%s:%v~%v ", trackName(t, s, api, p, "track"), look(p, "from"), look(p, "to"))
+		}
+		if got != want {
+			t.Errorf("%s: found the pieces %s, expected %s", query, got, want)
+		}
+	}
+	if w := ask(s, "GET", api+"/path/line?width=0"); w.Code != 400 {
+		t.Errorf("found status %d for a width of 0, expected 400", w.Code)
+	}
+}
+
+// TestPathOfClaims checks that the path of claims goes from one to the next: a [0, 10), b [10, 14).
+// Claim c [2, 5) is beside it.
+func TestPathOfClaims(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "claims.etf")
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	one, two := r.Resource("one", 1, ""), r.Resource("two", 1, "")
+	a := r.Claim(one, 0, r.Region("a"), 1)
+	c := r.Claim(two, 2, r.Region("c"), 1)
+	r.Release(c, 5)
+	r.Release(a, 10)
+	r.Release(r.Claim(two, 10, r.Region("b"), 1), 14)
+	save(t, path, r)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	v := get(t, s, api+"/path")
+	checkAnswer(t, s, "Path", v)
+	line := get(t, s, api+"/path/line")
+	checkAnswer(t, s, "PathLine", line)
+	got := fmt.Sprintf("%v %v %v", v["length"], v["claims"], line["joined"])
+	for _, p := range look(line, "pieces").([]any) {
+		got += fmt.Sprintf(" %v:%v~%v", look(get(t, s, api), fmt.Sprintf("tracks/%v/name", look(p, "track"))), look(p, "from"),
+			look(p, "to"))
+	}
+	if want := "14 map[claims:3 dependencies:0 inferred:1] false one:0~10 two:10~14"; got != want {
+		t.Errorf("found %s, expected %s", got, want)
+	}
+}
+
+// TestThinned checks that pieces in one column keep the ends and the extremes, and others stay.
+func TestThinned(t *testing.T) {
+	list := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {4, 12, 13}, {1, 13, 14}, {5, 14, 15}, {6, 15, 16}, {2, 16, 30}}
+	want := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {1, 13, 14}, {6, 15, 16}, {2, 16, 30}}
+	if got := thinned(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
+		t.Errorf("found %v, expected %v", got, want)
+	}
+	if got := thinned(slices.Clone(list), columns{0, 30, 30}); !slices.Equal(got, list) {
+		t.Errorf("found %v, expected all of %v", got, list)
 	}
 }

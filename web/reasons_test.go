@@ -21,6 +21,12 @@ func TestReasons(t *testing.T) {
 			Rows           [][]string
 			Places, Panels []string
 		}
+		Path struct {
+			Regions, Pieces      [][]string
+			Before, Drawn, After []string
+			Clicked              string
+			Selection            *string
+		}
 		Efficiency [][]string
 		Errors     []string
 	}
@@ -30,7 +36,8 @@ func TestReasons(t *testing.T) {
 	}
 	const rank = "MPI Rank %d · Master thread"
 	first, second := fmt.Sprintf(rank, 0), fmt.Sprintf(rank, 1)
-	w, f := &out.Waits, &out.Findings
+	w, f, p := &out.Waits, &out.Findings, &out.Path
+	const line = "#d1002f"
 	if len(f.Rows) != 2 {
 		t.Fatalf("found %d findings, expected that communication takes time, and that rank 0 is late", len(f.Rows))
 	}
@@ -43,6 +50,12 @@ func TestReasons(t *testing.T) {
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
 		{"factors", fmt.Sprint(out.Efficiency), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 ] " +
 			"[serialisation 0.784 ] [transfer 0.841 ]]"},
+		{"regions of the path", fmt.Sprint(len(p.Regions), " ", p.Regions[0][0]), "8 work"},
+		{"longest piece", fmt.Sprint(p.Pieces[0]), fmt.Sprint([]string{"590 µs", "10 µs", "600 µs", first, ""})},
+		{"the line before it is drawn", fmt.Sprint(p.Before), fmt.Sprint(make([]string, 7))},
+		{"the line", fmt.Sprint(p.Drawn), fmt.Sprint([]string{line, line, line, line, line, "", ""})},
+		{"the line when it is taken away", fmt.Sprint(p.After), fmt.Sprint(make([]string, 7))},
+		{"the line after a click on a piece", p.Clicked, line},
 		{"patterns", fmt.Sprint(w.Patterns[0]), "[late-sender 2 600 µs 11.0 % 300 µs 300 µs 300 µs]"},
 		{"longest wait", fmt.Sprint(w.Worst[0]), fmt.Sprint([]string{"300 µs", "300 µs", second, "MPI_Recv", first,
 			"late-sender"})},

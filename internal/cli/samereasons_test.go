@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// TestSameReasons checks that weft waits, weft efficiency and weft explain show the same figures as the viewer for the
+// TestSameReasons checks that weft waits, weft efficiency, weft path and weft explain show the same figures as the viewer for the
 // same window.
 func TestSameReasons(t *testing.T) {
 	var paths []string
@@ -81,6 +81,12 @@ func (f *figureComparison) reasons(first int64) {
 	f.commandOrMissing(&factors, "efficiency")
 	f.query(&viewFactors, "efficiency")
 	same("efficiency", factors.lines(), viewFactors.lines())
+	if f.flags == nil { // the path is that of the whole trace
+		var path, viewerPath pathFigures
+		f.commandOrMissing(&path, "path")
+		f.query(&viewerPath, "path")
+		same("path", path.lines(first), viewerPath.lines(0))
+	}
 	var page, viewerPage explanation
 	f.commandOrMissing(&page, "explain")
 	f.query(&viewerPage, "explain")
@@ -143,6 +149,47 @@ func (x *viewerFactors) lines() []string {
 	lines := []string{fmt.Sprint(x.efficiencyFigures)}
 	for _, v := range append(x.Factors, x.Hybrid...) {
 		lines = append(lines, fmt.Sprint(v.Value))
+	}
+	return lines
+}
+
+// pathFigures are the figures of the critical path. Of a trace of claims, Critical are the pieces.
+type pathFigures struct {
+	absence
+	Begin, End, Length, Runtime number
+	Regions                     []struct {
+		Region, Name string
+		Time         ticksText
+		Imbalance    float64
+		Claims       int
+	}
+	Locations []struct{ Time number }
+	Gains     []struct {
+		Region string
+		Half   number
+		Curve  []number
+	}
+	Pieces []struct {
+		From, To number
+		By       string
+	}
+	Critical []struct {
+		Region     string
+		Start, End number
+	}
+}
+
+// lines returns all figures as text. Times count from first.
+func (x *pathFigures) lines(first int64) (lines []string) {
+	lines = append(lines, fmt.Sprint(x.Missing, x.Length, x.Locations, x.Gains))
+	for _, r := range x.Regions {
+		lines = append(lines, fmt.Sprint(r.Region, r.Name, " ", r.Time, " ", r.Imbalance, " ", r.Claims))
+	}
+	for _, p := range x.Pieces {
+		lines = append(lines, fmt.Sprint(int64(p.From)-first, " ", int64(p.To)-first, " ", p.By))
+	}
+	for _, c := range x.Critical {
+		lines = append(lines, fmt.Sprint(int64(c.Start)-first, " ", int64(c.End)-first, " ", c.Region))
 	}
 	return lines
 }

@@ -360,6 +360,28 @@ export interface Efficiency {
   hybrid: Factor[];
   sentences: string[];
 }
+/** CriticalPath is the answer of /path; missing says why there is none, or is "". */
+export interface CriticalPath {
+  missing: string;
+  /** claims is set for a trace of claims, whose path is that of the constraint graph. */
+  claims?: { claims: number; dependencies: number; inferred: number };
+  begin: string;
+  end: string;
+  length: string;
+  runtime: string;
+  count: number;
+  regions: { name: string; time: string; imbalance: number; claims: number }[];
+  locations: { track: number; time: string }[];
+  gains: { region: string; half: string; curve: string[] }[];
+  factors: number[];
+  pieces: { track: number; from: string; to: string; by: string }[];
+}
+/** PathLine is the answer of /path/line; joined is set if each piece leads to the next one. */
+export interface PathLine {
+  missing: string;
+  joined: boolean;
+  pieces: { track: number; from: string; to: string }[];
+}
 /** Finding is a loss with its cause. path and tracks tell where it is; both may be empty. */
 export interface Finding {
   id: "late" | "lock" | "transfer" | "startup" | "serial" | "wrong-order";

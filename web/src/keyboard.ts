@@ -122,6 +122,10 @@ export function listenToKeys(app: App, on: KeyTargets): void {
       case "L":
         nextArrows(app);
         break;
+      case "p":
+      case "P":
+        app.store.set({ path: !s.path });
+        break;
       case "h":
       case "H":
         app.highlight(details.span?.span.name ?? null);

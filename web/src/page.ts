@@ -259,7 +259,7 @@ export class Page implements App {
     p.legend.update();
     const error =
       this.lanes
-        .map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : ""))
+        .map((l) => l.tiles.error || l.overlays.words || (this.store.state.arrows !== "off" ? l.links.error : ""))
         .find((e) => e !== "") ?? "";
     setText(
       p.linkText,
@@ -658,6 +658,7 @@ export class Page implements App {
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
+    if (c.has("path") && !s.path) for (const l of this.lanes) l.overlays.path.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
     if (c.has("selection") && !c.has("followed") && s.followed) this.store.set({ followed: null });
     if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");

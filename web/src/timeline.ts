@@ -228,6 +228,7 @@ export class Timeline extends RowView implements Overlay {
       dpr = devicePixelRatio;
     const [a, b] = this.visible(this.height / 3);
     const w = this.lane.local(s.window);
+    this.requestOverlays();
     this.lane.tiles.show({
       window: w,
       width: Math.round(this.width * dpr),
@@ -249,6 +250,13 @@ export class Timeline extends RowView implements Overlay {
         s.arrows === "on",
       );
     }
+  }
+
+  /** requestOverlays fetches what is drawn over the visible part. */
+  private requestOverlays(): void {
+    const s = this.app.store.state,
+      o = this.lane.overlays;
+    if (s.path) o.path.show(this.lane.cut(s.window), Math.round(this.width));
   }
 
   /** draw draws the picture. */

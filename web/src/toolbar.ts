@@ -72,6 +72,9 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   };
   const arrows = toggle("Links", "", () => nextArrows(app));
   arrows.disabled = metas.every((m) => m.links === 0);
+  const path = toggle("Path", "The critical path over the rows (P)", () =>
+    app.store.set({ path: !app.store.state.path }),
+  );
   const range = toggle(
     "Range",
     "Drag selects a range of time for the tables (alt + drag does always; R takes the window)",
@@ -179,6 +182,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
       : `Messages and dependencies as arrows: ${shown[n.arrows]} (L)`;
     arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
     arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
+    path.setAttribute("aria-pressed", String(n.path));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
     ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
     colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color;
@@ -224,6 +228,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     button("⟩", "Next view (])", () => history.forward()),
     button("All", "Show the whole trace (Home)", () => app.show(app.limits())),
     arrows,
+    path,
     range,
     ruleMode,
     colorSelect,

@@ -674,6 +674,22 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         hybrid: [],
         sentences: [],
       };
+    case "path":
+      return {
+        missing: "",
+        begin: "0",
+        end: String(t.length),
+        length: String(t.length),
+        runtime: String(t.length),
+        count: 2,
+        regions: [{ name: "main", time: String(t.length), imbalance: 12.5, claims: 0 }],
+        locations: [{ track: 0, time: String(t.length) }],
+        gains: [],
+        factors: [0.9, 0.5],
+        pieces: [{ track: 0, from: "0", to: String(t.length), by: "" }],
+      };
+    case "path/line":
+      return { missing: "", joined: true, pieces: [{ track: 0, from: "0", to: String(t.length) }] };
     case "explain":
       return {
         missing: "",

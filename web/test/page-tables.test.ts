@@ -70,6 +70,7 @@ pageTests("the page: tables", (check) => {
       "flame",
       "messages",
       "waits",
+      "path",
       "efficiency",
       "locations",
       "utilisation",

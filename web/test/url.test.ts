@@ -21,6 +21,7 @@ const full: State = {
   color: "group",
   highlight: "MPI_Send & 100 % \u202E,~",
   arrows: "on",
+  path: true,
   link: null,
   followed: null,
   mode: "pan",

@@ -12,6 +12,7 @@ import { locations } from "./locations";
 import { messages } from "./messages";
 import { notes } from "./notes";
 import { overview } from "./overview";
+import { path } from "./path";
 import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
@@ -29,6 +30,7 @@ export function makePanels(): Panel[] {
     flame(),
     messages(),
     waits(),
+    path(),
     efficiency(),
     locations(),
     utilisation(),

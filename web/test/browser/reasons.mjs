@@ -66,14 +66,75 @@ async function efficiency(w) {
   await w.page.getByRole("button", { name: "use window" }).click();
   await w.page.keyboard.press("Home");
   await panel(w, "Efficiency");
+  await w.page.keyboard.press("Escape");
+  await w.ready();
   await w.shot("efficiency");
   return rows(w, 0);
+}
+
+/** over returns the colour that lies over a row at a time, some pixels above its lower edge; "" for none. */
+async function over(w, track, time, above) {
+  const v = await w.view(),
+    row = (await w.layout()).rows.find((r) => r.track === track),
+    box = await w.page.locator(".plot").boundingBox();
+  return w.page.locator("canvas.over").evaluate(
+    (c, [x, y]) => {
+      const [r, g, b, a] = c.getContext("2d").getImageData(Math.round(x), Math.round(y), 1, 1).data;
+      return a === 0 ? "" : "#" + [r, g, b].map((n) => n.toString(16).padStart(2, "0")).join("");
+    },
+    [w.across(box, v, time) - box.x, row.y + row.height - above],
+  );
+}
+
+/** path goes through the panel of the critical path, and looks at its line. */
+async function path(w) {
+  await panel(w, "Path");
+  const line = async () => {
+    const out = [];
+    // in each piece, and beside the path
+    for (const [track, time] of [
+      [0, 300],
+      [1, 650],
+      [2, 850],
+      [0, 1100],
+      [2, 1500],
+      [1, 300],
+      [2, 1100],
+    ])
+      out.push(await over(w, track, time, 4));
+    return out;
+  };
+  const out = { regions: await rows(w, 0), before: await line() };
+  // rows out of sight are not made
+  await w.page.locator(".panel table").nth(3).scrollIntoViewIfNeeded();
+  await w.ready();
+  out.pieces = await rows(w, 3);
+  await w.page.keyboard.press("p");
+  await w.ready();
+  out.drawn = await line();
+  await w.shot("path");
+  await w.page.getByRole("button", { name: "Path" }).click();
+  await w.ready();
+  out.after = await line();
+  // the shortest piece first
+  await w.page.locator(".panel table").nth(3).locator("th button").first().click();
+  await w.ready();
+  await w.page.locator(".panel table").nth(3).locator("tbody tr:not(.room)").first().click();
+  await w.ready();
+  out.clicked = await over(w, 1, 650, 4);
+  out.selection = (await w.view()).selection;
+  return out;
 }
 
 export async function run(input, open) {
   const w = await open("reasons", input.url);
   await w.ready();
-  const out = { findings: await findings(w), waits: await waits(w), efficiency: await efficiency(w) };
+  const out = {
+    findings: await findings(w),
+    waits: await waits(w),
+    efficiency: await efficiency(w),
+    path: await path(w),
+  };
   await w.close();
   return { ...out, errors: w.errors };
 }
