@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math/bits"
 )
 
@@ -17,20 +18,35 @@ const (
 	maxIntervals  = 500_000
 )
 
-func appendIntervals(b []byte, list []interval) []byte {
+// storedIntervals is a stored answer: the length of the JSON of its head, that JSON, and intervals.
+func storedIntervals(head any, list []interval) ([]byte, error) {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+	b = append(b, text...)
 	for _, x := range list {
 		b = binary.LittleEndian.AppendUint32(b, uint32(x.track))
 		b = binary.LittleEndian.AppendUint64(b, uint64(x.from))
 		b = binary.LittleEndian.AppendUint64(b, uint64(x.to))
 	}
-	return b
+	return b, nil
 }
 
-// intervalAt returns the n-th stored interval.
-func intervalAt(b []byte, n int) interval {
-	b = b[n*intervalBytes:]
-	return interval{int(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:])),
-		int64(binary.LittleEndian.Uint64(b[12:]))}
+// headOf returns the head of a stored answer.
+func headOf(stored []byte) json.RawMessage {
+	n := binary.LittleEndian.Uint64(stored)
+	return json.RawMessage(stored[8 : 8+n])
+}
+
+// eachInterval calls f with the intervals of a stored answer.
+func eachInterval(stored []byte, f func(interval)) {
+	stored = stored[8+binary.LittleEndian.Uint64(stored):]
+	for b := stored; len(b) >= intervalBytes; b = b[intervalBytes:] {
+		f(interval{int(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:])),
+			int64(binary.LittleEndian.Uint64(b[12:]))})
+	}
 }
 
 // columns divides a window into columns of equal length.
@@ -44,6 +60,13 @@ func (c columns) of(t int64) int {
 	high, low := bits.Mul64(uint64(t)-uint64(c.from), uint64(c.width))
 	n, _ := bits.Div64(high, low, uint64(c.to)-uint64(c.from))
 	return int(n)
+}
+
+// start returns the time at which a column begins.
+func (c columns) start(n int) int64 {
+	high, low := bits.Mul64(uint64(n), uint64(c.to)-uint64(c.from))
+	t, _ := bits.Div64(high, low, uint64(c.width))
+	return c.from + int64(t)
 }
 
 // thinned leaves out pieces of a path that are too many to be seen: of those that lie in one column,

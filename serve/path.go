@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -71,8 +70,7 @@ type pieceFact struct {
 	By    string `json:"by"` // how the path reaches it, or the activity of a claim
 }
 
-// criticalPath is stored as the length of the JSON of its figures, that JSON, and all pieces as
-// intervals.
+// criticalPath is stored as its figures and all pieces.
 var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
 		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}
@@ -97,12 +95,7 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 	}
 	slices.SortStableFunc(a.Pieces, func(x, y pieceFact) int { return cmp.Compare(y.To-y.From, x.To-x.From) })
 	a.Pieces = a.Pieces[:min(len(a.Pieces), maxPathPieces)]
-	text, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
-	return appendIntervals(append(b, text...), line), nil
+	return storedIntervals(a, line)
 }}
 
 // ofCalls sets the path of a trace of calls.
@@ -178,29 +171,26 @@ func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) erro
 
 // pathFigures returns the figures of a stored path.
 func pathFigures(stored []byte, _ *params) (any, error) {
-	n := binary.LittleEndian.Uint64(stored)
-	return json.RawMessage(stored[8 : 8+n]), nil
+	return headOf(stored), nil
 }
 
 // pathLine returns the pieces of a stored path that lie in a window.
 func pathLine(stored []byte, p *params) (any, error) {
 	c, ok := p.visible()
-	n := binary.LittleEndian.Uint64(stored)
 	var a struct {
 		Missing string      `json:"missing"`
 		Claims  *claimsFact `json:"claims"`
 	}
-	if err := json.Unmarshal(stored[8:8+n], &a); err != nil {
+	if err := json.Unmarshal(headOf(stored), &a); err != nil {
 		return nil, err
 	}
-	stored = stored[8+n:]
 	var list []interval
-	for i := 0; ok && i < len(stored)/intervalBytes; i++ {
+	eachInterval(stored, func(x interval) {
 		// a piece that ends where the window begins leads to the next one
-		if x := intervalAt(stored, i); x.to >= c.from && x.from <= c.to {
+		if ok && x.to >= c.from && x.from <= c.to {
 			list = append(list, x)
 		}
-	}
+	})
 	out := lineAnswer{Missing: a.Missing, Joined: a.Claims == nil, Pieces: []pieceOfLine{}}
 	for _, x := range thinned(list, c) {
 		out.Pieces = append(out.Pieces, pieceOfLine{x.track, ticks(x.from), ticks(x.to)})

@@ -62,6 +62,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/path/line", s.fromStored(criticalPath, pathLine)),
 		get(one+"/efficiency", s.fromAnalysis(efficiencyFactors)),
 		get(one+"/explain", s.fromAnalysis(explanation)),
+		get(one+"/waits/intervals", s.fromStored(waitIntervals, visibleWaits)),
 		get(one+"/utilisation", s.fromAnalysis(utilisation)),
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),

@@ -1,7 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
@@ -211,4 +214,122 @@ func (x *opened) callDepth(track int, path []string, at int64) (int, error) {
 		}
 	}
 	return found, nil
+}
+
+// waitsHead describes stored waits.
+type waitsHead struct {
+	Missing string `json:"missing"` // why nothing can be judged; "" if something was
+	Left    int64  `json:"left"`    // waits that are shorter than those that are stored
+}
+
+// waitIntervals is stored as the waits of all patterns by track and begin: the longest ones, if there are
+// many.
+var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
+	var head waitsHead
+	var list []interval
+	shorten := func(n int) {
+		if len(list) > n {
+			slices.SortFunc(list, func(a, b interval) int {
+				return cmp.Or(cmp.Compare(b.to-b.from, a.to-a.from), compareIntervals(a, b))
+			})
+			head.Left += int64(len(list) - n)
+			list = list[:n]
+		}
+	}
+	track := v.locationTracks()
+	err := e.readers.with(ctx, func(d *reader) error {
+		r, err := waits.Find(ctx, d.Events, waits.Options{Each: func(location uint32, begin, length int64) {
+			if t := track(location); t >= 0 {
+				list = append(list, interval{t, int64(v.jsonTime(begin)), int64(v.jsonTime(begin + length))})
+			}
+			if len(list) >= 2*maxIntervals {
+				shorten(maxIntervals)
+			}
+		}})
+		if err == nil {
+			head.Missing = r.Missing()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	shorten(maxIntervals)
+	slices.SortFunc(list, compareIntervals)
+	return storedIntervals(head, list)
+}}
+
+// compareIntervals orders intervals by track and begin.
+func compareIntervals(a, b interval) int {
+	return cmp.Or(cmp.Compare(a.track, b.track), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+}
+
+// intervalsAnswer has the waits that a picture of a window shows.
+type intervalsAnswer struct {
+	waitsHead
+	Tracks []trackWaits `json:"tracks"`
+}
+
+// trackWaits has the begins and ends of the waits on a track, in turns.
+type trackWaits struct {
+	Track int     `json:"track"`
+	Times []ticks `json:"times"`
+}
+
+// visibleWaits returns the stored waits that lie in a window. Of waits that are shorter than a column,
+// those of a column are shown as the whole column if they fill half of it.
+func visibleWaits(stored []byte, p *params) (any, error) {
+	c, ok := p.visible()
+	wanted := p.tracks(maxTileTracks)
+	slices.Sort(wanted)
+	a := intervalsAnswer{Tracks: []trackWaits{}}
+	if err := json.Unmarshal(headOf(stored), &a.waitsHead); err != nil || !ok {
+		return a, err
+	}
+	long := (c.to - c.from) / int64(c.width)
+	var short struct { // the waits of a column
+		track, column int
+		time          int64
+	}
+	flush := func() {
+		if from, to := c.start(short.column), c.start(short.column+1); short.time > 0 && short.time >= (to-from)/2 {
+			a.add(interval{short.track, from, to})
+		}
+		short.time = 0
+	}
+	eachInterval(stored, func(x interval) {
+		if x.to <= c.from || x.from >= c.to {
+			return
+		}
+		if _, found := slices.BinarySearch(wanted, x.track); wanted != nil && !found {
+			return
+		}
+		if x.to-x.from >= long {
+			flush()
+			a.add(x)
+			return
+		}
+		if column := c.of(max(x.from, c.from)); x.track != short.track || column != short.column {
+			flush()
+			short.track, short.column = x.track, column
+		}
+		short.time += x.to - x.from
+	})
+	flush()
+	return a, nil
+}
+
+// add adds a wait that does not begin before the one before it. Waits that touch are one.
+func (a *intervalsAnswer) add(x interval) {
+	n := len(a.Tracks)
+	if n == 0 || a.Tracks[n-1].Track != x.track {
+		a.Tracks = append(a.Tracks, trackWaits{x.track, []ticks{ticks(x.from), ticks(x.to)}})
+		return
+	}
+	times := a.Tracks[n-1].Times
+	if last := &times[len(times)-1]; ticks(x.from) <= *last {
+		*last = max(*last, ticks(x.to))
+		return
+	}
+	a.Tracks[n-1].Times = append(times, ticks(x.from), ticks(x.to))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -81,8 +82,14 @@ func TestNothingToJudge(t *testing.T) {
 	r.Enter(l, 10, r.Region("MPI_Init"))
 	r.Leave(l, 20, r.Region("MPI_Init"))
 	save(t, path, r)
-	s := newTestServer(t, options(t), path)
-	api := waitReady(t, s, 0)
+	const far = "../format/otf/testdata/ok/bigtime/bigtime.otf" // its times are 2^63 apart
+	s := newTestServer(t, options(t), path, far)
+	api, farAPI := waitReady(t, s, 0), waitReady(t, s, 1)
+	for _, x := range []string{"path", "path/line", "efficiency", "explain"} {
+		if got := get(t, s, farAPI+"/"+x)["missing"]; got != analysis.ErrFar.Error() {
+			t.Errorf("%s of times that are too far apart: found %q, expected %q", x, got, analysis.ErrFar)
+		}
+	}
 	for _, c := range []struct{ answer, schema, want string }{
 		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
 			"expected some of them; waits cannot be judged"},
@@ -179,6 +186,40 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestWaitIntervals checks the waits that a picture shows. Rank 0 waits from 800 to 1000 at the barrier,
+// from 1300 to 1400 at the all-reduce, from 1500 to 1600 at the reduction, and from 1700 to 1740 at the end.
+func TestWaitIntervals(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace, "../examples/odse.etf")
+	api := waitReady(t, s, 0)
+	tracks := ""
+	for i, x := range look(get(t, s, api), "tracks").([]any) {
+		if look(x, "id") == "0" && look(x, "kind") == "location" {
+			tracks = fmt.Sprint("&tracks=", i)
+		}
+	}
+	for _, c := range []struct{ query, want string }{
+		{"?width=1000&from=300&to=1000", "0:[800 1000] 1:[300 600 900 1000] 2:[400 700] "},
+		{"?width=1000&from=600&to=650", "2:[400 700] "},
+		{"?width=1000" + tracks, "0:[800 1000 1300 1400 1500 1600 1700 1740] "},
+		// columns are 260 long; of the fourth one, from 780, 200 are waits, and of others at most 100
+		{"?width=7" + tracks, "0:[780 1040] "},
+		{"?from=5000&to=6000", ""},
+	} {
+		v := get(t, s, api+"/waits/intervals"+c.query)
+		checkAnswer(t, s, "WaitIntervals", v)
+		got := ""
+		for _, x := range look(v, "tracks").([]any) {
+			got += fmt.Sprintf("%s:%v ", trackName(t, s, api, x, "track"), look(x, "times"))
+		}
+		if got != c.want || fmt.Sprint(v["left"]) != "0" {
+			t.Errorf("%s: found %s and %v left out, expected %s", c.query, got, v["left"], c.want)
+		}
+	}
+	if v := get(t, s, waitReady(t, s, 1)+"/waits/intervals"); v["missing"] == "" {
+		t.Error("found no reason why a trace of claims has no waits")
+	}
+}
+
 // TestPath checks the critical path: rank 2 back to 1200, where its wait in MPI_Bcast ends, rank 0 to
 // 1000, rank 2 to 700, rank 1 to 600, and rank 0 to the begin of MPI_Init at 10.
 func TestPath(t *testing.T) {
@@ -213,7 +254,7 @@ func TestPath(t *testing.T) {
 		"":                   "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
 		"?from=650&to=900":   "1:600~700 2:700~1000 ",
 		"?from=5000&to=6000": "",
-		// the first and the last one, which are those of the least and the greatest rank, but for the first of that
+		// the first and the last one, and the first one of the greatest rank
 		"?width=1&from=0":       "0:10~600 2:700~1000 2:1200~1740 ",
 		"?from=0&to=9000000000": "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
 	} {

@@ -27,6 +27,7 @@ func TestReasons(t *testing.T) {
 			Clicked              string
 			Selection            *string
 		}
+		Hatching   struct{ Before, On, After []float64 }
 		Efficiency [][]string
 		Errors     []string
 	}
@@ -61,15 +62,23 @@ func TestReasons(t *testing.T) {
 			"late-sender"})},
 		{"pairs of late senders", fmt.Sprint(len(w.Pairs), w.Pairs[0]),
 			fmt.Sprint(2, []string{"late-sender", second + " for " + first, "1", "300 µs", "50.0 %"})},
-		// rank 1, MPI_Recv below app and main, at 300
-		{"click on the longest wait", w.Selection, "0.1.2.300"},
-		{"what is selected then", w.Details["start"] + " " + w.Details["duration"], "300 µs 340 µs"},
-		// rank 0 begins MPI_Send at 600
-		{"click on its cause", w.Cause, "0.0.2.600"},
+		// rank 2, MPI_Recv below app and main, at 400
+		{"click on the second wait", w.Selection, "0.2.2.400"},
+		{"what is selected then", w.Details["start"] + " " + w.Details["duration"], "400 µs 340 µs"},
+		// rank 1 begins MPI_Send at 700
+		{"click on its cause", w.Cause, "0.1.2.700"},
 		{"waits that are listed still", fmt.Sprint(w.Listed), "2"},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: found %s, expected %s", x.what, x.got, x.want)
 		}
+	}
+	// lines cover a part of the call while it waits, and nothing else
+	h := out.Hatching
+	if on := h.On; on[0] < 0.1 || on[0] > 0.9 || on[1] != 0 || on[2] != 0 {
+		t.Errorf("of a wait, of the call behind it and of the call around it %v are hatched, expected the wait", on)
+	}
+	if off := fmt.Sprint(h.Before, h.After); off != "[0 0 0] [0 0 0]" {
+		t.Errorf("%s are hatched without the hatching, expected nothing", off)
 	}
 }

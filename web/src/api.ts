@@ -360,6 +360,15 @@ export interface Efficiency {
   hybrid: Factor[];
   sentences: string[];
 }
+/**
+ * WaitIntervals is the answer of /waits/intervals: begins and ends of waits, in turns; left is the number
+ * of those that are too short to be kept.
+ */
+export interface WaitIntervals {
+  missing: string;
+  left: number;
+  tracks: { track: number; times: string[] }[];
+}
 /** CriticalPath is the answer of /path; missing says why there is none, or is "". */
 export interface CriticalPath {
   missing: string;

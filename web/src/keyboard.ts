@@ -126,6 +126,10 @@ export function listenToKeys(app: App, on: KeyTargets): void {
       case "P":
         app.store.set({ path: !s.path });
         break;
+      case "x":
+      case "X":
+        app.store.set({ waits: !s.waits });
+        break;
       case "h":
       case "H":
         app.highlight(details.span?.span.name ?? null);

@@ -263,12 +263,10 @@ export class Page implements App {
         .find((e) => e !== "") ?? "";
     setText(
       p.linkText,
-      this.store.state.arrows !== "off"
-        ? this.lanes
-            .map((l) => l.links.words)
-            .filter((x) => x !== "")
-            .join("; ")
-        : "",
+      this.lanes
+        .flatMap((l) => [this.store.state.arrows !== "off" ? l.links.words : "", l.overlays.left])
+        .filter((x) => x !== "")
+        .join("; "),
     );
     const empty = this.lanes.every((l) => l.meta.events === 0);
     setText(
@@ -658,6 +656,7 @@ export class Page implements App {
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
+    if (c.has("waits") && !s.waits) for (const l of this.lanes) l.overlays.waits.clear();
     if (c.has("path") && !s.path) for (const l of this.lanes) l.overlays.path.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
     if (c.has("selection") && !c.has("followed") && s.followed) this.store.set({ followed: null });

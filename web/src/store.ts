@@ -59,6 +59,8 @@ export interface State {
   arrows: Arrows;
   /** path is set if the critical path is drawn over the rows. */
   path: boolean;
+  /** waits is set if waiting time is hatched. */
+  waits: boolean;
   mode: Mode;
   /** align is the alignment of several traces: by their starts or by time of day. */
   align: "start" | "clock";
@@ -93,6 +95,7 @@ export const initial: State = {
   highlight: null,
   arrows: "auto",
   path: false,
+  waits: false,
   mode: "pan",
   align: "start",
   shift: [],

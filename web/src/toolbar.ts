@@ -75,6 +75,9 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   const path = toggle("Path", "The critical path over the rows (P)", () =>
     app.store.set({ path: !app.store.state.path }),
   );
+  const waits = toggle("Waits", "Waiting time hatched on the calls (X)", () =>
+    app.store.set({ waits: !app.store.state.waits }),
+  );
   const range = toggle(
     "Range",
     "Drag selects a range of time for the tables (alt + drag does always; R takes the window)",
@@ -183,6 +186,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
     arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
     path.setAttribute("aria-pressed", String(n.path));
+    waits.setAttribute("aria-pressed", String(n.waits));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
     ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
     colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color;
@@ -229,6 +233,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     button("All", "Show the whole trace (Home)", () => app.show(app.limits())),
     arrows,
     path,
+    waits,
     range,
     ruleMode,
     colorSelect,

@@ -90,6 +90,7 @@ export function write(s: State): string {
   if (s.highlight !== null) q.set("hl", s.highlight);
   if (s.arrows !== initial.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
   if (s.path) q.set("cp", "1");
+  if (s.waits) q.set("wa", "1");
   if (s.align !== initial.align) q.set("align", s.align);
   if (s.shift.some((x) => x !== 0n)) q.set("shift", s.shift.join(","));
   if (s.panel !== initial.panel) q.set("p", s.panel);
@@ -124,6 +125,7 @@ const keys: Readonly<Record<string, string>> = {
   hl: "",
   a: "arrows are shown where there are few",
   cp: "the critical path is not drawn",
+  wa: "waiting time is not hatched",
   align: "traces begin together",
   shift: "that trace is not shifted",
   p: "the first table is shown",
@@ -221,6 +223,7 @@ export function read(
   const a = checked("a", one("0", "1"), null);
   out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
   out.path = checked("cp", one("1"), null) === "1";
+  out.waits = checked("wa", one("1"), null) === "1";
   out.align = checked("align", one("start", "clock"), initial.align);
   out.shift = (q.get("shift") ?? "").split(",").map((x) => {
     const v = big(x);

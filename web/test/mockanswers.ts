@@ -688,6 +688,8 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         factors: [0.9, 0.5],
         pieces: [{ track: 0, from: "0", to: String(t.length), by: "" }],
       };
+    case "waits/intervals":
+      return { missing: "", left: 0, tracks: [{ track: 1, times: ["0", String(t.length)] }] };
     case "path/line":
       return { missing: "", joined: true, pieces: [{ track: 0, from: "0", to: String(t.length) }] };
     case "explain":

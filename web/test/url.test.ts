@@ -22,6 +22,7 @@ const full: State = {
   highlight: "MPI_Send & 100 % \u202E,~",
   arrows: "on",
   path: true,
+  waits: true,
   link: null,
   followed: null,
   mode: "pan",

@@ -25,12 +25,12 @@ async function waits(w) {
   await w.page.locator(".panel table").first().locator("tbody tr").first().click();
   await w.ready();
   out.pairs = await rows(w, 1);
-  const longest = w.page.locator(".panel table").nth(2).locator("tbody tr").first();
-  await longest.click();
+  const second = w.page.locator(".panel table").nth(2).locator("tbody tr").nth(1);
+  await second.click();
   await w.ready();
   out.selection = (await w.view()).selection;
   out.details = (await w.details()).facts;
-  await longest.locator("button").click();
+  await second.locator("button").click();
   await w.ready();
   out.cause = (await w.view()).selection;
   out.listed = (await rows(w, 2)).length;
@@ -123,6 +123,51 @@ async function path(w) {
   await w.ready();
   out.clicked = await over(w, 1, 650, 4);
   out.selection = (await w.view()).selection;
+  await w.page.keyboard.press("p");
+  await w.ready();
+  return out;
+}
+
+/** hatched returns the part of a strip from one time to another over which something is drawn. */
+async function hatched(w, track, depth, from, to) {
+  const v = await w.view(),
+    strip = (await w.layout()).rows
+      .find((r) => r.track === track)
+      .strips.find((s) => s.depth === depth && s.kind === 0),
+    box = await w.page.locator(".plot").boundingBox(),
+    [a, b] = [from, to].map((t) => Math.round(w.across(box, v, t) - box.x));
+  return w.page.locator("canvas.over").evaluate(
+    (c, [x, y, wide, high]) => {
+      const d = c.getContext("2d").getImageData(x, y, wide, high).data;
+      let n = 0;
+      for (let i = 3; i < d.length; i += 4) if (d[i] > 0) n++;
+      return n / (wide * high);
+    },
+    [a, strip.y + 1, b - a, strip.height - 2],
+  );
+}
+
+/** hatching switches the hatching of waits on and off. */
+async function hatching(w) {
+  await w.page.keyboard.press("Home");
+  await w.page.keyboard.press("Escape");
+  await w.ready();
+  // the pointer draws a line
+  await w.page.mouse.move(2, 2);
+  const see = async () => {
+    await w.frame();
+    // while rank 1 waits in MPI_Recv, behind the name; after that; and in main around it
+    return [await hatched(w, 1, 2, 450, 590), await hatched(w, 1, 2, 606, 630), await hatched(w, 1, 1, 450, 590)];
+  };
+  const out = { before: await see() };
+  await w.page.keyboard.press("x");
+  await w.ready();
+  out.on = await see();
+  await w.shot("hatching");
+  await w.page.getByRole("button", { name: "Waits" }).click();
+  await w.page.mouse.move(2, 2);
+  await w.ready();
+  out.after = await see();
   return out;
 }
 
@@ -134,6 +179,7 @@ export async function run(input, open) {
     waits: await waits(w),
     efficiency: await efficiency(w),
     path: await path(w),
+    hatching: await hatching(w),
   };
   await w.close();
   return { ...out, errors: w.errors };
