@@ -87,6 +87,25 @@ func (p *params) window() (from, to int64, whole bool) {
 	return from, to, whole
 }
 
+// part returns the window of a request, or nil if that is the whole trace.
+func (p *params) part() *trace.Window {
+	from, to, whole := p.window()
+	if whole || from <= p.x.first && trace.Before(p.x.last, to) {
+		return nil
+	}
+	return &trace.Window{From: from, To: to}
+}
+
+// visible returns the columns of the part of the window that lies in the trace. ok is false if there is
+// none.
+func (p *params) visible() (c columns, ok bool) {
+	from, to, _ := p.window()
+	c.width = int(p.number("width", 1, maxWidth, 1000))
+	from, to = max(from, p.x.first), min(to, trace.Add(p.x.last, 1))
+	c.from, c.to = int64(p.x.jsonTime(from)), int64(p.x.jsonTime(to))
+	return c, from < to && p.err == nil
+}
+
 // beyond returns by how much the end of the window exceeds math.MaxInt64, where the end that
 // [params.window] returns then is.
 func (p *params) beyond() uint64 {

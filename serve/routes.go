@@ -57,6 +57,12 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/counters", s.fromAnalysis(counters)),
 		get(one+"/states", s.fromAnalysis(processorStates)),
 		get(one+"/calltree", s.fromAnalysis(callTree)),
+		get(one+"/waits", s.fromAnalysis(waitStates)),
+		get(one+"/path", s.fromStored(criticalPath, pathFigures)),
+		get(one+"/path/line", s.fromStored(criticalPath, pathLine)),
+		get(one+"/efficiency", s.fromAnalysis(efficiencyFactors)),
+		get(one+"/explain", s.fromAnalysis(explanation)),
+		get(one+"/waits/intervals", s.fromStored(waitIntervals, visibleWaits)),
 		get(one+"/utilisation", s.fromAnalysis(utilisation)),
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),
@@ -249,6 +255,44 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 		}
 		s.write(w, r, http.StatusOK, "application/json", body)
 		return nil
+	}
+}
+
+// storedAnswer is an analysis of a whole trace from which several answers are cut. Its name is part of
+// what it is known by.
+type storedAnswer struct {
+	name    string
+	compute func(ctx context.Context, e *entry, v *traceView) ([]byte, error)
+}
+
+// fromStored makes an HTTP handler that cuts an answer out of a stored one, which requests share.
+func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (any, error)) func(http.ResponseWriter,
+	*http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		x, err := s.opened(r)
+		if err != nil {
+			return err
+		}
+		x.release()
+		e, v := x.e, x.traceView
+		if s.notModified(w, r, s.tag(v, r)) {
+			return nil
+		}
+		stored, err := s.answers.get(r.Context(), e.id+" "+v.tag+" "+a.name, func(ctx context.Context) ([]byte, error) {
+			return a.compute(ctx, e, v)
+		})
+		if err != nil {
+			return e.recoverIndex(err)
+		}
+		p := &params{values: r.URL.Query(), x: v}
+		answer, err := cut(stored, p)
+		if p.err != nil {
+			return p.err
+		}
+		if err != nil {
+			return err
+		}
+		return s.json(w, r, answer)
 	}
 }
 

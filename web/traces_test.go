@@ -29,6 +29,7 @@ var samples = map[string]sample{
 	"mpi":    folder("../format/otf/testdata/ok/mpi4/mpi4.otf"),
 	"attrs":  folder("../format/pallas/testdata/ok/attrs/trace/main.pallas"),
 	"pallas": folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
+	"hand":   folder("../analysis/waits/testdata/hand/traces.otf2"),
 	"heat":   folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"),
 
 	"instant":  folder("../format/pallas/testdata/ok/samets/trace/main.pallas"),

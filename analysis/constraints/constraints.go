@@ -65,6 +65,7 @@ type Claim struct {
 	ID       int64  `json:"id"`
 	Region   string `json:"region"`
 	Resource string `json:"resource"`
+	At       uint32 `json:"-"` // the resource, as index into Definitions.Resources
 	Start    int64  `json:"start"`
 	End      int64  `json:"end"`
 }
@@ -317,7 +318,7 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 		if from[2*i] == unreached || from[2*i]+to[2*i] != r.Length {
 			continue
 		}
-		x := Claim{ID: c.id, Start: c.start, End: c.end, Region: "unknown", Resource: "unknown"}
+		x := Claim{ID: c.id, Start: c.start, End: c.end, Region: "unknown", Resource: "unknown", At: c.resource}
 		if d.Regions.Has(c.region) {
 			x.Region = d.Regions.At(c.region).Name
 		}

@@ -65,6 +65,14 @@ type Result struct {
 	Gains []Gain `json:"gains,omitempty"`
 }
 
+// Missing says why a trace has no critical path. It returns "" if it has one.
+func (r *Result) Missing() string {
+	if len(r.Regions) == 0 || len(r.Regions) == 1 && r.Regions[0].Region == "" {
+		return "found no calls of regions, expected some; the trace has no critical path"
+	}
+	return ""
+}
+
 // Gain is how much shorter the run would be if a region took less time.
 type Gain struct {
 	Region string `json:"region"`

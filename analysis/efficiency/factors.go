@@ -28,31 +28,44 @@ func seconds(r *Result, ticks float64) float64 {
 	return ticks * float64(r.Clock.Den) / float64(r.Clock.Num)
 }
 
-// HybridFactor is a factor of programs with processes and threads.
-type HybridFactor struct {
-	Name string
-	Of   func(h *Hybrid) float64
+// Factor is a factor with its name. Its parts follow it, one level below it.
+type Factor struct {
+	Name  string
+	Level int
+	Of    func(r *Result) float64
 }
 
-// HybridFactors returns the factors with their names, those of the multiplicative model first.
-func HybridFactors() []HybridFactor {
-	return []HybridFactor{
-		{"MPI parallel efficiency", func(h *Hybrid) float64 { return h.MPI }},
-		{"  MPI load balance", func(h *Hybrid) float64 { return h.MPILoadBalance }},
-		{"  MPI communication", func(h *Hybrid) float64 { return h.MPICommunication }},
-		{"    MPI serialisation", func(h *Hybrid) float64 { return h.MPISerialisation }},
-		{"    MPI transfer", func(h *Hybrid) float64 { return h.MPITransfer }},
-		{"OpenMP parallel efficiency", func(h *Hybrid) float64 { return h.OpenMP }},
-		{"  OpenMP load balance", func(h *Hybrid) float64 { return h.OMPLoadBalance }},
-		{"  OpenMP communication", func(h *Hybrid) float64 { return h.OMPCommunication }},
-		{"process efficiency (additive)", func(h *Hybrid) float64 { return h.Process }},
-		{"  process load balance", func(h *Hybrid) float64 { return h.ProcessLoadBalance }},
-		{"  process communication", func(h *Hybrid) float64 { return h.ProcessCommunication }},
-		{"    process serialisation", func(h *Hybrid) float64 { return h.ProcessSerialisation }},
-		{"    process transfer", func(h *Hybrid) float64 { return h.ProcessTransfer }},
-		{"thread efficiency (additive)", func(h *Hybrid) float64 { return h.Thread }},
-		{"  serial region", func(h *Hybrid) float64 { return h.SerialRegion }},
-		{"  OpenMP region", func(h *Hybrid) float64 { return h.OMPRegion }},
+// StandardFactors returns the factors of the standard model.
+func StandardFactors() []Factor {
+	return []Factor{
+		{"parallel efficiency", 0, func(r *Result) float64 { return r.Factors.Parallel }},
+		{"load balance", 1, func(r *Result) float64 { return r.Factors.LoadBalance }},
+		{"communication", 1, func(r *Result) float64 { return r.Factors.Communication }},
+		{"serialisation", 2, func(r *Result) float64 { return r.Factors.Serialisation }},
+		{"transfer", 2, func(r *Result) float64 { return r.Factors.Transfer }},
+	}
+}
+
+// HybridFactors returns the factors of results with [Result.Hybrid], those of the multiplicative model
+// first.
+func HybridFactors() []Factor {
+	return []Factor{
+		{"MPI parallel efficiency", 0, func(r *Result) float64 { return r.Hybrid.MPI }},
+		{"MPI load balance", 1, func(r *Result) float64 { return r.Hybrid.MPILoadBalance }},
+		{"MPI communication", 1, func(r *Result) float64 { return r.Hybrid.MPICommunication }},
+		{"MPI serialisation", 2, func(r *Result) float64 { return r.Hybrid.MPISerialisation }},
+		{"MPI transfer", 2, func(r *Result) float64 { return r.Hybrid.MPITransfer }},
+		{"OpenMP parallel efficiency", 0, func(r *Result) float64 { return r.Hybrid.OpenMP }},
+		{"OpenMP load balance", 1, func(r *Result) float64 { return r.Hybrid.OMPLoadBalance }},
+		{"OpenMP communication", 1, func(r *Result) float64 { return r.Hybrid.OMPCommunication }},
+		{"process efficiency (additive)", 0, func(r *Result) float64 { return r.Hybrid.Process }},
+		{"process load balance", 1, func(r *Result) float64 { return r.Hybrid.ProcessLoadBalance }},
+		{"process communication", 1, func(r *Result) float64 { return r.Hybrid.ProcessCommunication }},
+		{"process serialisation", 2, func(r *Result) float64 { return r.Hybrid.ProcessSerialisation }},
+		{"process transfer", 2, func(r *Result) float64 { return r.Hybrid.ProcessTransfer }},
+		{"thread efficiency (additive)", 0, func(r *Result) float64 { return r.Hybrid.Thread }},
+		{"serial region", 1, func(r *Result) float64 { return r.Hybrid.SerialRegion }},
+		{"OpenMP region", 1, func(r *Result) float64 { return r.Hybrid.OMPRegion }},
 	}
 }
 

@@ -85,9 +85,11 @@ type Finding struct {
 	// runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
-	// Path is the call path to look at, and Locations are the ones that matter there, at most three.
+	// Path is the call path to look at, and Locations are the ones that matter there, at most three. At
+	// has their indices into Definitions.Locations.
 	Path       []string   `json:"path,omitempty"`
 	Locations  []string   `json:"locations,omitempty"`
+	At         []uint32   `json:"-"`
 	Evidence   []string   `json:"evidence"`
 	Advice     string     `json:"advice"`
 	Confidence Confidence `json:"confidence"`

@@ -70,7 +70,8 @@ func (x *explainer) late(ctx context.Context) {
 		}
 		late := greatest(d.locations)
 		f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
-		for _, loc := range late[:min(3, len(late))] {
+		f.At = late[:min(3, len(late))]
+		for _, loc := range f.At {
 			f.Locations = append(f.Locations, x.location(loc))
 		}
 		region := "The time outside of all regions"
@@ -87,7 +88,7 @@ func (x *explainer) late(ctx context.Context) {
 			f.Gain = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
 		case alone:
 			f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, x.location(late[0]))
-			f.Locations = f.Locations[:1]
+			f.Locations, f.At = f.Locations[:1], f.At[:1]
 			f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
 			f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
 				if p == path && loc == late[0] {

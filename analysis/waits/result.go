@@ -2,6 +2,7 @@ package waits
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -118,6 +119,19 @@ type Unjudged struct {
 	What   string `json:"what"`
 	Count  int64  `json:"count"`
 	Reason string `json:"reason"`
+}
+
+// Missing says why no wait of a trace can be judged. It returns "" if some can.
+func (r *Result) Missing() string {
+	if r.Judged > 0 {
+		return ""
+	}
+	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
+		"them; waits cannot be judged"
+	for _, u := range r.Unjudged {
+		text += fmt.Sprintf("; %d %s: %s", u.Count, u.What, u.Reason)
+	}
+	return text
 }
 
 // result makes the result.

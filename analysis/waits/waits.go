@@ -24,6 +24,8 @@ type Options struct {
 	// Bins is the number of equal parts of the window, or the trace, for which waits are summed; 0 for
 	// none.
 	Bins int
+	// Each, if set, is called for each wait of some length that counts, but for the parts of patterns.
+	Each func(location uint32, begin, length int64)
 }
 
 // Patterns returns the names of all patterns, in the order in which results list them.
@@ -151,6 +153,9 @@ func (a *adder) add(w *waitstate.Wait) {
 	}
 	s := &a.patterns[w.Pattern]
 	s.count(w, length, begins)
+	if _, part := w.Pattern.PartOf(); a.opt.Each != nil && !part && w.Length > 0 {
+		a.opt.Each(w.Place.Location, w.Begin, w.Length)
+	}
 	if begins {
 		s.keepWorst(w, a.opt.Worst)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -94,34 +95,30 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 		name  string
 		value func(x *efficiencyResult) string
 	}
-	factor := func(f func(x *efficiencyResult) float64) func(*efficiencyResult) string {
-		return func(x *efficiencyResult) string { return fmt.Sprintf("%.3f", f(x)) }
-	}
 	rows := []row{
 		{"trace", func(x *efficiencyResult) string { return x.Path }},
 		{"processes", func(x *efficiencyResult) string { return fmt.Sprint(x.Processes) }},
 		{"threads", func(x *efficiencyResult) string { return fmt.Sprint(x.Threads) }},
 		{"runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Runtime) }},
 		{"ideal runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Ideal) }},
-		{"parallel efficiency", factor(func(x *efficiencyResult) float64 { return x.Factors.Parallel })},
-		{"  load balance", factor(func(x *efficiencyResult) float64 { return x.Factors.LoadBalance })},
-		{"  communication", factor(func(x *efficiencyResult) float64 { return x.Factors.Communication })},
-		{"    serialisation", factor(func(x *efficiencyResult) float64 { return x.Factors.Serialisation })},
-		{"    transfer", factor(func(x *efficiencyResult) float64 { return x.Factors.Transfer })},
 	}
+	add := func(list []efficiency.Factor, known func(x *efficiencyResult) bool) {
+		for _, f := range list {
+			rows = append(rows, row{strings.Repeat("  ", f.Level) + f.Name, func(x *efficiencyResult) string {
+				if !known(x) {
+					return "–"
+				}
+				return fmt.Sprintf("%.3f", f.Of(x.Result))
+			}})
+		}
+	}
+	add(efficiency.StandardFactors(), func(*efficiencyResult) bool { return true })
 	hybrid, scaling := false, len(list) > 1
 	for _, x := range list {
 		hybrid = hybrid || x.Hybrid != nil
 	}
 	if hybrid {
-		for _, f := range efficiency.HybridFactors() {
-			rows = append(rows, row{f.Name, func(x *efficiencyResult) string {
-				if x.Hybrid == nil {
-					return "–"
-				}
-				return fmt.Sprintf("%.3f", f.Of(x.Hybrid))
-			}})
-		}
+		add(efficiency.HybridFactors(), func(x *efficiencyResult) bool { return x.Hybrid != nil })
 	}
 	if scaling {
 		for _, f := range []struct {

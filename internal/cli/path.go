@@ -92,9 +92,8 @@ claims on a longest path.`,
 				if len(x.Gains) > 0 {
 					x.Factors = criticalpath.Factors()
 				}
-				if len(x.Regions) == 0 || len(x.Regions) == 1 && x.Regions[0].Region == "" {
-					none = &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; "+
-						"the trace has no critical path", in.src.Path)}
+				if missing := x.Missing(); missing != "" {
+					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, missing)}
 				}
 				return x, func() error {
 					switch {

@@ -102,8 +102,8 @@ taken for zero.`,
 				if s.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
 					in.notFound = "found no wait"
 				}
-				if x.Judged == 0 {
-					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, nothingToJudge(x.Result))}
+				if x.Missing() != "" {
+					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
 				} else if cubeFile != "" {
 					err := a.waitsCube(c.Context(), cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
 					if err != nil {
@@ -148,17 +148,6 @@ taken for zero.`,
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
 	a.cubeFlag(c, &cubeFile)
 	return c
-}
-
-// nothingToJudge says why no wait can be found in a trace.
-func nothingToJudge(x *waits.Result) string {
-	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
-		"them; " +
-		"waits cannot be judged"
-	for _, u := range x.Unjudged {
-		text += fmt.Sprintf("; %d %s: %s", u.Count, u.What, u.Reason)
-	}
-	return text
 }
 
 // percent returns a share of time for people.

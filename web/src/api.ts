@@ -272,6 +272,152 @@ export interface CounterRow {
   increase?: number;
   rate?: number;
 }
+/**
+ * WaitShare is the part of a pattern of waits that a region or communicator (name), a call path, a
+ * location (track) or a pair has; cause is the track that is waited for.
+ */
+export interface WaitShare {
+  name?: string;
+  path?: string[];
+  track?: number;
+  cause?: number;
+  count: number;
+  time: string;
+}
+/** WaitShares lists them; left sums up those that are left out. */
+export interface WaitShares {
+  rows: WaitShare[];
+  left: { rows: number; count: number; time: string };
+}
+/**
+ * WaitInfo is a single wait. depth is that of the call in which the location waits, causeDepth that of the call that
+ * ends the wait; -1 if unknown.
+ */
+export interface WaitInfo {
+  track: number;
+  depth: number;
+  path: string[];
+  begin: string;
+  time: string;
+  cause: number;
+  causeDepth: number;
+  causeTime: string;
+}
+/** WaitPattern is a type of wait state; partOf is the pattern that includes its waits, or "". */
+export interface WaitPattern {
+  pattern: string;
+  partOf: string;
+  count: number;
+  time: string;
+  median: string;
+  max: string;
+  regions: WaitShares;
+  paths: WaitShares;
+  locations: WaitShares;
+  communicators: WaitShares;
+  pairs: WaitShares;
+  worst: WaitInfo[];
+}
+/** Waits is the answer of /waits; missing says why no wait can be judged, or is "". */
+export interface Waits {
+  missing: string;
+  locations: number;
+  time: string;
+  judged: number;
+  waiting: string;
+  patterns: WaitPattern[];
+  late: { communicator: string; track: number; operations: number; of: number; lost: string }[];
+  clocks: { messages: number; operations: number; worst: string };
+  unjudged: { what: string; count: number; reason: string }[];
+}
+/** Factors are POP's standard factors of efficiency, from 0 to 1. */
+export interface Factors {
+  parallel: number;
+  "load-balance": number;
+  communication: number;
+  serialisation: number;
+  transfer: number;
+}
+/** Factor is a factor of efficiency with its name; its parts follow it, one level further in. */
+export interface Factor {
+  name: string;
+  level: number;
+  value: number;
+}
+/**
+ * Efficiency is the answer of /efficiency; missing says why there are no factors, or is "". hybrid is
+ * empty for programs with one thread in each process.
+ */
+export interface Efficiency {
+  missing: string;
+  processes: number;
+  threads: number;
+  runtime: string;
+  ideal: string;
+  useful: string;
+  usefulMax: string;
+  factors: Factor[];
+  hybrid: Factor[];
+  sentences: string[];
+}
+/**
+ * WaitIntervals is the answer of /waits/intervals: begins and ends of waits, in turns; left is the number
+ * of those that are too short to be kept.
+ */
+export interface WaitIntervals {
+  missing: string;
+  left: number;
+  tracks: { track: number; times: string[] }[];
+}
+/** CriticalPath is the answer of /path; missing says why there is none, or is "". */
+export interface CriticalPath {
+  missing: string;
+  /** claims is set for a trace of claims, whose path is that of the constraint graph. */
+  claims?: { claims: number; dependencies: number; inferred: number };
+  begin: string;
+  end: string;
+  length: string;
+  runtime: string;
+  count: number;
+  regions: { name: string; time: string; imbalance: number; claims: number }[];
+  locations: { track: number; time: string }[];
+  gains: { region: string; half: string; curve: string[] }[];
+  factors: number[];
+  pieces: { track: number; from: string; to: string; by: string }[];
+}
+/** PathLine is the answer of /path/line; joined is set if each piece leads to the next one. */
+export interface PathLine {
+  missing: string;
+  joined: boolean;
+  pieces: { track: number; from: string; to: string }[];
+}
+/** Finding is a loss with its cause. path and tracks tell where it is; both may be empty. */
+export interface Finding {
+  id: "late" | "lock" | "transfer" | "startup" | "serial" | "wrong-order";
+  title: string;
+  lossShare: number;
+  gain: string;
+  gainShare: number;
+  path: string[];
+  tracks: number[];
+  evidence: string[];
+  advice: string;
+  confidence: "high" | "medium" | "low";
+}
+/** Explanation is the answer of /explain; missing says why nothing can be explained, or is "". */
+export interface Explanation {
+  missing: string;
+  ran?: {
+    processes: number;
+    threads: number;
+    runtime: string;
+    regions: { region: string; time: string; share: number }[];
+  };
+  verdict: string;
+  factors?: Factors;
+  findings: Finding[];
+  unjudged: string[];
+}
 /** LocationRow sums up the activity of a location; busy is the time in any region, or with any claim. */
 export interface LocationRow {
   track: number;

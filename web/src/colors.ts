@@ -17,6 +17,7 @@ export interface Colors {
   range: string;
   select: string;
   note: string;
+  path: string;
 }
 
 /** themeColors returns the colours of the light or the dark theme. */
@@ -36,6 +37,7 @@ export function themeColors(dark: boolean): Colors {
         range: "rgba(108,182,255,0.18)",
         select: "#ffffff",
         note: "#f08ad8",
+        path: "#ff4d6d",
       }
     : {
         dark,
@@ -51,6 +53,7 @@ export function themeColors(dark: boolean): Colors {
         range: "rgba(11,98,196,0.14)",
         select: "#000000",
         note: "#a8188c",
+        path: "#d1002f",
       };
 }
 

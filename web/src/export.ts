@@ -207,17 +207,21 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
         0,
       );
       paper.image(cv, t.width, t.height);
+      const over = (draw: (o: CanvasRenderingContext2D) => void): void => {
+        const cv = el("canvas"),
+          o = cv.getContext("2d");
+        cv.width = b.width;
+        cv.height = b.height;
+        if (o) {
+          o.scale(dpr, dpr);
+          draw(o);
+          paper.image(cv, t.width, t.height);
+        }
+      };
+      if (s.waits) over((o) => t.drawHatching(o, dpr));
       g.textAlign = "left";
       t.drawNames(g, first, last, dpr, s.window);
-      const over = el("canvas"),
-        o = over.getContext("2d");
-      over.width = b.width;
-      over.height = b.height;
-      if (o) {
-        o.scale(dpr, dpr);
-        t.drawMarks(o, dpr);
-        paper.image(over, t.width, t.height);
-      }
+      over((o) => t.drawMarks(o, dpr));
     });
     y += t.height;
     line(y - 1);

@@ -122,6 +122,14 @@ export function listenToKeys(app: App, on: KeyTargets): void {
       case "L":
         nextArrows(app);
         break;
+      case "p":
+      case "P":
+        app.store.set({ path: !s.path });
+        break;
+      case "x":
+      case "X":
+        app.store.set({ waits: !s.waits });
+        break;
       case "h":
       case "H":
         app.highlight(details.span?.span.name ?? null);

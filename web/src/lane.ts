@@ -2,6 +2,7 @@
 import type { Client, RegionInfo, TraceMeta, TrackInfo } from "./api";
 import { type Colors, regionColors, type RegionColors } from "./colors";
 import { LinkCache } from "./arrows";
+import { Overlays } from "./overlays";
 import { buildTree, layout, type Node, type Options, type Row, rowNames, rowOfTrack } from "./rows";
 import { TileCache } from "./tiles";
 import { type Clock, convert, type Window } from "./time";
@@ -60,6 +61,7 @@ export class Lane {
   readonly tree: Node[];
   readonly tiles: TileCache;
   readonly links: LinkCache;
+  readonly overlays: Overlays;
   /** title is the name of the trace on the page, or its path if another trace has the same name. */
   readonly title: string;
   /** shift is added to the lane's times, in axis ticks. */
@@ -86,6 +88,7 @@ export class Lane {
     this.tree = buildTree(meta);
     this.tiles = new TileCache(client, meta.id, this.length, changed);
     this.links = new LinkCache(client, meta.id, changed);
+    this.overlays = new Overlays(client, meta.id, changed);
     this.colors = regionColors(meta, "region", null, colors);
   }
 

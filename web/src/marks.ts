@@ -2,6 +2,7 @@
 import type { App } from "./app";
 import { type Arrow, drawAlone, drawArrow, type Segment } from "./arrows";
 import { type Hit, hitRect } from "./hit";
+import { drawPath } from "./overlays";
 import type { RowView } from "./rowview";
 import type { Window } from "./time";
 
@@ -41,6 +42,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
     g.stroke();
     g.setLineDash([]);
   };
+  if (s.path && lane.overlays.path.data) drawPath(view, lane.overlays.path.data, g, c.path, c.background);
   if (s.range) {
     band(s.range, c.range);
     line(view.x(s.range.from), c.accent);

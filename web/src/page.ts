@@ -259,16 +259,14 @@ export class Page implements App {
     p.legend.update();
     const error =
       this.lanes
-        .map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : ""))
+        .map((l) => l.tiles.error || l.overlays.words || (this.store.state.arrows !== "off" ? l.links.error : ""))
         .find((e) => e !== "") ?? "";
     setText(
       p.linkText,
-      this.store.state.arrows !== "off"
-        ? this.lanes
-            .map((l) => l.links.words)
-            .filter((x) => x !== "")
-            .join("; ")
-        : "",
+      this.lanes
+        .flatMap((l) => [this.store.state.arrows !== "off" ? l.links.words : "", l.overlays.left])
+        .filter((x) => x !== "")
+        .join("; "),
     );
     const empty = this.lanes.every((l) => l.meta.events === 0);
     setText(
@@ -658,6 +656,8 @@ export class Page implements App {
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
+    if (c.has("waits") && !s.waits) for (const l of this.lanes) l.overlays.waits.clear();
+    if (c.has("path") && !s.path) for (const l of this.lanes) l.overlays.path.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
     if (c.has("selection") && !c.has("followed") && s.followed) this.store.set({ followed: null });
     if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");

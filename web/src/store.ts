@@ -57,6 +57,10 @@ export interface State {
   /** highlight is the only region, or group if colours are by group, that keeps its colour. */
   highlight: string | null;
   arrows: Arrows;
+  /** path is set if the critical path is drawn over the rows. */
+  path: boolean;
+  /** waits is set if waiting time is hatched. */
+  waits: boolean;
   mode: Mode;
   /** align is the alignment of several traces: by their starts or by time of day. */
   align: "start" | "clock";
@@ -90,6 +94,8 @@ export const initial: State = {
   color: "region",
   highlight: null,
   arrows: "auto",
+  path: false,
+  waits: false,
   mode: "pan",
   align: "start",
   shift: [],

@@ -1,5 +1,6 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, and a canvas above
 // them for names and marks.
+import { ranges } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, arrowRaster, depthAt, rasterArrows, type Segment, segments } from "./arrows";
 import { el, name, printable } from "./dom";
@@ -9,6 +10,7 @@ import { nextFrame } from "./later";
 import { drawMarks, type Overlay } from "./marks";
 import { Names } from "./names";
 import { paintRows } from "./paint";
+import { drawWaits } from "./overlays";
 import type { Pen } from "./pen";
 import { type Bitmap, fill, pack } from "./raster";
 import { RowLabels } from "./rowlabels";
@@ -228,6 +230,7 @@ export class Timeline extends RowView implements Overlay {
       dpr = devicePixelRatio;
     const [a, b] = this.visible(this.height / 3);
     const w = this.lane.local(s.window);
+    this.requestOverlays();
     this.lane.tiles.show({
       window: w,
       width: Math.round(this.width * dpr),
@@ -248,6 +251,20 @@ export class Timeline extends RowView implements Overlay {
         [...tracks].sort((x, y) => x - y),
         s.arrows === "on",
       );
+    }
+  }
+
+  /** requestOverlays fetches what is drawn over the visible part. */
+  private requestOverlays(): void {
+    const s = this.app.store.state,
+      o = this.lane.overlays;
+    if (s.path) o.path.show(this.lane.cut(s.window), Math.round(this.width));
+    if (s.waits) {
+      const [a, b] = this.visible();
+      const tracks = this.lane.rows.slice(a, b).flatMap((r) => (r.track >= 0 ? [r.track] : []));
+      // without rows of its own, the answer would be that of all
+      if (tracks.length > 0)
+        o.waits.show(this.lane.cut(s.window), Math.round(this.width), ranges(tracks.sort((x, y) => x - y)));
     }
   }
 
@@ -454,8 +471,16 @@ export class Timeline extends RowView implements Overlay {
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, this.over.width, this.over.height);
     g.scale(dpr, dpr);
+    this.drawHatching(g, dpr);
     this.drawNames(g, first, end, dpr, w);
     this.drawMarks(g, dpr);
+  }
+
+  /** drawHatching hatches waiting time, below the names. */
+  drawHatching(g: CanvasRenderingContext2D, dpr: number): void {
+    const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
+      c = this.app.colors;
+    if (waits) drawWaits(this, waits, g, dpr, c.select, c.background);
   }
 
   /** drawNames writes the names of regions into the spans of the rows from first up to end. */

@@ -72,6 +72,12 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   };
   const arrows = toggle("Links", "", () => nextArrows(app));
   arrows.disabled = metas.every((m) => m.links === 0);
+  const path = toggle("Path", "The critical path over the rows (P)", () =>
+    app.store.set({ path: !app.store.state.path }),
+  );
+  const waits = toggle("Waits", "Waiting time hatched on the calls (X)", () =>
+    app.store.set({ waits: !app.store.state.waits }),
+  );
   const range = toggle(
     "Range",
     "Drag selects a range of time for the tables (alt + drag does always; R takes the window)",
@@ -179,6 +185,8 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
       : `Messages and dependencies as arrows: ${shown[n.arrows]} (L)`;
     arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
     arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
+    path.setAttribute("aria-pressed", String(n.path));
+    waits.setAttribute("aria-pressed", String(n.waits));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
     ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
     colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color;
@@ -224,6 +232,8 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     button("⟩", "Next view (])", () => history.forward()),
     button("All", "Show the whole trace (Home)", () => app.show(app.limits())),
     arrows,
+    path,
+    waits,
     range,
     ruleMode,
     colorSelect,

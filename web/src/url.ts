@@ -89,6 +89,8 @@ export function write(s: State): string {
   if (s.color !== initial.color) q.set("color", s.color);
   if (s.highlight !== null) q.set("hl", s.highlight);
   if (s.arrows !== initial.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
+  if (s.path) q.set("cp", "1");
+  if (s.waits) q.set("wa", "1");
   if (s.align !== initial.align) q.set("align", s.align);
   if (s.shift.some((x) => x !== 0n)) q.set("shift", s.shift.join(","));
   if (s.panel !== initial.panel) q.set("p", s.panel);
@@ -122,6 +124,8 @@ const keys: Readonly<Record<string, string>> = {
   color: "colours are by region",
   hl: "",
   a: "arrows are shown where there are few",
+  cp: "the critical path is not drawn",
+  wa: "waiting time is not hatched",
   align: "traces begin together",
   shift: "that trace is not shifted",
   p: "the first table is shown",
@@ -218,6 +222,8 @@ export function read(
   out.highlight = q.get("hl") ?? null;
   const a = checked("a", one("0", "1"), null);
   out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
+  out.path = checked("cp", one("1"), null) === "1";
+  out.waits = checked("wa", one("1"), null) === "1";
   out.align = checked("align", one("start", "clock"), initial.align);
   out.shift = (q.get("shift") ?? "").split(",").map((x) => {
     const v = big(x);

@@ -105,7 +105,7 @@ export function serve(
       json(200, { notes: t.notes });
       return;
     }
-    const v = answer(t, p[2], url.searchParams);
+    const v = answer(t, p.slice(2).join("/"), url.searchParams);
     const send = (): void => {
       if (v === null && ["span", "instant", "find", "hit", "edge"].includes(p[2])) {
         res.writeHead(204);

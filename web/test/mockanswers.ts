@@ -615,6 +615,116 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         o = a.map((x) => (1 - x) * 0.6);
       return { width, busy: a, overhead: o, idle: a.map((x, i) => 1 - x - o[i]) };
     }
+    case "waits": {
+      // the second location waits for the first one in its second call
+      const w = t.tracks[1].spans[1]?.[1] ?? t.tracks[1].spans[0][0],
+        time = String(w.end - w.start),
+        share = { count: 1, time },
+        shares = (row: object): unknown => ({ rows: [{ ...row, ...share }], left: { rows: 0, count: 0, time: "0" } });
+      return {
+        missing: "",
+        locations: 2,
+        time: String(2 * t.length),
+        judged: 2,
+        waiting: time,
+        patterns: [
+          {
+            pattern: "late-sender",
+            partOf: "",
+            ...share,
+            median: time,
+            max: time,
+            regions: shares({ name: t.regions[w.region].name }),
+            paths: shares({ path: [t.regions[w.region].name] }),
+            locations: shares({ track: 1 }),
+            communicators: shares({ name: "world" }),
+            pairs: shares({ track: 1, cause: 0 }),
+            worst: [
+              {
+                track: 1,
+                depth: w.depth,
+                path: [t.regions[w.region].name],
+                begin: String(w.start),
+                time,
+                cause: 0,
+                causeDepth: 0,
+                causeTime: String(w.end),
+              },
+            ],
+          },
+        ],
+        late: [],
+        clocks: { messages: 0, operations: 0, worst: "0" },
+        unjudged: [],
+      };
+    }
+    case "efficiency":
+      return {
+        missing: "",
+        processes: 64,
+        threads: 64,
+        runtime: String(t.length),
+        ideal: String(t.length),
+        useful: String(38 * t.length),
+        usefulMax: String(t.length),
+        factors: [
+          { name: "parallel efficiency", level: 0, value: 0.6 },
+          { name: "load balance", level: 1, value: 0.8 },
+        ],
+        hybrid: [],
+        sentences: [],
+      };
+    case "path":
+      return {
+        missing: "",
+        begin: "0",
+        end: String(t.length),
+        length: String(t.length),
+        runtime: String(t.length),
+        count: 2,
+        regions: [{ name: "main", time: String(t.length), imbalance: 12.5, claims: 0 }],
+        locations: [{ track: 0, time: String(t.length) }],
+        gains: [],
+        factors: [0.9, 0.5],
+        pieces: [{ track: 0, from: "0", to: String(t.length), by: "" }],
+      };
+    case "waits/intervals":
+      return { missing: "", left: 0, tracks: [{ track: 1, times: ["0", String(t.length)] }] };
+    case "path/line":
+      return { missing: "", joined: true, pieces: [{ track: 0, from: "0", to: String(t.length) }] };
+    case "explain":
+      return {
+        missing: "",
+        ran: {
+          processes: 64,
+          threads: 64,
+          runtime: String(t.length),
+          regions: [{ region: "main", time: "9", share: 0.6 }],
+        },
+        verdict: "60 % of the time is useful.",
+        factors: {
+          parallel: 0.6,
+          "load-balance": 0.8,
+          communication: 0.75,
+          serialisation: 0.9,
+          transfer: 0.833,
+        },
+        findings: [
+          {
+            id: "late",
+            title: "kernel_a takes longer at some locations than at others, and they wait for each other",
+            lossShare: 0.2,
+            gain: "1000000",
+            gainShare: 0.1,
+            path: ["main", "kernel_a"],
+            tracks: [1],
+            evidence: ["2 ms in the mean"],
+            advice: "Divide its work more evenly.",
+            confidence: "high",
+          },
+        ],
+        unjudged: ["instructions and cycles: the trace has no counters"],
+      };
     case "structure":
       return { text: "10x solve (118.0 µs)\n  compute\n    kernel_a\n  MPI_Send\n  MPI_Recv\n1x write_output\n" };
     case "defects":

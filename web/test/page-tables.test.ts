@@ -64,10 +64,14 @@ pageTests("the page: tables", (check) => {
     await open("#t=a1&p=overview");
     for (const id of [
       "overview",
+      "findings",
       "profile",
       "calltree",
       "flame",
       "messages",
+      "waits",
+      "path",
+      "efficiency",
       "locations",
       "utilisation",
       "counters",

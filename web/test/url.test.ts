@@ -21,6 +21,8 @@ const full: State = {
   color: "group",
   highlight: "MPI_Send & 100 % \u202E,~",
   arrows: "on",
+  path: true,
+  waits: true,
   link: null,
   followed: null,
   mode: "pan",

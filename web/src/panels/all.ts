@@ -5,25 +5,33 @@ import { calls } from "./calls";
 import { compare } from "./compare";
 import { counters } from "./counters";
 import { defects } from "./defects";
+import { efficiency } from "./efficiency";
+import { findings } from "./findings";
 import { flame } from "./flame";
 import { locations } from "./locations";
 import { messages } from "./messages";
 import { notes } from "./notes";
 import { overview } from "./overview";
+import { path } from "./path";
 import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
+import { waits } from "./waits";
 
 /** makePanels creates the panels of the dock. */
 export function makePanels(): Panel[] {
   return [
     overview(),
+    findings(),
     profile(),
     calls(),
     compare(),
     calltree(),
     flame(),
     messages(),
+    waits(),
+    path(),
+    efficiency(),
     locations(),
     utilisation(),
     counters(),

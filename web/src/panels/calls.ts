@@ -66,7 +66,13 @@ export async function goVisit(
   goCall(app, lane, axis, r.span);
 }
 
-function goCall(app: App, lane: Lane, axis: Window, s: SpanInfo): void {
+/** goCall goes to a call, or to a part of one. The table keeps showing the time axis. */
+export function goCall(
+  app: App,
+  lane: Lane,
+  axis: Window,
+  s: Pick<SpanInfo, "track" | "depth" | "start" | "end">,
+): void {
   app.keepRange(axis);
   app.uncover(lane.index, s.track);
   app.reveal(

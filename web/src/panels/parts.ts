@@ -1,7 +1,7 @@
 // Elements that several panels use.
 import type { StateTimes } from "../api";
 import type { App } from "../app";
-import { button, el } from "../dom";
+import { button, count, el } from "../dom";
 import type { Lane } from "../lane";
 
 /** stateColors has the colours of the processor states that ParaGraph defines. */
@@ -31,4 +31,10 @@ export function jump(text: string, title: string, go: () => void): HTMLElement {
   b.tabIndex = -1;
   b.addEventListener("click", (e) => e.stopPropagation());
   return b;
+}
+
+/** programOf describes the size of a program. */
+export function programOf(r: { processes: number; threads: number }): string {
+  const some = (n: number, one: string, many: string): string => `${count(n)} ${n === 1 ? one : many}`;
+  return `${some(r.processes, "process", "processes")} with ${some(r.threads, "thread", "threads")}`;
 }

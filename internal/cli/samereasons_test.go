@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/await"
+)
+
+// TestSameReasons checks that weft waits, weft efficiency, weft path and weft explain show the same figures as the viewer for the
+// same window.
+func TestSameReasons(t *testing.T) {
+	var paths []string
+	for _, p := range []string{"analysis/waits/testdata/hand/traces.otf2", "analysis/waits/testdata/p2p/traces.otf2",
+		"analysis/waits/testdata/omp/traces.otf2", "format/otf2/testdata/ok/heat2d-mt/traces.otf2", "examples/odse.etf"} {
+		path, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	s := startServer(t, t.TempDir(), append([]string{"view"}, paths...)...)
+	defer s.stop(t)
+	u, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.get(t, s.url) // sets the cookie with the secret
+	base := u.Scheme + "://" + u.Host
+	for i, x := range s.traces(t, base).Traces {
+		api := base + "/api/traces/" + x.ID
+		t.Run(filepath.Base(filepath.Dir(paths[i])), func(t *testing.T) {
+			s.untilReady(t, api)
+			d, err := all.Open(await.Context(t), paths[i], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock := d.Defs().Clock
+			first, last, _, err := d.Extent(await.Context(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Close()
+			for _, w := range [][2]int64{{first, last}, {first + (last-first)/5, first + (last-first)*3/5}} {
+				f := figureComparison{t, s, api, paths[i], clock, nil, ""}
+				if w != [2]int64{first, last} {
+					f.flags = []string{"--window", fmt.Sprintf("@%d..@%d", w[0], w[1])}
+					f.viewerQuery = fmt.Sprintf("?from=%d&to=%d", w[0]-first, w[1]-first)
+				}
+				f.reasons(first)
+			}
+		})
+	}
+}
+
+// reasons compares the figures about waits. first is the time of the first event.
+func (f *figureComparison) reasons(first int64) {
+	same := func(what string, command, view []string) {
+		f.t.Helper()
+		slices.Sort(command)
+		slices.Sort(view)
+		if d := gocmp.Diff(command, view); d != "" {
+			f.t.Errorf("%v: %s of the command (-) and of the viewer (+):\n%s", f.flags, what, d)
+		}
+	}
+	var command, view waitFigures
+	f.command(&command, "waits", "--worst", "20")
+	f.query(&view, "waits")
+	same("waits", command.lines(first), view.lines(0))
+	var factors commandFactors
+	var viewFactors viewerFactors
+	f.commandOrMissing(&factors, "efficiency")
+	f.query(&viewFactors, "efficiency")
+	same("efficiency", factors.lines(), viewFactors.lines())
+	if f.flags == nil { // the path is that of the whole trace
+		var path, viewerPath pathFigures
+		f.commandOrMissing(&path, "path")
+		f.query(&viewerPath, "path")
+		same("path", path.lines(first), viewerPath.lines(0))
+	}
+	var page, viewerPage explanation
+	f.commandOrMissing(&page, "explain")
+	f.query(&viewerPage, "explain")
+	same("explanation", page.lines(), viewerPage.lines())
+}
+
+// absence is the part of an answer that says why there are no figures.
+type absence struct{ Missing string }
+
+// commandOrMissing is like command. If the command finds nothing, to gets the reason.
+func (f *figureComparison) commandOrMissing(to any, name string) {
+	f.t.Helper()
+	code, out, errs := runWeft(f.t, append(append([]string{name, "--json", "-q"}, f.flags...), f.path)...)
+	if code == 1 && out == "" {
+		_, text, _ := strings.Cut(strings.TrimSpace(errs), f.path+": ")
+		text, _, _ = strings.Cut(text, "; ")
+		b, err := json.Marshal(absence{text})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		out = string(b)
+	}
+	if err := json.Unmarshal([]byte(out), to); err != nil {
+		f.t.Fatalf("weft %s: exit %d, %v, %s", name, code, err, errs)
+	}
+}
+
+// efficiencyFigures are the figures of efficiency but for the factors.
+type efficiencyFigures struct {
+	absence
+	Processes, Threads        int
+	Runtime, Ideal, UsefulMax number
+	Useful                    ticksText
+}
+
+// commandFactors is what weft efficiency prints.
+type commandFactors struct {
+	efficiencyFigures
+	Factors, Hybrid map[string]float64
+}
+
+func (x *commandFactors) lines() []string {
+	x.Useful = cmp.Or(x.Useful, "0")
+	lines := []string{fmt.Sprint(x.efficiencyFigures)}
+	for _, m := range []map[string]float64{x.Factors, x.Hybrid} {
+		for _, v := range m {
+			lines = append(lines, fmt.Sprint(v))
+		}
+	}
+	return lines
+}
+
+// viewerFactors is the answer of the viewer.
+type viewerFactors struct {
+	efficiencyFigures
+	Factors, Hybrid []struct{ Value float64 }
+}
+
+func (x *viewerFactors) lines() []string {
+	lines := []string{fmt.Sprint(x.efficiencyFigures)}
+	for _, v := range append(x.Factors, x.Hybrid...) {
+		lines = append(lines, fmt.Sprint(v.Value))
+	}
+	return lines
+}
+
+// pathFigures are the figures of the critical path. Of a trace of claims, Critical are the pieces.
+type pathFigures struct {
+	absence
+	Begin, End, Length, Runtime number
+	Regions                     []struct {
+		Region, Name string
+		Time         ticksText
+		Imbalance    float64
+		Claims       int
+	}
+	Locations []struct{ Time number }
+	Gains     []struct {
+		Region string
+		Half   number
+		Curve  []number
+	}
+	Pieces []struct {
+		From, To number
+		By       string
+	}
+	Critical []struct {
+		Region     string
+		Start, End number
+	}
+}
+
+// lines returns all figures as text. Times count from first.
+func (x *pathFigures) lines(first int64) (lines []string) {
+	lines = append(lines, fmt.Sprint(x.Missing, x.Length, x.Locations, x.Gains))
+	for _, r := range x.Regions {
+		lines = append(lines, fmt.Sprint(r.Region, r.Name, " ", r.Time, " ", r.Imbalance, " ", r.Claims))
+	}
+	for _, p := range x.Pieces {
+		lines = append(lines, fmt.Sprint(int64(p.From)-first, " ", int64(p.To)-first, " ", p.By))
+	}
+	for _, c := range x.Critical {
+		lines = append(lines, fmt.Sprint(int64(c.Start)-first, " ", int64(c.End)-first, " ", c.Region))
+	}
+	return lines
+}
+
+// explanation has the figures of an explanation.
+type explanation struct {
+	absence
+	Ran struct {
+		Processes, Threads int
+		Runtime            number
+		Regions            []struct {
+			Region string
+			Time   ticksText
+			Share  float64
+		}
+	}
+	Verdict  string
+	Findings []struct {
+		ID, Title, Advice, Confidence string
+		LossShare, GainShare          float64
+		Gain                          number
+		Path, Evidence                []string
+	}
+	Unjudged []string
+}
+
+func (x *explanation) lines() (lines []string) {
+	lines = append(lines, x.Missing, fmt.Sprint(x.Ran), x.Verdict)
+	if x.Missing == "" {
+		lines = append(lines, x.Unjudged...)
+	}
+	for i, f := range x.Findings {
+		lines = append(lines, fmt.Sprint(i, " ", f))
+	}
+	return lines
+}
+
+// number is a JSON number, or a string with one.
+type number int64
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	_, err := fmt.Sscan(strings.Trim(string(b), `"`), n)
+	return err
+}
+
+// shares are the parts of a pattern of waits: in the viewer's answer the rows of an object.
+type shares []struct {
+	Region, Communicator, Name string
+	Path                       []string
+	Count                      int64
+	Time                       ticksText
+}
+
+func (l *shares) UnmarshalJSON(b []byte) error {
+	type plain shares
+	if !strings.HasPrefix(string(b), "{") {
+		return json.Unmarshal(b, (*plain)(l))
+	}
+	var x struct{ Rows *plain }
+	x.Rows = (*plain)(l)
+	return json.Unmarshal(b, &x)
+}
+
+// waitFigures are the figures about waits. Locations are known by what they have, as the viewer has
+// tracks instead.
+type waitFigures struct {
+	Judged        int64
+	Waiting, Time ticksText
+	Patterns      []struct {
+		Pattern, PartOf                                 string
+		Count                                           int64
+		Time                                            ticksText
+		Regions, Paths, Locations, Communicators, Pairs shares
+		Worst                                           []struct {
+			Path                   []string
+			Begin, Time, CauseTime number
+		}
+	}
+	Late []struct {
+		Communicator   string
+		Operations, Of int64
+		Lost           ticksText
+	}
+	Unjudged []struct {
+		What, Reason string
+		Count        int64
+	}
+}
+
+// lines returns all figures as text. Times count from first.
+func (x *waitFigures) lines(first int64) (lines []string) {
+	lines = append(lines, fmt.Sprint(x.Judged, " ", x.Waiting, " ", x.Time, " ", x.Unjudged))
+	for _, p := range x.Patterns {
+		lines = append(lines, fmt.Sprint(p.Pattern, " ", p.PartOf, " ", p.Count, " ", p.Time))
+		for by, list := range map[string]shares{"region": p.Regions, "path": p.Paths, "location": p.Locations,
+			"communicator": p.Communicators, "pair": p.Pairs} {
+			for _, s := range list {
+				name := cmp.Or(strings.Join(s.Path, " > "), s.Region, s.Communicator, s.Name)
+				lines = append(lines, fmt.Sprint(p.Pattern, " by ", by, ": ", name, " ", s.Count, " ", s.Time))
+			}
+		}
+		for _, w := range p.Worst {
+			lines = append(lines, fmt.Sprint(p.Pattern, " wait: ", w.Path, " ", int64(w.Begin)-first, " ", w.Time, " ",
+				int64(w.CauseTime)-first))
+		}
+	}
+	for _, l := range x.Late {
+		lines = append(lines, fmt.Sprint("late: ", l))
+	}
+	return lines
+}

@@ -1,0 +1,63 @@
+package serve
+
+import (
+	"context"
+
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/trace"
+)
+
+// efficiencyAnswer has the factors of efficiency of a window.
+type efficiencyAnswer struct {
+	// Missing says why there are no factors; "" if there are.
+	Missing   string       `json:"missing"`
+	Processes int          `json:"processes"`
+	Threads   int          `json:"threads"`
+	Runtime   ticks        `json:"runtime"`
+	Ideal     ticks        `json:"ideal"`
+	Useful    sum          `json:"useful"`
+	UsefulMax ticks        `json:"usefulMax"`
+	Factors   []factorFact `json:"factors"`
+	// Hybrid has the factors of programs with several threads in a process; empty for others.
+	Hybrid    []factorFact `json:"hybrid"`
+	Sentences []string     `json:"sentences"`
+}
+
+type factorFact struct {
+	Name  string  `json:"name"`
+	Level int     `json:"level"`
+	Value float64 `json:"value"`
+}
+
+func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
+	window := p.part()
+	return func(ctx context.Context) (any, error) {
+		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Sentences: []string{}}
+		err := e.readers.with(ctx, func(d *reader) error {
+			piece, err := pieceOf(ctx, d, window)
+			if err != nil {
+				return err
+			}
+			r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(d.Defs())})
+			if a.Missing, err = missing(ok, err); a.Missing != "" || err != nil {
+				return err
+			}
+			a.Processes, a.Threads, a.Runtime, a.Ideal = r.Processes, r.Threads, ticks(r.Runtime), ticks(r.Ideal)
+			a.Useful, a.UsefulMax = sum(r.Useful), ticks(r.UsefulMax)
+			a.Factors = appendFactors(a.Factors, efficiency.StandardFactors(), r)
+			if r.Hybrid != nil {
+				a.Hybrid = appendFactors(a.Hybrid, efficiency.HybridFactors(), r)
+			}
+			a.Sentences = append(a.Sentences, r.Sentences()...)
+			return nil
+		})
+		return a, err
+	}
+}
+
+func appendFactors(to []factorFact, list []efficiency.Factor, r *efficiency.Result) []factorFact {
+	for _, f := range list {
+		to = append(to, factorFact{f.Name, f.Level, f.Of(r)})
+	}
+	return to
+}

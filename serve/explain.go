@@ -1,0 +1,113 @@
+package serve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/analysis/explain"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// noRegionTime says why a trace without time in regions has no efficiency and no explanation.
+const noRegionTime = "found no time in regions of processes or threads, expected some"
+
+// explainAnswer says why a run takes as long as it does.
+type explainAnswer struct {
+	// Missing says why nothing can be explained; "" if something was.
+	Missing  string              `json:"missing"`
+	Ran      *ranFact            `json:"ran,omitempty"`
+	Verdict  string              `json:"verdict"`
+	Factors  *efficiency.Factors `json:"factors,omitempty"`
+	Findings []findingFact       `json:"findings"`
+	Unjudged []string            `json:"unjudged"`
+}
+
+type ranFact struct {
+	Processes int         `json:"processes"`
+	Threads   int         `json:"threads"`
+	Runtime   ticks       `json:"runtime"`
+	Regions   []ranRegion `json:"regions"`
+}
+
+type ranRegion struct {
+	Region string  `json:"region"`
+	Time   sum     `json:"time"`
+	Share  float64 `json:"share"`
+}
+
+// findingFact is a finding. Path and Tracks tell where it is; both may be empty.
+type findingFact struct {
+	ID         string   `json:"id"`
+	Title      string   `json:"title"`
+	LossShare  float64  `json:"lossShare"`
+	Gain       ticks    `json:"gain"`
+	GainShare  float64  `json:"gainShare"`
+	Path       []string `json:"path"`
+	Tracks     []int    `json:"tracks"`
+	Evidence   []string `json:"evidence"`
+	Advice     string   `json:"advice"`
+	Confidence string   `json:"confidence"`
+}
+
+// missing returns why an analysis has no figures, "" if it has some. That times are too far apart is no
+// error then.
+func missing(ok bool, err error) (string, error) {
+	switch {
+	case errors.Is(err, analysis.ErrFar):
+		return err.Error(), nil
+	case err == nil && !ok:
+		return noRegionTime, nil
+	}
+	return "", err
+}
+
+// pieceOf returns the events of a window as a trace of their own, as weft cut does; all for nil.
+func pieceOf(ctx context.Context, d *reader, w *trace.Window) (format.Events, error) {
+	if w == nil {
+		return d.Events, nil
+	}
+	piece := transform.Cut(d.Events, *w)
+	return piece, piece.Prepare(ctx)
+}
+
+func explanation(e *entry, p *params) func(context.Context) (any, error) {
+	window, v := p.part(), p.x
+	return func(ctx context.Context) (any, error) {
+		var page *explain.Page
+		var ok bool
+		err := e.readers.with(ctx, func(d *reader) error {
+			piece, err := pieceOf(ctx, d, window)
+			if err != nil {
+				return err
+			}
+			page, ok, err = explain.Explain(ctx, piece, explain.Options{Rows: trace.NewRows(d.Defs())})
+			return err
+		})
+		a := &explainAnswer{Findings: []findingFact{}, Unjudged: []string{}}
+		if a.Missing, err = missing(ok, err); a.Missing != "" || err != nil {
+			return a, err
+		}
+		a.Unjudged = page.Unjudged
+		a.Verdict, a.Factors = page.Verdict, &page.Efficiency.Factors
+		a.Ran = &ranFact{page.Ran.Processes, page.Ran.Threads, ticks(page.Ran.Runtime), []ranRegion{}}
+		for _, r := range page.Ran.Regions {
+			a.Ran.Regions = append(a.Ran.Regions, ranRegion{r.Region, sum(r.Time), r.Share})
+		}
+		track := v.locationTracks()
+		for _, f := range page.Findings {
+			x := findingFact{f.ID, f.Title, f.LossShare, ticks(f.Gain), f.GainShare, append([]string{}, f.Path...), []int{},
+				f.Evidence, f.Advice, string(f.Confidence)}
+			for _, location := range f.At {
+				if t := track(location); t >= 0 {
+					x.Tracks = append(x.Tracks, t)
+				}
+			}
+			a.Findings = append(a.Findings, x)
+		}
+		return a, nil
+	}
+}

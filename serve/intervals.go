@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math/bits"
+)
+
+// interval is a part of a track: a wait, or a piece of the critical path.
+type interval struct {
+	track    int
+	from, to int64 // since the first event of the trace
+}
+
+// intervalBytes is the size of a stored interval, and maxIntervals how many are stored at most.
+const (
+	intervalBytes = 20
+	maxIntervals  = 500_000
+)
+
+// storedIntervals is a stored answer: the length of the JSON of its head, that JSON, and intervals.
+func storedIntervals(head any, list []interval) ([]byte, error) {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+	b = append(b, text...)
+	for _, x := range list {
+		b = binary.LittleEndian.AppendUint32(b, uint32(x.track))
+		b = binary.LittleEndian.AppendUint64(b, uint64(x.from))
+		b = binary.LittleEndian.AppendUint64(b, uint64(x.to))
+	}
+	return b, nil
+}
+
+// headOf returns the head of a stored answer.
+func headOf(stored []byte) json.RawMessage {
+	n := binary.LittleEndian.Uint64(stored)
+	return json.RawMessage(stored[8 : 8+n])
+}
+
+// eachInterval calls f with the intervals of a stored answer.
+func eachInterval(stored []byte, f func(interval)) {
+	stored = stored[8+binary.LittleEndian.Uint64(stored):]
+	for b := stored; len(b) >= intervalBytes; b = b[intervalBytes:] {
+		f(interval{int(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:])),
+			int64(binary.LittleEndian.Uint64(b[12:]))})
+	}
+}
+
+// columns divides a window into columns of equal length.
+type columns struct {
+	from, to int64
+	width    int
+}
+
+// of returns the column that contains a time of the window.
+func (c columns) of(t int64) int {
+	high, low := bits.Mul64(uint64(t)-uint64(c.from), uint64(c.width))
+	n, _ := bits.Div64(high, low, uint64(c.to)-uint64(c.from))
+	return int(n)
+}
+
+// start returns the time at which a column begins.
+func (c columns) start(n int) int64 {
+	high, low := bits.Mul64(uint64(n), uint64(c.to)-uint64(c.from))
+	t, _ := bits.Div64(high, low, uint64(c.width))
+	return c.from + int64(t)
+}
+
+// thinned leaves out pieces of a path that are too many to be seen: of those that lie in one column,
+// the first, the last, and those at the greatest and least track remain. The pieces are in the order
+// of time.
+func thinned(list []interval, c columns) []interval {
+	out := list[:0]
+	for i := 0; i < len(list); {
+		column := -1
+		inside := func(x interval) bool {
+			return x.from >= c.from && x.from < c.to && x.to <= c.to && c.of(x.from) == c.of(max(x.from, x.to-1))
+		}
+		n := i
+		for n < len(list) && inside(list[n]) && (column < 0 || c.of(list[n].from) == column) {
+			column = c.of(list[n].from)
+			n++
+		}
+		if n-i <= 4 {
+			n = max(n, i+1)
+			out = append(out, list[i:n]...)
+			i = n
+			continue
+		}
+		least, most := i, i
+		for k := i; k < n; k++ {
+			if list[k].track < list[least].track {
+				least = k
+			}
+			if list[k].track > list[most].track {
+				most = k
+			}
+		}
+		for k := i; k < n; k++ {
+			if k == i || k == n-1 || k == least || k == most {
+				out = append(out, list[k])
+			}
+		}
+		i = n
+	}
+	return out
+}

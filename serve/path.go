@@ -1,0 +1,212 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/constraints"
+	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// pathGains is the number of regions for which the gain of half of their time is computed, and
+// maxPathPieces that of the pieces of the path that are listed.
+const (
+	pathGains     = 5
+	maxPathPieces = 1000
+)
+
+// pathAnswer has the critical path of a trace.
+type pathAnswer struct {
+	// Missing says why there is no path; "" if there is one.
+	Missing string `json:"missing"`
+	// Claims is set for a trace of claims, whose path is that of the constraint graph.
+	Claims    *claimsFact    `json:"claims,omitempty"`
+	Begin     ticks          `json:"begin"`
+	End       ticks          `json:"end"`
+	Length    ticks          `json:"length"`
+	Runtime   ticks          `json:"runtime"`
+	Count     int            `json:"count"` // of all pieces
+	Regions   []pathRegion   `json:"regions"`
+	Locations []pathLocation `json:"locations"`
+	Gains     []gainFact     `json:"gains"`
+	Factors   []float64      `json:"factors"` // of the curves of gains
+	Pieces    []pieceFact    `json:"pieces"`  // the longest ones
+}
+
+type claimsFact struct {
+	Claims       int `json:"claims"` // of the trace
+	Dependencies int `json:"dependencies"`
+	Inferred     int `json:"inferred"`
+}
+
+// pathRegion is the part of a region on the path. Name is "" outside of all regions.
+type pathRegion struct {
+	Name      string  `json:"name"`
+	Time      sum     `json:"time"`
+	Imbalance float64 `json:"imbalance"` // in ticks
+	Claims    int     `json:"claims"`
+}
+
+type pathLocation struct {
+	Track int   `json:"track"`
+	Time  ticks `json:"time"`
+}
+
+type gainFact struct {
+	Region string  `json:"region"`
+	Half   ticks   `json:"half"`
+	Curve  []ticks `json:"curve"`
+}
+
+type pieceFact struct {
+	Track int    `json:"track"`
+	From  ticks  `json:"from"`
+	To    ticks  `json:"to"`
+	By    string `json:"by"` // how the path reaches it, or the activity of a claim
+}
+
+// criticalPath is stored as its figures and all pieces.
+var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
+	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
+		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}
+	err := e.readers.with(ctx, func(d *reader) error {
+		if d.Defs().Resources.Len() > 0 {
+			return a.ofClaims(ctx, d, v)
+		}
+		return a.ofCalls(ctx, d, v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Count = len(a.Pieces)
+	line := make([]interval, 0, len(a.Pieces))
+	for _, p := range a.Pieces {
+		if p.Track >= 0 {
+			line = append(line, interval{p.Track, int64(p.From), int64(p.To)})
+		}
+	}
+	if len(line) > maxIntervals {
+		line = thinned(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
+	}
+	slices.SortStableFunc(a.Pieces, func(x, y pieceFact) int { return cmp.Compare(y.To-y.From, x.To-x.From) })
+	a.Pieces = a.Pieces[:min(len(a.Pieces), maxPathPieces)]
+	return storedIntervals(a, line)
+}}
+
+// ofCalls sets the path of a trace of calls.
+func (a *pathAnswer) ofCalls(ctx context.Context, d *reader, v *traceView) error {
+	r, err := criticalpath.Find(ctx, d.Events, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Gains: pathGains})
+	if a.Missing, err = missing(true, err); a.Missing != "" || err != nil {
+		return err
+	}
+	if a.Missing = r.Missing(); a.Missing != "" {
+		return nil
+	}
+	a.Begin, a.End, a.Length, a.Runtime = v.jsonTime(r.Begin), v.jsonTime(r.End), ticks(r.Length), ticks(r.Runtime)
+	for _, x := range r.Regions {
+		a.Regions = append(a.Regions, pathRegion{x.Region, sum(trace.TicksOf(x.Time)), x.Imbalance, 0})
+	}
+	track := v.locationTracks()
+	for _, x := range r.Locations {
+		a.Locations = append(a.Locations, pathLocation{track(x.Location), ticks(x.Time)})
+	}
+	for _, x := range r.Gains {
+		g := gainFact{x.Region, ticks(x.Half), []ticks{}}
+		for _, t := range x.Curve {
+			g.Curve = append(g.Curve, ticks(t))
+		}
+		a.Gains = append(a.Gains, g)
+	}
+	for _, x := range r.Pieces {
+		a.Pieces = append(a.Pieces, pieceFact{track(x.Location), v.jsonTime(x.From), v.jsonTime(x.To), x.By})
+	}
+	return nil
+}
+
+// ofClaims sets the path of a trace of claims.
+func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) error {
+	r, err := constraints.Find(ctx, d.Events, constraints.Options{Use: constraints.Full})
+	var cycle *constraints.CycleError
+	if errors.Is(err, constraints.ErrNoClaims) || errors.As(err, &cycle) {
+		a.Missing = err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.Claims = &claimsFact{r.Claims, r.Dependencies, r.Inferred}
+	a.Length, a.Runtime = ticks(r.Length), v.jsonTime(v.last)
+	for _, x := range r.Regions {
+		a.Regions = append(a.Regions, pathRegion{x.Region, sum(x.Time), 0, x.Claims})
+	}
+	tracks := map[string]int{}
+	for i := range v.tracks {
+		if t := &v.tracks[i]; t.Kind == index.ResourceTrack {
+			if _, ok := tracks[t.ID]; !ok {
+				tracks[t.ID] = i
+			}
+		}
+	}
+	for _, c := range r.Critical {
+		at := -1
+		if d.Defs().Resources.Has(c.At) {
+			if t, ok := tracks[d.Defs().Resources.At(c.At).ID]; ok {
+				at = t
+			}
+		}
+		p := pieceFact{at, v.jsonTime(c.Start), v.jsonTime(c.End), c.Region}
+		if len(a.Pieces) == 0 || p.From < a.Begin {
+			a.Begin = p.From
+		}
+		a.End = max(a.End, p.To)
+		a.Pieces = append(a.Pieces, p)
+	}
+	return nil
+}
+
+// pathFigures returns the figures of a stored path.
+func pathFigures(stored []byte, _ *params) (any, error) {
+	return headOf(stored), nil
+}
+
+// pathLine returns the pieces of a stored path that lie in a window.
+func pathLine(stored []byte, p *params) (any, error) {
+	c, ok := p.visible()
+	var a struct {
+		Missing string      `json:"missing"`
+		Claims  *claimsFact `json:"claims"`
+	}
+	if err := json.Unmarshal(headOf(stored), &a); err != nil {
+		return nil, err
+	}
+	var list []interval
+	eachInterval(stored, func(x interval) {
+		// a piece that ends where the window begins leads to the next one
+		if ok && x.to >= c.from && x.from <= c.to {
+			list = append(list, x)
+		}
+	})
+	out := lineAnswer{Missing: a.Missing, Joined: a.Claims == nil, Pieces: []pieceOfLine{}}
+	for _, x := range thinned(list, c) {
+		out.Pieces = append(out.Pieces, pieceOfLine{x.track, ticks(x.from), ticks(x.to)})
+	}
+	return out, nil
+}
+
+// lineAnswer has the pieces of the critical path that a picture of a window shows.
+type lineAnswer struct {
+	Missing string        `json:"missing"`
+	Joined  bool          `json:"joined"` // each piece leads to the next one
+	Pieces  []pieceOfLine `json:"pieces"`
+}
+
+type pieceOfLine struct {
+	Track int   `json:"track"`
+	From  ticks `json:"from"`
+	To    ticks `json:"to"`
+}

@@ -1,0 +1,335 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/trace"
+)
+
+// maxShares is the number of rows of each breakdown of a pattern that are listed, and worstWaits that
+// of its longest waits.
+const (
+	maxShares  = 1000
+	worstWaits = 20
+)
+
+// waitsAnswer has the wait states of a window.
+type waitsAnswer struct {
+	// Missing says why nothing can be judged; "" if something was.
+	Missing   string           `json:"missing"`
+	Locations int              `json:"locations"`
+	Time      sum              `json:"time"` // from the first to the last event of each location, summed
+	Judged    int64            `json:"judged"`
+	Waiting   sum              `json:"waiting"`
+	Patterns  []patternFact    `json:"patterns"`
+	Late      []lateFact       `json:"late"`
+	Clocks    violationsFact   `json:"clocks"`
+	Unjudged  []waits.Unjudged `json:"unjudged"`
+}
+
+type patternFact struct {
+	Pattern       string     `json:"pattern"`
+	PartOf        string     `json:"partOf"`
+	Count         int64      `json:"count"`
+	Time          sum        `json:"time"`
+	Median        ticks      `json:"median"`
+	Max           ticks      `json:"max"`
+	Regions       sharesFact `json:"regions"`
+	Paths         sharesFact `json:"paths"`
+	Locations     sharesFact `json:"locations"`
+	Communicators sharesFact `json:"communicators"`
+	Pairs         sharesFact `json:"pairs"`
+	Worst         []waitFact `json:"worst"`
+}
+
+// sharesFact lists the parts of a pattern, the greatest first. Left counts those that are left out.
+type sharesFact struct {
+	Rows []waitShare `json:"rows"`
+	Left struct {
+		Rows  int   `json:"rows"`
+		Time  sum   `json:"time"`
+		Count int64 `json:"count"`
+	} `json:"left"`
+}
+
+// waitShare is the part of a pattern that a region, path, location, communicator or pair has. Name is
+// empty where tracks tell which.
+type waitShare struct {
+	Name  string   `json:"name,omitempty"`
+	Path  []string `json:"path,omitempty"`
+	Track *int     `json:"track,omitempty"`
+	Cause *int     `json:"cause,omitempty"` // the track that is waited for
+	Count int64    `json:"count"`
+	Time  sum      `json:"time"`
+}
+
+// waitFact is a single wait. Depth is that of the call in which the location waits, and CauseDepth that
+// of the call that ends the wait; -1 if unknown.
+type waitFact struct {
+	Track      int      `json:"track"`
+	Depth      int      `json:"depth"`
+	Path       []string `json:"path"`
+	Begin      ticks    `json:"begin"`
+	Time       ticks    `json:"time"`
+	Cause      int      `json:"cause"`
+	CauseDepth int      `json:"causeDepth"`
+	CauseTime  ticks    `json:"causeTime"`
+}
+
+type lateFact struct {
+	Communicator string `json:"communicator"`
+	Track        int    `json:"track"`
+	Operations   int64  `json:"operations"`
+	Of           int64  `json:"of"`
+	Lost         sum    `json:"lost"`
+}
+
+type violationsFact struct {
+	Messages   int64 `json:"messages"`
+	Operations int64 `json:"operations"`
+	Worst      ticks `json:"worst"`
+}
+
+func waitStates(e *entry, p *params) func(context.Context) (any, error) {
+	opt := waits.Options{Worst: worstWaits, Window: p.part()}
+	return func(ctx context.Context) (any, error) {
+		var r *waits.Result
+		err := e.readers.with(ctx, func(d *reader) (err error) {
+			opt.Rows = trace.NewRows(d.Defs())
+			r, err = waits.Find(ctx, d.Events, opt)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		x, err := e.open()
+		if err != nil {
+			return nil, err
+		}
+		defer x.release()
+		return newWaitsAnswer(x, r)
+	}
+}
+
+func newWaitsAnswer(x *opened, r *waits.Result) (*waitsAnswer, error) {
+	a := &waitsAnswer{Missing: r.Missing(), Locations: r.Locations, Time: sum(r.Time), Judged: r.Judged,
+		Waiting: sum(r.Waiting), Patterns: []patternFact{}, Late: []lateFact{}, Unjudged: r.Unjudged,
+		Clocks: violationsFact{r.Violations.Messages, r.Violations.Operations, ticks(r.Violations.Worst)}}
+	track := x.locationTracks()
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		f := patternFact{Pattern: p.Pattern, PartOf: p.PartOf, Count: p.Count, Time: sum(p.Time),
+			Median: ticks(p.Statistics.Median), Max: ticks(p.Statistics.Max), Regions: newShares(p.Regions, track),
+			Paths: newShares(p.Paths, track), Locations: newShares(p.Locations, track),
+			Communicators: newShares(p.Communicators, track), Pairs: newShares(p.Pairs, track), Worst: []waitFact{}}
+		for _, w := range p.Worst {
+			depth, err := x.callDepth(track(w.Location), w.Path, w.Begin)
+			if err != nil {
+				return nil, err
+			}
+			causeDepth, err := x.callDepth(track(w.Cause), nil, w.CauseTime)
+			if err != nil {
+				return nil, err
+			}
+			f.Worst = append(f.Worst, waitFact{track(w.Location), depth, w.Path, x.jsonTime(w.Begin), ticks(w.Time),
+				track(w.Cause), causeDepth, x.jsonTime(w.CauseTime)})
+		}
+		a.Patterns = append(a.Patterns, f)
+	}
+	for _, l := range r.Late {
+		a.Late = append(a.Late, lateFact{l.Communicator, track(l.Location), l.Operations, l.Of, sum(l.Lost)})
+	}
+	a.Late = a.Late[:min(len(a.Late), maxShares)]
+	return a, nil
+}
+
+// newShares converts shares of a pattern.
+func newShares(list []waits.Share, track func(location uint32) int) sharesFact {
+	f := sharesFact{Rows: []waitShare{}}
+	for i := range list {
+		s := &list[i]
+		if i >= maxShares {
+			f.Left.Rows++
+			f.Left.Count += s.Count
+			f.Left.Time.add(s.Time)
+			continue
+		}
+		x := waitShare{Path: s.Path, Count: s.Count, Time: sum(s.Time)}
+		switch {
+		case s.Region != "":
+			x.Name = s.Region
+		case s.Communicator != "":
+			x.Name = s.Communicator
+		}
+		if s.Location != nil {
+			t := track(*s.Location)
+			x.Track = &t
+		}
+		if s.Cause != nil {
+			t := track(*s.Cause)
+			x.Cause = &t
+		}
+		f.Rows = append(f.Rows, x)
+	}
+	return f
+}
+
+// locationTracks returns a function that gives the first track of a location, -1 for none.
+func (v *traceView) locationTracks() func(location uint32) int {
+	known := map[uint32]int{}
+	return func(location uint32) int {
+		t, ok := known[location]
+		if !ok {
+			t = v.firstTrack(location)
+			known[location] = t
+		}
+		return t
+	}
+}
+
+// callDepth returns the depth of the call at the end of a path that is open on a track at a time: the
+// innermost one with its name, or else the innermost one. It returns -1 if no call is open there.
+func (x *opened) callDepth(track int, path []string, at int64) (int, error) {
+	if track < 0 {
+		return -1, nil
+	}
+	found := -1
+	for depth := min(x.tracks[track].Depth, maxDepths) - 1; depth >= 0; depth-- {
+		s, ok, err := x.SpanAt(track, depth, at)
+		if err != nil {
+			return -1, err
+		}
+		if !ok {
+			continue
+		}
+		if len(path) > 0 && x.region(s.Region).Name == path[len(path)-1] {
+			return depth, nil
+		}
+		if found < 0 {
+			found = depth
+		}
+	}
+	return found, nil
+}
+
+// waitsHead describes stored waits.
+type waitsHead struct {
+	Missing string `json:"missing"` // why nothing can be judged; "" if something was
+	Left    int64  `json:"left"`    // waits that are shorter than those that are stored
+}
+
+// waitIntervals is stored as the waits of all patterns by track and begin: the longest ones, if there are
+// many.
+var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
+	var head waitsHead
+	var list []interval
+	shorten := func(n int) {
+		if len(list) > n {
+			slices.SortFunc(list, func(a, b interval) int {
+				return cmp.Or(cmp.Compare(b.to-b.from, a.to-a.from), compareIntervals(a, b))
+			})
+			head.Left += int64(len(list) - n)
+			list = list[:n]
+		}
+	}
+	track := v.locationTracks()
+	err := e.readers.with(ctx, func(d *reader) error {
+		r, err := waits.Find(ctx, d.Events, waits.Options{Each: func(location uint32, begin, length int64) {
+			if t := track(location); t >= 0 {
+				list = append(list, interval{t, int64(v.jsonTime(begin)), int64(v.jsonTime(begin + length))})
+			}
+			if len(list) >= 2*maxIntervals {
+				shorten(maxIntervals)
+			}
+		}})
+		if err == nil {
+			head.Missing = r.Missing()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	shorten(maxIntervals)
+	slices.SortFunc(list, compareIntervals)
+	return storedIntervals(head, list)
+}}
+
+// compareIntervals orders intervals by track and begin.
+func compareIntervals(a, b interval) int {
+	return cmp.Or(cmp.Compare(a.track, b.track), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+}
+
+// intervalsAnswer has the waits that a picture of a window shows.
+type intervalsAnswer struct {
+	waitsHead
+	Tracks []trackWaits `json:"tracks"`
+}
+
+// trackWaits has the begins and ends of the waits on a track, in turns.
+type trackWaits struct {
+	Track int     `json:"track"`
+	Times []ticks `json:"times"`
+}
+
+// visibleWaits returns the stored waits that lie in a window. Of waits that are shorter than a column,
+// those of a column are shown as the whole column if they fill half of it.
+func visibleWaits(stored []byte, p *params) (any, error) {
+	c, ok := p.visible()
+	wanted := p.tracks(maxTileTracks)
+	slices.Sort(wanted)
+	a := intervalsAnswer{Tracks: []trackWaits{}}
+	if err := json.Unmarshal(headOf(stored), &a.waitsHead); err != nil || !ok {
+		return a, err
+	}
+	long := (c.to - c.from) / int64(c.width)
+	var short struct { // the waits of a column
+		track, column int
+		time          int64
+	}
+	flush := func() {
+		if from, to := c.start(short.column), c.start(short.column+1); short.time > 0 && short.time >= (to-from)/2 {
+			a.add(interval{short.track, from, to})
+		}
+		short.time = 0
+	}
+	eachInterval(stored, func(x interval) {
+		if x.to <= c.from || x.from >= c.to {
+			return
+		}
+		if _, found := slices.BinarySearch(wanted, x.track); wanted != nil && !found {
+			return
+		}
+		if x.to-x.from >= long {
+			flush()
+			a.add(x)
+			return
+		}
+		if column := c.of(max(x.from, c.from)); x.track != short.track || column != short.column {
+			flush()
+			short.track, short.column = x.track, column
+		}
+		short.time += x.to - x.from
+	})
+	flush()
+	return a, nil
+}
+
+// add adds a wait that does not begin before the one before it. Waits that touch are one.
+func (a *intervalsAnswer) add(x interval) {
+	n := len(a.Tracks)
+	if n == 0 || a.Tracks[n-1].Track != x.track {
+		a.Tracks = append(a.Tracks, trackWaits{x.track, []ticks{ticks(x.from), ticks(x.to)}})
+		return
+	}
+	times := a.Tracks[n-1].Times
+	if last := &times[len(times)-1]; ticks(x.from) <= *last {
+		*last = max(*last, ticks(x.to))
+		return
+	}
+	a.Tracks[n-1].Times = append(times, ticks(x.from), ticks(x.to))
+}

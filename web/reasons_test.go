@@ -1,0 +1,84 @@
+package web_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestReasons checks what the page says of why a run is slow, and where a click on it leads. The
+// figures are those that docs/analyses calculates by hand for the trace hand.
+func TestReasons(t *testing.T) {
+	browser(t)
+	var out struct {
+		Waits struct {
+			Patterns, Worst, Pairs [][]string
+			Selection, Cause       string
+			Details                map[string]string
+			Listed                 int
+		}
+		Findings struct {
+			Verdict        string
+			Rows           [][]string
+			Places, Panels []string
+		}
+		Path struct {
+			Regions, Pieces      [][]string
+			Before, Drawn, After []string
+			Clicked              string
+			Selection            *string
+		}
+		Hatching   struct{ Before, On, After []float64 }
+		Efficiency [][]string
+		Errors     []string
+	}
+	play(t, "reasons", map[string]any{"url": served(t, "hand").url}, &out)
+	for _, e := range out.Errors {
+		t.Error(e)
+	}
+	const rank = "MPI Rank %d · Master thread"
+	first, second := fmt.Sprintf(rank, 0), fmt.Sprintf(rank, 1)
+	w, f, p := &out.Waits, &out.Findings, &out.Path
+	const line = "#d1002f"
+	if len(f.Rows) != 2 {
+		t.Fatalf("found %d findings, expected that communication takes time, and that rank 0 is late", len(f.Rows))
+	}
+	for _, x := range []struct{ what, got, want string }{
+		{"verdict", f.Verdict[:len("57 % of the time is useful.")], "57 % of the time is useful."},
+		// of 3 * 1820, 315 are spent in calls of MPI, waits left out
+		{"loss by communication", f.Rows[0][2], "5.77 %"},
+		// rank 0 is in work from 100 to 600, longer than anywhere else
+		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
+		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
+		{"factors", fmt.Sprint(out.Efficiency), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 ] " +
+			"[serialisation 0.784 ] [transfer 0.841 ]]"},
+		{"regions of the path", fmt.Sprint(len(p.Regions), " ", p.Regions[0][0]), "8 work"},
+		{"longest piece", fmt.Sprint(p.Pieces[0]), fmt.Sprint([]string{"590 µs", "10 µs", "600 µs", first, ""})},
+		{"the line before it is drawn", fmt.Sprint(p.Before), fmt.Sprint(make([]string, 7))},
+		{"the line", fmt.Sprint(p.Drawn), fmt.Sprint([]string{line, line, line, line, line, "", ""})},
+		{"the line when it is taken away", fmt.Sprint(p.After), fmt.Sprint(make([]string, 7))},
+		{"the line after a click on a piece", p.Clicked, line},
+		{"patterns", fmt.Sprint(w.Patterns[0]), "[late-sender 2 600 µs 11.0 % 300 µs 300 µs 300 µs]"},
+		{"longest wait", fmt.Sprint(w.Worst[0]), fmt.Sprint([]string{"300 µs", "300 µs", second, "MPI_Recv", first,
+			"late-sender"})},
+		{"pairs of late senders", fmt.Sprint(len(w.Pairs), w.Pairs[0]),
+			fmt.Sprint(2, []string{"late-sender", second + " for " + first, "1", "300 µs", "50.0 %"})},
+		// rank 2, MPI_Recv below app and main, at 400
+		{"click on the second wait", w.Selection, "0.2.2.400"},
+		{"what is selected then", w.Details["start"] + " " + w.Details["duration"], "400 µs 340 µs"},
+		// rank 1 begins MPI_Send at 700
+		{"click on its cause", w.Cause, "0.1.2.700"},
+		{"waits that are listed still", fmt.Sprint(w.Listed), "2"},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s: found %s, expected %s", x.what, x.got, x.want)
+		}
+	}
+	// lines cover a part of the call while it waits, and nothing else
+	h := out.Hatching
+	if on := h.On; on[0] < 0.1 || on[0] > 0.9 || on[1] != 0 || on[2] != 0 {
+		t.Errorf("of a wait, of the call behind it and of the call around it %v are hatched, expected the wait", on)
+	}
+	if off := fmt.Sprint(h.Before, h.After); off != "[0 0 0] [0 0 0]" {
+		t.Errorf("%s are hatched without the hatching, expected nothing", off)
+	}
+}

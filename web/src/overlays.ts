@@ -1,0 +1,191 @@
+// What is drawn over the rows of a lane on request: the critical path, and where locations wait.
+import { type Client, errorText, isAbort, type PathLine, type WaitIntervals } from "./api";
+import { depthAt } from "./arrows";
+import { count, el } from "./dom";
+import { drop, later } from "./later";
+import type { RowView } from "./rowview";
+import { StripKind } from "./tile";
+import type { Window } from "./time";
+
+/**
+ * Overlay fetches what is drawn in a window. Answers are fetched once the window stops changing; until
+ * then, the one before is drawn.
+ */
+class Overlay<T> {
+  /** data is the last answer; null before the first one. */
+  data: T | null = null;
+  error = "";
+  private key = "";
+  private timer = 0;
+  private abort: AbortController | null = null;
+
+  constructor(
+    private client: Client,
+    private path: string,
+    private what: string,
+    private arrived: () => void,
+  ) {}
+
+  /** show sets the window, and the tracks if only those are wanted. */
+  show(w: Window, width: number, tracks?: string): void {
+    const key = `${w.from} ${w.to} ${width} ${tracks ?? ""}`;
+    if (key === this.key) return;
+    this.key = key;
+    if (this.timer) drop(this.timer);
+    this.timer = later(this.what, 120, () => {
+      this.timer = 0;
+      void this.fetch({ from: w.from, to: w.to, width, tracks });
+    });
+  }
+
+  /** clear removes what is drawn. */
+  clear(): void {
+    if (this.timer) drop(this.timer);
+    this.timer = 0;
+    this.key = "";
+    this.data = null;
+    this.error = "";
+    this.abort?.abort();
+  }
+
+  private async fetch(query: Record<string, string | number | bigint | undefined>): Promise<void> {
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    try {
+      this.data = await this.client.json<T>(this.path, query, abort.signal);
+      this.error = "";
+      this.arrived();
+    } catch (e) {
+      if (!isAbort(e)) {
+        this.error = errorText(e);
+        this.arrived();
+      }
+    } finally {
+      if (this.abort === abort) this.abort = null;
+    }
+  }
+}
+
+/** Overlays has the overlays of a lane. */
+export class Overlays {
+  readonly path: Overlay<PathLine>;
+  readonly waits: Overlay<WaitIntervals>;
+
+  constructor(client: Client, id: string, changed: () => void) {
+    const trace = `traces/${encodeURIComponent(id)}/`;
+    this.path = new Overlay(client, trace + "path/line", "critical path", changed);
+    this.waits = new Overlay(client, trace + "waits/intervals", "waits", changed);
+  }
+
+  /** left says how many waits are not drawn, or is "". */
+  get left(): string {
+    const n = this.waits.data?.left ?? 0;
+    return n > 0 ? `${count(n)} short waits are not hatched` : "";
+  }
+
+  /** words says why something cannot be drawn, or is "". */
+  get words(): string {
+    const said = [this.path, this.waits].map((o) => o.error || (o.data?.missing ?? ""));
+    return said.find((x) => x !== "") ?? "";
+  }
+}
+
+/** lineWidth is the width of the critical path, and above its distance from the lower edge of a row. */
+const lineWidth = 3,
+  above = 4;
+
+/** drawPath draws the critical path: along the rows of its pieces, and upright from one to the next. */
+export function drawPath(
+  view: RowView,
+  line: PathLine,
+  g: CanvasRenderingContext2D,
+  color: string,
+  halo: string,
+): void {
+  const { lane } = view;
+  g.lineJoin = "round";
+  g.beginPath();
+  let joined = false;
+  for (const p of line.pieces) {
+    const i = lane.rowOf.get(p.track);
+    if (i === undefined) {
+      joined = false;
+      continue;
+    }
+    const r = lane.rows[i],
+      y = r.y + r.height - view.scrollTop - above,
+      // far beyond the edges, canvases lose precision
+      x = (t: string): number => Math.max(-10, Math.min(view.width + 10, view.x(lane.toAxis(BigInt(t)))));
+    if (joined && line.joined) g.lineTo(x(p.from), y);
+    else g.moveTo(x(p.from), y);
+    g.lineTo(Math.max(x(p.to), x(p.from) + 0.5), y);
+    joined = true;
+  }
+  g.strokeStyle = halo;
+  g.lineWidth = lineWidth + 2;
+  g.stroke();
+  g.strokeStyle = color;
+  g.lineWidth = lineWidth;
+  g.stroke();
+}
+
+/** hatching is the distance of the lines of the hatching. */
+const hatching = 10;
+
+/** hatch returns a pattern of oblique lines. */
+function hatch(g: CanvasRenderingContext2D, color: string, halo: string): CanvasPattern | null {
+  const cv = el("canvas");
+  cv.width = cv.height = hatching;
+  const p = cv.getContext("2d");
+  if (!p) return null;
+  for (const [style, width] of [
+    [halo, 2.5],
+    [color, 1],
+  ] as const) {
+    p.strokeStyle = style;
+    p.lineWidth = width;
+    p.beginPath();
+    // the corners belong to the lines of the patterns beside it
+    for (const x of [-hatching, 0, hatching]) {
+      p.moveTo(x - 1, hatching + 1);
+      p.lineTo(x + hatching + 1, -1);
+    }
+    p.stroke();
+  }
+  return g.createPattern(cv, "repeat");
+}
+
+/** drawWaits hatches the calls in which locations wait, while they do. Rows of groups stay as they are. */
+export function drawWaits(
+  view: RowView,
+  waits: WaitIntervals,
+  g: CanvasRenderingContext2D,
+  dpr: number,
+  color: string,
+  halo: string,
+): void {
+  const { lane } = view,
+    style = hatch(g, color, halo);
+  if (!style) return;
+  g.fillStyle = style;
+  for (const t of waits.tracks) {
+    const i = lane.rowOf.get(t.track),
+      r = i === undefined ? undefined : lane.rows[i];
+    if (!r || r.track !== t.track || r.strips === 0) continue;
+    if (r.y + r.height < view.scrollTop || r.y > view.scrollTop + view.height) continue;
+    const l = view.sharpest(r),
+      strips = (l?.entry.strips ?? []).filter((s) => s.kind === StripKind.spans && s.depth < r.strips);
+    for (let k = 0; k + 1 < t.times.length; k += 2) {
+      const a = Math.max(0, view.x(lane.toAxis(BigInt(t.times[k])))),
+        b = Math.min(view.width, Math.max(view.x(lane.toAxis(BigInt(t.times[k + 1]))), a + 1));
+      if (b <= a) continue;
+      // the innermost call in the middle is that which waits
+      const depth = l ? depthAt(l.entry.tile, strips, (((a + b) / 2) * dpr - l.offset) / l.scale, true, false) : -1,
+        strip = strips.find((s) => s.depth === depth);
+      if (strip) {
+        const { y, h } = view.stripRect(r, strip, dpr);
+        g.fillRect(a, y / dpr, b - a, h / dpr);
+      } else g.fillRect(a, r.y - view.scrollTop + 1, b - a, r.height - 2);
+    }
+  }
+}

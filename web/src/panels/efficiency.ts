@@ -1,0 +1,80 @@
+// POP's factors of efficiency: how much of the time is useful, and where the rest goes.
+import type { Efficiency, Factor } from "../api";
+import { el, printable } from "../dom";
+import type { Panel } from "../dock";
+import { short } from "../time";
+import { programOf } from "./parts";
+import { makeTable } from "./table";
+
+/** low is the factor below which a factor is worth a look. */
+const low = 0.8;
+
+/** tone returns the colour of a factor: from red at 0.5 over yellow to green at 1. */
+export function tone(value: number): string {
+  const x = Math.max(0, Math.min(1, (value - 0.5) / 0.5));
+  return `hsl(${Math.round(120 * x)} 65% 45%)`;
+}
+
+/** efficiency creates the panel of factors. */
+export function efficiency(): Panel {
+  return {
+    id: "efficiency",
+    title: "Efficiency",
+    of: "range",
+    async render(app, { lane, window: w }, tools) {
+      const r = await app.client.json<Efficiency>(
+        `traces/${encodeURIComponent(lane.meta.id)}/efficiency`,
+        { from: w.from, to: w.to },
+        tools.signal,
+      );
+      tools.csv(null);
+      if (r.missing !== "") {
+        tools.body.append(el("p", { class: "faint" }, `There is no efficiency: ${printable(r.missing)}.`));
+        return;
+      }
+      const time = (t: string): string => short(BigInt(t), lane.clock);
+      tools.body.append(
+        el(
+          "p",
+          {},
+          `${programOf(r)} ran for ${time(r.runtime)}; on a network ` +
+            `that takes no time it would be ${time(r.ideal)}. Useful are ${time(r.useful)} of all threads, at most ` +
+            `${time(r.usefulMax)} of one.`,
+        ),
+        ...r.sentences.map((s) => el("p", {}, printable(s))),
+      );
+      const rows = [...r.factors, ...r.hybrid].map((f, i) => ({ ...f, i }));
+      type Row = Factor & { i: number };
+      const t = makeTable<Row>(
+        [
+          {
+            title: "factor",
+            text: true,
+            show: (f) => el("span", { style: { "padding-left": `${16 * f.level}px` } }, f.name),
+            sort: (f) => f.i,
+            csv: (f) => f.name,
+          },
+          {
+            title: "value",
+            show: (f) => el("span", { class: f.value < low ? "low" : "" }, f.value.toFixed(3)),
+            sort: (f) => f.value,
+            csv: (f) => f.value,
+          },
+          {
+            title: "",
+            bar: true,
+            show: (f) =>
+              el("span", {
+                class: "bar",
+                style: { width: `${100 * Math.max(0, Math.min(1, f.value))}%`, background: tone(f.value) },
+              }),
+          },
+        ],
+        rows,
+        { order: 0, ascending: true, memory: tools, run: tools.run },
+      );
+      tools.body.append(t.element);
+      tools.csv(t.csv);
+    },
+  };
+}

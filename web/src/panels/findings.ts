@@ -1,0 +1,172 @@
+// Why the run takes as long as it does: the verdict, the findings with their places, and what could
+// not be judged.
+import type { Explanation, Finding } from "../api";
+import type { App } from "../app";
+import { button, el, percent, printable } from "../dom";
+import type { Panel, Scope } from "../dock";
+import { short } from "../time";
+import { goLongest, regionsOf } from "./calls";
+import { programOf } from "./parts";
+import { makeTable } from "./table";
+
+/** Source is the panel with the figures behind a finding, and its choices. */
+interface Source {
+  panel: string;
+  title: string;
+  choices?: readonly (readonly [key: string, value: string])[];
+}
+
+const sources: Record<Finding["id"], Source> = {
+  late: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
+  lock: { panel: "waits", title: "Waits", choices: [["pattern", "lock-contention"]] },
+  "wrong-order": { panel: "waits", title: "Waits", choices: [["pattern", "late-sender-wrong-order"]] },
+  transfer: { panel: "messages", title: "Messages" },
+  startup: { panel: "profile", title: "Profile" },
+  serial: { panel: "efficiency", title: "Efficiency" },
+};
+
+/** goSource opens the panel with the figures behind a finding, for the same time. */
+function goSource(app: App, { axis }: Scope, f: Finding): void {
+  const s = sources[f.id],
+    choices = new Map(app.store.state.choices);
+  for (const [key, value] of s.choices ?? []) choices.set(`${s.panel}.${key}`, value);
+  app.keepRange(axis);
+  app.store.set({ panel: s.panel, choices });
+}
+
+/** goPlace goes to the longest call of the finding's path at the locations that matter. */
+async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
+  const { lane } = scope,
+    regions = lane.meta.color === "" ? regionsOf(lane, f.path.at(-1) ?? "") : "",
+    [track] = f.tracks;
+  if (regions !== "")
+    await goLongest(app, scope, regions, "region", f.tracks.length > 0 ? f.tracks.join(",") : undefined);
+  else if (track !== undefined) {
+    // attribute values replace regions: the row alone is known
+    app.keepRange(scope.axis);
+    app.uncover(lane.index, track);
+    app.reveal({ lane: lane.index, track, depth: 0, time: scope.window.from }, scope.window.from, scope.window.from);
+  }
+}
+
+/** findings creates the panel of findings. */
+export function findings(): Panel {
+  return {
+    id: "findings",
+    title: "Findings",
+    of: "range",
+    async render(app, scope, tools) {
+      const { lane, window: w } = scope;
+      const r = await app.client.json<Explanation>(
+        `traces/${encodeURIComponent(lane.meta.id)}/explain`,
+        { from: w.from, to: w.to },
+        tools.signal,
+      );
+      tools.csv(null);
+      if (r.missing !== "" || !r.ran || !r.factors) {
+        tools.body.append(el("p", { class: "faint" }, `Nothing can be explained: ${printable(r.missing)}.`));
+        return;
+      }
+      const e = r.factors,
+        factor = (x: number): string => x.toFixed(2);
+      tools.body.append(
+        el("p", { class: "verdict" }, printable(r.verdict)),
+        el(
+          "p",
+          {},
+          `Parallel efficiency ${factor(e.parallel)}: load balance ${factor(e["load-balance"])}, ` +
+            `serialisation ${factor(e.serialisation)}, transfer ${factor(e.transfer)}.`,
+        ),
+        el(
+          "p",
+          { class: "faint" },
+          `${programOf(r.ran)} ran for ` +
+            `${short(BigInt(r.ran.runtime), lane.clock)}. Most time: ` +
+            `${r.ran.regions.map((x) => `${printable(x.region)} ${percent(x.share)}`).join(", ")}.`,
+        ),
+      );
+      const rows = r.findings.map((f, i) => ({ ...f, number: i + 1 }));
+      type Row = (typeof rows)[number];
+      const where = (f: Finding): string =>
+        f.path.length === 0 ? "" : [f.path.join(" > "), ...f.tracks.map((t) => lane.fullName(t))].join(", ");
+      const nowhere = "It is about the run as a whole; its panel has the figures.";
+      const placed = (f: Finding): boolean => f.path.length > 0 || f.tracks.length > 0;
+      if (rows.length > 0) {
+        const t = makeTable<Row>(
+          [
+            { title: "#", show: (f) => String(f.number), sort: (f) => f.number, csv: (f) => f.number },
+            {
+              title: "finding",
+              text: true,
+              wrap: true,
+              show: (f) =>
+                el(
+                  "div",
+                  {},
+                  el("b", {}, printable(f.title)),
+                  ...[where(f), f.evidence.join("; "), f.advice]
+                    .filter((x) => x !== "")
+                    .map((x) => el("div", {}, printable(x))),
+                ),
+              sort: (f) => f.title,
+              csv: (f) => f.title,
+            },
+            {
+              title: "loss",
+              hint: "of the time of all threads",
+              show: (f) => percent(f.lossShare),
+              sort: (f) => f.lossShare,
+              csv: (f) => f.lossShare,
+            },
+            {
+              title: "gain",
+              hint: "by how much the run would be shorter without the loss: a bound, computed by timing it anew",
+              show: (f) => `${percent(f.gainShare)} (${short(BigInt(f.gain), lane.clock)})`,
+              sort: (f) => BigInt(f.gain),
+              csv: (f) => f.gain,
+              unit: "ticks",
+            },
+            {
+              title: "confidence",
+              text: true,
+              show: (f) => f.confidence,
+              sort: (f) => f.confidence,
+              csv: (f) => f.confidence,
+            },
+            {
+              title: "figures",
+              text: true,
+              show: (f) => {
+                const b = button(
+                  sources[f.id].title,
+                  `open the panel ${sources[f.id].title}, which has the figures`,
+                  () => goSource(app, scope, f),
+                  "link",
+                );
+                b.addEventListener("click", (x) => x.stopPropagation());
+                return b;
+              },
+            },
+          ],
+          rows,
+          {
+            order: 0,
+            ascending: true,
+            memory: tools,
+            run: tools.run,
+            click: (f) => void goPlace(app, scope, f),
+            clickHint: "go to the longest of these calls",
+            idle: (f) => (placed(f) ? "" : nowhere),
+          },
+        );
+        tools.body.append(t.element);
+        tools.csv(t.csv);
+      }
+      if (r.unjudged.length > 0)
+        tools.body.append(
+          el("h3", {}, "Not judged"),
+          el("ul", {}, ...r.unjudged.map((u) => el("li", {}, printable(u)))),
+        );
+    },
+  };
+}
