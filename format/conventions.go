@@ -5,7 +5,7 @@ import "github.com/weft-trace/weft/trace"
 // conventions has the [trace.Conventions] of the formats whose ids a trace may keep after a
 // conversion to another format.
 var conventions = map[string]trace.Conventions{
-	"etf":    {SignedIDs: true},
+	"etf":    {SignedIDs: true, AttributeKeys: true},
 	"otf":    {Nested: true, OwnOperations: true, Words: true},
 	"otf2":   {Nested: true, Words: true},
 	"pallas": {Nested: true, Words: true},

@@ -106,4 +106,6 @@ type Option struct {
 	Doc     string // one sentence
 	Write   bool   // concerns writing; otherwise reading
 	Values  []string
+	// Generated is the value for synthetic traces, "" for the default.
+	Generated string
 }

@@ -21,6 +21,8 @@ type Conventions struct {
 	// SignedIDs reports that ids of claims and events are any integers, -1 included, which has the bits
 	// of Undefined.
 	SignedIDs bool
+	// AttributeKeys reports that each attribute of a definition or an event has a key.
+	AttributeKeys bool
 	// Words reports that attributes of definitions hold keywords of the format, such as a paradigm.
 	Words bool
 }

@@ -117,6 +117,9 @@ type Definitions struct {
 	// Encoding is that of the texts in the file, if the decoder tells it. Here they are UTF-8 (see
 	// [Text]).
 	Encoding Encoding
+	// ClaimLines reports that the begin and the end of a claim are one record of the file: their rows have
+	// the same position, which no other row has.
+	ClaimLines bool
 	// Properties are the properties of the trace as a whole.
 	Properties Table[Attr]
 

@@ -132,7 +132,7 @@ func (c *cut) before(ctx context.Context) error {
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
-			p := &prefix{from: from, first: from, flows: c.flows, byLine: claimsAreLines(c.Defs())}
+			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.batch}
 		}
@@ -220,7 +220,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 type prefix struct {
 	from   int64
 	first  int64 // time of the first event
-	byLine bool  // see claimsAreLines
+	byLine bool  // see trace.Definitions.ClaimLines
 	border byLocation[border]
 	flows  flows
 }
@@ -374,7 +374,7 @@ func (s *cutScan) reopen(loc uint32) error {
 		return nil
 	}
 	x.begun = true
-	x.byLine = claimsAreLines(s.Defs())
+	x.byLine = s.Defs().ClaimLines
 	l := s.border.get(loc)
 	if l == nil {
 		return nil

@@ -119,7 +119,7 @@ func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 // begin selects all times, because open regions must be known from the start.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	s := &filterScan{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
-		kinds: map[trace.Kind]bool{}, byLine: claimsAreLines(f.Defs())}
+		kinds: map[trace.Kind]bool{}, byLine: f.Defs().ClaimLines}
 	inner := everything(sel)
 	if inner.Links != trace.NoLinks {
 		s.dropped = map[linkEnd]bool{}
@@ -381,9 +381,6 @@ type linkEnd struct {
 	mark, isPlaced bool // isPlaced: its position is known, too
 	id, pos        int64
 }
-
-// claimsAreLines reports whether the begin and the end of a claim have the same position in the file.
-func claimsAreLines(d *trace.Definitions) bool { return d.Format == "etf" }
 
 // flush delivers the waiting rows, which never ended and are kept.
 func (s *filterScan) flush(_ context.Context, out format.Sink) error {

@@ -78,6 +78,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	}
 	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
 	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
+	x.defs.ClaimLines = first.ClaimLines && len(list) == 1
 	if len(list) == 1 {
 		to.same, to.whole = nil, true // keeps duplicates within the trace
 		if zero(0) == 0 {

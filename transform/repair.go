@@ -52,7 +52,8 @@ var repairRules = []format.Rule{
 	{ID: "repair.time", Severity: trace.Warning,
 		Doc:     "An event before the one ahead of it at its location gets that one's time.",
 		Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
-	{ID: "repair.named-attribute", Severity: trace.Warning, Doc: "An attribute of a TRACE file without a key gets the key unknown.",
+	{ID: "repair.named-attribute", Severity: trace.Warning,
+		Doc:     "An attribute of a TRACE file without a key gets the key unknown.",
 		Example: "E 1 1 ; =x: it becomes E 1 1 ; unknown=x"},
 	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.",
 		Example: "an enter without a region, as of OTF2's undefined"},
@@ -136,10 +137,10 @@ func (m *definedTrace) defineGroups() {
 	}
 }
 
-// nameAttributes gives attributes without a key one that is not in use. TRACE wants a key.
+// nameAttributes gives attributes without a key one that is not in use, where the format wants a key.
 func (m *definedTrace) nameAttributes() {
 	d := m.Defs()
-	if d.Origin != "etf" {
+	if !d.Conventions.AttributeKeys {
 		return
 	}
 	var keys []*string

@@ -163,7 +163,7 @@ type state struct {
 	regions []open // entered and not left
 	among   openset.Index[uint32]
 	rest    map[key][]open
-	byLine  bool // see claimsAreLines
+	byLine  bool // see trace.Definitions.ClaimLines
 }
 
 // take processes a row: it opens what the row begins and closes what it ends. matched is false for
@@ -241,7 +241,8 @@ func (s *state) list() []open {
 
 // clone copies the state. It shares the rows, which do not change.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(), rest: maps.Clone(s.rest), byLine: s.byLine}
+	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(),
+		rest: maps.Clone(s.rest), byLine: s.byLine}
 	for k, l := range c.rest {
 		c.rest[k] = slices.Clone(l)
 	}

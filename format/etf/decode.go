@@ -212,7 +212,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		c.Epoch, c.HasEpoch = offset*1_000_000, true
 	}
 	d.Clock, m.Clock = c, c
-	if err := d.RestoreFrom(carried, "etf", "trace attributes"); err != nil || d.Restore != nil {
+	err := d.RestoreFrom(carried, "etf", "trace attributes")
+	d.Model.ClaimLines = true
+	if err != nil || d.Restore != nil {
 		if d.Restore != nil {
 			for _, o := range m.Opaque.All() {
 				d.Model.Opaque.Add(o) // joined to the lines since

@@ -30,8 +30,9 @@ var about = format.About{
 				"are sorted, which needs another look at the archive."},
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"},
 			Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
-		{Name: likeOption, Default: likeWeft, Values: []string{likeWeft, likeScoreP},
-			Doc: "Writing: scorep lays the archive out as Score-P does, for Scalasca's analyser: a location group for each " +
+		{Name: likeOption, Default: likeWeft, Generated: likeScoreP, Values: []string{likeWeft, likeScoreP},
+			Write: true,
+			Doc: "scorep lays the archive out as Score-P does, for Scalasca's analyser: a location group for each " +
 				"process, with its master thread first, and the paradigms and roles of regions that their names tell. An " +
 				"archive of OTF2 is then written anew."},
 	},

@@ -43,12 +43,6 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, ok := values["otf2.like"]; !ok {
-				if values == nil {
-					values = map[string]string{}
-				}
-				values["otf2.like"] = "scorep" // analysers of other people's archives read it, too
-			}
 			b := a.newBar("generating")
 			source := &progressTrace{Trace: t, bar: b, total: t.Count()}
 			if to == "null" {
@@ -63,6 +57,14 @@ func (a *app) generateCommand() *cobra.Command {
 			}
 			defer w.out.Abort()
 			w.opt.Plain = plain
+			for _, x := range w.format.About().Options {
+				if _, ok := w.opt.Values[x.Name]; !ok && x.Generated != "" {
+					if w.opt.Values == nil {
+						w.opt.Values = map[string]string{}
+					}
+					w.opt.Values[x.Name] = x.Generated
+				}
+			}
 			e, err := w.format.Create(w.out, w.opt)
 			if err != nil {
 				return usageError("%w", err)
