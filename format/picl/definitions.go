@@ -169,6 +169,11 @@ func (d *definitions) hasSubset(k setKey) bool {
 	return ok
 }
 
+// isUndefined reports whether a number is that of a subset that is neither defined nor predefined.
+func (d *definitions) isUndefined(k setKey) bool {
+	return k.id < -1 && !d.hasSubset(k) && (k.typ != TypeEventSet || k.id < -1000 && subset(k.id) == nil)
+}
+
 func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }

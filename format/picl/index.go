@@ -138,7 +138,7 @@ func (d *decoder) reportUndefined(locations map[procKey]int64, events map[int64]
 
 // noteSubset adds the first line of an undefined subset to missing. It ignores defined subsets.
 func (d *decoder) noteSubset(missing map[setKey]int64, k setKey, line int64) {
-	if k.id >= -1 || d.defs.hasSubset(k) || k.typ == TypeEventSet && (k.id >= -1000 || subset(k.id) != nil) {
+	if !d.defs.isUndefined(k) {
 		return
 	}
 	if first, ok := missing[k]; !ok || line < first {

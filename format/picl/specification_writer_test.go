@@ -330,12 +330,21 @@ func TestStatisticsKept_2_3_2(t *testing.T) {
 			events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n" + all},
 		{"some", events + "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n", events + all},
 		{"ahead of the events", count + events, count + events + all},
+		{"process -1 beside one process", "-2 5 0.1 0 -1 0\n-2 5 0.2 0 0 0\n",
+			"-2 5 0.100000 0 -1 0\n-2 5 0.200000 0 0 0\n-102 -1 0.200000 0 0 1 \"%d%d\" 5 2\n"},
+		{"process -1 beside several", "-2 5 0.1 0 -1 0\n-2 5 0.2 0 0 0\n-2 5 0.3 0 1 0\n",
+			"-2 5 0.100000 0 -1 0\n-2 5 0.200000 0 0 0\n-2 5 0.300000 0 1 0\n-102 -1 0.300000 0 -1 1 \"%d%d\" 5 3\n" +
+				"-102 -1 0.300000 0 0 1 \"%d%d\" 5 1\n-102 -1 0.300000 0 1 1 \"%d%d\" 5 1\n"},
 		{"of another process", events + strings.Replace(count, " 0 0 ", " 1 0 ", 1),
 			events + strings.Replace(count, " 0 0 ", " 1 0 ", 1) + all},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.statistics": "true"})); diff != "" {
+			text := copyText(t, x.text, map[string]string{"picl.statistics": "true"})
+			if diff := cmp.Diff(x.want, text); diff != "" {
 				t.Error(diff)
+			}
+			if _, _, rules := opened(t, text, nil); len(rules) > 0 && strings.HasPrefix(x.name, "process") {
+				t.Error(rules)
 			}
 		})
 	}

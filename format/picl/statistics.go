@@ -23,7 +23,22 @@ type Statistics struct {
 	pending    map[int64][]pendingSum          // by processor; -1 for records about several
 	late       []*trace.Defect                 // defects of sums that were pending
 	ownSubsets []int64                         // subsets that statistics records have as event type
+	complete   bool                            // defs has all subsets of the file
+	stops      map[procKey]silence             // by process, or by what stands for several processes
+	wideStops  []procKey                       // keys of stops that are subsets of processors, or all of them
+	only       map[procKey]procKey             // processes that a process -1 stands for
 }
+
+// silence reports which events leave no records: those of PICL, of the user, or of tracing.
+type silence [3]bool
+
+// ofPICL, ofUser and ofTracing are the indexes of a silence. They are also those of the levels in a record of
+// event type -904.
+const (
+	ofPICL = iota
+	ofUser
+	ofTracing
+)
 
 // silentKey identifies the figures of a record of type -101, -102 or -103.
 type silentKey struct{ typ, inside, processor, process int64 }
@@ -39,10 +54,8 @@ type pendingSum struct {
 }
 
 type processStatistics struct {
-	// stopped reports that events were not recorded for a while: PICL's events, and user events.
-	stopped [2]bool
-	open    map[int64][]entryTime
-	active  []int64 // event types with open entries, in order of entry
+	open   map[int64][]entryTime
+	active []int64 // event types with open entries, in order of entry
 	// inside holds tables by the event type inside of which the events are; -1 is the whole run.
 	inside   map[int64]map[int64]*figures
 	recorded map[figureKey]bool // figures in statistics records after the events so far
@@ -94,13 +107,13 @@ func (f *figures) addSilent(typ int64, of map[int64]float64) {
 func NewStatistics() *Statistics {
 	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
 		silent:  map[silentKey]map[int64]float64{},
-		pending: map[int64][]pendingSum{}}
+		pending: map[int64][]pendingSum{}, stops: map[procKey]silence{}}
 }
 
 // setDefinitions sets the subsets of a whole file. Figures are kept for the subsets among the event
 // types.
 func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
-	s.defs.sets = maps.Clone(d.sets)
+	s.defs.sets, s.complete = maps.Clone(d.sets), true
 	for e := range events {
 		if s.defs.isSubset(e) && !slices.Contains(s.ownSubsets, e) {
 			s.ownSubsets = append(s.ownSubsets, e)
@@ -112,14 +125,18 @@ func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
 // Add counts a record. It also records which figures a statistics record has. It ignores other
 // records.
 func (s *Statistics) Add(r *Record) {
-	k := procKey{r.Processor, r.Process}
+	k := s.processOf(r)
 	p := s.process[k]
-	if r.Type > TypeMark || r.Type < TypeExit || r.Processor < 0 {
+	if r.Type > TypeMark || r.Type < TypeExit {
 		if isDefinition(r.Type) {
 			s.defs.add(r)
 		} else if p != nil {
 			p.noteRecorded(r)
 		}
+		return
+	}
+	s.noteStop(r, k)
+	if r.Processor < 0 {
 		return
 	}
 	if len(s.pending) > 0 {
@@ -133,7 +150,6 @@ func (s *Statistics) Add(r *Record) {
 		s.process[k] = p
 		s.order = append(s.order, k)
 	}
-	p.noteStopped(r)
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeMark:
@@ -210,14 +226,72 @@ func (s *Statistics) enclosing(open []int64) []int64 {
 	return list
 }
 
-// noteStopped records a full buffer (-913), overwritten records (-914), or a tracing level (-904)
-// at which events are not recorded.
-func (p *processStatistics) noteStopped(r *Record) {
-	for i := range p.stopped {
-		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) &&
-			r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
-			r.Event == -904 && len(r.Values) > 2 && r.Values[2].Type != trace.String && r.Values[2].Int() == 0 && i == 0
+// processOf returns the process of a record. Process -1 may stand for the only one of its processor.
+func (s *Statistics) processOf(r *Record) procKey {
+	k := procKey{r.Processor, r.Process}
+	if one, ok := s.only[k]; ok {
+		return one
 	}
+	return k
+}
+
+// noteStop records a full buffer (-913), overwritten records (-914), or a tracing level (-904) of 0. From
+// there on, the process k, or the processes that it stands for, may have more events than records.
+func (s *Statistics) noteStop(r *Record, k procKey) {
+	var stop silence
+	switch r.Event {
+	case -913, -914:
+		stop = silence{true, true, true}
+	case -904:
+		for i, v := range r.Values[:min(len(r.Values), len(stop))] {
+			stop[i] = v.Type != trace.String && v.Int() == 0
+		}
+	}
+	if stop == (silence{}) {
+		return
+	}
+	have, ok := s.stops[k]
+	if !ok && (k.processor < 0 || k.process < -1) {
+		s.wideStops = append(s.wideStops, k)
+	}
+	have.add(stop)
+	s.stops[k] = have
+}
+
+func (s *silence) add(o silence) {
+	for i := range s {
+		s[i] = s[i] || o[i]
+	}
+}
+
+// stopsOf returns which events of the process k leave no records so far.
+func (s *Statistics) stopsOf(k procKey) silence {
+	stop := s.stops[k]
+	stop.add(s.stops[procKey{k.processor, -1}])
+	for _, wide := range s.wideStops {
+		if s.covers(wide, k) {
+			stop.add(s.stops[wide])
+		}
+	}
+	return stop
+}
+
+// of reports whether events of a type, or members of a subset of them, may leave no records.
+func (s silence) of(event int64, defs *definitions) bool {
+	if members, ok := defs.sets[setKey{TypeEventSet, event}]; ok {
+		return slices.ContainsFunc(members, func(e int64) bool { return subset(e) != nil || s.of(e, newDefinitions()) })
+	}
+	switch {
+	case event == -1:
+		return s != silence{}
+	case event >= 0 || event == -1001:
+		return s[ofUser]
+	case event == -1002:
+		return s[ofPICL] || s[ofTracing]
+	case event <= -901 && event >= -1000 || event == -1901 || event == -1902:
+		return s[ofTracing]
+	}
+	return s[ofPICL]
 }
 
 func (p *processStatistics) figure(inside, event int64) *figures {
@@ -270,46 +344,84 @@ func add(a, b trace.Decimal) trace.Decimal {
 // Records returns the statistics records for all processes, with the time stamp t. It omits figures
 // that records after the last event of a process already have. Like PICL, it writes separate
 // records for system events and user events of the whole run, followed by records for each user
-// event.
+// event. Process -1 of a processor with one other process is that process; its figures are those of all
+// processes of the processor.
 func (s *Statistics) Records(t trace.Decimal) []Record {
+	others := map[int64][]procKey{} // processes of processors by their numbers, without -1
+	for _, k := range s.order {
+		if k.process != -1 {
+			others[k.processor] = append(others[k.processor], k)
+		}
+	}
 	var out []Record
 	for _, k := range s.order {
-		p := s.process[k]
-		emit := func(inside int64, keep func(int64) bool) {
-			var events []int64
-			for e := range p.inside[inside] {
-				if keep(e) {
-					events = append(events, e)
-				}
+		same := others[k.processor]
+		of := []*processStatistics{s.process[k]}
+		if all := s.process[procKey{k.processor, -1}]; k.process >= 0 && len(same) == 1 && all != nil {
+			of = append(of, all)
+		} else if k.process == -1 {
+			if len(same) == 1 && same[0].process >= 0 {
+				continue
 			}
-			slices.SortFunc(events, compareEvents)
-			var times, counts, volumes []trace.Value
-			for _, e := range events {
-				f := p.inside[inside][e]
-				id := trace.Value{Num: uint64(e), Type: trace.Int32}
-				if f.time.Coef > 0 && !p.recorded[figureKey{TypeTimes, inside, e}] {
-					times = append(times, id, trace.FloatValue(f.time.Float()))
-				}
-				if f.count > 0 && !p.recorded[figureKey{TypeCounts, inside, e}] {
-					counts = append(counts, id, intValue(f.count))
-				}
-				if f.volume > 0 && !p.recorded[figureKey{TypeVolumes, inside, e}] {
-					volumes = append(volumes, id, intValue(f.volume))
-				}
-			}
-			for i, v := range [3][]trace.Value{times, counts, volumes} {
-				if len(v) > 0 {
-					out = append(out,
-						Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
-				}
+			for _, o := range same {
+				of = append(of, s.process[o])
 			}
 		}
-		emit(-1, func(e int64) bool { return e < 0 })
-		emit(-1, func(e int64) bool { return e >= 0 })
-		for _, e := range slices.Sorted(maps.Keys(p.inside)) {
-			if e >= 0 {
-				emit(e, func(int64) bool { return true })
+		out = appendStatistics(out, Record{Time: t, Processor: k.processor, Process: k.process}, of)
+	}
+	return out
+}
+
+// appendStatistics appends the statistics records of processes. They have the head of r.
+func appendStatistics(out []Record, r Record, of []*processStatistics) []Record {
+	emit := func(inside int64, keep func(int64) bool) {
+		sums := map[int64]*figures{}
+		for _, p := range of {
+			for e, f := range p.inside[inside] {
+				if !keep(e) {
+					continue
+				}
+				if sums[e] == nil {
+					sums[e] = &figures{}
+				}
+				sums[e].add(f)
 			}
+		}
+		recorded := func(typ, event int64) bool {
+			return slices.ContainsFunc(of, func(p *processStatistics) bool { return p.recorded[figureKey{typ, inside, event}] })
+		}
+		var times, counts, volumes []trace.Value
+		for _, e := range slices.SortedFunc(maps.Keys(sums), compareEvents) {
+			f := sums[e]
+			id := trace.Value{Num: uint64(e), Type: trace.Int32}
+			if f.time.Coef > 0 && !recorded(TypeTimes, e) {
+				times = append(times, id, trace.FloatValue(f.time.Float()))
+			}
+			if f.count > 0 && !recorded(TypeCounts, e) {
+				counts = append(counts, id, intValue(f.count))
+			}
+			if f.volume > 0 && !recorded(TypeVolumes, e) {
+				volumes = append(volumes, id, intValue(f.volume))
+			}
+		}
+		for i, v := range [3][]trace.Value{times, counts, volumes} {
+			if len(v) > 0 {
+				r.Type, r.Event, r.Values = TypeTimes-int64(i), inside, v
+				out = append(out, r)
+			}
+		}
+	}
+	emit(-1, func(e int64) bool { return e < 0 })
+	emit(-1, func(e int64) bool { return e >= 0 })
+	tables := map[int64]bool{}
+	for _, p := range of {
+		for e := range p.inside {
+			tables[e] = e >= 0
+		}
+	}
+	for _, e := range slices.Sorted(maps.Keys(tables)) {
+		if tables[e] {
+			emit(e, func(int64) bool { return true })
 		}
 	}
 	return out
@@ -333,12 +445,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
 		return late
 	}
-	var of []*processStatistics
-	for _, k := range s.order {
-		if s.covers(r, k) {
-			of = append(of, s.process[k])
-		}
-	}
+	of, stopped := s.covered(r)
 	out := late
 	if n := len(r.Values); n%2 == 1 {
 		out = append(out,
@@ -360,15 +467,18 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			s.silent[about][v.Int()] = r.Values[i+1].Float()
 		}
 	}
+	if s.isUndefined(TypeProcessorSet, r.Processor) || s.isUndefined(TypeProcessSet, r.Process) ||
+		s.isUndefined(TypeEventSet, r.Event) {
+		return out
+	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if r.Values[i].Type == trace.String {
+		if r.Values[i].Type == trace.String || s.isUndefined(TypeEventSet, r.Values[i].Int()) {
 			continue // not an event type
 		}
 		event := r.Values[i].Int()
 		var f figures
-		least := s.unrecorded(event) // there may be more events than records
+		least := s.unrecorded(event) || stopped.of(event, s.defs) // there may be more events than records
 		for _, p := range of {
-			least = least || p.stopped[0] && event < 0 || p.stopped[1] && (event >= 0 || event < -1000 || event == -1)
 			for _, inside := range s.tablesOf(p, r.Event) {
 				g := s.sum(p, inside, event)
 				f.add(&g)
@@ -455,12 +565,41 @@ func (f *figures) text(typ int64) string {
 	return fmt.Sprint(f.volume)
 }
 
-// covers reports whether a statistics record includes a process. Its processor and process may be
-// exact, -1 for all, or a subset.
-func (s *Statistics) covers(r *Record, k procKey) bool {
-	processor := r.Processor == k.processor || r.Processor == -1 ||
-		s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
-	process := r.Process == k.process || r.Process == -1 || s.defs.inSet(TypeProcessSet, r.Process, k.process)
+// covered returns the processes that a statistics record includes, and which of their events leave no records.
+func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped silence) {
+	about := s.processOf(r)
+	if about.processor >= 0 && about.process >= 0 {
+		if p := s.process[about]; p != nil {
+			of = append(of, p)
+		}
+		return of, s.stopsOf(about)
+	}
+	about = procKey{r.Processor, r.Process}
+	for _, k := range s.order {
+		if s.covers(about, k) {
+			of = append(of, s.process[k])
+			stopped.add(s.stopsOf(k))
+		}
+	}
+	for k, stop := range s.stops { // of processes without events
+		if s.covers(about, k) || s.covers(k, about) || about.processor < 0 && k.processor < 0 {
+			stopped.add(stop)
+		}
+	}
+	return of, stopped
+}
+
+// isUndefined reports whether a number is that of a subset that no record of the file defines.
+func (s *Statistics) isUndefined(typ, id int64) bool {
+	return s.complete && s.defs.isUndefined(setKey{typ, id})
+}
+
+// covers reports whether the processor and process of a record include the process k. They may be exact, -1
+// for all, or a subset.
+func (s *Statistics) covers(about, k procKey) bool {
+	processor := about.processor == k.processor || about.processor == -1 ||
+		s.defs.inSet(TypeProcessorSet, about.processor, k.processor)
+	process := about.process == k.process || about.process == -1 || s.defs.inSet(TypeProcessSet, about.process, k.process)
 	return processor && process
 }
 
