@@ -38,7 +38,7 @@ type scanResult struct {
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
-	unsourced   map[procKey]bool // processes that may have receives without a source
+	open        map[procKey]bool // processes that may have receives without a source (true), length or type
 	carrierDef  []carrier.Pair
 }
 
@@ -91,8 +91,8 @@ func (d *decoder) index(ctx context.Context) error {
 		d.unread += r.unread
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
-		for k := range r.unsourced {
-			d.sources.receivers[k] = true
+		for k, source := range r.open {
+			d.sources.receivers[k] = d.sources.receivers[k] || source
 		}
 		r.nesting = nesting{}
 		return nil
@@ -102,6 +102,11 @@ func (d *decoder) index(ctx context.Context) error {
 	}
 	if err := d.orderPieces(all); err != nil {
 		return err
+	}
+	// In a file that is not in order of time, what stands inside the call is known only after sorting.
+	d.nesting.found = d.nesting.found || len(d.Runs) != 1 && d.nesting.waits && d.nesting.places != nil
+	if !d.nesting.found { // a receive is a single record
+		maps.DeleteFunc(d.sources.receivers, func(_ procKey, source bool) bool { return !source })
 	}
 	if err := d.reportUndefined(locations, events); err != nil {
 		return err
@@ -254,11 +259,15 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		}
 		switch h.f[1] {
 		case -51, -60, -52, -61, -58:
-			if typ == TypeExit && (counted || h.parseCount(l)) && h.unsourced(l) {
-				if r.unsourced == nil {
-					r.unsourced = map[procKey]bool{}
+			skip := int64(0)
+			if typ != TypeExit {
+				skip = int64(len(specOf(h.f[1]).entry))
+			}
+			if source, any := h.leavesOpen(l, skip); any && (typ != TypeMark || d.markMessages) {
+				if r.open == nil {
+					r.open = map[procKey]bool{}
 				}
-				r.unsourced[key] = true
+				r.open[key] = r.open[key] || source
 			}
 			if h.f[1] == -58 {
 				break

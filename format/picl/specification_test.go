@@ -2,6 +2,7 @@ package picl
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -333,6 +334,9 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 			"-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
 		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
 		{"of posted receives", other.Replace(call + wait + done), 1},
+		{"not in the order of time", done + wait + call, 1},
+		{"one behind the other in time", wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + call, 2},
+		{"nested in the file alone", call + wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n", 2},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
 			d, rows, rules := opened(t, x.text, nil)
@@ -342,6 +346,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 					n++
 				}
 			}
+			rules = slices.DeleteFunc(rules, func(r string) bool { return strings.HasPrefix(r, "picl.unsorted") })
 			if n != x.recvs || len(rules) > 0 {
 				t.Errorf("%d receives, want %d; %v\n%s", n, x.recvs, rules, strings.Join(rows, "\n"))
 			}
@@ -401,6 +406,7 @@ func TestSources_2_3_3(t *testing.T) {
 		sends = "-3 -21 0.1 0 0 3 2 8 5 2\n-3 -21 0.2 1 0 3 2 9 5 2\n-3 -21 0.3 1 0 3 2 10 6 2\n"
 		from0 = "sender=0/0 communicator=-1 tag=5 length=8"
 		from1 = "sender=1/0 communicator=-1 tag=5 length=8"
+		call  = "-3 -51 0.35 2 0 1 2 5\n-3 -52 0.36 2 0 1 2 5\n"
 	)
 	for _, x := range []struct{ name, text, want string }{
 		{"left out", sends + "-4 -51 0.4 2 0 2 2 8 5\n", from0},
@@ -416,6 +422,20 @@ func TestSources_2_3_3(t *testing.T) {
 		{"no tag", sends + "-4 -51 0.4 2 0 1 2 8\n", strings.Replace(from0, "tag=5", "tag=-1", 1)},
 		{"more than were sent", sends + "-4 -51 0.4 2 0 2 2 8 7\n", "sender=-1 communicator=-1 tag=7 length=8"},
 		{"not in the order of time", "-4 -51 0.4 2 0 2 2 8 5\n" + sends, from0},
+		{"entry with all fields", sends + "-3 -51 0.4 2 0 7 2 5 -1 -1 8 5 -1 -1\n-4 -51 0.5 2 0 0\n", from0},
+		{"only around the waiting", sends + call + "-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 1\n", from1},
+		{"only inside the call", sends + call + "-4 -52 0.4 2 0 3 2 8 5 1\n-4 -51 0.5 2 0 2 2 8 5\n", from1},
+		{"in neither", sends + call + "-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 4 2 8 5 -1 -1\n", from0},
+		{"waiting with -1", sends + call + "-4 -52 0.4 2 0 4 2 8 5 -1 -1\n-4 -51 0.5 2 0 4 2 8 5 1 0\n", from1},
+		{"length only around the waiting", sends + call + "-4 -52 0.4 2 0 4 2 -1 5 1 0\n-4 -51 0.5 2 0 4 2 9 5 1 0\n",
+			strings.Replace(from1, "=8", "=9", 1)},
+		{"type only around the waiting", sends + call + "-4 -52 0.4 2 0 4 2 8 -1 1 0\n-4 -51 0.5 2 0 4 2 8 5 1 0\n", from1},
+		{"entry without a source, exit with one", sends + "-3 -51 0.4 2 0 7 2 5 -1 -1 8 5 -1 -1\n-4 -51 0.5 2 0 3 2 8 5 1\n",
+			from1},
+		{"of posted receives", sends + strings.NewReplacer("-51", "-60", "-52", "-61").Replace(
+			call+"-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 1\n"), from1},
+		{"around the waiting, the others first",
+			sends + call + "-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 0\n-4 -51 0.6 2 0 2 2 8 5\n", from0 + ", " + from1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			_, rows, _ := opened(t, x.text, nil)
