@@ -66,15 +66,18 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
 				trace.Warning}
 		}
-		text := joinValues(r.Values[1:])
-		if n := closingQuote([]byte(text)); n == len(text)-1 {
-			text = text[1:n]
+		for i := 0; i+1 < len(r.Values); i += 2 {
+			text := r.Values[i+1].String()
+			if n := closingQuote([]byte(text)); n == len(text)-1 {
+				text = text[1:n]
+			}
+			c, err := parseControl(text)
+			if err != nil {
+				problem = dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
+				continue
+			}
+			d.descriptors = append(d.descriptors, redefinition{sc, r.Values[i].Int(), c})
 		}
-		c, err := parseControl(text)
-		if err != nil {
-			return dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
-		}
-		d.descriptors = append(d.descriptors, redefinition{sc, r.Values[0].Int(), c})
 	case TypeProcessorSet, TypeProcessSet, TypeEventSet:
 		if len(r.Values) == 0 {
 			return dataProblem{"picl.subset", "no subset id", "a subset id and its members", trace.Warning}

@@ -67,7 +67,7 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		for i := range r.defs {
 			d.kept = append(d.kept, keptRecord{d.nrec + r.defsAfter[i], r.defs[i]})
-			if p := d.defs.add(&r.defs[i]); p.rule != "" {
+			if p := d.defs.add(&r.defs[i]); p.rule != "" && !(r.defs[i].Type == TypeDescriptor && r.defs[i].saysMore) {
 				if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
 					return err
 				}
@@ -321,7 +321,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	if problem.rule != "" {
 		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
-		if rec.Type == TypeDescriptor {
+		if rec.Type == TypeDescriptor && len(rec.Values) == 0 {
 			r.unread++
 			return
 		}

@@ -120,6 +120,22 @@ func TestRewrite_2_2_2(t *testing.T) {
 	}
 }
 
+// TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts, whatever its number of data
+// fields, and that nothing else is a defect.
+func TestDefinitions_2_3_5(t *testing.T) {
+	for _, data := range []string{`1 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x"17 "%i"`} {
+		text := "-6 -1 0.000000 -1 -1 " + data + "\n1 0 0.100000 0 0 1 16 ff\n1 0 0.200000 0 0 1 17 010\n"
+		_, rows, rules := opened(t, text, nil)
+		if !strings.Contains(rows[0], `="255"`) || !strings.Contains(rows[1], `="8"`) || len(rules) != 1 ||
+			rules[0] != "picl.descriptor × 1" {
+			t.Errorf("%s: found %q, %v, expected 255 and 8", data, rows, rules)
+		}
+		if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestMessages_2_3_3 checks that marks, and entries and exits, give the same messages. A field of
 // -1 is unknown, like an omitted field.
 func TestMessages_2_3_3(t *testing.T) {
