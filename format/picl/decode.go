@@ -328,10 +328,10 @@ func (s *eventScan) Close() {
 	s.carried.Close()
 }
 
-// Overview returns the numbers of descriptors, of lines that cannot be read, of records with defects and of
+// Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with defects and of
 // rounded times that the events do not reproduce.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable, Damaged: d.damaged + d.unread,
+	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable + d.unread + *d.File.Skipped, Damaged: d.damaged,
 		Rounded: d.rounded}, nil
 }
 

@@ -248,6 +248,22 @@ func (d *definitions) setExplicitText(r *Record) {
 	}
 }
 
+// respells reports whether the descriptor in the Text of a record is not the one that weft writes for the
+// values. line is that of the record.
+func (d *definitions) respells(r *Record, line int64) bool {
+	_, data, _ := strings.Cut(r.Text, " ")
+	if data == "" {
+		return false
+	}
+	if usualDescriptor([]byte(data)) {
+		n := int64(data[0] - '0')
+		return d.controlOf(n, r.Event, r.Processor, r.Process, line) != predefined[n]
+	}
+	_, written, _ := bytes.Cut(r.appendData(nil, defaultDigits)[1:], []byte{' '})
+	n := closingQuote([]byte(data))
+	return data[0] != '"' || n < 0 || !bytes.HasPrefix(written, []byte(data[:n+1]))
+}
+
 // explicitText returns the Text of a record with a control string in place of a redefined integer
 // descriptor.
 func (d *definitions) explicitText(r *Record) string {

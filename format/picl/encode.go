@@ -518,6 +518,8 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 	if r.Text == "" {
 		if e.rewriter != nil && e.rewriter.lostText {
 			e.Lost.Add("record", "text", format.Degraded, leftText, 1)
+		} else if e.rewriter != nil && e.rewriter.respelled {
+			e.Lost.Add("record", "spelling", format.Degraded, leftSpelling, 1)
 		}
 		for _, v := range r.Values {
 			if v.Type == trace.String {
@@ -719,7 +721,7 @@ func (e *encoder) Links(links []trace.Link) error {
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
 	if e.rewriter != nil && !e.rewriter.repair {
-		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable)
+		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable+*e.rewriter.d.File.Skipped)
 	}
 	if err := e.writeDefinitions(math.MaxInt64); err != nil {
 		return err
@@ -740,7 +742,9 @@ func (e *encoder) Close() error {
 // addLeft adds the omitted records to the loss.
 func (w *Writer) addLeft(loss *format.Loss) {
 	loss.Add("record", "text", format.Degraded, leftText, w.Left[leftText])
+	loss.Add("record", "spelling", format.Degraded, leftSpelling, w.Left[leftSpelling])
 	delete(w.Left, leftText)
+	delete(w.Left, leftSpelling)
 	for reason, n := range w.Left {
 		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}
@@ -812,7 +816,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	w, loss := NewWriter(out, wo), &format.Loss{}
 	err = linetrace.Copy(ctx, r, w)
 	w.addLeft(loss)
-	loss.Add("record", "", format.Lost, "cannot be read", r.skipped)
+	loss.Add("record", "", format.Lost, "cannot be read", r.skipped+*r.file.Skipped)
 	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
 	return loss, err
 }

@@ -19,6 +19,7 @@ import (
 type Reader struct {
 	opt   *format.ReadOptions
 	name  string
+	file  *lines.File
 	lines *lines.Reader
 	defs  *definitions
 	res   descriptorResolver
@@ -40,7 +41,7 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{opt: opt, name: f.Name, defs: newDefinitions(), close: closer}
+	r := &Reader{opt: opt, name: f.Name, file: f, defs: newDefinitions(), close: closer}
 	if r.lines, err = lines.NewReader(ctx, f); err != nil {
 		closer()
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
@@ -71,8 +72,10 @@ type pendingKey struct{ processor, process, event int64 }
 // pendingEntry is an entry whose exit has not been written, and its offset in the text.
 type pendingEntry struct {
 	Record
-	place   int64
-	written bool // the entry has been written, so that its exit is written as an exit
+	place     int64
+	written   bool   // the entry has been written, so that its exit is written as an exit
+	text      string // Text of the entry
+	described int    // number of descriptors ahead of it
 }
 
 // tracedProcess is a process that gets a -901 entry before its first record and a -901 exit after
@@ -160,7 +163,7 @@ func (w *Writer) Write(r *Record) error {
 			w.pending[k] = append(w.pending[k], pendingEntry{written: true})
 			return w.writeFinal(r)
 		}
-		e := pendingEntry{Record: *r, place: w.body.Size()}
+		e := pendingEntry{Record: *r, place: w.body.Size(), text: r.Text, described: len(w.defs.descriptors)}
 		e.Values = cloneValues(r.Values)
 		w.defs.setExplicitText(&e.Record)
 		w.pending[k] = append(w.pending[k], e)
@@ -179,24 +182,42 @@ func (w *Writer) Write(r *Record) error {
 		if e.Time.Cmp(r.Time) != 0 {
 			w.Left["durations of events that became marks"]++
 		}
-		if len(r.Values) > 0 {
-			// The fields of the exit follow all fields of the entry.
-			for range len(specOf(e.Event).entry) - len(e.Values) {
-				e.Values = append(e.Values, intValue(-1))
-			}
-		}
-		w.countLostText(&e.Record)
-		w.countLostText(r)
-		e.Type, e.Time, e.Values, e.Text = TypeMark, r.Time, append(e.Values, r.Values...), ""
-		return w.writeFinal(&e.Record)
+		return w.writeFinal(w.mark(&e, r))
 	}
 	return w.writeFinal(r)
 }
 
-// countLostText counts a record whose Text is replaced by its values, if Text may contain more.
+// mark returns the mark for an entry and its exit. It has the fields of both. Text stays if only one has data.
+func (w *Writer) mark(e *pendingEntry, exit *Record) *Record {
+	m := &e.Record
+	if len(exit.Values) > 0 {
+		// The fields of the exit follow all fields of the entry.
+		for range len(specOf(e.Event).entry) - len(e.Values) {
+			m.Values = append(m.Values, intValue(-1))
+		}
+	}
+	switch {
+	case len(exit.Values) == 0 && exit.Text == "" && e.described == len(w.defs.descriptors):
+	case len(e.Values) == 0 && e.text == "" && exit.Text != "":
+		m.Values, m.Text = exit.Values, exit.Text
+	default:
+		m.Text = e.text
+		w.countLostText(m)
+		w.countLostText(exit)
+		m.Values, m.Text = append(m.Values, exit.Values...), ""
+	}
+	m.Type, m.Time = TypeMark, exit.Time
+	return m
+}
+
+// countLostText counts a record whose Text is replaced by its values, if Text contains more or spells them in
+// another form.
 func (w *Writer) countLostText(r *Record) {
-	if r.saysMore && r.Text != "" {
+	switch {
+	case r.saysMore && r.Text != "":
 		w.Left[leftText]++
+	case w.defs.respells(r, math.MaxInt64):
+		w.Left[leftSpelling]++
 	}
 }
 
@@ -359,6 +380,8 @@ const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"
 	leftText    = "what records say beside their values is gone"
+	// leftSpelling is that of data with a descriptor that weft would not write.
+	leftSpelling = "values stay; the form of the data is chosen anew"
 )
 
 // writesUnchanged reports whether records are written without change.

@@ -290,9 +290,9 @@ func TestPICLThroughOthers(t *testing.T) {
 	damaged := textFile(t, "damaged.trf", "-6 -1 -1.0 -1 -1 1 \"%d%s\" 6\n-7 3 0.1 0 0 1 \"%3d\" 12345\n-2 6 0.2 0 0 1 "+
 		"9 5 and text\n-2 6 x 0 0 0\n5 1 0.3 0 0 1\n-2 6 0.4 0 0 1 2 5\n")
 	for want, args := range map[string][]string{
-		`"count": 4`: {"convert", "--json", "--allow-loss", damaged, filepath.Join(t.TempDir(), "x.etf")},
+		`"count": 3`: {"convert", "--json", "--allow-loss", damaged, filepath.Join(t.TempDir(), "x.etf")},
 		`"count": 1`: {"convert", "--json", "--allow-loss", "--option", "picl.brackets=mark",
-			textFile(t, "pair.trf", "-3 6 0.2 0 0 1 2 5 6\n-4 6 0.2 0 0 0\n"), filepath.Join(t.TempDir(), "x.trf")},
+			textFile(t, "pair.trf", "-3 6 0.2 0 0 1 2 5 6\n-4 6 0.2 0 0 1 2 7\n"), filepath.Join(t.TempDir(), "x.trf")},
 	} {
 		_, loss, errs := runWeft(t, args...)
 		var rows []format.LossRow
@@ -319,6 +319,9 @@ func TestPICLThroughOthers(t *testing.T) {
 func TestLossOfPICLWrittenAnew(t *testing.T) {
 	const defects = "-201 -1 -1 -1 -1 0\n-202 -1 -1 -1 -1 2 1 -7 x\n-201 -1 -1 -1 -1 2 2 -8 1\n-201 -1 -1 -1 -1 2 2 -8 " +
 		"2\n-2 3 0.1 5 0 0\n"
+	const literal = "-3 6 0.1 0 0 1 \"id=%d\" id=3\n"
+	const both = "-3 -51 0.1 9 0 1 \"%d%*s\" 8 secret\n-4 -51 0.2 9 0 2 2 8 1\n"
+	marks := []string{"convert", "--option", "picl.brackets=mark"}
 	const skipped = "-3 -21 0.1 9 0 1 \"%d%d%d%*s\" 8 1 9 secret\n-4 -21 0.2 9 0 0\n"
 	for _, x := range []struct {
 		kind, field string
@@ -333,9 +336,21 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		{"record", "text", 1, skipped, []string{"merge"}},
 		{"record", "text", 1, skipped, []string{"filter", "--prune"}},
 		{"record", "text", 1, skipped, []string{"convert", "--option", "picl.paragraph=true"}},
-		{"record", "text", 1, skipped, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
-		{"record", "text", 1, skipped,
+		{"record", "text", 0, skipped, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "text", 1, both, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "text", 1, both,
 			[]string{"filter", "--kind", "enter,leave", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "spelling", 0, literal + "-4 6 0.1 0 0 0\n", marks},
+		{"record", "spelling", 1, literal + "-4 6 0.1 0 0 1 2 4\n", marks},
+		{"record", "spelling", 2, literal + "-4 6 0.1 0 0 1 \"%x\" ff\n", marks},
+		{"record", "spelling", 1, "-3 6 0.1 0 0 1 2 4\n-4 6 0.1 0 0 1 \"%x\" ff\n", marks},
+		{"record", "spelling", 0, "-3 6 0.1 0 0 2 2 4 5\n-4 6 0.1 0 0 1 2 4\n", marks},
+		{"record", "spelling", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-3 6 0.1 0 0 2 2 4 5\n-4 6 0.1 0 0 1 7 4\n", marks},
+		{"record", "spelling", 1, "-3 -21 0.1 9 0 1 \"%d,%d,%d\" 8,1,9\n-4 -21 0.2 9 0 0\n",
+			[]string{"convert", "--option", "picl.paragraph=true"}},
+		{"record", "spelling", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-2 5 0.5 0 0 1 7 ff\n-6 -1 0 -1 -1 1 \"%d%s\" " +
+			"7 \"%d\"\n-2 5 0.1 0 0 1 7 2\n", []string{"filter", "--not-region", "none"}},
+		{"record", "spelling", 0, literal, []string{"filter", "--not-region", "none"}},
 		{"record", "text", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%*s %d\"\n-2 5 0.5 0 0 1 7 secret 3\n-6 -1 0 -1 -1 1 \"%d%s\" " +
 			"7 \"%d %d\"\n-2 5 0.1 0 0 1 7 1 2\n",
 			[]string{"filter", "--not-region", "none"}},
@@ -364,6 +379,58 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		}
 		if n != x.count {
 			t.Errorf("%q of %q: found %d of %s %s, expected %d: %s", x.args, x.text, n, x.kind, x.field, x.count, shown)
+		}
+	}
+}
+
+// TestUnreadablePICL checks that lines that cannot be read are lost wherever a trace is written, but for repair:
+// malformed ones, too long ones, records that define a descriptor, and records of the old format.
+func TestUnreadablePICL(t *testing.T) {
+	dir := t.TempDir()
+	other := textFile(t, "other.trf", "-2 3 0.1 1 0 0\n")
+	for _, x := range []struct {
+		text string
+		lost int64
+		kept bool // an edited PICL file keeps the line
+	}{
+		{"-3 5 1.0 0 0 0\n-3 7 x 0 0 0\n-2 8 2.1 zero 0 0\n-2 8 2.1 0 0 1.5\n-4 5 3.0 0 0 0\n", 3, false},
+		{"-3 5 1.0 0 0 0\n-7 -1 1.5 0 0 3000 0 " + strings.Repeat("x", 3000) + "\n-4 5 3.0 0 0 0\n", 1, false},
+		{"-6 -1 0.0 -1 -1 1 \"%d%s\" 20\n-3 5 1.0 0 0 0\n-4 5 2.0 0 0 0\n", 1, true},
+		{"1 0 0 0 4 4 4\n3 0 4 0 1\n9 0 5 0\n2 0 x 0\n19 0 9 0 1\n", 3, false},
+	} {
+		in := textFile(t, "in.trf", x.text)
+		for _, args := range [][]string{{"convert", in, filepath.Join(dir, "o.etf")}, {"convert", in, filepath.Join(dir, "o.trf")},
+			{"filter", "--not-region", "none", in, filepath.Join(dir, "o.trf")},
+			{"filter", "--prune", "--not-region", "none", in, filepath.Join(dir, "o.trf")},
+			{"merge", in, filepath.Join(dir, "o.trf")}, {"merge", in, other, filepath.Join(dir, "o.trf")},
+			{"merge", other, in, filepath.Join(dir, "o.trf")}, {"merge", "--unify", in, in, filepath.Join(dir, "o.trf")},
+			{"repair", in, filepath.Join(dir, "o.trf")}, {"repair", in, filepath.Join(dir, "o.etf")}} {
+			code, shown, errs := runWeft(t, append(slices.Clone(args), "--json", "--force", "--option", "picl.max-line=2000")...)
+			var rows []format.LossRow
+			if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+				var res struct{ Loss []format.LossRow }
+				if err := json.Unmarshal([]byte(shown), &res); err != nil {
+					t.Fatal(args, err, shown, errs)
+				}
+				rows = res.Loss
+			}
+			n := int64(0)
+			for _, r := range rows {
+				if r.Reason == "cannot be read" && r.How == format.Lost {
+					n += r.Count
+				}
+			}
+			want := x.lost
+			switch {
+			case args[0] == "repair", x.kept && strings.HasSuffix(args[len(args)-1], ".trf") && args[1] != "--prune" &&
+				args[1] != "--unify" && !slices.Contains(args, other):
+				want = 0
+			case args[1] == "--unify":
+				want *= 2
+			}
+			if n != want || (code != 0) != (want > 0) {
+				t.Errorf("%q of %.80q: exit code %d, %d lost, expected %d: %s", args[:len(args)-1], x.text, code, n, want, shown)
+			}
 		}
 	}
 }
