@@ -741,11 +741,11 @@ func (e *encoder) Close() error {
 
 // addLeft adds the omitted records to the loss.
 func (w *Writer) addLeft(loss *format.Loss) {
-	loss.Add("record", "text", format.Degraded, leftText, w.Left[leftText])
-	loss.Add("record", "spelling", format.Degraded, leftSpelling, w.Left[leftSpelling])
-	delete(w.Left, leftText)
-	delete(w.Left, leftSpelling)
 	for reason, n := range w.Left {
+		if field, ok := degradedFields[reason]; ok {
+			loss.Add("record", field, format.Degraded, reason, n)
+			continue
+		}
 		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}
 }

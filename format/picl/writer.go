@@ -57,6 +57,8 @@ type Writer struct {
 	order   []*paragraphProcessor
 	// byProcessor holds the first process of each processor.
 	byProcessor map[int64]*paragraphProcessor
+	// unknown is the number of records with integers of unknown meaning, for ParaGraph.
+	unknown int64
 	// tracing adds -901 records to each of processes, which is indexed by processor. The process is
 	// 0.
 	tracing   bool
@@ -382,7 +384,11 @@ const (
 	leftText    = "what records say beside their values is gone"
 	// leftSpelling is that of data with a descriptor that weft would not write.
 	leftSpelling = "values stay; the form of the data is chosen anew"
+	leftData     = "data of unknown meaning may name what has another number"
 )
+
+// degradedFields holds the fields of records that are kept but for what a reason in Writer.Left says.
+var degradedFields = map[string]string{leftText: "text", leftSpelling: "spelling", leftData: "data"}
 
 // writesUnchanged reports whether records are written without change.
 func (w *Writer) writesUnchanged() bool {
@@ -422,7 +428,7 @@ func (w *Writer) writeParaGraph(r *Record) error {
 	switch {
 	case r.Type == TypeProcessorSet:
 		return nil // Close writes it
-	case r.Processor < 0 || r.Processor == Host:
+	case r.Processor < 0 || r.Processor == Host || r.Process < -1:
 		w.Left[leftScope]++
 		return nil
 	case r.Type < TypeExit || r.Type == -1:
@@ -530,10 +536,8 @@ func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 	return p
 }
 
-// renumber replaces processors in data fields by their new numbers and their processes by 0.
-// Subsets of processes become -1.
-func (w *Writer) renumber(r *Record) []trace.Value {
-	var names []string
+// dataNames returns the names of the data fields of a record.
+func (r *Record) dataNames() (names []string) {
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeEntry, TypeMark:
@@ -542,6 +546,17 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 		}
 	case TypeExit:
 		names = spec.exit
+	}
+	return names
+}
+
+// renumber replaces processors in data fields by their new numbers and their processes by 0.
+// Subsets of processes become -1.
+func (w *Writer) renumber(r *Record) []trace.Value {
+	names := r.dataNames()
+	if slices.ContainsFunc(r.Values[min(len(names), len(r.Values)):],
+		func(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }) {
+		w.unknown++
 	}
 	out := slices.Clone(r.Values)
 	for i, n := range names[:min(len(names), len(out))] {
@@ -611,6 +626,9 @@ func (w *Writer) Close() error {
 				"reads nothing else", format.ErrEventsLost)
 		}
 		w.header = w.paraGraphHeader()
+		if slices.ContainsFunc(w.order, func(p *paragraphProcessor) bool { return p.processor != p.of || p.process > 0 }) {
+			w.Left[leftData] = w.unknown
+		}
 	}
 	return w.body.Finish(w.headerText())
 }

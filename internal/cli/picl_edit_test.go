@@ -321,6 +321,7 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		"2\n-2 3 0.1 5 0 0\n"
 	const literal = "-3 6 0.1 0 0 1 \"id=%d\" id=3\n"
 	const both = "-3 -51 0.1 9 0 1 \"%d%*s\" 8 secret\n-4 -51 0.2 9 0 2 2 8 1\n"
+	const numbers = "0 7 0.1 9 0 2 2 9 20\n0 7 0.2 9 0 1 5 9\n0 7 0.3 9 0 2 1 9 x\n-2 7 0.4 9 0 5 2 1 2 3 4 9\n-2 7 0.5 9 0 2 2 1 2\n"
 	marks := []string{"convert", "--option", "picl.brackets=mark"}
 	const skipped = "-3 -21 0.1 9 0 1 \"%d%d%d%*s\" 8 1 9 secret\n-4 -21 0.2 9 0 0\n"
 	for _, x := range []struct {
@@ -354,6 +355,8 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		{"record", "text", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%*s %d\"\n-2 5 0.5 0 0 1 7 secret 3\n-6 -1 0 -1 -1 1 \"%d%s\" " +
 			"7 \"%d %d\"\n-2 5 0.1 0 0 1 7 1 2\n",
 			[]string{"filter", "--not-region", "none"}},
+		{"record", "data", 2, numbers, []string{"convert", "--option", "picl.paragraph=true"}},
+		{"record", "data", 0, strings.ReplaceAll(numbers, " 9 0 ", " 0 0 "), []string{"convert", "--option", "picl.paragraph=true"}},
 		{"record", "text", 0, skipped, []string{"filter", "--not-region", "none"}},
 		{"record", "text", 0, skipped, []string{"convert"}},
 		{"record", "text", 0, skipped, []string{"convert", "--option", "picl.brackets=entry-exit"}},
