@@ -97,6 +97,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
 				k := parseKept(o.Data)
+				e.code(&k.rec)
 				if k.before == withoutPlace {
 					e.placeless = append(e.placeless, k.rec)
 					continue
@@ -215,7 +216,11 @@ type keptRecord struct {
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
-	k.Text = trace.Text(k.Text)
+	if t := trace.Text(k.Text); t != k.Text && k.Type == TypeLabel {
+		k.Text = "" // it has the number of bytes, which changes
+	} else {
+		k.Text = t
+	}
 	for i := range k.Values {
 		k.Values[i].Str = trace.Text(k.Values[i].Str)
 	}
@@ -235,6 +240,24 @@ func parseKept(s string) (k keptRecord) {
 	k.rec.setHead(&h, 0)
 	k.rec.decodeData([]byte(line)[i:], &h, &descriptorResolver{defs: &definitions{}})
 	return k
+}
+
+// code gives a definition record the encoding of the trace's file. Definitions are UTF-8.
+func (e *encoder) code(r *Record) {
+	if e.Defs.Encoding != trace.Latin1 {
+		return
+	}
+	code := func(s string) string {
+		s, ok := trace.ToLatin1(s)
+		if !ok {
+			e.Lost.Add("text", "encoding", format.Degraded, "has characters that Latin-1 lacks, and is written as UTF-8", 1)
+		}
+		return s
+	}
+	r.Text = code(r.Text)
+	for i := range r.Values {
+		r.Values[i].Str = code(r.Values[i].Str)
+	}
 }
 
 // writeDefinitions writes the kept records that precede the event record with this number.
@@ -285,6 +308,7 @@ func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) erro
 	}
 	l := Record{Type: TypeLabel, Event: event, Time: r.Time, Processor: r.Processor, Process: r.Process,
 		Values: []trace.Value{trace.StringValue(name)}}
+	e.code(&l)
 	sc := scope{event, r.Processor, r.Process, 0}
 	if i, ok := e.ownLabels[sc]; ok {
 		e.described.labels[i].text = name
@@ -754,8 +778,12 @@ func (w *Writer) addLeft(loss *format.Loss) {
 func (e *encoder) header(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
-		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process,
-			Values: []trace.Value{trace.StringValue(text)}})
+		r := Record{Type: typ, Event: event, Processor: processor, Process: process,
+			Values: []trace.Value{trace.StringValue(text)}}
+		if e.native {
+			e.code(&r)
+		}
+		records = append(records, r)
 	}
 	if e.native {
 		e.prepare()

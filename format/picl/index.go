@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -32,6 +33,7 @@ type scanResult struct {
 	defined     []int64 // lines of all definition records
 	problems    []*trace.Defect
 	unread      int64 // unreadable definition records
+	coded       coded
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
 	types       []int64 // user-defined and unknown record types
@@ -89,6 +91,8 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		d.nrec += r.records
 		d.unread += r.unread
+		d.coded.utf8 += r.coded.utf8
+		d.coded.other += r.coded.other
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
 		for k, source := range r.open {
@@ -286,6 +290,31 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 	return r
 }
 
+// coded counts the definition records with characters beyond ASCII.
+type coded struct{ utf8, other int64 }
+
+// add counts a line.
+func (n *coded) add(l []byte) {
+	switch {
+	case !slices.ContainsFunc(l, func(b byte) bool { return b >= utf8.RuneSelf }):
+	case utf8.Valid(l):
+		n.utf8++
+	default:
+		n.other++
+	}
+}
+
+// encoding returns the encoding of the records. If they have several, it is UTF-8, which has all characters.
+func (n *coded) encoding() trace.Encoding {
+	switch {
+	case n.utf8 > 0:
+		return trace.UTF8
+	case n.other > 0:
+		return trace.Latin1
+	}
+	return trace.UnknownEncoding
+}
+
 // shift adds n to all line numbers.
 func (r *scanResult) shift(n int64) {
 	r.firstRecord += n
@@ -314,6 +343,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	var rec Record
 	r.defined = append(r.defined, number)
+	r.coded.add(l)
 	rec.setHead(h, number)
 	problem = rec.decodeData(l[i:], h, &descriptorResolver{defs: &definitions{}})
 	for i := range rec.Values {
@@ -333,7 +363,8 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 // define adds the definitions to the model.
 func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool,
 	carried map[string]string) error {
-	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl"),
+		Encoding: d.coded.encoding()}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
 	m.Clock = d.Clock

@@ -438,6 +438,84 @@ func TestUnreadablePICL(t *testing.T) {
 	}
 }
 
+// TestBytesOfPICL checks that labels whose bytes are not UTF-8 keep them in PICL, and that the loss table of a
+// conversion to another format counts them.
+func TestBytesOfPICL(t *testing.T) {
+	const latin = "-5 5 0.0 -1 -1 4 0 ta\xe9k\n-5 -1 0.0 0 -1 3 0 n\xe8d\n-5 6 0.0 -1 -1 1 \"%4c\" ta\xe9l\n-3 5 1.0 0 0 0\n" +
+		"-4 5 2.0 0 0 2 1 w\xe9 x\n-2 6 2.2 0 0 0\n-7 -1 2.5 0 0 3 0 m\xe9 \n"
+	const utf8 = "-5 7 0.0 -1 -1 5 0 ta\xc3\xa9k\n-2 7 1.0 1 0 0\n"
+	labels := func(path string) (found []string) {
+		for _, l := range lineList(t, path) {
+			if f := strings.SplitN(l, " ", 8); f[0] == "-5" {
+				found = append(found, f[1]+" "+f[5]+" "+f[7])
+			}
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	plain := []string{"-1 3 n\xe8d", "5 4 ta\xe9k", "6 4 ta\xe9l"}
+	spelled := []string{"-1 3 n\xe8d", "5 4 ta\xe9k", "6 1 ta\xe9l"} // the label with its own descriptor
+	in, other, mixed := textFile(t, "in.trf", latin), textFile(t, "other.trf", "-5 6 0.0 -1 -1 1 0 x\n-2 6 0.1 1 0 0\n"),
+		textFile(t, "mixed.trf", utf8)
+	out := filepath.Join(t.TempDir(), "out.trf")
+	for _, x := range []struct {
+		args []string
+		want []string
+		loss int64
+	}{
+		{[]string{"convert", in}, spelled, 0},
+		{[]string{"filter", "--region", "ta*", in}, spelled, 0},
+		{[]string{"cut", "--from", "0.5s", in}, spelled, 0},
+		{[]string{"sort", in}, spelled, 0},
+		{[]string{"merge", in}, spelled, 0},
+		{[]string{"filter", "--prune", "--region", "ta*", in}, plain, 0},
+		{[]string{"merge", in, other}, append(slices.Clone(plain), "7 1 x"), 0},
+		{[]string{"merge", "--unify", in, mixed},
+			[]string{"-1 4 n\xc3\xa8d", "5 5 ta\xc3\xa9k", "6 5 ta\xc3\xa9l"}, 3},
+	} {
+		shown := weft(t, 0, append(slices.Clone(x.args), "--force", "--json", out)...)
+		if n := recoded(t, shown); n != x.loss {
+			t.Errorf("%q: %d texts in the loss table, expected %d: %s", x.args, n, x.loss, shown)
+		}
+		if got := labels(out); !slices.Equal(got, x.want) {
+			t.Errorf("%q: found the labels %q, expected %q", x.args, got, x.want)
+		}
+	}
+	for _, ext := range []string{".etf", ".otf", ".otf2"} {
+		dir := t.TempDir()
+		shown := weft(t, 0, "convert", "--json", in, filepath.Join(dir, "x"+ext))
+		if n := recoded(t, shown); n != 3 {
+			t.Errorf("%s: %d texts in the loss table, expected 3: %s", ext, n, shown)
+		}
+		weft(t, 0, "convert", "--force", "-q", filepath.Join(dir, "x"+ext), out)
+		if got := labels(out); !slices.Equal(got, plain) {
+			t.Errorf("by way of %s: found the labels %q, expected %q", ext, got, plain)
+		}
+		if text := strings.Join(lineList(t, out), "\n"); !strings.Contains(text, "w\xe9 x") || !strings.Contains(text, "m\xe9 ") {
+			t.Errorf("by way of %s: the texts of events have changed:\n%q", ext, text)
+		}
+	}
+}
+
+// recoded returns the number of texts in a loss table whose encoding changes.
+func recoded(t *testing.T, shown string) (n int64) {
+	t.Helper()
+	var rows []format.LossRow
+	if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+		var res struct{ Loss []format.LossRow }
+		if err := json.Unmarshal([]byte(shown), &res); err != nil {
+			t.Fatal(err, shown)
+		}
+		rows = res.Loss
+	}
+	for _, r := range rows {
+		if r.Field == "encoding" {
+			n += r.Count
+		}
+	}
+	return n
+}
+
 // TestParaGraphLoses checks that the ParaGraph form of another format's trace loses what only weft
 // reads, and that a trace without processors has no such form.
 func TestParaGraphLoses(t *testing.T) {
