@@ -24,9 +24,10 @@ type Statistics struct {
 	late       []*trace.Defect                 // defects of sums that were pending
 	ownSubsets []int64                         // subsets that statistics records have as event type
 	complete   bool                            // defs has all subsets of the file
-	stops      map[procKey]silence             // by process, or by what stands for several processes
-	wideStops  []procKey                       // keys of stops that are subsets of processors, or all of them
+	stops      map[procKey]silence             // by process; -1 stands for all processors or processes
+	someStops  []procKey                       // keys of stops of subsets of processes on several processors
 	only       map[procKey]procKey             // processes that a process -1 stands for
+	on         map[int64][]procKey             // processes by processor
 }
 
 // silence reports which events leave no records: those of PICL, of the user, or of tracing.
@@ -107,7 +108,7 @@ func (f *figures) addSilent(typ int64, of map[int64]float64) {
 func NewStatistics() *Statistics {
 	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
 		silent:  map[silentKey]map[int64]float64{},
-		pending: map[int64][]pendingSum{}, stops: map[procKey]silence{}}
+		pending: map[int64][]pendingSum{}, stops: map[procKey]silence{}, on: map[int64][]procKey{}}
 }
 
 // setDefinitions sets the subsets of a whole file. Figures are kept for the subsets among the event
@@ -149,6 +150,7 @@ func (s *Statistics) Add(r *Record) {
 		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
+		s.on[k.processor] = append(s.on[k.processor], k)
 	}
 	spec := specOf(r.Event)
 	switch r.Type {
@@ -247,15 +249,34 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 			stop[i] = v.Type != trace.String && v.Int() == 0
 		}
 	}
-	if stop == (silence{}) {
+	have := s.stops[k]
+	if have.add(stop); have == s.stops[k] {
 		return
 	}
-	have, ok := s.stops[k]
-	if !ok && (k.processor < 0 || k.process < -1) {
-		s.wideStops = append(s.wideStops, k)
-	}
-	have.add(stop)
 	s.stops[k] = have
+	note := func(k procKey) {
+		have := s.stops[k]
+		have.add(stop)
+		s.stops[k] = have
+	}
+	processes := []int64{k.process}
+	switch {
+	case k.process >= -1:
+	case k.processor < 0:
+		s.someStops = append(s.someStops, k)
+		return
+	default:
+		processes = s.defs.sets[setKey{TypeProcessSet, k.process}]
+	}
+	processors := []int64{k.processor}
+	if k.processor < -1 {
+		processors = s.defs.sets[setKey{TypeProcessorSet, k.processor}]
+	}
+	for _, p := range processors {
+		for _, q := range processes {
+			note(procKey{p, q})
+		}
+	}
 }
 
 func (s *silence) add(o silence) {
@@ -265,12 +286,16 @@ func (s *silence) add(o silence) {
 }
 
 // stopsOf returns which events of the process k leave no records so far.
-func (s *Statistics) stopsOf(k procKey) silence {
-	stop := s.stops[k]
-	stop.add(s.stops[procKey{k.processor, -1}])
-	for _, wide := range s.wideStops {
-		if s.covers(wide, k) {
-			stop.add(s.stops[wide])
+func (s *Statistics) stopsOf(k procKey) (stop silence) {
+	if len(s.stops) == 0 {
+		return stop
+	}
+	for _, of := range [4]procKey{k, {k.processor, -1}, {-1, k.process}, {-1, -1}} {
+		stop.add(s.stops[of])
+	}
+	for _, some := range s.someStops {
+		if s.covers(some, k) {
+			stop.add(s.stops[some])
 		}
 	}
 	return stop
@@ -575,15 +600,20 @@ func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped silenc
 		return of, s.stopsOf(about)
 	}
 	about = procKey{r.Processor, r.Process}
-	for _, k := range s.order {
+	candidates := s.order
+	if about.processor >= 0 {
+		candidates, stopped = s.on[about.processor], s.stopsOf(about)
+	} else {
+		for k, stop := range s.stops { // also of processes without events
+			if s.covers(about, k) || s.covers(k, about) || k.processor < 0 {
+				stopped.add(stop)
+			}
+		}
+	}
+	for _, k := range candidates {
 		if s.covers(about, k) {
 			of = append(of, s.process[k])
 			stopped.add(s.stopsOf(k))
-		}
-	}
-	for k, stop := range s.stops { // of processes without events
-		if s.covers(about, k) || s.covers(k, about) || about.processor < 0 && k.processor < 0 {
-			stopped.add(stop)
 		}
 	}
 	return of, stopped
