@@ -50,6 +50,9 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	switch r.Type {
 	case TypeLabel:
 		l := label{sc, trace.Text(joinValues(r.Values))}
+		if l.text == "" {
+			return // it names nothing
+		}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
 			return

@@ -136,6 +136,21 @@ func TestDefinitions_2_3_5(t *testing.T) {
 	}
 }
 
+// TestLabels_2_3_4 checks labels that name nothing: empty ones, and those of a subset for the event type -1.
+func TestLabels_2_3_4(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"empty", "-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "event 5"(5)`},
+		{"empty behind another", "-5 5 0.0 -1 -1 1 0 a\n-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "a"(5)`},
+		{"of all events in a subset", "-203 -1 0.0 -1 -1 3 2 -2000 5 -1\n-5 -2000 0.0 0 -1 1 0 a\n-2 -1 0.1 0 0 0\n",
+			`mark "all"(-1)`},
+	} {
+		_, rows, _ := opened(t, x.text, nil)
+		if len(rows) != 1 || !strings.HasSuffix(rows[0], x.want) {
+			t.Errorf("%s: found %q, expected %s", x.name, rows, x.want)
+		}
+	}
+}
+
 // TestMessages_2_3_3 checks that marks, and entries and exits, give the same messages. A field of
 // -1 is unknown, like an omitted field.
 func TestMessages_2_3_3(t *testing.T) {
