@@ -842,6 +842,11 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	}
 	defer r.Close()
 	w, loss := NewWriter(out, wo), &format.Loss{}
+	if wo.Statistics && wo.Brackets != Marks && !wo.ParaGraph {
+		if w.counted, err = w.stats.addFile(ctx, src, ro); err != nil {
+			return nil, err
+		}
+	}
 	err = linetrace.Copy(ctx, r, w)
 	w.addLeft(loss)
 	loss.Add("record", "", format.Lost, "cannot be read", r.skipped+*r.file.Skipped)

@@ -258,12 +258,7 @@ func (c *checker) Finish(ctx context.Context) error {
 			}
 		}
 	})
-	s.only = map[procKey]procKey{}
-	for k, loc := range c.d.locations {
-		if one, ok := parseLocationID(c.d.Model.Locations.At(loc).ID); ok && one != k {
-			s.only[k] = one
-		}
-	}
+	s.only = c.d.aliases()
 	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {
@@ -281,6 +276,17 @@ func (c *checker) Finish(ctx context.Context) error {
 		return err
 	}
 	return report(s.Rest())
+}
+
+// aliases returns the processes that a process -1 stands for.
+func (d *decoder) aliases() map[procKey]procKey {
+	only := map[procKey]procKey{}
+	for k, loc := range d.locations {
+		if one, ok := parseLocationID(d.Model.Locations.At(loc).ID); ok && one != k {
+			only[k] = one
+		}
+	}
+	return only
 }
 
 // eachRecord calls f for the records in order of time. It does not call it for all definitions.

@@ -2,12 +2,14 @@ package picl
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -28,6 +30,7 @@ type Statistics struct {
 	someStops  []procKey                       // keys of stops of subsets of processes on several processors
 	only       map[procKey]procKey             // processes that a process -1 stands for
 	on         map[int64][]procKey             // processes by processor
+	disorder   *trace.Defect                   // the first record that is earlier than the one of its process before it
 }
 
 // silence reports which events leave no records: those of PICL, of the user, or of tracing.
@@ -55,6 +58,7 @@ type pendingSum struct {
 }
 
 type processStatistics struct {
+	last   trace.Decimal // time of the last record
 	open   map[int64][]entryTime
 	active []int64 // event types with open entries, in order of entry
 	// inside holds tables by the event type inside of which the events are; -1 is the whole run.
@@ -151,7 +155,14 @@ func (s *Statistics) Add(r *Record) {
 		s.process[k] = p
 		s.order = append(s.order, k)
 		s.on[k.processor] = append(s.on[k.processor], k)
+		p.last = r.Time
 	}
+	if r.Time.Cmp(p.last) < 0 && s.disorder == nil {
+		s.disorder = &trace.Defect{Rule: "picl.unsorted", Severity: trace.Error, Position: trace.Position{Line: r.Line},
+			Found:    fmt.Sprintf("a record of processor %d at %v s behind one at %v s", r.Processor, r.Time, p.last),
+			Expected: "the records of a process in order of time, for picl.statistics; weft sort sorts them"}
+	}
+	p.last = r.Time
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeMark:
@@ -226,6 +237,24 @@ func (s *Statistics) enclosing(open []int64) []int64 {
 		}
 	}
 	return list
+}
+
+// addFile counts the records of a file in order of time. It does nothing, and returns false, if that is their
+// order in the file, and no process -1 stands for another one.
+func (s *Statistics) addFile(ctx context.Context, src format.Source, ro *format.ReadOptions) (bool, error) {
+	f, err := open(ctx, src, &format.ReadOptions{Values: ro.Values})
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	d := f.(*decoder)
+	if s.only = d.aliases(); len(d.Runs) == 1 && len(s.only) == 0 || d.File.Numbered {
+		return false, nil
+	}
+	return true, d.eachRecord(ctx, func(r *Record) error {
+		s.Add(r)
+		return nil
+	})
 }
 
 // processOf returns the process of a record. Process -1 may stand for the only one of its processor.
@@ -436,7 +465,7 @@ func appendStatistics(out []Record, r Record, of []*processStatistics) []Record 
 			}
 		}
 	}
-	emit(-1, func(e int64) bool { return e < 0 })
+	emit(-1, func(e int64) bool { return e < -1 }) // -1 in a pair is the sum over all events
 	emit(-1, func(e int64) bool { return e >= 0 })
 	tables := map[int64]bool{}
 	for _, p := range of {
@@ -446,7 +475,7 @@ func appendStatistics(out []Record, r Record, of []*processStatistics) []Record 
 	}
 	for _, e := range slices.Sorted(maps.Keys(tables)) {
 		if tables[e] {
-			emit(e, func(int64) bool { return true })
+			emit(e, func(e int64) bool { return e != -1 })
 		}
 	}
 	return out

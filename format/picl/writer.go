@@ -50,6 +50,8 @@ type Writer struct {
 	min    trace.Decimal
 	max    trace.Decimal
 	stats  *Statistics
+	// counted reports that stats has all records from the start.
+	counted bool
 	// pending holds open entries by processor, process and event type, for Marks.
 	pending map[pendingKey][]pendingEntry
 	// numbers holds the number and extent of each processor and process, for ParaGraph.
@@ -250,10 +252,15 @@ func (w *Writer) writeFinal(r *Record) error {
 
 // writeCounted writes a record and counts it in the statistics.
 func (w *Writer) writeCounted(r *Record) error {
-	if w.stats != nil {
+	w.count(r)
+	return w.emit(r)
+}
+
+// count adds a record to the statistics.
+func (w *Writer) count(r *Record) {
+	if w.stats != nil && !w.counted {
 		w.stats.Add(r)
 	}
-	return w.emit(r)
 }
 
 // writeLine writes a record as the line l, unless an option requires another form.
@@ -261,9 +268,7 @@ func (w *Writer) writeLine(r *Record, l []byte) error {
 	if w.opt.Brackets != Keep || w.opt.ParaGraph {
 		return w.Write(r)
 	}
-	if w.stats != nil {
-		w.stats.Add(r)
-	}
+	w.count(r)
 	w.define(r)
 	if err := w.noteTime(r.Time); err != nil {
 		return err
@@ -508,7 +513,9 @@ func (w *Writer) insertAllTracing() error {
 func (w *Writer) insertTracingRecord(p *tracedProcess, typ int64, t trace.Decimal, place int64) error {
 	r := Record{Type: typ, Event: -901, Time: t, Processor: p.processor, Process: p.process}
 	if w.stats != nil {
-		w.stats.Add(&r)
+		before := w.stats.disorder
+		w.count(&r)
+		w.stats.disorder = before // the record stands at its place
 	}
 	return w.body.Insert(place, append(r.Append(nil, w.opt.Digits), '\n'))
 }
@@ -614,6 +621,9 @@ func (w *Writer) Close() error {
 		return err
 	}
 	if w.stats != nil {
+		if w.stats.disorder != nil {
+			return w.stats.disorder
+		}
 		for _, r := range w.stats.Records(w.max) {
 			if err := w.emit(&r); err != nil {
 				return err
