@@ -34,8 +34,8 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 	}
 	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
 	for i := range min(len(vals), len(field)) {
-		if vals[i].Type != trace.String {
-			field[i] = vals[i].Int()
+		if v, ok := wholeNumber(vals[i]); ok {
+			field[i] = v
 		}
 	}
 	if field == [4]int64{-1, -1, -1, -1} {

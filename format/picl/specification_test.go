@@ -164,6 +164,7 @@ func TestMessages_2_3_3(t *testing.T) {
 		{"length -1", "-4 -51 0.1 0 0 4 2 -1 5 1 0\n", strings.Replace(recv, "=8", "=-1", 1)},
 		{"all left out", "-4 -51 0.1 0 0 0\n", ""},
 		{"all -1", "-4 -51 0.1 0 0 4 2 -1 -1 -1 -1\n", ""},
+		{"fields with a point", "-4 -51 0.1 0 0 4 5 8.0 5.0 1.0 0.0\n", recv},
 		{"mark of a send", "-2 -21 0.1 0 0 4 2 8 5 1 0\n", " send receiver=1/0 communicator=-1 tag=5 length=8 derived"},
 		{"broadcast", "-3 -21 0.1 0 0 3 2 8 5 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n-3 0 0.2 32767 0 0\n",
 			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 " +
@@ -295,6 +296,18 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"undefined subset of processors", "-102 -1 2.0 -77 -1 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
 		{"undefined subset of processes", "-102 -1 2.0 0 -77 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
 		{"empty subset", "-203 -1 0.0 -1 -1 1 2 -3000\n-102 -1 2.0 0 0 1 \"%d%d\" -3000 1\n", "picl.statistics × 1"},
+		{"figures with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.0\n-103 -1 2.0 0 0 2 \"%d%f\" -21 8.0 5 -1\n", ""},
+		{"other figure with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.5\n", "picl.statistics × 1"},
+		{"more with a point behind -913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%lf\" -21 2.0\n", ""},
+		{"event type with a point", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.0 5\n", ""},
+		{"a word as figure", "-102 -1 2.0 0 0 1 \"%d%s\" -21 x\n", "picl.statistics × 1"},
+		{"entry with all fields",
+			"-3 -51 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.6 0 0 0\n-103 -1 2.0 0 0 2 \"%d%d\" -51 8 -21 8\n", ""},
+		{"entry with all fields, which the exit repeats",
+			"-3 -51 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.6 0 0 4 2 8 5 1 0\n-103 -1 2.0 0 0 1 \"%d%d\" -51 8\n", ""},
+		{"mark of waiting for a message",
+			"-2 -56 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-103 -1 2.0 0 0 1 \"%d%d\" -56 8\n", ""},
+		{"length with a point", "-3 -24 0.5 0 0 3 5 16.0 5.0 1.0\n-4 -24 0.6 0 0 0\n-103 -1 2.0 0 0 1 \"%d%d\" -24 16\n", ""},
 		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
 		{"wildcard brackets",
 			"-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n",
@@ -490,5 +503,15 @@ func TestSources_2_3_3(t *testing.T) {
 				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
 			}
 		})
+	}
+}
+
+// TestMarksThatAreNoMessages checks that marks of events that never are messages get no note that says so.
+func TestMarksThatAreNoMessages(t *testing.T) {
+	for event, want := range map[string]bool{"-21": true, "-51": true, "-60": true, "-56": false, "-57": false, "-28": false} {
+		_, _, rules := opened(t, "-2 "+event+" 0.1 0 0 3 2 5 1 1\n", nil)
+		if got := slices.Contains(rules, "picl.mark-message × 1"); got != want {
+			t.Errorf("a mark of %s: found %v, expected a note: %v", event, rules, want)
+		}
 	}
 }

@@ -190,7 +190,7 @@ func (s *Statistics) Add(r *Record) {
 			p.active = slices.Delete(p.active, i, i+1)
 		}
 		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1,
-			volume: e.volume + volume(spec, r.Values, false, true)}
+			volume: max(e.volume, volume(spec, r.Values, false, true))} // the exit may repeat it
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
@@ -217,7 +217,7 @@ func (p *processStatistics) noteRecorded(r *Record) {
 		p.recorded = map[figureKey]bool{}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if v := r.Values[i]; v.Type != trace.String {
+		if v := r.Values[i]; isInteger(v) {
 			p.recorded[figureKey{r.Type, r.Event, v.Int()}] = true
 		}
 	}
@@ -275,7 +275,7 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 		stop = silence{true, true, true}
 	case -904:
 		for i, v := range r.Values[:min(len(r.Values), len(stop))] {
-			stop[i] = v.Type != trace.String && v.Int() == 0
+			stop[i] = isInteger(v) && v.Int() == 0
 		}
 	}
 	have := s.stops[k]
@@ -365,25 +365,33 @@ func (p *processStatistics) figure(inside, event int64) *figures {
 // volume returns what a record adds to the volume of its event. The unit is bytes, except for
 // load0, which counts processes.
 func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
-	names, at := spec.entry, 0
-	if !entry {
+	names := spec.entry
+	switch {
+	case !entry:
 		names = spec.exit
-	} else if exit {
+	case exit || spec.event < 0 && len(vals) > len(spec.entry): // an entry may have all fields of a mark
 		names = append(slices.Clone(spec.entry), spec.exit...)
 	}
 	if spec.event == -503 && exit {
 		return 1
 	}
-	for i, n := range names {
-		if n == "length" && spec.send != probeRole && i < len(vals) && vals[i].Type != trace.String {
-			at = i
-			return max(0, vals[at].Int())
-		}
-	}
-	if spec.event == -56 && exit && !entry && len(vals) > 0 {
-		return max(0, vals[0].Int())
+	if i := slices.Index(names, "length"); i >= 0 && i < len(vals) {
+		n, _ := wholeNumber(vals[i])
+		return max(0, n)
 	}
 	return 0
+}
+
+// wholeNumber returns an integer, also one that is a floating-point number.
+func wholeNumber(v trace.Value) (n int64, ok bool) {
+	switch v.Type {
+	case trace.Int32, trace.Int64:
+		return v.Int(), true
+	case trace.Float32, trace.Float64:
+		x := v.Float()
+		return int64(x), math.Abs(x) < 1<<53 && x == math.Trunc(x)
+	}
+	return 0, false
 }
 
 func subtract(a, b trace.Decimal) trace.Decimal { b.Coef = -b.Coef; return add(a, b) }
@@ -513,7 +521,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		v := r.Values[i]
-		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
+		if isInteger(v) && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
 			r.Values[i+1].Float() > 0 {
 			if s.silent[about] == nil {
 				s.silent[about] = map[int64]float64{}
@@ -526,7 +534,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		return out
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if r.Values[i].Type == trace.String || s.isUndefined(TypeEventSet, r.Values[i].Int()) {
+		if !isInteger(r.Values[i]) || s.isUndefined(TypeEventSet, r.Values[i].Int()) {
 			continue // not an event type
 		}
 		event := r.Values[i].Int()
@@ -603,10 +611,23 @@ func (f *figures) agrees(typ int64, said trace.Value, tick trace.Decimal, least 
 		d := said.Float() - f.time.Float()
 		return said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick)
 	case TypeCounts:
-		return said.Int() == -1 || said.Int() == f.count || least && said.Int() > f.count
+		return agrees(said, f.count, least)
 	}
-	return said.Int() == -1 || said.Int() == f.volume || least && said.Int() > f.volume
+	return agrees(said, f.volume, least)
 }
+
+// agrees reports whether a figure, which may be a floating-point number, equals a number. If least is true, a
+// larger figure agrees as well.
+func agrees(said trace.Value, n int64, least bool) bool {
+	if !isInteger(said) {
+		x := said.Float()
+		return x == -1 || x == float64(n) || least && x > float64(n)
+	}
+	return said.Int() == -1 || said.Int() == n || least && said.Int() > n
+}
+
+// isInteger reports whether a value is an integer.
+func isInteger(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }
 
 // text returns the figure of a record type as text.
 func (f *figures) text(typ int64) string {

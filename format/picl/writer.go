@@ -561,15 +561,14 @@ func (r *Record) dataNames() (names []string) {
 // Subsets of processes become -1.
 func (w *Writer) renumber(r *Record) []trace.Value {
 	names := r.dataNames()
-	if slices.ContainsFunc(r.Values[min(len(names), len(r.Values)):],
-		func(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }) {
+	if slices.ContainsFunc(r.Values[min(len(names), len(r.Values)):], isInteger) {
 		w.unknown++
 	}
 	out := slices.Clone(r.Values)
 	for i, n := range names[:min(len(names), len(out))] {
 		v := out[i].Int()
 		switch typ := subsetFields[n]; {
-		case out[i].Type == trace.String:
+		case !isInteger(out[i]):
 		case typ == TypeProcessSet && v < -1:
 			out[i] = intValue(-1)
 		case n != "processor" && typ != TypeProcessorSet || v < 0 || v == Host ||
@@ -577,7 +576,7 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 		default:
 			process := int64(-1)
 			with := i+1 < len(out) && i+1 < len(names) && (n == "processor" || subsetFields[names[i+1]] == TypeProcessSet)
-			if with && out[i+1].Type != trace.String {
+			if with && isInteger(out[i+1]) {
 				process = max(-1, out[i+1].Int())
 			}
 			out[i] = intValue(w.processor(v, process).processor)
