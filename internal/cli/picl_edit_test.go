@@ -474,7 +474,7 @@ func TestBytesOfPICL(t *testing.T) {
 			[]string{"-1 4 n\xc3\xa8d", "5 5 ta\xc3\xa9k", "6 5 ta\xc3\xa9l"}, 3},
 	} {
 		shown := weft(t, 0, append(slices.Clone(x.args), "--force", "--json", out)...)
-		if n := recoded(t, shown); n != x.loss {
+		if n := encodingRows(t, shown); n != x.loss {
 			t.Errorf("%q: %d texts in the loss table, expected %d: %s", x.args, n, x.loss, shown)
 		}
 		if got := labels(out); !slices.Equal(got, x.want) {
@@ -484,7 +484,7 @@ func TestBytesOfPICL(t *testing.T) {
 	for _, ext := range []string{".etf", ".otf", ".otf2"} {
 		dir := t.TempDir()
 		shown := weft(t, 0, "convert", "--json", in, filepath.Join(dir, "x"+ext))
-		if n := recoded(t, shown); n != 3 {
+		if n := encodingRows(t, shown); n != 3 {
 			t.Errorf("%s: %d texts in the loss table, expected 3: %s", ext, n, shown)
 		}
 		weft(t, 0, "convert", "--force", "-q", filepath.Join(dir, "x"+ext), out)
@@ -497,8 +497,8 @@ func TestBytesOfPICL(t *testing.T) {
 	}
 }
 
-// recoded returns the number of texts in a loss table whose encoding changes.
-func recoded(t *testing.T, shown string) (n int64) {
+// encodingRows returns the number of texts in a loss table whose encoding changes.
+func encodingRows(t *testing.T, shown string) (n int64) {
 	t.Helper()
 	var rows []format.LossRow
 	if err := json.Unmarshal([]byte(shown), &rows); err != nil {
