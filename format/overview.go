@@ -128,7 +128,11 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 	if written.Encoding == trace.Latin1 && to == written.Origin {
 		o.Recoded = 0 // the encoder writes Latin-1 again
 	}
-	o.LostText(l, Lost)
+	how := Lost
+	if written.Mended {
+		how = Degraded // mending leaves it out on purpose
+	}
+	o.LostText(l, how)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

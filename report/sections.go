@@ -204,7 +204,8 @@ func (r *Report) messages() section {
 		name string
 		n    int64
 	}{{"Sent, never received", m.SendsUnmatched}, {"Received, never sent", m.ReceivesUnmatched},
-		{"Received before sent", m.Early}, {"Of different sizes", m.SizeMismatches}} {
+		{"Received before sent", m.Early}, {"Of different sizes", m.SizeMismatches},
+		{"Sent, size unknown", m.SentUnsized}, {"Received, size unknown", m.ReceivedUnsized}} {
 		if x.n > 0 {
 			add(x.name, number(x.n))
 		}

@@ -68,6 +68,9 @@ type cell struct {
 	bytes uint64
 }
 
+// unsized counts the messages of unknown size among those that cells count.
+type unsized struct{ sent, received, matched int64 }
+
 type interval struct {
 	send, recv int64
 	bytes      uint64
@@ -87,7 +90,8 @@ type Part struct {
 	matrix     map[pair]*cell
 	sent       cell
 	received   cell
-	matched    cell  // pairs whose send is in the window
+	matched    cell // pairs whose send is in the window
+	unsized    unsized
 	partners   int64 // number of pairs whose receive is in it
 	early      int64
 	mismatched int64
@@ -175,7 +179,9 @@ func (p *Part) send(at channel, n *node) error {
 			}
 		}
 		c.sent.add(n.bytes)
-		if !n.unsized {
+		if n.unsized {
+			p.unsized.sent++
+		} else {
 			p.sizes.add(n.bytes)
 		}
 		if b := p.bin(n.time); b != nil {
@@ -189,6 +195,9 @@ func (p *Part) send(at channel, n *node) error {
 func (p *Part) recv(at channel, n *node) error {
 	if p.opt.Window.Has(n.time) {
 		p.received.add(n.bytes)
+		if n.unsized {
+			p.unsized.received++
+		}
 		if b := p.bin(n.time); b != nil {
 			b.Received++
 			b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, n.bytes)
@@ -235,6 +244,9 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 	}
 	if p.opt.Window.Has(send.time) {
 		p.matched.add(send.bytes)
+		if send.unsized {
+			p.unsized.matched++
+		}
 		if send.bytes != recv.bytes && !send.unsized && !recv.unsized {
 			p.mismatched++
 		}
@@ -286,6 +298,9 @@ func (p *Part) Merge(o *Part) error {
 	p.sent.merge(o.sent)
 	p.received.merge(o.received)
 	p.matched.merge(o.matched)
+	p.unsized.sent += o.unsized.sent
+	p.unsized.received += o.unsized.received
+	p.unsized.matched += o.unsized.matched
 	p.partners += o.partners
 	p.sizes.merge(&o.sizes)
 	for i := range p.bins {
@@ -314,7 +329,7 @@ func (p *Part) Merge(o *Part) error {
 }
 
 // Result has the counts of a trace's messages. Sizes are in bytes. A sum of sizes that exceeds 64
-// bits is clamped to the greatest number.
+// bits is clamped to the greatest number. Messages of unknown size add nothing to it.
 type Result struct {
 	Sent          int64  `json:"sent"` // messages
 	SentBytes     uint64 `json:"sentBytes"`
@@ -322,6 +337,11 @@ type Result struct {
 	ReceivedBytes uint64 `json:"receivedBytes"`
 	Matched       int64  `json:"matched"` // pairs of a send and a receive
 	MatchedBytes  uint64 `json:"matchedBytes"`
+	// SentUnsized, ReceivedUnsized and MatchedUnsized are the numbers of messages whose size is unknown. That of
+	// a pair is the size of the send.
+	SentUnsized     int64 `json:"sentOfUnknownSize,omitempty"`
+	ReceivedUnsized int64 `json:"receivedOfUnknownSize,omitempty"`
+	MatchedUnsized  int64 `json:"matchedOfUnknownSize,omitempty"`
 	// SendsUnmatched is the number of messages that were never received in the trace,
 	// ReceivesUnmatched of those that were never sent. Both include messages whose other side is
 	// unknown.
@@ -369,7 +389,8 @@ type Cell struct {
 // Result returns the counts so far. The part can continue.
 func (p *Part) Result() *Result {
 	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
-		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SendsUnmatched: p.sent.count - p.matched.count,
+		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SentUnsized: p.unsized.sent,
+		ReceivedUnsized: p.unsized.received, MatchedUnsized: p.unsized.matched, SendsUnmatched: p.sent.count - p.matched.count,
 		ReceivesUnmatched: p.received.count - p.partners, Early: p.early, SizeMismatches: p.mismatched,
 		PendingKnown: (p.ordered || p.opt.Intervals) &&
 			p.opt.Window == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}

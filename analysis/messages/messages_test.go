@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -23,7 +24,8 @@ func TestMessages(t *testing.T) {
 				MaxPending: 2, MaxBytes: 30}},
 		{"sizes missing", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 0, 1, 5, -1),
 			testtrace.Recv(1, 2, 0, 5, -1), testtrace.Recv(1, 3, 0, 5, 20)},
-			Result{Sent: 2, SentBytes: 10, Received: 2, ReceivedBytes: 20, Matched: 2, MatchedBytes: 10, MaxPending: 2,
+			Result{SentUnsized: 1, ReceivedUnsized: 1, MatchedUnsized: 1,
+				Sent: 2, SentBytes: 10, Received: 2, ReceivedBytes: 20, Matched: 2, MatchedBytes: 10, MaxPending: 2,
 				MaxBytes: 10}},
 		{"tags", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 1, 1, 6, 20),
 			testtrace.Recv(1, 2, 0, 6, 20), testtrace.Recv(1, 3, 0, 7, 0)},
@@ -220,5 +222,26 @@ func TestLengthsBeyond63Bits(t *testing.T) {
 	p := New(d, Options{})
 	if err := p.Batch(testtrace.Mixed(d, rows[2:])); err != nil || p.Result().Saturated {
 		t.Errorf("a message of 5 bytes is more than can be told (%v)", err)
+	}
+}
+
+// TestUnknownSizes checks that messages of unknown size are counted, in one part and in merged ones.
+func TestUnknownSizes(t *testing.T) {
+	d := testtrace.Defs(2, 0, 0)
+	sends := []testtrace.Row{testtrace.Send(0, 1, 1, 5, 10), testtrace.Send(0, 2, 1, 5, -1),
+		testtrace.Send(0, 3, 1, 5, 0), testtrace.Send(0, 4, 1, 6, -1)}
+	recvs := []testtrace.Row{testtrace.Recv(1, 5, 0, 5, -1), testtrace.Recv(1, 6, 0, 5, 20),
+		testtrace.Recv(1, 7, 0, 5, -1)}
+	whole, first, second := New(d, Options{}), New(d, Options{}), New(d, Options{})
+	if err := errors.Join(whole.Batch(testtrace.Mixed(d, slices.Concat(sends, recvs))), first.Batch(testtrace.Mixed(d, sends)),
+		second.Batch(testtrace.Mixed(d, recvs)), first.Merge(second)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Result{whole.Result(), first.Result()} {
+		got := [6]int64{r.SentUnsized, r.ReceivedUnsized, r.MatchedUnsized, int64(r.SentBytes), int64(r.ReceivedBytes),
+			int64(r.MatchedBytes)}
+		if want := [6]int64{2, 2, 1, 10, 20, 10}; got != want {
+			t.Errorf("found %v, expected %v", got, want)
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // directive is one part of a scanf control string: white space, a literal byte or a conversion.
 type directive struct {
-	verb    byte       // ' ' for white space, 0 for a literal byte, else one of d i o x f s c [
+	verb    byte       // ' ' for white space, 0 for a literal byte, % for %%, else one of d i o x f s c [
 	typ     trace.Type // type of the value: Int32, Int64, Float32, Float64 or String
 	literal byte
 	skip    bool      // %*: the value is read and discarded
@@ -88,12 +88,12 @@ func parseControl(text string) (*control, error) {
 			}
 			c.directives = append(c.directives, d)
 			s = s[1+n:]
-			if d.verb != 0 && !d.skip {
+			if d.verb != '%' && !d.skip {
 				c.convs++
 			}
 		}
 	}
-	if !slices.ContainsFunc(c.directives, func(d directive) bool { return d.verb != 0 && d.verb != ' ' }) {
+	if !slices.ContainsFunc(c.directives, func(d directive) bool { return d.isConversion() }) {
 		return nil, fmt.Errorf("control string %q has no conversion", text)
 	}
 	c.characters = len(c.directives) == 1 && c.directives[0].verb == 'c' && c.directives[0].width == 0
@@ -128,7 +128,7 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 	n++
 	switch d.verb {
 	case '%':
-		return directive{literal: '%'}, n, ""
+		return directive{verb: '%', literal: '%'}, n, ""
 	case 'c', 's':
 	case '[':
 		k := d.parseSet(s[n:])
@@ -197,12 +197,17 @@ func simpleTypes(all []directive) (types []trace.Type) {
 	return types
 }
 
+// isConversion reports whether the directive reads a value.
+func (d *directive) isConversion() bool { return d.verb != ' ' && d.verb != 0 && d.verb != '%' }
+
 // scan decodes n repetitions of the control string from l like scanf. A value that does not fit its
-// conversion is kept as a word. A missing literal between values is skipped.
+// conversion is kept as a word. Where a literal is missing or has blanks ahead of it, which scanf does not
+// skip, the values that follow are kept, too.
 func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	var problem dataProblem
 	l = bytes.TrimSuffix(l, []byte("\r")) // part of the line's end
 	got, i := int64(0), 0
+	ended := false // the line ends ahead of a literal
 	if v := c.directives[0].verb; len(l) > 0 && blank(l[0]) && (v == 'c' || v == '[') {
 		i++ // separator of descriptor and data
 	}
@@ -210,30 +215,35 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 		from := i
 		for k := range c.directives {
 			d := &c.directives[k]
-			if d.verb != 'c' && d.verb != '[' {
-				for i < len(l) && blank(l[i]) {
-					i++
-				}
+			if v := d.verb; v != 'c' && v != '[' && (v != 0 || k == 0) { // a repetition begins behind blanks
+				i = skipBlanks(l, i)
 			}
 			if d.verb == ' ' {
 				continue
 			}
-			if d.verb == 0 {
-				if i < len(l) && l[i] == d.literal {
-					i++
-				} else if i < len(l) && problem.rule == "" {
-					problem = c.mismatch(l[i:])
+			if !d.isConversion() {
+				if i == len(l) {
+					ended = ended || i > from
+					continue
 				}
+				if l[i] != d.literal {
+					if problem.rule == "" {
+						problem = c.mismatch(l[i:])
+					}
+					if j := skipBlanks(l, i); j < len(l) && l[j] == d.literal {
+						i = j + 1
+					}
+					continue
+				}
+				i++
 				continue
 			}
 			if i >= len(l) {
 				break
 			}
-			v, length, ok := d.read(l[i:], c.mayTouchNext(k))
+			v, length, ok := d.read(l[i:], c.mayTouchNext(k, rep == n-1))
 			if !ok {
-				for i < len(l) && blank(l[i]) {
-					i++
-				}
+				i = skipBlanks(l, i)
 				v, length = readWord(l[i:])
 				if problem.rule == "" {
 					problem = c.mismatch(l[i : i+length])
@@ -256,17 +266,32 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 		}
 		problem = countProblem(l[i:], got, n, c.convs, want)
 	}
+	if problem.rule == "" && ended {
+		problem = c.mismatch(nil)
+		problem.found = "the end of the line"
+	}
 	return vals, problem
 }
 
-// mayTouchNext reports whether the text of directive k may be followed by a byte other than a
-// blank.
-func (c *control) mayTouchNext(k int) bool {
-	if k+1 == len(c.directives) {
-		return false
+// skipBlanks returns the index of the first byte from i on that is no blank.
+func skipBlanks(l []byte, i int) int {
+	for i < len(l) && blank(l[i]) {
+		i++
 	}
-	switch c.directives[k+1].verb {
-	case 0, 's', 'c', '[':
+	return i
+}
+
+// mayTouchNext reports whether the text of directive k may be followed by a byte other than a
+// blank. last reports that no repetition follows.
+func (c *control) mayTouchNext(k int, last bool) bool {
+	if k++; k == len(c.directives) {
+		if last {
+			return false
+		}
+		k = 0
+	}
+	switch c.directives[k].verb {
+	case 0, '%', 's', 'c', '[':
 		return true
 	}
 	return false

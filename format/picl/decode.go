@@ -36,7 +36,8 @@ type decoder struct {
 	damaged     int64            // records of the last scan that say more than their values
 	rounded     int64            // rounded times of the last scan
 	unread      int64            // unreadable definition records
-	unreadable  int64            // lines of the last scan that cannot be read
+	coded       coded
+	unreadable  int64 // lines of the last scan that cannot be read
 	nesting     nesting
 	sources     sources
 	plainInts   bool // no record redefines descriptors
@@ -328,11 +329,11 @@ func (s *eventScan) Close() {
 	s.carried.Close()
 }
 
-// Overview returns the numbers of descriptors, of lines that cannot be read, of records with defects and of
-// rounded times that the events do not reproduce.
+// Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with defects, of
+// definitions that are not UTF-8 and of rounded times that the events do not reproduce.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable, Damaged: d.damaged + d.unread,
-		Rounded: d.rounded}, nil
+	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable + d.unread + *d.File.Skipped, Damaged: d.damaged,
+		Recoded: d.coded.other, Rounded: d.rounded}, nil
 }
 
 // Assembler returns an assembler that delivers batches in the order of the blocks.

@@ -50,6 +50,9 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	switch r.Type {
 	case TypeLabel:
 		l := label{sc, trace.Text(joinValues(r.Values))}
+		if l.text == "" {
+			return // it names nothing
+		}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
 			return
@@ -66,15 +69,18 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
 				trace.Warning}
 		}
-		text := joinValues(r.Values[1:])
-		if n := closingQuote([]byte(text)); n == len(text)-1 {
-			text = text[1:n]
+		for i := 0; i+1 < len(r.Values); i += 2 {
+			text := r.Values[i+1].String()
+			if n := closingQuote([]byte(text)); n == len(text)-1 {
+				text = text[1:n]
+			}
+			c, err := parseControl(text)
+			if err != nil {
+				problem = dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
+				continue
+			}
+			d.descriptors = append(d.descriptors, redefinition{sc, r.Values[i].Int(), c})
 		}
-		c, err := parseControl(text)
-		if err != nil {
-			return dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
-		}
-		d.descriptors = append(d.descriptors, redefinition{sc, r.Values[0].Int(), c})
 	case TypeProcessorSet, TypeProcessSet, TypeEventSet:
 		if len(r.Values) == 0 {
 			return dataProblem{"picl.subset", "no subset id", "a subset id and its members", trace.Warning}
@@ -169,6 +175,11 @@ func (d *definitions) hasSubset(k setKey) bool {
 	return ok
 }
 
+// isUndefined reports whether a number is that of a subset that is neither defined nor predefined.
+func (d *definitions) isUndefined(k setKey) bool {
+	return k.id < -1 && !d.hasSubset(k) && (k.typ != TypeEventSet || k.id < -1000 && subset(k.id) == nil)
+}
+
 func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }
@@ -238,6 +249,22 @@ func (d *definitions) setExplicitText(r *Record) {
 	if usual := predefined[n]; d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64) != usual {
 		r.Text = string(b[1:i]) + strconv.Quote(usual.text) + string(b[i+1:])
 	}
+}
+
+// respells reports whether the descriptor in the Text of a record is not the one that weft writes for the
+// values. line is that of the record.
+func (d *definitions) respells(r *Record, line int64) bool {
+	_, data, _ := strings.Cut(r.Text, " ")
+	if data == "" {
+		return false
+	}
+	if usualDescriptor([]byte(data)) {
+		n := int64(data[0] - '0')
+		return d.controlOf(n, r.Event, r.Processor, r.Process, line) != predefined[n]
+	}
+	_, written, _ := bytes.Cut(r.appendData(nil, defaultDigits)[1:], []byte{' '})
+	n := closingQuote([]byte(data))
+	return data[0] != '"' || n < 0 || !bytes.HasPrefix(written, []byte(data[:n+1]))
 }
 
 // explicitText returns the Text of a record with a control string in place of a redefined integer

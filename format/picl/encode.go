@@ -97,6 +97,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
 				k := parseKept(o.Data)
+				e.code(&k.rec)
 				if k.before == withoutPlace {
 					e.placeless = append(e.placeless, k.rec)
 					continue
@@ -215,7 +216,11 @@ type keptRecord struct {
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
-	k.Text = trace.Text(k.Text)
+	if t := trace.Text(k.Text); t != k.Text && k.Type == TypeLabel {
+		k.Text = "" // it has the number of bytes, which changes
+	} else {
+		k.Text = t
+	}
 	for i := range k.Values {
 		k.Values[i].Str = trace.Text(k.Values[i].Str)
 	}
@@ -235,6 +240,24 @@ func parseKept(s string) (k keptRecord) {
 	k.rec.setHead(&h, 0)
 	k.rec.decodeData([]byte(line)[i:], &h, &descriptorResolver{defs: &definitions{}})
 	return k
+}
+
+// code gives a definition record the encoding of the trace's file. Definitions are UTF-8.
+func (e *encoder) code(r *Record) {
+	if e.Defs.Encoding != trace.Latin1 {
+		return
+	}
+	code := func(s string) string {
+		s, ok := trace.ToLatin1(s)
+		if !ok {
+			e.Lost.Add("text", "encoding", format.Degraded, "has characters that Latin-1 lacks, and is written as UTF-8", 1)
+		}
+		return s
+	}
+	r.Text = code(r.Text)
+	for i := range r.Values {
+		r.Values[i].Str = code(r.Values[i].Str)
+	}
 }
 
 // writeDefinitions writes the kept records that precede the event record with this number.
@@ -285,6 +308,7 @@ func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) erro
 	}
 	l := Record{Type: TypeLabel, Event: event, Time: r.Time, Processor: r.Processor, Process: r.Process,
 		Values: []trace.Value{trace.StringValue(name)}}
+	e.code(&l)
 	sc := scope{event, r.Processor, r.Process, 0}
 	if i, ok := e.ownLabels[sc]; ok {
 		e.described.labels[i].text = name
@@ -518,6 +542,8 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 	if r.Text == "" {
 		if e.rewriter != nil && e.rewriter.lostText {
 			e.Lost.Add("record", "text", format.Degraded, leftText, 1)
+		} else if e.rewriter != nil && e.rewriter.respelled {
+			e.Lost.Add("record", "spelling", format.Degraded, leftSpelling, 1)
 		}
 		for _, v := range r.Values {
 			if v.Type == trace.String {
@@ -719,7 +745,7 @@ func (e *encoder) Links(links []trace.Link) error {
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
 	if e.rewriter != nil && !e.rewriter.repair {
-		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable)
+		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable+*e.rewriter.d.File.Skipped)
 	}
 	if err := e.writeDefinitions(math.MaxInt64); err != nil {
 		return err
@@ -739,9 +765,11 @@ func (e *encoder) Close() error {
 
 // addLeft adds the omitted records to the loss.
 func (w *Writer) addLeft(loss *format.Loss) {
-	loss.Add("record", "text", format.Degraded, leftText, w.Left[leftText])
-	delete(w.Left, leftText)
 	for reason, n := range w.Left {
+		if field, ok := degradedFields[reason]; ok {
+			loss.Add("record", field, format.Degraded, reason, n)
+			continue
+		}
 		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}
 }
@@ -750,8 +778,12 @@ func (w *Writer) addLeft(loss *format.Loss) {
 func (e *encoder) header(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
-		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process,
-			Values: []trace.Value{trace.StringValue(text)}})
+		r := Record{Type: typ, Event: event, Processor: processor, Process: process,
+			Values: []trace.Value{trace.StringValue(text)}}
+		if e.native {
+			e.code(&r)
+		}
+		records = append(records, r)
 	}
 	if e.native {
 		e.prepare()
@@ -810,9 +842,14 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	}
 	defer r.Close()
 	w, loss := NewWriter(out, wo), &format.Loss{}
+	if wo.Statistics && wo.Brackets != Marks && !wo.ParaGraph {
+		if w.counted, err = w.stats.addFile(ctx, src, ro); err != nil {
+			return nil, err
+		}
+	}
 	err = linetrace.Copy(ctx, r, w)
 	w.addLeft(loss)
-	loss.Add("record", "", format.Lost, "cannot be read", r.skipped)
+	loss.Add("record", "", format.Lost, "cannot be read", r.skipped+*r.file.Skipped)
 	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
 	return loss, err
 }

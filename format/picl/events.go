@@ -275,7 +275,7 @@ func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {
 		return true, true
 	}
 	if m, ok := d.sets[setKey{TypeEventSet, id}]; ok {
-		return slices.Contains(m, event), true
+		return event != -1 && slices.Contains(m, event), true // -1 is no event type
 	}
 	if s := subset(id); s != nil {
 		return slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top, true

@@ -250,11 +250,6 @@ func (c *checker) Finish(ctx context.Context) error {
 	if !c.d.statistics {
 		return nil
 	}
-	r, err := NewReader(ctx, c.d.src, &format.ReadOptions{Values: c.d.Opt.Values})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	s := NewStatistics()
 	s.setDefinitions(c.d.defs, func(yield func(int64) bool) {
 		for k := range c.d.regions {
@@ -263,6 +258,7 @@ func (c *checker) Finish(ctx context.Context) error {
 			}
 		}
 	})
+	s.only = c.d.aliases()
 	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {
@@ -273,11 +269,53 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := linetrace.Records(ctx, r, func(rec *Record) error {
+	if err := c.d.eachRecord(ctx, func(rec *Record) error {
 		s.Add(rec)
 		return report(s.Compare(rec, tick))
 	}); err != nil {
 		return err
 	}
 	return report(s.Rest())
+}
+
+// aliases returns the processes that a process -1 stands for.
+func (d *decoder) aliases() map[procKey]procKey {
+	only := map[procKey]procKey{}
+	for k, loc := range d.locations {
+		if one, ok := parseLocationID(d.Model.Locations.At(loc).ID); ok && one != k {
+			only[k] = one
+		}
+	}
+	return only
+}
+
+// eachRecord calls f for the records in order of time. It does not call it for all definitions.
+func (d *decoder) eachRecord(ctx context.Context, f func(*Record) error) error {
+	if len(d.Runs) == 1 || d.Restore != nil || d.File.Numbered {
+		r, err := NewReader(ctx, d.src, &format.ReadOptions{Values: d.Opt.Values})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return linetrace.Records(ctx, r, f)
+	}
+	scanned := d.Scanned
+	d.Scanned = true // the defects have been reported
+	defer func() { d.Scanned = scanned }()
+	w := &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs}}
+	return d.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			if c.Derived() {
+				continue
+			}
+			if _, _, ok, err := w.read(c.Pos(), &w.res); err != nil {
+				return err
+			} else if ok {
+				if err := f(&w.rec); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}})
 }

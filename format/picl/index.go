@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -32,13 +33,14 @@ type scanResult struct {
 	defined     []int64 // lines of all definition records
 	problems    []*trace.Defect
 	unread      int64 // unreadable definition records
+	coded       coded
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
 	types       []int64 // user-defined and unknown record types
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
-	unsourced   map[procKey]bool // processes that may have receives without a source
+	open        map[procKey]bool // processes that may have receives without a source (true), length or type
 	carrierDef  []carrier.Pair
 }
 
@@ -67,7 +69,7 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		for i := range r.defs {
 			d.kept = append(d.kept, keptRecord{d.nrec + r.defsAfter[i], r.defs[i]})
-			if p := d.defs.add(&r.defs[i]); p.rule != "" {
+			if p := d.defs.add(&r.defs[i]); p.rule != "" && !(r.defs[i].Type == TypeDescriptor && r.defs[i].saysMore) {
 				if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
 					return err
 				}
@@ -89,10 +91,12 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		d.nrec += r.records
 		d.unread += r.unread
+		d.coded.utf8 += r.coded.utf8
+		d.coded.other += r.coded.other
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
-		for k := range r.unsourced {
-			d.sources.receivers[k] = true
+		for k, source := range r.open {
+			d.sources.receivers[k] = d.sources.receivers[k] || source
 		}
 		r.nesting = nesting{}
 		return nil
@@ -102,6 +106,11 @@ func (d *decoder) index(ctx context.Context) error {
 	}
 	if err := d.orderPieces(all); err != nil {
 		return err
+	}
+	// In a file that is not in order of time, what stands inside the call is known only after sorting.
+	d.nesting.found = d.nesting.found || len(d.Runs) != 1 && d.nesting.waits && d.nesting.places != nil
+	if !d.nesting.found { // a receive is a single record
+		maps.DeleteFunc(d.sources.receivers, func(_ procKey, source bool) bool { return !source })
 	}
 	if err := d.reportUndefined(locations, events); err != nil {
 		return err
@@ -138,7 +147,7 @@ func (d *decoder) reportUndefined(locations map[procKey]int64, events map[int64]
 
 // noteSubset adds the first line of an undefined subset to missing. It ignores defined subsets.
 func (d *decoder) noteSubset(missing map[setKey]int64, k setKey, line int64) {
-	if k.id >= -1 || d.defs.hasSubset(k) || k.typ == TypeEventSet && (k.id >= -1000 || subset(k.id) != nil) {
+	if !d.defs.isUndefined(k) {
 		return
 	}
 	if first, ok := missing[k]; !ok || line < first {
@@ -254,11 +263,15 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		}
 		switch h.f[1] {
 		case -51, -60, -52, -61, -58:
-			if typ == TypeExit && (counted || h.parseCount(l)) && h.unsourced(l) {
-				if r.unsourced == nil {
-					r.unsourced = map[procKey]bool{}
+			skip := int64(0)
+			if typ != TypeExit {
+				skip = int64(len(specOf(h.f[1]).entry))
+			}
+			if source, any := h.leavesOpen(l, skip); any && (typ != TypeMark || d.markMessages) {
+				if r.open == nil {
+					r.open = map[procKey]bool{}
 				}
-				r.unsourced[key] = true
+				r.open[key] = r.open[key] || source
 			}
 			if h.f[1] == -58 {
 				break
@@ -275,6 +288,31 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 	}
 	r.Longest()
 	return r
+}
+
+// coded counts the definition records with characters beyond ASCII.
+type coded struct{ utf8, other int64 }
+
+// add counts a line.
+func (n *coded) add(l []byte) {
+	switch {
+	case !slices.ContainsFunc(l, func(b byte) bool { return b >= utf8.RuneSelf }):
+	case utf8.Valid(l):
+		n.utf8++
+	default:
+		n.other++
+	}
+}
+
+// encoding returns the encoding of the records. If they have several, it is UTF-8, which has all characters.
+func (n *coded) encoding() trace.Encoding {
+	switch {
+	case n.utf8 > 0:
+		return trace.UTF8
+	case n.other > 0:
+		return trace.Latin1
+	}
+	return trace.UnknownEncoding
 }
 
 // shift adds n to all line numbers.
@@ -305,6 +343,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	var rec Record
 	r.defined = append(r.defined, number)
+	r.coded.add(l)
 	rec.setHead(h, number)
 	problem = rec.decodeData(l[i:], h, &descriptorResolver{defs: &definitions{}})
 	for i := range rec.Values {
@@ -312,7 +351,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	if problem.rule != "" {
 		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
-		if rec.Type == TypeDescriptor {
+		if rec.Type == TypeDescriptor && len(rec.Values) == 0 {
 			r.unread++
 			return
 		}
@@ -324,7 +363,8 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 // define adds the definitions to the model.
 func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool,
 	carried map[string]string) error {
-	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl"),
+		Encoding: d.coded.encoding()}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
 	m.Clock = d.Clock

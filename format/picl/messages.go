@@ -34,8 +34,8 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 	}
 	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
 	for i := range min(len(vals), len(field)) {
-		if vals[i].Type != trace.String {
-			field[i] = vals[i].Int()
+		if v, ok := wholeNumber(vals[i]); ok {
+			field[i] = v
 		}
 	}
 	if field == [4]int64{-1, -1, -1, -1} {
@@ -57,9 +57,12 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 			return
 		}
 	}
-	if from, ok := p.d.sources.senders[line]; ok && kind.IsRecv() && field[2] < 0 {
-		add(uint64(from))
-		return
+	if m, ok := p.d.sources.found[line]; ok && kind.IsRecv() {
+		field[0], field[1] = m.length, m.tag
+		if field[2] < 0 && m.from != trace.NoRef {
+			add(uint64(m.from))
+			return
+		}
 	}
 	if field[2] >= 0 {
 		add(uint64(p.peer(field[2], field[3])))

@@ -16,6 +16,7 @@ var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 // limited number of slots; if several processes use a slot, it counts as nested.
 type nesting struct {
 	found  bool
+	waits  bool           // there is waiting
 	places []nestingPlace // nil if no call receives
 	early  [8]uint64      // slots with waiting before any call
 }
@@ -41,6 +42,7 @@ func (n *nesting) note(typ, event int64, key procKey) {
 		n.places[at].follow(nestingPlace{key, typ})
 		return
 	}
+	n.waits = true
 	if n.places == nil || n.places[at].last == 0 {
 		n.early[at/64] |= 1 << (at % 64)
 		return
@@ -61,7 +63,7 @@ func (p *nestingPlace) follow(next nestingPlace) {
 
 // add combines the result with that of the following part of the file.
 func (n *nesting) add(o *nesting) {
-	n.found = n.found || o.found
+	n.found, n.waits = n.found || o.found, n.waits || o.waits
 	for at := range n.places {
 		early := o.early[at/64]>>(at%64)&1 != 0
 		n.found = n.found || early && (n.places[at].last == 1 || n.places[at].last == TypeEntry)
@@ -90,9 +92,10 @@ type callOrWait struct {
 
 // receiving is the state of a location's calls that receive.
 type receiving struct {
-	open      int  // number of open calls
-	wait      bool // waiting outside of any call is open
-	delivered bool // the message of the open call or waiting has been delivered
+	open      int   // number of open calls
+	wait      bool  // waiting outside of any call is open
+	delivered bool  // the message of the open call or waiting has been delivered
+	line      int64 // its line, if so
 }
 
 func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
@@ -111,7 +114,7 @@ func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
 func (o *receiveFilter) Batch(b *trace.Batch) error {
 	from, dropped := 0, false
 	for i, k := range b.Kind {
-		if !o.isRepeated(b, i, k) {
+		if _, again := o.isRepeated(b, i, k); !again {
 			continue
 		}
 		if !dropped {
@@ -128,20 +131,20 @@ func (o *receiveFilter) Batch(b *trace.Batch) error {
 	return o.Sink.Batch(&o.kept)
 }
 
-// isRepeated reports whether a row is a message that has been delivered before.
-func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) bool {
+// isRepeated reports whether a row is a message that has been delivered before, and at which line.
+func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) (line int64, again bool) {
 	var at callOrWait
 	switch k {
 	case trace.Enter, trace.Leave:
 		var ok bool
 		if at, ok = o.regions[b.Ref[row]]; !ok {
-			return false
+			return 0, false
 		}
 	case trace.Recv:
 	case trace.RecvComplete:
 		at.call = 1
 	default:
-		return false
+		return 0, false
 	}
 	s := o.state[b.Location(row)]
 	if s == nil {
@@ -162,9 +165,10 @@ func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) bool {
 	case k == trace.Leave:
 		r.open = max(0, r.open-1)
 	case r.open == 1 || r.wait:
-		again := r.delivered
-		r.delivered = true
-		return again
+		if r.delivered {
+			return r.line, true
+		}
+		r.delivered, r.line = true, b.Pos[row]
 	}
-	return false
+	return 0, false
 }

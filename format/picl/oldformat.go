@@ -129,6 +129,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return c.Defect("picl.old-record", trace.Warning, number, quote(l), found, expected)
 	}
 	if found, expected := x.parse(); found != "" {
+		c.Skipped++
 		return x.bad(found, expected)
 	}
 	if s := c.sends[x.node]; s != nil && x.key != 11 && x.key != 12 {
@@ -312,6 +313,7 @@ func (c *oldConverter) convert(x *oldLine) error {
 	case 23:
 		return c.emit(rec(TypeEntry, -401), rec(TypeExit, -401))
 	}
+	c.Skipped++
 	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
 }
 

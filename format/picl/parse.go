@@ -318,7 +318,8 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 	b.Pos = append(b.Pos, number)
 	if spec.send != noRole && typ != TypeExit {
 		p.addMessage(b, loc, t, typ, event, spec, number)
-		if typ == TypeMark && !d.markMessages && len(p.vals) > 0 && (len(spec.entry) > 1 || len(spec.exit) > 1) {
+		if typ == TypeMark && !d.markMessages && len(p.vals) > 0 && spec.send != probeRole && spec.send != recvPost &&
+			(len(spec.entry) > 1 || len(spec.exit) > 1) {
 			return p.defect(dataProblem{"picl.mark-message", "a mark of " + spec.name,
 				"an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
 		}

@@ -3,6 +3,7 @@ package picl
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 type Reader struct {
 	opt   *format.ReadOptions
 	name  string
+	file  *lines.File
 	lines *lines.Reader
 	defs  *definitions
 	res   descriptorResolver
@@ -39,7 +41,7 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{opt: opt, name: f.Name, defs: newDefinitions(), close: closer}
+	r := &Reader{opt: opt, name: f.Name, file: f, defs: newDefinitions(), close: closer}
 	if r.lines, err = lines.NewReader(ctx, f); err != nil {
 		closer()
 		return nil, err
@@ -90,8 +92,9 @@ func (r *Reader) Read(rec *Record) error {
 			}
 		}
 		if isDefinition(rec.Type) {
-			if problem := r.defs.add(rec); problem.rule != "" {
-				if err := r.defect(problem, number, l); err != nil {
+			known := rec.Type == TypeDescriptor && problem.rule != "" // its defect has been reported
+			if wrong := r.defs.add(rec); wrong.rule != "" && !known {
+				if err := r.defect(wrong, number, l); err != nil {
 					return err
 				}
 			}
@@ -151,7 +154,7 @@ func (r *Record) setHead(h *head, line int64) {
 // decodeData decodes l, which follows the head of a record. The record's Text and Values alias l.
 func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem dataProblem) {
 	if r.Type == TypeDescriptor {
-		r.Values, problem = parseDescriptor(l, r.Values[:0])
+		r.Values, problem = parseDescriptor(l, r.Fields, r.Values[:0])
 	} else {
 		r.Values, problem = parseData(l, r.Fields, h, r.Line, res, r.Values[:0])
 	}
@@ -217,33 +220,52 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	return 0, dataProblem{"picl.malformed-record", found, kind + " as " + fieldNames[bad], trace.Error}, true
 }
 
-// parseDescriptor decodes the data of a record of type -6: an integer and a quoted control string,
-// which may contain blanks.
-func parseDescriptor(l []byte, vals []trace.Value) ([]trace.Value, dataProblem) {
-	bad := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`, trace.Warning}
+// parseDescriptor decodes the data of a record of type -6 with n data fields: an integer and a quoted control
+// string, which may contain blanks. With another number of fields than one, each definition counts, and the
+// problem says so.
+func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
+	problem := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`, trace.Warning}
 	l = bytes.TrimSpace(l)
 	if len(l) > 0 && l[0] == '"' {
 		j := closingQuote(l)
 		if j < 0 {
-			return vals, bad
+			return vals, problem
 		}
 		l = l[j+1:]
 	} else if j := bytes.IndexAny(l, " \t"); j > 0 {
 		l = l[j:]
 	} else {
-		return vals, bad
+		return vals, problem
 	}
-	l = bytes.TrimSpace(l)
-	j := bytes.IndexAny(l, " \t\"")
-	if j <= 0 {
-		return vals, bad
+	for {
+		l = bytes.TrimSpace(l)
+		j := bytes.IndexAny(l, " \t\"")
+		if j <= 0 {
+			return vals, problem
+		}
+		number, err := strconv.ParseInt(string(l[:j]), 10, 64)
+		if err != nil {
+			return vals, problem
+		}
+		text := bytes.TrimSpace(l[j:])
+		end := len(text)
+		if text[0] == '"' {
+			end = closingQuote(text) + 1
+		}
+		if end <= 0 {
+			return vals, problem
+		}
+		vals = append(vals, trace.Value{Num: uint64(number), Type: trace.Int32}, trace.StringValue(string(text[:end])))
+		if l = text[end:]; len(l) == 0 {
+			break
+		}
 	}
-	n, err := strconv.ParseInt(string(l[:j]), 10, 64)
-	if err != nil {
-		return vals, bad
+	if n == 1 && len(vals) == 2 {
+		return vals, dataProblem{}
 	}
-	return append(vals, trace.Value{Num: uint64(n), Type: trace.Int32}, trace.StringValue(string(bytes.TrimSpace(l[j:])))),
-		dataProblem{}
+	problem.found = fmt.Sprintf("%d definitions in %d data fields", len(vals)/2, n)
+	problem.expected = "one data field with one definition; each definition counts"
+	return vals, problem
 }
 
 // openText opens the lines of a trace.

@@ -31,6 +31,7 @@ type rewriter struct {
 	repair    bool // defects in a line are repaired
 	keepTimes bool // times keep their spelling
 	lostText  bool // the last line says more than the values of its record
+	respelled bool // its descriptor is not the one that weft would write
 	head      head
 	rec       Record
 	vals      []trace.Value
@@ -176,7 +177,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 
 // is the number of the line. If only the head has changed, originalLine sets the Text of r, so that
 // the data keep their spelling.
 func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
-	w.lostText = false
+	w.lostText, w.respelled = false, false
 	if at <= 0 {
 		return nil, nil
 	}
@@ -191,7 +192,9 @@ func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 		}
 	}
 	l, bad, ok, err := w.read(at, &w.res)
-	w.lostText = ok && w.rec.saysMore && !w.repair && w.rename == nil
+	if ok && !w.repair && w.rename == nil {
+		w.lostText, w.respelled = w.rec.saysMore, w.d.defs.respells(&w.rec, at)
+	}
 	if err != nil || !ok || bad && (w.repair || w.rename != nil) || !r.hasValues(w.rec.Values) ||
 		bytes.HasSuffix(l, []byte{'\\'}) {
 		return nil, err

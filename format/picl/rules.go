@@ -7,7 +7,7 @@ import (
 
 // rules lists the defects that reading and checking report (docs/formats/picl.md, "Rules").
 var rules = []format.Rule{
-	{ID: "picl.malformed-record", Severity: trace.Error, Doc: "A line lacks one of the six first fields or has something else there; it is skipped. Where only the number of data fields or the descriptor is wrong, the record is kept.", Example: "-3 x 0.2 0 0 0"},
+	{ID: "picl.malformed-record", Severity: trace.Error, Doc: "A line lacks one of the first five fields, or one of the first six is no number; it is skipped. A record with a negative number of data fields, or with a descriptor that is no integer or has no closing quote, is kept, and its data are words.", Example: "-3 x 0.2 0 0 0"},
 	{ID: "picl.line-too-long", Severity: trace.Error, Doc: "A line is longer than the limit (option picl.max-line); it is skipped.", Example: "a line of 17 MB"},
 	{ID: "picl.count-missing", Severity: trace.Warning, Doc: "A record ends before the number of data fields; 0 is assumed.", Example: "-3 0 0.1 0 0"},
 	{ID: "picl.data-missing", Severity: trace.Warning, Doc: "A record has fewer data than it says.", Example: "-3 0 0.1 0 0 2 2 5"},
@@ -15,7 +15,7 @@ var rules = []format.Rule{
 	{ID: "picl.one-structure", Severity: trace.Warning, Doc: "A record has the data of one structure though it says several; they are taken as one.", Example: "-3 -911 0.1 0 0 4 \"%d %s %s %s\" 15 hello big world"},
 	{ID: "picl.data-type", Severity: trace.Warning, Doc: "A value does not fit its conversion; it is kept as a word.", Example: "-3 0 0.1 0 0 1 2 five"},
 	{ID: "picl.text-length", Severity: trace.Warning, Doc: "A text is not as long as the record says; all of it is taken.", Example: "-7 -1 0.1 0 0 9 0 hello"},
-	{ID: "picl.descriptor", Severity: trace.Warning, Doc: "A control string or a record that defines one cannot be read.", Example: "-3 0 0.1 0 0 1 \"%y\" 5"},
+	{ID: "picl.descriptor", Severity: trace.Warning, Doc: "A control string or a record that defines one cannot be read, or such a record has another number of data fields than one.", Example: "-3 0 0.1 0 0 1 \"%y\" 5"},
 	{ID: "picl.unknown-descriptor", Severity: trace.Warning, Doc: "A data descriptor is neither predefined nor defined; the values are kept as words.", Example: "-3 0 0.1 0 0 1 9 5"},
 	{ID: "picl.subset", Severity: trace.Warning, Doc: "A record that defines a subset has no subset id, something that is no integer, the id of an event type, or -1, which is all.", Example: "-201 -1 0.1 -1 -1 0"},
 	{ID: "picl.undefined", Severity: trace.Warning, Doc: "A record names, in its head or its data, a subset of processors, processes or event types that no record defines.", Example: "-3 0 0.1 -77 0 0", Stays: true},

@@ -11,26 +11,48 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sources holds the senders of messages for receives that do not state a source.
+// sources holds what receives do not state of their messages, such as the sender.
 type sources struct {
 	sync.Mutex
-	receivers map[procKey]bool // processes that may have such receives
-	senders   map[int64]uint32 // by the line of the receive; nil before the search
+	receivers map[procKey]bool          // processes that may have such receives
+	found     map[int64]receivedMessage // by the line of the receive; nil before the search
 }
 
-// unsourced reports whether the exit of a receive may have a message whose source is omitted or -1.
-// l is its line.
-func (h *head) unsourced(l []byte) bool {
-	switch h.f[5] {
-	case 1, 2:
-		return true
-	case 4:
-		l = l[:max(0, bytes.LastIndexByte(bytes.TrimRight(l, " \t\r"), ' '))]
-		fallthrough
-	case 3:
-		return bytes.HasSuffix(bytes.TrimRight(l, " \t\r"), []byte(" -1"))
+// receivedMessage is a message that a receive does not state in full. from is NoRef, and tag and length are -1,
+// if they are unknown.
+type receivedMessage struct {
+	from        uint32
+	tag, length int64
+}
+
+// leavesOpen reports whether a record of a receive may have a message whose source is omitted or -1, and
+// whether that holds for the source, the length or the type. Their fields are behind the first skip ones. l is
+// the line.
+func (h *head) leavesOpen(l []byte, skip int64) (source, any bool) {
+	i, bad := h.parse(l, 6)
+	if bad >= 0 || h.f[5] == 0 {
+		return false, false
 	}
-	return false
+	data := bytes.TrimLeft(l[i:], " \t")
+	if len(data) < 2 || data[0] != '2' || !blank(data[1]) {
+		return true, true // a field may have several values
+	}
+	switch n := h.f[5] - skip; {
+	case n <= 0:
+		return false, false
+	case n < 3:
+		return true, true
+	}
+	n := -skip
+	for word := range bytes.FieldsSeq(data[1:]) {
+		if n >= 0 && string(word) == "-1" {
+			source, any = source || n == 2, true
+		}
+		if n++; n == 3 {
+			break
+		}
+	}
+	return source, any
 }
 
 // waitingSend is a send to one of the receivers.
@@ -40,71 +62,114 @@ type waitingSend struct {
 	taken bool
 }
 
-// inbox holds the sends to a location and its receives, each in order of time.
-type inbox struct {
-	sends     []waitingSend
-	known     []waitingSend // receives that state their source
-	unknown   []waitingSend // receives that do not
-	positions []int64       // positions of the events in unknown
+// waitingReceive is a receive. changed reports that the message is not the one that its line states.
+type waitingReceive struct {
+	receivedMessage
+	line    int64
+	changed bool
 }
 
-// findSources finds the senders once. The receives that state a source take their sends first. Each
-// other receive then takes the oldest remaining send with its tag.
+// inbox holds the sends to a location and its receives, each in order of time.
+type inbox struct {
+	sends    []waitingSend
+	receives []waitingReceive
+	byLine   map[int64]int // index in receives
+}
+
+// findSources finds once what receives do not state. The waiting and the call around it are one receive, of
+// which both may state something. The receives that state a source take their sends first. Each other receive
+// then takes the oldest remaining send with its tag.
 func (d *decoder) findSources(ctx context.Context) error {
 	d.sources.Lock()
 	defer d.sources.Unlock()
-	if d.sources.senders != nil {
+	if d.sources.found != nil {
 		return nil
 	}
 	boxes := map[uint32]*inbox{}
 	for k := range d.sources.receivers {
 		if loc, ok := d.locations[k]; ok {
-			boxes[loc] = &inbox{}
+			boxes[loc] = &inbox{byLine: map[int64]int{}}
 		}
 	}
 	scanned := d.Scanned
 	d.Scanned = true // defects are for the scan that is asked for
 	defer func() { d.Scanned = scanned }()
+	nested := newReceiveFilter(d, nil)
 	collect := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); {
-			k, peer := c.Kind(), c.Op(0)
-			switch {
-			case k.IsSend() && peer < uint64(trace.NoRef):
-				if x := boxes[uint32(peer)]; x != nil {
+			k := c.Kind()
+			first, again := int64(0), false
+			if d.nesting.found {
+				first, again = nested.isRepeated(b, c.Row, k)
+			}
+			if !k.IsSend() && !k.IsRecv() {
+				continue
+			}
+			peer := trace.NoRef
+			if v := c.Op(0); v < uint64(trace.NoRef) {
+				peer = uint32(v)
+			}
+			if k.IsSend() {
+				if x := boxes[peer]; x != nil {
 					x.sends = append(x.sends, waitingSend{from: c.Location(), tag: int64(c.Op(2))})
 				}
-			case !k.IsRecv() || boxes[c.Location()] == nil:
-			case peer < uint64(trace.NoRef):
-				x := boxes[c.Location()]
-				x.known = append(x.known, waitingSend{from: uint32(peer), tag: int64(c.Op(2))})
-			default:
-				x := boxes[c.Location()]
-				x.unknown, x.positions = append(x.unknown, waitingSend{tag: int64(c.Op(2))}), append(x.positions, c.Pos())
+				continue
 			}
+			x := boxes[c.Location()]
+			if x == nil {
+				continue
+			}
+			r := receivedMessage{peer, int64(c.Op(2)), int64(c.Op(3))}
+			if again {
+				x.receives[x.byLine[first]].complete(r)
+				continue
+			}
+			x.byLine[c.Pos()] = len(x.receives)
+			x.receives = append(x.receives, waitingReceive{receivedMessage: r, line: c.Pos()})
 		}
 		return nil
 	}}
 	whole := d.renamed != nil || d.nesting.found
-	err := d.Deliver(ctx, d, trace.Events(), format.GlobalOrder, whole, d.pairLeaves(collect))
+	err := d.Deliver(ctx, d, trace.Events(), format.GlobalOrder, whole, collect)
 	if err != nil {
 		return err
 	}
-	of := map[int64]uint32{}
+	found := map[int64]receivedMessage{}
 	for _, loc := range slices.Sorted(maps.Keys(boxes)) {
 		x := boxes[loc]
 		from := newQueues(x.sends, func(s *waitingSend) uint32 { return s.from })
-		for _, r := range x.known {
-			from.take(r.from, r.tag)
+		for _, r := range x.receives {
+			if r.from != trace.NoRef {
+				from.take(r.from, r.tag)
+			}
 		}
 		left := newQueues(x.sends, func(*waitingSend) uint32 { return 0 })
-		for i, r := range x.unknown {
-			if s := left.take(0, r.tag); s != nil {
-				of[x.positions[i]] = s.from
+		for _, r := range x.receives {
+			if r.from == trace.NoRef {
+				if s := left.take(0, r.tag); s != nil {
+					r.from, r.changed = s.from, true
+				}
+			}
+			if r.changed {
+				found[r.line] = r.receivedMessage
 			}
 		}
 	}
-	d.sources.senders = of
+	d.sources.found = found
 	return nil
+}
+
+// complete sets what is unknown of the message to that of another record of the same receive.
+func (r *waitingReceive) complete(o receivedMessage) {
+	if r.from == trace.NoRef && o.from != trace.NoRef {
+		r.from, r.changed = o.from, true
+	}
+	if r.tag == -1 && o.tag != -1 {
+		r.tag, r.changed = o.tag, true
+	}
+	if r.length == -1 && o.length != -1 {
+		r.length, r.changed = o.length, true
+	}
 }
 
 // queues holds sends by group and tag, the oldest first. A tag of -1 matches all sends of a group.

@@ -2,6 +2,7 @@ package picl
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +63,16 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
 		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
 		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
+		{"blank ahead of a literal", `1 "%d,%d" 1 , 2`, `1 2`, "picl.data-type × 1"},
+		{"blank behind a literal", `1 "%d,%d" 1, 2`, `1 2`, ""},
+		{"blank in the control string ahead of a literal", `1 "%d ,%d" 1 , 2`, `1 2`, ""},
+		{"blanks ahead of the first literal", `1 "(%d)"  (3)`, `3`, ""},
+		{"blanks ahead of the last literal", `1 "<%d>" < 3 >`, `3`, "picl.data-type × 1"},
+		{"repetitions that begin with a literal", `2 "<%d>" <3> <4>`, `3 4`, ""},
+		{"last literal missing", `1 "<%d>" <3`, `3`, "picl.data-type × 1"},
+		{"line ends ahead of a literal and a value", `1 "%d,%d" 3`, `3`, "picl.data-missing × 1"},
+		{"%% skips blanks", `1 "%d%%" 5 %`, `5`, ""},
+		{"literals of two repetitions", `2 "x=%d" x=3x=4`, `3 4`, ""},
 		{"text after a number", `1 "%d%s" 5x`, `5 "x"`, ""},
 		{"unknown conversion", `1 "%y" some text`, `"some" "text"`, "picl.descriptor × 1"},
 		{"set without end", `1 "%[a" some text`, `"some" "text"`, "picl.descriptor × 1"},
@@ -109,6 +120,37 @@ func TestRewrite_2_2_2(t *testing.T) {
 	}
 }
 
+// TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts, whatever its number of data
+// fields, and that nothing else is a defect.
+func TestDefinitions_2_3_5(t *testing.T) {
+	for _, data := range []string{`1 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x"17 "%i"`} {
+		text := "-6 -1 0.000000 -1 -1 " + data + "\n1 0 0.100000 0 0 1 16 ff\n1 0 0.200000 0 0 1 17 010\n"
+		_, rows, rules := opened(t, text, nil)
+		if !strings.Contains(rows[0], `="255"`) || !strings.Contains(rows[1], `="8"`) || len(rules) != 1 ||
+			rules[0] != "picl.descriptor × 1" {
+			t.Errorf("%s: found %q, %v, expected 255 and 8", data, rows, rules)
+		}
+		if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestLabels_2_3_4 checks labels that name nothing: empty ones, and those of a subset for the event type -1.
+func TestLabels_2_3_4(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"empty", "-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "event 5"(5)`},
+		{"empty behind another", "-5 5 0.0 -1 -1 1 0 a\n-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "a"(5)`},
+		{"of all events in a subset", "-203 -1 0.0 -1 -1 3 2 -2000 5 -1\n-5 -2000 0.0 0 -1 1 0 a\n-2 -1 0.1 0 0 0\n",
+			`mark "all"(-1)`},
+	} {
+		_, rows, _ := opened(t, x.text, nil)
+		if len(rows) != 1 || !strings.HasSuffix(rows[0], x.want) {
+			t.Errorf("%s: found %q, expected %s", x.name, rows, x.want)
+		}
+	}
+}
+
 // TestMessages_2_3_3 checks that marks, and entries and exits, give the same messages. A field of
 // -1 is unknown, like an omitted field.
 func TestMessages_2_3_3(t *testing.T) {
@@ -122,6 +164,7 @@ func TestMessages_2_3_3(t *testing.T) {
 		{"length -1", "-4 -51 0.1 0 0 4 2 -1 5 1 0\n", strings.Replace(recv, "=8", "=-1", 1)},
 		{"all left out", "-4 -51 0.1 0 0 0\n", ""},
 		{"all -1", "-4 -51 0.1 0 0 4 2 -1 -1 -1 -1\n", ""},
+		{"fields with a point", "-4 -51 0.1 0 0 4 5 8.0 5.0 1.0 0.0\n", recv},
 		{"mark of a send", "-2 -21 0.1 0 0 4 2 8 5 1 0\n", " send receiver=1/0 communicator=-1 tag=5 length=8 derived"},
 		{"broadcast", "-3 -21 0.1 0 0 3 2 8 5 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n-3 0 0.2 32767 0 0\n",
 			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 " +
@@ -215,6 +258,56 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n",
 			""},
 		{"all processors, other counts", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 2 -1 3\n", "picl.statistics × 2"},
+		{"-913 of all processors", "-2 -913 0.5 -1 -1 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
+		{"-913 of all processes", "-2 -913 0.5 0 -1 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
+		{"-913 of all processes of several",
+			"-2 5 0.4 0 1 0\n-2 -913 0.5 0 -1 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n-102 -1 2.0 0 1 1 \"%d%d\" -21 20\n", ""},
+		{"-914 of a subset of processors, defined later",
+			"-2 -914 0.5 -8 -1 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n-201 -1 2.0 -1 -1 3 2 -8 0 1\n", ""},
+		{"level 0 of a subset of processes",
+			"-202 -1 0.0 -1 -1 2 2 -7 0\n-2 -904 0.5 0 -7 3 2 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
+		{"-913 of a subset without the processor",
+			"-201 -1 0.0 -1 -1 2 2 -8 1\n-2 -913 0.5 -8 -1 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", "picl.statistics × 1"},
+		{"-913 of another process", "-2 -913 0.5 1 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", "picl.statistics × 1"},
+		{"-913 of another process, all processors", "-2 -913 0.5 1 0 0\n-102 -1 2.0 -1 -1 1 \"%d%d\" -21 20\n", ""},
+		{"-913 of all processors, a process without events",
+			"-2 -913 0.5 -1 -1 0\n-102 -1 2.0 7 0 1 \"%d%d\" -21 20\n", ""},
+		{"events of process -1 that is the only one",
+			"-2 5 0.5 0 -1 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 1 5 1\n-102 -1 2.0 0 -1 2 \"%d%d\" -21 1 5 1\n", ""},
+		{"PICL level 0 (2.3.3)", "-2 -904 0.5 0 0 3 2 0 2 2\n-102 -1 2.0 0 0 3 \"%d%d\" -21 20 7 3 -912 2\n",
+			"picl.statistics × 2"},
+		{"user level 0", "-2 -904 0.5 0 0 3 2 2 0 2\n-102 -1 2.0 0 0 4 \"%d%d\" -21 20 7 3 -1001 3 -912 2\n",
+			"picl.statistics × 2"},
+		{"trace level 0", "-2 -904 0.5 0 0 3 2 2 2 0\n-102 -1 2.0 0 0 5 \"%d%d\" -21 20 7 3 -912 2 -1901 9 -1002 99\n",
+			"picl.statistics × 2"},
+		{"level -1 is unknown", "-2 -904 0.5 0 0 3 2 -1 -1 -1\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", "picl.statistics × 1"},
+		{"subset of silent event types", "-203 -1 0.0 -1 -1 3 2 -2001 7 -21\n-2 -904 0.5 0 0 3 2 2 0 2\n-102 -1 2.0 0 0 1 " +
+			"\"%d%d\" -2001 20\n", ""},
+		{"ahead of -913, not in the order of time",
+			"-2 -913 2.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", "picl.statistics × 1, picl.unsorted × 1"},
+		{"behind -913, not in the order of time",
+			"-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n-2 -913 0.5 0 0 0\n", "picl.unsorted × 1"},
+		{"events not in the order of time", "-4 5 1.3 0 0 0\n-3 5 1.2 0 0 0\n-101 -1 2.0 0 0 1 \"%d%lf\" 5 0.1\n",
+			"picl.unsorted × 1"},
+		{"nesting not in the order of time",
+			"-4 5 1.4 0 0 0\n-2 7 1.3 0 0 0\n-3 5 1.2 0 0 0\n-102 5 2.0 0 0 1 \"%d%d\" 7 1\n", "picl.unsorted × 2"},
+		{"undefined subset of event types", "-102 -1 2.0 0 0 2 \"%d%d\" -3000 1 -21 1\n", "picl.undefined × 1"},
+		{"inside an undefined subset of event types", "-102 -3000 2.0 0 0 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
+		{"undefined subset of processors", "-102 -1 2.0 -77 -1 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
+		{"undefined subset of processes", "-102 -1 2.0 0 -77 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
+		{"empty subset", "-203 -1 0.0 -1 -1 1 2 -3000\n-102 -1 2.0 0 0 1 \"%d%d\" -3000 1\n", "picl.statistics × 1"},
+		{"figures with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.0\n-103 -1 2.0 0 0 2 \"%d%f\" -21 8.0 5 -1\n", ""},
+		{"other figure with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.5\n", "picl.statistics × 1"},
+		{"more with a point behind -913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%lf\" -21 2.0\n", ""},
+		{"event type with a point", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.0 5\n", ""},
+		{"a word as figure", "-102 -1 2.0 0 0 1 \"%d%s\" -21 x\n", "picl.statistics × 1"},
+		{"entry with all fields",
+			"-3 -51 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.6 0 0 0\n-103 -1 2.0 0 0 2 \"%d%d\" -51 8 -21 8\n", ""},
+		{"entry with all fields, which the exit repeats",
+			"-3 -51 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.6 0 0 4 2 8 5 1 0\n-103 -1 2.0 0 0 1 \"%d%d\" -51 8\n", ""},
+		{"mark of waiting for a message",
+			"-2 -56 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-103 -1 2.0 0 0 1 \"%d%d\" -56 8\n", ""},
+		{"length with a point", "-3 -24 0.5 0 0 3 5 16.0 5.0 1.0\n-4 -24 0.6 0 0 0\n-103 -1 2.0 0 0 1 \"%d%d\" -24 16\n", ""},
 		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
 		{"wildcard brackets",
 			"-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n",
@@ -295,6 +388,9 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 			"-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
 		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
 		{"of posted receives", other.Replace(call + wait + done), 1},
+		{"not in the order of time", done + wait + call, 1},
+		{"one behind the other in time", wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + call, 2},
+		{"nested in the file alone", call + wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n", 2},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
 			d, rows, rules := opened(t, x.text, nil)
@@ -304,6 +400,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 					n++
 				}
 			}
+			rules = slices.DeleteFunc(rules, func(r string) bool { return strings.HasPrefix(r, "picl.unsorted") })
 			if n != x.recvs || len(rules) > 0 {
 				t.Errorf("%d receives, want %d; %v\n%s", n, x.recvs, rules, strings.Join(rows, "\n"))
 			}
@@ -363,6 +460,7 @@ func TestSources_2_3_3(t *testing.T) {
 		sends = "-3 -21 0.1 0 0 3 2 8 5 2\n-3 -21 0.2 1 0 3 2 9 5 2\n-3 -21 0.3 1 0 3 2 10 6 2\n"
 		from0 = "sender=0/0 communicator=-1 tag=5 length=8"
 		from1 = "sender=1/0 communicator=-1 tag=5 length=8"
+		call  = "-3 -51 0.35 2 0 1 2 5\n-3 -52 0.36 2 0 1 2 5\n"
 	)
 	for _, x := range []struct{ name, text, want string }{
 		{"left out", sends + "-4 -51 0.4 2 0 2 2 8 5\n", from0},
@@ -378,6 +476,20 @@ func TestSources_2_3_3(t *testing.T) {
 		{"no tag", sends + "-4 -51 0.4 2 0 1 2 8\n", strings.Replace(from0, "tag=5", "tag=-1", 1)},
 		{"more than were sent", sends + "-4 -51 0.4 2 0 2 2 8 7\n", "sender=-1 communicator=-1 tag=7 length=8"},
 		{"not in the order of time", "-4 -51 0.4 2 0 2 2 8 5\n" + sends, from0},
+		{"entry with all fields", sends + "-3 -51 0.4 2 0 7 2 5 -1 -1 8 5 -1 -1\n-4 -51 0.5 2 0 0\n", from0},
+		{"only around the waiting", sends + call + "-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 1\n", from1},
+		{"only inside the call", sends + call + "-4 -52 0.4 2 0 3 2 8 5 1\n-4 -51 0.5 2 0 2 2 8 5\n", from1},
+		{"in neither", sends + call + "-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 4 2 8 5 -1 -1\n", from0},
+		{"waiting with -1", sends + call + "-4 -52 0.4 2 0 4 2 8 5 -1 -1\n-4 -51 0.5 2 0 4 2 8 5 1 0\n", from1},
+		{"length only around the waiting", sends + call + "-4 -52 0.4 2 0 4 2 -1 5 1 0\n-4 -51 0.5 2 0 4 2 9 5 1 0\n",
+			strings.Replace(from1, "=8", "=9", 1)},
+		{"type only around the waiting", sends + call + "-4 -52 0.4 2 0 4 2 8 -1 1 0\n-4 -51 0.5 2 0 4 2 8 5 1 0\n", from1},
+		{"entry without a source, exit with one", sends + "-3 -51 0.4 2 0 7 2 5 -1 -1 8 5 -1 -1\n-4 -51 0.5 2 0 3 2 8 5 1\n",
+			from1},
+		{"of posted receives", sends + strings.NewReplacer("-51", "-60", "-52", "-61").Replace(
+			call+"-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 1\n"), from1},
+		{"around the waiting, the others first",
+			sends + call + "-4 -52 0.4 2 0 2 2 8 5\n-4 -51 0.5 2 0 3 2 8 5 0\n-4 -51 0.6 2 0 2 2 8 5\n", from0 + ", " + from1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			_, rows, _ := opened(t, x.text, nil)
@@ -391,5 +503,15 @@ func TestSources_2_3_3(t *testing.T) {
 				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
 			}
 		})
+	}
+}
+
+// TestMarksThatAreNoMessages checks that marks of events that never are messages get no note that says so.
+func TestMarksThatAreNoMessages(t *testing.T) {
+	for event, want := range map[string]bool{"-21": true, "-51": true, "-60": true, "-56": false, "-57": false, "-28": false} {
+		_, _, rules := opened(t, "-2 "+event+" 0.1 0 0 3 2 5 1 1\n", nil)
+		if got := slices.Contains(rules, "picl.mark-message × 1"); got != want {
+			t.Errorf("a mark of %s: found %v, expected a note: %v", event, rules, want)
+		}
 	}
 }

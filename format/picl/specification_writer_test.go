@@ -3,6 +3,7 @@ package picl
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -239,6 +240,14 @@ func TestMarkFields_2_3_3(t *testing.T) {
 			"-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 0\n"},
 		{"nested", "-3 3 0.1 0 0 3 2 4 5 6\n-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 1 2 7\n-4 3 0.1 0 0 1 2 8\n",
 			"-3 3 0.100000 0 0 3 2 4 5 6\n-2 3 0.100000 0 0 3 2 9 -1 7\n-4 3 0.100000 0 0 1 2 8\n"},
+		{"literals, exit without fields", "-3 6 0.1 0 0 1 \"id=%d\" id=3\n-4 6 0.1 0 0 0\n",
+			"-2 6 0.100000 0 0 1 \"id=%d\" id=3\n"},
+		{"literals, exit with fields", "-3 6 0.1 0 0 1 \"id=%d\" id=3\n-4 6 0.1 0 0 1 2 4\n", "-2 6 0.100000 0 0 3 2 3 -1 4\n"},
+		{"literals of an exit alone", "-3 -251 0.1 0 0 0\n-4 -251 0.1 0 0 1 \"%d,%d\" 8,3\n",
+			"-2 -251 0.100000 0 0 1 \"%d,%d\" 8,3\n"},
+		{"a descriptor that another record redefines",
+			"-6 -1 0.0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-3 6 0.1 0 0 1 7 ff\n-6 -1 0.1 -1 -1 1 \"%d%s\" 7 \"%d\"\n-4 6 0.1 0 0 0\n",
+			"-6 -1 0.000000 -1 -1 1 \"%d%s\" 7 \"%x\"\n-6 -1 0.100000 -1 -1 1 \"%d%s\" 7 \"%d\"\n-2 6 0.100000 0 0 1 2 255\n"},
 		{"system event", "-3 -51 0.1 0 0 1 2 5\n-4 -51 0.1 0 0 2 2 8 5\n", "-2 -51 0.100000 0 0 5 2 5 -1 -1 8 5\n"},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
@@ -296,6 +305,8 @@ func TestParaGraphNumbers_10(t *testing.T) {
 			"-402 0.2 5 100 2 2 -7 -8\n-2 1 0.3 9 200 0\n",
 			"-201 -1 -1.000000 0 0 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 -7 -1\n-3 -402 0.200000 0 0 2 2 -7 -1\n-2 1 " +
 				"0.300000 1 0 0\n"},
+		{"subset of processes", "-202 -1 0.0 -1 -1 3 2 -6 0 1\n-2 6 0.5 20 1 0\n-2 6 0.6 20 -6 0\n-2 6 0.7 20 -1 0\n",
+			"-2 6 0.500000 0 0 0\n-2 6 0.700000 0 0 0\n"},
 		{"host and all", "-3 -21 0.1 5 0 3 2 8 1 32767\n-3 -21 0.2 5 0 3 2 8 1 -1\n",
 			"-3 -21 0.100000 0 0 3 2 8 1 32767\n-3 -21 0.200000 0 0 3 2 8 1 -1\n"},
 	} {
@@ -330,13 +341,44 @@ func TestStatisticsKept_2_3_2(t *testing.T) {
 			events + "-102 -1 0.300000 0 0 1 \"%d%d\" -53 7\n-103 -1 0.300000 0 0 1 \"%d%d\" -901 428\n" + all},
 		{"some", events + "-101 -1 0.300000 0 0 1 \"%d%lf\" -21 0.200000\n", events + all},
 		{"ahead of the events", count + events, count + events + all},
+		{"process with entries and exits of all events", "-3 -1 0.1 0 0 0\n-2 7 0.2 0 0 0\n-4 -1 0.3 0 0 0\n",
+			"-3 -1 0.100000 0 0 0\n-2 7 0.200000 0 0 0\n-4 -1 0.300000 0 0 0\n-102 -1 0.300000 0 0 1 \"%d%d\" 7 1\n"},
+		{"process -1 that ends what another began", "-3 5 0.1 0 -1 0\n-4 5 0.3 0 0 0\n",
+			"-3 5 0.100000 0 -1 0\n-4 5 0.300000 0 0 0\n-101 -1 0.300000 0 0 1 \"%d%lf\" 5 0.200000\n" +
+				"-102 -1 0.300000 0 0 1 \"%d%d\" 5 1\n"},
+		{"process with records not in order of time", "-4 5 0.3 0 0 0\n-2 7 0.2 0 0 0\n-3 5 0.1 0 0 0\n",
+			"-4 5 0.300000 0 0 0\n-2 7 0.200000 0 0 0\n-3 5 0.100000 0 0 0\n-101 -1 0.300000 0 0 1 \"%d%lf\" 5 0.200000\n" +
+				"-102 -1 0.300000 0 0 2 \"%d%d\" 5 1 7 1\n-102 5 0.300000 0 0 1 \"%d%d\" 7 1\n"},
+		{"process -1 beside one process", "-2 5 0.1 0 -1 0\n-2 5 0.2 0 0 0\n",
+			"-2 5 0.100000 0 -1 0\n-2 5 0.200000 0 0 0\n-102 -1 0.200000 0 0 1 \"%d%d\" 5 2\n"},
+		{"process -1 beside several", "-2 5 0.1 0 -1 0\n-2 5 0.2 0 0 0\n-2 5 0.3 0 1 0\n",
+			"-2 5 0.100000 0 -1 0\n-2 5 0.200000 0 0 0\n-2 5 0.300000 0 1 0\n-102 -1 0.300000 0 -1 1 \"%d%d\" 5 3\n" +
+				"-102 -1 0.300000 0 0 1 \"%d%d\" 5 1\n-102 -1 0.300000 0 1 1 \"%d%d\" 5 1\n"},
 		{"of another process", events + strings.Replace(count, " 0 0 ", " 1 0 ", 1),
 			events + strings.Replace(count, " 0 0 ", " 1 0 ", 1) + all},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.statistics": "true"})); diff != "" {
+			text := copyText(t, x.text, map[string]string{"picl.statistics": "true"})
+			if diff := cmp.Diff(x.want, text); diff != "" {
 				t.Error(diff)
 			}
+			if _, _, rules := opened(t, text, nil); strings.Contains(fmt.Sprint(rules), "picl.statistics") && strings.HasPrefix(x.name, "process") {
+				t.Error(rules)
+			}
 		})
+	}
+}
+
+// TestStatisticsOfUnordered checks that statistics of records that an option changes need them in order of time.
+func TestStatisticsOfUnordered(t *testing.T) {
+	const text = "-2 5 0.3 0 0 0\n-2 5 0.1 0 0 0\n"
+	for _, option := range []string{"picl.brackets=mark", "picl.paragraph=true"} {
+		name, value, _ := strings.Cut(option, "=")
+		out := format.StreamOutput(&bytes.Buffer{})
+		_, err := copyTrace(t.Context(), write(t, text), &format.ReadOptions{}, out,
+			&format.WriteOptions{Values: map[string]string{name: value, "picl.statistics": "true"}})
+		if err == nil || !strings.Contains(err.Error(), "2") || !strings.Contains(err.Error(), "weft sort") {
+			t.Errorf("%s: found %v, expected the line and what sorts it", option, err)
+		}
 	}
 }

@@ -2,12 +2,14 @@ package picl
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -23,7 +25,24 @@ type Statistics struct {
 	pending    map[int64][]pendingSum          // by processor; -1 for records about several
 	late       []*trace.Defect                 // defects of sums that were pending
 	ownSubsets []int64                         // subsets that statistics records have as event type
+	complete   bool                            // defs has all subsets of the file
+	stops      map[procKey]silence             // by process; -1 stands for all processors or processes
+	someStops  []procKey                       // keys of stops of subsets of processes on several processors
+	only       map[procKey]procKey             // processes that a process -1 stands for
+	on         map[int64][]procKey             // processes by processor
+	disorder   *trace.Defect                   // the first record that is earlier than the one of its process before it
 }
+
+// silence reports which events leave no records: those of PICL, of the user, or of tracing.
+type silence [3]bool
+
+// ofPICL, ofUser and ofTracing are the indexes of a silence. They are also those of the levels in a record of
+// event type -904.
+const (
+	ofPICL = iota
+	ofUser
+	ofTracing
+)
 
 // silentKey identifies the figures of a record of type -101, -102 or -103.
 type silentKey struct{ typ, inside, processor, process int64 }
@@ -39,10 +58,9 @@ type pendingSum struct {
 }
 
 type processStatistics struct {
-	// stopped reports that events were not recorded for a while: PICL's events, and user events.
-	stopped [2]bool
-	open    map[int64][]entryTime
-	active  []int64 // event types with open entries, in order of entry
+	last   trace.Decimal // time of the last record
+	open   map[int64][]entryTime
+	active []int64 // event types with open entries, in order of entry
 	// inside holds tables by the event type inside of which the events are; -1 is the whole run.
 	inside   map[int64]map[int64]*figures
 	recorded map[figureKey]bool // figures in statistics records after the events so far
@@ -94,13 +112,13 @@ func (f *figures) addSilent(typ int64, of map[int64]float64) {
 func NewStatistics() *Statistics {
 	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
 		silent:  map[silentKey]map[int64]float64{},
-		pending: map[int64][]pendingSum{}}
+		pending: map[int64][]pendingSum{}, stops: map[procKey]silence{}, on: map[int64][]procKey{}}
 }
 
 // setDefinitions sets the subsets of a whole file. Figures are kept for the subsets among the event
 // types.
 func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
-	s.defs.sets = maps.Clone(d.sets)
+	s.defs.sets, s.complete = maps.Clone(d.sets), true
 	for e := range events {
 		if s.defs.isSubset(e) && !slices.Contains(s.ownSubsets, e) {
 			s.ownSubsets = append(s.ownSubsets, e)
@@ -112,14 +130,18 @@ func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
 // Add counts a record. It also records which figures a statistics record has. It ignores other
 // records.
 func (s *Statistics) Add(r *Record) {
-	k := procKey{r.Processor, r.Process}
+	k := s.processOf(r)
 	p := s.process[k]
-	if r.Type > TypeMark || r.Type < TypeExit || r.Processor < 0 {
+	if r.Type > TypeMark || r.Type < TypeExit {
 		if isDefinition(r.Type) {
 			s.defs.add(r)
 		} else if p != nil {
 			p.noteRecorded(r)
 		}
+		return
+	}
+	s.noteStop(r, k)
+	if r.Processor < 0 {
 		return
 	}
 	if len(s.pending) > 0 {
@@ -132,8 +154,15 @@ func (s *Statistics) Add(r *Record) {
 		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
+		s.on[k.processor] = append(s.on[k.processor], k)
+		p.last = r.Time
 	}
-	p.noteStopped(r)
+	if r.Time.Cmp(p.last) < 0 && s.disorder == nil {
+		s.disorder = &trace.Defect{Rule: "picl.unsorted", Severity: trace.Error, Position: trace.Position{Line: r.Line},
+			Found:    fmt.Sprintf("a record of processor %d at %v s behind one at %v s", r.Processor, r.Time, p.last),
+			Expected: "the records of a process in order of time, for picl.statistics; weft sort sorts them"}
+	}
+	p.last = r.Time
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeMark:
@@ -161,7 +190,7 @@ func (s *Statistics) Add(r *Record) {
 			p.active = slices.Delete(p.active, i, i+1)
 		}
 		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1,
-			volume: e.volume + volume(spec, r.Values, false, true)}
+			volume: max(e.volume, volume(spec, r.Values, false, true))} // the exit may repeat it
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
@@ -188,7 +217,7 @@ func (p *processStatistics) noteRecorded(r *Record) {
 		p.recorded = map[figureKey]bool{}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if v := r.Values[i]; v.Type != trace.String {
+		if v := r.Values[i]; isInteger(v) {
 			p.recorded[figureKey{r.Type, r.Event, v.Int()}] = true
 		}
 	}
@@ -210,14 +239,113 @@ func (s *Statistics) enclosing(open []int64) []int64 {
 	return list
 }
 
-// noteStopped records a full buffer (-913), overwritten records (-914), or a tracing level (-904)
-// at which events are not recorded.
-func (p *processStatistics) noteStopped(r *Record) {
-	for i := range p.stopped {
-		p.stopped[i] = p.stopped[i] || r.Event == -913 || r.Event == -914 || r.Event == -904 && i < len(r.Values) &&
-			r.Values[i].Type != trace.String && r.Values[i].Int() == 0 ||
-			r.Event == -904 && len(r.Values) > 2 && r.Values[2].Type != trace.String && r.Values[2].Int() == 0 && i == 0
+// addFile counts the records of a file in order of time. It does nothing, and returns false, if that is their
+// order in the file, and no process -1 stands for another one.
+func (s *Statistics) addFile(ctx context.Context, src format.Source, ro *format.ReadOptions) (bool, error) {
+	f, err := open(ctx, src, &format.ReadOptions{Values: ro.Values})
+	if err != nil {
+		return false, err
 	}
+	defer f.Close()
+	d := f.(*decoder)
+	if s.only = d.aliases(); len(d.Runs) == 1 && len(s.only) == 0 || d.File.Numbered {
+		return false, nil
+	}
+	return true, d.eachRecord(ctx, func(r *Record) error {
+		s.Add(r)
+		return nil
+	})
+}
+
+// processOf returns the process of a record. Process -1 may stand for the only one of its processor.
+func (s *Statistics) processOf(r *Record) procKey {
+	k := procKey{r.Processor, r.Process}
+	if one, ok := s.only[k]; ok {
+		return one
+	}
+	return k
+}
+
+// noteStop records a full buffer (-913), overwritten records (-914), or a tracing level (-904) of 0. From
+// there on, the process k, or the processes that it stands for, may have more events than records.
+func (s *Statistics) noteStop(r *Record, k procKey) {
+	var stop silence
+	switch r.Event {
+	case -913, -914:
+		stop = silence{true, true, true}
+	case -904:
+		for i, v := range r.Values[:min(len(r.Values), len(stop))] {
+			stop[i] = isInteger(v) && v.Int() == 0
+		}
+	}
+	have := s.stops[k]
+	if have.add(stop); have == s.stops[k] {
+		return
+	}
+	s.stops[k] = have
+	note := func(k procKey) {
+		have := s.stops[k]
+		have.add(stop)
+		s.stops[k] = have
+	}
+	processes := []int64{k.process}
+	switch {
+	case k.process >= -1:
+	case k.processor < 0:
+		s.someStops = append(s.someStops, k)
+		return
+	default:
+		processes = s.defs.sets[setKey{TypeProcessSet, k.process}]
+	}
+	processors := []int64{k.processor}
+	if k.processor < -1 {
+		processors = s.defs.sets[setKey{TypeProcessorSet, k.processor}]
+	}
+	for _, p := range processors {
+		for _, q := range processes {
+			note(procKey{p, q})
+		}
+	}
+}
+
+func (s *silence) add(o silence) {
+	for i := range s {
+		s[i] = s[i] || o[i]
+	}
+}
+
+// stopsOf returns which events of the process k leave no records so far.
+func (s *Statistics) stopsOf(k procKey) (stop silence) {
+	if len(s.stops) == 0 {
+		return stop
+	}
+	for _, of := range [4]procKey{k, {k.processor, -1}, {-1, k.process}, {-1, -1}} {
+		stop.add(s.stops[of])
+	}
+	for _, some := range s.someStops {
+		if s.covers(some, k) {
+			stop.add(s.stops[some])
+		}
+	}
+	return stop
+}
+
+// of reports whether events of a type, or members of a subset of them, may leave no records.
+func (s silence) of(event int64, defs *definitions) bool {
+	if members, ok := defs.sets[setKey{TypeEventSet, event}]; ok {
+		return slices.ContainsFunc(members, func(e int64) bool { return subset(e) != nil || s.of(e, newDefinitions()) })
+	}
+	switch {
+	case event == -1:
+		return s != silence{}
+	case event >= 0 || event == -1001:
+		return s[ofUser]
+	case event == -1002:
+		return s[ofPICL] || s[ofTracing]
+	case event <= -901 && event >= -1000 || event == -1901 || event == -1902:
+		return s[ofTracing]
+	}
+	return s[ofPICL]
 }
 
 func (p *processStatistics) figure(inside, event int64) *figures {
@@ -237,25 +365,33 @@ func (p *processStatistics) figure(inside, event int64) *figures {
 // volume returns what a record adds to the volume of its event. The unit is bytes, except for
 // load0, which counts processes.
 func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
-	names, at := spec.entry, 0
-	if !entry {
+	names := spec.entry
+	switch {
+	case !entry:
 		names = spec.exit
-	} else if exit {
+	case exit || spec.event < 0 && len(vals) > len(spec.entry): // an entry may have all fields of a mark
 		names = append(slices.Clone(spec.entry), spec.exit...)
 	}
 	if spec.event == -503 && exit {
 		return 1
 	}
-	for i, n := range names {
-		if n == "length" && spec.send != probeRole && i < len(vals) && vals[i].Type != trace.String {
-			at = i
-			return max(0, vals[at].Int())
-		}
-	}
-	if spec.event == -56 && exit && !entry && len(vals) > 0 {
-		return max(0, vals[0].Int())
+	if i := slices.Index(names, "length"); i >= 0 && i < len(vals) {
+		n, _ := wholeNumber(vals[i])
+		return max(0, n)
 	}
 	return 0
+}
+
+// wholeNumber returns an integer, also one that is a floating-point number.
+func wholeNumber(v trace.Value) (n int64, ok bool) {
+	switch v.Type {
+	case trace.Int32, trace.Int64:
+		return v.Int(), true
+	case trace.Float32, trace.Float64:
+		x := v.Float()
+		return int64(x), math.Abs(x) < 1<<53 && x == math.Trunc(x)
+	}
+	return 0, false
 }
 
 func subtract(a, b trace.Decimal) trace.Decimal { b.Coef = -b.Coef; return add(a, b) }
@@ -270,46 +406,84 @@ func add(a, b trace.Decimal) trace.Decimal {
 // Records returns the statistics records for all processes, with the time stamp t. It omits figures
 // that records after the last event of a process already have. Like PICL, it writes separate
 // records for system events and user events of the whole run, followed by records for each user
-// event.
+// event. Process -1 of a processor with one other process is that process; its figures are those of all
+// processes of the processor.
 func (s *Statistics) Records(t trace.Decimal) []Record {
+	others := map[int64][]procKey{} // processes of processors by their numbers, without -1
+	for _, k := range s.order {
+		if k.process != -1 {
+			others[k.processor] = append(others[k.processor], k)
+		}
+	}
 	var out []Record
 	for _, k := range s.order {
-		p := s.process[k]
-		emit := func(inside int64, keep func(int64) bool) {
-			var events []int64
-			for e := range p.inside[inside] {
-				if keep(e) {
-					events = append(events, e)
-				}
+		same := others[k.processor]
+		of := []*processStatistics{s.process[k]}
+		if all := s.process[procKey{k.processor, -1}]; k.process >= 0 && len(same) == 1 && all != nil {
+			of = append(of, all)
+		} else if k.process == -1 {
+			if len(same) == 1 && same[0].process >= 0 {
+				continue
 			}
-			slices.SortFunc(events, compareEvents)
-			var times, counts, volumes []trace.Value
-			for _, e := range events {
-				f := p.inside[inside][e]
-				id := trace.Value{Num: uint64(e), Type: trace.Int32}
-				if f.time.Coef > 0 && !p.recorded[figureKey{TypeTimes, inside, e}] {
-					times = append(times, id, trace.FloatValue(f.time.Float()))
-				}
-				if f.count > 0 && !p.recorded[figureKey{TypeCounts, inside, e}] {
-					counts = append(counts, id, intValue(f.count))
-				}
-				if f.volume > 0 && !p.recorded[figureKey{TypeVolumes, inside, e}] {
-					volumes = append(volumes, id, intValue(f.volume))
-				}
-			}
-			for i, v := range [3][]trace.Value{times, counts, volumes} {
-				if len(v) > 0 {
-					out = append(out,
-						Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
-				}
+			for _, o := range same {
+				of = append(of, s.process[o])
 			}
 		}
-		emit(-1, func(e int64) bool { return e < 0 })
-		emit(-1, func(e int64) bool { return e >= 0 })
-		for _, e := range slices.Sorted(maps.Keys(p.inside)) {
-			if e >= 0 {
-				emit(e, func(int64) bool { return true })
+		out = appendStatistics(out, Record{Time: t, Processor: k.processor, Process: k.process}, of)
+	}
+	return out
+}
+
+// appendStatistics appends the statistics records of processes. They have the head of r.
+func appendStatistics(out []Record, r Record, of []*processStatistics) []Record {
+	emit := func(inside int64, keep func(int64) bool) {
+		sums := map[int64]*figures{}
+		for _, p := range of {
+			for e, f := range p.inside[inside] {
+				if !keep(e) {
+					continue
+				}
+				if sums[e] == nil {
+					sums[e] = &figures{}
+				}
+				sums[e].add(f)
 			}
+		}
+		recorded := func(typ, event int64) bool {
+			return slices.ContainsFunc(of, func(p *processStatistics) bool { return p.recorded[figureKey{typ, inside, event}] })
+		}
+		var times, counts, volumes []trace.Value
+		for _, e := range slices.SortedFunc(maps.Keys(sums), compareEvents) {
+			f := sums[e]
+			id := trace.Value{Num: uint64(e), Type: trace.Int32}
+			if f.time.Coef > 0 && !recorded(TypeTimes, e) {
+				times = append(times, id, trace.FloatValue(f.time.Float()))
+			}
+			if f.count > 0 && !recorded(TypeCounts, e) {
+				counts = append(counts, id, intValue(f.count))
+			}
+			if f.volume > 0 && !recorded(TypeVolumes, e) {
+				volumes = append(volumes, id, intValue(f.volume))
+			}
+		}
+		for i, v := range [3][]trace.Value{times, counts, volumes} {
+			if len(v) > 0 {
+				r.Type, r.Event, r.Values = TypeTimes-int64(i), inside, v
+				out = append(out, r)
+			}
+		}
+	}
+	emit(-1, func(e int64) bool { return e < -1 }) // -1 in a pair is the sum over all events
+	emit(-1, func(e int64) bool { return e >= 0 })
+	tables := map[int64]bool{}
+	for _, p := range of {
+		for e := range p.inside {
+			tables[e] = e >= 0
+		}
+	}
+	for _, e := range slices.Sorted(maps.Keys(tables)) {
+		if tables[e] {
+			emit(e, func(e int64) bool { return e != -1 })
 		}
 	}
 	return out
@@ -333,12 +507,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
 		return late
 	}
-	var of []*processStatistics
-	for _, k := range s.order {
-		if s.covers(r, k) {
-			of = append(of, s.process[k])
-		}
-	}
+	of, stopped := s.covered(r)
 	out := late
 	if n := len(r.Values); n%2 == 1 {
 		out = append(out,
@@ -352,7 +521,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		v := r.Values[i]
-		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
+		if isInteger(v) && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
 			r.Values[i+1].Float() > 0 {
 			if s.silent[about] == nil {
 				s.silent[about] = map[int64]float64{}
@@ -360,15 +529,18 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			s.silent[about][v.Int()] = r.Values[i+1].Float()
 		}
 	}
+	if s.isUndefined(TypeProcessorSet, r.Processor) || s.isUndefined(TypeProcessSet, r.Process) ||
+		s.isUndefined(TypeEventSet, r.Event) {
+		return out
+	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if r.Values[i].Type == trace.String {
+		if !isInteger(r.Values[i]) || s.isUndefined(TypeEventSet, r.Values[i].Int()) {
 			continue // not an event type
 		}
 		event := r.Values[i].Int()
 		var f figures
-		least := s.unrecorded(event) // there may be more events than records
+		least := s.unrecorded(event) || stopped.of(event, s.defs) // there may be more events than records
 		for _, p := range of {
-			least = least || p.stopped[0] && event < 0 || p.stopped[1] && (event >= 0 || event < -1000 || event == -1)
 			for _, inside := range s.tablesOf(p, r.Event) {
 				g := s.sum(p, inside, event)
 				f.add(&g)
@@ -439,10 +611,23 @@ func (f *figures) agrees(typ int64, said trace.Value, tick trace.Decimal, least 
 		d := said.Float() - f.time.Float()
 		return said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick)
 	case TypeCounts:
-		return said.Int() == -1 || said.Int() == f.count || least && said.Int() > f.count
+		return agrees(said, f.count, least)
 	}
-	return said.Int() == -1 || said.Int() == f.volume || least && said.Int() > f.volume
+	return agrees(said, f.volume, least)
 }
+
+// agrees reports whether a figure, which may be a floating-point number, equals a number. If least is true, a
+// larger figure agrees as well.
+func agrees(said trace.Value, n int64, least bool) bool {
+	if !isInteger(said) {
+		x := said.Float()
+		return x == -1 || x == float64(n) || least && x > float64(n)
+	}
+	return said.Int() == -1 || said.Int() == n || least && said.Int() > n
+}
+
+// isInteger reports whether a value is an integer.
+func isInteger(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }
 
 // text returns the figure of a record type as text.
 func (f *figures) text(typ int64) string {
@@ -455,12 +640,46 @@ func (f *figures) text(typ int64) string {
 	return fmt.Sprint(f.volume)
 }
 
-// covers reports whether a statistics record includes a process. Its processor and process may be
-// exact, -1 for all, or a subset.
-func (s *Statistics) covers(r *Record, k procKey) bool {
-	processor := r.Processor == k.processor || r.Processor == -1 ||
-		s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
-	process := r.Process == k.process || r.Process == -1 || s.defs.inSet(TypeProcessSet, r.Process, k.process)
+// covered returns the processes that a statistics record includes, and which of their events leave no records.
+func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped silence) {
+	about := s.processOf(r)
+	if about.processor >= 0 && about.process >= 0 {
+		if p := s.process[about]; p != nil {
+			of = append(of, p)
+		}
+		return of, s.stopsOf(about)
+	}
+	about = procKey{r.Processor, r.Process}
+	candidates := s.order
+	if about.processor >= 0 {
+		candidates, stopped = s.on[about.processor], s.stopsOf(about)
+	} else {
+		for k, stop := range s.stops { // also of processes without events
+			if s.covers(about, k) || s.covers(k, about) || k.processor < 0 {
+				stopped.add(stop)
+			}
+		}
+	}
+	for _, k := range candidates {
+		if s.covers(about, k) {
+			of = append(of, s.process[k])
+			stopped.add(s.stopsOf(k))
+		}
+	}
+	return of, stopped
+}
+
+// isUndefined reports whether a number is that of a subset that no record of the file defines.
+func (s *Statistics) isUndefined(typ, id int64) bool {
+	return s.complete && s.defs.isUndefined(setKey{typ, id})
+}
+
+// covers reports whether the processor and process of a record include the process k. They may be exact, -1
+// for all, or a subset.
+func (s *Statistics) covers(about, k procKey) bool {
+	processor := about.processor == k.processor || about.processor == -1 ||
+		s.defs.inSet(TypeProcessorSet, about.processor, k.processor)
+	process := about.process == k.process || about.process == -1 || s.defs.inSet(TypeProcessSet, about.process, k.process)
 	return processor && process
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
@@ -49,6 +50,8 @@ type Writer struct {
 	min    trace.Decimal
 	max    trace.Decimal
 	stats  *Statistics
+	// counted reports that stats has all records from the start.
+	counted bool
 	// pending holds open entries by processor, process and event type, for Marks.
 	pending map[pendingKey][]pendingEntry
 	// numbers holds the number and extent of each processor and process, for ParaGraph.
@@ -56,6 +59,8 @@ type Writer struct {
 	order   []*paragraphProcessor
 	// byProcessor holds the first process of each processor.
 	byProcessor map[int64]*paragraphProcessor
+	// unknown is the number of records with integers of unknown meaning, for ParaGraph.
+	unknown int64
 	// tracing adds -901 records to each of processes, which is indexed by processor. The process is
 	// 0.
 	tracing   bool
@@ -71,8 +76,10 @@ type pendingKey struct{ processor, process, event int64 }
 // pendingEntry is an entry whose exit has not been written, and its offset in the text.
 type pendingEntry struct {
 	Record
-	place   int64
-	written bool // the entry has been written, so that its exit is written as an exit
+	place     int64
+	written   bool   // the entry has been written, so that its exit is written as an exit
+	text      string // Text of the entry
+	described int    // number of descriptors ahead of it
 }
 
 // tracedProcess is a process that gets a -901 entry before its first record and a -901 exit after
@@ -160,7 +167,7 @@ func (w *Writer) Write(r *Record) error {
 			w.pending[k] = append(w.pending[k], pendingEntry{written: true})
 			return w.writeFinal(r)
 		}
-		e := pendingEntry{Record: *r, place: w.body.Size()}
+		e := pendingEntry{Record: *r, place: w.body.Size(), text: r.Text, described: len(w.defs.descriptors)}
 		e.Values = cloneValues(r.Values)
 		w.defs.setExplicitText(&e.Record)
 		w.pending[k] = append(w.pending[k], e)
@@ -179,24 +186,42 @@ func (w *Writer) Write(r *Record) error {
 		if e.Time.Cmp(r.Time) != 0 {
 			w.Left["durations of events that became marks"]++
 		}
-		if len(r.Values) > 0 {
-			// The fields of the exit follow all fields of the entry.
-			for range len(specOf(e.Event).entry) - len(e.Values) {
-				e.Values = append(e.Values, intValue(-1))
-			}
-		}
-		w.countLostText(&e.Record)
-		w.countLostText(r)
-		e.Type, e.Time, e.Values, e.Text = TypeMark, r.Time, append(e.Values, r.Values...), ""
-		return w.writeFinal(&e.Record)
+		return w.writeFinal(w.mark(&e, r))
 	}
 	return w.writeFinal(r)
 }
 
-// countLostText counts a record whose Text is replaced by its values, if Text may contain more.
+// mark returns the mark for an entry and its exit. It has the fields of both. Text stays if only one has data.
+func (w *Writer) mark(e *pendingEntry, exit *Record) *Record {
+	m := &e.Record
+	if len(exit.Values) > 0 {
+		// The fields of the exit follow all fields of the entry.
+		for range len(specOf(e.Event).entry) - len(e.Values) {
+			m.Values = append(m.Values, intValue(-1))
+		}
+	}
+	switch {
+	case len(exit.Values) == 0 && exit.Text == "" && e.described == len(w.defs.descriptors):
+	case len(e.Values) == 0 && e.text == "" && exit.Text != "":
+		m.Values, m.Text = exit.Values, exit.Text
+	default:
+		m.Text = e.text
+		w.countLostText(m)
+		w.countLostText(exit)
+		m.Values, m.Text = append(m.Values, exit.Values...), ""
+	}
+	m.Type, m.Time = TypeMark, exit.Time
+	return m
+}
+
+// countLostText counts a record whose Text is replaced by its values, if Text contains more or spells them in
+// another form.
 func (w *Writer) countLostText(r *Record) {
-	if r.saysMore && r.Text != "" {
+	switch {
+	case r.saysMore && r.Text != "":
 		w.Left[leftText]++
+	case w.defs.respells(r, math.MaxInt64):
+		w.Left[leftSpelling]++
 	}
 }
 
@@ -227,10 +252,15 @@ func (w *Writer) writeFinal(r *Record) error {
 
 // writeCounted writes a record and counts it in the statistics.
 func (w *Writer) writeCounted(r *Record) error {
-	if w.stats != nil {
+	w.count(r)
+	return w.emit(r)
+}
+
+// count adds a record to the statistics.
+func (w *Writer) count(r *Record) {
+	if w.stats != nil && !w.counted {
 		w.stats.Add(r)
 	}
-	return w.emit(r)
 }
 
 // writeLine writes a record as the line l, unless an option requires another form.
@@ -238,9 +268,7 @@ func (w *Writer) writeLine(r *Record, l []byte) error {
 	if w.opt.Brackets != Keep || w.opt.ParaGraph {
 		return w.Write(r)
 	}
-	if w.stats != nil {
-		w.stats.Add(r)
-	}
+	w.count(r)
 	w.define(r)
 	if err := w.noteTime(r.Time); err != nil {
 		return err
@@ -359,7 +387,13 @@ const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"
 	leftText    = "what records say beside their values is gone"
+	// leftSpelling is that of data with a descriptor that weft would not write.
+	leftSpelling = "values stay; the form of the data is chosen anew"
+	leftData     = "data of unknown meaning may name what has another number"
 )
+
+// degradedFields holds the fields of records that are kept but for what a reason in Writer.Left says.
+var degradedFields = map[string]string{leftText: "text", leftSpelling: "spelling", leftData: "data"}
 
 // writesUnchanged reports whether records are written without change.
 func (w *Writer) writesUnchanged() bool {
@@ -399,7 +433,7 @@ func (w *Writer) writeParaGraph(r *Record) error {
 	switch {
 	case r.Type == TypeProcessorSet:
 		return nil // Close writes it
-	case r.Processor < 0 || r.Processor == Host:
+	case r.Processor < 0 || r.Processor == Host || r.Process < -1:
 		w.Left[leftScope]++
 		return nil
 	case r.Type < TypeExit || r.Type == -1:
@@ -479,7 +513,9 @@ func (w *Writer) insertAllTracing() error {
 func (w *Writer) insertTracingRecord(p *tracedProcess, typ int64, t trace.Decimal, place int64) error {
 	r := Record{Type: typ, Event: -901, Time: t, Processor: p.processor, Process: p.process}
 	if w.stats != nil {
-		w.stats.Add(&r)
+		before := w.stats.disorder
+		w.count(&r)
+		w.stats.disorder = before // the record stands at its place
 	}
 	return w.body.Insert(place, append(r.Append(nil, w.opt.Digits), '\n'))
 }
@@ -507,10 +543,8 @@ func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 	return p
 }
 
-// renumber replaces processors in data fields by their new numbers and their processes by 0.
-// Subsets of processes become -1.
-func (w *Writer) renumber(r *Record) []trace.Value {
-	var names []string
+// dataNames returns the names of the data fields of a record.
+func (r *Record) dataNames() (names []string) {
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeEntry, TypeMark:
@@ -520,11 +554,21 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 	case TypeExit:
 		names = spec.exit
 	}
+	return names
+}
+
+// renumber replaces processors in data fields by their new numbers and their processes by 0.
+// Subsets of processes become -1.
+func (w *Writer) renumber(r *Record) []trace.Value {
+	names := r.dataNames()
+	if slices.ContainsFunc(r.Values[min(len(names), len(r.Values)):], isInteger) {
+		w.unknown++
+	}
 	out := slices.Clone(r.Values)
 	for i, n := range names[:min(len(names), len(out))] {
 		v := out[i].Int()
 		switch typ := subsetFields[n]; {
-		case out[i].Type == trace.String:
+		case !isInteger(out[i]):
 		case typ == TypeProcessSet && v < -1:
 			out[i] = intValue(-1)
 		case n != "processor" && typ != TypeProcessorSet || v < 0 || v == Host ||
@@ -532,7 +576,7 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 		default:
 			process := int64(-1)
 			with := i+1 < len(out) && i+1 < len(names) && (n == "processor" || subsetFields[names[i+1]] == TypeProcessSet)
-			if with && out[i+1].Type != trace.String {
+			if with && isInteger(out[i+1]) {
 				process = max(-1, out[i+1].Int())
 			}
 			out[i] = intValue(w.processor(v, process).processor)
@@ -576,6 +620,9 @@ func (w *Writer) Close() error {
 		return err
 	}
 	if w.stats != nil {
+		if w.stats.disorder != nil {
+			return w.stats.disorder
+		}
 		for _, r := range w.stats.Records(w.max) {
 			if err := w.emit(&r); err != nil {
 				return err
@@ -588,6 +635,9 @@ func (w *Writer) Close() error {
 				"reads nothing else", format.ErrEventsLost)
 		}
 		w.header = w.paraGraphHeader()
+		if slices.ContainsFunc(w.order, func(p *paragraphProcessor) bool { return p.processor != p.of || p.process > 0 }) {
+			w.Left[leftData] = w.unknown
+		}
 	}
 	return w.body.Finish(w.headerText())
 }

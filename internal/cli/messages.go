@@ -171,9 +171,20 @@ func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Defi
 
 // printMatching prints how many messages have both ends and how many have one only.
 func (a *app) printMatching(x *messages.Result) {
-	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n"+
-		"Matched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
-		x.Sent, x.SentBytes, x.Received, x.ReceivedBytes, x.Matched, x.MatchedBytes, x.SendsUnmatched, x.ReceivesUnmatched)
+	for _, l := range []struct {
+		what    string
+		count   int64
+		bytes   uint64
+		unsized int64
+	}{{"Sent", x.Sent, x.SentBytes, x.SentUnsized}, {"Received", x.Received, x.ReceivedBytes, x.ReceivedUnsized},
+		{"Matched", x.Matched, x.MatchedBytes, x.MatchedUnsized}} {
+		fmt.Fprintf(a.out, "%-10s %d messages, %d bytes", l.what, l.count, l.bytes)
+		if l.unsized > 0 {
+			fmt.Fprintf(a.out, ", %d of unknown size", l.unsized)
+		}
+		fmt.Fprintln(a.out)
+	}
+	fmt.Fprintf(a.out, "Unmatched  %d sends, %d receives\n", x.SendsUnmatched, x.ReceivesUnmatched)
 	if x.Early > 0 {
 		fmt.Fprintf(a.out, "Early      %d receives before their send\n", x.Early)
 	}

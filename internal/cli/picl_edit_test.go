@@ -290,9 +290,9 @@ func TestPICLThroughOthers(t *testing.T) {
 	damaged := textFile(t, "damaged.trf", "-6 -1 -1.0 -1 -1 1 \"%d%s\" 6\n-7 3 0.1 0 0 1 \"%3d\" 12345\n-2 6 0.2 0 0 1 "+
 		"9 5 and text\n-2 6 x 0 0 0\n5 1 0.3 0 0 1\n-2 6 0.4 0 0 1 2 5\n")
 	for want, args := range map[string][]string{
-		`"count": 4`: {"convert", "--json", "--allow-loss", damaged, filepath.Join(t.TempDir(), "x.etf")},
+		`"count": 3`: {"convert", "--json", "--allow-loss", damaged, filepath.Join(t.TempDir(), "x.etf")},
 		`"count": 1`: {"convert", "--json", "--allow-loss", "--option", "picl.brackets=mark",
-			textFile(t, "pair.trf", "-3 6 0.2 0 0 1 2 5 6\n-4 6 0.2 0 0 0\n"), filepath.Join(t.TempDir(), "x.trf")},
+			textFile(t, "pair.trf", "-3 6 0.2 0 0 1 2 5 6\n-4 6 0.2 0 0 1 2 7\n"), filepath.Join(t.TempDir(), "x.trf")},
 	} {
 		_, loss, errs := runWeft(t, args...)
 		var rows []format.LossRow
@@ -319,6 +319,10 @@ func TestPICLThroughOthers(t *testing.T) {
 func TestLossOfPICLWrittenAnew(t *testing.T) {
 	const defects = "-201 -1 -1 -1 -1 0\n-202 -1 -1 -1 -1 2 1 -7 x\n-201 -1 -1 -1 -1 2 2 -8 1\n-201 -1 -1 -1 -1 2 2 -8 " +
 		"2\n-2 3 0.1 5 0 0\n"
+	const literal = "-3 6 0.1 0 0 1 \"id=%d\" id=3\n"
+	const both = "-3 -51 0.1 9 0 1 \"%d%*s\" 8 secret\n-4 -51 0.2 9 0 2 2 8 1\n"
+	const numbers = "0 7 0.1 9 0 2 2 9 20\n0 7 0.2 9 0 1 5 9\n0 7 0.3 9 0 2 1 9 x\n-2 7 0.4 9 0 5 2 1 2 3 4 9\n-2 7 0.5 9 0 2 2 1 2\n"
+	marks := []string{"convert", "--option", "picl.brackets=mark"}
 	const skipped = "-3 -21 0.1 9 0 1 \"%d%d%d%*s\" 8 1 9 secret\n-4 -21 0.2 9 0 0\n"
 	for _, x := range []struct {
 		kind, field string
@@ -333,12 +337,26 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		{"record", "text", 1, skipped, []string{"merge"}},
 		{"record", "text", 1, skipped, []string{"filter", "--prune"}},
 		{"record", "text", 1, skipped, []string{"convert", "--option", "picl.paragraph=true"}},
-		{"record", "text", 1, skipped, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
-		{"record", "text", 1, skipped,
+		{"record", "text", 0, skipped, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "text", 1, both, []string{"convert", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "text", 1, both,
 			[]string{"filter", "--kind", "enter,leave", "--allow-loss", "--option", "picl.brackets=mark"}},
+		{"record", "spelling", 0, literal + "-4 6 0.1 0 0 0\n", marks},
+		{"record", "spelling", 1, literal + "-4 6 0.1 0 0 1 2 4\n", marks},
+		{"record", "spelling", 2, literal + "-4 6 0.1 0 0 1 \"%x\" ff\n", marks},
+		{"record", "spelling", 1, "-3 6 0.1 0 0 1 2 4\n-4 6 0.1 0 0 1 \"%x\" ff\n", marks},
+		{"record", "spelling", 0, "-3 6 0.1 0 0 2 2 4 5\n-4 6 0.1 0 0 1 2 4\n", marks},
+		{"record", "spelling", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-3 6 0.1 0 0 2 2 4 5\n-4 6 0.1 0 0 1 7 4\n", marks},
+		{"record", "spelling", 1, "-3 -21 0.1 9 0 1 \"%d,%d,%d\" 8,1,9\n-4 -21 0.2 9 0 0\n",
+			[]string{"convert", "--option", "picl.paragraph=true"}},
+		{"record", "spelling", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-2 5 0.5 0 0 1 7 ff\n-6 -1 0 -1 -1 1 \"%d%s\" " +
+			"7 \"%d\"\n-2 5 0.1 0 0 1 7 2\n", []string{"filter", "--not-region", "none"}},
+		{"record", "spelling", 0, literal, []string{"filter", "--not-region", "none"}},
 		{"record", "text", 1, "-6 -1 0 -1 -1 1 \"%d%s\" 7 \"%*s %d\"\n-2 5 0.5 0 0 1 7 secret 3\n-6 -1 0 -1 -1 1 \"%d%s\" " +
 			"7 \"%d %d\"\n-2 5 0.1 0 0 1 7 1 2\n",
 			[]string{"filter", "--not-region", "none"}},
+		{"record", "data", 2, numbers, []string{"convert", "--option", "picl.paragraph=true"}},
+		{"record", "data", 0, strings.ReplaceAll(numbers, " 9 0 ", " 0 0 "), []string{"convert", "--option", "picl.paragraph=true"}},
 		{"record", "text", 0, skipped, []string{"filter", "--not-region", "none"}},
 		{"record", "text", 0, skipped, []string{"convert"}},
 		{"record", "text", 0, skipped, []string{"convert", "--option", "picl.brackets=entry-exit"}},
@@ -366,6 +384,136 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 			t.Errorf("%q of %q: found %d of %s %s, expected %d: %s", x.args, x.text, n, x.kind, x.field, x.count, shown)
 		}
 	}
+}
+
+// TestUnreadablePICL checks that lines that cannot be read are lost wherever a trace is written, but for repair:
+// malformed ones, too long ones, records that define a descriptor, and records of the old format.
+func TestUnreadablePICL(t *testing.T) {
+	dir := t.TempDir()
+	other := textFile(t, "other.trf", "-2 3 0.1 1 0 0\n")
+	for _, x := range []struct {
+		text string
+		lost int64
+		kept bool // an edited PICL file keeps the line
+	}{
+		{"-3 5 1.0 0 0 0\n-3 7 x 0 0 0\n-2 8 2.1 zero 0 0\n-2 8 2.1 0 0 1.5\n-4 5 3.0 0 0 0\n", 3, false},
+		{"-3 5 1.0 0 0 0\n-7 -1 1.5 0 0 3000 0 " + strings.Repeat("x", 3000) + "\n-4 5 3.0 0 0 0\n", 1, false},
+		{"-6 -1 0.0 -1 -1 1 \"%d%s\" 20\n-3 5 1.0 0 0 0\n-4 5 2.0 0 0 0\n", 1, true},
+		{"1 0 0 0 4 4 4\n3 0 4 0 1\n9 0 5 0\n2 0 x 0\n19 0 9 0 1\n", 3, false},
+	} {
+		in := textFile(t, "in.trf", x.text)
+		for _, args := range [][]string{{"convert", in, filepath.Join(dir, "o.etf")}, {"convert", in, filepath.Join(dir, "o.trf")},
+			{"filter", "--not-region", "none", in, filepath.Join(dir, "o.trf")},
+			{"filter", "--prune", "--not-region", "none", in, filepath.Join(dir, "o.trf")},
+			{"merge", in, filepath.Join(dir, "o.trf")}, {"merge", in, other, filepath.Join(dir, "o.trf")},
+			{"merge", other, in, filepath.Join(dir, "o.trf")}, {"merge", "--unify", in, in, filepath.Join(dir, "o.trf")},
+			{"repair", in, filepath.Join(dir, "o.trf")}, {"repair", in, filepath.Join(dir, "o.etf")}} {
+			code, shown, errs := runWeft(t, append(slices.Clone(args), "--json", "--force", "--option", "picl.max-line=2000")...)
+			var rows []format.LossRow
+			if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+				var res struct{ Loss []format.LossRow }
+				if err := json.Unmarshal([]byte(shown), &res); err != nil {
+					t.Fatal(args, err, shown, errs)
+				}
+				rows = res.Loss
+			}
+			n := int64(0)
+			for _, r := range rows {
+				if r.Reason == "cannot be read" && r.How == format.Lost {
+					n += r.Count
+				}
+			}
+			want := x.lost
+			switch {
+			case args[0] == "repair", x.kept && strings.HasSuffix(args[len(args)-1], ".trf") && args[1] != "--prune" &&
+				args[1] != "--unify" && !slices.Contains(args, other):
+				want = 0
+			case args[1] == "--unify":
+				want *= 2
+			}
+			if n != want || (code != 0) != (want > 0) {
+				t.Errorf("%q of %.80q: exit code %d, %d lost, expected %d: %s", args[:len(args)-1], x.text, code, n, want, shown)
+			}
+		}
+	}
+}
+
+// TestBytesOfPICL checks that labels whose bytes are not UTF-8 keep them in PICL, and that the loss table of a
+// conversion to another format counts them.
+func TestBytesOfPICL(t *testing.T) {
+	const latin = "-5 5 0.0 -1 -1 4 0 ta\xe9k\n-5 -1 0.0 0 -1 3 0 n\xe8d\n-5 6 0.0 -1 -1 1 \"%4c\" ta\xe9l\n-3 5 1.0 0 0 0\n" +
+		"-4 5 2.0 0 0 2 1 w\xe9 x\n-2 6 2.2 0 0 0\n-7 -1 2.5 0 0 3 0 m\xe9 \n"
+	const utf8 = "-5 7 0.0 -1 -1 5 0 ta\xc3\xa9k\n-2 7 1.0 1 0 0\n"
+	labels := func(path string) (found []string) {
+		for _, l := range lineList(t, path) {
+			if f := strings.SplitN(l, " ", 8); f[0] == "-5" {
+				found = append(found, f[1]+" "+f[5]+" "+f[7])
+			}
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	plain := []string{"-1 3 n\xe8d", "5 4 ta\xe9k", "6 4 ta\xe9l"}
+	spelled := []string{"-1 3 n\xe8d", "5 4 ta\xe9k", "6 1 ta\xe9l"} // the label with its own descriptor
+	in, other, mixed := textFile(t, "in.trf", latin), textFile(t, "other.trf", "-5 6 0.0 -1 -1 1 0 x\n-2 6 0.1 1 0 0\n"),
+		textFile(t, "mixed.trf", utf8)
+	out := filepath.Join(t.TempDir(), "out.trf")
+	for _, x := range []struct {
+		args []string
+		want []string
+		loss int64
+	}{
+		{[]string{"convert", in}, spelled, 0},
+		{[]string{"filter", "--region", "ta*", in}, spelled, 0},
+		{[]string{"cut", "--from", "0.5s", in}, spelled, 0},
+		{[]string{"sort", in}, spelled, 0},
+		{[]string{"merge", in}, spelled, 0},
+		{[]string{"filter", "--prune", "--region", "ta*", in}, plain, 0},
+		{[]string{"merge", in, other}, append(slices.Clone(plain), "7 1 x"), 0},
+		{[]string{"merge", "--unify", in, mixed},
+			[]string{"-1 4 n\xc3\xa8d", "5 5 ta\xc3\xa9k", "6 5 ta\xc3\xa9l"}, 3},
+	} {
+		shown := weft(t, 0, append(slices.Clone(x.args), "--force", "--json", out)...)
+		if n := encodingRows(t, shown); n != x.loss {
+			t.Errorf("%q: %d texts in the loss table, expected %d: %s", x.args, n, x.loss, shown)
+		}
+		if got := labels(out); !slices.Equal(got, x.want) {
+			t.Errorf("%q: found the labels %q, expected %q", x.args, got, x.want)
+		}
+	}
+	for _, ext := range []string{".etf", ".otf", ".otf2"} {
+		dir := t.TempDir()
+		shown := weft(t, 0, "convert", "--json", in, filepath.Join(dir, "x"+ext))
+		if n := encodingRows(t, shown); n != 3 {
+			t.Errorf("%s: %d texts in the loss table, expected 3: %s", ext, n, shown)
+		}
+		weft(t, 0, "convert", "--force", "-q", filepath.Join(dir, "x"+ext), out)
+		if got := labels(out); !slices.Equal(got, plain) {
+			t.Errorf("by way of %s: found the labels %q, expected %q", ext, got, plain)
+		}
+		if text := strings.Join(lineList(t, out), "\n"); !strings.Contains(text, "w\xe9 x") || !strings.Contains(text, "m\xe9 ") {
+			t.Errorf("by way of %s: the texts of events have changed:\n%q", ext, text)
+		}
+	}
+}
+
+// encodingRows returns the number of texts in a loss table whose encoding changes.
+func encodingRows(t *testing.T, shown string) (n int64) {
+	t.Helper()
+	var rows []format.LossRow
+	if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+		var res struct{ Loss []format.LossRow }
+		if err := json.Unmarshal([]byte(shown), &res); err != nil {
+			t.Fatal(err, shown)
+		}
+		rows = res.Loss
+	}
+	for _, r := range rows {
+		if r.Field == "encoding" {
+			n += r.Count
+		}
+	}
+	return n
 }
 
 // TestParaGraphLoses checks that the ParaGraph form of another format's trace loses what only weft

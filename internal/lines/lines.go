@@ -42,6 +42,9 @@ type File struct {
 	// Numbered reports that each line begins with the number of its original line in the user's file,
 	// and a tab.
 	Numbered bool
+	// Skipped is the number of lines of the user's file that were too long or had nothing to convert. It is nil
+	// if they are not counted.
+	Skipped *int64
 }
 
 // Chunk is a piece of a file that consists of whole lines.

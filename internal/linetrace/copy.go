@@ -29,6 +29,8 @@ type Rewriter struct {
 	Opt *format.ReadOptions
 	w   *bufio.Writer
 	buf []byte
+	// Skipped is the number of lines that cannot be converted.
+	Skipped int64
 }
 
 // Record writes the text that appendTo appends, with the number of the original line.
@@ -60,8 +62,10 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 	if err != nil {
 		return nil, nil, err
 	}
-	file := &lines.File{R: f, Size: size, Name: src.Path, MaxLine: int(min(maxLine, 1<<30)), Continued: continued}
+	file := &lines.File{R: f, Size: size, Name: src.Path, MaxLine: int(min(maxLine, 1<<30)), Continued: continued,
+		Skipped: new(int64)}
 	file.TooLong = func(line, off, length int64) error {
+		*file.Skipped++
 		return opt.Defect(&trace.Defect{Rule: name + ".line-too-long", Severity: trace.Error,
 			Position: trace.Position{File: src.Path, Line: line},
 			Found:    fmt.Sprintf("a line of %d bytes", length),
@@ -82,7 +86,9 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 		return nil, nil, fmt.Errorf("cannot make a temporary file: %w", err)
 	}
 	os.Remove(tmp.Name())
-	err = convert(ctx, file, &Rewriter{Src: src, Opt: opt, w: bufio.NewWriterSize(tmp, 64<<10)}, old)
+	w := &Rewriter{Src: src, Opt: opt, w: bufio.NewWriterSize(tmp, 64<<10)}
+	err = convert(ctx, file, w, old)
+	*file.Skipped += w.Skipped
 	if err == nil {
 		size, err = tmp.Seek(0, io.SeekEnd)
 	}
@@ -90,8 +96,8 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 		tmp.Close()
 		return nil, nil, err
 	}
-	return &lines.File{R: tmp, Size: size, Name: src.Path, MaxLine: file.MaxLine, TooLong: file.TooLong, Numbered: true},
-		tmp.Close, nil
+	return &lines.File{R: tmp, Size: size, Name: src.Path, MaxLine: file.MaxLine, TooLong: file.TooLong, Numbered: true,
+		Skipped: file.Skipped}, tmp.Close, nil
 }
 
 // convert converts the lines of f.
