@@ -210,6 +210,9 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 				return err
 			}
 		}
+		if err := c.checkEvent(&s.r, location, e); err != nil {
+			return err
+		}
 		if err := c.checkNumber(s.r.c, &x, e); err != nil {
 			return err
 		}
