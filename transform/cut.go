@@ -3,6 +3,7 @@ package transform
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -127,12 +128,14 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 // before reads the trace up to the window.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
-	all := trace.Selection{From: math.MinInt64, To: from, Location: c.flows.wanted}
+	all := trace.Selection{From: math.MinInt64, To: math.MaxInt64, Enough: enough(from), Again: true,
+		Location: c.flows.wanted}
 	var workers []*prefix
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
-			p := &prefix{from: from, first: from, flows: c.flows, byLine: claimsAreLines(c.Defs())}
+			p := &prefix{from: from, first: from, flows: c.flows, byLine: claimsAreLines(c.Defs()),
+				goesOn: map[uint32]bool{}}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.batch}
 		}
@@ -141,12 +144,14 @@ func (c *cut) before(ctx context.Context) error {
 		return err
 	}
 	flows, first := c.flows, from
+	goesOn := map[uint32]bool{}
 	for _, p := range workers {
 		for loc, l := range p.border {
 			if l != nil {
 				*c.border.at(uint32(loc)) = *l
 			}
 		}
+		maps.Copy(goesOn, p.goesOn)
 		flows.add(&p.flows)
 		first = min(first, p.first)
 	}
@@ -161,10 +166,6 @@ func (c *cut) before(ctx context.Context) error {
 			slices.SortStableFunc(l.messages, func(a, b open) int { return int(a.seq - b.seq) })
 			ask = append(ask, uint32(loc))
 		}
-	}
-	goesOn, err := hasLaterEvents(ctx, c.inner, from, ask)
-	if err != nil {
-		return err
 	}
 	c.claims = map[claimStart]bool{}
 	for _, loc := range ask {
@@ -222,6 +223,7 @@ type prefix struct {
 	first  int64 // time of the first event
 	byLine bool  // see claimsAreLines
 	border byLocation[border]
+	goesOn map[uint32]bool // locations that have events at or after the begin of the piece
 	flows  flows
 }
 
@@ -229,6 +231,12 @@ func (p *prefix) batch(b *trace.Batch) error {
 	p.first = min(p.first, b.Time[0])
 	x := b.Cursor()
 	for x.Next() {
+		if x.Time() >= p.from {
+			if x.Kind().IsEvent() {
+				p.goesOn[x.Location()] = true
+			}
+			continue
+		}
 		l := p.border.at(x.Location())
 		l.byLine = p.byLine
 		l.take(&x)
@@ -270,46 +278,19 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// hasLaterEvents reports which of the given locations have events from a time on. It reads growing
-// windows, so that little is read where a location continues soon.
-func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
-	found := map[uint32]bool{}
-	wanted := map[uint32]bool{}
-	for _, l := range ask {
-		wanted[l] = true
+// enough returns the value of [trace.Selection.Enough] for a time. 0 would select everything.
+func enough(t int64) int64 {
+	if t == 0 {
+		return 1
 	}
-	length := max(d.Defs().Clock.Num/d.Defs().Clock.Den/1000, 1)
-	for round := 0; len(wanted) > 0; round++ {
-		to := int64(math.MaxInt64)
-		if round < 4 && from < math.MaxInt64-length {
-			to = from + length
-		}
-		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
-		seen := map[uint32]bool{}
-		err := eachRow(ctx, d, sel, format.PerLocation, func(x *trace.Cursor) bool {
-			if l := x.Location(); x.Time() >= from && x.Kind().IsEvent() && wanted[l] {
-				seen[l] = true
-			}
-			return len(seen) < len(wanted)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for l := range seen {
-			found[l] = true
-			delete(wanted, l)
-		}
-		if to == math.MaxInt64 {
-			break
-		}
-		from, length = to, length*32
-	}
-	return found, nil
+	return t
 }
 
-// begin selects the events of the piece, at the selected locations.
+// begin selects the events of the piece and, to find out which locations go on, one event behind it of
+// each location, at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
-	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder}
+	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
+		goesOn: map[uint32]bool{}}
 	if s.ordered {
 		for loc := range c.border {
 			if err := s.reopen(uint32(loc)); err != nil {
@@ -318,7 +299,12 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 		}
 	}
 	inner := everything(sel)
-	inner.From, inner.To = c.window.From, c.window.To
+	inner.From = c.window.From
+	if c.window.From >= c.window.To {
+		inner.To = c.window.To
+	} else if c.window.To < math.MaxInt64 {
+		inner.Enough = enough(c.window.To)
+	}
 	if a, b := inner.Location, c.flows.wanted; a == nil {
 		inner.Location = b
 	} else if b != nil {
@@ -333,7 +319,8 @@ type cutScan struct {
 	gather  rowCollector
 	ordered bool
 	states  byLocation[cutState]
-	closed  map[int64]bool // claims that were ended where the piece ends
+	goesOn  map[uint32]bool // locations that have events at or after the end of the piece
+	closed  map[int64]bool  // claims that were ended where the piece ends
 	reopens trace.Batch
 	late    []lateSamples
 	marks   []mark // rows of the current batch that get an attribute
@@ -542,6 +529,9 @@ func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	}
 	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.inside}}
 	for x := b.Cursor(); x.Next(); {
+		if x.Time() >= s.window.To && x.Kind().IsEvent() {
+			s.goesOn[x.Location()] = true
+		}
 		if s.has(x.Time()) {
 			if err := c.row(&x, b); err != nil {
 				return err
@@ -618,13 +608,9 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := hasLaterEvents(ctx, s.inner, s.window.To, ask)
-	if err != nil {
-		return err
-	}
 	var b trace.Batch
 	for _, loc := range ask {
-		if !goesOn[loc] {
+		if !s.goesOn[loc] {
 			continue
 		}
 		b.Reset(loc)

@@ -83,6 +83,35 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	return t, nil
 }
 
+// mostGrammarBytes bounds the memory of the threads that are kept to be read again.
+const mostGrammarBytes = 32 << 20
+
+// grammar loads a thread without the blocks of its sequences. If it will be read again, it is kept
+// unless too many are. Several scans may share the thread.
+func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
+	d.mu.Lock()
+	t := d.grammars[id]
+	d.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	t, err := d.thread(id, leanThread)
+	if t == nil || err != nil || !again || !t.whole {
+		return t, err
+	}
+	size := t.memory()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.grammarBytes+size <= mostGrammarBytes && d.grammars[id] == nil {
+		if d.grammars == nil {
+			d.grammars = map[threadID]*Thread{}
+		}
+		d.grammars[id] = t
+		d.grammarBytes += size
+	}
+	return t, nil
+}
+
 // Prepare does nothing.
 func (d *decoder) Prepare(context.Context) error { return nil }
 

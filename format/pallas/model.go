@@ -24,13 +24,16 @@ type model struct {
 	first    map[uint32]uint32     // the first location of each archive, by its id
 	location map[threadID]uint32   // by archive and thread
 	anyID    map[uint32]uint32     // the first location with each id, in any archive
-	mu       sync.Mutex            // guards the fields below, except ticks
+	mu       sync.Mutex            // guards the fields below, except restorer and ticks
 	kinds    map[Record]trace.Kind // kinds of records that have no kind in the common model
 	payload  uint32                // attribute for the payload of those records; trace.NoRef until it is used
 	rank     uint32                // attribute for the rank of a message's unknown peer; trace.NoRef until it is used
 	standIn  map[uint32]bool       // regions that stand in for undefined ones
 	restorer *carrier.Restorer     // restores what the trace carries; nil if it carries nothing
 	ticks    ticks
+
+	grammars     map[threadID]*Thread // lean threads that are kept because they will be read again
+	grammarBytes int                  // their size, about
 }
 
 type threadID struct{ archive, id uint32 }
