@@ -128,14 +128,13 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 // before reads the trace up to the window.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
-	all := trace.Selection{From: math.MinInt64, To: math.MaxInt64, Enough: enough(from), Again: true,
-		Location: c.flows.wanted}
+	all := trace.Selection{From: math.MinInt64, To: from, Again: true, Location: c.flows.wanted}
+	c.readOn(&all)
 	var workers []*prefix
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
-			p := &prefix{from: from, first: from, flows: c.flows, byLine: claimsAreLines(c.Defs()),
-				goesOn: map[uint32]bool{}}
+			p := &prefix{from: from, first: from, flows: c.flows, byLine: claimsAreLines(c.Defs()), later: map[uint32]bool{}}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.batch}
 		}
@@ -144,14 +143,14 @@ func (c *cut) before(ctx context.Context) error {
 		return err
 	}
 	flows, first := c.flows, from
-	goesOn := map[uint32]bool{}
+	later := map[uint32]bool{}
 	for _, p := range workers {
 		for loc, l := range p.border {
 			if l != nil {
 				*c.border.at(uint32(loc)) = *l
 			}
 		}
-		maps.Copy(goesOn, p.goesOn)
+		maps.Copy(later, p.later)
 		flows.add(&p.flows)
 		first = min(first, p.first)
 	}
@@ -166,6 +165,10 @@ func (c *cut) before(ctx context.Context) error {
 			slices.SortStableFunc(l.messages, func(a, b open) int { return int(a.seq - b.seq) })
 			ask = append(ask, uint32(loc))
 		}
+	}
+	goesOn, err := c.goingOn(ctx, later, from, ask)
+	if err != nil {
+		return err
 	}
 	c.claims = map[claimStart]bool{}
 	for _, loc := range ask {
@@ -223,7 +226,7 @@ type prefix struct {
 	first  int64 // time of the first event
 	byLine bool  // see claimsAreLines
 	border byLocation[border]
-	goesOn map[uint32]bool // locations that have events at or after the begin of the piece
+	later  map[uint32]bool // locations with an event at or after the begin of the piece
 	flows  flows
 }
 
@@ -233,7 +236,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 	for x.Next() {
 		if x.Time() >= p.from {
 			if x.Kind().IsEvent() {
-				p.goesOn[x.Location()] = true
+				p.later[x.Location()] = true
 			}
 			continue
 		}
@@ -278,19 +281,74 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// enough returns the value of [trace.Selection.Enough] for a time. 0 would select everything.
-func enough(t int64) int64 {
-	if t == 0 {
-		return 1
-	}
-	return t
+// readsOn reports whether a scan reads on to find out which locations have events behind its times.
+// In formats with large blocks or grammars this costs less than another scan.
+func (c *cut) readsOn() bool {
+	f := c.inner.Defs().Format
+	return f == "otf2" || f == "pallas"
 }
 
-// begin selects the events of the piece and, to find out which locations go on, one event behind it of
-// each location, at the selected locations.
+// readOn extends a selection by one event of each location behind its times, if a scan reads on.
+func (c *cut) readOn(sel *trace.Selection) {
+	if !c.readsOn() || sel.To == math.MaxInt64 || sel.From >= sel.To {
+		return
+	}
+	if sel.Enough = sel.To; sel.To == 0 {
+		sel.Enough = 1 // 0 would select everything
+	}
+	sel.To = math.MaxInt64
+}
+
+// goingOn returns which of the locations in ask have events from a time on. later has those with events
+// behind the times of a scan that has read on.
+func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, ask []uint32) (map[uint32]bool, error) {
+	if c.readsOn() {
+		return later, nil
+	}
+	return hasLaterEvents(ctx, c.inner, from, ask)
+}
+
+// hasLaterEvents reports which of the given locations have events from a time on. It reads growing
+// windows, so that little is read where a location continues soon.
+func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
+	found := map[uint32]bool{}
+	wanted := map[uint32]bool{}
+	for _, l := range ask {
+		wanted[l] = true
+	}
+	length := max(d.Defs().Clock.Num/d.Defs().Clock.Den/1000, 1)
+	for round := 0; len(wanted) > 0; round++ {
+		to := int64(math.MaxInt64)
+		if round < 4 && from < math.MaxInt64-length {
+			to = from + length
+		}
+		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
+		seen := map[uint32]bool{}
+		err := eachRow(ctx, d, sel, format.PerLocation, func(x *trace.Cursor) bool {
+			if l := x.Location(); x.Time() >= from && x.Kind().IsEvent() && wanted[l] {
+				seen[l] = true
+			}
+			return len(seen) < len(wanted)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for l := range seen {
+			found[l] = true
+			delete(wanted, l)
+		}
+		if to == math.MaxInt64 {
+			break
+		}
+		from, length = to, length*32
+	}
+	return found, nil
+}
+
+// begin selects the events of the piece, at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
 	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
-		goesOn: map[uint32]bool{}}
+		later: map[uint32]bool{}}
 	if s.ordered {
 		for loc := range c.border {
 			if err := s.reopen(uint32(loc)); err != nil {
@@ -299,12 +357,8 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 		}
 	}
 	inner := everything(sel)
-	inner.From = c.window.From
-	if c.window.From >= c.window.To {
-		inner.To = c.window.To
-	} else if c.window.To < math.MaxInt64 {
-		inner.Enough = enough(c.window.To)
-	}
+	inner.From, inner.To = c.window.From, c.window.To
+	c.readOn(&inner)
 	if a, b := inner.Location, c.flows.wanted; a == nil {
 		inner.Location = b
 	} else if b != nil {
@@ -319,7 +373,7 @@ type cutScan struct {
 	gather  rowCollector
 	ordered bool
 	states  byLocation[cutState]
-	goesOn  map[uint32]bool // locations that have events at or after the end of the piece
+	later   map[uint32]bool // locations with an event at or after the end of the piece
 	closed  map[int64]bool  // claims that were ended where the piece ends
 	reopens trace.Batch
 	late    []lateSamples
@@ -530,7 +584,7 @@ func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.inside}}
 	for x := b.Cursor(); x.Next(); {
 		if x.Time() >= s.window.To && x.Kind().IsEvent() {
-			s.goesOn[x.Location()] = true
+			s.later[x.Location()] = true
 		}
 		if s.has(x.Time()) {
 			if err := c.row(&x, b); err != nil {
@@ -608,9 +662,13 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
+	goesOn, err := s.goingOn(ctx, s.later, s.window.To, ask)
+	if err != nil {
+		return err
+	}
 	var b trace.Batch
 	for _, loc := range ask {
-		if !s.goesOn[loc] {
+		if !goesOn[loc] {
 			continue
 		}
 		b.Reset(loc)

@@ -137,18 +137,25 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)
 	}
-	sel, sink = format.Exactly(d.defs, sel, sink)
-	if !sel.NoEvents {
-		list, closeAll, err := d.Streams(ctx, sel)
+	rest, done := sel, sel.NoEvents
+	if sel.Few && !sel.NoEvents && !sel.Stacks && sel.Enough == 0 {
+		var err error
+		if rest, done, err = d.scanBeginning(ctx, sel, sink); err != nil {
+			return err
+		}
+	}
+	if !done {
+		part, to := format.Exactly(d.defs, rest, sink)
+		list, closeAll, err := d.Streams(ctx, part)
 		defer closeAll()
 		if err != nil {
 			return err
 		}
-		if err := format.Merge(ctx, format.Select(d.defs, sel, list), sink); err != nil {
+		if err := format.Merge(ctx, format.Select(d.defs, part, list), to); err != nil {
 			return err
 		}
 	}
-	return d.deliverLinks(sel, sink)
+	return d.deliverLinks(format.Exactly(d.defs, sel, sink))
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {

@@ -103,18 +103,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 			return nil, err
 		}
 	}
-	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
-	x.error, x.high = t.codecError(), 0
-	x.from, x.to = 0, math.MaxUint64
-	// A bound that the file's times cannot express lies before or after all of them.
-	if from, ok := x.d.ticks.file(x.sel.From); ok {
-		x.from = from
-	}
-	if to, ok := x.d.ticks.file(x.sel.To); ok {
-		x.to = to
-	} else if x.sel.To <= 0 {
-		x.to = 0
-	}
+	x.start(id, t)
 	if x.turn != nil {
 		x.turn()
 	}
@@ -149,6 +138,22 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	return t, fail(x.opt(), "pallas.damaged", x.begin(g))
+}
+
+// start prepares reading the wanted times of a thread.
+func (x *threadReader) start(id threadID, t *Thread) {
+	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
+	x.error, x.high = t.codecError(), 0
+	x.from, x.to = 0, math.MaxUint64
+	// A bound that the file's times cannot express lies before or after all of them.
+	if from, ok := x.d.ticks.file(x.sel.From); ok {
+		x.from = from
+	}
+	if to, ok := x.d.ticks.file(x.sel.To); ok {
+		x.to = to
+	} else if x.sel.To <= 0 {
+		x.to = 0
+	}
 }
 
 // begin moves to the first of the wanted times, or to the beginning. It returns an error for
