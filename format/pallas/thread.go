@@ -567,8 +567,10 @@ func (d *dataFile) close() {
 
 // memory returns about how much memory a lean thread takes, in bytes.
 func (t *Thread) memory() (n int) {
-	n = int(unsafe.Sizeof(*t)) + 4*(cap(t.lists.tokens)+cap(t.lists.from)+len(t.eventMap)+len(t.sequenceMap)+len(t.loopMap)) +
-		cap(t.sizes)*int(unsafe.Sizeof(vectorSizes{})) + cap(t.Loops)*int(unsafe.Sizeof(Loop{}))
+	ids := len(t.eventMap) + len(t.sequenceMap) + len(t.loopMap)
+	n = int(unsafe.Sizeof(*t)) + 4*(cap(t.lists.tokens)+cap(t.lists.from)+ids) +
+		cap(t.sizes)*int(unsafe.Sizeof(vectorSizes{})) +
+		cap(t.Loops)*int(unsafe.Sizeof(Loop{}))
 	if s := t.script; s != nil {
 		n += 4*(cap(s.lists.tokens)+cap(s.lists.from)+cap(s.events)) + cap(s.sequences)*int(unsafe.Sizeof(scriptSequence{})) +
 			cap(s.loops)*int(unsafe.Sizeof(scriptLoop{})) + 8*cap(s.order)
