@@ -135,7 +135,9 @@ func compareTimes(a, b *trace.Where) int {
 }
 
 // IsMissing reports whether a rule is about a missing file of the trace.
-func IsMissing(rule string) bool { return strings.HasSuffix(rule, ".missing-file") }
+func IsMissing(rule string) bool {
+	return strings.HasSuffix(rule, ".missing-file") || strings.HasSuffix(rule, ".missing-definitions")
+}
 
 // RuleCount has the number of defects of a rule and the first places.
 type RuleCount struct {

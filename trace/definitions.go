@@ -117,6 +117,9 @@ type Definitions struct {
 	// Encoding is that of the texts in the file, if the decoder tells it. Here they are UTF-8 (see
 	// [Text]).
 	Encoding Encoding
+	// CheapNext reports that reading one event more of each location costs less than another scan, since
+	// the file is read in large blocks.
+	CheapNext bool
 	// ClaimLines reports that the begin and the end of a claim are one record of the file: their rows have
 	// the same position, which no other row has.
 	ClaimLines bool

@@ -15,6 +15,9 @@ type Selection struct {
 	Enough int64
 	// Few reports that the caller usually stops after the first events in time order.
 	Few bool
+	// Again reports that the caller scans the same locations again, so that a format may keep what it
+	// would otherwise have to read twice.
+	Again bool
 	// NoStates reports that states ([Kind.IsState]) are not needed. A format that stores them
 	// separately does not read them.
 	NoStates bool

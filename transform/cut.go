@@ -3,6 +3,7 @@ package transform
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -127,12 +128,14 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 // before reads the trace up to the window.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
-	all := trace.Selection{From: math.MinInt64, To: from, Location: c.flows.wanted}
+	all := trace.Selection{From: math.MinInt64, To: from, Again: true, Location: c.flows.wanted}
+	c.readOn(&all)
 	var workers []*prefix
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
-			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines}
+			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
+				later: map[uint32]bool{}}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.batch}
 		}
@@ -141,12 +144,14 @@ func (c *cut) before(ctx context.Context) error {
 		return err
 	}
 	flows, first := c.flows, from
+	later := map[uint32]bool{}
 	for _, p := range workers {
 		for loc, l := range p.border {
 			if l != nil {
 				*c.border.at(uint32(loc)) = *l
 			}
 		}
+		maps.Copy(later, p.later)
 		flows.add(&p.flows)
 		first = min(first, p.first)
 	}
@@ -162,7 +167,7 @@ func (c *cut) before(ctx context.Context) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := hasLaterEvents(ctx, c.inner, from, ask)
+	goesOn, err := c.goingOn(ctx, later, from, ask)
 	if err != nil {
 		return err
 	}
@@ -222,6 +227,7 @@ type prefix struct {
 	first  int64 // time of the first event
 	byLine bool  // see trace.Definitions.ClaimLines
 	border byLocation[border]
+	later  map[uint32]bool // locations with an event at or after the begin of the piece
 	flows  flows
 }
 
@@ -229,6 +235,12 @@ func (p *prefix) batch(b *trace.Batch) error {
 	p.first = min(p.first, b.Time[0])
 	x := b.Cursor()
 	for x.Next() {
+		if x.Time() >= p.from {
+			if x.Kind().IsEvent() {
+				p.later[x.Location()] = true
+			}
+			continue
+		}
 		l := p.border.at(x.Location())
 		l.byLine = p.byLine
 		l.take(&x)
@@ -270,6 +282,30 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
+// readsOn reports whether a scan reads on to find out which locations have events behind its times.
+// In formats with large blocks or grammars this costs less than another scan.
+func (c *cut) readsOn() bool { return c.inner.Defs().CheapNext }
+
+// readOn extends a selection by one event of each location behind its times, if a scan reads on.
+func (c *cut) readOn(sel *trace.Selection) {
+	if !c.readsOn() || sel.To == math.MaxInt64 || sel.From >= sel.To {
+		return
+	}
+	if sel.Enough = sel.To; sel.To == 0 {
+		sel.Enough = 1 // 0 would select everything
+	}
+	sel.To = math.MaxInt64
+}
+
+// goingOn returns which of the locations in ask have events from a time on. later has those with events
+// behind the times of a scan that has read on.
+func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, ask []uint32) (map[uint32]bool, error) {
+	if c.readsOn() {
+		return later, nil
+	}
+	return hasLaterEvents(ctx, c.inner, from, ask)
+}
+
 // hasLaterEvents reports which of the given locations have events from a time on. It reads growing
 // windows, so that little is read where a location continues soon.
 func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
@@ -309,7 +345,8 @@ func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint
 
 // begin selects the events of the piece, at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
-	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder}
+	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
+		later: map[uint32]bool{}}
 	if s.ordered {
 		for loc := range c.border {
 			if err := s.reopen(uint32(loc)); err != nil {
@@ -319,6 +356,7 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	}
 	inner := everything(sel)
 	inner.From, inner.To = c.window.From, c.window.To
+	c.readOn(&inner)
 	if a, b := inner.Location, c.flows.wanted; a == nil {
 		inner.Location = b
 	} else if b != nil {
@@ -333,7 +371,8 @@ type cutScan struct {
 	gather  rowCollector
 	ordered bool
 	states  byLocation[cutState]
-	closed  map[int64]bool // claims that were ended where the piece ends
+	later   map[uint32]bool // locations with an event at or after the end of the piece
+	closed  map[int64]bool  // claims that were ended where the piece ends
 	reopens trace.Batch
 	late    []lateSamples
 	marks   []mark // rows of the current batch that get an attribute
@@ -542,6 +581,9 @@ func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	}
 	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.inside}}
 	for x := b.Cursor(); x.Next(); {
+		if x.Time() >= s.window.To && x.Kind().IsEvent() {
+			s.later[x.Location()] = true
+		}
 		if s.has(x.Time()) {
 			if err := c.row(&x, b); err != nil {
 				return err
@@ -618,7 +660,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := hasLaterEvents(ctx, s.inner, s.window.To, ask)
+	goesOn, err := s.goingOn(ctx, s.later, s.window.To, ask)
 	if err != nil {
 		return err
 	}

@@ -116,9 +116,9 @@ type rewritten struct {
 // newRewritten starts with the properties of the trace as a whole.
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
-	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, ClaimLines: src.ClaimLines, Origin: src.Origin,
-		Conventions: src.Conventions,
-		Roles:       src.Roles, Encoding: src.Encoding}
+	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin,
+		ClaimLines: src.ClaimLines, CheapNext: src.CheapNext, Conventions: src.Conventions,
+		Roles: src.Roles, Encoding: src.Encoding}
 	for _, a := range src.Properties.All() {
 		defs.Properties.Add(a)
 	}

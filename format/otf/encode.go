@@ -255,7 +255,7 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		e.rows.Note(c, &x)
 	}
 	if e.plain {
-		return r.Type != NoOp && !c.Derived()
+		return r.Type != NoOp
 	}
 	e.packed = e.rows.Append(e.packed[:0], e.defs, c, &x)
 	r.KeyValues = append(r.KeyValues, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})

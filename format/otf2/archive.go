@@ -10,10 +10,13 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/trace"
 )
 
 // Archive is an open archive. Its methods may be called by several goroutines at once.
@@ -24,6 +27,10 @@ type Archive struct {
 	files *archive.FileManager
 	name  string // name of the anchor file without its extension; the other names begin with it
 	path  string // the same, as the user wrote it
+	// defining holds the locations that have a definition file, when listing is done.
+	listing  sync.Once
+	defining map[uint64]bool
+	unlisted error
 }
 
 // maxOpenFiles limits the number of files of an archive that are open at once.
@@ -44,8 +51,8 @@ func Open(src format.Source) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(maxOpenFiles)), strings.TrimSuffix(src.Name, ".otf2"),
-		strings.TrimSuffix(src.Path, ".otf2")}, err
+	return &Archive{Anchor: *a, src: src, files: archive.NewFileManager(archive.MostOpen(maxOpenFiles)),
+		name: strings.TrimSuffix(src.Name, ".otf2"), path: strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 
 // properties iterates over the names and values of the properties in the anchor file.
@@ -357,8 +364,42 @@ func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
 	return a, fail(opt, err)
 }
 
+// ownDefinitions returns the ids of the locations that have a definition file.
+func (a *Archive) ownDefinitions() (map[uint64]bool, error) {
+	a.listing.Do(func() {
+		var entries []fs.DirEntry
+		entries, a.unlisted = fs.ReadDir(a.src.FS, path.Clean(a.name))
+		if archive.IsMissing(a.unlisted) {
+			a.unlisted = nil
+		}
+		a.defining = map[uint64]bool{}
+		for _, e := range entries {
+			if number, ok := strings.CutSuffix(e.Name(), ".def"); ok {
+				if id, err := strconv.ParseUint(number, 10, 64); err == nil {
+					a.defining[id] = true
+				}
+			}
+		}
+	})
+	return a.defining, a.unlisted
+}
+
+// requireDefinitions reports a location that has no definition file although others have one.
+func (a *Archive) requireDefinitions(id uint64, opt *format.ReadOptions) error {
+	all, err := a.ownDefinitions()
+	if err != nil || len(all) == 0 || all[id] {
+		return err
+	}
+	return opt.Defect(&trace.Defect{Rule: "otf2.missing-definitions", Severity: trace.Error,
+		Position: trace.Position{File: fmt.Sprintf("%s/%d.def", a.path, id)}, Found: "no such file",
+		Expected: "one, as other locations have; references and times may be wrong without"})
+}
+
 // openEvents opens the events of a location. It returns nil if the file is missing.
 func (a *Archive) openEvents(id uint64, opt *format.ReadOptions) (*EventReader, error) {
+	if err := a.requireDefinitions(id, opt); err != nil {
+		return nil, err
+	}
 	r, err := a.Events(id, EventOptions{RawClocks: opt.Value("otf2.raw-clocks", "false") == "true"})
 	if err := fail(opt, err); err != nil {
 		if r != nil {

@@ -90,7 +90,6 @@ func (c *checker) Finish(ctx context.Context) error {
 			return err
 		}
 	}
-	var with, without []uint64 // locations with a definition file, and those without
 	cores := c.opt.Cores()
 	if c.opt.Strict {
 		cores = 1 // makes the first defect, at which strict reading stops, always the same
@@ -101,49 +100,17 @@ func (c *checker) Finish(ctx context.Context) error {
 			l, rest = rest[0], rest[1:]
 		}
 		return l, ok, nil
-	}, func(_ int, l locationDefinition) (definitions bool, err error) {
+	}, func(_ int, l locationDefinition) (struct{}, error) {
 		c := c.forLocation(l.id)
 		if err := c.checkEvents(ctx, l, stated); err != nil {
-			return false, err
+			return struct{}{}, err
 		}
-		if err := c.checkSnapshots(ctx, l.id); err != nil {
-			return false, err
-		}
-		f, _, err := a.src.OpenName(fmt.Sprintf("%s/%d.def", a.name, l.id))
-		if archive.IsMissing(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		return true, f.Close()
-	}, func(definitions bool) error {
-		id := locations[len(with)+len(without)].id
-		if definitions {
-			with = append(with, id)
-		} else {
-			without = append(without, id)
-		}
-		return nil
-	})
+		return struct{}{}, c.checkSnapshots(ctx, l.id)
+	}, func(struct{}) error { return nil })
 	if err != nil {
 		return err
 	}
-	if err := c.checkThumbnails(ctx); err != nil {
-		return err
-	}
-	if len(with) == 0 {
-		return nil // the archive has no definition files of locations
-	}
-	for _, id := range without {
-		err := c.forLocation(id).report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0,
-			"no such file",
-			"one, as other locations have; references and times may be wrong without")
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.checkThumbnails(ctx)
 }
 
 // checkDefinition checks the id and the references of a global definition.
@@ -242,6 +209,9 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 				"one that snapshots of OTF2 3.0 have"); err != nil {
 				return err
 			}
+		}
+		if err := c.checkEvent(&s.r, location, e); err != nil {
+			return err
 		}
 		if err := c.checkNumber(s.r.c, &x, e); err != nil {
 			return err

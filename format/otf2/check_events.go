@@ -225,11 +225,12 @@ func (q *fastChecker) lookupComm(comm uint64) {
 	q.comm, q.known, q.ranks = comm, q.c.defined(Comms, global), q.c.names.comm(global)
 }
 
-// checkEvent checks the bytes, attributes and values of an event.
+// checkEvent checks the bytes, attributes and values of an event or of a record of a snapshot.
 func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
+	t := typeByID(r.types, e.ID)
 	wrong := func(rule, found, expected string) error {
-		what := fmt.Sprintf("event %d", e.ID)
-		if t := typeByID(eventTypes[:], e.ID); t != nil {
+		what := fmt.Sprintf("record %d", e.ID)
+		if t != nil {
 			what = t.name
 		}
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
@@ -269,15 +270,20 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 			return err
 		}
 	}
-	t := typeByID(eventTypes[:], e.ID)
 	if t == nil || t.noLength {
 		return nil
+	}
+	id, values, reported := e.ID, e.Values, -1
+	if t.event == 0 {
+		reported = eventKinds[id].ref // the field that the decoder checks
+	} else {
+		id, values = t.event, values[1:] // without the time of the repeated event
 	}
 	for i, v := range e.Values {
 		f := &field{table: noTable}
 		if i < len(t.fields) {
 			f = &t.fields[i]
-		} else if e.ID != metricEvent {
+		} else if id != metricEvent {
 			f = &t.each[(i-len(t.fields))%len(t.each)]
 		}
 		var err error
@@ -286,7 +292,7 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 			err = wrong("otf2.value", fmt.Sprintf("%s %d", f.name, v), "one that OTF2 3.0 has")
 		case f.show == showFlags && v>>len(f.words) != 0:
 			err = wrong("otf2.value", fmt.Sprintf("%s 0x%x", f.name, v), "flags that OTF2 3.0 has")
-		case f.table != noTable && i != eventKinds[e.ID].ref && !c.defined(f.table, v):
+		case f.table != noTable && i != reported && !c.defined(f.table, v):
 			err = wrong("otf2.undefined", fmt.Sprintf("%s %d, which nothing defines", f.name, v), "a defined one")
 		case (f.show == showRank || f.show == showRoot) && v < firstNonRank && c.names.comms[e.Values[f.other]] != nil:
 			if _, ok := c.names.location(location, e.Values[f.other], v); !ok {
@@ -297,22 +303,22 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 			return err
 		}
 	}
-	if e.ID != metricEvent {
+	if id != metricEvent {
 		return nil
 	}
-	return c.checkMetric(e, wrong)
+	return c.checkMetric(values, wrong)
 }
 
 // checkMetric checks the number and the types of the values of a metric event.
-func (c *checker) checkMetric(e *Event, wrong func(rule, found, expected string) error) error {
-	members := c.names.members[e.Values[0]]
-	if n := int(e.Values[1]); n < len(members) {
-		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, e.Values[0]),
+func (c *checker) checkMetric(v []uint64, wrong func(rule, found, expected string) error) error {
+	members := c.names.members[v[0]]
+	if n := int(v[1]); n < len(members) {
+		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, v[0]),
 			fmt.Sprintf("%d, as it is defined", len(members)))
 	}
-	for i := range min(int(e.Values[1]), len(members)) {
-		if m := c.names.metrics[members[i]]; m != nil && m[5] != e.Values[2+2*i] {
-			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", e.Values[2+2*i], e.Values[0]),
+	for i := range min(int(v[1]), len(members)) {
+		if m := c.names.metrics[members[i]]; m != nil && m[5] != v[2+2*i] {
+			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", v[2+2*i], v[0]),
 				fmt.Sprintf("type %d, as it is defined", m[5]))
 		}
 	}

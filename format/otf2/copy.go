@@ -2,6 +2,7 @@ package otf2
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 )
 
 // Copy copies all files of an archive unchanged, because their contents do not depend on its name.
+// It reports the files that a reader of the archive expects and that are missing.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
@@ -54,6 +56,9 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	if _, err := os.Stat(w.definitions.path); archive.IsMissing(err) {
 		return nil, &missing{Path: a.path + ".def", Err: fs.ErrNotExist}
 	}
+	if err := a.reportMissingFiles(files, ro); err != nil {
+		return nil, err
+	}
 	f, _, err := src.Open()
 	if err != nil {
 		return nil, err
@@ -61,4 +66,31 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	defer f.Close()
 	_, err = io.Copy(dst, f)
 	return &format.Loss{}, err
+}
+
+// reportMissingFiles reports the files of locations that are not among the given ones.
+func (a *Archive) reportMissingFiles(files map[string]string, opt *format.ReadOptions) error {
+	ids, err := a.LocationIDs()
+	if err := fail(opt, err); err != nil {
+		return err
+	}
+	endings := []string{".evt"}
+	if a.Anchor.Snapshots > 0 {
+		endings = append(endings, ".snap")
+	}
+	for _, id := range ids {
+		if err := a.requireDefinitions(id, opt); err != nil {
+			return err
+		}
+		for _, ending := range endings {
+			name := fmt.Sprintf("/%d%s", id, ending)
+			if _, ok := files[a.name+name]; ok {
+				continue
+			}
+			if err := fail(opt, &missing{Path: a.path + name, Err: fs.ErrNotExist}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -181,7 +181,8 @@ func TestDamage(t *testing.T) {
 		{"a time of 2⁶⁴−2", "eztrace_log/0.evt", "otf2.time-range 1 ", func(b []byte) []byte {
 			return append(b[:len(b)-2:len(b)-2], 5, 254, 255, 255, 255, 255, 255, 255, 255, 22, 0, 2, 1)
 		}, total(whole)},
-		{"no local definitions", "eztrace_log/0.def", "", func([]byte) []byte { return nil }, total(whole)},
+		{"no local definitions", "eztrace_log/0.def", "otf2.missing-definitions 1 ",
+			func([]byte) []byte { return nil }, total(whole)},
 		{"damaged local definitions", "eztrace_log/0.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:5] },
 			total(whole)},
 		{"definitions without an end", "eztrace_log.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] },

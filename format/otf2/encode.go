@@ -267,9 +267,6 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 		all = false
 	}
-	if c.Derived() && e.plain {
-		return e.err
-	}
 	if (!all || c.Derived()) && !e.plain {
 		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c)
 		a := Attribute{ID: shortRow, Type: typeUint64}

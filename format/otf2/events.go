@@ -121,6 +121,10 @@ func (r *EventReader) Next() (*Event, error) {
 			}
 		case id == endOfFile:
 			r.ended = true
+			if len(e.Attributes) > 0 {
+				return nil, c.errorAt(at, "an event or a record that the list of attributes before it belongs to",
+					"the end of the file")
+			}
 			return nil, io.EOF
 		case id == endOfChunk || id == endOfBuffer:
 			if err := r.chunk(c.chunkNumber() + 1); err != nil {

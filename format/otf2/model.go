@@ -56,7 +56,7 @@ type indexTable map[uint64]uint32
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	m := &model{a: a,
-		defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2",
+		defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2", CheapNext: true,
 			Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{},
 		attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
 	for i := range m.index {

@@ -25,7 +25,7 @@ func (m *model) restore() (bool, error) {
 			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
 		}
 	}
-	d := &trace.Definitions{Format: "otf2"}
+	d := &trace.Definitions{Format: "otf2", CheapNext: true}
 	r, err := carrier.NewRestorer(d, pairs)
 	if err != nil {
 		return false, err

@@ -46,6 +46,12 @@ const keepBytes = 32 << 20
 
 func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p, room: keepBytes} }
 
+// has reports whether a block has been kept.
+func (r *blockReader) has(d *dataFile, x *Block) bool {
+	_, ok := r.kept[keptBlock{d, x.Offset}]
+	return ok
+}
+
 // dropKept drops the blocks that were kept and have not been read again.
 func (r *blockReader) dropKept() {
 	clear(r.kept)

@@ -83,6 +83,35 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	return t, nil
 }
 
+// mostGrammarBytes bounds the memory of the threads that are kept to be read again.
+const mostGrammarBytes = 32 << 20
+
+// grammar loads a thread without the blocks of its sequences. If it will be read again, it is kept
+// unless too many are. Several scans may share the thread.
+func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
+	d.mu.Lock()
+	t := d.grammars[id]
+	d.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	t, err := d.thread(id, leanThread)
+	if t == nil || err != nil || !again || !t.whole {
+		return t, err
+	}
+	size := t.memory()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.grammarBytes+size <= mostGrammarBytes && d.grammars[id] == nil {
+		if d.grammars == nil {
+			d.grammars = map[threadID]*Thread{}
+		}
+		d.grammars[id] = t
+		d.grammarBytes += size
+	}
+	return t, nil
+}
+
 // Prepare does nothing.
 func (d *decoder) Prepare(context.Context) error { return nil }
 
@@ -108,18 +137,25 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)
 	}
-	sel, sink = format.Exactly(d.defs, sel, sink)
-	if !sel.NoEvents {
-		list, closeAll, err := d.Streams(ctx, sel)
+	rest, done := sel, sel.NoEvents
+	if sel.Few && !sel.NoEvents && !sel.Stacks && sel.Enough == 0 {
+		var err error
+		if rest, done, err = d.scanBeginning(ctx, sel, sink); err != nil {
+			return err
+		}
+	}
+	if !done {
+		part, to := format.Exactly(d.defs, rest, sink)
+		list, closeAll, err := d.Streams(ctx, part)
 		defer closeAll()
 		if err != nil {
 			return err
 		}
-		if err := format.Merge(ctx, format.Select(d.defs, sel, list), sink); err != nil {
+		if err := format.Merge(ctx, format.Select(d.defs, part, list), to); err != nil {
 			return err
 		}
 	}
-	return d.deliverLinks(sel, sink)
+	return d.deliverLinks(format.Exactly(d.defs, sel, sink))
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {

@@ -68,6 +68,8 @@ type encoder struct {
 	begun bool
 	loss  format.Loss
 	plain bool
+	// ofAll records that a plain trace needs a communicator of all threads besides those that are defined.
+	ofAll bool
 	from  *rewrittenTrace // nil unless a Pallas trace is rewritten
 	rows  carrier.Rows
 	slots bool // replace requests by slots
@@ -277,7 +279,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	switch {
 	case all && len(keys) == 0 && !c.Derived():
 	case e.plain:
-		if record == Generic || c.Derived() {
+		if record == Generic {
 			return nil
 		}
 	default:
@@ -319,13 +321,13 @@ func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool
 			n = 5 // with a request
 		}
 		all = len(ops) == n
-		var v [5]uint64
+		v := [5]uint64{4: trace.Undefined} // the request of an event that has none
 		copy(v[:], ops)
-		e.payload = le32(e.payload, small(v[0]), small(v[1]), small(v[2]))
+		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
 		e.payload = le64(e.payload, v[3:n]...)
 		return ownRecords[k], all
 	case trace.SendComplete, trace.RecvBegin:
-		v := uint64(0)
+		v := uint64(trace.Undefined)
 		if len(ops) > 0 {
 			v = ops[0]
 		}
@@ -335,7 +337,7 @@ func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool
 		all = len(ops) == 5
 		var v [5]uint64
 		copy(v[:], ops)
-		e.payload = le32(e.payload, small(v[0]), small(v[1]), small(v[2]))
+		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
 		all = all && v[0] != trace.Undefined
 		e.payload = le64(e.payload, v[3], v[4])
 		return MPICollectiveEnd, all
@@ -385,6 +387,18 @@ func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool
 	return Generic, false
 }
 
+// communicator returns the communicator to write for one of the trace. Without a communicator ranks
+// are those of processes, and here they are those of threads, so that a plain trace needs one.
+func (e *encoder) communicator(k trace.Kind, comm uint64) uint64 {
+	if comm != trace.Undefined || !e.plain || e.from != nil {
+		return comm
+	}
+	e.ofAll = true
+	e.loss.Add(e.defs.Spec(k).Name, "communicator", format.Degraded,
+		"it has none, and gets that of all threads, since ranks need one", 1)
+	return uint64(e.defs.Communicator.Len())
+}
+
 // Links stores links in memory until Close writes the main file.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.plain || e.from != nil {
@@ -411,11 +425,14 @@ func (e *encoder) Close() error {
 	for i := range d.Locations.Len() {
 		all.Members = append(all.Members, uint32(i))
 	}
-	if d.Communicator.Len() > 0 {
+	if d.Communicator.Len() > 0 || e.ofAll {
 		e.w.Definitions.Groups = append(e.w.Definitions.Groups, all)
 	}
 	for i, x := range d.Communicator.All() {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
+	}
+	if e.ofAll {
+		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(d.Communicator.Len()), all.Name, 0, NoRef})
 	}
 	if !e.plain {
 		e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"),

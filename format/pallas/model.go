@@ -24,13 +24,16 @@ type model struct {
 	first    map[uint32]uint32     // the first location of each archive, by its id
 	location map[threadID]uint32   // by archive and thread
 	anyID    map[uint32]uint32     // the first location with each id, in any archive
-	mu       sync.Mutex            // guards the fields below, except ticks
+	mu       sync.Mutex            // guards the fields below, except restorer and ticks
 	kinds    map[Record]trace.Kind // kinds of records that have no kind in the common model
 	payload  uint32                // attribute for the payload of those records; trace.NoRef until it is used
 	rank     uint32                // attribute for the rank of a message's unknown peer; trace.NoRef until it is used
 	standIn  map[uint32]bool       // regions that stand in for undefined ones
 	restorer *carrier.Restorer     // restores what the trace carries; nil if it carries nothing
 	ticks    ticks
+
+	grammars     map[threadID]*Thread // lean threads that are kept because they will be read again
+	grammarBytes int                  // their size, about
 }
 
 type threadID struct{ archive, id uint32 }
@@ -76,7 +79,8 @@ func (m *model) Renamable() {}
 
 // newModel reads the main file's definitions and the archives, but no thread.
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
-	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas",
+	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), CheapNext: true,
+		Format: "pallas", Origin: "pallas",
 		Conventions: format.Conventions("pallas")},
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},
 		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},

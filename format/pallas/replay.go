@@ -3,6 +3,7 @@ package pallas
 import (
 	"cmp"
 	"container/heap"
+	"math"
 	"slices"
 	"sort"
 )
@@ -283,7 +284,12 @@ func (x *replay) load(t *timeIterator, v *Vector) (err error) {
 		t.values, err = l.values, l.err
 	}
 	if next := t.block + 1; next < len(v.Blocks) {
-		x.prefetch.jobs <- prefetchJob{v, &v.Blocks[next], old[:0], t.coming}
+		if b := &v.Blocks[next]; x.r.has(x.t.times, b) {
+			values, err := x.r.read(old[:0], x.t.times, v, b)
+			t.coming <- loadedBlock{values, err}
+		} else {
+			x.prefetch.jobs <- prefetchJob{v, b, old[:0], t.coming}
+		}
 	}
 	return err
 }
@@ -343,6 +349,31 @@ func (x *replay) countBefore(to uint64) (n uint64, err error) {
 		n += uint64(sort.Search(len(values), func(i int) bool { return values[i] >= to }))
 	}
 	return n, nil
+}
+
+// firstFrom returns the time of the first occurrence, at or after a time, of the events for which
+// wanted returns true, or 2⁶⁴−1 if there is none. It loads at most one block of each event.
+func (x *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, err error) {
+	first = math.MaxUint64
+	var values []uint64
+	for e := range x.times {
+		v := &x.t.Events[e].Timestamps
+		block, _ := v.blocksBefore(from)
+		if block == len(v.Blocks) || v.Blocks[block].First >= first || !wanted(e) {
+			continue
+		}
+		if v.Blocks[block].First >= from {
+			first = v.Blocks[block].First
+			continue
+		}
+		if values, err = x.r.read(values[:0], x.t.times, v, &v.Blocks[block]); err != nil {
+			return 0, err
+		}
+		if i := sort.Search(len(values), func(i int) bool { return values[i] >= from }); i < len(values) {
+			first = min(first, values[i])
+		}
+	}
+	return first, nil
 }
 
 // ascending reports whether the first and last times of all blocks of each event do not decrease.

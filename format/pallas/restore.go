@@ -26,7 +26,7 @@ func (m *model) restore() (bool, error) {
 			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
 		}
 	}
-	d := &trace.Definitions{Format: "pallas"}
+	d := &trace.Definitions{Format: "pallas", CheapNext: true}
 	r, err := carrier.NewRestorer(d, pairs)
 	if err != nil {
 		return false, err

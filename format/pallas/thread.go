@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
@@ -122,6 +123,7 @@ type Thread struct {
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's file
 	size                           int64  // size of that file
+	whole                          bool   // the file has no defect
 	name                           string
 	times, durations               *dataFile
 	// for Value: for each vector with several blocks, the index of the first value of each block
@@ -561,6 +563,24 @@ func (d *dataFile) close() {
 		d.f.Close()
 		d.f = nil
 	}
+}
+
+// memory returns about how much memory a lean thread takes, in bytes.
+func (t *Thread) memory() (n int) {
+	ids := len(t.eventMap) + len(t.sequenceMap) + len(t.loopMap)
+	n = int(unsafe.Sizeof(*t)) + 4*(cap(t.lists.tokens)+cap(t.lists.from)+ids) +
+		cap(t.sizes)*int(unsafe.Sizeof(vectorSizes{})) +
+		cap(t.Loops)*int(unsafe.Sizeof(Loop{}))
+	if s := t.script; s != nil {
+		n += 4*(cap(s.lists.tokens)+cap(s.lists.from)+cap(s.events)) + cap(s.sequences)*int(unsafe.Sizeof(scriptSequence{})) +
+			cap(s.loops)*int(unsafe.Sizeof(scriptLoop{})) + 8*cap(s.order)
+	}
+	for i := range t.Events {
+		e := &t.Events[i]
+		n += int(unsafe.Sizeof(*e)) + len(e.Payload) + len(e.attributes) +
+			len(e.Timestamps.Blocks)*int(unsafe.Sizeof(Block{}))
+	}
+	return n
 }
 
 // Close closes the thread's files. The thread remains usable.

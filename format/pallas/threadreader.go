@@ -61,6 +61,14 @@ type listIterator struct {
 
 func (l *listIterator) advance() { l.list, l.rest, l.ok = nextList(l.rest) }
 
+// skip moves past the first n occurrences.
+func (l *listIterator) skip(n uint64) {
+	for ; l.ok && l.list.occurrence >= l.count && l.list.occurrence < int64(n); l.advance() {
+		l.count = l.list.occurrence + 1
+	}
+	l.count = int64(n)
+}
+
 // scan delivers a thread's events to the sink.
 func (x *threadReader) scan(ctx context.Context, id threadID) error {
 	t, err := x.open(ctx, id)
@@ -85,7 +93,7 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 // open loads a thread and moves to the beginning of the wanted times. It returns nil if there is
 // nothing to read.
 func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
-	t, err := x.d.thread(id, leanThread)
+	t, err := x.d.grammar(id, x.sel.Again)
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -95,18 +103,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 			return nil, err
 		}
 	}
-	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
-	x.error, x.high = t.codecError(), 0
-	x.from, x.to = 0, math.MaxUint64
-	// A bound that the file's times cannot express lies before or after all of them.
-	if from, ok := x.d.ticks.file(x.sel.From); ok {
-		x.from = from
-	}
-	if to, ok := x.d.ticks.file(x.sel.To); ok {
-		x.to = to
-	} else if x.sel.To <= 0 {
-		x.to = 0
-	}
+	x.start(id, t)
 	if x.turn != nil {
 		x.turn()
 	}
@@ -123,7 +120,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	}
 	x.ascending = g.sound() && t.ascending()
 	// For whole traces no blocks are kept: that costs more than reading a cached file again.
-	x.r.keeping = x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Location != nil
+	x.r.keeping = x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 || x.sel.Location != nil
 	defer func() { x.r.keeping = false }()
 	if x.careful {
 		x.begin(g) // delivering the events reports block errors again
@@ -143,14 +140,28 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	return t, fail(x.opt(), "pallas.damaged", x.begin(g))
 }
 
+// start prepares reading the wanted times of a thread.
+func (x *threadReader) start(id threadID, t *Thread) {
+	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
+	x.error, x.high = t.codecError(), 0
+	x.from, x.to = 0, math.MaxUint64
+	// A bound that the file's times cannot express lies before or after all of them.
+	if from, ok := x.d.ticks.file(x.sel.From); ok {
+		x.from = from
+	}
+	if to, ok := x.d.ticks.file(x.sel.To); ok {
+		x.to = to
+	} else if x.sel.To <= 0 {
+		x.to = 0
+	}
+}
+
 // begin moves to the first of the wanted times, or to the beginning. It returns an error for
 // blocks that cannot be read; reading then continues after them.
 func (x *threadReader) begin(g *outline) error {
 	x.stop()
 	x.x = newReplay(x.t, g, x.r)
-	if x.prefetch {
-		x.x.prefetch = newPrefetcher(x.t)
-	}
+	x.startPrefetch()
 	if !g.sound() {
 		err := x.x.orderByTime()
 		x.dropLists()
@@ -166,29 +177,37 @@ func (x *threadReader) begin(g *outline) error {
 			x.until = n
 		}
 	}
-	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 && !slices.ContainsFunc(x.info,
-		func(e eventInfo) bool { return !e.kind.IsEvent() }) {
-		if n, err := x.x.countBefore(enough); err == nil {
-			x.until = min(x.until, n+1)
+	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 {
+		if at, err := x.x.firstFrom(enough, x.surelyEvent); err == nil && at < math.MaxUint64 {
+			if n, err := x.x.countBefore(at + 1); err == nil {
+				x.until = min(x.until, n)
+			}
 		}
 	}
-	if x.from > 0 && x.lists == nil {
+	if x.from > 0 {
 		before, err := x.x.seek(x.from)
 		if err != nil || !x.x.skip(before) {
 			// Delivery then reports the unreadable block, or the times that go back.
 			x.stop()
 			x.x = newReplay(x.t, g, x.r)
 			x.x.begin()
-			if x.prefetch {
-				x.x.prefetch = newPrefetcher(x.t)
-			}
+			x.startPrefetch()
 			return nil
 		}
-		for _, n := range before {
+		for e, n := range before {
 			x.seen += n
+			if x.lists != nil {
+				x.lists[e].skip(n)
+			}
 		}
 	}
 	return nil
+}
+
+// surelyEvent reports whether all occurrences of an event are events of the model. In traces that
+// weft wrote, an attribute may make anything of an occurrence.
+func (x *threadReader) surelyEvent(e int) bool {
+	return x.info[e].kind.IsEvent() && (x.d.restorer == nil || !x.t.Events[e].HasAttributes())
 }
 
 // reachedEnd reports whether all events before the end of the wanted times have been read, including
@@ -212,6 +231,13 @@ func (x *threadReader) drop() {
 	x.t.Close()
 	x.r.dropKept()
 	x.t, x.x, x.lists, x.sorted = nil, nil, nil, nil
+}
+
+// startPrefetch makes another goroutine load blocks, unless the reader keeps blocks or has kept some.
+func (x *threadReader) startPrefetch() {
+	if x.prefetch && !(x.careful && x.r.keeping) {
+		x.x.prefetch = newPrefetcher(x.t)
+	}
 }
 
 // stop stops loading blocks in another goroutine.

@@ -278,5 +278,6 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	if bad != nil {
 		return t, bad
 	}
+	t.whole = true
 	return t, nil
 }

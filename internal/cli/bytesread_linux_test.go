@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,58 @@ func TestOTFReadsLittle(t *testing.T) {
 				t.Errorf("%s: found another answer with snapshots than without:\n%.2000s", question, out.String())
 			}
 			answers[question] = out.String()
+		}
+	}
+}
+
+// TestArchivesReadLittle checks how much of OTF2 and Pallas traces commands read. The beginning of a
+// Pallas trace needs the lists of events. A piece of a trace needs what is before it, once, which a
+// profile of its window needs as well.
+func TestArchivesReadLittle(t *testing.T) {
+	for _, x := range []struct {
+		format, workload, events string
+		print, cut               float64 // at most: of the trace; of what the profile reads, and 5 % of the trace
+	}{
+		{"pallas", "calltree", "600000", 0.04, 1.15},
+		{"pallas", "stencil", "600000", 0.16, 1.2},
+		{"otf2", "calltree", "1200000", 0.1, 1.3},
+	} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "in", "t."+x.format)
+		if err := os.MkdirAll(filepath.Join(dir, "in"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		weft(t, exitGood, "generate", "--workload", x.workload, "--locations", "4", "--events", x.events, in)
+		var size int64
+		if err := filepath.WalkDir(filepath.Dir(in), func(_ string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			st, err := e.Info()
+			size += st.Size()
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		read := func(args ...string) int64 {
+			already := bytesRead(t)
+			weft(t, exitGood, args...)
+			return bytesRead(t) - already
+		}
+		most := int64(x.print * float64(size))
+		for _, more := range [][]string{nil, {"--location", "2"}, {"--kind", "leave"}} {
+			if n := read(append([]string{"print", "--limit", "5", in}, more...)...); n > most {
+				t.Errorf("%s of %s: print --limit 5 %v: found %d bytes read of %d, expected %d at most", x.format, x.workload,
+					more, n, size, most)
+			}
+		}
+		for _, window := range []string{"1%..2%", "50%..51%", "98%..99%"} {
+			profile := read("profile", "-q", "--window", window, in)
+			n := read("cut", "-q", "--window", window, "--json", in, filepath.Join(dir, "piece"+window[:2]+".otf"))
+			if most := int64(x.cut*float64(profile)) + size/20; n > most {
+				t.Errorf("%s of %s: cut --window %s: found %d bytes read of %d, expected %d at most", x.format, x.workload, window,
+					n, size, most)
+			}
 		}
 	}
 }

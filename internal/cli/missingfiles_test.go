@@ -26,10 +26,27 @@ func TestMissingFile(t *testing.T) {
 		"otf shrink --json --processes 1,2 IN OUT.otf", "cut --window 1ms..2ms IN OUT.otf",
 		"filter --location 1 IN OUT.otf", "repair --json IN OUT.otf", "merge IN OUT.otf", "anonymize IN OUT.otf",
 		"otf summary --process 1 --json", "otf compress --keep", "otf compress --keep --json"}
+	var otf2 []string
+	for _, command := range copies {
+		if first, _, _ := strings.Cut(command, " "); first == "sort" || first == "otf" || strings.Contains(command, "otf.") ||
+			command == "print --raw" {
+			continue
+		}
+		otf2 = append(otf2, strings.ReplaceAll(strings.ReplaceAll(command, "OUT.otf", "OUT.otf2"), "1ms..2ms", "10%..20%"))
+	}
+	otf2 = append(otf2, "print --compat", "align IN OUT.otf2", "convert --option otf2.order=sort IN OUT.otf2",
+		"cut --to 100% IN OUT.otf2")
+	for i, command := range otf2 {
+		if strings.Contains(command, "--location 1") {
+			otf2[i] = strings.Replace(command, "--location 1", "--location 0,1", 1)
+		}
+	}
 	events := map[string]string{
 		"t.otf": "1:1\n2:2\n", "t.0.def": "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDFG1NM\"app\"\nDF1G1NM\"main\"\n",
 		"t.1.events": "1\n*1\nE1\n3\n*1\nL1\n", "t.2.events": "2\n*2\nE1\n4\n*2\nL1\n",
 	}
+	archives := map[string]string{"main.pallas": "../../format/pallas/testdata/ok/nested/trace",
+		"traces.otf2": "../../format/otf2/testdata/ok/heat2d-mt"}
 	for _, x := range []struct {
 		file     string // the missing file
 		trace    string // the trace that the test writes
@@ -38,15 +55,17 @@ func TestMissingFile(t *testing.T) {
 		{"t.2.events", "t.otf", append(copies, answers...)},
 		{"t.0.def", "t.otf", append(copies, answers...)},
 		{"archive_0/thread_0/event_durations.dat", "main.pallas", answers},
+		{"traces/1.evt", "traces.otf2", append(otf2, answers...)},
+		{"traces/1.def", "traces.otf2", append(otf2, answers...)},
 	} {
 		for _, command := range x.commands {
 			t.Run(x.file+" "+command, func(t *testing.T) {
 				dir := t.TempDir()
-				if x.trace == "t.otf" {
+				if of, ok := archives[x.trace]; !ok {
 					for name, text := range events {
 						writeText(t, filepath.Join(dir, name), text)
 					}
-				} else if err := os.CopyFS(dir, os.DirFS("../../format/pallas/testdata/ok/nested/trace")); err != nil {
+				} else if err := os.CopyFS(dir, os.DirFS(of)); err != nil {
 					t.Fatal(err)
 				}
 				in := filepath.Join(dir, x.trace)

@@ -1,0 +1,197 @@
+package pallas
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// The windows of [decoder.scanBeginning] have this many events, if these are spread evenly over the
+// time, and no more blocks of times begin in a window: the first, how much more the next one has, and
+// the largest.
+const (
+	fewEvents     = 32
+	moreEvents    = 8
+	mostFewEvents = 2048
+)
+
+// mostShort is the largest number of events of a thread that are read without the grammar.
+const mostShort = 1 << 17
+
+// scanBeginning delivers the first of the selected events, for a caller that usually stops after
+// them. It reads windows of time, each longer than the one before, and of each thread only the list
+// of events and the blocks that the window needs. It returns a selection of what it has not
+// delivered; done reports that this is nothing.
+func (d *decoder) scanBeginning(ctx context.Context, sel trace.Selection, sink format.Sink) (rest trace.Selection,
+	done bool, err error) {
+	from := uint64(0)
+	if t, ok := d.ticks.file(sel.From); ok {
+		from = t
+	}
+	threads, begins, first, pace := d.threadBeginnings(sel, from)
+	defer func() {
+		for _, t := range threads {
+			t.Close()
+		}
+	}()
+	r := newBlockReader(d.t.Parameters)
+	defer r.close()
+	r.keeping = true // the next window may need the same blocks
+	for n := fewEvents; n <= mostFewEvents && pace > 0; n *= moreEvents {
+		last := uint64(math.MaxInt64 - 1)
+		if length := math.Ceil(float64(n) * pace); length < float64(last-first) {
+			last = first + uint64(length)
+		}
+		if n < len(begins) {
+			last = min(last, begins[n])
+		}
+		to := min(d.ticks.model(last)+1, sel.To)
+		if to <= sel.From {
+			continue
+		}
+		part := sel
+		part.To, part.Links = to, trace.NoLinks
+		if err := d.scanShort(ctx, part, threads, r, sink); err != nil {
+			return sel, false, err
+		}
+		if sel.From = to; sel.From == sel.To {
+			return sel, true, nil
+		}
+	}
+	return sel, false, nil
+}
+
+// threadBeginnings loads the lists of events of the selected threads. It returns the times behind from
+// at which blocks begin, in order, the first time of those blocks that have later ones than from, and
+// the mean time between events from there on. It returns nothing if a thread cannot be read in parts.
+func (d *decoder) threadBeginnings(sel trace.Selection, from uint64) (threads map[threadID]*Thread, begins []uint64,
+	first uint64, pace float64) {
+	count, last := uint64(0), from
+	first = math.MaxInt64
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	q := d.with(&quiet) // a scan of all reports defects
+	threads = map[threadID]*Thread{}
+	for _, id := range d.threads {
+		if sel.Location != nil && !sel.Location(d.location[id]) {
+			continue
+		}
+		t, err := q.thread(id, threadEvents)
+		if err != nil || t != nil && (!t.whole || !t.ascending() || t.codecError() > 0) ||
+			t == nil && len(quiet.Report.Rules()) > 0 {
+			return nil, nil, 0, 0
+		}
+		if t == nil {
+			continue
+		}
+		threads[id] = t
+		for i := range t.Events {
+			v := &t.Events[i].Timestamps
+			block, _ := v.blocksBefore(from)
+			for _, b := range v.Blocks[block:] {
+				if b.First > from && b.First < math.MaxInt64 {
+					begins = append(begins, b.First)
+				}
+				count, first, last = saturatingAdd(count, b.Count), min(first, b.First), max(last, b.Last)
+			}
+		}
+	}
+	slices.Sort(begins)
+	if first = max(first, from); count == 0 || first >= last {
+		return threads, begins, first, 0
+	}
+	return threads, begins, first, float64(last-first) / float64(count)
+}
+
+// scanShort delivers the events of a short window in the order of time. It reads the grammar of a
+// thread only where the order of its events does not follow from their times.
+func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads map[threadID]*Thread, r *blockReader,
+	sink format.Sink) error {
+	sel, sink = format.Exactly(d.defs, sel, sink)
+	var list []format.Stream
+	var open []*Thread
+	defer func() {
+		for _, t := range open {
+			t.Close()
+		}
+	}()
+	d.opt.Pass()
+	for _, id := range d.threads {
+		t := threads[id]
+		if t == nil {
+			continue
+		}
+		x := &threadReader{d: d, r: r, sel: sel, careful: true}
+		ok, err := x.openShort(id, t)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			whole, err := x.open(ctx, id)
+			if err != nil {
+				return err
+			}
+			if whole == nil {
+				continue
+			}
+			open = append(open, whole)
+			r.keeping = true
+		}
+		list = append(list, x)
+	}
+	return format.Merge(ctx, format.Select(d.defs, sel, list), sink)
+}
+
+// openShort loads the events of the wanted times of a thread of which only the list of events is
+// loaded. It returns false if their order does not follow from their times, or a block cannot be read.
+func (x *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
+	x.start(id, t)
+	if err := x.describe(); err != nil {
+		return false, err
+	}
+	s := &sortedThread{lists: map[occurrence]attributeList{}}
+	var values []uint64
+	for e := range t.Events {
+		v := &t.Events[e].Timestamps
+		if t.Events[e].Record == maxRecord {
+			continue
+		}
+		if len(s.events) > mostShort {
+			return false, nil
+		}
+		block, before := v.blocksBefore(x.from)
+		first := len(s.events)
+		for ; block < len(v.Blocks) && v.Blocks[block].First < x.to; block++ {
+			b := &v.Blocks[block]
+			if values, err = x.r.read(values[:0], t.times, v, b); err != nil || !slices.IsSorted(values) {
+				return false, nil
+			}
+			i := sort.Search(len(values), func(i int) bool { return values[i] >= x.from })
+			for ; i < len(values) && values[i] < x.to; i++ {
+				s.events, s.times = append(s.events, uint32(e)), append(s.times, values[i])
+				s.occurrences = append(s.occurrences, int64(before)+int64(i))
+			}
+			before += b.Count
+		}
+		if !t.Events[e].HasAttributes() || len(s.events) == first {
+			continue
+		}
+		l := x.lists[e]
+		l.skip(uint64(s.occurrences[first]))
+		for last := s.occurrences[len(s.occurrences)-1]; l.ok && l.list.occurrence <= last; l.advance() {
+			s.lists[occurrence{uint32(e), l.list.occurrence}] = l.list
+		}
+	}
+	sort.Sort(s)
+	for i := 1; i < len(s.times); i++ {
+		if s.times[i] == s.times[i-1] {
+			return false, nil
+		}
+	}
+	x.sorted = s
+	return true, nil
+}
