@@ -63,6 +63,8 @@ type model struct {
 	clock    fileClock
 	learnt   [processes + 1]int
 	process  []uint64 // by location
+	// groupNames holds the names of groups that OTF's own records define.
+	groupNames map[scopedToken]string
 }
 
 // sourcePlace is a source code location.
@@ -148,6 +150,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		x, err := restoreModel(data)
 		if err == nil {
 			x.marked = m.marked
+			x.nameGroups(list)
 			x.fillSmallTables()
 			return x, nil
 		}
