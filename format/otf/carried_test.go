@@ -42,7 +42,7 @@ func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]in
 		t.Fatal(err)
 	}
 	counts = map[trace.Kind]int{}
-	err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	count := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); {
 			counts[c.Kind()]++
 			if c.Kind() == trace.RegionGroupSummary {
@@ -50,8 +50,8 @@ func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]in
 			}
 		}
 		return nil
-	}})
-	if err != nil {
+	}}
+	if err := d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, count); err != nil {
 		t.Fatal(err)
 	}
 	if l := opt.Report.Rules(); len(l) > 0 {

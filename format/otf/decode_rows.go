@@ -197,8 +197,10 @@ func (m *model) definitionOf(table int, what string, stream uint32, token uint64
 			return trace.NoRef
 		}
 		m.undefined(what, stream, token)
-		i = add(definitionID(0, token), fmt.Sprintf("undefined %s %d", what, token))
+		name := fmt.Sprintf("undefined %s %d", what, token)
+		i = add(definitionID(0, token), name)
 		m.index[scopedToken{table, 0, token}] = i
+		m.addStandIn(table, token, i, name)
 	}
 	return i
 }

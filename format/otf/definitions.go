@@ -62,9 +62,23 @@ type model struct {
 	restorer *carrier.Restorer
 	clock    fileClock
 	learnt   [processes + 1]int
-	process  []uint64 // by location
+	process  []uint64  // by location
+	standIns []standIn // of undefined tokens
 	// groupNames holds the names of groups that OTF's own records define.
 	groupNames map[scopedToken]string
+}
+
+// standIn is a definition that takes the place of a missing one.
+type standIn struct {
+	table int
+	token uint64
+	index uint32 // in the table of the model, or in the strings
+	name  string
+}
+
+// addStandIn remembers a stand-in.
+func (m *model) addStandIn(table int, token uint64, i uint32, name string) {
+	m.standIns = append(m.standIns, standIn{table, token, i, name})
 }
 
 // sourcePlace is a source code location.
@@ -545,9 +559,11 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10),
-			Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
+		name := fmt.Sprintf("undefined process %d", process)
+		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name,
+			Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i
+		m.addStandIn(processes, process, i, name)
 	}
 	return i
 }

@@ -101,11 +101,14 @@ var about = format.About{
 	},
 }
 
-// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer by
-// its name.
+// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer, and
+// a file of a trace that may lack its master file, by its name.
 func (Format) Probe(name string, text []byte) int {
 	if _, _, _, ok := parseUnfinishedName(path.Base(name)); ok {
 		return 60
+	}
+	if partPattern.MatchString(path.Base(name)) {
+		return 15
 	}
 	named := strings.HasSuffix(name, ".otf")
 	good, bad := 0, 0
