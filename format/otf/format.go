@@ -26,8 +26,8 @@ var about = format.About{
 	Seeks:      "time windows by bisection, in .z files at restart points",
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: FilesOption, Default: "32",
-			Doc: "How many files are open at once; by default 32, " +
+		{Name: FilesOption, Default: "128",
+			Doc: "How many files of a trace are open at once; by default 128 of all traces together, " +
 				"or a quarter of what the process may have open, if that is less."},
 		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"},
 			Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},

@@ -26,9 +26,6 @@ type Archive struct {
 	path  string // the same, as the user wrote it
 }
 
-// maxOpenFiles limits the number of files of an archive that are open at once.
-const maxOpenFiles = 128
-
 // Open opens an archive by its anchor file. The error is a [FileError] if the anchor file is
 // damaged or if this package cannot read the archive. A damaged but readable archive is returned
 // together with the error.
@@ -44,7 +41,7 @@ func Open(src format.Source) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(maxOpenFiles)), strings.TrimSuffix(src.Name, ".otf2"),
+	return &Archive{*a, src, archive.Shared(), strings.TrimSuffix(src.Name, ".otf2"),
 		strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 
