@@ -2,8 +2,10 @@ package otf
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -130,4 +132,42 @@ func TestAugmentCarriedData(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("snapshots of otfaux", 1)
+}
+
+// TestMembersOfProcessGroups checks that the members of process groups are tokens of processes, which
+// are not the ids of locations if one of these is 0. Members that are no locations are left out and
+// counted.
+func TestMembersOfProcessGroups(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	f := r.Region("main")
+	for i := range 3 {
+		l := r.Location("rank")
+		r.Defs().Locations.At(l).ID = strconv.Itoa(i)
+		r.Enter(l, 1, f)
+		r.Leave(l, 2, f)
+	}
+	for _, x := range []trace.Set{{Kind: "locations", Members: []int64{0, 2}}, {Kind: "ranks", Members: []int64{0, 1, 2}}} {
+		r.Defs().Communicator.Add(trace.Communicator{Name: x.Kind, Set: r.Defs().Sets.Add(x), Parent: trace.NoRef})
+	}
+	m := filepath.Join(t.TempDir(), "x.otf")
+	loss := writeRecorded(t, m, r, &format.WriteOptions{Plain: true})
+	text, err := os.ReadFile(strings.TrimSuffix(m, ".otf") + ".0.def")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Token 0 is reserved, so that the locations 0, 1 and 2 are the processes 1, 2 and 3.
+	for _, line := range []string{`DPG1M1,3,NM"locations"`, `DPG2MNM"ranks"`} {
+		if !strings.Contains(string(text), line+"\n") {
+			t.Errorf("found definitions\n%s\nexpected a line %s", text, line)
+		}
+	}
+	lost := int64(0)
+	for _, x := range loss.Rows() {
+		if x.Kind == "communicator" && x.How == format.Lost {
+			lost += x.Count
+		}
+	}
+	if lost != 3 {
+		t.Errorf("found %d lost members, expected 3", lost)
+	}
 }

@@ -53,7 +53,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if err != nil {
 		return nil, err
 	}
-	unify, err := r.boolOption(unifyOption)
+	unify, err := r.boolOption(unifyOption, "false")
 	if err != nil {
 		return nil, err
 	}

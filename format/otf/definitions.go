@@ -160,7 +160,11 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data := carriedDefinitions(list); data != nil {
+	carried, err := r.boolOption(CarriedOption, "true")
+	if err != nil {
+		return nil, err
+	}
+	if data := carriedDefinitions(list); data != nil && carried {
 		x, err := restoreModel(data)
 		if err == nil {
 			x.marked = m.marked
@@ -176,11 +180,11 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		}
 	}
 	m.addTexts(list)
-	unify, err := r.boolOption(unifyOption)
+	unify, err := r.boolOption(unifyOption, "false")
 	if err != nil {
 		return nil, err
 	}
-	async, err := r.boolOption(asyncOption)
+	async, err := r.boolOption(asyncOption, "false")
 	if err != nil {
 		return nil, err
 	}
@@ -385,9 +389,9 @@ const (
 	textName = "text"
 )
 
-// boolOption returns the value of an option that is true or false. The default is false.
-func (r *Reader) boolOption(option string) (bool, error) {
-	switch s := r.opt.Read.Value(option, "false"); s {
+// boolOption returns the value of an option that is true or false.
+func (r *Reader) boolOption(option, standard string) (bool, error) {
+	switch s := r.opt.Read.Value(option, standard); s {
 	case "true":
 		return true, nil
 	case "false":
@@ -401,6 +405,10 @@ const (
 	unifyOption = "otf.unify-tokens" // merge equal definitions of several streams
 	asyncOption = "otf.async-times"  // use the times at which counters were read
 )
+
+// CarriedOption is the name of the option that tells whether what weft carries of a trace of another
+// format is read.
+const CarriedOption = "otf.carried"
 
 // asyncName is the prefix of VampirTrace's keys for the times at which counters were read.
 const asyncName = "__ASYNC_SOURCE__"

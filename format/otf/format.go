@@ -33,6 +33,9 @@ var about = format.About{
 			Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
 		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"},
 			Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
+		{Name: CarriedOption, Default: "true", Values: []string{"true", "false"},
+			Doc: "Traces of other formats have their own ids, names and events; with false those of OTF's records, " +
+				"as other tools see them."},
 		{Name: "otf.streams", Default: "keep", Write: true,
 			Doc: "Number of streams to spread the processes over, 0 for one each; " +
 				"or a map as in a master file, such as 1:1,2;2:3."},
