@@ -223,7 +223,7 @@ func (r *Reader) Master() *MasterControl { return r.master }
 // selects reports whether the records of a process are selected.
 func (r *Reader) selects(process uint64) bool {
 	if r.opt.AsLibrary && r.master != nil {
-		if _, ok := r.master.Stream(uint32(process)); !ok || process == noProcess {
+		if _, ok := r.master.Stream(uint32(process)); !ok {
 			return false
 		}
 	}
