@@ -36,11 +36,11 @@ func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Regi
 	if !messages {
 		return
 	}
-	ranks := make([]int64, n)
-	for i := range ranks {
-		ranks[i] = int64(i)
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = int64(i)
 	}
-	set := d.Sets.Add(trace.Set{ID: "0", Name: "MPI_COMM_WORLD", Kind: "ranks", Members: ranks})
+	set := d.Sets.Add(trace.Set{ID: "0", Name: "MPI_COMM_WORLD", Kind: "locations", Members: ids})
 	d.Communicator.Add(trace.Communicator{ID: "0", Name: "MPI_COMM_WORLD", Set: set, Parent: trace.NoRef})
 }
 

@@ -524,19 +524,37 @@ func (r *Restorer) Packs(kinds ...trace.Kind) bool {
 	return slices.ContainsFunc(r.codes, func(c packedKind) bool { return slices.Contains(kinds, c.kind) })
 }
 
+// PackedKind returns the kind of a packed row.
+func (r *Restorer) PackedKind(data []byte) (trace.Kind, error) {
+	k, _, err := r.kind(&unpacker{data: data})
+	if err != nil {
+		return trace.NoKind, err
+	}
+	return k.kind, nil
+}
+
+// kind reads the code of a packed row, which says its kind.
+func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
+	code = u.uvarint()
+	if u.err != nil {
+		return nil, 0, u.err
+	}
+	if code>>flagBits >= uint64(len(r.codes)) {
+		return nil, 0, fmt.Errorf("packed row: found kind %d of %d", code>>flagBits, len(r.codes))
+	}
+	return &r.codes[code>>flagBits], code, nil
+}
+
 // Amend changes the last row of b, which is the one derived from the record alone, to the row that
 // was packed. If data cannot be read, it returns an error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1
-	code := u.uvarint()
-	if u.err == nil && code>>flagBits >= uint64(len(r.codes)) {
-		return fmt.Errorf("packed row: found kind %d of %d", code>>flagBits, len(r.codes))
+	k, code, err := r.kind(&u)
+	if err != nil {
+		return err
 	}
-	if u.err != nil {
-		return u.err
-	}
-	k, ref := &r.codes[code>>flagBits], b.Ref[row]
+	ref := b.Ref[row]
 	if code&withRef != 0 {
 		ref = uint32(u.uvarint()) - 1
 	}

@@ -241,7 +241,7 @@ func (a *augmenter) readDefinitions() error {
 			if r.Stream == 0 {
 				a.defined = append(a.defined, TimeRange{First: r.MinTime, Last: r.MaxTime})
 			}
-		case DefFunction, DefFile, DefCollectiveOperation:
+		case DefFunction, DefFile, DefCollectiveOperation, DefKeyValue:
 			a.grouping(r.Stream).Define(r)
 		}
 	}

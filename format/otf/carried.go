@@ -242,9 +242,30 @@ func (m *model) indexTokens(t *allTokens) {
 	}
 }
 
-// restorePlace returns true for the record of a link, which is not an event. For an event on the lane
-// of a resource it sets the process to that of the event's location.
-func (d *decoder) restorePlace(r *Record) (link bool, err error) {
+// nameGroups keeps the names of the groups that OTF's own records define. Carried regions and counters
+// have the names of their groups, so that not every group is among the carried strings. Summaries of
+// groups, which weft or another tool adds later, refer to OTF's own definitions.
+func (m *model) nameGroups(list []*Record) {
+	m.groupNames = map[scopedToken]string{}
+	for _, r := range list {
+		switch r.Type {
+		case DefFunctionGroup:
+			m.groupNames[scopedToken{functionGroups, r.Stream, r.Token}] = r.Name
+		case DefFileGroup:
+			m.groupNames[scopedToken{fileGroups, r.Stream, r.Token}] = r.Name
+		}
+	}
+}
+
+// restorePlace returns true for a record that is not an event of the trace: for that of a link, and for
+// a snapshot or summary of the visits on the lane of a resource. For an event on the lane of a resource
+// it sets the process to that of the event's location.
+func (d *decoder) restorePlace(r *Record) (skip bool, err error) {
+	if p := r.Type.Part(); (p == Snapshots || p == Statistics) && r.Process >= laneProcess {
+		if _, known := d.model.locations[r.Process]; !known {
+			return true, nil // of a lane, whose visits stand for claims
+		}
+	}
 	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
 		if d.links != nil {
 			d.linkCount++
@@ -293,6 +314,16 @@ func (d *decoder) amend(b *trace.Batch, r *Record) {
 			d.err = err
 		}
 	}
+}
+
+// repeatsEvent reports whether r belongs to a snapshot that repeats an event with what weft carries of
+// the event. otfaux writes such snapshots. The packed row is that of the event, not that of r.
+func (d *decoder) repeatsEvent(r *Record, packed []byte) bool {
+	if d.restorer == nil || r.Type.Part() != Snapshots {
+		return false
+	}
+	k, err := d.restorer.PackedKind(packed)
+	return err == nil && !k.IsState()
 }
 
 func newLinks(d *decoder, sel trace.Selection) *carrier.Links {

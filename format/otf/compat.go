@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -36,7 +37,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	if !sel.All() {
 		d, ok := p.File.(*decoder)
 		if !ok {
-			f, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: opt.Values})
+			f, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: OwnRecords(opt.Values)})
 			if err != nil {
 				return err
 			}
@@ -60,6 +61,14 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		}
 	}
 	return PrintCompat(ctx, src, o, &print, w)
+}
+
+// OwnRecords returns the values of options with which a trace has the processes and times of OTF's own
+// records, unless values choose otherwise.
+func OwnRecords(values map[string]string) map[string]string {
+	own := map[string]string{CarriedOption: "false"}
+	maps.Copy(own, values)
+	return own
 }
 
 // kindOf returns the kind of event that records of a type become, [trace.NoKind] for definitions.

@@ -53,7 +53,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if err != nil {
 		return nil, err
 	}
-	unify, err := r.boolOption(unifyOption)
+	unify, err := r.boolOption(unifyOption, "false")
 	if err != nil {
 		return nil, err
 	}
@@ -240,9 +240,12 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 	}
 	defer func() { s.t.Close() }()
 	w := c.writer(id)
-	// Make the file even if it stays empty.
-	if _, err := w.create(part); err != nil {
-		return err
+	if c.edit == nil || part != Snapshots && part != Statistics {
+		// Make the file even if it stays empty. libotf reads no empty snapshots and statistics, so those
+		// that an edit leaves empty are not made.
+		if _, err := w.create(part); err != nil {
+			return err
+		}
 	}
 	for last := uint64(0); ; {
 		if c.edit == nil && !c.opt.Long {

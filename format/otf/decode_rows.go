@@ -83,7 +83,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			case optionalCommunicator:
 				v = communicator(v)
 			case fileTime:
-				v -= d.clock.base
+				v = uint64(d.clock.model(v))
 			}
 			ops = append(ops, v)
 		}
@@ -92,7 +92,8 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	}
 	carries := false // the row is carried; attributes that repeat a field are omitted
 	if d.carried {
-		_, carries = r.Find(rowKey)
+		v, ok := r.Find(rowKey)
+		carries = ok && !d.repeatsEvent(r, v.Bytes)
 	}
 	if texted && !carries {
 		b.AddAttr(d.ownAttribute(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
@@ -196,8 +197,10 @@ func (m *model) definitionOf(table int, what string, stream uint32, token uint64
 			return trace.NoRef
 		}
 		m.undefined(what, stream, token)
-		i = add(definitionID(0, token), fmt.Sprintf("undefined %s %d", what, token))
+		name := fmt.Sprintf("undefined %s %d", what, token)
+		i = add(definitionID(0, token), name)
 		m.index[scopedToken{table, 0, token}] = i
+		m.addStandIn(table, token, i, name)
 	}
 	return i
 }
@@ -248,5 +251,11 @@ func (m *model) ref(table int, stream uint32, token uint64) uint32 {
 }
 
 func (m *model) text(table int, stream uint32, token uint64) uint32 {
+	k := scopedToken{table, 0, token}
+	if name, ok := m.groupNames[k]; ok && !m.frozen {
+		if _, known := m.find(table, stream, token); !known {
+			m.index[k] = m.defs.Strings.Add(trace.Text(name))
+		}
+	}
 	return m.definitionOf(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
 }

@@ -62,7 +62,23 @@ type model struct {
 	restorer *carrier.Restorer
 	clock    fileClock
 	learnt   [processes + 1]int
-	process  []uint64 // by location
+	process  []uint64  // by location
+	standIns []standIn // of undefined tokens
+	// groupNames holds the names of groups that OTF's own records define.
+	groupNames map[scopedToken]string
+}
+
+// standIn is a definition that takes the place of a missing one.
+type standIn struct {
+	table int
+	token uint64
+	index uint32 // in the table of the model, or in the strings
+	name  string
+}
+
+// addStandIn remembers a stand-in.
+func (m *model) addStandIn(table int, token uint64, i uint32, name string) {
+	m.standIns = append(m.standIns, standIn{table, token, i, name})
 }
 
 // sourcePlace is a source code location.
@@ -144,10 +160,15 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data := carriedDefinitions(list); data != nil {
+	carried, err := r.boolOption(CarriedOption, "true")
+	if err != nil {
+		return nil, err
+	}
+	if data := carriedDefinitions(list); data != nil && carried {
 		x, err := restoreModel(data)
 		if err == nil {
 			x.marked = m.marked
+			x.nameGroups(list)
 			x.fillSmallTables()
 			return x, nil
 		}
@@ -159,11 +180,11 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		}
 	}
 	m.addTexts(list)
-	unify, err := r.boolOption(unifyOption)
+	unify, err := r.boolOption(unifyOption, "false")
 	if err != nil {
 		return nil, err
 	}
-	async, err := r.boolOption(asyncOption)
+	async, err := r.boolOption(asyncOption, "false")
 	if err != nil {
 		return nil, err
 	}
@@ -368,9 +389,9 @@ const (
 	textName = "text"
 )
 
-// boolOption returns the value of an option that is true or false. The default is false.
-func (r *Reader) boolOption(option string) (bool, error) {
-	switch s := r.opt.Read.Value(option, "false"); s {
+// boolOption returns the value of an option that is true or false.
+func (r *Reader) boolOption(option, standard string) (bool, error) {
+	switch s := r.opt.Read.Value(option, standard); s {
 	case "true":
 		return true, nil
 	case "false":
@@ -384,6 +405,10 @@ const (
 	unifyOption = "otf.unify-tokens" // merge equal definitions of several streams
 	asyncOption = "otf.async-times"  // use the times at which counters were read
 )
+
+// CarriedOption is the name of the option that tells whether what weft carries of a trace of another
+// format is read.
+const CarriedOption = "otf.carried"
 
 // asyncName is the prefix of VampirTrace's keys for the times at which counters were read.
 const asyncName = "__ASYNC_SOURCE__"
@@ -542,9 +567,11 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10),
-			Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
+		name := fmt.Sprintf("undefined process %d", process)
+		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name,
+			Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i
+		m.addStandIn(processes, process, i, name)
 	}
 	return i
 }

@@ -432,7 +432,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 					v = e.processOf(v, op(1))
 				}
 			case fileTime:
-				v += e.reader.clock.base
+				v, _ = e.reader.clock.file(int64(v))
 			}
 			*r.number(o.f) = v
 		}

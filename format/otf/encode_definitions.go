@@ -75,26 +75,28 @@ func (e *encoder) processDefinitions(put func(*Record)) {
 	}
 }
 
-// communicatorDefinitions writes the definitions of communicators.
+// communicatorDefinitions writes the definitions of communicators. Members of a process group are tokens
+// of processes, so members whose location is unknown are left out.
 func (e *encoder) communicatorDefinitions(put func(*Record)) {
 	d := e.defs
+	unknown := 0
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		if list := d.Ranks(uint32(i)); list != nil {
-			for _, l := range list {
-				if l != trace.NoRef {
-					r.Members = append(r.Members, e.tokens.locations.at(int(l)))
-				}
+		for _, l := range d.Ranks(uint32(i)) {
+			if l != trace.NoRef {
+				r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 			}
-		} else if c.Set != trace.NoRef {
-			for _, m := range d.Sets.At(c.Set).Members {
-				if m >= 0 && m < noProcess {
-					r.Members = append(r.Members, uint32(m))
-				}
-			}
+		}
+		if d.Sets.Has(c.Set) {
+			unknown += len(d.Sets.At(c.Set).Members) - len(r.Members)
 		}
 		put(&r)
 	}
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Lost
+	}
+	e.loss.Add("communicator", "members", how, "their locations are not known", int64(unknown))
 }
 
 // regionDefinitions writes the definitions of functions, counters and files.

@@ -12,23 +12,20 @@ import (
 // traces and goroutines, readers and writers. A nil FileManager sets no limit.
 type FileManager = archive.FileManager
 
-// maxOpenFiles is the number of files of a trace that the decoder, the printer and copies have open at
-// once at most. A copy may have as many again open for writing.
-const maxOpenFiles = 32
-
-// FilesOption is the name of the option that limits how many files of a trace are open at once.
+// FilesOption is the name of the option that limits how many files of a trace are open at once. A copy
+// may have as many again open for writing.
 const FilesOption = "otf.files"
 
-// FileManagerOf returns a file manager with the limit that the option otf.files in values sets. The
-// default limit is 32, or a quarter of the number of files that the process may have open, if that is
-// less.
+// FileManagerOf returns a file manager with the limit that the option otf.files in values sets. By
+// default it is the one that all traces of the process share, with a limit of 128 files, or a quarter of
+// the number of files that the process may have open, if that is less.
 func FileManagerOf(values map[string]string) (*FileManager, error) {
 	n, err := (&format.ReadOptions{Values: values}).Int(FilesOption, 0)
 	if err != nil {
 		return nil, err
 	}
 	if n == 0 {
-		return NewFileManager(archive.MostOpen(maxOpenFiles)), nil
+		return archive.Shared(), nil
 	}
 	return NewFileManager(int(min(n, 1<<20))), nil
 }

@@ -81,7 +81,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			return nil, nil
 		}
 		if f.d.carried {
-			if link, err := f.d.restorePlace(r); link || err != nil {
+			if skip, err := f.d.restorePlace(r); skip || err != nil {
 				if err != nil {
 					return nil, err
 				}

@@ -26,13 +26,16 @@ var about = format.About{
 	Seeks:      "time windows by bisection, in .z files at restart points",
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: FilesOption, Default: "32",
-			Doc: "How many files are open at once; by default 32, " +
+		{Name: FilesOption, Default: "128",
+			Doc: "How many files of a trace are open at once; by default 128 of all traces together, " +
 				"or a quarter of what the process may have open, if that is less."},
 		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"},
 			Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
 		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"},
 			Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
+		{Name: CarriedOption, Default: "true", Values: []string{"true", "false"},
+			Doc: "Traces of other formats have their own ids, names and events; with false those of OTF's records, " +
+				"as other tools see them."},
 		{Name: "otf.streams", Default: "keep", Write: true,
 			Doc: "Number of streams to spread the processes over, 0 for one each; " +
 				"or a map as in a master file, such as 1:1,2;2:3."},
@@ -101,11 +104,14 @@ var about = format.About{
 	},
 }
 
-// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer by
-// its name.
+// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer, and
+// a file of a trace that may lack its master file, by its name.
 func (Format) Probe(name string, text []byte) int {
 	if _, _, _, ok := parseUnfinishedName(path.Base(name)); ok {
 		return 60
+	}
+	if partPattern.MatchString(path.Base(name)) {
+		return 15
 	}
 	named := strings.HasSuffix(name, ".otf")
 	good, bad := 0, 0

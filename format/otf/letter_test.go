@@ -283,6 +283,11 @@ func TestLetter_4(t *testing.T) {
 		src := memoryTrace(map[string]string{"x.otf": "1:1\n", "x.1.events": "5\n*1\nE1\n*ffffffff\nE2\n"})
 		sameRecords(t, src, Events, nil, "5 *1 E1", "5 *4294967295 E2")
 		sameRecords(t, src, Events, &Options{AsLibrary: true}, "5 *1 E1")
+		// libotf takes it for one that is not set yet where it is the first of a file, and else delivers its
+		// records if the master file names it.
+		src = memoryTrace(map[string]string{"x.otf": "1:1,ffffffff\n",
+			"x.1.events": "1\n*ffffffff\nE1\n1\n*1\nE2\n*ffffffff\nE3\n2\n*1\nL2\n"})
+		sameRecords(t, src, Events, &Options{AsLibrary: true}, "1 *1 E2", "1 *4294967295 E3", "2 *1 L2")
 	})
 }
 

@@ -26,7 +26,8 @@ func newCacheBudget() *atomic.Int64 {
 	return &room
 }
 
-// cache makes the reader keep what it reads from here on, as long as the budget lasts.
+// cache makes the reader keep what it reads from here on, as long as the budget lasts. A file that is
+// longer is read again from there on.
 func (t *lineReader) cache(room *atomic.Int64) {
 	t.kept = &readCache{to: t.read, from: t.read, budget: room}
 }
@@ -39,9 +40,7 @@ func (k *readCache) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {
 		return h.ReadAt(p, off)
 	case k.budget != nil:
 		n, err := h.ReadAt(p, off)
-		if off != k.to || k.budget.Add(-int64(n)) < 0 {
-			k.budget, k.blocks = nil, nil // keep a part as a whole or not at all
-		} else if n > 0 {
+		if off == k.to && n > 0 && k.budget.Add(-int64(n)) >= 0 {
 			k.blocks = append(k.blocks, append([]byte(nil), p[:n]...))
 			k.to += int64(n)
 		}

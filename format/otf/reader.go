@@ -54,11 +54,13 @@ type Reader struct {
 	maxLine  int
 	progress *progress // set by a decoder
 	listed   *directoryListing
+	cut      *cutLines
 }
 
 // Open opens a trace by its master file, whose name may lack ".otf". If the writer of a trace was
 // killed, src may name one of its unfinished files, such as .NAME.1.events.PID.tmp. Open then reads
-// all unfinished files of that trace and needs no master file.
+// all unfinished files of that trace and needs no master file. If the master file is missing, src may
+// name any other file of the trace, such as NAME.1.events.
 func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error) {
 	src, err := openUnfinished(ctx, src, opt)
 	if err != nil {
@@ -71,6 +73,11 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 	if r.master, err = readMaster(src, r.opt.Read, r.opt.AsLibrary); err != nil {
 		return nil, err
 	}
+	if !r.opt.AsLibrary && len(r.master.process) == 0 {
+		if err := r.fillMaster(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if r.opt.AsLibrary && len(r.master.process) == 0 {
 		if r.empty() {
 			return nil, format.EmptyError(src)
@@ -78,6 +85,19 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 		return nil, fmt.Errorf("%s: found no process, expected one at least", src.Path)
 	}
 	return r, nil
+}
+
+// fillMaster takes the processes from the files of the streams if the master file names none. A writer
+// that was killed may leave such a master file.
+func (r *Reader) fillMaster(ctx context.Context) error {
+	m, err := r.masterOfFiles(ctx)
+	if err != nil || m.Len() == 0 {
+		return err
+	}
+	r.master = m
+	return r.opt.Read.Defect(&trace.Defect{Rule: "otf.master", Severity: trace.Warning,
+		Position: trace.Position{File: r.src.Path}, Found: "no process",
+		Expected: "stream:process,process,…; the processes of the other files are taken"})
 }
 
 // empty reports whether the master file is empty and no file of global definitions exists.
@@ -94,7 +114,7 @@ func (r *Reader) empty() bool {
 }
 
 func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
-	r := &Reader{src: src, stub: stub, listed: &directoryListing{}}
+	r := &Reader{src: src, stub: stub, listed: &directoryListing{}, cut: &cutLines{}}
 	if opt != nil {
 		r.opt = *opt
 	}
@@ -203,7 +223,7 @@ func (r *Reader) Master() *MasterControl { return r.master }
 // selects reports whether the records of a process are selected.
 func (r *Reader) selects(process uint64) bool {
 	if r.opt.AsLibrary && r.master != nil {
-		if _, ok := r.master.Stream(uint32(process)); !ok || process == noProcess {
+		if _, ok := r.master.Stream(uint32(process)); !ok {
 			return false
 		}
 	}

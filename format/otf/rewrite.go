@@ -120,7 +120,7 @@ func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
 
 // eachOriginal calls use with each definition of a part of a trace, renamed as necessary.
 func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) error) error {
-	c, err := s.r.Cursor(context.Background(), part)
+	c, err := s.r.withoutReport().Cursor(context.Background(), part)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,9 @@ func (e *encoder) rename(r *Record) {
 // model.
 func (e *encoder) rewriteDefinitions() error {
 	merged := e.original.records != nil && e.original.sourceOf != nil
+	empty := true
 	write := func(r *Record) error {
+		empty = false
 		if r.Type == Unknown {
 			e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
 			return nil
@@ -196,8 +198,18 @@ func (e *encoder) rewriteDefinitions() error {
 			return err
 		}
 	}
+	if only := e.original.only(); only != nil && e.defs.Mended {
+		if empty { // the file is missing, and libotf expects it
+			if err := write(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(e.defs.Clock.Num)}); err != nil {
+				return err
+			}
+		}
+		if err := only.writeStandIns(write); err != nil {
+			return err
+		}
+	}
 	// Entries that the model has added have no id. Stand-ins for undefined tokens have one; they stay
-	// undefined.
+	// undefined unless the trace is repaired.
 	for i, a := range e.defs.Attributes.All() {
 		if a.ID == "" && e.original.keys[i] {
 			t, ok := pairTypes[a.Type]
@@ -215,6 +227,26 @@ func (e *encoder) rewriteDefinitions() error {
 			if err := write(&Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Name: x.Name}); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// only returns the trace that is written again with its own tokens, or nil if several become one.
+func (o *rewriting) only() *sourceTrace {
+	if o.sources[0].Index != nil {
+		return nil
+	}
+	return o.sources[0]
+}
+
+// writeStandIns defines the tokens that the original trace does not define.
+func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
+	for _, x := range s.model.standIns {
+		t := [...]Type{functions: DefFunction, groups: DefProcessGroup, counters: DefCounter, files: DefFile,
+			functionGroups: DefFunctionGroup, fileGroups: DefFileGroup, processes: DefProcess}[x.table]
+		if err := write(&Record{Type: t, Token: x.token, Name: x.name}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -243,6 +275,9 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 		return true
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {
+		if e.defs.Mended && e.original.source(c.Location()).r.cut.has(r) {
+			return false // the decoder has reported the line
+		}
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF has no record for it", 1)
 		return false
 	}
@@ -276,5 +311,15 @@ func (e *encoder) groupToken(table int, ref uint32) uint64 {
 	if e.original == nil {
 		return stringToken(ref)
 	}
-	return e.original.groups[namedGroup{table, *e.defs.Strings.At(ref)}]
+	k := namedGroup{table, *e.defs.Strings.At(ref)}
+	token, ok := e.original.groups[k]
+	if only := e.original.only(); !ok && only != nil {
+		for _, x := range only.model.standIns {
+			if x.table == table && x.index == ref {
+				token = x.token
+			}
+		}
+		e.original.groups[k] = token
+	}
+	return token
 }

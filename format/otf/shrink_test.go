@@ -3,6 +3,7 @@ package otf
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,5 +217,39 @@ func TestShrinkDefinitions(t *testing.T) {
 	if err := Shrink(context.Background(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
 		func(uint64) bool { return false }, out, &format.WriteOptions{}); err == nil {
 		t.Error("a trace without processes was made")
+	}
+}
+
+// TestShrinkWithoutSnapshots checks that a copy has no files of snapshots and statistics if the kept
+// process has none. libotf takes an empty one for damage.
+func TestShrinkWithoutSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.otf": "1:1,2\n", "a.0.def": "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\n",
+		"a.1.events": "1\n*1\nE1\n1\n*2\nE1\n5\n*1\nL1\n5\n*2\nL1\n",
+		"a.1.snaps":  "3\n*2\nTE1O1\n3\n*2\n", "a.1.stats": "3\n*2\nSF1N1E2I2\n3\n*2\n",
+	} {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	for process, kept := range map[uint64]bool{1: false, 2: true} {
+		stub := filepath.Join(dir, fmt.Sprint("kept", process))
+		out, err := format.CreateFile(stub + ".otf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Abort()
+		err = Shrink(t.Context(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
+			func(p uint64) bool { return p == process }, out, &format.WriteOptions{})
+		if err == nil {
+			err = out.Commit()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{".1.snaps", ".1.stats"} {
+			if exists(stub+name) != kept {
+				t.Errorf("process %d: %s exists: %t, expected %t", process, name, !kept, kept)
+			}
+		}
 	}
 }

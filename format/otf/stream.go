@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/weft-trace/weft/trace"
@@ -278,7 +280,40 @@ func (s *stream) lastLine(l []byte, kind lineKind, off int64) (ok bool, err erro
 	s.setUnknown(nil)
 	s.rec.Text = stringOf(l)
 	s.cut, s.rec.torn = true, true
+	s.r.cut.add(&s.rec)
 	return true, nil
+}
+
+// cutLines holds the last lines without a line end that a reader and its copies have met. Each file has
+// one at most.
+type cutLines struct {
+	mu   sync.Mutex
+	list map[cutLine]bool
+}
+
+// cutLine is what tells a line from others.
+type cutLine struct {
+	time, process uint64
+	text          string
+}
+
+func (c *cutLines) add(r *Record) {
+	if c == nil {
+		return // nobody asks
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.list = map[cutLine]bool{}
+	}
+	c.list[cutLine{r.Time, r.Process, strings.Clone(r.Text)}] = true
+}
+
+// has reports whether the record of a row is such a line.
+func (c *cutLines) has(r *Record) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.list[cutLine{r.Time, r.Process, r.Text}]
 }
 
 // readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record,

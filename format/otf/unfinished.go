@@ -17,7 +17,8 @@ import (
 )
 
 // A writer renames its files when it is closed. If it is killed before, its files keep their temporary
-// names. Such files can be read by passing one of them to [Open].
+// names. Such files can be read by passing one of them to [Open]. libotf writes the files under their
+// final names, and the master file last. If there is none, one of the other files can be passed to [Open].
 
 // unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
 var unfinishedPattern = regexp.MustCompile(
@@ -37,7 +38,10 @@ func parseUnfinishedName(name string) (trace, file, process string, ok bool) {
 	return m[1], m[1] + "." + m[2] + "." + m[3] + m[4], m[5], true
 }
 
-// unfinishedFS is a file system that shows unfinished files under their final names.
+// partPattern matches the name of a file of a trace other than the master file: NAME.STREAM.PART.
+var partPattern = regexp.MustCompile(`^(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?$`)
+
+// unfinishedFS is a file system that shows unfinished files under their final names, and a master file.
 type unfinishedFS struct {
 	fs.FS
 	prefix string            // of the paths in messages, before the name in FS
@@ -46,15 +50,15 @@ type unfinishedFS struct {
 	text   []byte // of the master file
 }
 
-// openUnfinished returns the source of the trace if src is one of its unfinished files, and src itself
-// otherwise. If several files have the same final name, it takes the one that the process of src
-// wrote, else the unfinished file that was changed last, else the file that has the final name. It
-// makes a master file of the processes that have records.
+// openUnfinished returns the source of the trace if src is one of its unfinished files, or a file of a
+// trace without a master file, and src itself otherwise. If several files have the same final name, it
+// takes the one that the process of src wrote, else the unfinished file that was changed last, else the
+// file that has the final name. It makes a master file of the processes that have records.
 func openUnfinished(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
 	dir, base := path.Split(src.Name)
 	name, _, process, ok := parseUnfinishedName(base)
 	if !ok {
-		return src, nil
+		return openWithoutMaster(ctx, src, opt)
 	}
 	l, err := fs.ReadDir(src.FS, path.Clean("./"+dir))
 	if err != nil {
@@ -93,6 +97,22 @@ func openUnfinished(ctx context.Context, src format.Source, opt *Options) (forma
 	return out, f.makeMaster(ctx, out, opt)
 }
 
+// openWithoutMaster returns the source of the trace if src is a file of a trace that has no master file,
+// and src itself if it is no such file. It makes a master file of the processes that have records.
+func openWithoutMaster(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
+	dir, base := path.Split(src.Name)
+	m := partPattern.FindStringSubmatch(base)
+	if m == nil {
+		return src, nil
+	}
+	f := &unfinishedFS{FS: src.FS, prefix: strings.TrimSuffix(src.Path, src.Name), master: dir + m[1] + ".otf"}
+	if _, err := fs.Stat(src.FS, f.master); err == nil {
+		return src, fmt.Errorf("%s: found a file of a trace, expected its master file %s", src.Path, f.prefix+f.master)
+	}
+	out := format.Source{FS: f, Name: f.master, Path: src.Path}
+	return out, f.makeMaster(ctx, out, opt)
+}
+
 // hide makes a file invisible, unless it is an unfinished file.
 func (f *unfinishedFS) hide(file string) {
 	if _, ok := f.files[file]; !ok {
@@ -113,7 +133,18 @@ func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *O
 	if err != nil {
 		return err
 	}
-	var m MasterControl
+	m, err := r.masterOfFiles(ctx)
+	if err != nil {
+		return err
+	}
+	f.text = m.AppendTo(nil)
+	return nil
+}
+
+// masterOfFiles returns a map of the processes that have records in the files of the trace.
+func (r *Reader) masterOfFiles(ctx context.Context) (*MasterControl, error) {
+	m := &MasterControl{}
+	r = r.withoutReport()
 	seen := map[uint32]bool{}
 	for _, x := range r.partFiles() {
 		if seen[x.stream] {
@@ -124,7 +155,7 @@ func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *O
 		for _, part := range []Part{Events, Snapshots, Statistics} {
 			c, err := s.Cursor(ctx, part)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for c.Next() {
 				m.Assign(uint32(c.Record().Process), x.stream)
@@ -132,12 +163,22 @@ func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *O
 			err = c.Err()
 			c.Close()
 			if err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	f.text = m.AppendTo(nil)
-	return nil
+	return m, nil
+}
+
+// FileBeside returns the path of a file of the trace whose master file src names, for a trace that lacks
+// its master file. It returns "" if there is no such file.
+func FileBeside(src format.Source) string {
+	stub, named := strings.CutSuffix(src.Name, ".otf")
+	r := &Reader{src: src, stub: stub}
+	if l := r.partFiles(); named && len(l) > 0 {
+		return r.path(l[0].name)
+	}
+	return ""
 }
 
 // realName returns the existing name of a file of the trace.

@@ -33,9 +33,6 @@ type Archive struct {
 	unlisted error
 }
 
-// maxOpenFiles limits the number of files of an archive that are open at once.
-const maxOpenFiles = 128
-
 // Open opens an archive by its anchor file. The error is a [FileError] if the anchor file is
 // damaged or if this package cannot read the archive. A damaged but readable archive is returned
 // together with the error.
@@ -51,7 +48,7 @@ func Open(src format.Source) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return &Archive{Anchor: *a, src: src, files: archive.NewFileManager(archive.MostOpen(maxOpenFiles)),
+	return &Archive{Anchor: *a, src: src, files: archive.Shared(),
 		name: strings.TrimSuffix(src.Name, ".otf2"), path: strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 

@@ -527,12 +527,14 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	return opened, use(d.f, d.size)
 }
 
-// maxOpen is the largest number of block files that a trace keeps open, not counting those that
+// maxOpen is the largest number of block files that all traces keep open, not counting those that
 // are being read.
 const maxOpen = 32
 
-// openFiles lists a trace's open block files, oldest first. It closes the oldest if there are too
-// many.
+// blockFiles holds the open block files of all traces.
+var blockFiles openFiles
+
+// openFiles lists open block files, oldest first. It closes the oldest if there are too many.
 type openFiles struct {
 	mu   sync.Mutex
 	most int // 0 until the first is opened

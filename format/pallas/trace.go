@@ -37,7 +37,6 @@ type Trace struct {
 	archives   map[uint32]*lazy[*Archive]
 	blocks     blockCache
 	loaded     threadCache
-	files      openFiles
 	small      smallFiles
 }
 
@@ -264,8 +263,8 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	t.ID, t.Archive = id, a
 	t.size = int64(s.size)
 	// The trace's list of open files holds a reference to these files, but not to the thread.
-	t.times = &dataFile{src: a.Trace.src, all: &a.Trace.files}
-	t.durations = &dataFile{src: a.Trace.src, all: &a.Trace.files}
+	t.times = &dataFile{src: a.Trace.src, all: &blockFiles}
+	t.durations = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.times.name, t.times.path = file("event_durations.dat")
 	t.durations.name, t.durations.path = file("sequence_durations.dat")
 	for _, l := range a.Locations {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -310,6 +312,11 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 		return f, nil
 	}
 	f, err := format.Detect(a.formats, src)
+	if errors.Is(err, fs.ErrNotExist) {
+		if beside := otf.FileBeside(src); beside != "" {
+			err = fmt.Errorf("%w; %s can be named in its place", err, beside)
+		}
+	}
 	if _, stream := src.FS.(stdinFS); stream && err == nil && !f.About().SingleText {
 		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
 			f.About().Title)

@@ -134,8 +134,12 @@ const noEvent = "found no event to print"
 func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p format.Printing, quiet bool) error {
 	p.Selection = trace.Everything()
 	if s.any() {
+		values := in.opt.Values
+		if in.format.About().Name == (otf.Format{}).About().Name {
+			values = otf.OwnRecords(values)
+		}
 		// Printing reports the defects, so opening does not.
-		err := in.openFile(ctx, &format.ReadOptions{Values: in.opt.Values})
+		err := in.openFile(ctx, &format.ReadOptions{Values: values})
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,8 @@ listed, by rule, with its first places; events that were added have the attribut
 late, by entering these at the first event of the location.
 
 A trace of OTF whose writer was killed is read by the name of a file that it left, such
-as .NAME.1.events.PID.tmp (docs/formats/otf.md).
+as .NAME.1.events.PID.tmp, or NAME.1.events where the master file is missing
+(docs/formats/otf.md).
 
 All flags of weft cut and weft filter can be given, too; they see the mended trace.`,
 		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf\n  weft " +

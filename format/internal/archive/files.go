@@ -19,14 +19,22 @@ type FileManager struct {
 	idle  list.List // of *Handle, the least recently used first
 }
 
-// MostOpen returns how many files of a trace should be open at once: most, or a quarter of the
-// process's limit, if that is less.
+// MostOpen returns how many files should be open at once: most, or a quarter of the process's limit, if
+// that is less.
 func MostOpen(most int) int {
 	if l := openLimit(); l > 0 {
 		most = int(min(uint64(most), max(1, l/4)))
 	}
 	return most
 }
+
+// maxShared is the largest number of files that the shared manager keeps open.
+const maxShared = 128
+
+// Shared returns the manager of all traces that have no other one. It keeps 128 files open, or a quarter
+// of what the process may have open, if that is less. Commands that read many traces at once thus stay
+// within the limit, too.
+var Shared = sync.OnceValue(func() *FileManager { return NewFileManager(MostOpen(maxShared)) })
 
 // NewFileManager returns a manager that keeps at most max files open; less than 1 means 1.
 // Goroutines that need more at once wait for each other.

@@ -1,0 +1,173 @@
+package otf
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// writeRecorded writes what r has recorded as an OTF trace, and returns the loss.
+func writeRecorded(t *testing.T, m string, r *trace.Recorder, opt *format.WriteOptions) *format.Loss {
+	t.Helper()
+	out, err := format.CreateFile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := Format{}.Create(out, opt)
+	if err == nil {
+		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), e)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Loss()
+}
+
+// readCounts reads a trace and returns the number of events of each kind, and the names that the
+// summaries of groups refer to. The trace must have no defect.
+func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]int, groups []string) {
+	t.Helper()
+	opt := &format.ReadOptions{Workers: 1, Report: format.NewReport()}
+	d, err := Format{}.Open(t.Context(), format.FileSource(m), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts = map[trace.Kind]int{}
+	count := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			counts[c.Kind()]++
+			if c.Kind() == trace.RegionGroupSummary {
+				groups = append(groups, *d.Defs().Strings.At(c.Ref()))
+			}
+		}
+		return nil
+	}}
+	if err := d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, count); err != nil {
+		t.Fatal(err)
+	}
+	if l := opt.Report.Rules(); len(l) > 0 {
+		t.Errorf("found %v, expected no defect", l)
+	}
+	return d, counts, groups
+}
+
+// TestAugmentCarriedData checks that snapshots and summaries of a trace of another format add no events
+// but their own: what weft carries of an event is not repeated, the groups of summaries have the names
+// that OTF's own definitions give them, and the lanes of resources do not become locations.
+func TestAugmentCarriedData(t *testing.T) {
+	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 7})
+	a, b := r.Location("a"), r.Location("b")
+	f := r.Region("MPI_Isend")
+	r.Defs().Regions.At(f).Group = "MPI"
+	for i := range int64(3) { // non-blocking messages that are under way for most of the time
+		r.Enter(a, 10*i, f)
+		r.Event(a, 10*i+1, trace.SendBegin, trace.NoRef,
+			[]uint64{uint64(b), trace.Undefined, 0, 8, uint64(i)})
+		r.Leave(a, 10*i+2, f)
+		r.Recv(b, 100+10*i, a, 0, 8)
+		r.Event(a, 200+10*i, trace.SendComplete, trace.NoRef, []uint64{uint64(i)})
+	}
+	c := r.Claim(r.Resource("cpu", 2, ""), 0, f, 1)
+	r.Release(c, 220)
+	m := filepath.Join(t.TempDir(), "x.otf")
+	writeRecorded(t, m, r, &format.WriteOptions{})
+	events := map[trace.Kind]int{trace.Enter: 3, trace.SendBegin: 3, trace.SendComplete: 3, trace.Recv: 3, trace.Send: 0,
+		trace.ClaimBegin: 1}
+	check := func(what string, snapshots int) {
+		t.Helper()
+		d, counts, groups := readCounts(t, m)
+		events[trace.SendSnapshot] = snapshots
+		for k, want := range events {
+			if counts[k] != want {
+				t.Errorf("%s: found %d events %s, expected %d", what, counts[k], d.Defs().Spec(k).Name, want)
+			}
+		}
+		if n := d.Defs().Locations.Len(); n != 3 { // a, b and the resource's own one
+			t.Errorf("%s: found %d locations, expected 3", what, n)
+		}
+		if slices.ContainsFunc(groups, func(g string) bool { return g != "MPI" }) || len(groups) == 0 != (snapshots == 1) {
+			t.Errorf("%s: found summaries of the groups %q, expected MPI only", what, groups)
+		}
+	}
+	// The break points are at a fifth of the time each. All messages are sent before the first, and
+	// received between the second and the third.
+	augment(t, m, &AugmentOptions{Points: Regular(5)})
+	check("augmented", 6)
+	augment(t, m, &AugmentOptions{Remove: true})
+
+	// otfaux repeats the pairs of an event in its snapshot.
+	s, err := OpenStream(format.FileSource(strings.TrimSuffix(m, ".otf")), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.Cursor(t.Context(), Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	w := NewStreamWriter(strings.TrimSuffix(m, ".otf"), 1, nil)
+	defer w.Abort()
+	for e.Next() {
+		if x := e.Record(); x.Type == SendMsg && len(x.KeyValues) > 0 {
+			snapshot := *x
+			snapshot.Type, snapshot.OriginalTime, snapshot.Time = SendSnapshot, x.Time, x.Time+1
+			if err := w.Write(&snapshot); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if err := errors.Join(e.Err(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	check("snapshots of otfaux", 1)
+}
+
+// TestMembersOfProcessGroups checks that the members of process groups are tokens of processes, which
+// are not the ids of locations if one of these is 0. Members that are no locations are left out and
+// counted.
+func TestMembersOfProcessGroups(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	f := r.Region("main")
+	for i := range 3 {
+		l := r.Location("rank")
+		r.Defs().Locations.At(l).ID = strconv.Itoa(i)
+		r.Enter(l, 1, f)
+		r.Leave(l, 2, f)
+	}
+	for _, x := range []trace.Set{{Kind: "locations", Members: []int64{0, 2}}, {Kind: "ranks", Members: []int64{0, 1, 2}}} {
+		r.Defs().Communicator.Add(trace.Communicator{Name: x.Kind, Set: r.Defs().Sets.Add(x), Parent: trace.NoRef})
+	}
+	m := filepath.Join(t.TempDir(), "x.otf")
+	loss := writeRecorded(t, m, r, &format.WriteOptions{Plain: true})
+	text, err := os.ReadFile(strings.TrimSuffix(m, ".otf") + ".0.def")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Token 0 is reserved, so that the locations 0, 1 and 2 are the processes 1, 2 and 3.
+	for _, line := range []string{`DPG1M1,3,NM"locations"`, `DPG2MNM"ranks"`} {
+		if !strings.Contains(string(text), line+"\n") {
+			t.Errorf("found definitions\n%s\nexpected a line %s", text, line)
+		}
+	}
+	lost := int64(0)
+	for _, x := range loss.Rows() {
+		if x.Kind == "communicator" && x.How == format.Lost {
+			lost += x.Count
+		}
+	}
+	if lost != 3 {
+		t.Errorf("found %d lost members, expected 3", lost)
+	}
+}
