@@ -47,7 +47,7 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 	}
 	if isRenamable(old.Native) {
 		r.definer.into.whole = true
-		defs.Native, defs.Rename = r.definer.native(), x.rename
+		defs.Native, defs.Rename = r.definer.native(false), x.rename
 		defs.Retimed, defs.Mended, defs.Pruned = old.Retimed, old.Mended, old.Pruned
 	}
 	return transformed{&anonymized{r, x}}

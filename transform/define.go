@@ -122,11 +122,16 @@ func (m *definer) mapped(table any, i uint32) uint32 {
 	return trace.NoRef
 }
 
-// native returns the native form of the definitions of src for those of the target.
-func (m *definer) native() any {
+// native returns the native form of the definitions of src for those of the target. If some entries are left out,
+// a form that can be joined is one of [trace.Parts].
+func (m *definer) native(pruned bool) any {
 	parts, ok := m.src.Native.(*trace.Parts)
 	if !ok {
-		return m.src.Native
+		if _, joinable := m.src.Native.(trace.Joinable); !pruned || !joinable {
+			return m.src.Native
+		}
+		return &trace.Parts{List: []trace.Part{{Defs: m.src, Retimed: m.src.Retimed, Index: m.mapped,
+			Time: func(t int64) (int64, bool) { return t, true }, Operation: func(n uint64) uint64 { return n }}}}
 	}
 	copied := &trace.Parts{First: parts.First}
 	for _, p := range parts.List {

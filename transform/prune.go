@@ -87,7 +87,7 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 	if src, defs := d.Defs(), p.definer.into.defs; what == PruneSignals || isJoinable(src.Native) {
 		// The remaining entries keep their ids.
 		p.definer.into.whole = true
-		defs.Native, defs.Rename = p.definer.native(), src.Rename
+		defs.Native, defs.Rename = p.definer.native(what == PruneAll), src.Rename
 		defs.Retimed, defs.Mended, defs.Pruned = src.Retimed, src.Mended, src.Pruned || what == PruneAll
 	}
 	for t := groups; t < tableCount; t++ {

@@ -147,7 +147,7 @@ func (e *encoder) begin(first int64) {
 	if e.original == nil {
 		return
 	}
-	if e.original.sourceOf == nil && e.reader.clock.base == 0 {
+	if len(e.original.sources) == 1 && e.reader.clock.base == 0 {
 		e.reader.clock = e.original.sources[0].model.clock
 	}
 	e.original.first, _ = e.reader.clock.file(first)

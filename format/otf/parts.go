@@ -81,6 +81,7 @@ var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubst
 
 // joiner makes the definitions of several traces those of one.
 type joiner struct {
+	merged   bool // there are several traces
 	used     [tokenSpaces]map[uint64]bool
 	greatest map[Type]uint64                     // the greatest token of definitions of a type
 	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
@@ -142,7 +143,7 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 
 // join returns the definitions of all sources with the tokens that they are written with.
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
-	j := &joiner{greatest: map[Type]uint64{}, contents: map[Type]map[string]uint64{}}
+	j := &joiner{merged: len(sources) > 1, greatest: map[Type]uint64{}, contents: map[Type]map[string]uint64{}}
 	for i := range j.used {
 		j.used[i], j.entries[i] = map[uint64]bool{}, map[joinedEntry]uint64{}
 	}
@@ -336,6 +337,9 @@ func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
 			j.creator = r.Text
 		}
 	case DefAuxSamplePoint:
+		if !j.merged {
+			return true
+		}
 		t, ok := s.Time(s.model.clock.model(r.SampleTime))
 		r.SampleTime = uint64(t) // on the merged trace's clock until it is written
 		return ok

@@ -67,9 +67,6 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 			t.own = true
 		}
 		master = master.Clone()
-		if e.defs.Pruned {
-			o.records = sources[0].definitions(e)
-		}
 	}
 	if e.defs.Pruned {
 		o.referred = map[tokenOf]bool{}
@@ -172,7 +169,7 @@ func (e *encoder) rename(r *Record) {
 // rewriteDefinitions writes the definitions of the original trace and those that were added to the
 // model.
 func (e *encoder) rewriteDefinitions() error {
-	merged := e.original.records != nil && e.original.sourceOf != nil
+	merged := len(e.original.sources) > 1
 	empty := true
 	write := func(r *Record) error {
 		empty = false

@@ -206,7 +206,7 @@ func (e *encoder) string(s string) uint64 {
 	if o := e.original; o != nil {
 		if id, ok := o.strings[s]; ok {
 			if o.referred != nil {
-				o.referred[definition{Strings, id}] = true
+				o.referred[id] = true
 			}
 			return id
 		}

@@ -111,13 +111,15 @@ type joiner struct {
 	entries  [tables]map[uint32]uint64 // written ids by the index in the written trace
 	others   map[string]bool           // records without an id
 	clock    bool                      // the clock has been defined
+	pruned   bool                      // definitions that nothing refers to are left out
 	// communicating holds the record with the communicating locations of each paradigm.
 	communicating map[uint64]*Record
 }
 
-// join collects the records of all parts, with the ids that they are written with.
-func (o *original) join() {
-	j := &joiner{o: o, others: map[string]bool{}, communicating: map[uint64]*Record{}}
+// join collects the records of all parts, with the ids that they are written with. If pruned is set, it leaves
+// out those that no entry of the written trace refers to.
+func (o *original) join(pruned bool) {
+	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, communicating: map[uint64]*Record{}}
 	for t := range Table(tables) {
 		j.used[t], j.contents[t], j.entries[t] = map[uint64]bool{}, map[string]uint64{}, map[uint32]uint64{}
 	}
@@ -182,14 +184,15 @@ func placesFirst(r *Record) int {
 // add returns the records of a part that the parts before it do not have.
 func (j *joiner) add(p *source) []*Record {
 	list := p.records()
+	if j.pruned {
+		list = p.prune(list)
+	}
 	for t := range p.ids {
 		p.ids[t] = map[uint64]uint64{}
 	}
 	for _, r := range list {
-		// The first part keeps its ids. Those of locations stay if they can: they may mean ranks and threads.
-		t, own := ownTables[r.ID]
-		if first := p == j.o.parts[0]; own && r.Values[0] < undefined32-1 && (first || t == Locations) {
-			j.o.next[t] = max(j.o.next[t], r.Values[0]+1)
+		if r.ID == defLocation && r.Values[0] < undefined64-1 { // an id that is not in use is not given to another one
+			j.o.next[Locations] = max(j.o.next[Locations], r.Values[0]+1)
 		}
 	}
 	// each calls do for records of some kinds, and drops those for which it returns false.
@@ -249,10 +252,10 @@ func (p *source) records() (list []*Record) {
 	return list
 }
 
-// free returns an id that is not in use. That of the archive stays in the first part, and for locations. The
-// others follow each other, since otf2-print expects that of all but locations.
-func (j *joiner) free(p *source, t Table, id uint64) uint64 {
-	if j.used[t][id] || p != j.o.parts[0] && t != Locations {
+// free returns the next id of a table, since otf2-print expects ids that follow each other. Locations keep the
+// ids of their archive where they can: these may tell ranks and threads.
+func (j *joiner) free(t Table, id uint64) uint64 {
+	if t != Locations || j.used[t][id] {
 		id = j.o.next[t]
 	}
 	j.used[t][id] = true
@@ -281,7 +284,7 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 			p.ids[t][id] = written
 			return false
 		}
-		written = j.free(p, t, id)
+		written = j.free(t, id)
 		p.ids[t][id], r.Values[0] = written, written
 		if i != trace.NoRef {
 			j.entries[t][i] = written
@@ -300,7 +303,7 @@ func (j *joiner) assignContent(p *source) func(r *Record) bool {
 		key := string(appendRecord(nil, &definitionTypes[r.ID], r))
 		written, known := j.contents[t][key]
 		if !known {
-			written = j.free(p, t, id)
+			written = j.free(t, id)
 			j.contents[t][key] = written
 		}
 		if _, twice := p.ids[t][id]; !twice {
@@ -362,7 +365,7 @@ func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
 		if first == nil {
 			first = r
 			j.communicating[paradigm] = r
-			r.Values[0] = j.free(p, Groups, id)
+			r.Values[0] = j.free(Groups, id)
 		}
 		if !p.sharedIDs[id] {
 			p.ids[Groups][id] = first.Values[0]
@@ -470,46 +473,31 @@ func (e *encoder) setClock(r *Record) {
 	}
 }
 
-// definedID returns the written id of an entry. It returns false for entries that have none yet, and for
-// those that the model itself has added.
-func (e *encoder) definedID(t Table, i uint32) (uint64, bool) {
-	o := e.original
-	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
-		return o.ids[t][i], true
-	}
-	text, _ := e.entryID(t, i)
-	id, err := strconv.ParseUint(text, 10, 64)
-	return id, err == nil && o.partOf == nil
-}
-
 // definition is a definition by its table and id.
 type definition struct {
 	table Table
 	id    uint64
 }
 
-// prune removes the records that no entry of the written trace, and no event, refers to. A record without
-// an id stays if what it describes stays.
-func (e *encoder) prune() {
-	o, d := e.original, e.defs
+// prune returns the records that an entry of the written trace refers to, and those that events may refer to and
+// the model has no table for. A record without an id stays if what it describes stays.
+func (p *source) prune(list []*Record) []*Record {
 	kept := map[definition]bool{}
-	for t, n := range map[Table]int{Attributes: d.Attributes.Len(), Locations: d.Locations.Len(), Regions: d.Regions.Len(),
-		Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(), Windows: d.Windows.Len(),
-		CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len()} {
-		for i := range n {
-			if id, ok := e.definedID(t, uint32(i)); ok {
-				kept[definition{t, id}] = true
-			}
-		}
-	}
-	for i := range d.Metrics.Len() {
-		kept[definition{Metrics, e.member(uint32(i))[0]}] = true
-	}
-	for x := range o.referred {
-		kept[x] = true
-	}
 	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
-	for _, r := range o.records {
+	for _, r := range list {
+		t, own := ownTables[r.ID]
+		switch {
+		case !own:
+		case t == Metrics:
+			for _, i := range p.m.metrics[r.Values[0]] {
+				if p.index(&p.m.defs.Metrics, i) != trace.NoRef {
+					kept[definition{t, r.Values[0]}] = true
+				}
+			}
+		case t == Strings || t == InterruptGenerators || t == IOParadigms || t == SourceLocations || t == Paradigms,
+			t != LocationGroups && t != SystemTreeNodes && p.written(t, r.Values[0]) != trace.NoRef:
+			kept[definition{t, r.Values[0]}] = true
+		}
 		if r.ID == defGroup && communicatingFirst(r) == 0 {
 			_, paradigm, _ := groupOf(r.Values)
 			communicating[paradigm] = r.Values[0]
@@ -520,7 +508,7 @@ func (e *encoder) prune() {
 		own, has := ownTables[r.ID]
 		table := definitionTypes[r.ID].fields[0].table
 		switch {
-		case r.ID == defClock || own == Paradigms && has:
+		case r.ID == defClock:
 		case has && !kept[definition{own, r.Values[0]}], !has && table != noTable && !kept[definition{table, r.Values[0]}]:
 			return false
 		}
@@ -536,9 +524,20 @@ func (e *encoder) prune() {
 	}
 	for before := -1; before < len(kept); {
 		before = len(kept)
-		for _, r := range slices.Backward(o.records) { // most refer to what is defined before them
+		for _, r := range slices.Backward(list) { // most refer to what is defined before them
 			stays(r)
 		}
 	}
-	o.records = slices.DeleteFunc(o.records, func(r *Record) bool { return !stays(r) })
+	return slices.DeleteFunc(list, func(r *Record) bool { return !stays(r) })
+}
+
+// pruneStrings removes the strings that no record and no event refers to.
+func (o *original) pruneStrings() {
+	kept := map[uint64]bool{}
+	for _, r := range o.records {
+		r.references(func(t Table, i int) { kept[r.Values[i]] = kept[r.Values[i]] || t == Strings })
+	}
+	o.records = slices.DeleteFunc(o.records, func(r *Record) bool {
+		return r.ID == defString && !kept[r.Values[0]] && !o.referred[r.Values[0]]
+	})
 }

@@ -34,8 +34,8 @@ type original struct {
 	// marked holds the locations of markers, markers the ids of their definitions by index.
 	marked       map[uint32]*source
 	markers      map[uint32]uint64
-	referred     map[definition]bool // what events refer to and the model has no table for, if the trace is pruned
-	unkeptBefore int64               // of all models when writing began
+	referred     map[uint64]bool // strings that events refer to, if the trace is pruned
+	unkeptBefore int64           // of all models when writing began
 
 	// metric is the event that collects values, which come as separate rows. of is its location, if
 	// an event has been begun.
@@ -83,14 +83,11 @@ func (e *encoder) rewrite(parts []*source) error {
 		a.EventChunk = max(a.EventChunk, p.m.a.EventChunk)
 	}
 	e.w.setAnchor(a)
-	switch {
-	case parts[0].index != nil:
-		o.join()
-	case e.defs.Pruned:
-		o.records = parts[0].records()
+	if parts[0].index != nil {
+		o.join(e.defs.Pruned)
 	}
 	if e.defs.Pruned {
-		o.referred = map[definition]bool{}
+		o.referred = map[uint64]bool{}
 	}
 	if e.defs.Rename != nil {
 		o.definitions(func(r *Record) {
@@ -450,9 +447,6 @@ func (e *encoder) fillOtherReferences(p *source) {
 	for _, i := range otherReferences[e.event.ID] {
 		v, t := &e.event.Values[i], eventTypes[e.event.ID].fields[i].table
 		*v = p.id(t, *v)
-		if e.original.referred != nil {
-			e.original.referred[definition{t, *v}] = true
-		}
 	}
 }
 
@@ -478,11 +472,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 			}
 		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
 			// The reference is to an undefined id, or to what the model has no table for.
-			t := tableOf(defined)
-			a.Type, a.Value = uint8(defined), e.original.part(c.Location()).id(t, v.Num)
-			if e.original.referred != nil {
-				e.original.referred[definition{t, a.Value}] = true
-			}
+			a.Type, a.Value = uint8(defined), e.original.part(c.Location()).id(tableOf(defined), v.Num)
 		}
 		x.Attributes = append(x.Attributes, a)
 	}
@@ -615,9 +605,9 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 	if o.partOf != nil {
 		for _, p := range o.parts {
 			a := &p.m.a.Anchor
-			e.loss.Add("trace", "snapshots", format.Lost, "they are of one of the traces",
+			e.loss.Add("trace", "snapshots", format.Lost, "they refer to definitions by ids that have changed",
 				int64(a.Snapshots)*int64(len(p.m.locations)))
-			e.loss.Add("trace", "thumbnails", format.Lost, "they are of one of the traces", int64(a.Thumbnails))
+			e.loss.Add("trace", "thumbnails", format.Lost, "they refer to definitions by ids that have changed", int64(a.Thumbnails))
 		}
 		return nil
 	}
@@ -701,7 +691,7 @@ func (e *encoder) closeRewritten() error {
 		e.err = e.writeSnapshotsAndThumbnails()
 	}
 	if d.Pruned {
-		e.prune()
+		o.pruneStrings()
 	}
 	o.definitions(func(r *Record) {
 		switch {
@@ -714,7 +704,7 @@ func (e *encoder) closeRewritten() error {
 			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.eventCount(r.Values[0]) {
 				r.Values[3] = n
 			}
-		case r.ID == defClock && o.partOf != nil:
+		case r.ID == defClock && len(o.parts) > 1:
 			e.setClock(r)
 		}
 		e.renameDefinition(r)

@@ -34,7 +34,9 @@ const maxShared = 128
 // Shared returns the manager of all traces that have no other one. It keeps 128 files open, or a quarter
 // of what the process may have open, if that is less. Commands that read many traces at once thus stay
 // within the limit, too.
-var Shared = sync.OnceValue(func() *FileManager { return NewFileManager(MostOpen(maxShared)) })
+func Shared() *FileManager { return shared() }
+
+var shared = sync.OnceValue(func() *FileManager { return NewFileManager(MostOpen(maxShared)) })
 
 // NewFileManager returns a manager that keeps at most max files open; less than 1 means 1.
 // Goroutines that need more at once wait for each other.
