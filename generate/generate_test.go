@@ -83,16 +83,16 @@ func sum(t testing.TB, o Options) uint64 {
 	links := rows(t, newTrace(t, o), func(c *trace.Cursor) { add(h, c) })
 	// The fields that links and their ends had when the sums were made.
 	type end struct {
-		kind     trace.EndKind
-		id       int64
-		location uint32
-		time     int64
+		Kind     trace.EndKind
+		ID       int64
+		Location uint32
+		Time     int64
 	}
 	type link struct {
-		id       int64
-		src, dst end
-		attrs    []trace.Attr
-		pos      int64
+		ID       int64
+		Src, Dst end
+		Attrs    []trace.Attr
+		Pos      int64
 	}
 	var list []link
 	for _, l := range links {
