@@ -398,7 +398,7 @@ func (c *Checker) Merge(o *Checker) error {
 	c.locs = locs
 	for _, s := range o.locs {
 		if s != nil {
-			s.recent = recentLanes{} // they point to lanes of the other checker
+			s.recent = recentLanes{} // the cached pointers refer to lanes of the other checker
 		}
 	}
 	for g, s := range o.skews {

@@ -24,8 +24,8 @@ const none = -1
 type problem struct {
 	defs    *trace.Definitions
 	latency int64
-	origin  int64   // the first time of the trace, at which times of nodes are 0
-	clockOf []int32 // by location; none for locations without events
+	origin  int64   // the first time of the trace; times of nodes are relative to it
+	clockOf []int32 // clock of each location; none for locations without events
 	clocks  []clock
 	log     *constraintLog
 	ignored bitset // constraints that no clock can meet
@@ -35,7 +35,7 @@ type problem struct {
 type clock struct {
 	locations   []uint32
 	first, last int64 // times of the first and the last event
-	ties        int64 // messages from and to it, and operations in which it takes part
+	ties        int64 // number of messages to and from the clock, and of its collective operations
 }
 
 // node is a time of a clock at which something happens, relative to the origin. All events of that
@@ -54,7 +54,7 @@ func compareNodes(a, b node) int {
 type constraint struct {
 	number   int64
 	message  bool
-	inside   bool // it concerns one clock alone, so that no correction changes it much
+	inside   bool // both sides are on the same clock, so a correction hardly changes it
 	from, to []node
 }
 

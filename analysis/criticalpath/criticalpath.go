@@ -132,7 +132,7 @@ type Piece struct {
 	LocationName string `json:"locationName"`
 	From         int64  `json:"from"`
 	To           int64  `json:"to"`
-	By           string `json:"by,omitempty"` // "" for the first piece
+	By           string `json:"by,omitempty"` // what the path waited for at the begin of the piece; "" for the first piece
 }
 
 // walker follows the path backward.

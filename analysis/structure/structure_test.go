@@ -142,9 +142,13 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// What is summed over several locations is said to be so, and that the time beside it is one's.
+// TestTextOfSeveral checks that the text states which figures are sums over several locations, and that
+// the duration is that of a single one.
 func TestTextOfSeveral(t *testing.T) {
-	for locations, want := range map[int]string{1: "a0: 2 events, 5 s\n ", 2: "a0, a1: 4 events, 5 s each at most\nfigures over all 2 locations"} {
+	for locations, want := range map[int]string{
+		1: "a0: 2 events, 5 s\n ",
+		2: "a0, a1: 4 events, 5 s each at most\nfigures over all 2 locations",
+	} {
 		d := testtrace.Defs(locations, 1, 0)
 		var rows []testtrace.Row
 		for loc := range uint32(locations) {

@@ -69,7 +69,7 @@ type lastKey struct {
 type patternSums struct {
 	total         durations.Total
 	lengths       durations.Histogram
-	begun         int64 // waits that begin in the window
+	begun         int64 // number of waits that begin in the window
 	squares       float64
 	places        map[placeKey]*sum
 	pairs         map[pairKey]*sum
@@ -90,12 +90,12 @@ type adder struct {
 	log      *synclog.Log
 	defs     *trace.Definitions
 	opt      Options
-	from, to int64 // of the bins
+	from, to int64 // time range of the bins
 	names    []string
 	regions  []string
 	patterns [waitstate.Patterns]patternSums
 	last     map[lastKey]*sum
-	joint    map[uint64]int64 // operations in which all wait for all, by communicator
+	joint    map[uint64]int64 // number of operations in which all members wait for all, by communicator
 	counts   waitstate.Result
 }
 

@@ -65,8 +65,8 @@ type source struct {
 	Source
 }
 
-// Source is a dependence of the end of a call, besides operations: the end is not before the source's call
-// begins or, if Released, before a lock is released in it.
+// Source is a call on which the end of another call depends, other than through an operation. The other
+// call cannot end before the source begins or, if Released is set, before the source releases a lock.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
@@ -432,10 +432,10 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 
 // Opening is where two locations last met before given calls.
 type Opening struct {
-	A, B int32 // the calls, -1 without
+	A, B int32 // the calls in which they met; -1 if there is none
 	// Met is the time at which both calls had begun and one of them had ended.
 	Met  int64
-	left int64 // the time at which the first of both went on
+	left int64 // the time at which the first of them continued
 }
 
 // mostLooks is the number of operations of two locations among which the last one is looked for. The
