@@ -22,7 +22,7 @@ type decoder struct {
 	// Lines that the last scan could not read, of events and dependencies together and of dependencies
 	// alone.
 	skipped, skippedLinks atomic.Int64
-	// Lines and times of the last scan, see unclear.
+	// Counts of the last scan. The type unclear describes them.
 	lessText, otherForm, rounded atomic.Int64
 
 	defines unclear // lines of definitions
@@ -37,7 +37,7 @@ type decoder struct {
 
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
-	lines     []int64          // of definitions
+	lines     []int64          // line numbers of definitions
 	defined   []int64          // line of each resource
 	drawn     []int64          // line of each signal
 	slots     []int32          // resources by small id, -1 for none
