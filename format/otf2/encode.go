@@ -124,7 +124,7 @@ func (e *encoder) Loss() *format.Loss { return &e.loss }
 // Abort removes the written files.
 func (e *encoder) Abort() { e.w.Abort() }
 
-// Begin takes the definitions.
+// Begin prepares the encoder for a trace with these definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	native := d.Native

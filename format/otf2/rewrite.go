@@ -37,8 +37,8 @@ type original struct {
 	referred     map[definition]bool // what events refer to and the model has no table for, if the trace is pruned
 	unkeptBefore int64               // of all models when writing began
 
-	// metric is the event that collects values, which come as separate rows. of is its location, if
-	// an event has been begun.
+	// metric collects the values of one event, which arrive as separate rows. of is the location of that
+	// event; it is only valid if pending is set.
 	metric  Event
 	of      uint32
 	pending bool
