@@ -302,7 +302,7 @@ type eventScan struct {
 	carried carrier.Links
 	wanted  bool
 	spelled atomic.Int64 // records whose descriptor is not the one that weft would write
-	damaged atomic.Int64 // records that say more than their values
+	damaged atomic.Int64 // records whose text holds more than their values
 	rounded atomic.Int64 // rounded times
 
 	unreadable atomic.Int64 // lines that cannot be read
@@ -343,7 +343,7 @@ type assembler struct {
 	mixed bool
 }
 
-// Block returns a parser for a block.
+// Block returns an object that parses one block of lines and holds its events.
 func (a assembler) Block() linetrace.Block {
 	return &blockParser{d: a.d, res: descriptorResolver{defs: a.d.defs}, mixLocations: a.mixed, scan: a.eventScan}
 }

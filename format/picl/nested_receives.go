@@ -17,7 +17,7 @@ var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 type nesting struct {
 	found  bool
 	places []nestingPlace // nil if no call receives
-	early  [8]uint64      // slots with waiting before any call
+	early  [8]uint64      // bit set of slots in which waiting occurs before any call
 }
 
 type nestingPlace struct {
@@ -84,7 +84,7 @@ type receiveFilter struct {
 }
 
 type callOrWait struct {
-	call int // index in receiveCalls
+	call int // index of the open call in receiveCalls
 	wait bool
 }
 

@@ -100,7 +100,7 @@ func (p *tracedProcess) record(t trace.Decimal, from, to int64) {
 
 type paragraphProcessor struct {
 	tracedProcess
-	of, process int64 // of and process are those in the trace
+	of, process int64 // processor and process in the trace
 	// exit is a -901 exit without a later record so far. between holds the exits that are followed
 	// by another -901 entry.
 	exit    *tracingExit
