@@ -263,7 +263,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	}
 	ops := e.calls.Operands(c)
 	record, all := e.native(c, ops)
-	all = all && slices.Equal(ops, c.Ops()) // otherwise the record says more than the row
+	all = all && slices.Equal(ops, c.Ops()) // otherwise the record holds more than the row
 	keys, _ := c.Attrs()
 	switch {
 	case record == Generic:
