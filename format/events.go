@@ -102,7 +102,7 @@ type Sink interface {
 }
 
 // Ender is a sink that is notified when it has got all events of a location, so that it can free
-// what it holds for the location. Formats that can tell call End from the goroutine that delivered
+// what it holds for the location. Formats that detect this call End from the goroutine that delivered
 // the events. Other formats do not call it, and none needs to for a location without events.
 type Ender interface {
 	End(location uint32) error
