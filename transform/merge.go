@@ -393,7 +393,7 @@ func exactClock(list []format.Events, apart []int64) trace.Clock {
 		return trace.Clock{}
 	}
 	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
-	// The first trace's unit stays if decimals of it say all times.
+	// Keep the first trace's unit if decimals of it can express all times.
 	if u, exact, ok := c.Rescale(c.Unit, x); exact && ok && isPowerOfTen(u) {
 		x.Unit = u
 	}
@@ -592,8 +592,9 @@ type mergeInput struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	more, less float64           // how often the trace's time unit of fragments is in the merged trace's, and that in it
-	operations map[uint64]uint64 // numbers of collective operations that change
+	// more / less is the time unit of the merged trace's fragments in units of this trace's.
+	more, less float64
+	operations map[uint64]uint64 // new numbers of the collective operations whose numbers change
 	rounded    *int64
 	large      *int64
 	out        trace.Batch
@@ -666,7 +667,7 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // where -1 is an id
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // -1 is a valid id in such traces
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:

@@ -226,7 +226,7 @@ type repair struct {
 	sameDefinitions
 	how      Repairing
 	prepared bool
-	mark     uint32 // attribute
+	mark     uint32 // the attribute that marks repaired events
 	unknown  uint32 // region, NoRef until it is needed
 	ends     byLocation[locationEnd]
 	most     [2]int64 // the greatest ids of claims and marks
@@ -239,7 +239,7 @@ type repair struct {
 // resourceUse sums up the claims of an undefined resource.
 type resourceUse struct {
 	offset    bool
-	now, most float64 // amount held
+	now, most float64 // amount in use now, and the greatest so far
 }
 
 // locationEnd has what is known about a location before the second pass.

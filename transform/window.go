@@ -45,7 +45,7 @@ type windowLinks struct {
 	window trace.Window
 }
 
-// End tells the sink that a location is complete.
+// End notifies the sink that a location is complete.
 func (w windowLinks) End(location uint32) error { return format.End(w.Sink, location) }
 
 // Links delivers the links with both ends in the window.
