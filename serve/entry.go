@@ -44,7 +44,7 @@ type entry struct {
 
 	mu             sync.Mutex
 	colors         map[string]*entry // entries of the same trace with other colours
-	used           time.Time         // last request; for entries with a base
+	used           time.Time         // time of the last request; only set if base is
 	state          state
 	stamp          fileStamp // of the main file, when indexing began
 	format         format.Format

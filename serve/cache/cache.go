@@ -154,7 +154,7 @@ type list struct {
 	Files []string `json:"files"`
 	Found
 	Size int64 `json:"size"` // of all files, in bytes
-	// Stamp is what the machine said of the files when their key was Key, "" if nothing.
+	// Stamp is a hash of the metadata of the files at the time when their key was Key, "" if unknown.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
 }

@@ -472,7 +472,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// An existing folder that is not writable is not used, unless WEFT_CACHE names it.
+// TestUnwritable checks that an existing folder that is not writable is only used if WEFT_CACHE names it.
 func TestUnwritable(t *testing.T) {
 	base := t.TempDir()
 	// Not even root can create files in this folder.
