@@ -34,7 +34,7 @@ const (
 	Inclusive = "INCLUSIVE" // they do
 )
 
-// Types of values. [Metric.HasValues] tells which others are known.
+// Types of values. [Metric.HasValues] also accepts some others.
 const (
 	Double = "DOUBLE"
 	Uint64 = "UINT64"

@@ -58,7 +58,7 @@ type constraint struct {
 	from, to []node
 }
 
-// many reports whether not all pairs of an operation's begins and ends are added at once.
+// many reports whether an operation has so many pairs of begins and ends that they are not all added together.
 func (c *constraint) many() bool {
 	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
 }

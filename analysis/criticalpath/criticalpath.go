@@ -76,7 +76,7 @@ func (r *Result) Missing() string {
 // Gain is how much shorter the run would be if a region took less time.
 type Gain struct {
 	Region string `json:"region"`
-	// Half is by how much the run would be shorter if the region took half of its time.
+	// Half is the time by which the run would be shorter if the region took half of its time.
 	Half int64 `json:"half"`
 	// Curve are the runtimes with the factors [Factors] of the region's time.
 	Curve []int64 `json:"curve"`

@@ -47,7 +47,7 @@ type Page struct {
 	Unjudged []string `json:"unjudged"`
 }
 
-// Ran says what ran.
+// Ran describes the run.
 type Ran struct {
 	Processes int      `json:"processes"`
 	Threads   int      `json:"threads"`
@@ -62,7 +62,7 @@ type Region struct {
 	Share  float64     `json:"share"` // of the time of all threads
 }
 
-// Confidence says how sure a finding is.
+// Confidence is the degree of certainty of a finding.
 type Confidence string
 
 // The confidences. A finding of a trace whose clocks contradict causality has LowConfidence, one that
@@ -81,7 +81,7 @@ type Finding struct {
 	// Loss is the time that all threads lose, and LossShare its share of the time of all threads.
 	Loss      float64 `json:"loss"`
 	LossShare float64 `json:"lossShare"`
-	// Gain is by how much the run would be shorter without the loss, and GainShare its share of the
+	// Gain is the time by which the run would be shorter without the loss, and GainShare its share of the
 	// runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
@@ -207,7 +207,7 @@ func (x *explainer) add(f Finding) {
 	x.page.Findings = append(x.page.Findings, f)
 }
 
-// gain returns by how much the run would be shorter with other times.
+// gain returns the time by which the run would be shorter with the changed times.
 func (x *explainer) gain(opt retime.Options) int64 {
 	return max(0, x.page.Ran.Runtime-retime.Makespan(x.h, opt))
 }
@@ -223,7 +223,7 @@ func (x *explainer) duration(t float64) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// verdict says in a sentence what is lost most.
+// verdict returns a sentence about the largest loss.
 func (x *explainer) verdict() {
 	f := x.page.Efficiency.Factors
 	text := percent(f.Parallel) + " of the time is useful."

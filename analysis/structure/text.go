@@ -69,7 +69,7 @@ func (r *Result) locations() (n int) {
 const stepsShown = 40
 
 // steps prints the steps of a sequence; those of a call begin and end with its enter and
-// leave, which the line before them has said.
+// leave, which the line before them has named.
 func (p *printer) steps(b *strings.Builder, steps []Step, depth int, call bool) {
 	if call {
 		steps = steps[1:]

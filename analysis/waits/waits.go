@@ -37,7 +37,7 @@ func Patterns() []string {
 	return list
 }
 
-// unjudged describes what cannot be judged.
+// unjudged describes the kinds of events whose waits cannot be computed.
 var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.BareReceive: {"receives",
 		"they are in no call of a communication library, so that it is unknown since when the location waited"},

@@ -91,7 +91,7 @@ from being checked; the exit code is then the highest of all.`,
 					if len(args) == 1 || code == exitUsage || c.Context().Err() != nil {
 						return err
 					}
-					a.printError(err) // and go on with the other traces
+					a.printError(err) // and continue with the other traces
 					worst = max(worst, code)
 					continue
 				}

@@ -222,7 +222,7 @@ func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, p
 	return &h, nil
 }
 
-// condition is what --fail-if says: a time grows by more than a share.
+// condition is the condition of --fail-if: a time grows by more than a share.
 type condition struct {
 	text   string
 	region string // "" for the runtime
@@ -247,7 +247,7 @@ func parseConditions(list []string) (out []condition, err error) {
 	return out, nil
 }
 
-// check says how a condition holds, and nothing if it does not.
+// check returns a description of the growth that meets the condition, or "" if none does.
 func (w *condition) check(x *diff.Result) (string, error) {
 	what, c := "the run", x.Runtime
 	if w.region != "" {
@@ -279,7 +279,7 @@ func percentChange(c diff.Change) string {
 	return fmt.Sprintf("%+.1f", 100*(*c.Ratio-1))
 }
 
-// kindOf says how a row differs.
+// kindOf describes how a row differs.
 func kindOf(r *diff.Row) string {
 	if !r.Significant() {
 		return "not significant"
@@ -287,7 +287,7 @@ func kindOf(r *diff.Row) string {
 	return string(r.Kind)
 }
 
-// statisticsOf says what the observations of the statistics are.
+// statisticsOf describes the observations of the statistics.
 func statisticsOf(x *diff.Result) string {
 	what := map[diff.Unit]string{diff.Runs: "runs", diff.Iterations: "iterations of the loop",
 		diff.Locations: "locations, matched by their order"}[x.Unit]

@@ -38,7 +38,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 	}
 	switch shape {
-	case "orphaned": // what was never entered is left, deep inside of others
+	case "orphaned": // leaves without an enter, deep inside of other regions
 		each(func(int) { event("E", 1); event("E", 1) })
 		each(func(i int) { event("L", 100); event("L", 101) })
 	case "first in, first out":

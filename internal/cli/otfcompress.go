@@ -117,8 +117,8 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 	return list, nil
 }
 
-// replaceFiles compresses or decompresses files. After a defect of a file it goes on with the next
-// file; any other error ends it.
+// replaceFiles compresses or decompresses files. After a defect of a file it continues with the next file;
+// any other error ends it.
 func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, opt otf.Compression) ([]changedFile,
 	error) {
 	verb, replace := "compressing", otf.CompressFile

@@ -70,7 +70,7 @@ claims on a longest path.`,
 				return err
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			var none error // of a trace without a path
+			var none error // the error for a trace without a critical path
 			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				if in.Defs().Resources.Len() > 0 {
 					return a.claimPath(c.Context(), in, constraints.Use(use), tolerance, top)

@@ -81,7 +81,7 @@ taken for zero.`,
 				return err
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			var none error // of a trace of which nothing can be said
+			var none error // the error for a trace whose waits cannot be computed
 			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				sel, err := s.selection(c.Context(), in)
 				if err != nil {
@@ -150,7 +150,7 @@ taken for zero.`,
 	return c
 }
 
-// percent returns a share of time for people.
+// percentOf returns a share of time for people.
 func percentOf(part, whole trace.Ticks) string {
 	if whole.Cmp(trace.Ticks{}) <= 0 {
 		return "–"

@@ -29,7 +29,7 @@ type Call struct {
 	operation    int32  // index of its first part in an operation plus 1, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins to work in a team
-	Joins        bool // a thread goes on after the work of its team
+	Joins        bool // a thread continues after the work of its team
 	Init         bool // it begins MPI
 	Last         bool // it is no call, but the rest of the location's time
 }
@@ -42,7 +42,7 @@ type Operation struct {
 	Members []waitstate.Place
 	// Arrivals are the calls that begin it, nil if they are the Members, as it blocks.
 	Arrivals []waitstate.Place
-	// Free are the members that wait for no other one, nil if all wait as the relation says.
+	// Free are the members that wait for no other one, nil if all members wait according to the relation.
 	Free []bool
 	// Ranks are the ranks of the members, if RanksWait.
 	Ranks []int32
@@ -94,8 +94,8 @@ type pair struct{ a, b uint32 }
 // message is a message between two locations.
 type message struct {
 	a, b int32 // calls
-	// latest is the latest time, of this message and those before it in the list, at which the first of
-	// both locations went on.
+	// latest is the maximum, over this message and those before it in the list, of the time at which the
+	// first of the two locations continued.
 	latest int64
 }
 
@@ -438,12 +438,12 @@ type Opening struct {
 	left int64 // the time at which the first of them continued
 }
 
-// mostLooks is the number of operations of two locations among which the last one is looked for. The
-// order in which they go on differs only where clocks differ.
+// mostLooks is the number of operations of two locations among which the last one is searched. The order in
+// which the two locations leave operations differs only if their clocks differ.
 const mostLooks = 16
 
 // Opening returns the last message between two locations, or operation in which one waits for the
-// other, before the given calls: the one after which both went on last.
+// other, before the given calls: the one that both left last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
@@ -475,7 +475,7 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	return o
 }
 
-// meet makes two calls the opening, if the locations go on later than after the one found so far.
+// meet makes two calls the opening if the locations leave them later than those found so far.
 func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
 	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
 	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)

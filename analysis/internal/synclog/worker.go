@@ -621,7 +621,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	return nil
 }
 
-// team returns the communicator of a team. A team that the trace does not tell is the one of the
+// team returns the communicator of a team. If the trace does not record the team, it is that of the
 // location's process: a number that no communicator has.
 func (w *worker) team(l *lane, communicator uint64) uint64 {
 	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {

@@ -119,7 +119,7 @@ func (e *engine) connectsGroups(communicator uint64) bool {
 }
 
 // root returns the location of the root of an operation, or trace.NoRef. Traces that number operations
-// themselves tell its id, others its rank.
+// themselves record its id, others its rank.
 func (e *engine) root(s *sequence, x *instance) uint32 {
 	if e.defs.Conventions.OwnOperations {
 		id := strconv.FormatUint(x.root, 10)

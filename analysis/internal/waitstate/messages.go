@@ -117,7 +117,7 @@ type messages struct {
 	freshMessages []message
 }
 
-// freshObjects is the number of calls and of messages that are allocated at once.
+// freshObjects is the number of calls and of messages that are allocated together.
 const freshObjects = 32
 
 func (m *messages) newCall() *call {
