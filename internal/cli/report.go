@@ -79,15 +79,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		return nil, err
 	}
 	defer base.Close()
-	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title}
-	for _, c := range []struct {
-		what string
-		list []string
-	}{{"location", s.locations}, {"group", s.groups}, {"region", s.regions}} {
-		if len(c.list) > 0 {
-			x.Chosen = append(x.Chosen, c.what+" "+strings.Join(c.list, ", "))
-		}
-	}
+	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title, Chosen: s.chosen()}
 	with := func(f func(in *input) error) error {
 		in := a.reopen(base, r)
 		defer in.Close()
@@ -98,29 +90,10 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		in.bar.done()
 		return err
 	}
-	var from, to int64
-	err = with(func(in *input) error {
-		part, err := s.infoPart(ctx, in)
-		if err != nil {
-			return err
-		}
-		if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
-			return err
-		}
-		if !r.quiet {
-			a.reportFlagNames(in)
-		}
-		if part == nil {
-			return nil
-		}
-		x.Begin = &part.Begin
-		x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
-		if w := part.Window; part.Times != nil && w != nil {
-			if from, to = w.First, w.Last; from >= to {
-				return noTime(in.Defs().Clock, from, to)
-			}
-		}
-		return nil
+	var window trace.Window
+	err = with(func(in *input) (err error) {
+		window, err = a.reportInfo(ctx, in, r, s, by, x)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +110,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, all, from, to, tracks)
+		return x.Draw(ctx, i, all, window.From, window.To, tracks)
 	}
 	err = a.withIndex(ctx, base, r, func(all *index.Index) error {
 		if len(s.regions) == 0 {
@@ -169,6 +142,53 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	if err != nil {
 		return nil, err
 	}
+	addDefects(x, found, folder)
+	return x, nil
+}
+
+// chosen describes the selected locations, groups and regions.
+func (s *selectionFlags) chosen() (list []string) {
+	for _, c := range []struct {
+		what string
+		list []string
+	}{{"location", s.locations}, {"group", s.groups}, {"region", s.regions}} {
+		if len(c.list) > 0 {
+			list = append(list, c.what+" "+strings.Join(c.list, ", "))
+		}
+	}
+	return list
+}
+
+// reportInfo adds the result of weft info. It returns the window of the picture, which is empty if the whole
+// time is selected.
+func (a *app) reportInfo(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, by string,
+	x *report.Report) (window trace.Window, err error) {
+	part, err := s.infoPart(ctx, in)
+	if err != nil {
+		return window, err
+	}
+	if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
+		return window, err
+	}
+	if !r.quiet {
+		a.reportFlagNames(in)
+	}
+	if part == nil {
+		return window, nil
+	}
+	x.Begin = &part.Begin
+	x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
+	if w := part.Window; part.Times != nil && w != nil {
+		window = trace.Window{From: w.First, To: w.Last}
+		if window.From >= window.To {
+			return window, noTime(in.Defs().Clock, window.From, window.To)
+		}
+	}
+	return window, nil
+}
+
+// addDefects adds the result of weft check, with the paths of files relative to folder.
+func addDefects(x *report.Report, found *checkResult, folder string) {
 	x.Errors, x.Warnings, x.Notes = found.Errors, found.Warnings, found.Notes
 	for _, f := range found.Rules {
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
@@ -181,7 +201,6 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		}
 		x.Rules = append(x.Rules, y)
 	}
-	return x, nil
 }
 
 // reopen returns the same trace, not yet opened.

@@ -37,11 +37,7 @@ type waitsResult struct {
 }
 
 func (a *app) waitsCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON, asCSV, why bool
-	var by, cubeFile string
-	var top, worst, bins int
+	var flags waitsFlags
 	c := &cobra.Command{
 		Use:   "waits TRACE",
 		Short: "Find wait states: who waited for whom, in which calls, and how long",
@@ -70,84 +66,101 @@ taken for zero.`,
 			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv\n" +
 			"  weft waits --causes --cube waits.cubex trace.otf2",
 		Args: exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if asJSON && asCSV {
-				return usageError("--json and --csv: expected one of them")
-			}
-			if _, err := wordIndex("--by", by, waitBreakdowns...); err != nil {
-				return err
-			}
-			if err := checkCube(cubeFile); err != nil {
-				return err
-			}
-			in, err := a.open(c.Context(), args[0], &r)
-			var none error // the error for a trace whose waits cannot be computed
-			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				sel, err := s.selection(c.Context(), in)
-				if err != nil {
-					return nil, nil, err
-				}
-				x := &waitsResult{heading: in.heading()}
-				opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: worst, Bins: bins}
-				x.bounds, opt.Window = s.bounds(sel)
-				if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
-					return nil, nil, err
-				}
-				if why {
-					if x.Causes, err = causes.Find(c.Context(), in.Events, causes.Options{Locations: sel.Location, Rows: opt.Rows,
-						Window: opt.Window}); err != nil {
-						return nil, nil, err
-					}
-				}
-				if s.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
-					in.notFound = "found no wait"
-				}
-				if x.Missing() != "" {
-					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
-				} else if cubeFile != "" {
-					err := a.waitsCube(c.Context(), cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
-					if err != nil {
-						return nil, nil, err
-					}
-				}
-				return x, func() error {
-					switch {
-					case asCSV:
-						if why {
-							return a.causesCSV(x.Causes, in.Defs().Clock)
-						}
-						return a.waitsCSV(x.Result, by)
-					case none == nil:
-						a.printWaits(x.Result, in.Defs(), by, top)
-						if why {
-							a.printCauses(x.Causes, in.Defs().Clock, top)
-						}
-					}
-					return nil
-				}, nil
-			})
-			if err == nil {
-				err = none
-			}
-			return err
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runWaits(c, args, &flags) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
-	c.Flags().StringVar(&by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
-	complete(c, "by", waitBreakdowns...)
-	c.Flags().BoolVar(&why, "causes", false, "find root causes: which call path at which location made others wait")
-	c.Flags().Var(newInteger(&worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
-	c.Flags().Var(newInteger(&bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
-	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
-		"how many lines of each table to show; 0 shows all, as --json and --csv do")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
-	a.cubeFlag(c, &cubeFile)
+	flags.register(a, c)
 	return c
+}
+
+// waitsFlags holds the flags of weft waits.
+type waitsFlags struct {
+	input              inputFlags
+	selection          selectionFlags
+	asJSON, asCSV, why bool
+	by, cubeFile       string
+	top, worst, bins   int
+}
+
+// register adds the flags to the command.
+func (f *waitsFlags) register(a *app, c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.input.rolesFlag(c.Flags())
+	f.selection.timeFlags(c.Flags())
+	f.selection.placeFlags(c.Flags())
+	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
+	complete(c, "by", waitBreakdowns...)
+	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: which call path at which location made others wait")
+	c.Flags().Var(newInteger(&f.worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
+	c.Flags().Var(newInteger(&f.bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
+	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
+	a.cubeFlag(c, &f.cubeFile)
+}
+
+// runWaits finds and prints the wait states of the trace in args.
+func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error {
+	if flags.asJSON && flags.asCSV {
+		return usageError("--json and --csv: expected one of them")
+	}
+	if _, err := wordIndex("--by", flags.by, waitBreakdowns...); err != nil {
+		return err
+	}
+	if err := checkCube(flags.cubeFile); err != nil {
+		return err
+	}
+	in, err := a.open(c.Context(), args[0], &flags.input)
+	var none error // the error for a trace whose waits cannot be computed
+	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		sel, err := flags.selection.selection(c.Context(), in)
+		if err != nil {
+			return nil, nil, err
+		}
+		x := &waitsResult{heading: in.heading()}
+		opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: flags.worst, Bins: flags.bins}
+		x.bounds, opt.Window = flags.selection.bounds(sel)
+		if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
+			return nil, nil, err
+		}
+		if flags.why {
+			if x.Causes, err = causes.Find(c.Context(), in.Events, causes.Options{Locations: sel.Location, Rows: opt.Rows,
+				Window: opt.Window}); err != nil {
+				return nil, nil, err
+			}
+		}
+		if flags.selection.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
+			in.notFound = "found no wait"
+		}
+		if x.Missing() != "" {
+			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
+		} else if flags.cubeFile != "" {
+			err := a.waitsCube(c.Context(), flags.cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+		return x, func() error {
+			switch {
+			case flags.asCSV:
+				if flags.why {
+					return a.causesCSV(x.Causes, in.Defs().Clock)
+				}
+				return a.waitsCSV(x.Result, flags.by)
+			case none == nil:
+				a.printWaits(x.Result, in.Defs(), flags.by, flags.top)
+				if flags.why {
+					a.printCauses(x.Causes, in.Defs().Clock, flags.top)
+				}
+			}
+			return nil
+		}, nil
+	})
+	if err == nil {
+		err = none
+	}
+	return err
 }
 
 // percentOf returns a share of time for people.
