@@ -8,7 +8,7 @@ import (
 
 // Mapped is how something is kept in one format.
 type Mapped struct {
-	How How
+	How Fidelity
 	As  string // the record or place, for display
 }
 

@@ -109,7 +109,7 @@ type Overview struct {
 
 // LostText counts what the definitions and events do not keep of the text of records. how is what becomes of lines
 // that cannot be read.
-func (o *Overview) LostText(l *Loss, how How) {
+func (o *Overview) LostText(l *Loss, how Fidelity) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
 	l.Add("record", "text", Degraded, "what records say beside their values is gone", o.Damaged)

@@ -169,7 +169,8 @@ var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1
 func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	merged *trace.Definitions) (all []*ownNumbers, err error) {
 	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
-		reserved: map[int64]bool{}, events: map[int64]string{}, byLabel: map[string]int64{}, sets: map[setID]string{}, lowest: -2000,
+		reserved: map[int64]bool{}, events: map[int64]string{}, byLabel: map[string]int64{},
+		sets: map[setID]string{}, lowest: -2000,
 		labels: map[string]int{}, written: map[string]bool{}}
 	for _, d := range list {
 		if d := d.Defs(); len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
@@ -595,7 +596,7 @@ func (x *ownNumbers) has(k setID) bool {
 }
 
 // sameNumber returns the key that entries with the same number share.
-func (m *Merging) sameNumber(t table, v any) string {
+func (m *MergeOptions) sameNumber(t table, v any) string {
 	switch v := v.(type) {
 	case *trace.Location:
 		return v.ID

@@ -58,8 +58,8 @@ var repairRules = []format.Rule{
 		Example: "an enter without a region, as of OTF2's undefined"},
 }
 
-// Repairing are the settings of [Repair].
-type Repairing struct {
+// RepairOptions are the settings of [Repair].
+type RepairOptions struct {
 	// Enter inserts an enter at the first event of the location for regions that are left but never
 	// entered, as in traces that begin late. Without it such leaves are dropped.
 	Enter bool
@@ -78,7 +78,7 @@ type Repairing struct {
 //
 // Prepare reads the trace once. Repair uses 16 bytes per open region and 112 bytes per open claim,
 // and with Enter 4 bytes for each leave without an enter.
-func Repair(d format.Events, r Repairing) format.Events {
+func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
@@ -224,7 +224,7 @@ func (r *repair) standIn(what, id, found string, undefined *bool, name *string, 
 
 type repair struct {
 	sameDefinitions
-	how      Repairing
+	how      RepairOptions
 	prepared bool
 	mark     uint32 // the attribute that marks repaired events
 	unknown  uint32 // region, NoRef until it is needed

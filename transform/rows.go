@@ -45,8 +45,8 @@ const (
 	furtherValues = "(further values)"
 )
 
-// SharedRow reports whether a location of this name from [ByAttribute] stands for no value.
-func SharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
+// IsSharedRow reports whether a location of this name from [ByAttribute] stands for no value.
+func IsSharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
 // rows is a transform whose input must be read in time order.
 type rows struct{ transformed }

@@ -99,18 +99,18 @@ type finder struct {
 	late    interval
 }
 
-// Find finds the causes of the waits of a trace. An error is analysis.ErrFar, or that of the scan, of
+// Find finds the causes of the waits of a trace. An error is analysis.ErrTimeRange, or that of the scan, of
 // the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Of(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
-	return Of(ctx, h, opt)
+	return FromHistory(ctx, h, opt)
 }
 
-// Of finds the causes of the waits of a history. The error is that of the context.
-func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
+// FromHistory finds the causes of the waits of a history. The error is that of the context.
+func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: make([][]share, h.Waits())}
 	f.waiting.init(h)
 	f.late.init(h)

@@ -13,10 +13,10 @@ import (
 // maxLength is the greatest length of a trace, in ticks, for which sums of times fit.
 const maxLength = 1 << 60
 
-// ErrFar is returned when the times of a trace span more than 2^60 ticks, or are too late to be
+// ErrTimeRange is returned when the times of a trace span more than 2^60 ticks, or are too late to be
 // corrected.
-var ErrFar = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can be " +
-	"compared")
+var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can " +
+	"be compared")
 
 const none = -1
 
@@ -116,7 +116,7 @@ func newProblem(d *trace.Definitions, opt Options, found *collection) (*problem,
 		return q, nil
 	}
 	if uint64(last)-uint64(first) >= maxLength {
-		return nil, ErrFar
+		return nil, ErrTimeRange
 	}
 	q.origin = first
 	for c := range q.clocks {

@@ -79,7 +79,7 @@ type Clock struct {
 const maxAddedRounds = 6
 
 // Solve computes the correction of a trace. An error is that of the options, the trace or the
-// context, or [ErrFar].
+// context, or [ErrTimeRange].
 func Solve(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	return solveWith(ctx, events, opt, waitingNodes)
 }
@@ -253,7 +253,7 @@ func (s *solution) result(ctx context.Context) error {
 		for i := range curve {
 			t := &curve[i]
 			if t.True > 0 && q.origin > math.MaxInt64-t.True || t.True < 0 && q.origin < math.MinInt64-t.True {
-				return ErrFar
+				return ErrTimeRange
 			}
 			t.Read, t.True = t.Read+q.origin, t.True+q.origin
 		}

@@ -36,7 +36,7 @@ type Options struct {
 type Page struct {
 	Clock trace.Clock `json:"-"`
 	// Ran describes the run: its processes, its runtime, and its regions.
-	Ran Ran `json:"ran"`
+	Ran RunSummary `json:"ran"`
 	// Verdict is one sentence.
 	Verdict string `json:"verdict"`
 	// Efficiency has the factors behind the verdict.
@@ -47,8 +47,8 @@ type Page struct {
 	Unjudged []string `json:"unjudged"`
 }
 
-// Ran describes the run.
-type Ran struct {
+// RunSummary describes the run.
+type RunSummary struct {
 	Processes int      `json:"processes"`
 	Threads   int      `json:"threads"`
 	Runtime   int64    `json:"runtime"`
@@ -108,33 +108,33 @@ type explainer struct {
 	page       *Page
 	waits      *waits.Result
 	causes     *causes.Result
-	own        map[history.Spot]int64
+	own        map[history.PathLocation]int64
 	names      []string // of locations
 	regions    []string
 	core       float64 // time of all threads
 	confidence Confidence
 }
 
-// Explain explains a trace. ok is false if it has no useful time. An error is analysis.ErrFar, or that of
+// Explain explains a trace. ok is false if it has no useful time. An error is analysis.ErrTimeRange, or that of
 // the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
 	var added func(waitstate.Result) *waits.Result
-	h, err := history.Of(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
-		hooks, added = waits.Adding(log, waits.Options{Rows: opt.Rows})
+	h, err := history.Build(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
+		hooks, added = waits.Hooks(log, waits.Options{Rows: opt.Rows})
 		return hooks
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	log := h.Log
-	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.Own(), names: log.Defs.FullNames(),
+	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows)}
-	if x.causes, err = causes.Of(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
+	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
 		return nil, false, err
 	}
-	e := efficiency.Of(h)
+	e := efficiency.FromHistory(h)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
-		Ran: Ran{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
+		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
 	if e.UsefulMax == 0 || e.Runtime <= 0 {
 		return x.page, false, nil
 	}

@@ -210,8 +210,8 @@ func TestLengthsBeyond63Bits(t *testing.T) {
 		if want := []Size{{5, 5, 1, 5}, {long, long, 1, long}}; !slices.Equal(r.Sizes, want) {
 			t.Errorf("sizes: found %v, expected %v", r.Sizes, want)
 		}
-		if want := []Size{{4, 7, 1, 5}, {1 << 63, math.MaxUint64, 1, long}}; !slices.Equal(ByPowers(r.Sizes), want) {
-			t.Errorf("sizes by powers: found %v, expected %v", ByPowers(r.Sizes), want)
+		if want := []Size{{4, 7, 1, 5}, {1 << 63, math.MaxUint64, 1, long}}; !slices.Equal(GroupByPowerOfTwo(r.Sizes), want) {
+			t.Errorf("sizes by powers: found %v, expected %v", GroupByPowerOfTwo(r.Sizes), want)
 		}
 		if r.MaxPending != 1 || r.MaxBytes != long {
 			t.Errorf("pending: found %d messages, %d bytes, expected 1 of %d", r.MaxPending, r.MaxBytes, long)

@@ -107,7 +107,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 		return nil, err
 	}
 	defer log.Close()
-	hooks, result := Adding(log, opt)
+	hooks, result := Hooks(log, opt)
 	counts, err := waitstate.Run(ctx, log, hooks)
 	if err != nil {
 		return nil, err
@@ -115,9 +115,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return result(counts), nil
 }
 
-// Adding returns the hooks with which an engine adds up the waits of a log, and a function that
+// Hooks returns the hooks with which an engine adds up the waits of a log, and a function that
 // returns the sums when the engine has finished.
-func Adding(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
+func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
 	a := newAdder(log, opt)
 	return waitstate.Hooks{Wait: a.add, Operation: a.operation}, func(counts waitstate.Result) *Result {
 		a.counts = counts
@@ -170,7 +170,7 @@ func (a *adder) operation(o *waitstate.Operation) {
 	if !o.Collective || o.Relation != waitstate.AllWait {
 		return
 	}
-	last := waitstate.Latest(o.Members)
+	last := waitstate.LastToArrive(o.Members)
 	if !a.opt.Window.Has(last.Arrival) {
 		return
 	}

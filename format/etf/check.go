@@ -310,7 +310,8 @@ func (c *checker) settle(res uint32, u *use) error {
 				}
 				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
 					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
-					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount, others)); err != nil {
+					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount,
+						others)); err != nil {
 					return err
 				}
 			}
@@ -324,9 +325,10 @@ func (c *checker) settle(res uint32, u *use) error {
 		return nil // none of them has a duration
 	}
 	if sum := u.sum.sum; r.Capacity > 0 && u.excess == 0 && sum > r.Capacity*(1+1e-12) {
-		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning, Position: trace.Position{File: c.d.File.Name, Line: pos},
+		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning,
+			Position: trace.Position{File: c.d.File.Name, Line: pos},
 			Found:    fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
-			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Where{Time: u.time, HasTime: true}})
+			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Place{Time: u.time, HasTime: true}})
 	}
 	return nil
 }

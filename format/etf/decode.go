@@ -369,7 +369,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && d.Restore == nil && d.deps == 0 {
 		return nil
 	}
-	sel, sink = format.Exactly(d.Model, sel, sink)
+	sel, sink = format.ExactScan(d.Model, sel, sink)
 	// Links refer to claims anywhere.
 	return d.Deliver(ctx, d, sel, order, d.Restore != nil || sel.Links != trace.NoLinks && d.deps > 0, sink)
 }

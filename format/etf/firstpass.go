@@ -384,7 +384,7 @@ func sameScale(v int64, scale, wanted int32) trace.Decimal {
 
 // quickEvent takes the event at the start of rest, like quickClaim.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
-	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.Anything)
+	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.AnyByte)
 	if i == 0 || semicolon(rest, i) == 0 {
 		return 0
 	}

@@ -14,7 +14,7 @@ import (
 // decoder reads a trace as the common model. Its ticks are those of the trace, minus the base of its
 // clock.
 type decoder struct {
-	format.EventsAlone
+	format.EventsOnly
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
@@ -119,7 +119,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && !d.carried {
 		return d.Prepare(ctx)
 	}
-	sel, sink = format.Exactly(d.defs, sel, sink)
+	sel, sink = format.ExactScan(d.defs, sel, sink)
 	if sel.Few && order == format.GlobalOrder {
 		if ok, err := d.scanInWindows(ctx, sel, sink); ok || err != nil {
 			return err
@@ -253,7 +253,7 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 		}
 		sinks = begin()
 	}
-	ask, _ := format.Exactly(d.defs, sel, nil)
+	ask, _ := format.ExactScan(d.defs, sel, nil)
 	for {
 		known := d.metUnnamedLeave
 		ok, err := d.scanSpeculatively(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })

@@ -142,7 +142,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			return e.rewrite(parts)
 		}
 	}
-	e.calls = collective.Follow(d, e.rankOf)
+	e.calls = collective.NewCalls(d, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
 			"ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)

@@ -133,7 +133,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if m, ok := d.Native.(*model); ok {
 		e.rewrite(m)
 	}
-	e.calls = collective.Follow(d, nil)
+	e.calls = collective.NewCalls(d, nil)
 	exact := false
 	e.ticks, exact = newTicks(d.Clock)
 	switch {

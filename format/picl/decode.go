@@ -236,7 +236,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 			return err
 		}
 	}
-	sel, sink = format.Exactly(d.Model, sel, sink)
+	sel, sink = format.ExactScan(d.Model, sel, sink)
 	// A leave may need the name of its enter, and a message may need its call, however long before
 	// they occurred.
 	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.pairLeaves(sink))

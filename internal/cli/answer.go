@@ -127,9 +127,9 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 	return answer, nil
 }
 
-// tooFar makes analysis.ErrFar a defect of the trace. It returns other errors as they are.
+// tooFar makes analysis.ErrTimeRange a defect of the trace. It returns other errors as they are.
 func tooFar(path string, err error) error {
-	if errors.Is(err, analysis.ErrFar) {
+	if errors.Is(err, analysis.ErrTimeRange) {
 		return &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}
 	return err

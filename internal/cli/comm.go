@@ -219,7 +219,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	if wanted(showSizes) {
 		sizes := m.Sizes
 		if len(sizes) > maxSizes {
-			sizes = messages.ByPowers(sizes)
+			sizes = messages.GroupByPowerOfTwo(sizes)
 		}
 		a.printSizes(sizes, top)
 		if n := len(m.Sizes); len(sizes) < n {

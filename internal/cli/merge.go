@@ -77,7 +77,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := transform.Merge(ctx, list, transform.Merging{Zero: zero, Wall: wall, Unify: x.unify})
+	m, err := transform.Merge(ctx, list, transform.MergeOptions{Zero: zero, Wall: wall, Unify: x.unify})
 	if err != nil {
 		return err
 	}

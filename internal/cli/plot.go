@@ -212,7 +212,7 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 		return err
 	}
 	e, part := in.Events, false
-	w := transform.Wanted{Kind: sel.Kind, Region: sel.Region}
+	w := transform.FilterOptions{Kind: sel.Kind, Region: sel.Region}
 	if !p.messages {
 		w.NotKind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 	}
@@ -282,7 +282,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	for _, t := range x.Tracks() {
 		switch {
 		case t.Sort != string(trace.ValueLocation): // locations with counters stay
-		case !transform.SharedRow(t.Name):
+		case !transform.IsSharedRow(t.Name):
 			return nil
 		default:
 			moved++
@@ -435,7 +435,7 @@ func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) 
 	b.done()
 	x, err := index.Open(made.Path)
 	if err == nil {
-		a.reportIndexing(in.src.Path, made.Found, r.quiet)
+		a.reportIndexing(in.src.Path, made.ReadDefects, r.quiet)
 	}
 	return x, err
 }

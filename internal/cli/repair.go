@@ -72,7 +72,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter boo
 	changes := format.NewReport()
 	changes.Keep = in.report.Keep
 	d := transform.Repair(in.Events,
-		transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested ||
+		transform.RepairOptions{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested ||
 			format.Conventions(target.About().Name).Nested, Report: changes, Path: in.src.Path})
 	if d, err = x.transform(ctx, d); err != nil {
 		return err

@@ -65,8 +65,8 @@ func parseSize(s string) (int64, error) {
 }
 
 // serverReading converts the flags into settings of package serve.
-func (a *app) serverReading(r *inputFlags) (serve.Reading, error) {
-	x := serve.Reading{Formats: a.formats, Strict: r.strict, Workers: a.workers}
+func (a *app) serverReading(r *inputFlags) (serve.ReadSettings, error) {
+	x := serve.ReadSettings{Formats: a.formats, Strict: r.strict, Workers: a.workers}
 	var err error
 	if x.Values, err = a.parseOptions(r.options); err != nil {
 		return x, err
@@ -87,7 +87,7 @@ func (a *app) serverReading(r *inputFlags) (serve.Reading, error) {
 }
 
 // viewerReading is serverReading with the other flags of the viewer's commands.
-func (a *app) viewerReading(v *viewerFlags) (serve.Reading, error) {
+func (a *app) viewerReading(v *viewerFlags) (serve.ReadSettings, error) {
 	x, err := a.serverReading(&v.inputFlags)
 	x.Color = v.color
 	return x, err
@@ -133,7 +133,7 @@ index that --index names; nothing is written beside a trace.`,
 				if _, err := a.formatOf(in.src, &v.inputFlags); err != nil {
 					return err
 				}
-				opt.Traces = append(opt.Traces, serve.Given{Source: in.src, Index: index, Once: len(in.close) > 0})
+				opt.Traces = append(opt.Traces, serve.ServedTrace{Source: in.src, Index: index, Once: len(in.close) > 0})
 			}
 			if opt.Cache, err = v.cache(); err != nil {
 				return err

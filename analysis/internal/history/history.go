@@ -119,9 +119,9 @@ type History struct {
 // maxLength is the greatest length of a trace, in ticks, for which sums of times of a location fit.
 const maxLength = 1 << 62
 
-// Of makes the history of a trace. hooks, which may be nil, returns functions that are called while it
-// is made. An error is [analysis.ErrFar], or that of the scan, of the temporary file, or of the context.
-func Of(ctx context.Context, events format.Events, rows *trace.Rows,
+// Build makes the history of a trace. hooks, which may be nil, returns functions that are called while it
+// is made. An error is [analysis.ErrTimeRange], or that of the scan, of the temporary file, or of the context.
+func Build(ctx context.Context, events format.Events, rows *trace.Rows,
 	hooks func(*synclog.Log) waitstate.Hooks) (*History,
 	error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: rows, Times: true})
@@ -130,7 +130,7 @@ func Of(ctx context.Context, events format.Events, rows *trace.Rows,
 	}
 	defer log.Close()
 	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
-		return nil, analysis.ErrFar
+		return nil, analysis.ErrTimeRange
 	}
 	if hooks == nil {
 		return read(ctx, log, waitstate.Hooks{})
@@ -299,7 +299,7 @@ func (h *History) operation(o *waitstate.Operation) {
 	if o.Relation == waitstate.Independent {
 		return
 	}
-	last := waitstate.Latest(o.Members)
+	last := waitstate.LastToArrive(o.Members)
 	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
 		Last: last.ArrivalPlace}
 	if o.Posted {
@@ -509,13 +509,13 @@ func (o *Operation) relates(a, b uint32) bool {
 	return o.Waits(a) || o.Waits(b)
 }
 
-// Spot is a call path at a location.
-type Spot struct{ Path, Location uint32 }
+// PathLocation is a call path at a location.
+type PathLocation struct{ Path, Location uint32 }
 
-// Own returns the time of each call path at each location, waits left out, those of reductions
+// ExclusiveTimes returns the time of each call path at each location, waits left out, those of reductions
 // included.
-func (h *History) Own() map[Spot]int64 {
-	own := map[Spot]int64{}
+func (h *History) ExclusiveTimes() map[PathLocation]int64 {
+	own := map[PathLocation]int64{}
 	for i, l := range h.Locations {
 		if l == nil {
 			continue
@@ -525,12 +525,12 @@ func (h *History) Own() map[Spot]int64 {
 			if t.Path == synclog.NoPath && sleeps { // a thread that has nothing to do
 				continue
 			}
-			own[Spot{t.Path, uint32(i)}] += t.Time
+			own[PathLocation{t.Path, uint32(i)}] += t.Time
 		}
 	}
 	for i := range h.waits {
 		if w := &h.waits[i].Wait; w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
-			own[Spot{w.Path, w.Place.Location}] -= w.Length
+			own[PathLocation{w.Path, w.Place.Location}] -= w.Length
 		}
 	}
 	return own

@@ -5,10 +5,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Among drops the events at unwanted locations, except for messages and remote memory accesses
+// FilterLocations drops the events at unwanted locations, except for messages and remote memory accesses
 // whose other end is wanted: of these both ends stay. Links stay if both of their ends are at
 // wanted locations. Memory does not grow with the trace.
-func Among(d format.Events, wanted func(loc uint32) bool) format.Events {
+func FilterLocations(d format.Events, wanted func(loc uint32) bool) format.Events {
 	return transformed{&among{sameDefinitions{d}, wanted}}
 }
 
