@@ -109,7 +109,7 @@ type parser struct {
 // element is an open element.
 type element struct {
 	name  string
-	index int // of what it defines
+	index int // index of the metric, region, path or location that it defines
 	text  *strings.Builder
 }
 

@@ -163,7 +163,7 @@ type visitKey struct {
 
 // visit is an open region or claim.
 type visit struct {
-	kind trace.Kind // of its begin
+	kind trace.Kind // kind of the event that began it
 	ref  uint32
 	kept bool  // as far as known; only kept ones count for the depth
 	row  int64 // of its begin in the queue while that waits, or -1

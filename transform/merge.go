@@ -131,7 +131,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 
 // join sets the native form of the merged definitions, where the traces have forms that can be joined.
 // Locations of which several traces have events have none.
-func (x *Merged) join(ctx context.Context) error {
+func (x *MergedTrace) join(ctx context.Context) error {
 	if x.shared() || x.defs.Format == "" {
 		return nil
 	}

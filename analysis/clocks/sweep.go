@@ -462,8 +462,8 @@ func (f *forward) release(w *waiter) {
 	}
 }
 
-// search finds the nodes that cause each other among those that wait, and processes them. Nodes
-// that wait for something that is not visited stay.
+// search finds the waiting nodes that cause each other, and processes them. Nodes that depend on a node
+// that has not been visited keep waiting.
 func (f *forward) search() error {
 	settled := f.settled()
 	var nodes []*waiter

@@ -59,7 +59,7 @@ type RunSummary struct {
 type Region struct {
 	Region string      `json:"region"`
 	Time   trace.Ticks `json:"time"`
-	Share  float64     `json:"share"` // of the time of all threads
+	Share  float64     `json:"share"` // share of the time of all threads
 }
 
 // Confidence is the degree of certainty of a finding.

@@ -80,7 +80,7 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		format, what string
 		order        format.Order
 		choose       func(sel *trace.Selection, first, last int64)
-		most         float64 // of the trace
+		most         float64 // greatest share of the trace's bytes that may be read
 	}{
 		{"otf", "the extent", extent, nil, 0.05},
 		{"otf", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.03},

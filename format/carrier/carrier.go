@@ -111,7 +111,7 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
-	codes []packedKind // of packed rows
+	codes []packedKind // kinds of packed rows, by code
 	// most has the greatest valid value of operands by type, apart from Undefined.
 	most  [trace.OpSource + 1]uint64
 	attrs map[string]uint32

@@ -177,7 +177,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 // [decoder.surveySelected], it assumes that the files are in order outside of the windows that it
 // reads. If the trace must be surveyed first, ok is false and nothing has been delivered.
 func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink format.Sink) (ok bool, err error) {
-	const bytes = 64 << 10 // of each stream in the first window
+	const bytes = 64 << 10 // number of bytes of each stream in the first window
 	ends, err := d.surveyEnds(ctx)
 	if err != nil || d.indexed || !ends.trusted || !ends.any {
 		return false, err

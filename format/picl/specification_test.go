@@ -328,7 +328,7 @@ func TestNestingOfParts(t *testing.T) {
 	one, other := procKey{1, 0}, procKey{2, 0}
 	for _, x := range []struct {
 		name  string
-		typ   int64 // of the call in the first part
+		typ   int64 // event type of the call in the first part
 		inner procKey
 		want  bool
 	}{

@@ -61,7 +61,7 @@ type Location struct {
 
 // source is a call that another one depends on.
 type source struct {
-	call int32 // of the location
+	call int32 // number of the call that depends on Source
 	Source
 }
 

@@ -63,7 +63,7 @@ type posted struct {
 	send   *message // nil for others
 	place  Place    // the call that posts it
 	enter  int64
-	number uint64 // of a receive, among those of its location
+	number uint64 // for a receive: its number among the posted receives of its location
 }
 
 // inbox is the order in which a location posts receives. Messages do not overtake each other: the
