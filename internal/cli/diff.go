@@ -41,23 +41,24 @@ func (a *app) diffCommand() *cobra.Command {
 		Aliases: []string{"compare"},
 		Short:   "Compare runs: which call paths and regions take longer, with statistics",
 		Long: `Compare the runs A with the runs B, such as those before and after a change. Two traces need
-no -- between them. Call paths are matched by their names, those that were renamed or moved by
-what is in them; docs/analyses/diff.md has the rules and formulas. Regressions are listed first, then
-improvements, then what is not significant.
+no -- between them. Call paths are matched by their names. Renamed or moved paths are matched by
+the paths inside of them; docs/analyses/diff.md has the rules and formulas. Regressions are
+listed first, then improvements, then differences that are not significant.
 
-Times are sums over all locations, and means over the runs of a side. What is listed differs by at
-least 0.1 % of the time of A (--least), and by at least 2 % of its own (--change). --metric inclusive tests and
-ranks inclusive times in place of exclusive ones.
+Times are sums over all locations, and means over the runs of a side. A row is listed if its
+time differs by at least 0.1 % of the time of A (--least), and by at least 2 % of the row's
+own time (--change). --metric inclusive tests and ranks inclusive times instead of exclusive
+ones.
 
-Q is the probability that a difference is chance: that of the Mann-Whitney test, corrected for the
-number of tests by Benjamini and Hochberg. Above 0.05 a difference is not significant. The
-observations are runs, if each side has at least 4; else the iterations of a loop, if --iterations names
-the region of which each visit is one; else locations, matched by their order. SHIFT is the
-median difference of an observation, with its 95 % confidence interval.
+Q is the p-value of the Mann-Whitney test, corrected for the number of tests by Benjamini and
+Hochberg. A difference with a Q above 0.05 is not significant. The observations are the runs, if
+each side has at least 4. Otherwise they are the iterations of a loop, if --iterations names the
+region whose visits are the iterations, or else the locations, matched by their order. SHIFT is
+the median difference of an observation, with its 95 % confidence interval.
 
---fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by more than
-a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the exclusive times of
-both sides in nanoseconds, as lines for differential flame graphs.`,
+--fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by
+more than a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the
+exclusive times of both sides in nanoseconds, as lines for differential flame graphs.`,
 		Example: "  weft diff before.otf2 after.otf2\n" +
 			"  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 b3.otf2 b4.otf2\n" +
 			"  weft diff --fail-if 'time>+5%' --fail-if 'region:solve>+2%' --markdown before.otf2 after.otf2\n" +

@@ -201,8 +201,8 @@ func (a *app) otfSummaryCommand() *cobra.Command {
 		Short: "Sum up what a process of an OTF 1 trace did in an interval",
 		Long: `Sum up what a process did from one time to another: calls and time by function and
 function group, messages, collective operations, accesses by file and file group.
-Where the trace has summaries at both times nothing else is read; where it has
-summaries and snapshots (see weft otf summaries, weft otf snapshots) little else.
+If the trace has summaries at both times, weft reads nothing else. If it has summaries
+and snapshots (see weft otf summaries, weft otf snapshots), it reads little else.
 
 The inclusive time of a function is the sum over its calls, so that time in recursive
 calls counts more than once; that of a group is the sum over its functions.`,

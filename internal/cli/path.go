@@ -30,25 +30,27 @@ func (a *app) pathCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "path TRACE",
 		Short: "Find the critical path, and what faster regions would gain",
-		Long: `Find the critical path: the chain of activities, through the calls in which locations
-wait for each other, that determines how long the run takes. It is followed backward from the
-last location to enter MPI_Finalize, or to have an event; at a wait it continues at the location that
-is waited for. Its pieces add up to its length.
+		Long: `Find the critical path: the chain of activities, through the calls in which locations wait
+for each other, that determines how long the run takes. It is followed backward from the
+last location to enter MPI_Finalize, or to have an event; at a wait it continues at the
+location that is waited for. Its pieces add up to its length.
 
-The first tables list the regions and the locations on the path. IMBALANCE is the part of a region's
-time on the path by which it exceeds the mean of all locations. GAIN is how much shorter the run
-would be if the region took half of its time, with all waits computed anew; the columns behind it are
-the runtimes with other factors. --pieces N lists the longest pieces of the path.
+The first tables list the regions and the locations on the path. IMBALANCE is the part of a
+region's time on the path by which it exceeds the mean of all locations. GAIN is the time by
+which the run would be shorter if the region took half of its time, with all waits computed
+again. The further columns are the runtimes with other factors. --pieces N lists the longest
+pieces of the path.
 
---what-if REGION=FACTOR,… computes the runtime with other times of some regions: 0.5 halves a region's
-own time, 0 takes it away. The region latency stands for the time that the network takes in
-all calls of communication libraries.
+--what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
+halves a region's own time, 0 removes it. The name latency stands for the time that the
+network takes in all calls of communication libraries.
 
-Of a trace of claims (TRACE), the path is that of the constraint graph: claims keep their durations,
-and follow one another by dependencies. Claims that start at most --tolerance after others have ended
-are taken to follow these. --dependencies says how the dependencies of the trace are used: full, they
-replace the others of the claims that they lead to; initial, they are added; none. Critical are all
-claims on a longest path.`,
+For a trace of claims (format TRACE), the path is that of the constraint graph: claims keep
+their durations, and follow one another by dependencies. weft infers that a claim depends on
+the claims that have ended at most --tolerance before its start. --dependencies chooses how
+dependencies of the trace are used: full (they replace the inferred ones of the claims that
+they lead to), initial (they are added to the inferred ones) or none. All claims on a
+longest path are critical.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
 			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
 			"  weft path --dependencies initial --tolerance 10us trace.etf",

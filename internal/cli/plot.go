@@ -63,11 +63,11 @@ func (a *app) plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot TRACE",
 		Short: "Draw the time line as SVG or PNG",
-		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
-value of an attribute, coloured by region or attribute; claims as high as their amount,
-dependencies and messages as arrows, signals as curves. Of spans shorter than a pixel
-the picture shows the longest. The legend states which times it has: exclusive times,
-or those of claims or of operations.
+		Long: `Draw the time line of a trace as weft view shows it: one row for each location, resource or
+value of an attribute, coloured by region or attribute. The height of a claim is its amount;
+dependencies and messages are arrows, signals are curves. Among spans shorter than a pixel
+the picture shows the longest. The legend lists exclusive times of regions, or the times of
+claims or operations, and states which.
 
 weft builds an index of the trace for the picture. --index keeps the index in the cache
 and uses an existing one, so that further pictures take little time; --index=FILE uses

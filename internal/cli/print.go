@@ -22,18 +22,19 @@ func (a *app) printCommand() *cobra.Command {
 	var flags printFlags
 	c := &cobra.Command{
 		Use:   "print TRACE",
-		Short: "Print events, one a line, in time order",
-		Long: `Print the events of a trace in time order, one a line: time in seconds on the
-trace's own clock, location, kind, region, and everything else that the event
-bears. Links (dependencies) come last.
+		Short: "Print events in time order, one per line",
+		Long: `Print the events of a trace in time order, one per line: the time in seconds on the
+trace's own clock, location, kind, region, and all other data of the event. Links
+(dependencies) come last.
 
---json prints JSON Lines: one object an event with at least time (integer
-ticks), location (the file's own id), kind and region; docs/json.md has all
-names. --raw prints the records as the format's own text, --compat as the
-format's own tool prints them (OTF: otfprint --fullkeyvalue). --raw takes no
-filters, --compat all but --region: --kind and --limit are about events. For OTF it
-takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosnap,
---nomarker, --nokeyvalue, and --fullkeyvalue=false for the lengths of arrays alone.`,
+--json prints JSON Lines: one object per event with at least time (integer ticks),
+location (the file's own id), kind and region; docs/json.md lists all names. --raw prints
+the records as the format's own text, --compat as the format's own tool prints them (OTF:
+otfprint --fullkeyvalue). --raw cannot be combined with filters. --compat accepts all
+filters except --region; --kind and --limit then select events, not other records. For
+OTF it also accepts flags of otfprint: --num, --records, --nodef, --noevent, --nostat,
+--nosnap, --nomarker, --nokeyvalue, and --fullkeyvalue=false, which prints only the
+lengths of arrays.`,
 		Example: "  weft print --from 10ms --to 20ms --kind enter,leave trace.trf\n  weft print --json trace.etf | head",
 		Args:    exactArgs(1, "one trace"),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runPrint(c, args, &flags) },

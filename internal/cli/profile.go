@@ -95,16 +95,17 @@ how long it was open, most exclusive time first. Inclusive time is that in which
 the region is open, exclusive time that in which it is the innermost open one; min,
 mean and max are those of its visits. Claims are listed by activity.
 
-Regions with the same name, and the same file and line where these are known, are one,
-which some recorders define anew in each process; --by definition keeps them apart.
---by location, or group, lists the regions of each location, or of each group of
-locations (process, node). --window, or --from and --to, cut out a window: what is open
-in it counts, with its time in the window. --sort puts the greatest first, or sorts by
-name; --tree shows the paths of most inclusive time first without it.
+Regions with the same name, file and line are one row, because some recorders define them
+anew in each process; --by definition keeps them apart. --by location or --by group lists
+the regions of each location, or of each group of locations (process, node). --window, or
+--from and --to, restricts the profile to a window: visits that are open in it count with
+their time in the window. --sort chooses the order: greatest first, or by name. The
+default is exclusive time; for --tree it is inclusive time.
 
---tree shows call paths: each region inside of those that were open around it. --folded
-prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
-writes them for go tool pprof. --cube also writes times and visits of call paths by location as a file of Cube.`,
+--tree shows call paths: each region below the regions that were open around it. --folded
+prints the paths as lines for flame graphs, with exclusive times in nanoseconds. --pprof
+writes them for go tool pprof. --cube also writes the times and visits of call paths by
+location as a Cube file.`,
 		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n" +
 			"  weft profile --window 20%..30% --sort max --top 5 trace.trf\n" +
 			"  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n" +

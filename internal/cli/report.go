@@ -25,16 +25,17 @@ func (a *app) reportCommand() *cobra.Command {
 	var out, title, by string
 	c := &cobra.Command{
 		Use:   "report TRACE",
-		Short: "Write what is to be known of a trace as one page of HTML",
-		Long: `Write a report of a trace as one HTML file, to send by mail: what is in it, its time
-line, the regions and call paths with most time, how evenly locations work, messages and
-collective operations, resources, and what weft check finds. The file has no scripts and
-needs nothing else; the figures are those of weft info, profile, comm and check.
+		Short: "Write a report about a trace as one HTML page",
+		Long: `Write a report about a trace as one HTML file that can be sent by mail. It shows the
+content of the trace, its time line, the regions and call paths with the most time, how
+evenly the locations work, messages and collective operations, resources, and the
+defects that weft check finds. The file has no scripts and needs no other file. The
+figures are those of weft info, profile, comm and check.
 
---window, or --from and --to, --location, --group and --region choose what all of it is
-of, as they do for the commands of the figures. The trace is read several times; the time
-line is drawn from its index, which is made in the cache if it is not there (see weft
-index).`,
+--window, or --from and --to, --location, --group and --region restrict the report to a
+part of the trace, as they do in those commands. weft reads the trace several times. It
+draws the time line from the index of the trace, which it builds in the cache if there
+is none (see weft index).`,
 		Example: "  weft report trace.otf2 -o report.html\n" +
 			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
 		Args: exactArgs(1, "one trace"),

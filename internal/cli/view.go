@@ -101,13 +101,13 @@ func (a *app) viewCommand() *cobra.Command {
 	var index string
 	c := &cobra.Command{
 		Use:   "view TRACE...",
-		Short: "Look at traces in the browser",
-		Long: `Look at the time lines of traces in the browser. The server listens on this machine
-alone, and prints its address, in which there is a secret; it runs until Ctrl-C.
+		Short: "Show traces in the browser",
+		Long: `Show the time lines of traces in the browser. weft starts a server for this machine only,
+prints its address, which contains a secret, and runs until Ctrl-C.
 
-A trace is read once, to make its index: that is kept in the cache, and the trace is
-there at once the next time (see weft index). Notes are kept there, too, or beside the
-index that --index names; nothing is written beside a trace.`,
+The first time, weft reads the trace to build its index, which it keeps in the cache. The
+next time the trace opens without delay (see weft index). Notes are also kept in the
+cache, or next to the index that --index names. weft writes nothing next to a trace.`,
 		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
 		Args:    someArgs,
 		RunE: func(c *cobra.Command, args []string) error {

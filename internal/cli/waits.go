@@ -44,24 +44,24 @@ func (a *app) waitsCommand() *cobra.Command {
 		Long: `Find the times in which a location sits in a call because another one is late: receives
 whose sender is late, sends whose receiver is late, collective operations and barriers in
 which members come late, and locks that another thread holds. The patterns and their
-formulas are those of Scalasca, as far as docs/analyses/waits.md says nothing else.
+formulas are those of Scalasca; docs/analyses/waits.md lists the differences.
 
 --by breaks each pattern down by region, call path, location, communicator, or pair of the
-waiting location and the one that it waits for. The last table lists who was the last to come to
-collective operations, and what the others lost by it. --worst N lists the longest waits of
-each pattern, with both ends. --bins N sums the waits in N equal parts of the time.
---causes finds root causes: the call paths in which the location that others wait for spent more
-time than they did since they last met. SHORT TERM is what it costs those who wait for it,
-LONG TERM what it costs others because those who wait for it are late themselves; both add up
-to the waiting time of each pattern.
---location and --group count the waits of these locations, for whatever other location.
---window, or --from and --to, count the parts of waits in a window.
---cube FILE also writes the waits by call path and location as a file of Cube, with times, visits, the
-critical path unless a part of the trace is selected, and the costs of --causes.
+waiting location and the one that it waits for. The last table lists the locations that were
+the last to come to collective operations, and the time that the others lost by it. --worst
+N lists the longest waits of each pattern, with both ends. --bins N sums the waits in N
+equal parts of the time. --causes finds root causes: the call paths in which a late location
+spent more time than the waiting ones since they last synchronised. SHORT TERM is the cost
+for the locations that wait for it directly. LONG TERM is the cost for others, because those
+locations are late themselves. Both add up to the waiting time of each pattern. --location
+and --group count the waits of these locations, whichever location caused them. --window, or
+--from and --to, count the parts of waits in a window. --cube FILE also writes the waits by
+call path and location as a Cube file, with times, visits and the costs of --causes. If the
+whole trace is selected, the file also has the critical path.
 
-Where messages are received before they are sent, clocks differ, and waits are not to be
-trusted: weft align corrects clocks. What the trace records too little of is counted, never
-taken for zero.`,
+If messages are received before they are sent, the clocks differ, and the waits are not
+reliable: weft align corrects clocks. Events whose waits cannot be computed, because the
+trace lacks data, are counted and listed with the reason.`,
 		Example: "  weft waits trace.otf2\n  weft waits --causes trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
 			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv\n" +
 			"  weft waits --causes --cube waits.cubex trace.otf2",
