@@ -203,7 +203,7 @@ func (x *MergedTrace) copyGlobals() {
 
 // copyOperations adds the collective operations that a trace numbers itself. One whose number another trace
 // uses for another operation gets the next number.
-func (x *Merged) copyOperations(p *mergeInput) {
+func (x *MergedTrace) copyOperations(p *mergeInput) {
 	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
 	for _, o := range p.src.Operations.All() {
 		if len(x.list) == 1 {

@@ -211,7 +211,7 @@ func TestMergeOperations(t *testing.T) {
 		return r
 	}
 	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(one("reduce", "scan")),
-		format.Recorded(one("barrier", "reduce", "scan")), format.Recorded(one("reduce"))}, transform.Merging{})
+		format.Recorded(one("barrier", "reduce", "scan")), format.Recorded(one("reduce"))}, transform.MergeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
