@@ -88,7 +88,7 @@ func (EventsOnly) NewChecker() Checker { return nil }
 // Order is an order of events.
 type Order int
 
-// The orders.
+// The orders in which a scan can deliver events.
 const (
 	PerLocation Order = iota // each location in time order
 	GlobalOrder              // all events in time order

@@ -15,7 +15,7 @@ type Mapped struct {
 // Subject is a part of the model that formats keep to different degrees. [Subjects] lists all.
 type Subject int
 
-// The subjects.
+// The subjects: parts of a trace that a format keeps or loses as a whole.
 const (
 	ClockTicks Subject = iota
 	ClockStart

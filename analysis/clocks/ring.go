@@ -75,7 +75,7 @@ func (r *ring) solve(drift, offset []float64) {
 		good = try()
 	}
 	if bestSlack < without/4 {
-		// Drifts are not the cause.
+		// Drifts hardly improve the worst cycle, so none are used.
 		for _, c := range r.clocks {
 			drift[c] = 0
 		}

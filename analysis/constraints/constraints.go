@@ -25,13 +25,13 @@ import (
 // Use is the way in which the dependencies of the trace are used.
 type Use uint8
 
-// The uses.
+// The ways in which dependencies of the trace are combined with inferred ones.
 const (
 	// None uses inferred dependencies alone.
 	None Use = iota
 	// Initial adds the dependencies of the trace to the inferred ones.
 	Initial
-	// Full infers dependencies for claims alone that follow nothing by the trace.
+	// Full infers dependencies only for claims to which no dependency of the trace leads.
 	Full
 )
 

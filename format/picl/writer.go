@@ -31,7 +31,7 @@ type WriterOptions struct {
 // Brackets is the form of entries, exits and marks (specification section 2.3.3).
 type Brackets int
 
-// The forms.
+// The values of Brackets: forms of events with and without duration.
 const (
 	Keep      Brackets = iota // as they are
 	EntryExit                 // a mark becomes an entry and an exit

@@ -479,7 +479,7 @@ const (
 	last
 )
 
-// pack appends a call to a lane, at once or as soon as it is known what its times are.
+// pack appends a call to a lane, immediately or as soon as the call's times are known.
 func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
 	before int) error {
 	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,

@@ -83,7 +83,7 @@ func (p Pattern) Waits() bool {
 // UnjudgedKind is a kind of calls whose waits cannot be judged.
 type UnjudgedKind uint8
 
-// The kinds.
+// The kinds of events that cannot be judged.
 const (
 	BareReceive UnjudgedKind = iota
 	UnmatchedReceive
@@ -130,7 +130,7 @@ type Member struct {
 // Relation is the way in which the members of an operation depend on each other.
 type Relation uint8
 
-// The relations.
+// The relations: which members of an operation wait for which others.
 const (
 	AllWait     Relation = iota // all wait for all
 	RootSends                   // all wait for the root
