@@ -86,8 +86,8 @@ func TestNothingToJudge(t *testing.T) {
 	s := newTestServer(t, options(t), path, far)
 	api, farAPI := waitReady(t, s, 0), waitReady(t, s, 1)
 	for _, x := range []string{"path", "path/line", "efficiency", "explain"} {
-		if got := get(t, s, farAPI+"/"+x)["missing"]; got != analysis.ErrFar.Error() {
-			t.Errorf("%s of times that are too far apart: found %q, expected %q", x, got, analysis.ErrFar)
+		if got := get(t, s, farAPI+"/"+x)["missing"]; got != analysis.ErrTimeRange.Error() {
+			t.Errorf("%s of times that are too far apart: found %q, expected %q", x, got, analysis.ErrTimeRange)
 		}
 	}
 	for _, c := range []struct{ answer, schema, want string }{
