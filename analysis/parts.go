@@ -10,9 +10,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ErrFar is returned by analyses that compare times of different locations, for a trace whose times span
+// ErrTimeRange is returned by analyses that compare times of different locations, for a trace whose times span
 // too many ticks.
-var ErrFar = errors.New("found times that are 2^62 ticks or more apart, expected those of one run")
+var ErrTimeRange = errors.New("found times that are 2^62 ticks or more apart, expected those of one run")
 
 // Part is a part of an analysis: the state of one worker.
 type Part[P any] interface {

@@ -108,7 +108,7 @@ func (c *Checker) reportCount(rule string, at place, count int64, found, expecte
 		Found: found, Expected: expected, Count: count}
 	if at.loc != trace.NoRef {
 		d.Record = "location " + c.id(at.loc)
-		d.Event = trace.Where{Location: at.loc, HasLocation: true, Time: at.time, HasTime: at.event}
+		d.Event = trace.Place{Location: at.loc, HasLocation: true, Time: at.time, HasTime: at.event}
 	}
 	return c.opt.Defect(d)
 }
@@ -398,7 +398,7 @@ func (c *Checker) Merge(o *Checker) error {
 	c.locs = locs
 	for _, s := range o.locs {
 		if s != nil {
-			s.recent = recentLanes{} // they point to lanes of the other checker
+			s.recent = recentLanes{} // the cached pointers refer to lanes of the other checker
 		}
 	}
 	for g, s := range o.skews {

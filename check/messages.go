@@ -97,7 +97,7 @@ func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
 func (c *Checker) mergeLane(ch channel, o *lane) error {
 	l := c.lanes[ch]
 	if l == nil {
-		o.skew = nil // it belongs to the other checker
+		o.skew = nil // the skew is part of the other checker
 		c.lanes[ch] = o
 		return nil
 	}

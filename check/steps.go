@@ -10,7 +10,7 @@ import (
 // events before and after it.
 type steps struct {
 	first, last   int64
-	count, before int64   // number of events, and of those before the step
+	count, before int64   // number of all events, and of the events before the step
 	step          uint64  // length of the step, in ticks
 	from, to      openRow // the events at both ends of the step
 	pos           int64   // position of the last event
@@ -46,7 +46,7 @@ func (c *Checker) distantEvents() error {
 		suspect[loc] = s != nil && s.steps.step > 0
 	}
 	for {
-		// low and high enclose the n events that are taken to be right: all events of the locations
+		// low and high enclose the n events whose times are trusted: all events of the locations
 		// that are not suspect, and the larger part of each suspect location.
 		low, high, n := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
 		for loc, s := range c.locs {

@@ -34,7 +34,7 @@ const (
 	Inclusive = "INCLUSIVE" // they do
 )
 
-// Types of values. [Metric.HasValues] tells which others are known.
+// Types of values. [Metric.HasValues] also accepts some others.
 const (
 	Double = "DOUBLE"
 	Uint64 = "UINT64"
@@ -136,7 +136,8 @@ func (c *Cube) PathNames(path int) []string {
 	return names
 }
 
-// valueType is how a value is stored: in so many bytes, as a floating-point number or an integer.
+// valueType describes how a value is stored: its size in bytes, and whether it is a floating-point number or
+// an integer.
 type valueType struct {
 	size          int
 	float, signed bool

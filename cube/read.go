@@ -109,7 +109,7 @@ type parser struct {
 // element is an open element.
 type element struct {
 	name  string
-	index int // of what it defines
+	index int // index of the metric, region, path or location that it defines
 	text  *strings.Builder
 }
 
@@ -179,20 +179,23 @@ func (p *parser) damaged(err error) error {
 	return fmt.Errorf("%s: %s: %w", p.f.name, anchor, err)
 }
 
+// attributeOf returns the value of an attribute of an element. Case is ignored.
+func attributeOf(t *xml.StartElement, key string) (string, bool) {
+	for _, a := range t.Attr {
+		if strings.EqualFold(a.Name.Local, key) {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
 // start takes the begin of an element.
 func (p *parser) start(t *xml.StartElement) error {
 	name, above := t.Name.Local, element{index: -1}
 	if n := len(p.open); n > 0 {
 		above = p.open[n-1]
 	}
-	get := func(key string) (string, bool) {
-		for _, a := range t.Attr {
-			if strings.EqualFold(a.Name.Local, key) {
-				return a.Value, true
-			}
-		}
-		return "", false
-	}
+	get := func(key string) (string, bool) { return attributeOf(t, key) }
 	number := func(key string) (int, error) {
 		s, ok := get(key)
 		n, err := strconv.Atoi(s)

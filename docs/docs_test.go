@@ -136,7 +136,8 @@ func run(t *testing.T, shell, bin, dir string, c command) {
 	t.Helper()
 	cmd := exec.Command(shell, "-c", c.text)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "WEFT_CACHE="+filepath.Join(dir, ".cache"))
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"WEFT_CACHE="+filepath.Join(dir, ".cache"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -303,7 +304,8 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 func TestSections(t *testing.T) {
 	for name, sections := range map[string][]string{
 		"formats/etf.md":  {"Canonical form", "Dependencies", "Rules"},
-		"formats/picl.md": {"Record types", "Event types", "Predefined event subsets", "Messages", "Statistics records", "Old format", "Rules"},
+		"formats/picl.md": {"Record types", "Event types", "Predefined event subsets", "Messages", "Statistics records",
+			"Old format", "Rules"},
 	} {
 		text := read(t, name)
 		for _, s := range sections {

@@ -31,7 +31,8 @@ func (o *Options) width() (int, error) {
 			Expected: fmt.Sprintf("%d to %d pixels", LeastWidth, MostWidth)}
 	}
 	if o.Scale < 0 || o.Scale > MostScale {
-		return 0, &format.OptionError{Option: "scale", Value: strconv.Itoa(o.Scale), Expected: fmt.Sprintf("1 to %d", MostScale)}
+		return 0, &format.OptionError{Option: "scale", Value: strconv.Itoa(o.Scale), Expected: fmt.Sprintf("1 to %d",
+			MostScale)}
 	}
 	return w, nil
 }

@@ -20,7 +20,7 @@ func ValueOrder(tracks []index.Track) []int {
 		switch {
 		case t.Kind == index.CounterTrack:
 			return 2
-		case transform.SharedRow(t.Name):
+		case transform.IsSharedRow(t.Name):
 			return 1
 		}
 		return 0

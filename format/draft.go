@@ -37,7 +37,7 @@ func (d *Draft) Guess(head []byte) error {
 		return fmt.Errorf("%s: %w", o.Path, err)
 	}
 	d.guess, d.out = append([]byte(nil), head...), o
-	return d.Into(o.file, o.Path)
+	return d.AppendTo(o.file, o.Path)
 }
 
 // Finish completes the text with its head. Afterwards nothing can be added to the draft, only to

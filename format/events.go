@@ -36,7 +36,7 @@ type Events interface {
 }
 
 // File is one opened trace: its events, and what its format records about them separately. Formats
-// that record nothing else embed [EventsAlone].
+// that record nothing else embed [EventsOnly].
 type File interface {
 	Events
 	// Extent returns the time of the first event and the latest end of any event ([trace.Batch.End]).
@@ -64,31 +64,31 @@ type File interface {
 	Close() error
 }
 
-// EventsAlone is embedded by a [File] of a format that stores nothing but events and definitions.
-type EventsAlone struct{}
+// EventsOnly is embedded by a [File] of a format that stores nothing but events and definitions.
+type EventsOnly struct{}
 
 // LinkCount reports that the number is unknown.
-func (EventsAlone) LinkCount() (int64, bool) { return 0, false }
+func (EventsOnly) LinkCount() (int64, bool) { return 0, false }
 
 // Overview returns an empty overview.
-func (EventsAlone) Overview(context.Context) (*Overview, error) { return &Overview{}, nil }
+func (EventsOnly) Overview(context.Context) (*Overview, error) { return &Overview{}, nil }
 
 // Details returns no tables.
-func (EventsAlone) Details(context.Context) ([]*Table, error) { return nil, nil }
+func (EventsOnly) Details(context.Context) ([]*Table, error) { return nil, nil }
 
 // Summary returns nil.
-func (EventsAlone) Summary(context.Context) (*Summary, error) { return nil, nil }
+func (EventsOnly) Summary(context.Context) (*Summary, error) { return nil, nil }
 
 // Preview returns nil.
-func (EventsAlone) Preview(context.Context) (*Preview, error) { return nil, nil }
+func (EventsOnly) Preview(context.Context) (*Preview, error) { return nil, nil }
 
 // NewChecker returns nil.
-func (EventsAlone) NewChecker() Checker { return nil }
+func (EventsOnly) NewChecker() Checker { return nil }
 
 // Order is an order of events.
 type Order int
 
-// The orders.
+// The orders in which a scan can deliver events.
 const (
 	PerLocation Order = iota // each location in time order
 	GlobalOrder              // all events in time order
@@ -102,7 +102,7 @@ type Sink interface {
 }
 
 // Ender is a sink that is notified when it has got all events of a location, so that it can free
-// what it holds for the location. Formats that can tell call End from the goroutine that delivered
+// what it holds for the location. Formats that detect this call End from the goroutine that delivered
 // the events. Other formats do not call it, and none needs to for a location without events.
 type Ender interface {
 	End(location uint32) error

@@ -9,28 +9,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How is the way in which something is kept when it is written in a format.
-type How string
+// Fidelity is the way in which something is kept when it is written in a format.
+type Fidelity string
 
 // The ways, from best to worst.
 const (
-	Exact      How = "exact"      // the format's own tools see the same
-	Recomputed How = "recomputed" // not written, but computed again from the events
-	WeftOnly   How = "weft only"  // weft restores it, other tools do not see it
-	Degraded   How = "degraded"   // its meaning is kept in another form
-	Lost       How = "lost"       // it is gone
+	Exact      Fidelity = "exact"      // the format's own tools see the same
+	Recomputed Fidelity = "recomputed" // not written, but computed again from the events
+	WeftOnly   Fidelity = "weft only"  // weft restores it, other tools do not see it
+	Degraded   Fidelity = "degraded"   // its meaning is kept in another form
+	Lost       Fidelity = "lost"       // it is gone
 )
 
 // countedHows are the ways that count as a loss, the worst first.
-var countedHows = []How{Lost, Degraded, WeftOnly}
+var countedHows = []Fidelity{Lost, Degraded, WeftOnly}
 
 // LossRow counts what was lost of one field of one kind for one reason.
 type LossRow struct {
-	Kind   string `json:"kind"`
-	Field  string `json:"field"`
-	How    How    `json:"how"`
-	Reason string `json:"reason"`
-	Count  int64  `json:"count"`
+	Kind   string   `json:"kind"`
+	Field  string   `json:"field"`
+	How    Fidelity `json:"how"`
+	Reason string   `json:"reason"`
+	Count  int64    `json:"count"`
 }
 
 // Loss counts what a conversion could not keep. It is safe for concurrent use.
@@ -40,7 +40,7 @@ type Loss struct {
 }
 
 // Add counts n losses. An empty field means the record as a whole.
-func (l *Loss) Add(kind, field string, how How, reason string, n int64) {
+func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 	if n == 0 {
 		return
 	}

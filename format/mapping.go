@@ -8,14 +8,14 @@ import (
 
 // Mapped is how something is kept in one format.
 type Mapped struct {
-	How How
+	How Fidelity
 	As  string // the record or place, for display
 }
 
 // Subject is a part of the model that formats keep to different degrees. [Subjects] lists all.
 type Subject int
 
-// The subjects.
+// The subjects: parts of a trace that a format keeps or loses as a whole.
 const (
 	ClockTicks Subject = iota
 	ClockStart

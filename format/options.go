@@ -22,7 +22,7 @@ type ReadOptions struct {
 	Memory   int
 	Progress func(done, total int64)
 
-	where trace.Where // the place of defects that have none
+	where trace.Place // the place of defects that have none
 }
 
 // OptionError reports an option with an invalid value.
@@ -102,14 +102,14 @@ func value(m map[string]string, name, def string) string {
 // assigned to the location.
 func (o *ReadOptions) At(location uint32) *ReadOptions {
 	at := *o
-	at.where = trace.Where{Location: location, HasLocation: location != trace.NoRef}
+	at.where = trace.Place{Location: location, HasLocation: location != trace.NoRef}
 	return &at
 }
 
 // Defect reports a defect. In strict mode it returns warnings and errors as an error, with which
 // reading must stop.
 func (o *ReadOptions) Defect(d *trace.Defect) error {
-	if o.where.HasLocation && d.Event == (trace.Where{}) {
+	if o.where.HasLocation && d.Event == (trace.Place{}) {
 		d.Event = o.where
 	}
 	if o.Report != nil {

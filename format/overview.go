@@ -22,7 +22,7 @@ type DefinitionRecords struct {
 	Moved int64
 	// Dropped is the number of records that were left out of [trace.Definitions] to save memory.
 	Dropped int64
-	// Alone is set when no entry of trace.Definitions has these names.
+	// Alone is set when only Names has the entries, and no table of trace.Definitions does.
 	Alone bool
 }
 
@@ -93,13 +93,13 @@ type Overview struct {
 	// Definitions counts the definition records by type. It is nil where the format has no definition
 	// records.
 	Definitions []DefinitionRecords
-	// Spelled is the number of records, those of events in the last scan, whose spelling neither
-	// [trace.Definitions] nor the events keep.
+	// Spelled is the number of records whose spelling neither [trace.Definitions] nor the events keep. Records
+	// of events are those of the last scan.
 	Spelled int64
 	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
-	// Damaged is the number of records with defects, or with data that their form skips, in the last scan
-	// whose content the events do not keep in full.
+	// Damaged is the number of records in the last scan whose content the events do not keep in full, because
+	// they have defects, or data that their control string skips.
 	Damaged int64
 	// Recoded is the number of records whose text is not UTF-8, as it is in the definitions.
 	Recoded int64
@@ -109,7 +109,7 @@ type Overview struct {
 
 // LostText counts what the definitions and events do not keep of the text of records. how is what becomes of lines
 // that cannot be read.
-func (o *Overview) LostText(l *Loss, how How) {
+func (o *Overview) LostText(l *Loss, how Fidelity) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
 	l.Add("record", "text", Degraded, "what records say beside their values is gone", o.Damaged)

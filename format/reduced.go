@@ -147,7 +147,7 @@ type reducedLane struct {
 	order    int64  // the latest order of an event
 	started  bool   // an event accepted by Reduction.Ends has been met
 	latest   reducedEvent
-	pending  bool // the last accepted event, latest, was not chosen
+	pending  bool // latest holds an accepted event that has not been kept
 	ordered  bool // some event has an order
 }
 

@@ -122,7 +122,7 @@ func comparePlaces(a, b *trace.Defect) int {
 }
 
 // compareTimes compares the times of events. An unknown time comes first.
-func compareTimes(a, b *trace.Where) int {
+func compareTimes(a, b *trace.Place) int {
 	switch {
 	case a.HasTime && b.HasTime:
 		return cmp.Compare(a.Time, b.Time)

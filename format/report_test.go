@@ -11,7 +11,7 @@ import (
 // any texts.
 func TestPlacesInTime(t *testing.T) {
 	at := func(time int64, found string) *trace.Defect {
-		return &trace.Defect{Rule: "x", Found: found, Event: trace.Where{Time: time, HasTime: true}}
+		return &trace.Defect{Rule: "x", Found: found, Event: trace.Place{Time: time, HasTime: true}}
 	}
 	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}} {
 		all := []*trace.Defect{at(10, "0.00001 s"), at(1010, "0.00101 s"), at(100, "0.0001 s"), at(-5, "b")}

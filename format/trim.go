@@ -157,9 +157,9 @@ func (t *trimmer) wantsEnd(e trace.End) bool {
 		(t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
-// Exactly prepares a scan of a format that may deliver more than is selected. It returns the
+// ExactScan prepares a scan of a format that may deliver more than is selected. It returns the
 // selection that the format must read at least, and a sink that trims what is delivered to sel.
-func Exactly(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
+func ExactScan(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
 	sink = Trim(d, sel, sink)
 	if sel.Stacks {
 		sel.From, sel.Stacks = math.MinInt64, false

@@ -206,7 +206,7 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	ref := uint32(d)
 	switch d {
 	case loStep:
-		// The solver begins with a new right-hand side.
+		// The solver starts over with a new system of equations.
 		r.residual = 1 << 20
 		r.trips[d] = r.rng.between(2, 7)
 	case loSweep:

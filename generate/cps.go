@@ -163,7 +163,7 @@ type cps struct {
 	now   int64
 	rows  []cpsRow // of the current time
 
-	planned   int64 // rows of all that has arrived or happened so far
+	planned   int64 // number of rows that the objects so far will need in all
 	arrivals  rng
 	arrived   int64 // number of objects
 	started   int64
@@ -174,7 +174,7 @@ type cps struct {
 	objects [mostActive]object
 	active  uint16   // set of objects
 	full    bool     // no memory is free for the first waiting object
-	at      [2]int64 // the memory for it, as in object
+	at      [2]int64 // the memory found for it, in the form of object.at
 	room    [2]int64
 	ready   [tasks]queue
 	proc    [processors]processorState
@@ -191,8 +191,8 @@ type cps struct {
 type data struct {
 	text  string // its number
 	class int
-	size  int64 // of one of its buffers
-	rng   rng   // for its execution times
+	size  int64 // size of one of its buffers
+	rng   rng   // source of its random execution times
 }
 
 // object is a data object in the pipeline.
@@ -213,7 +213,7 @@ type endedClaim struct{ id, end int64 }
 
 // processorState is the current work of a processor.
 type processorState struct {
-	object int // or none
+	object int // index of the object, or none
 	task   int
 	begin  int64
 	end    int64

@@ -162,7 +162,7 @@ func (t *Trace) Prepare(context.Context) error { return nil }
 // locations, or location by location. Events of one location come in the order in which they
 // happened.
 func (t *Trace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	sel, sink = format.Exactly(&t.defs, sel, sink)
+	sel, sink = format.ExactScan(&t.defs, sel, sink)
 	if order == format.GlobalOrder {
 		return t.ordered(ctx, sel, sink)
 	}

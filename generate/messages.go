@@ -221,7 +221,7 @@ func (p *masterPlan) run(w *writer) {
 
 func (s *master) step(loc uint32, t int64) int64 {
 	if loc == 0 {
-		return s.hand(t)
+		return s.runMaster(t)
 	}
 	return s.work(loc, t)
 }
@@ -237,8 +237,8 @@ func (s *master) collect(t int64) int64 {
 	return max(t, x.arrives) + s.rng.call()
 }
 
-// hand is the program of rank 0: one message to each worker, then a message for each result.
-func (s *master) hand(t int64) int64 {
+// runMaster is the program of rank 0: one message to each worker, then a message for each result.
+func (s *master) runMaster(t int64) int64 {
 	w := s.w
 	at := s.pc
 	s.pc++

@@ -45,7 +45,7 @@ type SequenceInfo struct {
 type LoopInfo struct {
 	Sequence    uint32
 	Iterations  uint32
-	Occurrences uint64 // those that are part of what has ended
+	Occurrences uint64 // occurrences inside of sequences that have ended
 }
 
 // Occurrence is one occurrence of a sequence: the time of its first event and the duration until
@@ -103,7 +103,7 @@ type item struct {
 	token      Token // of the sequence, for loops
 	iterations uint32
 	start, end uint64
-	blocks     uint64 // total duration of the blocks in it, or its own if it is one
+	blocks     uint64 // total duration of the blocks in it; for a block its own duration
 }
 
 // same reports whether two items have the same content.
@@ -366,7 +366,7 @@ func (b *Builder) occurs(s uint32, items []item) error {
 func (b *Builder) freeze(l *level) []Token {
 	tokens := b.scratch[:0]
 	n := len(l.tokens.full)*pieceTokens + len(l.tokens.last) + len(l.tail)
-	long := n >= pieceTokens // and stored as it is
+	long := n >= pieceTokens // long lists are kept without a copy
 	if long {
 		tokens = make([]Token, 0, n)
 	}

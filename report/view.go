@@ -88,15 +88,15 @@ type part struct {
 const (
 	mostRows       = 20
 	mostPaths      = 40
-	mostLocations  = 32 // of more locations, only the first and last of the order are shown
-	endsShown      = 12 // locations shown from each end of the order
+	mostLocations  = 32 // greatest number of locations that are all shown
+	endsShown      = 12 // number of first, and of last, locations shown if there are more
 	mostStragglers = 10
 	mostFacts      = 24
 	mostFiles      = 10
 	mostName       = 160 // characters
 	mostHeat       = 64  // locations
 	stackParts     = 8
-	minPathPercent = 0.5 // of the time of all paths
+	minPathPercent = 0.5 // least time of a shown path, in percent of the time of all paths
 )
 
 // view returns the contents of the page.

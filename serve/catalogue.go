@@ -30,7 +30,7 @@ type fixedCatalogue struct {
 	temporary []string // folders of uploaded files
 }
 
-func newFixedCatalogue(s *Server, traces []Given) *fixedCatalogue {
+func newFixedCatalogue(s *Server, traces []ServedTrace) *fixedCatalogue {
 	g := &fixedCatalogue{}
 	seen := map[string]int{}
 	for _, t := range traces {
@@ -178,7 +178,7 @@ func (f *folderCatalogue) walk() error {
 		id := traceID(name, 0)
 		e := f.byID[id]
 		if e == nil {
-			e = f.s.newEntry(Given{Source: f.source(name)}, id, path.Base(name))
+			e = f.s.newEntry(ServedTrace{Source: f.source(name)}, id, path.Base(name))
 			f.byID[id] = e
 		}
 		e.mu.Lock()

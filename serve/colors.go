@@ -72,7 +72,7 @@ func (e *entry) evictColor() bool {
 }
 
 // readSettings returns how to read the trace.
-func (e *entry) readSettings() *Reading {
+func (e *entry) readSettings() *ReadSettings {
 	r := e.s.opt.Reading
 	r.Color = e.color
 	return &r

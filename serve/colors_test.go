@@ -143,7 +143,7 @@ func TestColorsOfIndex(t *testing.T) {
 		nil {
 		t.Fatal(err)
 	}
-	opt.Traces = []Given{{Source: format.FileSource(path), Index: index}}
+	opt.Traces = []ServedTrace{{Source: format.FileSource(path), Index: index}}
 	s := New(opt)
 	t.Cleanup(s.Close)
 	api := waitReady(t, s, 0)

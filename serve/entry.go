@@ -36,7 +36,7 @@ type entry struct {
 	id        string
 	name      string // of the main file
 	path      string // for messages
-	given     Given
+	given     ServedTrace
 	color     string // attribute that names spans; "" for their region
 	base      *entry // the entry of the same trace with the server's colour; nil if this is it
 	readers   *readerPool
@@ -44,7 +44,7 @@ type entry struct {
 
 	mu             sync.Mutex
 	colors         map[string]*entry // entries of the same trace with other colours
-	used           time.Time         // last request; for entries with a base
+	used           time.Time         // time of the last request; only set if base is
 	state          state
 	stamp          fileStamp // of the main file, when indexing began
 	format         format.Format
@@ -75,7 +75,7 @@ func traceID(path string, again int) string {
 	return hex.EncodeToString(h[:6])
 }
 
-func (s *Server) newEntry(g Given, id, name string) *entry {
+func (s *Server) newEntry(g ServedTrace, id, name string) *entry {
 	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g, color: s.opt.Reading.Color, state: stateNew,
 		format: s.opt.Reading.Format}
 	e.readers = &readerPool{e: e, free: make(chan struct{}, maxReaders)}
@@ -240,7 +240,7 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 }
 
 // build builds the index.
-func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.Found, error) {
+func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.ReadDefects, error) {
 	m := &indexBuild{reading: e.readSettings(), format: e.format, indexes: e.s.indexes, progress: e.setProgress}
 	m.early = func(f *earlyFacts) {
 		e.mu.Lock()

@@ -30,8 +30,8 @@ func Example() {
 	ended := make(chan error, 1)
 	token := serve.NewToken()
 	s := serve.New(serve.Options{
-		Reading: serve.Reading{Formats: all.Formats()}, Cache: c, Page: web.Files(), Token: token,
-		Traces: []serve.Given{{Source: format.FileSource("../examples/ring.trf")}},
+		Reading: serve.ReadSettings{Formats: all.Formats()}, Cache: c, Page: web.Files(), Token: token,
+		Traces: []serve.ServedTrace{{Source: format.FileSource("../examples/ring.trf")}},
 		Ended:  func(_ string, err error) { ended <- err },
 	})
 	defer s.Close()

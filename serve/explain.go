@@ -57,7 +57,7 @@ type findingFact struct {
 // error then.
 func missing(ok bool, err error) (string, error) {
 	switch {
-	case errors.Is(err, analysis.ErrFar):
+	case errors.Is(err, analysis.ErrTimeRange):
 		return err.Error(), nil
 	case err == nil && !ok:
 		return noRegionTime, nil

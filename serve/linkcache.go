@@ -21,7 +21,7 @@ type dependencyPoint struct {
 	id   int64
 }
 
-// dependency holds what a trace says about a stored link.
+// dependency holds the trace's data about a stored link.
 type dependency struct {
 	from, to   dependencyPoint
 	attributes []attribute

@@ -65,7 +65,7 @@ type shareFact struct {
 
 type locationRow struct {
 	Track         int         `json:"track"`
-	Events        int64       `json:"events"` // of the whole trace; on the first track of a location
+	Events        int64       `json:"events"` // number of events in the whole trace; only on the first track of a location
 	Spans         int64       `json:"spans"`
 	Busy          ticks       `json:"busy"`
 	Exclusive     []shareFact `json:"exclusive"`

@@ -15,7 +15,7 @@ import (
 
 // indexBuild has the parameters to build an index.
 type indexBuild struct {
-	reading  *Reading
+	reading  *ReadSettings
 	format   format.Format
 	indexes  indexer
 	progress func(done, total int64)
@@ -24,7 +24,7 @@ type indexBuild struct {
 }
 
 // run writes an index to a file.
-func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.Found, err error) {
+func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
 	d, err := m.reading.open(ctx, m.format, src, m.progress)
 	if err != nil {
 		return f, err
@@ -74,7 +74,7 @@ func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 }
 
 // settings returns the settings that the index of a trace depends on.
-func (r *Reading) settings(f format.Format) *cache.Settings {
+func (r *ReadSettings) settings(f format.Format) *cache.Settings {
 	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values,
 		Correction: r.CorrectionText, Color: r.Color}
 }
@@ -87,19 +87,20 @@ type IndexOptions struct {
 	Progress func(done, total int64)
 }
 
-// Made describes the index that [MakeIndex] found or built.
-type Made struct {
+// IndexResult describes the index that [MakeIndex] found or built.
+type IndexResult struct {
 	Path  string
 	Size  int64
 	Built bool // false if the index existed before
 	// Damage is the defect of the index that was replaced; nil if it had none.
 	Damage error
 	Format format.Format
-	cache.Found
+	cache.ReadDefects
 }
 
 // MakeIndex builds the index of a trace, in the cache or in a file of its own, unless it exists.
-func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source, o IndexOptions) (*Made, error) {
+func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.Source,
+	o IndexOptions) (*IndexResult, error) {
 	f := r.Format
 	if f == nil {
 		var err error
@@ -126,7 +127,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		if err != nil {
 			return nil, err
 		}
-		return &Made{Path: o.Path, Size: st.Size(), Built: true, Format: f, Found: found}, nil
+		return &IndexResult{Path: o.Path, Size: st.Size(), Built: true, Format: f, ReadDefects: found}, nil
 	}
 	settings := r.settings(f)
 	var damage error
@@ -137,7 +138,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		}
 		if ok {
 			if damage = m.check(ctx, e.Path, o.Verify); damage == nil {
-				return &Made{Path: e.Path, Size: e.Size, Format: f, Found: e.Found}, nil
+				return &IndexResult{Path: e.Path, Size: e.Size, Format: f, ReadDefects: e.ReadDefects}, nil
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -149,11 +150,12 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 	if err != nil {
 		return nil, err
 	}
-	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Found: e.Found}, nil
+	return &IndexResult{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f,
+		ReadDefects: e.ReadDefects}, nil
 }
 
 // runToFile builds an index in a file of its own, atomically.
-func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.Found, err error) {
+func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return f, fmt.Errorf("%s: found a folder, expected a file for the index", path)
 	}

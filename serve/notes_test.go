@@ -104,7 +104,10 @@ func TestNotesOfIndex(t *testing.T) {
 		IndexOptions{Path: index}); err != nil {
 		t.Fatal(err)
 	}
-	opt.Traces = []Given{{Source: format.FileSource(path), Index: index}, {Source: format.FileSource(path), Once: true}}
+	opt.Traces = []ServedTrace{
+		{Source: format.FileSource(path), Index: index},
+		{Source: format.FileSource(path), Once: true},
+	}
 	s := New(opt)
 	defer s.Close()
 	put := func(n int) *httptest.ResponseRecorder {

@@ -23,7 +23,7 @@ type reader struct {
 }
 
 // open opens a trace.
-func (r *Reading) open(ctx context.Context, f format.Format, src format.Source,
+func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Source,
 	progress func(done, total int64)) (*reader, error) {
 	x := &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(),
 		Values: r.Values, Workers: r.Workers, Progress: progress}}
@@ -46,7 +46,7 @@ func (r *Reading) open(ctx context.Context, f format.Format, src format.Source,
 func (x *reader) Close() error { return x.file.Close() }
 
 // found returns what reading has reported.
-func (x *reader) found() (f cache.Found) {
+func (x *reader) found() (f cache.ReadDefects) {
 	for _, r := range x.opt.Report.Rules() {
 		if f.Defects += r.Count; format.IsMissing(r.Rule) {
 			for _, d := range r.First {

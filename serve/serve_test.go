@@ -78,7 +78,7 @@ func options(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Version: "test", Reading: Reading{Formats: all.Formats(), Workers: 2}, Cache: c, Token: secret,
+	return Options{Version: "test", Reading: ReadSettings{Formats: all.Formats(), Workers: 2}, Cache: c, Token: secret,
 		Page: fstest.MapFS{"index.html": {Data: []byte("<!doctype html><title>weft</title>")},
 			"assets/a.js": {Data: []byte("let a")}, "assets/odd.x": {Data: []byte("x")}}}
 }
@@ -87,7 +87,7 @@ func options(t *testing.T) Options {
 func newTestServer(t *testing.T, opt Options, paths ...string) *Server {
 	t.Helper()
 	for _, p := range paths {
-		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
+		opt.Traces = append(opt.Traces, ServedTrace{Source: format.FileSource(p)})
 	}
 	s := New(opt)
 	s.detailTime = time.Hour // slow machines must give the same answers

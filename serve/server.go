@@ -23,8 +23,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Reading has the settings with which traces are read.
-type Reading struct {
+// ReadSettings has the settings with which traces are read.
+type ReadSettings struct {
 	Formats []format.Format
 	Format  format.Format // nil to detect the format of each trace
 	Values  map[string]string
@@ -38,8 +38,8 @@ type Reading struct {
 	Color string
 }
 
-// Given is a trace for the server to show.
-type Given struct {
+// ServedTrace is a trace for the server to show.
+type ServedTrace struct {
 	Source format.Source
 	// Index is the path of the trace's index file; notes are kept beside it. "" stands for an index in
 	// the cache.
@@ -51,7 +51,7 @@ type Given struct {
 // Options has the settings of a server.
 type Options struct {
 	Version string
-	Reading Reading
+	Reading ReadSettings
 	Cache   *cache.Cache
 	// Page has the files of the viewer's page, including index.html.
 	Page fs.FS
@@ -61,7 +61,7 @@ type Options struct {
 	Hosts []string
 	// Traces lists the traces to show. If Dir is set, the server shows the traces of that folder
 	// instead, and nothing can be changed. Notes are kept beside the index of a trace.
-	Traces []Given
+	Traces []ServedTrace
 	Dir    *os.Root
 	// Builds, Analyses and Indexes limit how many indexes are built, analyses run and indexes are open
 	// at a time. 0 stands for 2, for the number of cores but at least 2, and for 16.

@@ -63,7 +63,7 @@ func (h *heldIndexer) build(ctx context.Context, d format.Events, path string, o
 func newHeldServer(t *testing.T, opt Options, h *heldIndexer, paths ...string) *Server {
 	t.Helper()
 	for _, p := range paths {
-		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
+		opt.Traces = append(opt.Traces, ServedTrace{Source: format.FileSource(p)})
 	}
 	s := newServer(opt, h)
 	s.detailTime = time.Hour

@@ -86,7 +86,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 	for row, regions := range trace.NewRows(d).Regions() {
 		for _, r := range regions {
 			if opt.StateIn(d, d.Regions.At(r)) != opt.StateIn(d, d.Regions.At(row)) {
-				return p, nil // the index counts both under one region
+				return p, nil // the index merges regions of different states into one row
 			}
 		}
 	}

@@ -142,7 +142,7 @@ func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(x.path)))
 		src.Path = x.path
 		// The trace cannot be recognised later, because the folder's name changes.
-		e := s.newEntry(Given{Source: src, Once: true}, traceID(filepath.Join(dir, x.path), 0), x.name)
+		e := s.newEntry(ServedTrace{Source: src, Once: true}, traceID(filepath.Join(dir, x.path), 0), x.name)
 		e.format = x.format
 		out = append(out, e)
 	}

@@ -86,8 +86,8 @@ func TestNothingToJudge(t *testing.T) {
 	s := newTestServer(t, options(t), path, far)
 	api, farAPI := waitReady(t, s, 0), waitReady(t, s, 1)
 	for _, x := range []string{"path", "path/line", "efficiency", "explain"} {
-		if got := get(t, s, farAPI+"/"+x)["missing"]; got != analysis.ErrFar.Error() {
-			t.Errorf("%s of times that are too far apart: found %q, expected %q", x, got, analysis.ErrFar)
+		if got := get(t, s, farAPI+"/"+x)["missing"]; got != analysis.ErrTimeRange.Error() {
+			t.Errorf("%s of times that are too far apart: found %q, expected %q", x, got, analysis.ErrTimeRange)
 		}
 	}
 	for _, c := range []struct{ answer, schema, want string }{
@@ -293,7 +293,8 @@ func TestPathOfClaims(t *testing.T) {
 	checkAnswer(t, s, "PathLine", line)
 	got := fmt.Sprintf("%v %v %v", v["length"], v["claims"], line["joined"])
 	for _, p := range look(line, "pieces").([]any) {
-		got += fmt.Sprintf(" %v:%v~%v", look(get(t, s, api), fmt.Sprintf("tracks/%v/name", look(p, "track"))), look(p, "from"),
+		got += fmt.Sprintf(" %v:%v~%v", look(get(t, s, api), fmt.Sprintf("tracks/%v/name", look(p, "track"))), look(p,
+			"from"),
 			look(p, "to"))
 	}
 	if want := "14 map[claims:3 dependencies:0 inferred:1] false one:0~10 two:10~14"; got != want {
@@ -303,7 +304,8 @@ func TestPathOfClaims(t *testing.T) {
 
 // TestThinned checks that pieces in one column keep the ends and the extremes, and others stay.
 func TestThinned(t *testing.T) {
-	list := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {4, 12, 13}, {1, 13, 14}, {5, 14, 15}, {6, 15, 16}, {2, 16, 30}}
+	list := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {4, 12, 13}, {1, 13, 14}, {5, 14, 15}, {6, 15, 16}, {2,
+		16, 30}}
 	want := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {1, 13, 14}, {6, 15, 16}, {2, 16, 30}}
 	if got := thinned(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)

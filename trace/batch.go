@@ -331,7 +331,7 @@ func (c *Cursor) Next() bool {
 // samples, or else the time of the row.
 func (c *Cursor) End() int64 {
 	t := c.b.Time[c.Row]
-	if !c.b.Kind[c.Row].Lasts() || len(c.Ops()) == 0 {
+	if !c.b.Kind[c.Row].HasEndTime() || len(c.Ops()) == 0 {
 		return t
 	}
 	return max(t, int64(c.Op(0)))
@@ -344,7 +344,7 @@ func (b *Batch) End() int64 {
 	for _, t := range b.Time {
 		last = max(last, t)
 	}
-	if slices.ContainsFunc(b.Kind, Kind.Lasts) {
+	if slices.ContainsFunc(b.Kind, Kind.HasEndTime) {
 		for c := b.Cursor(); c.Next(); {
 			last = max(last, c.End())
 		}

@@ -48,11 +48,11 @@ type Defect struct {
 	Found    string
 	Expected string
 	Count    int64 // number of occurrences, when it is more than one
-	Event    Where // the event with the defect, as far as it is known
+	Event    Place // the event with the defect, as far as it is known
 }
 
-// Where is a place in a trace, independent of its files. The zero Where is no place.
-type Where struct {
+// Place is a location and a time in a trace. The zero Place is unknown.
+type Place struct {
 	Location    uint32 // index into the definitions
 	HasLocation bool
 	Time        int64 // ticks

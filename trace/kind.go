@@ -466,9 +466,9 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 // rather than an event of the program.
 func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
 
-// Lasts reports whether events of the kind give values up to an end time. The end counts towards
+// HasEndTime reports whether events of the kind give values up to an end time. The end counts towards
 // the length of a trace.
-func (k Kind) Lasts() bool { return k == Fragment || k == SampleRange }
+func (k Kind) HasEndTime() bool { return k == Fragment || k == SampleRange }
 
 // IsEvent reports whether k is something that happened in the program. States and markers are not;
 // markers are set afterwards.

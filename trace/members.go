@@ -48,7 +48,7 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 		return nil
 	}
 	s := d.Sets.At(d.Communicator.At(communicator).Set)
-	var all *Set // the set that the ranks index, if they do
+	var all *Set // the set that the ranks index; nil if the members are no ranks
 	switch {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
 	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):

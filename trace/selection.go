@@ -71,9 +71,9 @@ func (s *Selection) Surrounding() Selection {
 	return x
 }
 
-// Suffices reports whether the rows of b, which must be in time order, contain an event that makes
+// ReachesEnough reports whether the rows of b, which must be in time order, contain an event that makes
 // later events of its location unnecessary (see Enough).
-func (s *Selection) Suffices(b *Batch) bool {
+func (s *Selection) ReachesEnough(b *Batch) bool {
 	if s.Enough == 0 {
 		return false
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Anonymizing are the settings of [Anonymize].
-type Anonymizing struct {
+// AnonymizeOptions are the settings of [Anonymize].
+type AnonymizeOptions struct {
 	// Keep reports whether a name is kept. Nil keeps none.
 	Keep func(name string) bool
 	// Replaced, if it is not nil, receives each name with its replacement, once, in the order in which
@@ -28,8 +28,8 @@ type Anonymizing struct {
 // of a format (paradigms, types, units).
 //
 // Up to 65536 texts of event attributes get different replacements. Further ones become "text".
-func Anonymize(d format.Events, a Anonymizing) format.Events {
-	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{},
+func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
+	x := &anonymizer{AnonymizeOptions: a, names: map[string]string{}, counts: map[string]int{},
 		words: d.Defs().Conventions.Words}
 	r := newRewritten(d, x.edit)
 	defs := r.definer.into.defs
@@ -97,7 +97,7 @@ func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 
 // anonymizer assigns replacements to names.
 type anonymizer struct {
-	Anonymizing
+	AnonymizeOptions
 	names  map[string]string
 	counts map[string]int
 	words  bool // definitions have attributes of the trace's own format

@@ -67,7 +67,7 @@ type cut struct {
 	window              trace.Window
 	flows               flows // the selected ones, empty at first
 	prepared            bool
-	began, posted, ends uint32 // attributes
+	began, posted, ends uint32 // the attributes that the cut adds
 	// border has what is open where the window begins, at locations that have later events.
 	border byLocation[border]
 	claims map[claimStart]bool // that are open there

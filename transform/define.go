@@ -41,7 +41,7 @@ type definer struct {
 	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
 	ids    map[int64]uint32     // locations of src by the file's own number
 	series map[string]uint32    // groups of time series of src by id
-	alone  map[string]string    // ids of series' groups without a definition in the target, by those in src
+	alone  map[string]string    // new ids of groups of time series that have no definition, by their id in src
 	// edit changes a copy of an entry before the target is searched for it. Nil leaves all unchanged.
 	edit func(v any)
 }
@@ -59,7 +59,7 @@ type target struct {
 	// found has the entries that may be shared, ids the ids in use.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
-	most  [tableCount]map[string]int64 // the greatest number among the ids, by what stands before it
+	most  [tableCount]map[string]int64 // the greatest number at the end of an id, by the text before the number
 }
 
 const unmapped = trace.NoRef

@@ -53,7 +53,7 @@ func ExampleCut() {
 
 // Short visits are dropped. Their time belongs to the enclosing region.
 func ExampleFilter() {
-	show(transform.Filter(format.Recorded(recordedExample()), transform.Wanted{MinDuration: 10}))
+	show(transform.Filter(format.Recorded(recordedExample()), transform.FilterOptions{MinDuration: 10}))
 	// Output:
 	// main: 1 visits, 100 ms, 70 ms exclusive
 	// work: 1 visits, 30 ms, 30 ms exclusive
@@ -63,7 +63,7 @@ func ExampleFilter() {
 func ExampleMerge() {
 	ctx := context.Background()
 	runs := []format.Events{format.Recorded(recordedExample()), format.Recorded(recordedExample())}
-	m, err := transform.Merge(ctx, runs, transform.Merging{})
+	m, err := transform.Merge(ctx, runs, transform.MergeOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func ExampleMerge() {
 
 // Names are replaced, times stay.
 func ExampleAnonymize() {
-	show(transform.Anonymize(format.Recorded(recordedExample()), transform.Anonymizing{}))
+	show(transform.Anonymize(format.Recorded(recordedExample()), transform.AnonymizeOptions{}))
 	// Output:
 	// region 1: 1 visits, 100 ms, 65 ms exclusive
 	// region 2: 2 visits, 35 ms, 35 ms exclusive
@@ -89,7 +89,7 @@ func ExampleRepair() {
 	r.Enter(0, 110, r.Region("lost"))
 	r.Mark(0, 130, r.Region("lost"))
 	report := format.NewReport()
-	show(transform.Repair(format.Recorded(r), transform.Repairing{Report: report}))
+	show(transform.Repair(format.Recorded(r), transform.RepairOptions{Report: report}))
 	for _, x := range report.Rules() {
 		fmt.Println(x.Rule, x.Count)
 	}
@@ -115,7 +115,7 @@ func Example() {
 	}
 	d := f.Defs()
 	cpu := func(loc uint32) bool { return d.Locations.At(loc).Name == "CPU" }
-	piece := transform.Cut(transform.Filter(f, transform.Wanted{Location: cpu}), trace.Window{From: 0, To: 20_000})
+	piece := transform.Cut(transform.Filter(f, transform.FilterOptions{Location: cpu}), trace.Window{From: 0, To: 20_000})
 
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

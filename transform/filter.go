@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Wanted selects the events that [Filter] keeps. A nil function selects all.
-type Wanted struct {
+// FilterOptions selects the events that [Filter] keeps. A nil function selects all.
+type FilterOptions struct {
 	Location func(loc uint32) bool
 	// Kind and NotKind decide about a begin and its end together: both are kept if Kind selects
 	// either, and dropped if NotKind selects either.
@@ -38,13 +38,13 @@ type Wanted struct {
 // duration. With Communicator, for which the trace is read twice, it uses a bit for each posted
 // receive and collective operation. If links are selected, it uses 64 bytes for each claim and mark
 // that is dropped.
-func Filter(d format.Events, w Wanted) format.Events {
+func Filter(d format.Events, w FilterOptions) format.Events {
 	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
 }
 
 type filter struct {
 	sameDefinitions
-	wanted   Wanted
+	wanted   FilterOptions
 	prepared bool
 	begins   byLocation[unwantedBegins]
 }
@@ -76,7 +76,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 	if err := f.inner.Prepare(ctx); err != nil || f.prepared || f.wanted.Communicator == nil {
 		return err
 	}
-	s := &filterScan{Wanted: Wanted{Communicator: f.wanted.Communicator}, defs: f.Defs()}
+	s := &filterScan{FilterOptions: FilterOptions{Communicator: f.wanted.Communicator}, defs: f.Defs()}
 	sel := trace.Events()
 	sel.Location = f.wanted.Location
 	f.begins = nil
@@ -118,7 +118,7 @@ func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 
 // begin selects all times, because open regions must be known from the start.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	s := &filterScan{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
+	s := &filterScan{FilterOptions: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
 		kinds: map[trace.Kind]bool{}, byLine: f.Defs().ClaimLines}
 	inner := everything(sel)
 	if inner.Links != trace.NoLinks {
@@ -132,7 +132,7 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 
 // filterScan is one scan of a filter.
 type filterScan struct {
-	Wanted
+	FilterOptions
 	defs    *trace.Definitions
 	ordered bool
 	kinds   map[trace.Kind]bool // decisions by kind
@@ -163,7 +163,7 @@ type visitKey struct {
 
 // visit is an open region or claim.
 type visit struct {
-	kind trace.Kind // of its begin
+	kind trace.Kind // kind of the event that began it
 	ref  uint32
 	kept bool  // as far as known; only kept ones count for the depth
 	row  int64 // of its begin in the queue while that waits, or -1

@@ -15,7 +15,7 @@ import (
 func filtered(t *testing.T, r *trace.Recorder, pick source) {
 	regions, short, depth := pick(16), int64(pick(6)), pick(4)
 	wanted := func(ref uint32) bool { return regions>>(ref%4)&1 == 1 }
-	d := transform.Filter(format.Recorded(r), transform.Wanted{Region: wanted, MinDuration: short, MaxDepth: depth})
+	d := transform.Filter(format.Recorded(r), transform.FilterOptions{Region: wanted, MinDuration: short, MaxDepth: depth})
 	list_, _ := both(t, d)
 
 	// A slow computation of the rows that stay.
@@ -109,7 +109,7 @@ func FuzzFilter(f *testing.F) {
 // TestFilterKinds checks that begins and ends are kept and dropped together.
 func TestFilterKinds(t *testing.T) {
 	r := random(seeded(3), 300, false)
-	count := func(w transform.Wanted) map[trace.Kind]int {
+	count := func(w transform.FilterOptions) map[trace.Kind]int {
 		n := map[trace.Kind]int{}
 		list, _ := both(t, transform.Filter(format.Recorded(r), w))
 		for _, e := range list {
@@ -118,12 +118,12 @@ func TestFilterKinds(t *testing.T) {
 		return n
 	}
 	is := func(k trace.Kind) func(trace.Kind) bool { return func(o trace.Kind) bool { return o == k } }
-	all := count(transform.Wanted{})
-	if n := count(transform.Wanted{Kind: is(trace.Leave)}); len(n) != 2 || n[trace.Enter] != all[trace.Enter] ||
+	all := count(transform.FilterOptions{})
+	if n := count(transform.FilterOptions{Kind: is(trace.Leave)}); len(n) != 2 || n[trace.Enter] != all[trace.Enter] ||
 		n[trace.Leave] != all[trace.Leave] {
 		t.Errorf("kind leave: found %v, expected enters and leaves of %v", n, all)
 	}
-	n := count(transform.Wanted{NotKind: is(trace.Enter)})
+	n := count(transform.FilterOptions{NotKind: is(trace.Enter)})
 	delete(all, trace.Enter)
 	delete(all, trace.Leave)
 	if !maps.Equal(n, all) {
@@ -147,7 +147,7 @@ func TestFilterGivesTimeToParent(t *testing.T) {
 		batch.Add(loc, x.t, x.k, x.ref)
 	}
 	put(r, loc, batch)
-	d := transform.Filter(format.Recorded(r), transform.Wanted{Region: func(ref uint32) bool { return ref != b }})
+	d := transform.Filter(format.Recorded(r), transform.FilterOptions{Region: func(ref uint32) bool { return ref != b }})
 	want := map[string]cell{"a": {100, 75, 1}, "c": {25, 25, 1}}
 	if got := profiled(t, d); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
@@ -165,7 +165,8 @@ func TestFilterContexts(t *testing.T) {
 		b.Add(loc, int64(i), k, a)
 	}
 	put(r, loc, b)
-	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Region: func(uint32) bool { return false }}))
+	list, _ := both(t, transform.Filter(format.Recorded(r),
+		transform.FilterOptions{Region: func(uint32) bool { return false }}))
 	if len(list) != 2 || list[0].kind != trace.ContextEnter || list[1].kind != trace.ContextLeave {
 		t.Errorf("found %v, expected the visit of the context", list)
 	}
@@ -198,7 +199,7 @@ func TestFilterCommunicator(t *testing.T) {
 	}
 	put(r, loc, b)
 	list, _ := both(t, transform.Filter(format.Recorded(r),
-		transform.Wanted{Communicator: func(c uint32) bool { return c == 0 }}))
+		transform.FilterOptions{Communicator: func(c uint32) bool { return c == 0 }}))
 	var times []int64
 	for _, e := range list {
 		times = append(times, e.time)

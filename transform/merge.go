@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Merging are the settings of [Merge].
-type Merging struct {
+// MergeOptions are the settings of [Merge].
+type MergeOptions struct {
 	// Zero has, for each trace, a time in ticks of its own clock. These times are the same moment. Nil
 	// means tick 0 of each trace. In the merged trace this moment has the time of the first trace.
 	Zero []int64
@@ -35,26 +35,26 @@ type Merging struct {
 // different ticks become one clock that has the ticks of all. Different epochs need a clock of
 // which their difference is a whole number of ticks. If that clock would exceed 10^15 ticks a second,
 // or if times of a trace do not fit it, the clock has picoseconds, or else the ticks of the trace with
-// the shortest ones. Times are then rounded, which [Merged.Rounded] counts. Where clocks or epochs
+// the shortest ones. Times are then rounded, which [MergedTrace.Rounded] counts. Where clocks or epochs
 // differ, Merge needs the extent of each trace, which some formats read the trace for. If several traces
 // have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
-// the number of its trace, which [Merged.Lost] tells where it does not fit 64 bits.
+// the number of its trace, which [MergedTrace.Lost] tells where it does not fit 64 bits.
 //
 // Traces whose data name processors, event types and subsets by number keep these numbers where
-// they can, and their data are changed with them where they cannot ([Merged.Lost]). Merge reads such
+// they can, and their data are changed with them where they cannot ([MergedTrace.Lost]). Merge reads such
 // traces once to find the numbers. Where no two of them have records of one processor, or with Unify,
 // they are parts of one run.
 //
 // Events with equal times are in the order of the traces. Merge holds a batch for each trace, and the
 // memory of its decoder.
-func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error) {
+func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTrace, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
 	}
 	if m.Zero != nil && len(m.Zero) != len(list) {
 		return nil, fmt.Errorf("merge: found %d times that are the same moment, expected %d", len(m.Zero), len(list))
 	}
-	x := &Merged{}
+	x := &MergedTrace{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
 	var apart []int64 // by how many ns the clock of each trace began later than that of the first
@@ -132,7 +132,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 
 // join sets the native form of the merged definitions, where the traces have forms that can be joined.
 // Locations of which several traces have events have none.
-func (x *Merged) join(ctx context.Context) error {
+func (x *MergedTrace) join(ctx context.Context) error {
 	if x.shared() || x.defs.Format == "" {
 		return nil
 	}
@@ -178,7 +178,7 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 
 // copyGlobals copies all remaining definitions, with the properties, opaque definitions and operations
 // of the traces.
-func (x *Merged) copyGlobals() {
+func (x *MergedTrace) copyGlobals() {
 	for i, p := range x.list {
 		src := p.src
 		p.definer.all()
@@ -204,7 +204,7 @@ func (x *Merged) copyGlobals() {
 
 // copyOperations adds the collective operations that a trace numbers itself. One whose number another trace
 // uses for another operation gets the next number.
-func (x *Merged) copyOperations(p *mergeInput) {
+func (x *MergedTrace) copyOperations(p *mergeInput) {
 	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
 	for _, o := range p.src.Operations.All() {
 		if len(x.list) == 1 {
@@ -245,7 +245,7 @@ func (x *Merged) copyOperations(p *mergeInput) {
 // copyProperties adds the properties of a trace that no other trace has. A key of which another trace has other
 // values gets the number of the trace, or the next one with which the key is not in use. A trace may have a key
 // several times.
-func (x *Merged) copyProperties(src *trace.Definitions, number int) {
+func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	valuesOf := func(d *trace.Definitions) map[string][]string {
 		values := map[string][]string{}
 		for _, a := range d.Properties.All() {
@@ -394,7 +394,7 @@ func exactClock(list []format.Events, apart []int64) trace.Clock {
 		return trace.Clock{}
 	}
 	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
-	// The first trace's unit stays if decimals of it say all times.
+	// Keep the first trace's unit if decimals of it can express all times.
 	if u, exact, ok := c.Rescale(c.Unit, x); exact && ok && isPowerOfTen(u) {
 		x.Unit = u
 	}
@@ -418,7 +418,7 @@ func isPowerOfTen(v int64) bool {
 }
 
 // same returns the key that entries share which become one.
-func (m *Merging) same(t table, v any) string {
+func (m *MergeOptions) same(t table, v any) string {
 	text := func(parts ...any) string {
 		b, err := json.Marshal(parts)
 		if err != nil {
@@ -467,8 +467,8 @@ func (m *Merging) same(t table, v any) string {
 	return ""
 }
 
-// Merged is several traces as one.
-type Merged struct {
+// MergedTrace presents several traces as one.
+type MergedTrace struct {
 	// Rounded is the number of times in the last scan that do not fit a tick of the common clock.
 	Rounded int64
 	renamed int64 // properties
@@ -479,7 +479,7 @@ type Merged struct {
 }
 
 // Lost counts the numbers whose meaning the last scan could not keep, and the properties whose keys have changed.
-func (m *Merged) Lost() *format.Loss {
+func (m *MergedTrace) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded,
 		"another trace has another value; the number of the trace is added to the key", m.renamed)
@@ -491,14 +491,14 @@ func (m *Merged) Lost() *format.Loss {
 }
 
 // Defs returns the definitions of all.
-func (m *Merged) Defs() *trace.Definitions { return &m.defs }
+func (m *MergedTrace) Defs() *trace.Definitions { return &m.defs }
 
 // Prepare does nothing, because Merge has prepared all traces.
-func (m *Merged) Prepare(context.Context) error { return nil }
+func (m *MergedTrace) Prepare(context.Context) error { return nil }
 
 // Scan delivers events in time order, or trace after trace, each location by location.
-func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	_, sink = format.Exactly(&m.defs, sel, sink)
+func (m *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	_, sink = format.ExactScan(&m.defs, sel, sink)
 	for _, x := range m.numbers {
 		x.unknown = 0
 	}
@@ -515,11 +515,11 @@ func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Ord
 }
 
 // ScanParallel delivers from one goroutine.
-func (m *Merged) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (m *MergedTrace) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, m, sel, begin)
 }
 
-func (m *Merged) events(ctx context.Context, order format.Order, sink format.Sink) error {
+func (m *MergedTrace) events(ctx context.Context, order format.Order, sink format.Sink) error {
 	all := trace.Events()
 	if order == format.PerLocation {
 		if m.shared() {
@@ -548,7 +548,7 @@ func (m *Merged) events(ctx context.Context, order format.Order, sink format.Sin
 }
 
 // shared reports whether several traces have events of one location.
-func (m *Merged) shared() bool {
+func (m *MergedTrace) shared() bool {
 	n := 0
 	for _, x := range m.list {
 		n += x.src.Locations.Len()
@@ -557,7 +557,7 @@ func (m *Merged) shared() bool {
 }
 
 // links delivers the links of all traces, after all events.
-func (m *Merged) links(ctx context.Context, sink format.Sink) error {
+func (m *MergedTrace) links(ctx context.Context, sink format.Sink) error {
 	only := trace.Everything()
 	only.NoEvents, only.Links = true, trace.AllLinks
 	for _, x := range m.list {
@@ -593,8 +593,9 @@ type mergeInput struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	more, less float64           // how often the trace's time unit of fragments is in the merged trace's, and that in it
-	operations map[uint64]uint64 // numbers of collective operations that change
+	// more / less is the time unit of the merged trace's fragments in units of this trace's.
+	more, less float64
+	operations map[uint64]uint64 // new numbers of the collective operations whose numbers change
 	rounded    *int64
 	large      *int64
 	out        trace.Batch
@@ -667,7 +668,7 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // where -1 is an id
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // -1 is a valid id in such traces
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:

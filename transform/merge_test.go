@@ -20,7 +20,7 @@ func TestMerge(t *testing.T) {
 	b.Defs().Clock = trace.Seconds(1500)
 	for _, unify := range []bool{false, true} {
 		m, err := transform.Merge(ctx, []format.Events{format.Recorded(a), format.Recorded(b)},
-			transform.Merging{Unify: unify, Zero: []int64{100, 30}})
+			transform.MergeOptions{Unify: unify, Zero: []int64{100, 30}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestMergeByWallClock(t *testing.T) {
 		{"years apart", one(trace.Seconds(1), 1, 0), one(trace.Seconds(1), 4, 1_000_000_000_000*ms), 1_000_000_004, 1, 1, 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			m, err := transform.Merge(t.Context(), []format.Events{x.a, x.b}, transform.Merging{Wall: true})
+			m, err := transform.Merge(t.Context(), []format.Events{x.a, x.b}, transform.MergeOptions{Wall: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestMergeByWallClock(t *testing.T) {
 	}
 	// 10^15 ticks a second and a year: 3·10^22 ticks.
 	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.Seconds(1e15), 1, 0),
-		one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.Merging{Wall: true}); err == nil {
+		one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.MergeOptions{Wall: true}); err == nil {
 		t.Error("two traces are merged on a clock that cannot count the time between them")
 	}
 }
@@ -151,7 +151,7 @@ func TestMergeStops(t *testing.T) {
 	for i := range 5 {
 		all = append(all, format.Recorded(random(seeded(uint64(i)), 500, false)))
 	}
-	m, err := transform.Merge(ctx, all, transform.Merging{})
+	m, err := transform.Merge(ctx, all, transform.MergeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestMergeLongRunningClocks(t *testing.T) {
 	a.Mark(cycles, up+1, trace.NoRef)
 	b.Mark(other, 5, trace.NoRef)
 	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(a), format.Recorded(b)},
-		transform.Merging{Zero: []int64{up, 5}})
+		transform.MergeOptions{Zero: []int64{up, 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestMergeOperations(t *testing.T) {
 		return r
 	}
 	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(one("reduce", "scan")),
-		format.Recorded(one("barrier", "reduce", "scan")), format.Recorded(one("reduce"))}, transform.Merging{})
+		format.Recorded(one("barrier", "reduce", "scan")), format.Recorded(one("reduce"))}, transform.MergeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,19 +55,19 @@ type ownNumbers struct {
 	trace      int
 	src        *trace.Definitions
 	named      *dataNumbers
-	texts      map[string]bool // of labels
+	texts      map[string]bool // texts of the labels
 	own        []int64         // processors with records
 	processors map[int64]int64 // numbers in the merged trace
 	types      map[int64]int64
-	used       map[int64]bool // the values of types
+	used       map[int64]bool // the new numbers in types
 	sets       map[setID]int64
 	all        int64 // the subset of the processors with records, 0 if there is none
 	fields     fieldList
-	changed    bool  // some number changes
-	hosts      int64 // hosts that became processors
-	unknown    int64 // events whose data may refer to something with a changed number
-	dropped    int64 // definitions of subsets that do not count
-	described  int64 // definitions of descriptors
+	changed    bool  // at least one number changes
+	hosts      int64 // number of hosts that became processors
+	unknown    int64 // number of events whose data may contain a number that has changed
+	dropped    int64 // number of definitions of subsets that are dropped
+	described  int64 // number of definitions of descriptors
 }
 
 // field is the meaning of the numbers in an attribute.
@@ -596,7 +596,7 @@ func (x *ownNumbers) has(k setID) bool {
 }
 
 // sameNumber returns the key that entries with the same number share.
-func (m *Merging) sameNumber(t table, v any) string {
+func (m *MergeOptions) sameNumber(t table, v any) string {
 	switch v := v.(type) {
 	case *trace.Location:
 		return v.ID

@@ -87,7 +87,7 @@ func isEventSet(d *trace.Definitions, id int64) bool {
 }
 
 // definition translates a definition record to the merged trace. It returns false for one that the
-// definitions tell already, and counts those that are lost.
+// definitions hold already, and counts those that are lost.
 func (x *ownNumbers) definition(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {
@@ -105,7 +105,7 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 	everywhere := x.labels[r.key()] == x.traces
 	if r.event != -1 && !x.named.events[r.event] && !isEventSet(x.src, r.event) &&
 		slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
-		return "", false // the regions tell it
+		return "", false // the regions of the merged trace hold it
 	}
 	switch {
 	case r.processor != -1:
@@ -124,7 +124,7 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 }
 
 // needed returns a definition record of the trace without its place. It returns false for labels that the
-// definitions tell or that nothing needs, for descriptors, and for subsets that the definitions have.
+// definitions hold or that nothing needs, for descriptors, and for subsets that the definitions have.
 func (x *dataNumbers) needed(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {

@@ -7,13 +7,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Pruning selects the definitions that [Prune] removes.
-type Pruning int
+// PruneScope selects the definitions that [Prune] removes.
+type PruneScope int
 
 // The definitions to prune.
 const (
-	PruneAll     Pruning = iota
-	PruneSignals         // only signals: a format may have none without fragments
+	PruneAll     PruneScope = iota
+	PruneSignals            // only signals: a format may have none without fragments
 )
 
 // Prune removes definitions that neither an event of the trace refers to nor another remaining
@@ -21,7 +21,7 @@ const (
 // are the other side of a message, or belong to a remaining communicator. The trace's properties,
 // its opaque definitions, which may belong to anything, and resources whose locations remain stay
 // too. Where data name definitions by number, sets stay, and of the opaque definitions the labels of what data name.
-func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, error) {
+func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}

@@ -59,8 +59,8 @@ var repairRules = []format.Rule{
 		Example: "an enter without a region, as of OTF2's undefined"},
 }
 
-// Repairing are the settings of [Repair].
-type Repairing struct {
+// RepairOptions are the settings of [Repair].
+type RepairOptions struct {
 	// Enter inserts an enter at the first event of the location for regions that are left but never
 	// entered, as in traces that begin late. Without it such leaves are dropped.
 	Enter bool
@@ -79,7 +79,7 @@ type Repairing struct {
 //
 // Prepare reads the trace once. Repair uses 16 bytes per open region and 112 bytes per open claim,
 // and with Enter 4 bytes for each leave without an enter.
-func Repair(d format.Events, r Repairing) format.Events {
+func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
@@ -225,9 +225,9 @@ func (r *repair) standIn(what, id, found string, undefined *bool, name *string, 
 
 type repair struct {
 	sameDefinitions
-	how      Repairing
+	how      RepairOptions
 	prepared bool
-	mark     uint32 // attribute
+	mark     uint32 // the attribute that marks repaired events
 	unknown  uint32 // region, NoRef until it is needed
 	ends     byLocation[locationEnd]
 	most     [2]int64 // the greatest ids of claims and marks
@@ -240,7 +240,7 @@ type repair struct {
 // resourceUse sums up the claims of an undefined resource.
 type resourceUse struct {
 	offset    bool
-	now, most float64 // amount held
+	now, most float64 // amount in use now, and the greatest so far
 }
 
 // locationEnd has what is known about a location before the second pass.

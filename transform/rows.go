@@ -45,8 +45,8 @@ const (
 	furtherValues = "(further values)"
 )
 
-// SharedRow reports whether a location of this name from [ByAttribute] stands for no value.
-func SharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
+// IsSharedRow reports whether a location of this name from [ByAttribute] stands for no value.
+func IsSharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
 // rows is a transform whose input must be read in time order.
 type rows struct{ transformed }
@@ -150,9 +150,9 @@ type moveScan struct {
 	passThrough
 	row    func(c *trace.Cursor) uint32 // the new location of an event, NoRef if it is dropped
 	visits bool                         // visits of regions become claims
-	keep   bool                         // links need the places of closed claims
+	keep   bool                         // remember closed claims, because links refer to them
 	next   int64                        // id of the next claim
-	claims map[place]place              // new places by the trace's own
+	claims map[place]place              // new place of each claim, by its place in the unchanged trace
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch

@@ -90,7 +90,8 @@ func TestByAttributeManyValues(t *testing.T) {
 	for _, e := range events {
 		rows[d.Defs().Locations.At(e.loc).Name]++
 	}
-	if len(rows) != transform.MaxValues+1 || rows["(further values)"] != more || !transform.SharedRow("(further values)") {
+	if len(rows) != transform.MaxValues+1 || rows["(further values)"] != more ||
+		!transform.IsSharedRow("(further values)") {
 		t.Errorf("found %d rows, %d events in the last, expected %d and %d", len(rows), rows["(further values)"],
 			transform.MaxValues+1, more)
 	}

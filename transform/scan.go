@@ -39,7 +39,7 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	if err := x.Prepare(ctx); err != nil {
 		return err
 	}
-	sel, sink = format.Exactly(x.Defs(), sel, sink)
+	sel, sink = format.ExactScan(x.Defs(), sel, sink)
 	s, inner, err := x.begin(sel, order, sink)
 	if err != nil {
 		return err

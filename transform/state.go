@@ -89,7 +89,7 @@ type pairing struct {
 	// ref reports that the reference is part of the key. op is the operand that is part of it, or -1.
 	ref bool
 	op  int8
-	// close is the kind of a row that ends it without information beyond that of the begin.
+	// close is the kind of a row that ends what this kind begins, without data of its own.
 	close trace.Kind
 }
 

@@ -323,7 +323,7 @@ func TestBare(t *testing.T) {
 	all, _ := list(t, format.Recorded(r), true)
 	for from := int64(0); from < 400; from += 57 {
 		w := trace.Window{From: from, To: from + 90}
-		got, _ := both(t, transform.Bare(format.Recorded(r), w))
+		got, _ := both(t, transform.SelectWindow(format.Recorded(r), w))
 		var want []event
 		for _, e := range all {
 			if e.time >= w.From && e.time < w.To {
@@ -350,7 +350,7 @@ func FuzzPieces(f *testing.F) {
 
 // repaired checks that repaired traces have no defects, that repairing them again changes nothing,
 // and that consistent ones stay unchanged.
-func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
+func repaired(t *testing.T, r *trace.Recorder, how transform.RepairOptions) {
 	mend := func(d format.Events) (format.Events, *format.Report) {
 		rep := format.NewReport()
 		how.Report = rep
@@ -403,7 +403,7 @@ func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
 func TestRepair(t *testing.T) {
 	for seed := range uint64(300) {
 		pick := seeded(seed)
-		repaired(t, random(pick, 20+pick(200), true), transform.Repairing{Enter: seed%3 == 0, Nest: seed%2 == 0})
+		repaired(t, random(pick, 20+pick(200), true), transform.RepairOptions{Enter: seed%3 == 0, Nest: seed%2 == 0})
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -416,7 +416,7 @@ func FuzzRepair(f *testing.F) {
 		if len(b) > 2000 {
 			return
 		}
-		repaired(t, random(fromBytes(b), len(b)/3, true), transform.Repairing{Enter: enter, Nest: nest})
+		repaired(t, random(fromBytes(b), len(b)/3, true), transform.RepairOptions{Enter: enter, Nest: nest})
 	})
 }
 
@@ -482,7 +482,7 @@ func TestAnonymize(t *testing.T) {
 	b.AddAttr(key, trace.StringValue("42"))
 	put(r, loc, b)
 	var names []string
-	x := transform.Anonymize(format.Recorded(r), transform.Anonymizing{
+	x := transform.Anonymize(format.Recorded(r), transform.AnonymizeOptions{
 		Keep:     func(s string) bool { return strings.HasPrefix(s, "MPI_") },
 		Replaced: func(name, by string) { names = append(names, by+" = "+name) },
 	})

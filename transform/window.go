@@ -7,10 +7,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Bare returns only the events of a trace in a window, and the links with both ends in it. What is
+// SelectWindow returns only the events of a trace in a window, and the links with both ends in it. What is
 // open at its borders is neither begun again nor ended, and messages may lack a partner. Where the
 // format can seek, its cost is that of the window.
-func Bare(d format.Events, w trace.Window) format.Events { return &windowEvents{sameDefinitions{d}, w} }
+func SelectWindow(d format.Events, w trace.Window) format.Events {
+	return &windowEvents{sameDefinitions{d}, w}
+}
 
 type windowEvents struct {
 	sameDefinitions
@@ -45,7 +47,7 @@ type windowLinks struct {
 	window trace.Window
 }
 
-// End tells the sink that a location is complete.
+// End notifies the sink that a location is complete.
 func (w windowLinks) End(location uint32) error { return format.End(w.Sink, location) }
 
 // Links delivers the links with both ends in the window.

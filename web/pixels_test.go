@@ -197,7 +197,7 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 	first, _, _ := x.Extent()
 	all := x.Tracks()
 	var sheet *draw.Sheet
-	var shown []int // of the page's rows
+	var shown []int // the tracks of the page's rows
 	for i, row := range l.Rows {
 		if row.Track < 0 || row.Y < 0 || row.Y+row.Height > v.Pixels.Height {
 			continue

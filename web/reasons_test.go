@@ -49,7 +49,8 @@ func TestReasons(t *testing.T) {
 		// rank 0 is in work from 100 to 600, longer than anywhere else
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
-		{"factors", fmt.Sprint(out.Efficiency), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 ] " +
+		{"factors", fmt.Sprint(out.Efficiency), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
+			"] " +
 			"[serialisation 0.784 ] [transfer 0.841 ]]"},
 		{"regions of the path", fmt.Sprint(len(p.Regions), " ", p.Regions[0][0]), "8 work"},
 		{"longest piece", fmt.Sprint(p.Pieces[0]), fmt.Sprint([]string{"590 µs", "10 µs", "600 µs", first, ""})},

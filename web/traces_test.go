@@ -170,7 +170,7 @@ func recorded(name string, create func() *trace.Recorder) sample {
 	}
 }
 
-// messages writes a trace with so many messages that they are drawn in bundles.
+// messages writes a trace with enough messages for the page to draw them in bundles.
 func messages(dir string) (string, error) {
 	const name = "messages.otf2"
 	g, err := generate.New(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1})

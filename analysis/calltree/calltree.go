@@ -366,7 +366,7 @@ func Sorted(list []Node, compare func(a, b *Node) int) []Node {
 	// Paths can be as deep as recursion goes, so that a list holds the pending ones instead of the
 	// call stack.
 	type path struct{ node, parent int }
-	var wait []path // the last one is taken first
+	var wait []path // a stack: the last path is processed first
 	add := func(l []int, parent int) {
 		slices.SortStableFunc(l, func(a, b int) int {
 			return cmp.Or(cmp.Compare(list[a].Root, list[b].Root), compare(&list[a], &list[b]))

@@ -91,7 +91,7 @@ type finder struct {
 	h        *history.History
 	opt      Options
 	patterns [waitstate.Patterns]costs
-	carried  [][]share // by wait
+	carried  [][]share // costs that each wait passes on from later waits
 	// far has by pattern and location what the waits of calls carry of long intervals, for each tick of
 	// their length.
 	far     [waitstate.Patterns][]ranges
@@ -99,18 +99,18 @@ type finder struct {
 	late    interval
 }
 
-// Find finds the causes of the waits of a trace. An error is analysis.ErrFar, or that of the scan, of
+// Find finds the causes of the waits of a trace. An error is analysis.ErrTimeRange, or that of the scan, of
 // the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Of(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
-	return Of(ctx, h, opt)
+	return FromHistory(ctx, h, opt)
 }
 
-// Of finds the causes of the waits of a history. The error is that of the context.
-func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
+// FromHistory finds the causes of the waits of a history. The error is that of the context.
+func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: make([][]share, h.Waits())}
 	f.waiting.init(h)
 	f.late.init(h)
@@ -127,7 +127,7 @@ func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 func (f *finder) follow(i int) {
 	w := f.h.Wait(i)
 	if w.Pattern == waitstate.Reduction {
-		return // EarlyReduce has the wait
+		return // the wait is already counted as EarlyReduce
 	}
 	f.gather(i)
 	counts := f.opt.Window.Has(w.Begin) && (f.opt.Locations == nil || f.opt.Locations(w.Place.Location))
@@ -140,7 +140,7 @@ func (f *finder) follow(i int) {
 	if w.Pattern == waitstate.LockContention {
 		f.late.inside(w.Cause, w.CauseTime)
 	}
-	// The excess of the late location, by path.
+	// Sum the time that the late location spent beyond the waiting one, by path.
 	excess, own := 0.0, float64(f.late.waited)
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
@@ -164,7 +164,7 @@ func (f *finder) follow(i int) {
 		k.indirect += part * own
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
 		f.pass(w.Pattern, part)
-		if rest := length - part*total; rest > 0 { // the two did not leave their last meeting together
+		if rest := length - part*total; rest > 0 { // the two locations did not leave their last synchronisation together
 			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
 		}
 	}

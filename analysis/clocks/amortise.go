@@ -48,7 +48,7 @@ func newPile() pile { return pile{store: chunks.New(pileBytes)} }
 type moved struct {
 	node
 	linear, out int64
-	unit        bool // other nodes happen at the same time, and cause it
+	unit        bool // the node shares its corrected time with nodes that cause it and that it causes
 	links       []link
 }
 
@@ -147,7 +147,7 @@ func (m *moves) add(w *waiter, t int64, unit bool) error {
 	for _, l := range w.links {
 		switch {
 		case l.inner && unit && (l.cause || l.role < begins):
-			continue // what happens at one time bounds nothing
+			continue // causes and effects at one corrected time do not bound each other
 		case l.cause && l.role < begins:
 			x.links = append(x.links, link{role: sends, number: l.number})
 		case l.cause:
@@ -165,7 +165,7 @@ func (m *moves) add(w *waiter, t int64, unit bool) error {
 // bound is the time that the effects of a constraint leave to its causes.
 type bound struct {
 	most int64
-	left int32 // causes that follow
+	left int32 // number of causes that have not been processed
 }
 
 // curves moves the nodes before a moved node gradually later, as far as their effects allow. It

@@ -3,7 +3,7 @@ package clocks
 // Level determines which locations share a clock.
 type Level uint8
 
-// The levels.
+// The levels: which locations share a clock.
 const (
 	// ProcessClocks assigns one clock to the locations of a group that is a process.
 	ProcessClocks Level = iota
@@ -16,7 +16,7 @@ const (
 // Model determines what a correction may consist of.
 type Model uint8
 
-// The models.
+// The models of the correction.
 const (
 	Full   Model = iota // offsets, drifts, and amortisation where these are not enough
 	Linear              // offsets and drifts

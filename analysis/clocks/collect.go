@@ -20,7 +20,7 @@ const (
 	waitingEnds = 1 << 17
 )
 
-// collection is what a first reading finds.
+// collection holds the results of the first pass over a trace.
 type collection struct {
 	spans []span
 	tied  []bool // by location: it sends or receives messages, or takes part in operations
@@ -39,7 +39,7 @@ type collector struct {
 	lanes    []lane
 	ready    lanes // lanes whose next batch may be read
 	blocked  lanes // lanes that are too far ahead of the others
-	limit    int   // waiting ends of a lane that is not blocked
+	limit    int   // number of waiting ends at which a lane is blocked
 	facts    []fact
 	ops      operations
 	kept     trace.Batch
@@ -76,7 +76,7 @@ type lane struct {
 	stream   format.Stream
 	next     *trace.Batch
 	shift    int64 // by which its times must be later than those of its partners, as far as is known
-	key      int64 // the shifted time of the next event, as the heap knows it
+	key      int64 // the shifted time of the next event when the lane was put into the heap
 	waiting  int   // ends that have not found their partners
 	limit    int
 	blocked  bool
@@ -165,14 +165,14 @@ func (c *collector) advance(ctx context.Context) error {
 		return err
 	}
 	if len(c.ready) == 0 {
-		// All are too far ahead, so that one must go on.
+		// All lanes are blocked, so one of them must continue.
 		l := heap.Pop(&c.blocked).(*lane)
 		l.blocked = false
 		l.limit = l.waiting + c.limit
 		c.ready.push(l)
 	}
 	l := heap.Pop(&c.ready).(*lane)
-	if l.key != l.next.Time[0]+l.shift { // it was shifted in the meantime
+	if l.key != l.next.Time[0]+l.shift { // its shift has changed since it was put into the heap
 		c.ready.push(l)
 		return nil
 	}
@@ -236,7 +236,7 @@ func (c *collector) read(l *lane) error {
 			} else {
 				hopeless = true
 			}
-		case isCollective(kind) && !c.defs.Conventions.OwnOperations: // the first and last event may be of such a kind
+		case isCollective(kind) && !c.defs.Conventions.OwnOperations:
 			l.members.event(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
 		}
 	}

@@ -133,7 +133,7 @@ func (m *member) ended(c *trace.Cursor, take func(sequence, operation)) {
 	}
 	b := m.open[i]
 	m.open = append(m.open[:i], m.open[i+1:]...)
-	if c.Op(1) != trace.Undefined { // here the end determines the operation
+	if c.Op(1) != trace.Undefined { // the end records the operation, which overrides that of the begin
 		b.operation, b.communicator, b.root, b.sent, b.received = c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4)
 	}
 	if b.communicator != trace.Undefined {
@@ -141,21 +141,21 @@ func (m *member) ended(c *trace.Cursor, take func(sequence, operation)) {
 	}
 }
 
-// operations puts the parts of members together.
+// operations assembles collective operations from the calls of their members.
 type operations struct {
 	c         *collector
 	ranks     *ranks
 	sequences map[sequence]*progress
 }
 
-// progress is how far a sequence has come.
+// progress is the state of matching the operations of one sequence.
 type progress struct {
-	counts  []int // operations of each member, the most first
+	counts  []int // number of operations of each member, in descending order
 	first   int   // number of the oldest pending operation
 	pending [][]part
-	broken  bool   // members disagree
+	broken  bool   // the members have called different operations
 	last    uint64 // the root of the last operation
-	at      uint32 // and its location
+	at      uint32 // the location of that root
 }
 
 // part is the part of a location in an operation.

@@ -14,10 +14,10 @@ const maxExtensions = 64
 // ascend and come one after the other. It holds few of them.
 type fitter struct {
 	curve  transform.Curve
-	differ bool            // not all times are moved by the same distance
-	ahead  transform.Curve // times after the last point of the curve, from the one at which the piece can end
+	differ bool            // the times are not all shifted by the same distance
+	ahead  transform.Curve // times after the last point of the curve; the piece can end at the first
 	next   int             // index of the time to examine
-	lo, hi fraction        // slopes of a line through the last point that map every time up to here
+	lo, hi fraction        // least and greatest slope of a line through the last point that maps all times so far
 }
 
 // add adds a time.

@@ -18,7 +18,7 @@ const fewPairs = 256
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
 type line struct {
 	base, middle  int64 // ticks
-	shift         int64 // a common shift in ticks, which only at applies
+	shift         int64 // shift of all clocks in ticks; only the method at adds it
 	offset, drift float64
 }
 
@@ -35,10 +35,10 @@ type corner struct{ x, w float64 }
 // pair holds the constraints of clock from on clock to.
 type pair struct {
 	from, to int32
-	latency  int64   // the least of any constraint
-	count    int64   // of constraints
-	worst    int64   // the greatest need
-	points   []point // those that form the hull
+	latency  int64   // the least latency of the constraints
+	count    int64   // number of constraints
+	worst    int64   // the greatest number of ticks by which the offsets must differ
+	points   []point // points from which the hull is computed
 	hull     []corner
 }
 
@@ -62,15 +62,15 @@ type estimate struct {
 	reference int32 // clock that keeps its times
 	lines     []line
 	pairs     []pair
-	number    map[[2]int32]int32 // pairs by their clocks
+	number    map[[2]int32]int32 // index in pairs, by the two clocks
 	recent    []int32            // by clock: the pair of its latest constraint on another clock
-	out, in   [][]int32          // pairs by clock
-	// the component of each clock, by its lowest clock; clocks without ties are components of their
-	// own
+	out, in   [][]int32          // indices in pairs, by clock
+	// component[c] is the lowest clock of the component that contains c. A clock that no constraint ties
+	// to another one is a component of its own.
 	component []int32
-	search    *search // of clocks
-	place     []int32 // by clock: its index in the ring that is examined, or none
-	placed    []int32 // the clocks of that ring
+	search    *search // for components
+	place     []int32 // by clock: its index in the current ring, or none
+	placed    []int32 // the clocks of the current ring
 }
 
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
@@ -300,7 +300,7 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 			}
 			offset[l[0]] = -float64(e.lines[l[0]].base)
 		}
-		// Rings come in the order of causes.
+		// Rings are ordered so that each comes after the rings it depends on.
 		need := 0.0
 		for _, c := range l {
 			for _, i := range e.in[c] {

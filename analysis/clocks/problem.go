@@ -13,10 +13,11 @@ import (
 // maxLength is the greatest length of a trace, in ticks, for which sums of times fit.
 const maxLength = 1 << 60
 
-// ErrFar is returned when the times of a trace span more than 2^60 ticks, or are too late to be
+// ErrTimeRange is returned when the times of a trace span more than 2^60 ticks, or are too late to be
 // corrected.
-var ErrFar = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can be " +
-	"compared")
+var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that " +
+	"can " +
+	"be compared")
 
 const none = -1
 
@@ -24,8 +25,8 @@ const none = -1
 type problem struct {
 	defs    *trace.Definitions
 	latency int64
-	origin  int64   // the first time of the trace, at which times of nodes are 0
-	clockOf []int32 // by location; none for locations without events
+	origin  int64   // the first time of the trace; times of nodes are relative to it
+	clockOf []int32 // clock of each location; none for locations without events
 	clocks  []clock
 	log     *constraintLog
 	ignored bitset // constraints that no clock can meet
@@ -35,7 +36,7 @@ type problem struct {
 type clock struct {
 	locations   []uint32
 	first, last int64 // times of the first and the last event
-	ties        int64 // messages from and to it, and operations in which it takes part
+	ties        int64 // number of messages to and from the clock, and of its collective operations
 }
 
 // node is a time of a clock at which something happens, relative to the origin. All events of that
@@ -54,11 +55,11 @@ func compareNodes(a, b node) int {
 type constraint struct {
 	number   int64
 	message  bool
-	inside   bool // it concerns one clock alone, so that no correction changes it much
+	inside   bool // both sides are on the same clock, so a correction hardly changes it
 	from, to []node
 }
 
-// many reports whether not all pairs of an operation's begins and ends are added at once.
+// many reports whether an operation has so many pairs of begins and ends that they are not all added together.
 func (c *constraint) many() bool {
 	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
 }
@@ -116,7 +117,7 @@ func newProblem(d *trace.Definitions, opt Options, found *collection) (*problem,
 		return q, nil
 	}
 	if uint64(last)-uint64(first) >= maxLength {
-		return nil, ErrFar
+		return nil, ErrTimeRange
 	}
 	q.origin = first
 	for c := range q.clocks {

@@ -11,7 +11,7 @@ import (
 type ring struct {
 	clocks     []int32
 	place      []int32 // by clock: its index in clocks, or none; shared by all rings of an estimate
-	pairs      []*pair // between them
+	pairs      []*pair // constraints between these clocks
 	offsetOnly bool
 	out        [][]int32 // pairs by index of the sender
 	weights    []float64
@@ -75,7 +75,7 @@ func (r *ring) solve(drift, offset []float64) {
 		good = try()
 	}
 	if bestSlack < without/4 {
-		// Drifts are not the cause.
+		// Drifts hardly improve the worst cycle, so none are used.
 		for _, c := range r.clocks {
 			drift[c] = 0
 		}

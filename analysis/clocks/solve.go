@@ -18,8 +18,8 @@ type Result struct {
 	Model string      `json:"model"`
 	// Latency is Options.Latency in ticks: a receive less than Latency after its send is a violation.
 	Latency     int64 `json:"latency"`
-	Messages    int64 `json:"messages"`    // those with a send and a receive
-	Collectives int64 `json:"collectives"` // collective operations that constrain clocks
+	Messages    int64 `json:"messages"`    // number of messages with a send and a receive
+	Collectives int64 `json:"collectives"` // number of collective operations that constrain clocks
 	// Before, Linear and After are the violations in the trace, after the linear correction, and after
 	// the whole correction.
 	Before Violations `json:"before"`
@@ -79,7 +79,7 @@ type Clock struct {
 const maxAddedRounds = 6
 
 // Solve computes the correction of a trace. An error is that of the options, the trace or the
-// context, or [ErrFar].
+// context, or [ErrTimeRange].
 func Solve(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	return solveWith(ctx, events, opt, waitingNodes)
 }
@@ -253,7 +253,7 @@ func (s *solution) result(ctx context.Context) error {
 		for i := range curve {
 			t := &curve[i]
 			if t.True > 0 && q.origin > math.MaxInt64-t.True || t.True < 0 && q.origin < math.MinInt64-t.True {
-				return ErrFar
+				return ErrTimeRange
 			}
 			t.Read, t.True = t.Read+q.origin, t.True+q.origin
 		}
@@ -272,7 +272,7 @@ func (s *solution) result(ctx context.Context) error {
 		s.After = s.Linear
 		return nil
 	}
-	// The times that the curves produce are the ones that count.
+	// Check the times that the curves yield, because rounding may change the computed ones.
 	useful := false
 	err := q.each(ctx, func(c *constraint) error {
 		at := func(n node) int64 { return curves[n.clock].At(n.time+q.origin) - q.origin }

@@ -23,17 +23,17 @@ const waitingNodes = 1 << 14
 
 // Roles of a node in a constraint.
 const (
-	sends    = iota // a message
-	receives        // a message
-	begins          // an operation
-	finishes        // an operation
+	sends    = iota // send of a message
+	receives        // receive of a message
+	begins          // begin of a collective operation
+	finishes        // end of a collective operation
 )
 
 // link is the role of a node in a constraint.
 type link struct {
 	role   uint8
 	number int64
-	// numbers of the operation's nodes
+	// number of nodes on each side of the operation
 	from, to int32
 }
 
@@ -227,15 +227,15 @@ func (b *unpacker) signed() int64 {
 // open is a constraint of which some nodes have been visited, and others not.
 type open struct {
 	link
-	need      int64 // the least time of its effects
-	begin     int32 // causes that are not done
-	unseen    int32 // causes that are not visited
-	end       int32 // effects that are not done
+	need      int64 // the least time that its effects may have
+	begin     int32 // number of causes whose times are not final
+	unseen    int32 // number of causes that have not been visited
+	end       int32 // number of effects whose times are not final
 	ignored   bool
-	inner     bool      // some causes and effects are at one time
-	waiting   []*waiter // effects that wait
-	vertex    int32     // number in a search, or none
-	unsettled bool      // in a search: it waits for something that is not visited
+	inner     bool      // some of its causes and effects share one corrected time
+	waiting   []*waiter // effects whose causes are not final
+	vertex    int32     // vertex number in the current search, or none
+	unsettled bool      // in a search: it depends on a node that has not been visited
 }
 
 // decided reports whether nothing waits for the constraint.
@@ -246,10 +246,10 @@ type waiter struct {
 	node
 	linear  int64
 	links   []waiterLink
-	missing int32 // causes
+	missing int32 // number of constraints whose causes are not final
 	done    bool
-	place   int   // in its queue, in a search
-	vertex  int32 // number in a search, or none
+	place   int   // index in its queue, during a search
+	vertex  int32 // vertex number in the current search, or none
 	part    int32 // number of the part of the search in which nodes cause each other, or none
 }
 
@@ -261,7 +261,7 @@ type waiterLink struct {
 // clockState is the state of a clock: its nodes that wait, and the latest node that was moved.
 type clockState struct {
 	queue  []*waiter
-	moved  bool // the shift of the anchor has not decayed
+	moved  bool // the shift of the anchor still applies to later nodes
 	anchor moment
 }
 
@@ -275,12 +275,12 @@ type forward struct {
 	open    map[int64]*open
 	free    []*open
 	ready   []*waiter
-	waiting int // nodes
-	limit   int // waiting nodes at which contradictions are looked for
+	waiting int // number of waiting nodes
+	limit   int // number of waiting nodes at which a search for contradictions starts
 	out     *moves
 	found   Violations // contradictions
 	fronts  fronts
-	part    int32 // of the search, or none
+	part    int32 // number of the current part of the search, or none
 	links   []waiterLink
 }
 
@@ -462,8 +462,8 @@ func (f *forward) release(w *waiter) {
 	}
 }
 
-// search finds the nodes that cause each other among those that wait, and processes them. Nodes
-// that wait for something that is not visited stay.
+// search finds the waiting nodes that cause each other, and processes them. Nodes that depend on a node
+// that has not been visited keep waiting.
 func (f *forward) search() error {
 	settled := f.settled()
 	var nodes []*waiter

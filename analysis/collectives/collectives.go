@@ -51,10 +51,10 @@ type call struct {
 	operation, communicator, root uint64
 	sent, received                uint64
 	begin, end                    int64
-	known                         bool // its begin is known
-	posted                        bool // it is non-blocking
+	known                         bool // the begin of the call is in the trace
+	posted                        bool // the operation is non-blocking
 	matching                      uint64
-	done                          bool // of posted ones: it is complete, or never will be
+	done                          bool // for posted calls: completed, or known never to complete
 	lost                          bool
 }
 
@@ -62,8 +62,8 @@ type call struct {
 // communicator is known only at their end.
 type queue struct {
 	calls []call
-	first int64            // the number of the first one
-	open  map[uint64]int64 // number by open request
+	first int64            // the number of the first call in calls
+	open  map[uint64]int64 // call number of each open request
 }
 
 // kind is the key under which calls are counted.
@@ -100,11 +100,11 @@ type sequenceKey struct {
 
 // sequence holds the operations of a communicator in order.
 type sequence struct {
-	counts  map[uint32]int64 // calls by location
+	counts  map[uint32]int64 // number of calls of each location
 	members int              // number of members; 0 if unknown
-	done    int64            // operations that have been counted
-	list    []operation      // the operations after those
-	limit   int64            // the first operation on which members disagree
+	done    int64            // number of operations that are complete and counted
+	list    []operation      // the operations that follow the counted ones
+	limit   int64            // number of the first operation in which members called different operations
 	matched map[uint64]*matched
 }
 

@@ -25,13 +25,13 @@ import (
 // Use is the way in which the dependencies of the trace are used.
 type Use uint8
 
-// The uses.
+// The ways in which dependencies of the trace are combined with inferred ones.
 const (
 	// None uses inferred dependencies alone.
 	None Use = iota
 	// Initial adds the dependencies of the trace to the inferred ones.
 	Initial
-	// Full infers dependencies for claims alone that follow nothing by the trace.
+	// Full infers dependencies only for claims to which no dependency of the trace leads.
 	Full
 )
 
@@ -81,7 +81,7 @@ type Region struct {
 // after itself.
 type CycleError struct {
 	Claims []int64 // ids of the claims in the cycle
-	By     int64   // the ticks by which a node is after itself
+	By     int64   // the length of the cycle in ticks
 }
 
 // Error names the claims.
@@ -448,7 +448,7 @@ func (g *graph) order(n int, backward bool) []int32 {
 
 // cycle returns a [CycleError] if the edges by which nodes are reached contain a cycle.
 func (g *graph) cycle(previous []int32, source func(*edge) (int32, int32)) error {
-	seen := make([]int32, len(previous)) // the walk in which a node was seen
+	seen := make([]int32, len(previous)) // number of the walk that reached each node; 0 if none has
 	for i := range previous {
 		u := int32(i)
 		for seen[u] == 0 && previous[u] >= 0 {

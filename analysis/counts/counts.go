@@ -147,7 +147,7 @@ func (p *Part) meet(k trace.Kind) {
 	if n := int(k) + 1; n > len(p.kinds) {
 		p.kinds = append(p.kinds, make([]kind, n-len(p.kinds))...)
 	}
-	p.kinds[k].known, p.kinds[k].lasts = true, k.Lasts()
+	p.kinds[k].known, p.kinds[k].lasts = true, k.HasEndTime()
 	p.kinds[k].region = p.defs.Spec(k).Ref == trace.RefRegion
 }
 

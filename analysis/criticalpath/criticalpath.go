@@ -76,7 +76,7 @@ func (r *Result) Missing() string {
 // Gain is how much shorter the run would be if a region took less time.
 type Gain struct {
 	Region string `json:"region"`
-	// Half is by how much the run would be shorter if the region took half of its time.
+	// Half is the time by which the run would be shorter if the region took half of its time.
 	Half int64 `json:"half"`
 	// Curve are the runtimes with the factors [Factors] of the region's time.
 	Curve []int64 `json:"curve"`
@@ -132,29 +132,29 @@ type Piece struct {
 	LocationName string `json:"locationName"`
 	From         int64  `json:"from"`
 	To           int64  `json:"to"`
-	By           string `json:"by,omitempty"` // "" for the first piece
+	By           string `json:"by,omitempty"` // what the path waited for at the begin of the piece; "" for the first piece
 }
 
 // walker follows the path backward.
 type walker struct {
 	h      *history.History
-	times  map[history.Spot]int64
+	times  map[history.PathLocation]int64
 	pieces []Piece
 }
 
-// Find finds the critical path of a trace. An error is a [RegionError], analysis.ErrFar, or that of the
+// Find finds the critical path of a trace. An error is a [RegionError], analysis.ErrTimeRange, or that of the
 // scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Of(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
-	return Of(ctx, h, opt)
+	return FromHistory(ctx, h, opt)
 }
 
-// Of finds the critical path of a history. An error is a [RegionError] or that of the context.
-func Of(ctx context.Context, h *history.History, opt Options) (*Result, error) {
-	w := &walker{h: h, times: map[history.Spot]int64{}}
+// FromHistory finds the critical path of a history. An error is a [RegionError] or that of the context.
+func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
+	w := &walker{h: h, times: map[history.PathLocation]int64{}}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
 	if at, t, ok := w.start(); ok {
 		r.End = t
@@ -299,7 +299,7 @@ func (w *walker) parallel(l *history.Location, n int32) uint32 {
 }
 
 func (w *walker) add(path, loc uint32, time int64) {
-	w.times[history.Spot{Path: path, Location: loc}] += time
+	w.times[history.PathLocation{Path: path, Location: loc}] += time
 }
 
 func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
@@ -333,7 +333,7 @@ func (w *walker) fill(r *Result, opt Options) {
 		}
 		return "unknown"
 	}
-	own := w.h.Own()
+	own := w.h.ExclusiveTimes()
 	for k := range w.times {
 		own[k] += 0 // every path on the critical path has an entry
 	}
@@ -377,7 +377,7 @@ func (w *walker) fill(r *Result, opt Options) {
 // impact returns for each path the time that locations lose because the critical path spends more
 // time in it than they do: what a location has less to do than the critical path is divided among
 // the paths in which it has less to do.
-func (w *walker) impact(length int64, own map[history.Spot]int64, locations []uint32,
+func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
 	out := map[uint32]float64{}
 	paths := make([]uint32, 0, len(critical))
@@ -393,13 +393,14 @@ func (w *walker) impact(length int64, own map[history.Spot]int64, locations []ui
 		idle := length - busy[loc]
 		excess := int64(0)
 		for _, p := range paths {
-			excess += max(0, critical[p]-own[history.Spot{Path: p, Location: loc}])
+			excess += max(0, critical[p]-own[history.PathLocation{Path: p, Location: loc}])
 		}
 		if excess == 0 {
 			continue
 		}
 		for _, p := range paths {
-			out[p] += float64(idle) * float64(max(0, critical[p]-own[history.Spot{Path: p, Location: loc}])) / float64(excess)
+			over := max(0, critical[p]-own[history.PathLocation{Path: p, Location: loc}])
+			out[p] += float64(idle) * float64(over) / float64(excess)
 		}
 	}
 	for _, p := range paths {
@@ -409,7 +410,7 @@ func (w *walker) impact(length int64, own map[history.Spot]int64, locations []ui
 }
 
 // regions sums up the path by region.
-func (w *walker) regions(own map[history.Spot]int64, locations int, names []string) []Region {
+func (w *walker) regions(own map[history.PathLocation]int64, locations int, names []string) []Region {
 	region := func(path uint32) uint32 {
 		if path == synclog.NoPath {
 			return trace.NoRef

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Result compares what was added. Runs can be added afterwards no more.
+// Result compares the runs that were added. No run can be added afterwards.
 func (c *Comparison) Result() *Result {
 	r := &Result{Clock: c.clock, Metric: c.opt.Metric, Change: c.opt.Change, Unit: c.unit, comparison: c,
 		Regions: []Row{}, Paths: []Row{}}

@@ -39,7 +39,7 @@ const (
 // Metric is the time that is tested and ranked.
 type Metric string
 
-// The metrics.
+// The times that can be compared.
 const (
 	Exclusive Metric = "exclusive" // time in which nothing below the path or region is open
 	Inclusive Metric = "inclusive" // time in which the path or region is open

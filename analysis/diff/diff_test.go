@@ -223,7 +223,7 @@ func TestUnits(t *testing.T) {
 	several.Regions = several.Paths
 	test("paths at locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
 
-	// An iteration is that of all locations together. What is outside of the loop is not tested.
+	// An iteration sums the visits of all locations. Rows outside of the loop have no test.
 	a = run("main:1[f:9 step:0[f:1] step:0[f:1] step:0[f:1] step:0[f:2]]",
 		"main:1[step:0 step:0[f:1] step:0[f:2] step:0[f:2]]")
 	b = run("main:1[f:9 step:0[f:15] step:0[f:8] f:100 step:0[f:17] step:0[f:18]]", "main:1[step:0 step:0[f:8]]")

@@ -42,7 +42,7 @@ type node struct {
 	last, next int32 // the child that was entered last, and the sibling that was entered after this one
 	flags      uint8
 	around     uint64 // bit region mod 64 is set for each region of the path
-	first      int64  // when it was entered first
+	first      int64  // time of the first enter
 	count      int64
 	exclusive  int64
 	inclusive  int64
@@ -54,7 +54,7 @@ type node struct {
 const (
 	recursive = 1 << iota // its region may be in the path around it
 	loop                  // each visit is an iteration
-	inLoop                // it is the loop, or inside of it
+	inLoop                // the path is the loop, or inside of it
 )
 
 // iteration has the times of a path in an iteration.
@@ -181,7 +181,7 @@ func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 		t.nodes[before].next = i
 	}
 	if parent >= 0 {
-		t.nodes[parent].last = i // nodes may have moved
+		t.nodes[parent].last = i // append may have moved the nodes, so index them again
 	} else {
 		t.root = i
 	}

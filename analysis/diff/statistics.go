@@ -44,7 +44,7 @@ func mannWhitney(a, b []float64, exact *exactU) *Test {
 	slices.Sort(b)
 	t := &Test{Samples: [2]int{len(a), len(b)}, a: a, b: b}
 	n, m := float64(len(a)), float64(len(b))
-	// The values of both are walked through in ascending order, those that are equal at once.
+	// Visit the values of both sides in ascending order, equal values in one step.
 	ties := 0.0
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		v := math.Inf(1)

@@ -71,19 +71,19 @@ type Hybrid struct {
 	OMPRegion            float64 `json:"omp-region"`
 }
 
-// Find computes the factors of a trace. ok is false if it has no useful time. An error is analysis.ErrFar,
+// Find computes the factors of a trace. ok is false if it has no useful time. An error is analysis.ErrTimeRange,
 // or that of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
-	h, err := history.Of(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
 		return nil, false, err
 	}
-	r = Of(h)
+	r = FromHistory(h)
 	return r, r.UsefulMax > 0, nil
 }
 
-// Of computes the factors of a history.
-func Of(h *history.History) *Result {
+// FromHistory computes the factors of a history.
+func FromHistory(h *history.History) *Result {
 	c := count(h)
 	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
 		Useful: c.useful, UsefulMax: c.most}

@@ -61,7 +61,7 @@ func Compare(then, now *Page) *Baseline {
 	return b
 }
 
-// Sentence says how the run compares.
+// Sentence describes in one sentence how the run compares with the earlier one.
 func (b *Baseline) Sentence() string {
 	word := "longer"
 	if b.Change < 0 {

@@ -36,7 +36,7 @@ type Options struct {
 type Page struct {
 	Clock trace.Clock `json:"-"`
 	// Ran describes the run: its processes, its runtime, and its regions.
-	Ran Ran `json:"ran"`
+	Ran RunSummary `json:"ran"`
 	// Verdict is one sentence.
 	Verdict string `json:"verdict"`
 	// Efficiency has the factors behind the verdict.
@@ -47,8 +47,8 @@ type Page struct {
 	Unjudged []string `json:"unjudged"`
 }
 
-// Ran says what ran.
-type Ran struct {
+// RunSummary describes the run.
+type RunSummary struct {
 	Processes int      `json:"processes"`
 	Threads   int      `json:"threads"`
 	Runtime   int64    `json:"runtime"`
@@ -59,10 +59,10 @@ type Ran struct {
 type Region struct {
 	Region string      `json:"region"`
 	Time   trace.Ticks `json:"time"`
-	Share  float64     `json:"share"` // of the time of all threads
+	Share  float64     `json:"share"` // share of the time of all threads
 }
 
-// Confidence says how sure a finding is.
+// Confidence is the degree of certainty of a finding.
 type Confidence string
 
 // The confidences. A finding of a trace whose clocks contradict causality has LowConfidence, one that
@@ -81,7 +81,7 @@ type Finding struct {
 	// Loss is the time that all threads lose, and LossShare its share of the time of all threads.
 	Loss      float64 `json:"loss"`
 	LossShare float64 `json:"lossShare"`
-	// Gain is by how much the run would be shorter without the loss, and GainShare its share of the
+	// Gain is the time by which the run would be shorter without the loss, and GainShare its share of the
 	// runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
@@ -108,33 +108,33 @@ type explainer struct {
 	page       *Page
 	waits      *waits.Result
 	causes     *causes.Result
-	own        map[history.Spot]int64
+	own        map[history.PathLocation]int64
 	names      []string // of locations
 	regions    []string
 	core       float64 // time of all threads
 	confidence Confidence
 }
 
-// Explain explains a trace. ok is false if it has no useful time. An error is analysis.ErrFar, or that of
+// Explain explains a trace. ok is false if it has no useful time. An error is analysis.ErrTimeRange, or that of
 // the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
 	var added func(waitstate.Result) *waits.Result
-	h, err := history.Of(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
-		hooks, added = waits.Adding(log, waits.Options{Rows: opt.Rows})
+	h, err := history.Build(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
+		hooks, added = waits.Hooks(log, waits.Options{Rows: opt.Rows})
 		return hooks
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	log := h.Log
-	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.Own(), names: log.Defs.FullNames(),
+	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows)}
-	if x.causes, err = causes.Of(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
+	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
 		return nil, false, err
 	}
-	e := efficiency.Of(h)
+	e := efficiency.FromHistory(h)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
-		Ran: Ran{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
+		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
 	if e.UsefulMax == 0 || e.Runtime <= 0 {
 		return x.page, false, nil
 	}
@@ -207,7 +207,7 @@ func (x *explainer) add(f Finding) {
 	x.page.Findings = append(x.page.Findings, f)
 }
 
-// gain returns by how much the run would be shorter with other times.
+// gain returns the time by which the run would be shorter with the changed times.
 func (x *explainer) gain(opt retime.Options) int64 {
 	return max(0, x.page.Ran.Runtime-retime.Makespan(x.h, opt))
 }
@@ -223,7 +223,7 @@ func (x *explainer) duration(t float64) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// verdict says in a sentence what is lost most.
+// verdict returns a sentence about the largest loss.
 func (x *explainer) verdict() {
 	f := x.page.Efficiency.Factors
 	text := percent(f.Parallel) + " of the time is useful."

@@ -92,18 +92,18 @@ func (x *explainer) late(ctx context.Context) {
 			f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
 			f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
 				if p == path && loc == late[0] {
-					return ratio(others, float64(x.own[history.Spot{Path: p, Location: loc}]))
+					return ratio(others, float64(x.own[history.PathLocation{Path: p, Location: loc}]))
 				}
 				return 1
 			}})
 			f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
-				x.duration(float64(x.own[history.Spot{Path: path, Location: late[0]}])), x.duration(others)))
+				x.duration(float64(x.own[history.PathLocation{Path: path, Location: late[0]}])), x.duration(others)))
 		default:
 			f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 			f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 			f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
 				if p == path {
-					return ratio(mean, float64(x.own[history.Spot{Path: p, Location: loc}]))
+					return ratio(mean, float64(x.own[history.PathLocation{Path: p, Location: loc}]))
 				}
 				return 1
 			}})
@@ -139,13 +139,13 @@ func (x *explainer) means(path, without uint32) (mean, others float64) {
 		if d := x.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
 			continue
 		}
-		sum += float64(x.own[history.Spot{Path: path, Location: loc}])
+		sum += float64(x.own[history.PathLocation{Path: path, Location: loc}])
 		n++
 	}
 	if n < 2 {
 		return sum, sum
 	}
-	return sum / n, (sum - float64(x.own[history.Spot{Path: path, Location: without}])) / (n - 1)
+	return sum / n, (sum - float64(x.own[history.PathLocation{Path: path, Location: without}])) / (n - 1)
 }
 
 func (x *explainer) location(loc uint32) string {

@@ -212,8 +212,8 @@ func TestLengthsBeyond63Bits(t *testing.T) {
 		if want := []Size{{5, 5, 1, 5}, {long, long, 1, long}}; !slices.Equal(r.Sizes, want) {
 			t.Errorf("sizes: found %v, expected %v", r.Sizes, want)
 		}
-		if want := []Size{{4, 7, 1, 5}, {1 << 63, math.MaxUint64, 1, long}}; !slices.Equal(ByPowers(r.Sizes), want) {
-			t.Errorf("sizes by powers: found %v, expected %v", ByPowers(r.Sizes), want)
+		if want := []Size{{4, 7, 1, 5}, {1 << 63, math.MaxUint64, 1, long}}; !slices.Equal(GroupByPowerOfTwo(r.Sizes), want) {
+			t.Errorf("sizes by powers: found %v, expected %v", GroupByPowerOfTwo(r.Sizes), want)
 		}
 		if r.MaxPending != 1 || r.MaxBytes != long {
 			t.Errorf("pending: found %d messages, %d bytes, expected 1 of %d", r.MaxPending, r.MaxBytes, long)
@@ -233,7 +233,8 @@ func TestUnknownSizes(t *testing.T) {
 	recvs := []testtrace.Row{testtrace.Recv(1, 5, 0, 5, -1), testtrace.Recv(1, 6, 0, 5, 20),
 		testtrace.Recv(1, 7, 0, 5, -1)}
 	whole, first, second := New(d, Options{}), New(d, Options{}), New(d, Options{})
-	if err := errors.Join(whole.Batch(testtrace.Mixed(d, slices.Concat(sends, recvs))), first.Batch(testtrace.Mixed(d, sends)),
+	if err := errors.Join(whole.Batch(testtrace.Mixed(d, slices.Concat(sends, recvs))), first.Batch(testtrace.Mixed(d,
+		sends)),
 		second.Batch(testtrace.Mixed(d, recvs)), first.Merge(second)); err != nil {
 		t.Fatal(err)
 	}

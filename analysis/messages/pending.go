@@ -50,8 +50,8 @@ const (
 type moment struct {
 	time       int64
 	undecided  int64
-	change     [2]sum128 // the change by decided messages at this time
-	run        [2]run    // from here to the next moment of the list
+	change     [2]sum128 // change of both quantities by the decided messages at this time
+	run        [2]run    // sums from this moment to the next one in the list
 	prev, next int32
 }
 

@@ -107,8 +107,8 @@ func (s *sizes) list() []Size {
 	return l
 }
 
-// ByPowers joins the sizes of a result that lie between the same powers of 2.
-func ByPowers(l []Size) []Size {
+// GroupByPowerOfTwo joins the sizes of a result that lie between the same powers of 2.
+func GroupByPowerOfTwo(l []Size) []Size {
 	s := sizes{powers: &[65]cell{}}
 	for _, x := range l {
 		s.class(x.Least).merge(cell{x.Count, x.Bytes})

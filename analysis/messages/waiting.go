@@ -42,7 +42,7 @@ const manySteps = 8
 type conversation struct {
 	at              channel
 	sends, receives side
-	recent          int       // number of places in Part.recent
+	recent          int       // number of entries of Part.recent that refer to it
 	sent            *cell     // of the pair; nil until something was sent in the window
 	took            *transfer // of the pair; nil until a latency is known
 }

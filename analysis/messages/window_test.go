@@ -210,7 +210,8 @@ func TestSizes(t *testing.T) {
 	if l := few.Result().Sizes; len(l) != 1000 || l[7] != (Size{7, 7, 1, 7}) {
 		t.Errorf("%d sizes", len(l))
 	}
-	if l := ByPowers(few.Result().Sizes); len(l) != 11 || l[0] != (Size{0, 0, 1, 0}) || l[3] != (Size{4, 7, 4, 22}) ||
+	if l := GroupByPowerOfTwo(few.Result().Sizes); len(l) != 11 ||
+		l[0] != (Size{0, 0, 1, 0}) || l[3] != (Size{4, 7, 4, 22}) ||
 		l[10] != (Size{512, 1023, 488, 488 * (512 + 999) / 2}) {
 		t.Errorf("by powers of 2: %v", l)
 	}
@@ -220,8 +221,8 @@ func TestSizes(t *testing.T) {
 	want := []Size{{0, 0, 1, 0}, {1, 1, 1, 1}, {2, 3, 2, 5}, {4, 7, 4, 22}, {8, 15, 8, 92}, {16, 31, 16, 376},
 		{32, 63, 32, 1520}, {64, 127, 64, 6112}, {128, 255, 128, 24512}}
 	l := few.Result().Sizes
-	if !slices.Equal(ByPowers(l), l) {
-		t.Errorf("by powers of 2: %v", ByPowers(l))
+	if !slices.Equal(GroupByPowerOfTwo(l), l) {
+		t.Errorf("by powers of 2: %v", GroupByPowerOfTwo(l))
 	}
 	if len(l) != 12 || !slices.Equal(l[:9], want) || l[11] != (Size{1024, 2047, 576, 576 * (1024 + 1599) / 2}) {
 		t.Errorf("%v", l)

@@ -277,7 +277,7 @@ func (p *Part) begin(s *location, first int64) {
 	s.last = s.first
 	for i := range s.stack {
 		f := &s.stack[i]
-		f.enter, f.flags = s.since, f.flags|before // it counts when it ends, unless that is at once
+		f.enter, f.flags = s.since, f.flags|before // the visit is counted when it ends after the begin of the window
 		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
@@ -300,7 +300,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	tab := *table
 	times, refs = times[:len(kinds)], refs[:len(kinds)]
 	stack, mask, since := s.stack, s.mask, s.since
-	mapped := s.open.Mapped() // the mask has all bits then
+	mapped := s.open.Mapped() // all bits of the mask are set in this case
 	for i, k := range kinds {
 		switch k {
 		case trace.Enter:
@@ -406,8 +406,8 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 	return k.times, k.kinds, k.refs
 }
 
-// find returns the latest open frame of a region, or -1 when there is none. Inlined, it would keep
-// the stack of its caller in memory.
+// find returns the latest open frame of a region, or -1 when there is none. It must not be inlined:
+// that would make the compiler keep the caller's variable stack in memory instead of in registers.
 //
 //go:noinline
 func (s *location) find(stack []frame, slot uint32) int {

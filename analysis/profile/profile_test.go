@@ -401,8 +401,8 @@ func BenchmarkEnterLeave(bench *testing.B) {
 	bench.ReportMetric(float64(bench.Elapsed().Nanoseconds())/float64(bench.N)/float64(b.Len()), "ns/event")
 }
 
-// TestStates checks that snapshots, summaries and markers are no events: what never ends does not
-// last until them, and a location that has nothing else has no profile.
+// TestStates checks that snapshots, summaries and markers do not count as events: they do not prolong a
+// region that is never left, and a location that has only such rows has no profile.
 func TestStates(t *testing.T) {
 	events := []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, b), testtrace.Leave(0, 5, b)}
 	more := append(append([]testtrace.Row{{Loc: 1, Time: 1, Kind: trace.EnterSnapshot, Ref: a}}, events...),

@@ -28,7 +28,7 @@ type Options struct {
 	Window *trace.Window
 }
 
-// The operations.
+// The operations of remote memory access.
 const (
 	Put    = "put"
 	Get    = "get"

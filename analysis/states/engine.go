@@ -293,7 +293,8 @@ func (e *engine) result() *Result {
 		settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])},
 		working: slices.Clone(e.working),
 	}
-	// From the oldest last event to now, each adds one idle processor.
+	// The listed processors may have no further events. Each of them then is idle from its last event on,
+	// which adds one idle processor.
 	var idle [Gap + 1]int32
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]

@@ -10,7 +10,7 @@ import (
 func Reduction(d *trace.Definitions, opt Options) format.Reduction {
 	return format.Reduction{Ends: counts, New: func() format.Reducer {
 		p := New(d, opt)
-		gapped := map[uint32]bool{} // locations whose latest event is a gap
+		gapped := map[uint32]bool{} // locations whose latest event begins a gap
 		return func(b *trace.Batch, rows []int32) []int32 {
 			for i, k := range b.Kind {
 				change := (k == trace.Enter || k == trace.Leave) && p.class(b.Ref[i]).changes()

@@ -24,7 +24,7 @@ type Series struct {
 // of columns.
 type Times struct {
 	w     Columns
-	part  [Gap + 1][]float64 // of columns that are covered partly
+	part  [Gap + 1][]float64 // time in columns that intervals cover partly
 	whole [Gap + 1][]float64 // change in the number of intervals that cover a column wholly, from the previous column
 }
 

@@ -79,12 +79,13 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links are no part of the structure.
+// Links ignores links, which are no part of the structure.
 func (p *Part) Links([]trace.Link) error { return nil }
 
 func (p *Part) location(loc uint32, t int64) (*location, error) {
 	if n := p.defs.Locations.Len(); int(loc) >= n {
-		return nil, fmt.Errorf("structure: found an event at location %d, expected one of the %d locations of the trace", loc, n)
+		return nil, fmt.Errorf("structure: found an event at location %d, expected one of the %d locations of the trace",
+			loc, n)
 	} else if n > len(p.locations) {
 		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
 	}
@@ -199,11 +200,12 @@ func (p *Part) Merge(o *Part) (err error) {
 
 // Times sums up occurrences; times are in ticks.
 type Times struct {
-	Count  int64       `json:"count"`
-	Sum    trace.Ticks `json:"sum"`
-	Min    int64       `json:"min"`
-	Max    int64       `json:"max"`
-	Blocks int64       `json:"blocks"` // of calls: not in other calls; of other sequences: in calls
+	Count int64       `json:"count"`
+	Sum   trace.Ticks `json:"sum"`
+	Min   int64       `json:"min"`
+	Max   int64       `json:"max"`
+	// Blocks is the time outside of inner calls if the sequence is a call, or else the time inside of calls.
+	Blocks int64 `json:"blocks"`
 }
 
 func (t *Times) add(o Times) {
@@ -287,7 +289,7 @@ func (p *Part) Result() (*Result, error) {
 		r.Orphans, r.Unclosed = r.Orphans+l.orphans, r.Unclosed+l.unclosed
 		total.Add(l.last - l.first)
 		m.location(uint32(i), l)
-		p.locations[i] = nil // what is in the result need not be twice in memory
+		p.locations[i] = nil // free its memory: the result has all of it
 	}
 	for i := range r.Sequences {
 		x := &r.Sequences[i]

@@ -59,7 +59,8 @@ func random(seed uint64) []testtrace.Row {
 	return rows
 }
 
-// In JSON an event has no sequence, which is null, and a call has the place of its own.
+// TestStepJSON checks the JSON of steps: the sequence of an event is null, that of a call is its place in the
+// list.
 func TestStepJSON(t *testing.T) {
 	b, err := json.Marshal([]Step{{Kind: "mark", Name: "a", Sequence: -1}, {Sequence: 0, Iterations: 2}})
 	const want = `[{"kind":"mark","name":"a","sequence":null},{"sequence":0,"iterations":2}]`
@@ -68,8 +69,8 @@ func TestStepJSON(t *testing.T) {
 	}
 }
 
-// Followed to the end, the steps of a location are its events; and what the sequences
-// say of their times is what the events say.
+// TestStructure checks that the expanded steps of a location are its events, and that the times of the
+// sequences agree with those of the events.
 func TestStructure(t *testing.T) {
 	for seed := range uint64(200) {
 		rows := random(seed)
@@ -142,9 +143,13 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// What is summed over several locations is said to be so, and that the time beside it is one's.
+// TestTextOfSeveral checks that the text states which figures are sums over several locations, and that
+// the duration is that of a single one.
 func TestTextOfSeveral(t *testing.T) {
-	for locations, want := range map[int]string{1: "a0: 2 events, 5 s\n ", 2: "a0, a1: 4 events, 5 s each at most\nfigures over all 2 locations"} {
+	for locations, want := range map[int]string{
+		1: "a0: 2 events, 5 s\n ",
+		2: "a0, a1: 4 events, 5 s each at most\nfigures over all 2 locations",
+	} {
 		d := testtrace.Defs(locations, 1, 0)
 		var rows []testtrace.Row
 		for loc := range uint32(locations) {
@@ -167,7 +172,7 @@ func TestTextOfSeveral(t *testing.T) {
 	}
 }
 
-// Loops are found whole, also in each other.
+// TestLoops checks that loops are found as a whole, including nested ones.
 func TestLoops(t *testing.T) {
 	var rows []testtrace.Row
 	time := int64(0)

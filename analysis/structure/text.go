@@ -21,7 +21,7 @@ func (r *Result) Text(c trace.Clock, depth int) string {
 
 func (p *printer) text() string {
 	b := &strings.Builder{}
-	// What is counted of several locations is said to be so: the time beside it is that of one.
+	// State that counts are sums over several locations, because the duration shown with them is that of one.
 	over := ""
 	if n := p.x.locations(); n > 1 {
 		over = fmt.Sprintf("figures over all %d locations", n)
@@ -69,7 +69,7 @@ func (r *Result) locations() (n int) {
 const stepsShown = 40
 
 // steps prints the steps of a sequence; those of a call begin and end with its enter and
-// leave, which the line before them has said.
+// leave, which the line before them has named.
 func (p *printer) steps(b *strings.Builder, steps []Step, depth int, call bool) {
 	if call {
 		steps = steps[1:]

@@ -88,7 +88,7 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 	times = append(times, last)
 	slices.Sort(times)
 	times = slices.Compact(times)
-	area := make([]float64, len(s)+1) // up to each piece
+	area := make([]float64, len(s)+1) // integral of the signal up to the begin of each piece
 	for i, p := range s {
 		area[i+1] = area[i] + p.Start*float64(p.To-p.From)
 	}

@@ -163,7 +163,7 @@ func (r *resource) widen(limit int) {
 		least, most = min(least, a), max(most, a)
 	}
 	if r.width == 0 {
-		// A power of two, so that joining ranges again stays exact.
+		// The width is a power of two, so that bounds stay exact when ranges are joined again.
 		_, e := math.Frexp((most - least) / float64(limit))
 		r.width = math.Ldexp(1, e)
 	}

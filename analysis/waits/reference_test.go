@@ -192,7 +192,7 @@ func (f figures) differ(t *testing.T, what string, expected figures, tolerance f
 	}
 }
 
-// compared are the patterns that the script knows.
+// compared lists the patterns that the script computes.
 var compared = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "wait-at-barrier",
 	"barrier-completion",
 	"wait-at-nxn", "nxn-completion", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize", "init-completion",

@@ -28,7 +28,7 @@ type Result struct {
 	// Violations are messages and operations whose times contradict causality, as clocks differ. Their
 	// waits are clamped. weft align corrects clocks.
 	Violations Violations `json:"violations"`
-	// Unjudged counts what the trace records too little of.
+	// Unjudged counts the events whose waits cannot be computed because the trace lacks data.
 	Unjudged []Unjudged `json:"unjudged"`
 }
 

@@ -37,7 +37,7 @@ func Patterns() []string {
 	return list
 }
 
-// unjudged describes what cannot be judged.
+// unjudged describes the kinds of events whose waits cannot be computed.
 var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.BareReceive: {"receives",
 		"they are in no call of a communication library, so that it is unknown since when the location waited"},
@@ -69,7 +69,7 @@ type lastKey struct {
 type patternSums struct {
 	total         durations.Total
 	lengths       durations.Histogram
-	begun         int64 // waits that begin in the window
+	begun         int64 // number of waits that begin in the window
 	squares       float64
 	places        map[placeKey]*sum
 	pairs         map[pairKey]*sum
@@ -90,12 +90,12 @@ type adder struct {
 	log      *synclog.Log
 	defs     *trace.Definitions
 	opt      Options
-	from, to int64 // of the bins
+	from, to int64 // time range of the bins
 	names    []string
 	regions  []string
 	patterns [waitstate.Patterns]patternSums
 	last     map[lastKey]*sum
-	joint    map[uint64]int64 // operations in which all wait for all, by communicator
+	joint    map[uint64]int64 // number of operations in which all members wait for all, by communicator
 	counts   waitstate.Result
 }
 
@@ -107,7 +107,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 		return nil, err
 	}
 	defer log.Close()
-	hooks, result := Adding(log, opt)
+	hooks, result := Hooks(log, opt)
 	counts, err := waitstate.Run(ctx, log, hooks)
 	if err != nil {
 		return nil, err
@@ -115,9 +115,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return result(counts), nil
 }
 
-// Adding returns the hooks with which an engine adds up the waits of a log, and a function that
+// Hooks returns the hooks with which an engine adds up the waits of a log, and a function that
 // returns the sums when the engine has finished.
-func Adding(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
+func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
 	a := newAdder(log, opt)
 	return waitstate.Hooks{Wait: a.add, Operation: a.operation}, func(counts waitstate.Result) *Result {
 		a.counts = counts
@@ -170,7 +170,7 @@ func (a *adder) operation(o *waitstate.Operation) {
 	if !o.Collective || o.Relation != waitstate.AllWait {
 		return
 	}
-	last := waitstate.Latest(o.Members)
+	last := waitstate.LastToArrive(o.Members)
 	if !a.opt.Window.Has(last.Arrival) {
 		return
 	}

@@ -74,7 +74,7 @@ func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (
 
 // file is an opened trace.
 type file struct {
-	format.EventsAlone
+	format.EventsOnly
 	src                format.Source
 	defs               trace.Definitions
 	locations, regions map[string]uint32

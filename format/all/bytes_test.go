@@ -80,12 +80,13 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		format, what string
 		order        format.Order
 		choose       func(sel *trace.Selection, first, last int64)
-		most         float64 // of the trace
+		most         float64 // greatest share of the trace's bytes that may be read
 	}{
 		{"otf", "the extent", extent, nil, 0.05},
 		{"otf", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.03},
 		{"otf", "10 % of the time", format.GlobalOrder, small(0.1), 0.20},
-		{"otf", "10 % of the time, by location", format.PerLocation, small(0.1), 0.20}, // a read of 256 KiB more in each stream
+		{"otf", "10 % of the time, by location", format.PerLocation, small(0.1), 0.20},
+			// a read of 256 KiB more in each stream
 		{"otf", "one of four locations", format.GlobalOrder, ofOne, 0.26},
 		{"otf", "one of four locations, parallel", parallel, ofOne, 0.26},
 		{"otf", "profile of 0.1 %", parallel, stacks, 0.60},

@@ -111,7 +111,7 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
-	codes []packedKind // of packed rows
+	codes []packedKind // kinds of packed rows, by code
 	// most has the greatest valid value of operands by type, apart from Undefined.
 	most  [trace.OpSource + 1]uint64
 	attrs map[string]uint32
@@ -223,9 +223,9 @@ func refLimit(d *trace.Definitions, k trace.RefKind) int {
 	return tables[k].Len()
 }
 
-// Refers reports whether an operand's value is valid for its type. A reference must be to a
+// IsValidOperand reports whether an operand's value is valid for its type. A reference must be to a
 // definition of d, or undefined.
-func Refers(d *trace.Definitions, t trace.OperandType, v uint64) bool {
+func IsValidOperand(d *trace.Definitions, t trace.OperandType, v uint64) bool {
 	n, ok := operandLimit(d, t)
 	return !ok || v == trace.Undefined || v < uint64(n)
 }
@@ -408,7 +408,7 @@ func (r *Restorer) add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref ui
 				var s string
 				s, rest, more = strings.Cut(rest, " ")
 				v, err := parseOp(o.Type, s)
-				if err != nil || !Refers(r.defs, o.Type, v) {
+				if err != nil || !IsValidOperand(r.defs, o.Type, v) {
 					return fmt.Errorf("operand %s=%q", o.Name, pairs[j].Value)
 				}
 				ops = append(ops, v)

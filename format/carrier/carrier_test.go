@@ -120,7 +120,7 @@ func TestRows(t *testing.T) {
 				break
 			}
 			v := []uint64{0, 1, 5, 300, math.MaxUint64, 1 << 63, r.Uint64()}[r.IntN(7)]
-			if !Refers(d, operandType(spec, i), v) {
+			if !IsValidOperand(d, operandType(spec, i), v) {
 				v = trace.Undefined
 			}
 			ops = append(ops, v)

@@ -247,16 +247,16 @@ type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
 	short map[recordGap]int64
-	// nothing is the base of rows that have no record.
+	// nothing is an empty row. Rows without a record of the format are encoded as differences from it.
 	nothing trace.Batch
 }
 
-// recordGap is what the record of a row lacks.
+// recordGap describes the fields of a row that its record does not have.
 type recordGap struct {
 	kind, base trace.Kind
 	same, all  int // numbers of operands
 	attrs, ref bool
-	field      string // if nothing else is known
+	field      string // the field, if NoteField has reported the gap
 }
 
 // NoteField counts a field of c that its record lacks. The empty field is all of c.

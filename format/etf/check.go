@@ -75,19 +75,19 @@ type held struct {
 	id, pos        int64
 	number         uint64 // claims of the resource count from 0
 	amount, offset float64
-	ended          bool  // when it begins
-	next           *held // begun before, with the same id
+	ended          bool  // the claim ends at the time at which it begins
+	next           *held // the previous open claim with the same id
 }
 
 // use is the state of a resource.
 type use struct {
 	time   int64
 	begun  []*held         // what began at this time and is not settled yet
-	open   map[int64]*held // by id, these too
-	number uint64          // of the next claim
+	open   map[int64]*held // open claims by id, including those in begun
+	number uint64          // number of the next claim
 	places places
-	// sum is what the amounts of what is settled come to. excess counts those that are more than the
-	// capacity alone, which are another defect and not in the sum.
+	// sum is the total amount of the settled claims. excess counts claims that alone exceed the capacity;
+	// those are a defect of their own and not in the sum.
 	sum    total
 	excess int
 }
@@ -310,7 +310,8 @@ func (c *checker) settle(res uint32, u *use) error {
 				}
 				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
 					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
-					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount, others)); err != nil {
+					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount,
+						others)); err != nil {
 					return err
 				}
 			}
@@ -321,12 +322,13 @@ func (c *checker) settle(res uint32, u *use) error {
 	clear(u.begun)
 	u.begun = u.begun[:0]
 	if pos == 0 {
-		return nil // all of them ended at once
+		return nil // none of them has a duration
 	}
 	if sum := u.sum.sum; r.Capacity > 0 && u.excess == 0 && sum > r.Capacity*(1+1e-12) {
-		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning, Position: trace.Position{File: c.d.File.Name, Line: pos},
+		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning,
+			Position: trace.Position{File: c.d.File.Name, Line: pos},
 			Found:    fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
-			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Where{Time: u.time, HasTime: true}})
+			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Place{Time: u.time, HasTime: true}})
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type decoder struct {
 	// Lines that the last scan could not read, of events and dependencies together and of dependencies
 	// alone.
 	skipped, skippedLinks atomic.Int64
-	// Lines and times of the last scan, see unclear.
+	// Counts of the last scan. The type unclear describes them.
 	lessText, otherForm, rounded atomic.Int64
 
 	defines unclear // lines of definitions
@@ -37,7 +37,7 @@ type decoder struct {
 
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
-	lines     []int64          // of definitions
+	lines     []int64          // line numbers of definitions
 	defined   []int64          // line of each resource
 	drawn     []int64          // line of each signal
 	slots     []int32          // resources by small id, -1 for none
@@ -105,14 +105,48 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	m := &trace.Definitions{Format: "etf", Origin: "etf", Conventions: format.Conventions("etf"),
 		Encoding: d.coded.encoding()}
 	d.Model = m
-	var rec Record
-	carried := map[string]string{}
-	var offset int64
-	type series struct {
-		Record
-		attrs []Attr
+	l, err := d.readDefinitions(defs)
+	if err != nil {
+		return err
 	}
-	lists := map[Keyword][]series{}
+	c := d.modelClock(l.offset)
+	d.Clock, m.Clock = c, c
+	err = d.RestoreFrom(l.carried, "etf", "trace attributes")
+	d.Model.ClaimLines = true
+	if err != nil || d.Restore != nil {
+		if d.Restore != nil {
+			for _, o := range m.Opaque.All() {
+				d.Model.Opaque.Add(o) // joined to the lines since
+			}
+		}
+		d.Lanes = d.Lanes && d.Restore == nil
+		return err
+	}
+	if !d.File.Numbered { // the lines are those of the file
+		m.Native = &original{d}
+	}
+	return d.addDefinitions(l, events)
+}
+
+// definitionLine is a line that defines something, with a copy of its attributes.
+type definitionLine struct {
+	Record
+	attrs []Attr
+}
+
+// definitionLines holds the lines of definitions by their keyword, the data of other formats that T lines
+// carry, and the offset of the O line.
+type definitionLines struct {
+	lists   map[Keyword][]definitionLine
+	carried map[string]string
+	offset  int64 // milliseconds
+}
+
+// readDefinitions reads the lines of definitions and reports their defects. Properties of the trace, and lines
+// without a definition, are added to the model.
+func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
+	var rec Record
+	l := &definitionLines{lists: map[Keyword][]definitionLine{}, carried: map[string]string{}}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
 	defined := map[seriesKey]int64{} // lines
 	for _, x := range defs {
@@ -127,7 +161,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		ok, err := rec.read(x.text, x.line, report)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok {
 			d.opaque(&x)
@@ -137,11 +171,11 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			d.first = x.line
 		}
 		d.lines = append(d.lines, x.line)
-		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
+		keep := definitionLine{rec, append([]Attr(nil), rec.Attrs...)}
 		if rec.Keyword == R && rec.Capacity <= 0 {
 			if err := report(problem{"etf.capacity", fmt.Sprintf("capacity %v", rec.Capacity), "a number above 0",
 				trace.Warning}); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		k := seriesKey{kind: rec.Keyword}
@@ -159,7 +193,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 					trace.Error}
 			}
 			if err := report(twice); err != nil {
-				return err
+				return nil, err
 			}
 			d.opaque(&x)
 			continue
@@ -170,12 +204,12 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		switch rec.Keyword {
 		case O:
-			if offset = rec.ID; offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
-				if err := report(problem{"etf.offset-range", fmt.Sprintf("an offset of %d ms", offset),
+			if l.offset = rec.ID; l.offset > math.MaxInt64/1_000_000 || l.offset < math.MinInt64/1_000_000 {
+				if err := report(problem{"etf.offset-range", fmt.Sprintf("an offset of %d ms", l.offset),
 					"a date between 1678 and 2262; the offset is ignored", trace.Error}); err != nil {
-					return err
+					return nil, err
 				}
-				offset = 0
+				l.offset = 0
 				d.opaque(&x)
 				continue
 			}
@@ -187,15 +221,20 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		case T:
 			for _, a := range keep.attrs {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
-					carried[key] = a.Value
+					l.carried[key] = a.Value
 				} else {
-					m.Properties.Add(trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
+					d.Model.Properties.Add(trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
 				}
 			}
 		default:
-			lists[rec.Keyword] = append(lists[rec.Keyword], keep)
+			l.lists[rec.Keyword] = append(l.lists[rec.Keyword], keep)
 		}
 	}
+	return l, nil
+}
+
+// modelClock returns the clock of the trace. offset is that of the O line, in milliseconds.
+func (d *decoder) modelClock(offset int64) trace.Clock {
 	num, den, _ := unitOf(d.unit)
 	p := int64(math.Pow10(int(d.Digits)))
 	c := trace.Clock{Num: p, Den: 1, Unit: p}
@@ -211,21 +250,12 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	if offset != 0 {
 		c.Epoch, c.HasEpoch = offset*1_000_000, true
 	}
-	d.Clock, m.Clock = c, c
-	err := d.RestoreFrom(carried, "etf", "trace attributes")
-	d.Model.ClaimLines = true
-	if err != nil || d.Restore != nil {
-		if d.Restore != nil {
-			for _, o := range m.Opaque.All() {
-				d.Model.Opaque.Add(o) // joined to the lines since
-			}
-		}
-		d.Lanes = d.Lanes && d.Restore == nil
-		return err
-	}
-	if !d.File.Numbered { // the lines are those of the file
-		m.Native = &original{d}
-	}
+	return c
+}
+
+// addDefinitions adds the definitions of a trace that carries none of another format to the model.
+func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
+	m := d.Model
 	toAttrs := func(in []Attr) (out []trace.Attr) {
 		for _, a := range in {
 			out = append(out, trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
@@ -240,7 +270,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		return ""
 	}
-	for _, r := range lists[R] {
+	for _, r := range l.lists[R] {
 		d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
 			Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
 		d.defined = append(d.defined, r.Line)
@@ -248,19 +278,19 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	if events {
 		d.events = m.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
 	}
-	for _, s := range lists[S] {
+	for _, s := range l.lists[S] {
 		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
 			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID},
 			trace.NoRef)
 		d.drawn = append(d.drawn, s.Line)
 	}
 	group := map[int64]uint32{}
-	for _, g := range lists[TS] {
+	for _, g := range l.lists[TS] {
 		group[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"),
 			Kind:   "time series",
 			Parent: trace.NoRef, Attrs: toAttrs(g.attrs)})
 	}
-	for _, s := range lists[TSS] {
+	for _, s := range l.lists[TSS] {
 		g, ok := group[s.ID]
 		if !ok {
 			g = trace.NoRef
@@ -341,7 +371,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && d.Restore == nil && d.deps == 0 {
 		return nil
 	}
-	sel, sink = format.Exactly(d.Model, sel, sink)
+	sel, sink = format.ExactScan(d.Model, sel, sink)
 	// Links refer to claims anywhere.
 	return d.Deliver(ctx, d, sel, order, d.Restore != nil || sel.Links != trace.NoLinks && d.deps > 0, sink)
 }

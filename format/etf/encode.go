@@ -49,7 +49,7 @@ type encoder struct {
 	queue     queue
 	// Numbers and times of the last claims that began and ended.
 	lastBegin, begun, lastEnd, ended int64
-	section                          int // of the last row, and its time
+	section                          int // section and time of the last row
 	sectionTime                      int64
 	lastCurve                        *curve // the last curve with a fragment or sample at time drawn
 	drawn                            int64
@@ -312,7 +312,7 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		e.checkEnd(at, x.time)
 		var more []byte
-		if len(x.keys) > 0 { // of the ends of claims; the line has one list for both events
+		if len(x.keys) > 0 { // attributes of the claim's end are appended to the one list of the line
 			b := e.tail[:0]
 			if text := e.queue.at(at).text; text[len(text)-1] != ';' {
 				b = append(b, ',')

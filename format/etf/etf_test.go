@@ -173,7 +173,7 @@ func TestManySigns(t *testing.T) {
 	}
 }
 
-// TestLateSections checks that sections come to their places even if dependencies were expected to
+// TestLateSections checks that sections are written in their order even if dependencies were expected to
 // be the last. The content decides about the format, not the name, because other tools use .etf,
 // too.
 func TestLateSections(t *testing.T) {

@@ -53,12 +53,12 @@ type scanResult struct {
 	deps    int64
 	events  bool
 	changes []linetrace.Run // places where claims change to events or back
-	kind    [2]Keyword      // of the first and the last of them
+	kind    [2]Keyword      // keyword of the first and of the last claim or event
 	claims  timedLines
 	points  timedLines                // events
 	curves  map[seriesKey]*timedLines // fragments (S) and samples (TSS)
-	signal  int64                     // of the last common fragment
-	drawn   *timedLines               // and its curve
+	signal  int64                     // signal of the last fragment on the fast path
+	drawn   *timedLines               // curve of that signal
 	defs    []defLine
 }
 
@@ -219,7 +219,7 @@ func (d *decoder) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The unit bounds the digits, so it is needed first.
+	// Find the time unit first, because it limits the number of digits of times.
 	if i := slices.IndexFunc(defs, func(x defLine) bool { _, ok := x.unit(); return ok }); i >= 0 {
 		d.unit, _ = defs[i].unit()
 	}
@@ -261,7 +261,7 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			if r.Any || r.deps > 0 {
 				r.record = all.Number()
 			}
-			if len(r.defs) > 0 { // which may have no effect
+			if len(r.defs) > 0 { // some of these lines may be ignored
 				r.record = firstRecord(all)
 			}
 			return r
@@ -384,7 +384,7 @@ func sameScale(v int64, scale, wanted int32) trace.Decimal {
 
 // quickEvent takes the event at the start of rest, like quickClaim.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
-	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.Anything)
+	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.AnyByte)
 	if i == 0 || semicolon(rest, i) == 0 {
 		return 0
 	}

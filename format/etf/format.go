@@ -112,7 +112,7 @@ func probe(name string, text []byte) int {
 	case good > 0 && named:
 		return 55
 	case named && bad > 0 && bytes.IndexByte(text, 0) < 0 && looksLike(text):
-		return 25 // nothing can be read, but it seems to be meant as one
+		return 25 // no line can be read, but the text resembles this format
 	case named && good+bad == 0 && bytes.IndexByte(text, 0) < 0 && len(text) > 0:
 		return 30 // comments only
 	}

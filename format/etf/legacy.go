@@ -189,7 +189,7 @@ func (c *legacy) line(l []byte, number int64) error {
 	if text[0] == '#' {
 		return comment()
 	}
-	f := strings.Split(text, "\t")
+	f := legacyFields(strings.Split(text, "\t"))
 	if len(f) < 2 {
 		f = strings.Fields(text)
 	}
@@ -218,94 +218,124 @@ func (c *legacy) line(l []byte, number int64) error {
 	if err := c.begin(number); err != nil {
 		return err
 	}
-	// All lines are a keyword and a fixed number of numbers, one of them a unit for resources, then a
-	// context id and the context's values.
-	numbers := func(from, n int) ([]string, bool) {
-		if len(f) < from+n {
-			return nil, false
-		}
-		for _, s := range f[from : from+n] {
-			if _, k, _ := trace.ParseDecimal([]byte(s)); k != len(s) || k == 0 {
-				return nil, false
-			}
-		}
-		return f[from : from+n], true
-	}
-	integer := func(s string) int64 {
-		d, _, _ := trace.ParseDecimal([]byte(s))
-		n, _, _ := d.Ticks(0)
-		return n
-	}
-	real := func(s string) float64 {
-		x, _ := strconv.ParseFloat(s, 64)
-		return x
-	}
-	time := func(s string) trace.Decimal {
-		d, _, _ := trace.ParseDecimal([]byte(s))
-		return d
-	}
+	var r Record
+	var found, expected string
 	switch f[0] {
 	case "R":
-		a, ok := numbers(1, 2)
-		if !ok || len(f) < 6 {
-			return bad("too few fields", "R ID CAPACITY UNIT MODE [OFFSET] CONTEXT VALUES")
-		}
-		mode := integer(f[4])
-		at := 5
-		if mode == 2 {
-			at = 6
-		}
-		if mode < 0 || mode > 2 || len(f) <= at {
-			return bad("mode "+f[4], "0, 1 or 2")
-		}
-		r := Record{Keyword: R, ID: integer(a[0]), Capacity: real(a[1]), UsesOffset: mode == 2}
-		r.Attrs = c.conf.values(integer(f[at]), f[at+1:])
-		if f[3] != "" {
-			r.Attrs = append(r.Attrs, Attr{"unit", f[3]})
-		}
-		if mode == 2 && f[5] != "0" {
-			r.Attrs = append(r.Attrs, Attr{"offset", f[5]})
-		}
-		if len(f) > at+1 && f[at+1] != "" {
-			r.Attrs = append(r.Attrs, Attr{"name", f[at+1]})
-		}
-		c.modes[r.ID] = resourceMode{mode, r.Capacity}
-		return c.emit(&r, number)
+		r, found, expected = c.resource(f)
 	case "C":
-		a, ok := numbers(1, 2)
-		if !ok {
-			return bad("no claim id and resource id", "C ID RESOURCE …")
-		}
-		r := Record{Keyword: C, ID: integer(a[0]), Resource: integer(a[1])}
-		m, known := c.modes[r.Resource]
-		if !known {
-			return bad("resource "+a[1], "a resource defined before its claims, whose mode decides what the fields are")
-		}
-		n := 4 + int(m.mode)
-		v, ok := numbers(3, n)
-		if !ok {
-			return bad("too few numbers", "C ID RESOURCE [AMOUNT] [OFFSET] START END 0 CONTEXT VALUES")
-		}
-		r.Amount = m.capacity
-		if m.mode >= 1 {
-			r.Amount, v = real(v[0]), v[1:]
-		}
-		if m.mode == 2 {
-			r.Offset, r.HasOffset, v = real(v[0]), true, v[1:]
-		}
-		r.Start, r.End = time(v[0]), time(v[1])
-		r.Attrs = c.conf.values(integer(v[3]), f[3+n:])
-		return c.emit(&r, number)
+		r, found, expected = c.claim(f)
 	case "D":
-		v, ok := numbers(1, 4)
-		if !ok || integer(v[2]) < 0 || integer(v[2]) > 3 {
-			return bad("no two ids, type 0 to 3 and context", "D FROM TO TYPE CONTEXT VALUES")
-		}
-		// 0 end→begin, 1 end→end, 2 begin→begin, 3 begin→end.
-		r := Record{Keyword: D, ID: c.deps, Type: [4]int64{2, 3, 0, 1}[integer(v[2])], Src: integer(v[0]), Dst: integer(v[1])}
-		r.Attrs = c.conf.values(integer(v[3]), f[5:])
-		c.deps++
-		return c.emit(&r, number)
+		r, found, expected = c.dependency(f)
+	default:
+		found, expected = "keyword "+strconv.Quote(f[0]), "R, C or D"
 	}
-	return bad("keyword "+strconv.Quote(f[0]), "R, C or D")
+	if expected != "" {
+		return bad(found, expected)
+	}
+	return c.emit(&r, number)
+}
+
+// legacyFields are the fields of a line. All lines are a keyword and a fixed number of numbers, one of them a
+// unit for resources, then a context id and the context's values.
+type legacyFields []string
+
+// numbers returns n fields from a field on. ok is false if there are fewer, or if one is no number.
+func (f legacyFields) numbers(from, n int) (list []string, ok bool) {
+	if len(f) < from+n {
+		return nil, false
+	}
+	for _, s := range f[from : from+n] {
+		if _, k, _ := trace.ParseDecimal([]byte(s)); k != len(s) || k == 0 {
+			return nil, false
+		}
+	}
+	return f[from : from+n], true
+}
+
+func legacyInteger(s string) int64 {
+	n, _, _ := legacyTime(s).Ticks(0)
+	return n
+}
+
+func legacyReal(s string) float64 {
+	x, _ := strconv.ParseFloat(s, 64)
+	return x
+}
+
+func legacyTime(s string) trace.Decimal {
+	d, _, _ := trace.ParseDecimal([]byte(s))
+	return d
+}
+
+// resource reads the fields of a resource, and remembers its mode for its claims. If they are invalid, it
+// returns what was found and what was expected, as claim and dependency do.
+func (c *legacy) resource(f legacyFields) (r Record, found, expected string) {
+	a, ok := f.numbers(1, 2)
+	if !ok || len(f) < 6 {
+		return r, "too few fields", "R ID CAPACITY UNIT MODE [OFFSET] CONTEXT VALUES"
+	}
+	mode := legacyInteger(f[4])
+	at := 5
+	if mode == 2 {
+		at = 6
+	}
+	if mode < 0 || mode > 2 || len(f) <= at {
+		return r, "mode " + f[4], "0, 1 or 2"
+	}
+	r = Record{Keyword: R, ID: legacyInteger(a[0]), Capacity: legacyReal(a[1]), UsesOffset: mode == 2}
+	r.Attrs = c.conf.values(legacyInteger(f[at]), f[at+1:])
+	if f[3] != "" {
+		r.Attrs = append(r.Attrs, Attr{"unit", f[3]})
+	}
+	if mode == 2 && f[5] != "0" {
+		r.Attrs = append(r.Attrs, Attr{"offset", f[5]})
+	}
+	if len(f) > at+1 && f[at+1] != "" {
+		r.Attrs = append(r.Attrs, Attr{"name", f[at+1]})
+	}
+	c.modes[r.ID] = resourceMode{mode, r.Capacity}
+	return r, "", ""
+}
+
+// claim reads the fields of a claim.
+func (c *legacy) claim(f legacyFields) (r Record, found, expected string) {
+	a, ok := f.numbers(1, 2)
+	if !ok {
+		return r, "no claim id and resource id", "C ID RESOURCE …"
+	}
+	r = Record{Keyword: C, ID: legacyInteger(a[0]), Resource: legacyInteger(a[1])}
+	m, known := c.modes[r.Resource]
+	if !known {
+		return r, "resource " + a[1], "a resource defined before its claims, whose mode decides what the fields are"
+	}
+	n := 4 + int(m.mode)
+	v, ok := f.numbers(3, n)
+	if !ok {
+		return r, "too few numbers", "C ID RESOURCE [AMOUNT] [OFFSET] START END 0 CONTEXT VALUES"
+	}
+	r.Amount = m.capacity
+	if m.mode >= 1 {
+		r.Amount, v = legacyReal(v[0]), v[1:]
+	}
+	if m.mode == 2 {
+		r.Offset, r.HasOffset, v = legacyReal(v[0]), true, v[1:]
+	}
+	r.Start, r.End = legacyTime(v[0]), legacyTime(v[1])
+	r.Attrs = c.conf.values(legacyInteger(v[3]), f[3+n:])
+	return r, "", ""
+}
+
+// dependency reads the fields of a dependency.
+func (c *legacy) dependency(f legacyFields) (r Record, found, expected string) {
+	v, ok := f.numbers(1, 4)
+	if !ok || legacyInteger(v[2]) < 0 || legacyInteger(v[2]) > 3 {
+		return r, "no two ids, type 0 to 3 and context", "D FROM TO TYPE CONTEXT VALUES"
+	}
+	// 0 end→begin, 1 end→end, 2 begin→begin, 3 begin→end.
+	r = Record{Keyword: D, ID: c.deps, Type: [4]int64{2, 3, 0, 1}[legacyInteger(v[2])],
+		Src: legacyInteger(v[0]), Dst: legacyInteger(v[1])}
+	r.Attrs = c.conf.values(legacyInteger(v[3]), f[5:])
+	c.deps++
+	return r, "", ""
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// places find what a look at all claims finds.
+// TestPlaces compares places with a search of all claims.
 func TestPlaces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var p places
@@ -47,8 +47,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Each claim has one line at most, which names another one and how many more there are; what ends when others
-// begin, or begins and ends at once, is in nobody's way.
+// TestOverlapsOfManyClaims checks that at most one defect is reported for each claim. It names one
+// overlapping claim and the number of further ones. A claim that ends when others begin, or that has no
+// duration, overlaps with none.
 func TestOverlapsOfManyClaims(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("R 0 100 true ;\n")
@@ -71,8 +72,8 @@ func TestOverlapsOfManyClaims(t *testing.T) {
 	}
 }
 
-// What is held comes to what it is, whatever came and went before: 0.1 ten times is no more than 1, and a
-// claim beyond the capacity, which is another defect, hides none that follow.
+// TestOverloadIsExact checks that the amount in use has no rounding errors: ten times 0.1 does not exceed
+// 1. A single claim beyond the capacity is another defect, and does not hide overloads after its end.
 func TestOverloadIsExact(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("R 0 1 false ;\n")
@@ -80,7 +81,7 @@ func TestOverloadIsExact(t *testing.T) {
 		fmt.Fprintf(&text, "C %d %d %d 0 0.1 ;\n", i, i, i+10)
 	}
 	text.WriteString("C 10000 20000 20001 0 1000000 ;\nC 10001 20002 20004 0 0.75 ;\nC 10002 20003 20004 0 0.5 ;\n")
-	// One that is more than the capacity alone is that defect, and hides this one while it lasts.
+	// A claim that alone exceeds the capacity is reported as such, and no overload is reported while it is open.
 	text.WriteString("C 10003 30000 30009 0 5 ;\nC 10004 30001 30009 0 0.75 ;\nC 10005 30002 30009 0 0.5 ;\n")
 	list := found(t, text.String(), "etf.overload")
 	if want := []string{"10004: 1.25 of resource 0 held at 20003 s: at most its capacity 1"}; !slices.Equal(list, want) {

@@ -98,7 +98,7 @@ const (
 // place at the end.
 type queue struct {
 	w     *Writer
-	list  []queued // ring
+	list  []queued // ring buffer
 	first int64    // number of the oldest
 	next  int64
 	aside map[int64]*queued // claims put aside, by number
@@ -137,7 +137,7 @@ type queued struct {
 	region uint32   // other formats
 	key    claimKey // TRACE's own
 	done   bool
-	other  bool  // openClaims has it in its map
+	other  bool  // the map of openClaims has the claim
 	place  int64 // its place in the spool, if it was put aside
 	pos    int64 // of its line in the file
 }

@@ -122,7 +122,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if next == 0 {
 		var v int64
 		var scale int32
-		v, scale, next = digits.Decimal(rest, i, digits.Anything)
+		v, scale, next = digits.Decimal(rest, i, digits.AnyByte)
 		if x, ok = real(v, scale); next == 0 || !ok {
 			return 0
 		}
@@ -156,7 +156,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 // quickEvent adds the event at the start of rest, like quickClaim.
 func (p *parsed) quickEvent(rest []byte, line int64) int {
 	id, i := integer(rest, 2)
-	t, scale, i := digits.Decimal(rest, i, digits.Anything)
+	t, scale, i := digits.Decimal(rest, i, digits.AnyByte)
 	if i == 0 {
 		return 0
 	}
@@ -182,7 +182,7 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 	_, i := integer(rest, 2)
 	typ, i := integer(rest, i)
 	src, i := integer(rest, i)
-	dst, scale, i := digits.Decimal(rest, i, digits.Anything)
+	dst, scale, i := digits.Decimal(rest, i, digits.AnyByte)
 	if i == 0 || scale != 0 || typ < 0 || typ > 8 || src == dst {
 		return 0
 	}
@@ -207,7 +207,7 @@ func (p *parsed) quickFragment(rest []byte, line int64) int {
 	t1, scale1, i := digits.Decimal(rest, i, ' ')
 	c, scaleC, i := digits.Decimal(rest, i, ' ')
 	b, scaleB, i := digits.Decimal(rest, i, ' ')
-	a, scaleA, i := digits.Decimal(rest, i, digits.Anything)
+	a, scaleA, i := digits.Decimal(rest, i, digits.AnyByte)
 	if i == 0 || rest[i] != '\n' {
 		return 0
 	}

@@ -437,11 +437,11 @@ func repeatedKey(key string) problem {
 		trace.Warning}
 }
 
-// unclear counts attribute lists of which weft cannot tell what is meant, and times.
+// unclear counts parts of lines that weft reads but does not keep exactly: attribute lists and times.
 type unclear struct {
 	rounded   int64 // times that have more digits than fit
-	lessText  int64 // a value or a backslash is not in the record
-	otherForm int64 // others, which are written in another form
+	lessText  int64 // lists with a value or backslash that the record does not contain
+	otherForm int64 // other lists that would be written in another form
 }
 
 // add counts a list.

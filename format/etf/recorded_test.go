@@ -39,7 +39,7 @@ func TestRecordedClaims(t *testing.T) {
 		Location: place})
 	r.Event(place, 30, trace.ClaimBegin, job, []uint64{70, uint64(buffer), math.Float64bits(5), math.Float64bits(2)})
 	r.Event(place, 40, trace.ClaimEnd, job, []uint64{70, uint64(buffer)})
-	// a claim that shares its location with other events is not a claim for TRACE
+	// TRACE has no record for a claim at a location that also has other events
 	thread := r.Location("thread")
 	shared := r.Defs().Resources.Add(trace.Resource{ID: "shared", Name: "shared", Capacity: 1, Location: thread})
 	r.Enter(thread, 1, job)

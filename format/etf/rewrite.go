@@ -27,7 +27,7 @@ type rewriter struct {
 	renamed bool    // comments are left out
 	sound   bool    // lines with a defect are rewritten
 	recoded int64   // lines that are written anew, in a file with two encodings
-	changed unclear // lines that are written anew though weft cannot tell what is meant
+	changed unclear // counts of rewritten lines that weft does not keep exactly
 	rec     Record
 	text    []byte
 	err     error
@@ -84,9 +84,10 @@ func (w *rewriter) count(loss *format.Loss) {
 	}
 	how := format.Lost
 	if w.sound && !w.renamed {
-		how = format.Degraded // mending leaves it out on purpose
+		how = format.Degraded // a repair omits the comments on purpose
 	}
-	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm, Recoded: w.recoded}
+	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm,
+		Recoded: w.recoded}
 	if w.sound {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}
@@ -230,7 +231,7 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if len(w.before) > 0 && w.before[number] != nil {
 		text := string(b[n:])
 		b = w.note(b[:n], number)
-		delete(w.before, number) // further lines may come from that one
+		delete(w.before, number) // write the notes once, even if several new lines come from this original line
 		n = len(b)
 		b = append(b, text...)
 	}

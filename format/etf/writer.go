@@ -21,10 +21,10 @@ type Writer struct {
 	notes   []byte // comments and lines with an unknown keyword
 	head    []byte // T lines
 	res     []byte
-	first   *format.Draft  // C
-	begun   bool           // first has a line
-	rest    [2]spool.Spool // E, D
-	joined  bool           // first has E and D too, after claimsEnd and eventsEnd
+	first   *format.Draft  // C lines
+	begun   bool           // first contains a line
+	rest    [2]spool.Spool // E lines and D lines
+	joined  bool           // first also contains the E lines, from claimsEnd on, and the D lines, from eventsEnd on
 
 	claimsEnd, eventsEnd int64
 	// Signals and series with their lines, in the order of their definition.
@@ -170,9 +170,9 @@ func (w *Writer) begin() error {
 	return w.first.Guess(w.definitions())
 }
 
-// join writes events directly after the claims, and dependencies after them, without temporary
-// files. It is for encoders that expect no more claims and events; later ones still come to their
-// place, at a higher cost.
+// join writes events directly after the claims, and dependencies after them, without temporary files. It is
+// for encoders that expect no more claims and events; later ones are still written in the right place, at a
+// higher cost.
 func (w *Writer) join() error {
 	if w.joined {
 		return nil

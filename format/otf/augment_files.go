@@ -153,7 +153,7 @@ func cutNumber(l []byte) (digits string, rest []byte) {
 
 // traceFile is a file that a trace may have.
 type traceFile struct {
-	suffix   string // of the name, after the stub
+	suffix   string // end of the name, after the common beginning
 	replaced bool   // the file is replaced or removed
 }
 

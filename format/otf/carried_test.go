@@ -146,7 +146,8 @@ func TestMembersOfProcessGroups(t *testing.T) {
 		r.Enter(l, 1, f)
 		r.Leave(l, 2, f)
 	}
-	for _, x := range []trace.Set{{Kind: "locations", Members: []int64{0, 2}}, {Kind: "ranks", Members: []int64{0, 1, 2}}} {
+	for _, x := range []trace.Set{{Kind: "locations", Members: []int64{0, 2}}, {Kind: "ranks", Members: []int64{0, 1,
+		2}}} {
 		r.Defs().Communicator.Add(trace.Communicator{Name: x.Kind, Set: r.Defs().Sets.Add(x), Parent: trace.NoRef})
 	}
 	m := filepath.Join(t.TempDir(), "x.otf")

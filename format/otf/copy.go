@@ -411,7 +411,7 @@ func (c *copier) shares(streams uint32) []share {
 // number of the stream.
 type moves struct {
 	time uint64
-	tie  uint32 // greatest stream so far at that time
+	tie  uint32 // greatest stream number among the records of that time so far
 	n    int64
 }
 

@@ -131,7 +131,7 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 // streamHead is a stream with the sort key of its current record.
 type streamHead struct {
 	time uint64
-	tie  uint32 // number of the stream; 0 if libotf's heap decides
+	tie  uint32 // number of the stream, which orders equal times; 0 if the order follows libotf's heap
 	s    *stream
 }
 

@@ -14,7 +14,7 @@ import (
 // decoder reads a trace as the common model. Its ticks are those of the trace, minus the base of its
 // clock.
 type decoder struct {
-	format.EventsAlone
+	format.EventsOnly
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
@@ -119,7 +119,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && !d.carried {
 		return d.Prepare(ctx)
 	}
-	sel, sink = format.Exactly(d.defs, sel, sink)
+	sel, sink = format.ExactScan(d.defs, sel, sink)
 	if sel.Few && order == format.GlobalOrder {
 		if ok, err := d.scanInWindows(ctx, sel, sink); ok || err != nil {
 			return err
@@ -177,7 +177,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 // [decoder.surveySelected], it assumes that the files are in order outside of the windows that it
 // reads. If the trace must be surveyed first, ok is false and nothing has been delivered.
 func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink format.Sink) (ok bool, err error) {
-	const bytes = 64 << 10 // of each stream in the first window
+	const bytes = 64 << 10 // number of bytes of each stream in the first window
 	ends, err := d.surveyEnds(ctx)
 	if err != nil || d.indexed || !ends.trusted || !ends.any {
 		return false, err
@@ -253,7 +253,7 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 		}
 		sinks = begin()
 	}
-	ask, _ := format.Exactly(d.defs, sel, nil)
+	ask, _ := format.ExactScan(d.defs, sel, nil)
 	for {
 		known := d.metUnnamedLeave
 		ok, err := d.scanSpeculatively(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })

@@ -149,7 +149,7 @@ func (e *encoder) attributeDefinitions(put func(*Record)) {
 		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
 			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
 		}
-		for _, x := range d.Operations.All() { // only traces from OTF have some
+		for _, x := range d.Operations.All() { // the table is empty for other formats than OTF
 			if x.ID != strconv.FormatUint(op, 10) {
 				continue
 			}

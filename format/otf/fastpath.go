@@ -271,8 +271,8 @@ func (x *bulkReader) emit(l *lane) error {
 // messageKind maps the first byte of a line to the kind of message.
 var messageKind = [256]trace.Kind{'S': trace.Send, 'R': trace.Recv}
 
-// A trace has few processes and functions. The meaning of a line with one of them is cached under the
-// text of the line, which including its end is at most 8 bytes long.
+// The types of caches for lines of processes and functions, of which a trace has few. The key is the text
+// of a line, which has at most 8 bytes including its end; the entry holds the meaning of the line.
 type (
 	processText struct {
 		text uint64

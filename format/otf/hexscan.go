@@ -78,7 +78,7 @@ type timeForm struct {
 	n     int    // number of digits
 	high  uint64 // value of all digits but the last ones, minus the contribution of validPair
 	text  uint64 // bytes of the high digits
-	mask  uint64 // bits of text that the high digits occupy
+	mask  uint64 // selects the bytes of a text that hold the high digits
 	pairs *digitPairs
 }
 

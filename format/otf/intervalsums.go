@@ -34,7 +34,7 @@ func (r TimeRange) Parse(s string) (uint64, error) {
 	return base + uint64(t), nil
 }
 
-// ProcessError reports that a name given to [SumUp] is not the name of exactly one process.
+// ProcessError reports that a name given to [SumInterval] is not the name of exactly one process.
 type ProcessError struct{ Found int }
 
 // Error returns a message with the number of processes that have the name.
@@ -42,10 +42,10 @@ func (e *ProcessError) Error() string {
 	return fmt.Sprintf("found %d processes of this name, expected the number or name of one", e.Found)
 }
 
-// SumUp computes the sums of what a process did in an interval. process is the number or else the name
+// SumInterval computes the sums of what a process did in an interval. process is the number or else the name
 // of the process. choose returns the interval; it gets the time range of the trace, whose last time is
 // set only if whole is set.
-func SumUp(ctx context.Context, src format.Source, opt *Options, process string, whole bool,
+func SumInterval(ctx context.Context, src format.Source, opt *Options, process string, whole bool,
 	choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
 	r, err := Open(ctx, src, opt)
 	if err != nil {
@@ -95,21 +95,21 @@ type (
 		FileGroups     []AccessSums  `json:"fileGroups"`
 		ticksPerSecond uint64
 	}
-	// Summed identifies what sums belong to.
-	Summed struct {
+	// SumOwner identifies the process, function or other definition that sums belong to.
+	SumOwner struct {
 		ID   string `json:"id,omitempty"`
 		Name string `json:"name,omitempty"`
 	}
 	// CallSums holds the sums of a function or function group.
 	CallSums struct {
-		Summed
+		SumOwner
 		Count     uint64 `json:"count"`
 		Exclusive uint64 `json:"exclusive"`
 		Inclusive uint64 `json:"inclusive"`
 	}
 	// MessageSums holds the sums of messages or of a collective operation.
 	MessageSums struct {
-		Summed
+		SumOwner
 		Sent          uint64 `json:"sent"`
 		Received      uint64 `json:"received"`
 		SentBytes     uint64 `json:"sentBytes"`
@@ -117,7 +117,7 @@ type (
 	}
 	// AccessSums holds the sums of a file or file group.
 	AccessSums struct {
-		Summed
+		SumOwner
 		Opens        uint64 `json:"opens"`
 		Closes       uint64 `json:"closes"`
 		Reads        uint64 `json:"reads"`
@@ -158,12 +158,12 @@ func readNames(ctx context.Context, r *Reader) (definitionNames, TimeRange, erro
 }
 
 // summed returns the identity of a definition that a record of a stream refers to.
-func (n definitionNames) summed(stream uint32, typ Type, token uint64) Summed {
+func (n definitionNames) summed(stream uint32, typ Type, token uint64) SumOwner {
 	name, ok := n[nameKey{stream, typ, token}]
 	if !ok {
 		name = n[nameKey{0, typ, token}]
 	}
-	return Summed{strconv.FormatUint(token, 10), name}
+	return SumOwner{strconv.FormatUint(token, 10), name}
 }
 
 // process returns the process with the number s, or else with the name s.
@@ -205,9 +205,9 @@ func readSpan(ctx context.Context, r *Reader, span *TimeRange, whole bool) error
 
 // add adds a summary record of the process, whose stream is given.
 func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
-	calls := func(n Summed) CallSums { return CallSums{n, r.Count, r.Exclusive, r.Inclusive} }
-	messages := func(n Summed) MessageSums { return MessageSums{n, r.SentCount, r.ReceivedCount, r.Sent, r.Received} }
-	accesses := func(n Summed) AccessSums {
+	calls := func(n SumOwner) CallSums { return CallSums{n, r.Count, r.Exclusive, r.Inclusive} }
+	messages := func(n SumOwner) MessageSums { return MessageSums{n, r.SentCount, r.ReceivedCount, r.Sent, r.Received} }
+	accesses := func(n SumOwner) AccessSums {
 		return AccessSums{n, r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten}
 	}
 	switch r.Type {
@@ -216,7 +216,7 @@ func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
 	case FunctionGroupSummary:
 		q.FunctionGroups = append(q.FunctionGroups, calls(names.summed(stream, DefFunctionGroup, r.Group)))
 	case MessageSummary:
-		q.Messages = messages(Summed{})
+		q.Messages = messages(SumOwner{})
 	case CollectiveSummary:
 		q.Collectives = append(q.Collectives, messages(names.summed(stream, DefCollectiveOperation, r.Collective)))
 	case FileOperationSummary:
@@ -232,7 +232,7 @@ func (q *IntervalSums) Duration(ticks uint64) string {
 }
 
 // String returns the name, or the number if there is no name.
-func (n Summed) String() string {
+func (n SumOwner) String() string {
 	if n.Name == "" {
 		return n.ID
 	}

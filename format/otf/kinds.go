@@ -2,7 +2,7 @@ package otf
 
 import "github.com/weft-trace/weft/trace"
 
-// operandSource says how an operand of an event is computed from a field of a record.
+// operandSource describes how an operand of an event is computed from a field of a record.
 type operandSource uint8
 
 const (

@@ -60,17 +60,18 @@ var tokensOfDefinitions = map[Type]definitionTokens{
 	DefProcessOrGroupAttributes: {own: processTokens, refs: []tokenField{{fAttributeList, attributeListTokens}}},
 	DefAttributeList:            {own: attributeListTokens},
 	DefFunctionGroup:            {own: functionGroupTokens},
-	DefFunction:                 {own: functionTokens, refs: []tokenField{{fGroup, functionGroupTokens}, {fSCL, sclTokens}}},
-	DefCollectiveOperation:      {own: operationTokens},
-	DefCounterGroup:             {own: counterGroupTokens},
-	DefCounter:                  {own: counterTokens, refs: []tokenField{{fGroup, counterGroupTokens}}},
-	DefCounterAssignments:       {own: counterTokens, members: true},
-	DefSCLFile:                  {own: sclFileTokens},
-	DefSCL:                      {own: sclTokens, refs: []tokenField{{fFile, sclFileTokens}}},
-	DefFileGroup:                {own: fileGroupTokens},
-	DefFile:                     {own: fileTokens, refs: []tokenField{{fGroup, fileGroupTokens}}},
-	DefKeyValue:                 {own: keyTokens},
-	DefMarker:                   {own: markerTokens},
+	DefFunction: {own: functionTokens, refs: []tokenField{{fGroup, functionGroupTokens}, {fSCL,
+		sclTokens}}},
+	DefCollectiveOperation: {own: operationTokens},
+	DefCounterGroup:        {own: counterGroupTokens},
+	DefCounter:             {own: counterTokens, refs: []tokenField{{fGroup, counterGroupTokens}}},
+	DefCounterAssignments:  {own: counterTokens, members: true},
+	DefSCLFile:             {own: sclFileTokens},
+	DefSCL:                 {own: sclTokens, refs: []tokenField{{fFile, sclFileTokens}}},
+	DefFileGroup:           {own: fileGroupTokens},
+	DefFile:                {own: fileTokens, refs: []tokenField{{fGroup, fileGroupTokens}}},
+	DefKeyValue:            {own: keyTokens},
+	DefMarker:              {own: markerTokens},
 }
 
 // joinOrder holds the definitions with tokens in an order in which all but those of the same type precede what
@@ -86,7 +87,8 @@ type joiner struct {
 	greatest map[Type]uint64                     // the greatest token of definitions of a type
 	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
 	creator  string                              // of the first trace
-	contents map[Type]map[string]uint64          // written tokens by content, for definitions that the model has no table for
+	// contents holds the written tokens by content of definitions that the model has no table for.
+	contents map[Type]map[string]uint64
 }
 
 // joinedEntry is an entry of a table of the written trace.

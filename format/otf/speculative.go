@@ -264,7 +264,7 @@ func (g *continuation) take(x decodedPiece) {
 	}
 	past := false
 	for _, b := range x.batches {
-		last := g.sel.Suffices(b)
+		last := g.sel.ReachesEnough(b)
 		past = past || last
 		if missing, known := g.ends[b.Loc]; missing || !known {
 			g.ends[b.Loc] = !last

@@ -36,13 +36,13 @@ type stream struct {
 		process uint64
 		answer  uint8 // 1 no, 2 yes, 0 not asked
 	}
-	byLine    bool // do not read ahead
+	byLine    bool // read line by line, without reading ahead
 	ahead     readAhead
 	stepped   bool // the current record was read ahead
 	end       bool
-	delivered bool // a record or step has been delivered
+	delivered bool // a record or a step (see the method step) has been delivered
 	failed    bool // the current record is malformed: libotf stops there
-	silent    bool // the current record is a step
+	silent    bool // the current record is a step: libotf counts it but delivers nothing
 	empty     bool // the last line was empty
 	cut       bool // the current record is a line without a line end
 }
@@ -316,8 +316,8 @@ func (c *cutLines) has(r *Record) bool {
 	return c.list[cutLine{r.Time, r.Process, r.Text}]
 }
 
-// readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record,
-// because libotf is followed and does not accept the line.
+// readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record.
+// That is the case if the reader follows libotf, which does not accept the line.
 func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	library := s.r.opt.AsLibrary
 	sc := scanner{l: l, i: i + 1}

@@ -349,7 +349,7 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 
 // fail reports an error as a defect if it is caused by the trace. It returns other errors.
 func fail(opt *format.ReadOptions, err error) error {
-	return archive.Fail(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
+	return archive.ReportDefect(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
 }
 
 // openArchive opens an archive and reports the damage of a readable one.

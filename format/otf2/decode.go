@@ -16,7 +16,7 @@ import (
 
 // decoder reads an archive into the common model.
 type decoder struct {
-	format.EventsAlone
+	format.EventsOnly
 	*model
 	opt *format.ReadOptions
 	// unordered holds the locations whose events are sorted; nil if sorting was not requested.
@@ -167,7 +167,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, false)
 	}
-	sel, sink = format.Exactly(d.defs, sel, sink)
+	sel, sink = format.ExactScan(d.defs, sel, sink)
 	if !sel.NoEvents {
 		list, closeAll, err := d.Streams(ctx, sel)
 		defer closeAll()
@@ -184,7 +184,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, try bool) error {
 	d.opt.Pass()
 	if sel.NoEvents {
-		return d.deliverLinks(format.Exactly(d.defs, sel, sink(0)))
+		return d.deliverLinks(format.ExactScan(d.defs, sel, sink(0)))
 	}
 	var wanted []uint64
 	for _, id := range d.locations {
@@ -201,7 +201,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	sinks := make([]format.Sink, workers)
 	asked := sel
 	for w := range sinks {
-		sel, sinks[w] = format.Exactly(d.defs, asked, sink(w))
+		sel, sinks[w] = format.ExactScan(d.defs, asked, sink(w))
 	}
 	done := int64(0)
 	progress := func() {

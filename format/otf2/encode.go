@@ -124,7 +124,7 @@ func (e *encoder) Loss() *format.Loss { return &e.loss }
 // Abort removes the written files.
 func (e *encoder) Abort() { e.w.Abort() }
 
-// Begin takes the definitions.
+// Begin prepares the encoder for a trace with these definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	native := d.Native
@@ -142,7 +142,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			return e.rewrite(parts)
 		}
 	}
-	e.calls = collective.Follow(d, e.rankOf)
+	e.calls = collective.NewCalls(d, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
 			"ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)

@@ -16,7 +16,7 @@ type localizer struct {
 	clock *clock // nil if the times in the file are those of the archive
 	event Event
 	last  uint64 // last time of the location's clock
-	// off counts times that the clock cannot represent exactly.
+	// off is the number of times that the clock cannot represent exactly.
 	off int64
 }
 

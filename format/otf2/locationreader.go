@@ -128,7 +128,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 		return nil, err
 	}
 	for x.b.Len() < x.rows && !x.end {
-		if x.sufficient = x.sufficient || x.sel.Suffices(&x.b); x.sufficient || x.pastSelection() {
+		if x.sufficient = x.sufficient || x.sel.ReachesEnough(&x.b); x.sufficient || x.pastSelection() {
 			x.end = true // the following events are not selected
 			break
 		}

@@ -19,17 +19,17 @@ type names struct {
 	communicators map[Table]map[uint64]*printComm
 	communicating map[uint64]*printGroup // groups of communicating locations, by paradigm
 	pool          pool
-	carries       bool // weft wrote the archive, so that some strings hold links
+	carries       bool // weft wrote the archive, so some strings are encoded links and not texts
 }
 
 // nameTable holds the names of a table by id. Small ids are in a slice.
 type nameTable struct {
-	low  []*named
-	high map[uint64]*named
+	low  []*entryName
+	high map[uint64]*entryName
 }
 
-// named is the name of a definition.
-type named struct {
+// entryName is the name of a definition.
+type entryName struct {
 	name  string
 	has   bool   // the definition has a name
 	shown string // the name with the id
@@ -47,17 +47,17 @@ type printComm struct{ a, b *printGroup }
 
 const lowIDs = 1 << 16
 
-func (t *nameTable) get(id uint64) *named {
+func (t *nameTable) get(id uint64) *entryName {
 	if id < uint64(len(t.low)) {
 		return t.low[id]
 	}
 	return t.high[id]
 }
 
-func (t *nameTable) put(id uint64, n *named) {
+func (t *nameTable) put(id uint64, n *entryName) {
 	if id >= lowIDs {
 		if t.high == nil {
-			t.high = map[uint64]*named{}
+			t.high = map[uint64]*entryName{}
 		}
 		t.high[id] = n
 		return
@@ -80,7 +80,7 @@ func (n *names) add(t Table, id uint64, name string, has bool) {
 	if id == undefined64 || id == undefined32 && t != Locations {
 		return
 	}
-	x := &named{name: name, has: has, shown: strconv.FormatUint(id, 10)}
+	x := &entryName{name: name, has: has, shown: strconv.FormatUint(id, 10)}
 	if has {
 		x.shown = `"` + name + `" <` + x.shown + ">"
 	}
@@ -88,12 +88,12 @@ func (n *names) add(t Table, id uint64, name string, has bool) {
 }
 
 // get returns the name of a definition, or nil if it is unknown.
-func (n *names) get(t Table, id uint64) *named {
+func (n *names) get(t Table, id uint64) *entryName {
 	if x := n.tables[t].get(id); x != nil || t != Strings {
 		return x
 	}
 	if s, ok := n.pool.get(id); ok {
-		return &named{name: s, has: true, shown: `"` + s + `" <` + strconv.FormatUint(id, 10) + ">"}
+		return &entryName{name: s, has: true, shown: `"` + s + `" <` + strconv.FormatUint(id, 10) + ">"}
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	}
 	g := c.a
 	if c.b != nil && g.has(from) {
-		g = c.b // the other group
+		g = c.b // from is a member of the first group, so its peer is in the second one
 	}
 	switch l := g.locations; {
 	case g.typ == commSelf:

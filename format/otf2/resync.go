@@ -16,8 +16,8 @@ import (
 const (
 	timeSize      = 9       // size of a time record
 	resyncRecords = 6       // number of records that must be valid
-	resyncWindow  = 2 << 10 // number of bytes in which they are
-	resyncFew     = 2       // number that suffices if the window ends
+	resyncWindow  = 2 << 10 // number of bytes that these records may span
+	resyncFew     = 2       // number of records that must be valid if the window ends before resyncRecords
 	resyncBeyond  = 512     // number of bytes after a damaged record in which the next one is searched
 	resyncBudget  = 16      // limit of examined bytes, as a multiple of the file's size
 )

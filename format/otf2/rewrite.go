@@ -37,8 +37,8 @@ type original struct {
 	referred     map[uint64]bool // strings that events refer to, if the trace is pruned
 	unkeptBefore int64           // of all models when writing began
 
-	// metric is the event that collects values, which come as separate rows. of is its location, if
-	// an event has been begun.
+	// metric collects the values of one event, which arrive as separate rows. of is the location of that
+	// event; it is only valid if pending is set.
 	metric  Event
 	of      uint32
 	pending bool
@@ -607,7 +607,8 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 			a := &p.m.a.Anchor
 			e.loss.Add("trace", "snapshots", format.Lost, "they refer to definitions by ids that have changed",
 				int64(a.Snapshots)*int64(len(p.m.locations)))
-			e.loss.Add("trace", "thumbnails", format.Lost, "they refer to definitions by ids that have changed", int64(a.Thumbnails))
+			e.loss.Add("trace", "thumbnails", format.Lost, "they refer to definitions by ids that have changed",
+				int64(a.Thumbnails))
 		}
 		return nil
 	}

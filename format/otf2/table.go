@@ -58,7 +58,7 @@ const (
 	showTime
 	showRef      // the name of the referenced definition
 	showEnum     // the word of an enumeration
-	showFlags    // the words of flags
+	showFlags    // the words of all flags that are set
 	showRank     // a rank in the communicator of another field
 	showRoot     // the same, or a special root's word
 	showWinRank  // a rank in the communicator of the window in another field

@@ -7,9 +7,9 @@ import (
 )
 
 // Record is a definition, an event or a marker. It holds an id and the values of the fields, in the
-// order of docs/formats/otf2.md, with repeated fields in place. References have the width listed
-// there, so that all ones are undefined. Signed numbers are in two's complement, floating-point
-// numbers in IEEE 754 encoding. The value of a text is its index in Texts.
+// order of docs/formats/otf2.md. The values of repeated fields follow their count. A reference has the
+// width listed there, and an undefined one has all bits of that width set. Signed numbers are in two's
+// complement, floating-point numbers in IEEE 754 encoding. The value of a text is its index in Texts.
 type Record struct {
 	ID     uint8
 	Values []uint64

@@ -111,7 +111,7 @@ func (d *decoder) threadBeginnings(sel trace.Selection, from uint64) (threads ma
 // thread only where the order of its events does not follow from their times.
 func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads map[threadID]*Thread, r *blockReader,
 	sink format.Sink) error {
-	sel, sink = format.Exactly(d.defs, sel, sink)
+	sel, sink = format.ExactScan(d.defs, sel, sink)
 	var list []format.Stream
 	var open []*Thread
 	defer func() {

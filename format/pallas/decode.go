@@ -18,7 +18,7 @@ import (
 // decoder implements [format.File]: it reads a trace through the common model. A tick is a
 // nanosecond.
 type decoder struct {
-	format.EventsAlone
+	format.EventsOnly
 	*model
 	opt *format.ReadOptions
 }
@@ -57,7 +57,7 @@ func fail(opt *format.ReadOptions, rule string, err error) error {
 		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: g.Path},
 			Found: "sequence " + g.Sequence.String() + ": " + g.Found, Expected: g.Expected})
 	}
-	return archive.Fail(opt, err, rule, "pallas.missing-file", "a file of the trace")
+	return archive.ReportDefect(opt, err, rule, "pallas.missing-file", "a file of the trace")
 }
 
 // thread loads the wanted part of a thread; it returns nil if the location has no events. The
@@ -145,7 +145,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 	}
 	if !done {
-		part, to := format.Exactly(d.defs, rest, sink)
+		part, to := format.ExactScan(d.defs, rest, sink)
 		list, closeAll, err := d.Streams(ctx, part)
 		defer closeAll()
 		if err != nil {
@@ -155,13 +155,13 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 			return err
 		}
 	}
-	return d.deliverLinks(format.Exactly(d.defs, sel, sink))
+	return d.deliverLinks(format.ExactScan(d.defs, sel, sink))
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {
 	d.opt.Pass()
 	if sel.NoEvents {
-		return d.deliverLinks(format.Exactly(d.defs, sel, sink(0)))
+		return d.deliverLinks(format.ExactScan(d.defs, sel, sink(0)))
 	}
 	workers := 1
 	if !careful {
@@ -171,7 +171,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	asked := sel
 	for w := range readers {
 		var to format.Sink
-		sel, to = format.Exactly(d.defs, asked, sink(w))
+		sel, to = format.ExactScan(d.defs, asked, sink(w))
 		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: to, careful: careful,
 			prefetch: workers < d.opt.Cores()}
 		defer readers[w].r.close()

@@ -135,7 +135,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if m, ok := d.Native.(*model); ok {
 		e.rewrite(m)
 	}
-	e.calls = collective.Follow(d, nil)
+	e.calls = collective.NewCalls(d, nil)
 	exact := false
 	e.ticks, exact = newTicks(d.Clock)
 	switch {
@@ -265,7 +265,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	}
 	ops := e.calls.Operands(c)
 	record, all := e.native(c, ops)
-	all = all && slices.Equal(ops, c.Ops()) // otherwise the record says more than the row
+	all = all && slices.Equal(ops, c.Ops()) // otherwise the record holds more than the row
 	keys, _ := c.Attrs()
 	switch {
 	case record == Generic:

@@ -336,7 +336,7 @@ func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 			most = c
 		}
 	}
-	var share [maxKept + 1]int // of the states
+	var share [maxKept + 1]int // number of states of each code
 	left := stateCount
 	for c, n := range counts {
 		if n > 0 {

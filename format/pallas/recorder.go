@@ -28,7 +28,7 @@ type Recorder struct {
 	start     uint64
 	started   bool
 
-	visits [2][]uint32       // 1 + the number of the event for entering and for leaving each small region
+	visits [2][]uint32       // by region with a small id: 1 + the number of its enter event, and of its leave event
 	byKey  map[string]uint32 // the numbers of all other events
 	key    []byte
 

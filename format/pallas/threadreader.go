@@ -36,7 +36,7 @@ type threadReader struct {
 	sorted      *sortedThread // replaces x if the thread must be sorted
 	occurrences []int64       // occurrence numbers of the current events, if sorted
 	ascending   bool
-	seen, until uint64 // events before the end of the wanted times: read so far, and in all (2⁶⁴−1 if unknown)
+	seen, until uint64 // number of events before the time to: read so far, and in all (2⁶⁴−1 if unknown)
 	ended       bool
 	from, to    uint64 // the wanted times
 	last        uint64
@@ -387,7 +387,7 @@ func (x *threadReader) events() (events []uint32, times []uint64, err error) {
 func (t *Thread) codecError() uint64 {
 	switch t.Archive.Trace.Compression {
 	case ZFP:
-		return 4 // each of two times may be wrong by 2
+		return 4 // each of the two compared times may be off by 2
 	case Histogram, ZSTDHistogram:
 		widest := uint64(0)
 		for i := range t.Events {

@@ -89,8 +89,8 @@ type threadWriter struct {
 	spilled  [2]*os.File   // the files of the waiting blocks, while these are moved to their positions
 	moving   bool          // waiting blocks are being moved
 	flushed  int64         // bytes of written blocks, before compression
-	last     int64         // flushed at the last checkpoint
-	enough   int64         // flushed that is needed for the next checkpoint
+	last     int64         // value of flushed at the last checkpoint
+	enough   int64         // value of flushed at which the next checkpoint is written
 	packing  blockPacker
 	buffers  *threadBuffers    // set while the grammar is written
 	large    []*recordedVector // vectors whose buffers count in held

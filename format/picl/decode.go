@@ -237,7 +237,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 			return err
 		}
 	}
-	sel, sink = format.Exactly(d.Model, sel, sink)
+	sel, sink = format.ExactScan(d.Model, sel, sink)
 	// A leave may need the name of its enter, and a message may need its call, however long before
 	// they occurred.
 	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.pairLeaves(sink))
@@ -303,7 +303,7 @@ type eventScan struct {
 	carried carrier.Links
 	wanted  bool
 	spelled atomic.Int64 // records whose descriptor is not the one that weft would write
-	damaged atomic.Int64 // records that say more than their values
+	damaged atomic.Int64 // records whose text holds more than their values
 	rounded atomic.Int64 // rounded times
 
 	unreadable atomic.Int64 // lines that cannot be read
@@ -329,8 +329,8 @@ func (s *eventScan) Close() {
 	s.carried.Close()
 }
 
-// Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with defects, of
-// definitions that are not UTF-8 and of rounded times that the events do not reproduce.
+// Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with
+// defects, of definitions that are not UTF-8 and of rounded times that the events do not reproduce.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable + d.unread + *d.File.Skipped, Damaged: d.damaged,
 		Recoded: d.coded.other, Rounded: d.rounded}, nil
@@ -344,7 +344,7 @@ type assembler struct {
 	mixed bool
 }
 
-// Block returns a parser for a block.
+// Block returns an object that parses one block of lines and holds its events.
 func (a assembler) Block() linetrace.Block {
 	return &blockParser{d: a.d, res: descriptorResolver{defs: a.d.defs}, mixLocations: a.mixed, scan: a.eventScan}
 }

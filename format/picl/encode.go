@@ -28,7 +28,7 @@ type encoder struct {
 	last                 trace.Decimal
 	keys                 []procKey // by location
 	events               []int64   // by region
-	told                 map[procEvent]told
+	labelled             map[procEvent]labelState
 	ownLabels            map[scope]int  // indexes of the labels of single processes that the encoder has added
 	narrow               int            // number of labels in described that were added for single processes
 	ambiguous            map[int64]bool // event types of statistics with several names, of which the trace kept one
@@ -89,7 +89,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.told, e.severalNames, e.ambiguous = map[procEvent]told{}, map[int64]bool{}, map[int64]bool{}
+	e.labelled, e.severalNames, e.ambiguous = map[procEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.described, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
@@ -172,7 +172,7 @@ func (e *encoder) selectPlaceless() {
 			e.named.add(&e.placeless[i])
 		}
 	}
-	// A label of some processors may name all records of an event type. Their own labels tell if not.
+	// If a label for some of the processors names the event type, its records may have several names.
 	for _, l := range e.named.labels {
 		for _, ev := range e.events {
 			if in, _ := e.named.inEventSubset(l.event, ev); (l.processor != -1 || l.process != -1) && (in || ev == l.event) {
@@ -281,14 +281,14 @@ func (e *encoder) writeKept() error {
 	return e.w.Write(r)
 }
 
-// tellName makes the labels tell the name of an event type for a record. The kept labels do, unless a change
-// of the trace has removed or added records ahead of them. Then those with earlier times are written,
-// and a label of its own if these do not suffice.
-func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) error {
+// writeLabel writes labels, if necessary, so that the event type of a record has the given name. The kept
+// labels give it that name unless a change of the trace has removed or added records before them. In that
+// case writeLabel writes the kept labels with earlier times, and then a new label if the name still differs.
+func (e *encoder) writeLabel(loc uint32, event int64, name string, r *Record) error {
 	k := procEvent{loc, event}
 	for {
-		now := told{name, r.Process, len(e.described.labels) - e.narrow}
-		if e.told[k] == now {
+		now := labelState{name, r.Process, len(e.described.labels) - e.narrow}
+		if e.labelled[k] == now {
 			return nil
 		}
 		have, ok := e.described.labelOf(event, r.Processor, r.Process, math.MaxInt64)
@@ -296,7 +296,7 @@ func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) erro
 			have = eventName(event)
 		}
 		if have == name {
-			e.told[k] = now
+			e.labelled[k] = now
 			return nil
 		}
 		if len(e.kept) == 0 || e.kept[0].rec.Time.Cmp(r.Time) > 0 {
@@ -314,30 +314,31 @@ func (e *encoder) tellName(loc uint32, event int64, name string, r *Record) erro
 		e.described.labels[i].text = name
 	} else {
 		e.described.add(&l)
-		// A label of one process does not change what the others are called.
+		// A label of one process does not change the names that other processes see.
 		if r.Processor >= 0 && r.Process >= 0 && e.rewriter == nil && !e.described.isSubset(event) {
 			e.ownLabels[sc] = len(e.described.labels) - 1
 			e.narrow++
 		}
 	}
-	e.told[k] = told{name, r.Process, len(e.described.labels) - e.narrow}
+	e.labelled[k] = labelState{name, r.Process, len(e.described.labels) - e.narrow}
 	return e.w.Write(&l)
 }
 
-// told is a name that the first labels tell for a process.
-type told struct {
+// labelState is the name that the labels written so far give to an event type of a process. labels is the
+// number of labels that this state takes into account.
+type labelState struct {
 	name    string
 	process int64
 	labels  int
 }
 
-// tellNames makes the labels tell the names of the event types of a row's record.
-func (e *encoder) tellNames(c *trace.Cursor, r *Record) error {
+// writeLabels writes the labels that the event types of a row's record need.
+func (e *encoder) writeLabels(c *trace.Cursor, r *Record) error {
 	if ref := c.Ref(); ref != trace.NoRef {
-		// The kept labels need not tell the name of an exit, which has that of its entry. Those of a file tell
-		// names that do not change.
+		// An exit needs no label, because it has the name of its entry. The labels of a rewritten file
+		// already give the names that do not change.
 		if ev := e.events[ref]; !(e.keptLabels && c.Kind() == trace.Leave) && (e.rewriter == nil || e.severalNames[ev]) {
-			if err := e.tellName(c.Location(), ev, e.Defs.Regions.At(ref).Name, r); err != nil {
+			if err := e.writeLabel(c.Location(), ev, e.Defs.Regions.At(ref).Name, r); err != nil {
 				return err
 			}
 		}
@@ -349,7 +350,7 @@ func (e *encoder) tellNames(c *trace.Cursor, r *Record) error {
 	for _, key := range keys {
 		a := e.Defs.Attributes.At(key)
 		if n, err := strconv.ParseInt(a.Name, 10, 64); err == nil && a.Doc != "" && !e.ambiguous[n] {
-			if err := e.tellName(c.Location(), n, a.Doc, r); err != nil {
+			if err := e.writeLabel(c.Location(), n, a.Doc, r); err != nil {
 				return err
 			}
 		}
@@ -532,7 +533,7 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 		}
 	}
 	if l == nil || c.Kind() != trace.Leave || e.rewriter.moved { // an exit has the name of its entry
-		if err := e.tellNames(c, r); err != nil {
+		if err := e.writeLabels(c, r); err != nil {
 			return err
 		}
 	}

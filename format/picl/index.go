@@ -460,8 +460,8 @@ func (d *decoder) defineRegions(events []int64) {
 	for _, e := range events {
 		labels := map[string]bool{}
 		var names []string
-		covered := false // a label applies to all records
-		simple := true   // it is the only label
+		covered := false // some label applies to all records
+		simple := true   // that label is the only one
 		for _, list := range [2][]int32{d.defs.byEvent[e], d.defs.bySubset} {
 			for _, i := range list {
 				l := &d.defs.labels[i]

@@ -18,7 +18,7 @@ type nesting struct {
 	found  bool
 	waits  bool           // there is waiting
 	places []nestingPlace // nil if no call receives
-	early  [8]uint64      // slots with waiting before any call
+	early  [8]uint64      // bit set of slots in which waiting occurs before any call
 }
 
 type nestingPlace struct {
@@ -86,7 +86,7 @@ type receiveFilter struct {
 }
 
 type callOrWait struct {
-	call int // index in receiveCalls
+	call int // index of the open call in receiveCalls
 	wait bool
 }
 

@@ -236,7 +236,8 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 			ops[1] = uint64(max(-1, v[0]))
 		}
 		isDerived = len(v) > 1
-		if d := p.d.Model; !carrier.Refers(d, trace.OpLocation, ops[0]) || !carrier.Refers(d, trace.OpCommunicator, ops[1]) {
+		if d := p.d.Model; !carrier.IsValidOperand(d, trace.OpLocation, ops[0]) ||
+			!carrier.IsValidOperand(d, trace.OpCommunicator, ops[1]) {
 			if m.kind.IsSend() {
 				return "a message to nobody"
 			}

@@ -224,7 +224,8 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 // string, which may contain blanks. With another number of fields than one, each definition counts, and the
 // problem says so.
 func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
-	problem := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`, trace.Warning}
+	problem := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`,
+		trace.Warning}
 	l = bytes.TrimSpace(l)
 	if len(l) > 0 && l[0] == '"' {
 		j := closingQuote(l)

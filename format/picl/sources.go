@@ -92,7 +92,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 		}
 	}
 	scanned := d.Scanned
-	d.Scanned = true // defects are for the scan that is asked for
+	d.Scanned = true // do not report defects here: the caller's scan reports them
 	defer func() { d.Scanned = scanned }()
 	nested := newReceiveFilter(d, nil)
 	collect := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {

@@ -425,7 +425,7 @@ func TestNestingOfParts(t *testing.T) {
 	one, other := procKey{1, 0}, procKey{2, 0}
 	for _, x := range []struct {
 		name  string
-		typ   int64 // of the call in the first part
+		typ   int64 // event type of the call in the first part
 		inner procKey
 		want  bool
 	}{
@@ -508,7 +508,8 @@ func TestSources_2_3_3(t *testing.T) {
 
 // TestMarksThatAreNoMessages checks that marks of events that never are messages get no note that says so.
 func TestMarksThatAreNoMessages(t *testing.T) {
-	for event, want := range map[string]bool{"-21": true, "-51": true, "-60": true, "-56": false, "-57": false, "-28": false} {
+	for event, want := range map[string]bool{"-21": true, "-51": true, "-60": true, "-56": false, "-57": false,
+		"-28": false} {
 		_, _, rules := opened(t, "-2 "+event+" 0.1 0 0 3 2 5 1 1\n", nil)
 		if got := slices.Contains(rules, "picl.mark-message × 1"); got != want {
 			t.Errorf("a mark of %s: found %v, expected a note: %v", event, rules, want)

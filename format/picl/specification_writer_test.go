@@ -242,7 +242,8 @@ func TestMarkFields_2_3_3(t *testing.T) {
 			"-3 3 0.100000 0 0 3 2 4 5 6\n-2 3 0.100000 0 0 3 2 9 -1 7\n-4 3 0.100000 0 0 1 2 8\n"},
 		{"literals, exit without fields", "-3 6 0.1 0 0 1 \"id=%d\" id=3\n-4 6 0.1 0 0 0\n",
 			"-2 6 0.100000 0 0 1 \"id=%d\" id=3\n"},
-		{"literals, exit with fields", "-3 6 0.1 0 0 1 \"id=%d\" id=3\n-4 6 0.1 0 0 1 2 4\n", "-2 6 0.100000 0 0 3 2 3 -1 4\n"},
+		{"literals, exit with fields", "-3 6 0.1 0 0 1 \"id=%d\" id=3\n-4 6 0.1 0 0 1 2 4\n",
+			"-2 6 0.100000 0 0 3 2 3 -1 4\n"},
 		{"literals of an exit alone", "-3 -251 0.1 0 0 0\n-4 -251 0.1 0 0 1 \"%d,%d\" 8,3\n",
 			"-2 -251 0.100000 0 0 1 \"%d,%d\" 8,3\n"},
 		{"a descriptor that another record redefines",
@@ -362,7 +363,8 @@ func TestStatisticsKept_2_3_2(t *testing.T) {
 			if diff := cmp.Diff(x.want, text); diff != "" {
 				t.Error(diff)
 			}
-			if _, _, rules := opened(t, text, nil); strings.Contains(fmt.Sprint(rules), "picl.statistics") && strings.HasPrefix(x.name, "process") {
+			if _, _, rules := opened(t, text, nil); strings.Contains(fmt.Sprint(rules), "picl.statistics") &&
+				strings.HasPrefix(x.name, "process") {
 				t.Error(rules)
 			}
 		})

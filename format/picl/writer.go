@@ -32,7 +32,7 @@ type WriterOptions struct {
 // Brackets is the form of entries, exits and marks (specification section 2.3.3).
 type Brackets int
 
-// The forms.
+// The values of Brackets: forms of events with and without duration.
 const (
 	Keep      Brackets = iota // as they are
 	EntryExit                 // a mark becomes an entry and an exit
@@ -107,7 +107,7 @@ func (p *tracedProcess) record(t trace.Decimal, from, to int64) {
 
 type paragraphProcessor struct {
 	tracedProcess
-	of, process int64 // of and process are those in the trace
+	of, process int64 // processor and process in the trace
 	// exit is a -901 exit without a later record so far. between holds the exits that are followed
 	// by another -901 entry.
 	exit    *tracingExit

@@ -15,7 +15,7 @@ import (
 // Problem is a problem of a list.
 type Problem uint8
 
-// The problems.
+// The problems of a pair, or NoProblem.
 const (
 	NoProblem Problem = iota
 	NoEquals          // a pair without "="; it is taken as a key with an empty value

@@ -14,7 +14,7 @@ type orderChecker struct {
 	seed   maphash.Seed
 	events int64
 	links  int64
-	sum    uint64 // of the hashes of all lines
+	sum    uint64 // sum of the hashes of all lines
 	last   int64
 	late   int64 // events that are earlier than the previous event
 	rest   []byte

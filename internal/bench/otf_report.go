@@ -137,14 +137,14 @@ func (r *otfReport) document() []byte {
 		"one event of a stream to the next.\n", r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth,
 		otfStep)
 	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
-	r.beside()
+	r.writeReading()
 	r.writing()
 	r.remembering()
 	return r.text.Bytes()
 }
 
-// beside writes the sections about reading.
-func (r *otfReport) beside() {
+// writeReading writes the sections about reading.
+func (r *otfReport) writeReading() {
 	r.printf("## Beside OTF's tools\n\nStandard output is the null device. The window is 1 %% of the time, from the " +
 		"middle\nof the trace.\n\n")
 	var rows [][]string

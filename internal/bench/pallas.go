@@ -20,7 +20,7 @@ type pallasResult struct {
 	opening           lookups
 	first, many       lookups // one value, and pallasLookups
 	bytes             int64   // of the trace
-	grammar, data     int64   // of its thread.pallas, and of its files of times
+	grammar, data     int64   // bytes of its thread.pallas, and of its files of times
 }
 
 // pallasThreadsPattern is the pattern that several threads record.
@@ -32,7 +32,7 @@ const pallasLookups = 1000
 // lookups are processes that look up values.
 type lookups struct {
 	runs []usage
-	ns   []float64 // of the lookups only
+	ns   []float64 // nanoseconds of the lookups alone
 }
 
 // pallasThreads has the measurements of a trace of several threads.
@@ -40,7 +40,7 @@ type pallasThreads struct {
 	threads        int
 	record, both   []usage // recording with one goroutine, and with two
 	one, two       []usage // reading on one core and on two
-	bytes, grammar int64   // of the trace, and of all thread.pallas
+	bytes, grammar int64   // bytes of the trace, and of all its thread.pallas files
 }
 
 // measure takes all measurements of Pallas.

@@ -10,7 +10,7 @@ type pallasReport struct {
 	result
 	results []*pallasResult
 	threads []*pallasThreads
-	long    pallasResult // ten times as long
+	long    pallasResult // the measurements of a trace ten times as long
 }
 
 // The cost of Pallas' own library, version 0.20, in ns per event, which was measured on a similar
@@ -22,19 +22,19 @@ const (
 	pinnedRead      = "300 to 2300"
 	pinnedInfo      = "1.2 to 12 ms"
 
-	pinnedFast = 5500 // the least of these
+	pinnedFast = 5500 // the fastest of the measured times on irregular input
 )
 
-// limits of the project for Pallas.
+// The limits that the project sets for Pallas.
 const (
 	recordRegular   = 200 // ns per event
 	recordIrregular = 500
 	readRegular     = 30
 	readIrregular   = 60
 	infoTime        = 0.010 // seconds
-	longerCost      = 1.25  // per event of a trace that is ten times as long
+	longerCost      = 1.25  // allowed factor of the cost per event in a trace ten times as long
 	recordMemory    = 64<<20 + 64<<10
-	threadMemory    = 100 << 10   // per additional recorded thread
+	threadMemory    = 100 << 10   // bytes per additional recorded thread
 	valueBytes      = 8*1000 + 64 // an uncompressed block, and its length
 
 	// recordScale is the factor by which two goroutines must record faster than one, whose blocks are

@@ -195,7 +195,7 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 // clocks computes the offsets of the clocks of a trace.
 func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
 	x, err := clocks.Solve(ctx, dec, opt)
-	if errors.Is(err, clocks.ErrFar) {
+	if errors.Is(err, clocks.ErrTimeRange) {
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}
 	return x, err

@@ -40,7 +40,7 @@ All flags of weft cut and weft filter can be given, too; they use the original n
 			if err != nil {
 				return err
 			}
-			how := transform.Anonymizing{Keep: func(name string) bool { return p.match(name) }}
+			how := transform.AnonymizeOptions{Keep: func(name string) bool { return p.match(name) }}
 			var table [][]string
 			if names != "" {
 				how.Replaced = func(name, by string) { table = append(table, []string{by, name}) }

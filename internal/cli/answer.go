@@ -96,9 +96,9 @@ func someArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// answerPart opens a trace, cuts out the part that the flags select, and returns what find answers. ok
-// is false if the trace has no time in regions; the error then ends with missing, which says what that
-// prevents.
+// answerPart opens a trace, cuts out the part that the flags select, and returns what find answers. ok is
+// false if the trace has no time in regions; the error then ends with missing, which describes what is
+// impossible without it.
 func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, missing string,
 	find func(in *input) (answer T, ok bool, err error)) (answer T, err error) {
 	in, err := a.open(ctx, path, r)
@@ -127,9 +127,9 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 	return answer, nil
 }
 
-// tooFar makes analysis.ErrFar a defect of the trace. It returns other errors as they are.
+// tooFar makes analysis.ErrTimeRange a defect of the trace. It returns other errors as they are.
 func tooFar(path string, err error) error {
-	if errors.Is(err, analysis.ErrFar) {
+	if errors.Is(err, analysis.ErrTimeRange) {
 		return &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}
 	return err

@@ -59,16 +59,16 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check TRACE... | --rules",
 		Short: "Find what is wrong with traces",
-		Long: `Check traces: what their format gets wrong, and events that contradict each
-other. Each rule has an id, a severity and the first places where it is broken.
---rules lists the rules of all formats.
+		Long: `Check traces for violations of their format, and for events that contradict each other.
+For each broken rule weft prints its id, its severity and the first places. --rules lists
+the rules of all formats.
 
---window, or --from and --to, --location and --group leave out what is wrong at other times
-and locations; what belongs to none is shown.
+--window, or --from and --to, --location and --group restrict the check to defects at
+these times and locations. Defects without a time or location are always shown.
 
-The exit code is 1 if there is an error (with --strict, also a warning), 0 if
-there is none. --strict stops at the first. A trace that cannot be read does not keep the others
-from being checked; the exit code is then the highest of all.`,
+The exit code is 1 if there is an error (with --strict, also a warning), else 0. --strict
+stops at the first defect. If a trace cannot be read, weft still checks the others; the
+exit code is the highest of all.`,
 		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf\n  weft check --rules",
 		Args: func(c *cobra.Command, args []string) error {
 			if rules {
@@ -91,7 +91,7 @@ from being checked; the exit code is then the highest of all.`,
 					if len(args) == 1 || code == exitUsage || c.Context().Err() != nil {
 						return err
 					}
-					a.printError(err) // and go on with the other traces
+					a.printError(err) // and continue with the other traces
 					worst = max(worst, code)
 					continue
 				}

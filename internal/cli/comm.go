@@ -70,23 +70,23 @@ func (a *app) commCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "comm TRACE",
 		Short: "Sum up messages, collective operations and remote memory access",
-		Long: `Show who sends how much to whom and how long it takes, how large messages are, what
-found no partner, and the collective operations of each communicator.
+		Long: `Show the messages between each pair of locations with their sizes and latencies, the
+sends and receives without a partner, and the collective operations of each communicator.
 
 Sends are matched with receives first in, first out by source, destination, tag and,
 where the trace has them, communicator. Latency is the time from a send to its
-receive. Where messages are received before they are sent, clocks differ, and
-latencies are not to be trusted: weft align finds how far they are apart.
+receive. If messages are received before they are sent, the clocks differ, and
+latencies are not reliable: weft align computes the differences of the clocks.
 
-Of collective operations, the n-th of each member of a communicator are one; WAIT is how
-long the first one to come was there before the last one.
+The n-th calls of all members of a communicator form one collective operation. WAIT is the
+time from the arrival of the first member to that of the last one.
 
-Of remote memory access (RMA), puts, gets and atomic operations are counted by their origin
-and target, with the time from their begin to their completion.
+Puts, gets and atomic operations of remote memory access (RMA) are counted by origin and
+target, with the time from begin to completion.
 
---location and --group count what one of these locations has a part in, as sender or
-receiver, origin or target, or member. --window, or --from and --to, count what is sent,
-received or begun in a window; a message belongs to the time at which it is sent. weft
+--location and --group count only communication in which one of these locations takes part,
+as sender or receiver, origin or target, or member. --window, or --from and --to, counts
+only communication in a window; a message belongs to the time at which it is sent. weft
 messages lists the messages one by one, and counts them over time.`,
 		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n" +
 			"  weft comm --csv --show sizes trace.trf > sizes.csv\n" +
@@ -219,7 +219,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	if wanted(showSizes) {
 		sizes := m.Sizes
 		if len(sizes) > maxSizes {
-			sizes = messages.ByPowers(sizes)
+			sizes = messages.GroupByPowerOfTwo(sizes)
 		}
 		a.printSizes(sizes, top)
 		if n := len(m.Sizes); len(sizes) < n {

@@ -22,22 +22,23 @@ func (a *app) convertCommand() *cobra.Command {
 	r := &x.inputFlags
 	c := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Convert a trace to another format, saying what is lost",
-		Long: `Convert a trace. The format of OUT follows from its name or --to; "-" is
-standard input or output. What other tools will not find in OUT is listed at the
-end: weft only (weft adds it to the trace and restores it), degraded (kept in
-another form) or lost. If something would be lost, nothing is written and the exit
-code is 1, unless --allow-loss is given.
+		Short: "Convert a trace to another format, and list what is lost",
+		Long: `Convert a trace to another format. The name of OUT or --to determines that format; "-" is
+standard input or output. At the end weft lists the data that other tools will not find
+in OUT: weft only (stored in a form that only weft reads), degraded (kept in another
+form) or lost. If anything would be lost, weft writes nothing and the exit code is 1,
+unless --allow-loss is given.
 
---plain writes only what the target has records for. What only weft would restore
-is lost then, and listed as that.
+--plain writes only data for which the target has records. Data that would be stored for
+weft only is then lost, and listed as such.
 
---window cuts a piece out first, as weft cut does; --location, --group and --region leave
-away what they do not choose, as weft filter does. Here --to is a format, so that there is
-no --from; cut and filter have more choices, and write any format, too.
+--window converts only a piece of the trace, as weft cut writes it. --location, --group
+and --region drop all other events, as weft filter does. There is no --from here, because
+--to names a format. The commands cut and filter have more flags, and also write any
+format.
 
-The same format on both sides loses nothing: records are rewritten one by one.
---to null decodes everything and writes nothing, for timing.`,
+If both formats are the same, nothing is lost: weft copies record by record. --to null
+decodes the whole trace and writes nothing, to measure the time.`,
 		Example: "  weft convert trace.trf trace.etf\n  weft convert --plain trace.otf2 for-vampir.otf\n" +
 			"  weft convert --option picl.statistics=true old.trf new.trf\n" +
 			"  weft convert --window 20%..30% --location 'rank 0' trace.otf2 piece.etf\n" +

@@ -70,7 +70,7 @@ func (a *app) printMissingFiles(list []*trace.Defect) {
 }
 
 // reportIndexing prints the defects that indexing a trace has found, now or at an earlier time.
-func (a *app) reportIndexing(path string, f cache.Found, quiet bool) {
+func (a *app) reportIndexing(path string, f cache.ReadDefects, quiet bool) {
 	a.incomplete = a.incomplete || len(f.Missing) > 0
 	if quiet {
 		return

@@ -35,35 +35,30 @@ type failed struct {
 }
 
 func (a *app) diffCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON, asCSV, markdown, folded bool
-	var metric, loop string
-	var conditions []string
-	var least, change float64
-	var top int
+	var flags diffFlags
 	c := &cobra.Command{
 		Use:     "diff A… -- B…",
 		Aliases: []string{"compare"},
 		Short:   "Compare runs: which call paths and regions take longer, with statistics",
 		Long: `Compare the runs A with the runs B, such as those before and after a change. Two traces need
-no -- between them. Call paths are matched by their names, those that were renamed or moved by
-what is in them; docs/analyses/diff.md has the rules and formulas. Regressions are listed first, then
-improvements, then what is not significant.
+no -- between them. Call paths are matched by their names. Renamed or moved paths are matched by
+the paths inside of them; docs/analyses/diff.md has the rules and formulas. Regressions are
+listed first, then improvements, then differences that are not significant.
 
-Times are sums over all locations, and means over the runs of a side. What is listed differs by at
-least 0.1 % of the time of A (--least), and by at least 2 % of its own (--change). --metric inclusive tests and
-ranks inclusive times in place of exclusive ones.
+Times are sums over all locations, and means over the runs of a side. A row is listed if its
+time differs by at least 0.1 % of the time of A (--least), and by at least 2 % of the row's
+own time (--change). --metric inclusive tests and ranks inclusive times instead of exclusive
+ones.
 
-Q is the probability that a difference is chance: that of the Mann-Whitney test, corrected for the
-number of tests by Benjamini and Hochberg. Above 0.05 a difference is not significant. The
-observations are runs, if each side has at least 4; else the iterations of a loop, if --iterations names
-the region of which each visit is one; else locations, matched by their order. SHIFT is the
-median difference of an observation, with its 95 % confidence interval.
+Q is the p-value of the Mann-Whitney test, corrected for the number of tests by Benjamini and
+Hochberg. A difference with a Q above 0.05 is not significant. The observations are the runs, if
+each side has at least 4. Otherwise they are the iterations of a loop, if --iterations names the
+region whose visits are the iterations, or else the locations, matched by their order. SHIFT is
+the median difference of an observation, with its 95 % confidence interval.
 
---fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by more than
-a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the exclusive times of
-both sides in nanoseconds, as lines for differential flame graphs.`,
+--fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by
+more than a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the
+exclusive times of both sides in nanoseconds, as lines for differential flame graphs.`,
 		Example: "  weft diff before.otf2 after.otf2\n" +
 			"  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 b3.otf2 b4.otf2\n" +
 			"  weft diff --fail-if 'time>+5%' --fail-if 'region:solve>+2%' --markdown before.otf2 after.otf2\n" +
@@ -73,97 +68,141 @@ both sides in nanoseconds, as lines for differential flame graphs.`,
 			_, _, err := sidesOf(c, args)
 			return err
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			if n := count(asJSON, asCSV, markdown, folded); n > 1 {
-				return usageError("--json, --csv, --markdown and --folded: found %d of them, expected one", n)
-			}
-			if _, err := wordIndex("--metric", metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
-				return err
-			}
-			if !(least >= 0 && least <= 100) {
-				return usageError("--least %g: expected a percentage of 0 to 100", least)
-			}
-			if !(change >= 0 && !math.IsInf(change, 1)) {
-				return usageError("--change %g: expected a percentage of 0 or more", change)
-			}
-			wanted, err := parseConditions(conditions)
+		RunE: func(c *cobra.Command, args []string) error { return a.runDiff(c, args, &flags) },
+	}
+	flags.register(c)
+	return c
+}
+
+// diffFlags holds the flags of weft diff.
+type diffFlags struct {
+	input                           inputFlags
+	selection                       selectionFlags
+	asJSON, asCSV, markdown, folded bool
+	metric, loop                    string
+	conditions                      []string
+	least, change                   float64
+	top                             int
+}
+
+// register adds the flags to the command.
+func (f *diffFlags) register(c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.selection.timeFlags(c.Flags())
+	f.selection.placeFlags(c.Flags())
+	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
+	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
+		"the time to test and to rank by: exclusive or inclusive")
+	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
+	c.Flags().Float64Var(&f.least, "least", 0.1, "the least difference to report, in percent of the time of A")
+	c.Flags().Float64Var(&f.change, "change", 2, "the least change to report, in percent of the row's own time")
+	c.Flags().StringArrayVar(&f.conditions, "fail-if", nil,
+		"exit code 1 if this holds: time>+5%, or region:NAME>+2%; may be repeated")
+	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
+	c.Flags().BoolVar(&f.markdown, "markdown", false, "print tables in Markdown")
+	c.Flags().BoolVar(&f.folded, "folded", false, "print all call paths as lines for differential flame graphs")
+}
+
+// validate returns a usage error if the flags contradict each other or have invalid values.
+func (f *diffFlags) validate() error {
+	if n := count(f.asJSON, f.asCSV, f.markdown, f.folded); n > 1 {
+		return usageError("--json, --csv, --markdown and --folded: found %d of them, expected one", n)
+	}
+	if _, err := wordIndex("--metric", f.metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
+		return err
+	}
+	if !(f.least >= 0 && f.least <= 100) {
+		return usageError("--least %g: expected a percentage of 0 to 100", f.least)
+	}
+	if !(f.change >= 0 && !math.IsInf(f.change, 1)) {
+		return usageError("--change %g: expected a percentage of 0 or more", f.change)
+	}
+	return nil
+}
+
+// runDiff compares the runs in args and prints the result.
+func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
+	if err := flags.validate(); err != nil {
+		return err
+	}
+	wanted, err := parseConditions(flags.conditions)
+	if err != nil {
+		return err
+	}
+	as, bs, _ := sidesOf(c, args)
+	x := &diffResult{A: []heading{}, B: []heading{}, Failed: []failed{}}
+	cmp := diff.New(diff.Options{Runs: [2]int{len(as), len(bs)}, Loop: flags.loop, Metric: diff.Metric(flags.metric),
+		Least: flags.least / 100, Change: flags.change / 100})
+	if err := a.readSides(c, cmp, [2][]string{as, bs}, x, flags); err != nil {
+		return err
+	}
+	x.Result = cmp.Result()
+	x.Clock = info.NewClock(x.Result.Clock)
+	if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
+		return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s",
+			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest(flags.loop, x.RegionNames()))
+	}
+	sentences, err := x.fail(wanted)
+	if err != nil {
+		return err
+	}
+	switch {
+	case flags.asJSON:
+		err = a.writeJSON(a.out, x)
+	case flags.asCSV:
+		err = a.diffCSV(x.Result)
+	case flags.folded:
+		err = a.diffFolded(x.Result)
+	case flags.markdown:
+		a.diffMarkdown(x, flags.top)
+	default:
+		a.printDiff(x, flags.top)
+	}
+	if err == nil && len(sentences) > 0 {
+		err = &exitError{exitDefects, errors.New(strings.Join(sentences, "\n"))}
+	}
+	return err
+}
+
+// readSides adds the traces of both sides to a comparison, and their headings to x.
+func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]string, x *diffResult,
+	flags *diffFlags) error {
+	for side, paths := range sides {
+		for _, path := range paths {
+			h, err := a.diffScan(c, cmp, diff.Side(side), path, &flags.input, &flags.selection)
 			if err != nil {
 				return err
 			}
-			as, bs, _ := sidesOf(c, args)
-			x := &diffResult{A: []heading{}, B: []heading{}, Failed: []failed{}}
-			cmp := diff.New(diff.Options{Runs: [2]int{len(as), len(bs)}, Loop: loop, Metric: diff.Metric(metric),
-				Least: least / 100, Change: change / 100})
-			for side, paths := range [][]string{as, bs} {
-				for _, path := range paths {
-					h, err := a.diffScan(c, cmp, diff.Side(side), path, &r, &s)
-					if err != nil {
-						return err
-					}
-					if list := &x.A; side == int(diff.A) {
-						*list = append(*list, *h)
-					} else {
-						x.B = append(x.B, *h)
-					}
-				}
-				if cmp.Empty(diff.Side(side)) {
-					return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; nothing can be compared",
-						strings.Join(paths, ", "))}
-				}
+			if list := &x.A; side == int(diff.A) {
+				*list = append(*list, *h)
+			} else {
+				x.B = append(x.B, *h)
 			}
-			x.Result = cmp.Result()
-			x.Clock = info.NewClock(x.Result.Clock)
-			if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
-				return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s", loop,
-					map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest(loop, x.RegionNames()))
-			}
-			var sentences []string
-			for _, w := range wanted {
-				sentence, err := w.check(x.Result)
-				if err != nil {
-					return err
-				}
-				if sentence != "" {
-					x.Failed = append(x.Failed, failed{w.text, sentence})
-					sentences = append(sentences, sentence)
-				}
-			}
-			switch {
-			case asJSON:
-				err = a.writeJSON(a.out, x)
-			case asCSV:
-				err = a.diffCSV(x.Result)
-			case folded:
-				err = a.diffFolded(x.Result)
-			case markdown:
-				a.diffMarkdown(x, top)
-			default:
-				a.printDiff(x, top)
-			}
-			if err == nil && len(sentences) > 0 {
-				err = &exitError{exitDefects, errors.New(strings.Join(sentences, "\n"))}
-			}
-			return err
-		},
+		}
+		if cmp.Empty(diff.Side(side)) {
+			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; nothing can be compared",
+				strings.Join(paths, ", "))}
+		}
 	}
-	r.flags(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
-	c.Flags().StringVar(&loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
-	c.Flags().StringVar(&metric, "metric", string(diff.Exclusive),
-		"the time to test and to rank by: exclusive or inclusive")
-	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
-	c.Flags().Float64Var(&least, "least", 0.1, "the least difference to report, in percent of the time of A")
-	c.Flags().Float64Var(&change, "change", 2, "the least change to report, in percent of the row's own time")
-	c.Flags().StringArrayVar(&conditions, "fail-if", nil,
-		"exit code 1 if this holds: time>+5%, or region:NAME>+2%; may be repeated")
-	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
-		"how many lines of each table to show; 0 shows all, as --json and --csv do")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().BoolVar(&markdown, "markdown", false, "print tables in Markdown")
-	c.Flags().BoolVar(&folded, "folded", false, "print all call paths as lines for differential flame graphs")
-	return c
+	return nil
+}
+
+// fail adds the conditions that hold to x and returns a sentence for each of them.
+func (x *diffResult) fail(wanted []condition) (sentences []string, err error) {
+	for _, w := range wanted {
+		sentence, err := w.check(x.Result)
+		if err != nil {
+			return nil, err
+		}
+		if sentence != "" {
+			x.Failed = append(x.Failed, failed{w.text, sentence})
+			sentences = append(sentences, sentence)
+		}
+	}
+	return sentences, nil
 }
 
 // count is how many of some flags are set.
@@ -222,7 +261,7 @@ func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, p
 	return &h, nil
 }
 
-// condition is what --fail-if says: a time grows by more than a share.
+// condition is the condition of --fail-if: a time grows by more than a share.
 type condition struct {
 	text   string
 	region string // "" for the runtime
@@ -247,7 +286,7 @@ func parseConditions(list []string) (out []condition, err error) {
 	return out, nil
 }
 
-// check says how a condition holds, and nothing if it does not.
+// check returns a description of the growth that meets the condition, or "" if none does.
 func (w *condition) check(x *diff.Result) (string, error) {
 	what, c := "the run", x.Runtime
 	if w.region != "" {
@@ -279,7 +318,7 @@ func percentChange(c diff.Change) string {
 	return fmt.Sprintf("%+.1f", 100*(*c.Ratio-1))
 }
 
-// kindOf says how a row differs.
+// kindOf describes how a row differs.
 func kindOf(r *diff.Row) string {
 	if !r.Significant() {
 		return "not significant"
@@ -287,7 +326,7 @@ func kindOf(r *diff.Row) string {
 	return string(r.Kind)
 }
 
-// statisticsOf says what the observations of the statistics are.
+// statisticsOf describes the observations of the statistics.
 func statisticsOf(x *diff.Result) string {
 	what := map[diff.Unit]string{diff.Runs: "runs", diff.Iterations: "iterations of the loop",
 		diff.Locations: "locations, matched by their order"}[x.Unit]

@@ -25,19 +25,19 @@ func (a *app) efficiencyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "efficiency TRACE…",
 		Short: "Compute the POP efficiency factors of one or several runs",
-		Long: `Compute the efficiency factors of the POP project. Parallel efficiency is the share of
-the time that is useful: outside of communication libraries and of the runtime of threads. It is
-the product of load balance and communication efficiency, which is the product of serialisation
-efficiency, what is lost by waiting for dependences, and transfer efficiency, what the network
-takes. The ideal runtime behind the last two comes from computing all times of the trace anew, on
-a network that takes no time. A factor below 0.8 is worth a look, and gets a sentence.
+		Long: `Compute the efficiency factors of the POP project. Parallel efficiency is the share of the
+time that is useful: outside of communication libraries and of the runtime of threads. It is
+the product of load balance and communication efficiency. Communication efficiency is the
+product of serialisation efficiency (the loss by waiting for dependences) and transfer
+efficiency (the loss by the network). For these two, weft computes all times of the trace
+again for an ideal network that takes no time. A sentence explains each factor below 0.8.
 
-Of programs with several threads in a process, the hybrid factors follow: the multiplicative model
-divides the parallel efficiency into those of MPI and OpenMP, the additive model into those of
-processes and of threads. Several traces, such as runs with more and more processes, are compared
-with the first one: computation scaling is the useful time of the first run divided by that of
-another one, global efficiency its product with the parallel efficiency. With --weak the work is taken
-to grow with the number of threads.
+For programs with several threads in a process, the hybrid factors follow: the
+multiplicative model divides the parallel efficiency into those of MPI and OpenMP, the
+additive model into those of processes and of threads. Several traces, such as runs with
+more and more processes, are compared with the first one: computation scaling is the useful
+time of the first run divided by that of another one, global efficiency its product with the
+parallel efficiency. With --weak the work is taken to grow with the number of threads.
 
 --window, or --from and --to, cut a part out of each trace first.`,
 		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +

@@ -7,8 +7,10 @@ import (
 )
 
 // latin1Lines is a TRACE file in Latin-1.
-const latin1Lines = "# caf\xe9\nTU SECONDS\nT \xe9t\xe9=n\xe8\nR 0 2 false ; name=m\xe9moire\nC 0 0 1 0 1 ; name=c\xe9, k\xe9=v\xe9\n" +
-	"E 0 0.5 ; name=\xe9\nD 0 6 0 0 ; n\xe9=\xe8\nS 0 ; name=s\xe9\nF 0 1 2 1 0 0\nTS 0 ; name=t\xe9\nTSS 0 0 ; name=u\xe9\nTSP 0 0 2 1\n"
+const latin1Lines = "# caf\xe9\nTU SECONDS\nT \xe9t\xe9=n\xe8\nR 0 2 false ; name=m\xe9moire\nC 0 0 1 0 1 ; " +
+	"name=c\xe9, k\xe9=v\xe9\n" +
+	"E 0 0.5 ; name=\xe9\nD 0 6 0 0 ; n\xe9=\xe8\nS 0 ; name=s\xe9\nF 0 1 2 1 0 0\nTS 0 ; name=t\xe9\nTSS 0 0 ; " +
+		"name=u\xe9\nTSP 0 0 2 1\n"
 
 // TestVerbsKeepLatin1 checks that texts of a TRACE file in Latin-1 keep their bytes in all that is
 // written as TRACE, also by way of other formats, whose loss tables count the lines.
@@ -77,8 +79,10 @@ func TestMergeOfTwoEncodings(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "x.etf")
 		rows, _ := mustRun(t, "merge", "-q", "--json", textFile(t, "a.etf", x.a+event), textFile(t, "b.etf", x.b+event), out)
-		if got, want := readText(t, out), "TU SECONDS\n"+x.want+"E 2 1 ;\nE 3 1 ;\n"; got != want || recoded(t, rows) != x.recoded {
-			t.Errorf("%q and %q: found %q, expected %q with %d lines of another encoding: %s", x.a, x.b, got, want, x.recoded, rows)
+		if got, want := readText(t, out), "TU SECONDS\n"+x.want+"E 2 1 ;\nE 3 1 ;\n"; got != want || recoded(t,
+			rows) != x.recoded {
+			t.Errorf("%q and %q: found %q, expected %q with %d lines of another encoding: %s", x.a, x.b, got, want,
+				x.recoded, rows)
 		}
 	}
 }
@@ -86,7 +90,8 @@ func TestMergeOfTwoEncodings(t *testing.T) {
 // TestTRACEOfTwoEncodings checks that lines of a file in two encodings stay where nothing changes
 // them, and that the loss table counts those that are written anew.
 func TestTRACEOfTwoEncodings(t *testing.T) {
-	const text = "# \xe9 é\nTU SECONDS\nT a=é, \xe9=1\nR 1 1 false ; name=é\nR 2 1 false ; name=\xe9\nC 1 0 4 1 1 ; k\xe9=é\nC 2 0 4 2 1 ; ké=\xe9\n"
+	const text = "# \xe9 é\nTU SECONDS\nT a=é, \xe9=1\nR 1 1 false ; name=é\nR 2 1 false ; name=\xe9\nC 1 0 4 1 1 ; " +
+		"k\xe9=é\nC 2 0 4 2 1 ; ké=\xe9\n"
 	if got, printed := rewriteTRACE(t, text, "filter", "-q"); got != text || strings.Contains(printed, "encoding") {
 		t.Errorf("filter: found\n%q\nexpected\n%q: %s", got, text, printed)
 	}
@@ -94,7 +99,8 @@ func TestTRACEOfTwoEncodings(t *testing.T) {
 		args    []string
 		recoded int64
 	}{{[]string{"filter", "--prune"}, 5}, {[]string{"cut", "--from", "1s"}, 2}} {
-		rows, _ := mustRun(t, append(x.args, "-q", "--json", textFile(t, "in.etf", text), filepath.Join(t.TempDir(), "x.etf"))...)
+		rows, _ := mustRun(t, append(x.args, "-q", "--json", textFile(t, "in.etf", text), filepath.Join(t.TempDir(),
+			"x.etf"))...)
 		if n := recoded(t, rows); n != x.recoded {
 			t.Errorf("%q: found %d lines of another encoding, expected %d: %s", x.args, n, x.recoded, rows)
 		}

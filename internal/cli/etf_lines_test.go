@@ -62,7 +62,7 @@ var unreadLines = "R 0 1 false ;\nE 0 1 ;\nE 1 2 ;\nE 9\nD\nD 0 9 0 1 ;\nD x 4 0
 	"E 2 3 ; a=" + strings.Repeat("x", 2000) + "\n"
 
 // lostLineCount returns the number of lost lines in a loss table and how they are lost.
-func lostLineCount(t *testing.T, rows string) (n int64, how format.How) {
+func lostLineCount(t *testing.T, rows string) (n int64, how format.Fidelity) {
 	t.Helper()
 	for _, r := range parseLossRows(t, rows) {
 		if r.Kind == "line" {
@@ -80,7 +80,7 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 		args []string
 		out  string
 		n    int64
-		how  format.How
+		how  format.Fidelity
 	}{
 		{[]string{"filter"}, "out.etf", 7, format.Lost},
 		{[]string{"cut", "--from", "0%"}, "out.etf", 7, format.Lost},

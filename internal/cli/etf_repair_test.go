@@ -10,8 +10,10 @@ import (
 // attributes without a key one that no other attribute has. Nothing is left to mend then.
 func TestRepairOfTRACEDefinitions(t *testing.T) {
 	for _, x := range []struct{ in, want string }{
-		{"TSP 0 0 1 2\n", "TU SECONDS\nTS 0 ; name=undefined time series 0\nTSS 0 0 ; name=undefined series 0/0\nTSP 0 0 1 2\n"},
-		{"TSS 1 7 ; name=a\nTSP 1 7 1 2\nTSS 1 8 ; name=b\nTSP 1 8 1 2\n", "TU SECONDS\nTS 1 ; name=undefined time series 1\n" +
+		{"TSP 0 0 1 2\n", "TU SECONDS\nTS 0 ; name=undefined time series 0\nTSS 0 0 ; name=undefined series 0/0\nTSP 0 0 " +
+			"1 2\n"},
+		{"TSS 1 7 ; name=a\nTSP 1 7 1 2\nTSS 1 8 ; name=b\nTSP 1 8 1 2\n", "TU SECONDS\nTS 1 ; name=undefined time series " +
+			"1\n" +
 			"TSS 1 7 ; name=a\nTSP 1 7 1 2\nTSS 1 8 ; name=b\nTSP 1 8 1 2\n"},
 		{"TU SECONDS\nT =x\nE 1 1 ;\n", "TU SECONDS\nT unknown=x\nE 1 1 ;\n"},
 		{"TU SECONDS\nT a=1\nE 1 1 ; =y, unknown=z\nE 2 1 ; k=v\nD 1 4 1 2 ; =w\n",
@@ -41,7 +43,8 @@ func TestTRACEIntervalsThatEndFirst(t *testing.T) {
 		"C 0 9223372036854775807.0 4.50 0 1 ;\n":  "etf.claim-times",
 		"TSR 0 0 5 0.123456789012345678 1 2 3\n":  "etf.fragment-times",
 	} {
-		const rest = "TU SECONDS\nR 0 1 false ;\nE 0 1.25 ;\nE 1 8000000000000000 ;\nS 0 ;\nF 0 0 1 1 0 0\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 1 2\n"
+		const rest = "TU SECONDS\nR 0 1 false ;\nE 0 1.25 ;\nE 1 8000000000000000 ;\nS 0 ;\nF 0 0 1 1 0 0\nTS 0 ;\nTSS 0 " +
+			"0 ;\nTSP 0 0 1 2\n"
 		in, out := textFile(t, "in.etf", rest+line), filepath.Join(t.TempDir(), "out.etf")
 		code, printed, _ := runWeft(t, "check", in)
 		if code != 1 || !strings.Contains(printed, rule) || strings.Contains(printed, "etf.time-rounded") {

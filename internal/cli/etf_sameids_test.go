@@ -29,7 +29,8 @@ func TestDependenciesOfSameIDs(t *testing.T) {
 		head   = "TU SECONDS\nR 0 9 false ;\nR 1 9 false ;\n"
 		events = "E 1 7 ; name=l\nE 1 7.5 ; name=k\n"
 		links  = "D 1 5 1 1 ;\nD 2 6 1 1 ;\n"
-		all    = head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\nC 1 5 9 0 1 ; name=late\n" + events + links
+		all    = head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\nC 1 5 9 0 1 ; name=late\n" +
+			events + links
 	)
 	for _, x := range []struct {
 		args []string
@@ -39,12 +40,16 @@ func TestDependenciesOfSameIDs(t *testing.T) {
 		{[]string{"filter", "--prune"}, all},
 		{[]string{"cut", "--from", "0%"}, all},
 		{[]string{"merge"}, all},
-		{[]string{"repair"}, head + "C 1 0 8 0 1 ; name=a\nC 2 1 6 1 1 ; name=c\nC 3 2 4 0 1 ; name=b\nC 4 5 9 0 1 ; name=late\n" +
+		{[]string{"repair"}, head + "C 1 0 8 0 1 ; name=a\nC 2 1 6 1 1 ; name=c\nC 3 2 4 0 1 ; name=b\nC 4 5 9 0 1 ; " +
+			"name=late\n" +
 			"E 1 7 ; name=l\nE 2 7.5 ; name=k\n" + links},
-		{[]string{"filter", "--not-region", "b"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 5 9 0 1 ; name=late\n" +
+		{[]string{"filter", "--not-region", "b"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 5 9 0 1 ; " +
+			"name=late\n" +
 			events + links},
-		{[]string{"filter", "--not-region", "a"}, head + "C 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\nC 1 5 9 0 1 ; name=late\n" + events},
-		{[]string{"filter", "--not-region", "l"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\n" +
+		{[]string{"filter", "--not-region", "a"}, head + "C 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; name=b\nC 1 5 9 0 1 ; " +
+			"name=late\n" + events},
+		{[]string{"filter", "--not-region", "l"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 2 4 0 1 ; " +
+			"name=b\n" +
 			"C 1 5 9 0 1 ; name=late\nE 1 7.5 ; name=k\n"},
 		{[]string{"filter", "--min-duration", "5s"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\n" + events + links},
 		{[]string{"cut", "--from", "3s", "--to", "5s"}, head + "C 1 3 5 0 1 ; name=a, cut.began=0, cut.ends=later\n" +
@@ -72,7 +77,8 @@ func TestDependenciesOfSameIDs(t *testing.T) {
 func TestTRACEOfDependenciesAlone(t *testing.T) {
 	in := textFile(t, "in.etf", "TU SECONDS\nT a=1\nD 1 4 1 2 ;\nD 2 4 1 2 ;\n")
 	for _, ext := range []string{".trf", ".otf", ".otf2", ".pallas"} {
-		rows, _ := mustRun(t, "convert", "--allow-loss", "--json", in, inFolder(t, filepath.Join(t.TempDir(), "there", "x"+ext)))
+		rows, _ := mustRun(t, "convert", "--allow-loss", "--json", in, inFolder(t, filepath.Join(t.TempDir(), "there",
+			"x"+ext)))
 		lost := int64(0)
 		for _, r := range parseLossRows(t, rows) {
 			if r.Kind == "link" && r.How == format.Lost {

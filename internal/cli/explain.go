@@ -25,18 +25,19 @@ func (a *app) explainCommand() *cobra.Command {
 	var baseline string
 	c := &cobra.Command{
 		Use:   "explain TRACE",
-		Short: "Say in words why a run takes as long as it does, and what to mend first",
-		Long: `Say in words why a run takes as long as it does: what ran and how sound the trace is; the
-verdict in a sentence; at most ten findings, each with its loss, its cause, its place, the evidence and
-an advice; and what could not be judged, with the record that is missing.
+		Short: "Explain in words why a run takes as long as it does, and what to fix first",
+		Long: `Explain in words why a run takes as long as it does. The page describes the run and the
+defects of the trace, gives a verdict in one sentence, and lists at most ten findings,
+each with its loss, cause, place, evidence and advice. It ends with what could not be
+analysed, and which records the trace lacks for that.
 
-LOSS is the time that all threads lose, in percent of the time of all threads. GAIN is by how much the
-run would be shorter without the loss: a bound, computed by timing the trace anew with the loss taken
-away. A loss below 2 % is no finding. The figures come from weft waits, weft path and weft
-efficiency, which show the details.
+LOSS is the time that all threads lose, in percent of the time of all threads. GAIN is
+the time by which the run would be shorter without the loss: an upper bound, for which
+weft computes all times again without the loss. Losses below 2 % are not listed. The
+figures come from weft waits, weft path and weft efficiency, which show the details.
 
---baseline TRACE compares with another run. --markdown prints the page for an issue or a
-wiki. --window, or --from and --to, cut a part out of the trace first.`,
+--baseline TRACE compares the run with another one. --markdown prints the page for an
+issue or a wiki. --window, or --from and --to, analyses only a part of the trace.`,
 		Example: "  weft explain trace.otf2\n  weft explain --baseline before.otf2 --markdown after.otf2\n" +
 			"  weft explain --window 20%..80% --json trace.otf",
 		Args: exactArgs(1, "one trace"),

@@ -14,7 +14,7 @@ type filterFlags struct {
 }
 
 // wanted converts the flags of a filter. ok is false if no flag is set.
-func (x *filterFlags) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, err error) {
+func (x *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, ok bool, err error) {
 	n := 0
 	for _, l := range [][]string{x.locations, x.groups, x.regions, x.kinds, x.communicators, x.notLocations, x.notGroups,
 		x.notRegions, x.notKinds, x.notCommunicators} {

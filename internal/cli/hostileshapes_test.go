@@ -38,7 +38,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 	}
 	switch shape {
-	case "orphaned": // what was never entered is left, deep inside of others
+	case "orphaned": // leaves without an enter, deep inside of other regions
 		each(func(int) { event("E", 1); event("E", 1) })
 		each(func(i int) { event("L", 100); event("L", 101) })
 	case "first in, first out":
@@ -90,7 +90,8 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 	for i := range most {
 		fmt.Fprintf(&defs, "DF%xG1NM\"f%d\"\n", i+1, i%100)
 	}
-	for name, text := range map[string]string{"x.otf": "1:" + processes + "\n", "x.0.def": defs.String(), "x.1.events": events.String()} {
+	for name, text := range map[string]string{"x.otf": "1:" + processes + "\n", "x.0.def": defs.String(),
+		"x.1.events": events.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,8 @@ var hostileShapes = []string{
 // hostileCommands lists the commands that keep track of open regions, claims or messages.
 var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"usage"}, {"structure"}, {"states"},
 	{"info"}, {"comm"}, {"messages"}, {"waits", "--causes"}, {"path"}, {"efficiency"}, {"explain"},
-	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"}, {"anonymize"},
+	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"},
+		{"merge"}, {"anonymize"},
 	{"plot"}, {"plot", "--index"}, {"index"}, {"report"}, {"align", "--always"}, {"convert", "--to", "etf"},
 	{"convert", "--to", "picl"}, {"convert", "--to", "otf"},
 	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}, {"diff"},
@@ -180,7 +182,8 @@ func hostileArgs(command []string, path, dir string) []string {
 }
 
 // nothingToAnswer lists texts of errors for traces in which a command finds nothing to answer.
-var nothingToAnswer = []string{"no processors", "nothing can be compared", "waits cannot be judged", "has no critical path",
+var nothingToAnswer = []string{"no processors", "nothing can be compared", "waits cannot be judged",
+	"has no critical path",
 	"has no efficiency", "nothing can be explained"}
 
 // TestHostileShapes checks that no command takes a time that grows with the square of the length

@@ -55,7 +55,7 @@ damage, weft index reads an existing index completely.`,
 				return err
 			}
 			defer store.Close()
-			if out == "" && !store.Lasts() {
+			if out == "" && !store.IsPersistent() {
 				return fmt.Errorf("cannot keep indexes: found no cache folder of the user that can be written to, expected one, " +
 					"or WEFT_CACHE, or -o")
 			}
@@ -73,7 +73,7 @@ damage, weft index reads an existing index completely.`,
 				if m.Damage != nil {
 					r.Damage = m.Damage.Error()
 				}
-				a.reportIndexing(in.src.Path, cache.Found{Missing: m.Missing}, v.quiet)
+				a.reportIndexing(in.src.Path, cache.ReadDefects{Missing: m.Missing}, v.quiet)
 				return a.writeJSON(a.out, r)
 			}
 			how := "made"
@@ -84,7 +84,7 @@ damage, weft index reads an existing index completely.`,
 				how = "was there"
 			}
 			printf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
-			a.reportIndexing(in.src.Path, m.Found, v.quiet)
+			a.reportIndexing(in.src.Path, m.ReadDefects, v.quiet)
 			return nil
 		},
 	}

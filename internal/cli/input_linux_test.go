@@ -35,7 +35,7 @@ func TestInterruptedPipe(t *testing.T) {
 		if err := await.Receive(t, "the input is given up", ended); !errors.Is(err, context.Canceled) {
 			t.Errorf("found %v, expected that it was interrupted", err)
 		}
-		// The process that has opened the pipe can go on.
+		// The process that has opened the pipe can continue.
 		if !opened {
 			f, _ = write()
 		}

@@ -77,7 +77,7 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 			m := kind.FindStringSubmatch(l)
 			switch {
 			case strings.HasPrefix(l, "C "):
-				n["enter"]++ // what was never left ends with the trace
+				n["enter"]++ // a region that is never left ends with the trace
 			case !strings.HasPrefix(l, "E ") || m == nil:
 			case m[1] == "send" || m[1] == "send-begin":
 				n.message("send", length.FindStringSubmatch(l))
@@ -104,9 +104,9 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 			case f[0] == "-2" && (event == -21 || event == -27):
 				n.message("send", []string{"", data[0]})
 			case f[0] == "-2" && (event == -60 || event == -61):
-				n.message("recv", []string{"", data[1]}) // behind the request
+				n.message("recv", []string{"", data[1]}) // after the request id
 			case f[0] == "-2" && (event == -51 || event == -52):
-				n.message("recv", []string{"", data[3]}) // behind what was asked for
+				n.message("recv", []string{"", data[3]}) // after the fields of the entry
 			}
 		})
 	},

@@ -24,10 +24,10 @@ func (a *app) mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge TRACE... OUT",
 		Short: "Put several traces on one time line",
-		Long: `Merge traces, of any formats, into one. Regions and other names that are equal become
-one. Locations, communicators and resources of different traces stay apart, and get
-other ids where theirs are taken; --unify makes one of those with the same id and name,
-for runs that wrote a file each process.
+		Long: `Merge traces of any formats into one. Regions and other definitions with equal names
+become one. Locations, communicators and resources of different traces stay separate, and
+get new ids if theirs are taken. --unify joins those with the same id and name, for runs
+in which each process wrote its own file.
 
 --anchor states which moments of the traces are simultaneous: wall, equal times of day;
 first, the first events; none, equal times of the clocks; or else the first visit of a
@@ -77,7 +77,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := transform.Merge(ctx, list, transform.Merging{Zero: zero, Wall: wall, Unify: x.unify})
+	m, err := transform.Merge(ctx, list, transform.MergeOptions{Zero: zero, Wall: wall, Unify: x.unify})
 	if err != nil {
 		return err
 	}

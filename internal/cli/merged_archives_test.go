@@ -59,7 +59,8 @@ func TestMergeOfArchives(t *testing.T) {
 		t.Skip("otf2-print is not installed")
 	}
 	const dir = "../../format/otf2/testdata/ok/"
-	for _, names := range [][]string{{"heat2d-mt/traces.otf2", "rma/traces.otf2"}, {"rma/traces.otf2", "heat2d-mt/traces.otf2"},
+	for _, names := range [][]string{{"heat2d-mt/traces.otf2", "rma/traces.otf2"}, {"rma/traces.otf2",
+		"heat2d-mt/traces.otf2"},
 		{"omp/eztrace_log.otf2", "heat2d-mt/traces.otf2"}, {"heat2d-mt/traces.otf2", "heat2d-mt/traces.otf2"},
 		{"thumbnails/t.otf2", "ring/eztrace_log.otf2", "propvals/traces.otf2"}} {
 		t.Run(strings.ReplaceAll(strings.Join(names, "+"), "/", "."), func(t *testing.T) {
@@ -150,7 +151,8 @@ var printedTokens = map[string]string{"function": "function", "process": "proces
 var (
 	printedToken = regexp.MustCompile(`\b(function|process|sender|receiver|origin|target|peer|root|counter|collective|` +
 		`collOp|col|file ID|fileid) (\d+)`)
-	definedToken = regexp.MustCompile(`^Def(?:Process|Function|Counter|Collective): stream \d+, (\w+) (\d+), name "([^"]*)"`)
+	definedToken = regexp.MustCompile(`^Def(?:Process|Function|Counter|Collective): stream \d+, ` +
+		`(\w+) (\d+), name "([^"]*)"`)
 	definedFile  = regexp.MustCompile(`^DefFile: ([^,]*), stream \d+, token (\d+)`)
 	oneDigit     = regexp.MustCompile(`\d`)
 	moreDigits   = regexp.MustCompile(`\d+`)
@@ -299,7 +301,8 @@ func TestPrunedOTFTrace(t *testing.T) {
 	if len(more) > 0 {
 		t.Errorf("otfprint prints anew: %q", more)
 	}
-	for _, name := range []string{`DefFunction: stream 0, function 1, name "main"`, "DefCounter:", "DefFunctionGroup: stream 0, group 1,"} {
+	for _, name := range []string{`DefFunction: stream 0, function 1, name "main"`, "DefCounter:",
+		"DefFunctionGroup: stream 0, group 1,"} {
 		if !slices.ContainsFunc(fewer, func(line string) bool { return strings.HasPrefix(line, name) }) {
 			t.Errorf("otfprint still prints %s", name)
 		}

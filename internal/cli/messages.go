@@ -33,16 +33,17 @@ func (a *app) messagesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "messages TRACE",
 		Short: "Match messages and show who sends how much to whom",
-		Long: `Match sends with receives, first in first out by source, destination, tag and, where
-the trace has them, communicator, and show the matrix of counts and bytes by source and destination, what found no
-partner, and how much was pending at most.
+		Long: `Match sends with receives, first in first out by source, destination, tag and, where the
+trace has them, communicator. Show the matrix of counts and bytes by source and
+destination, the sends and receives without a partner, and the greatest number and size
+of pending messages.
 
 --location and --group count the messages that one of these locations sends or receives.
 --window, or --from and --to, count what is sent, and what is received, in a window; a message
 belongs to the time at which it is sent. --bins N divides the window, or the trace,
 into N parts and counts each. --sizes counts the messages by size. --list shows the
-messages instead, each with the times of its phases, in the order in which all is
-known of them. weft comm sums messages up, with latencies, sizes and collective
+messages instead, each with the times of its phases, in the order in which all
+their times are known. weft comm sums up messages with their latencies and sizes, and collective
 operations.`,
 		Example: "  weft messages trace.trf\n  weft messages --json trace.trf\n" +
 			"  weft messages --from 20% --to 40% --bins 10 --sizes trace.otf\n" +

@@ -6,8 +6,9 @@ import "github.com/spf13/cobra"
 func (a *app) otfCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "otf",
-		Short: "Jobs for OTF 1 traces",
-		Long:  `Jobs for traces in the Open Trace Format, version 1, that other formats do not have.`,
+		Short: "Compress, shrink, extend and sum up OTF 1 traces",
+		Long: `Commands for traces in the Open Trace Format, version 1, that have no counterpart in
+other formats.`,
 		Example: "  weft otf shrink --processes 1-16 trace.otf part.otf\n  weft otf compress trace.otf\n  weft otf " +
 			"snapshots trace.otf",
 		Args: func(c *cobra.Command, args []string) error {

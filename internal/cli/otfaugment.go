@@ -201,8 +201,8 @@ func (a *app) otfSummaryCommand() *cobra.Command {
 		Short: "Sum up what a process of an OTF 1 trace did in an interval",
 		Long: `Sum up what a process did from one time to another: calls and time by function and
 function group, messages, collective operations, accesses by file and file group.
-Where the trace has summaries at both times nothing else is read; where it has
-summaries and snapshots (see weft otf summaries, weft otf snapshots) little else.
+If the trace has summaries at both times, weft reads nothing else. If it has summaries
+and snapshots (see weft otf summaries, weft otf snapshots), it reads little else.
 
 The inclusive time of a function is the sum over its calls, so that time in recursive
 calls counts more than once; that of a group is the sum over its functions.`,
@@ -223,7 +223,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			if err != nil {
 				return err
 			}
-			q, err := otf.SumUp(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole,
+			q, err := otf.SumInterval(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole,
 				func(r otf.TimeRange) (uint64, uint64, error) {
 					begin, end := r.First, r.Last+1
 					for _, x := range []struct {
@@ -273,20 +273,20 @@ calls counts more than once; that of a group is the sum over its functions.`,
 
 // printSums prints the sums of an interval as text.
 func (a *app) printSums(q *otf.IntervalSums) {
-	printf(a.out, "Process    %s\nTimes      %d to %d, %s\n", otf.Summed{ID: q.Process, Name: q.Name}, q.From, q.To,
+	printf(a.out, "Process    %s\nTimes      %d to %d, %s\n", otf.SumOwner{ID: q.Process, Name: q.Name}, q.From, q.To,
 		q.Duration(q.To-q.From))
 	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n", q.Messages.Sent,
 		q.Messages.SentBytes, q.Messages.Received, q.Messages.ReceivedBytes)
 	section := func(n int, head table.Row, row func(i int) table.Row) { a.printList("", n, 0, head, row) }
 	calls := func(what string, l []otf.CallSums) {
 		section(len(l), table.Row{what, "calls", "exclusive", "inclusive"}, func(i int) table.Row {
-			return table.Row{l[i].Summed, l[i].Count, q.Duration(l[i].Exclusive), q.Duration(l[i].Inclusive)}
+			return table.Row{l[i].SumOwner, l[i].Count, q.Duration(l[i].Exclusive), q.Duration(l[i].Inclusive)}
 		})
 	}
 	accesses := func(what string, l []otf.AccessSums) {
 		section(len(l), table.Row{what, "opens", "closes", "reads", "writes", "seeks", "bytes read", "bytes written"},
 			func(i int) table.Row {
-				return table.Row{l[i].Summed, l[i].Opens, l[i].Closes, l[i].Reads, l[i].Writes, l[i].Seeks, l[i].BytesRead,
+				return table.Row{l[i].SumOwner, l[i].Opens, l[i].Closes, l[i].Reads, l[i].Writes, l[i].Seeks, l[i].BytesRead,
 					l[i].BytesWritten}
 			})
 	}
@@ -295,7 +295,7 @@ func (a *app) printSums(q *otf.IntervalSums) {
 	section(len(q.Collectives), table.Row{"collective operation", "sent", "received", "bytes sent", "bytes received"},
 		func(i int) table.Row {
 			x := &q.Collectives[i]
-			return table.Row{x.Summed, x.Sent, x.Received, x.SentBytes, x.ReceivedBytes}
+			return table.Row{x.SumOwner, x.Sent, x.Received, x.SentBytes, x.ReceivedBytes}
 		})
 	accesses("file", q.Files)
 	accesses("file group", q.FileGroups)

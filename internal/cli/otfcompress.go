@@ -29,10 +29,10 @@ func (a *app) otfCompressCommand() *cobra.Command {
 	c := a.otfReplaceCommand(&cobra.Command{
 		Use:   "compress TRACE...",
 		Short: "Compress the files of a trace in place",
-		Long: `Compress all files of OTF 1 traces but their master files, or single files, in
-place: each gets ".z" behind its name. The text stays as it is, byte for byte, and
-each MiB of it can be read without what is before it. A file vanishes only when its
-compressed one is complete.`,
+		Long: `Compress all files of OTF 1 traces except their master files, or single files, in
+place. ".z" is appended to the name of each file. The text is kept byte for byte, and
+reading can start at each MiB of it. weft removes a file only when its compressed copy is
+complete.`,
 		Example: "  weft otf compress trace.otf\n  weft otf compress --level 9 --keep trace.1.events",
 	}, false, &level)
 	c.Flags().Var(newInteger(&level, level, 1, 9), "level", "how hard to compress: 1 is fast, 9 small")
@@ -117,8 +117,8 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 	return list, nil
 }
 
-// replaceFiles compresses or decompresses files. After a defect of a file it goes on with the next
-// file; any other error ends it.
+// replaceFiles compresses or decompresses files. After a defect of a file it continues with the next file;
+// any other error ends it.
 func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, opt otf.Compression) ([]changedFile,
 	error) {
 	verb, replace := "compressing", otf.CompressFile

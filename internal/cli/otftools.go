@@ -23,8 +23,8 @@ func (a *app) otfShrinkCommand() *cobra.Command {
 		Short: "Copy a trace with only some of its processes",
 		Long: `Copy an OTF 1 trace with only some of its processes: their definitions, events,
 snapshots, statistics and markers. Streams keep their numbers; process groups
-lose the other members, and are left out if they lose all. What the processes that
-are kept say of the others, such as messages to them, stays.
+lose the other members, and are left out if they lose all. Records of the kept
+processes that refer to the others, such as messages to them, stay.
 
 --processes takes numbers, ranges of numbers (4-8), and names, in which * and ?
 match anything. --invert keeps the others instead.`,

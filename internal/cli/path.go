@@ -26,106 +26,121 @@ type pathResult struct {
 }
 
 func (a *app) pathCommand() *cobra.Command {
-	var r inputFlags
-	var asJSON, asCSV bool
-	var whatIf string
-	var top, pieces int
-	var dependencies, tolerance string
+	var flags pathFlags
 	c := &cobra.Command{
 		Use:   "path TRACE",
 		Short: "Find the critical path, and what faster regions would gain",
-		Long: `Find the critical path: the chain of activities, through the calls in which locations
-wait for each other, that determines how long the run takes. It is followed backward from the
-last location to enter MPI_Finalize, or to have an event; at a wait it continues at the location that
-is waited for. Its pieces add up to its length.
+		Long: `Find the critical path: the chain of activities, through the calls in which locations wait
+for each other, that determines how long the run takes. It is followed backward from the
+last location to enter MPI_Finalize, or to have an event; at a wait it continues at the
+location that is waited for. Its pieces add up to its length.
 
-The first tables list the regions and the locations on the path. IMBALANCE is the part of a region's
-time on the path by which it exceeds the mean of all locations. GAIN is how much shorter the run
-would be if the region took half of its time, with all waits computed anew; the columns behind it are
-the runtimes with other factors. --pieces N lists the longest pieces of the path.
+The first tables list the regions and the locations on the path. IMBALANCE is the part of a
+region's time on the path by which it exceeds the mean of all locations. GAIN is the time by
+which the run would be shorter if the region took half of its time, with all waits computed
+again. The further columns are the runtimes with other factors. --pieces N lists the longest
+pieces of the path.
 
---what-if REGION=FACTOR,… computes the runtime with other times of some regions: 0.5 halves a region's
-own time, 0 takes it away. The region latency stands for the time that the network takes in
-all calls of communication libraries.
+--what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
+halves a region's own time, 0 removes it. The name latency stands for the time that the
+network takes in all calls of communication libraries.
 
-Of a trace of claims (TRACE), the path is that of the constraint graph: claims keep their durations,
-and follow one another by dependencies. Claims that start at most --tolerance after others have ended
-are taken to follow these. --dependencies says how the dependencies of the trace are used: full, they
-replace the others of the claims that they lead to; initial, they are added; none. Critical are all
-claims on a longest path.`,
+For a trace of claims (format TRACE), the path is that of the constraint graph: claims keep
+their durations, and follow one another by dependencies. weft infers that a claim depends on
+the claims that have ended at most --tolerance before its start. --dependencies chooses how
+dependencies of the trace are used: full (they replace the inferred ones of the claims that
+they lead to), initial (they are added to the inferred ones) or none. All claims on a
+longest path are critical.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
 			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
 			"  weft path --dependencies initial --tolerance 10us trace.etf",
 		Args: exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if asJSON && asCSV {
-				return usageError("--json and --csv: expected one of them")
-			}
-			changes, err := parseChanges(whatIf)
-			if err != nil {
-				return err
-			}
-			use, err := wordIndex("--dependencies", dependencies, constraints.Uses()...)
-			if err != nil {
-				return err
-			}
-			in, err := a.open(c.Context(), args[0], &r)
-			var none error // of a trace without a path
-			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				if in.Defs().Resources.Len() > 0 {
-					return a.claimPath(c.Context(), in, constraints.Use(use), tolerance, top)
-				}
-				opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
-				if len(changes) == 0 {
-					opt.Gains = 5
-				}
-				found, err := criticalpath.Find(c.Context(), in.Events, opt)
-				var unknown *criticalpath.RegionError
-				if errors.As(err, &unknown) {
-					return nil, nil, usageError("--what-if %s: %v%s", whatIf, unknown,
-						nearest(unknown.Region, in.Defs().RegionNames(opt.Rows)))
-				}
-				if err != nil {
-					return nil, nil, err
-				}
-				x := &pathResult{heading: in.heading(), Result: found}
-				if len(x.Gains) > 0 {
-					x.Factors = criticalpath.Factors()
-				}
-				if missing := x.Missing(); missing != "" {
-					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, missing)}
-				}
-				return x, func() error {
-					switch {
-					case asCSV:
-						return a.pathCSV(found, in.Defs().Clock)
-					case none == nil:
-						a.printPath(found, in.Defs().Clock, top, pieces)
-					}
-					return nil
-				}, nil
-			})
-			if err == nil {
-				err = none
-			}
-			return err
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runPath(c, args, &flags) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	c.Flags().StringVar(&dependencies, "dependencies", "full",
+	flags.register(c)
+	return c
+}
+
+// pathFlags holds the flags of weft path.
+type pathFlags struct {
+	input                   inputFlags
+	asJSON, asCSV           bool
+	whatIf                  string
+	top, pieces             int
+	dependencies, tolerance string
+}
+
+// register adds the flags to the command.
+func (f *pathFlags) register(c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.input.rolesFlag(c.Flags())
+	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
 	complete(c, "dependencies", constraints.Uses()...)
-	c.Flags().StringVar(&tolerance, "tolerance", "",
+	c.Flags().StringVar(&f.tolerance, "tolerance", "",
 		"greatest time between claims that follow one another without a dependency")
-	c.Flags().StringVar(&whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
-	c.Flags().Var(newInteger(&pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
-	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
+	c.Flags().StringVar(&f.whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
+	c.Flags().Var(newInteger(&f.pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
+	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all pieces")
-	c.Flags().BoolVar(&asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")
-	return c
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, with all pieces")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")
+}
+
+// runPath finds and prints the critical path of the trace in args.
+func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
+	if flags.asJSON && flags.asCSV {
+		return usageError("--json and --csv: expected one of them")
+	}
+	changes, err := parseChanges(flags.whatIf)
+	if err != nil {
+		return err
+	}
+	use, err := wordIndex("--dependencies", flags.dependencies, constraints.Uses()...)
+	if err != nil {
+		return err
+	}
+	in, err := a.open(c.Context(), args[0], &flags.input)
+	var none error // the error for a trace without a critical path
+	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		if in.Defs().Resources.Len() > 0 {
+			return a.claimPath(c.Context(), in, constraints.Use(use), flags.tolerance, flags.top)
+		}
+		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
+		if len(changes) == 0 {
+			opt.Gains = 5
+		}
+		found, err := criticalpath.Find(c.Context(), in.Events, opt)
+		var unknown *criticalpath.RegionError
+		if errors.As(err, &unknown) {
+			return nil, nil, usageError("--what-if %s: %v%s", flags.whatIf, unknown,
+				nearest(unknown.Region, in.Defs().RegionNames(opt.Rows)))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		x := &pathResult{heading: in.heading(), Result: found}
+		if len(x.Gains) > 0 {
+			x.Factors = criticalpath.Factors()
+		}
+		if missing := x.Missing(); missing != "" {
+			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, missing)}
+		}
+		return x, func() error {
+			switch {
+			case flags.asCSV:
+				return a.pathCSV(found, in.Defs().Clock)
+			case none == nil:
+				a.printPath(found, in.Defs().Clock, flags.top, flags.pieces)
+			}
+			return nil
+		}, nil
+	})
+	if err == nil {
+		err = none
+	}
+	return err
 }
 
 // claimPathResult is what weft path --json prints of a trace of claims.

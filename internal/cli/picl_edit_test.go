@@ -321,7 +321,8 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 		"2\n-2 3 0.1 5 0 0\n"
 	const literal = "-3 6 0.1 0 0 1 \"id=%d\" id=3\n"
 	const both = "-3 -51 0.1 9 0 1 \"%d%*s\" 8 secret\n-4 -51 0.2 9 0 2 2 8 1\n"
-	const numbers = "0 7 0.1 9 0 2 2 9 20\n0 7 0.2 9 0 1 5 9\n0 7 0.3 9 0 2 1 9 x\n-2 7 0.4 9 0 5 2 1 2 3 4 9\n-2 7 0.5 9 0 2 2 1 2\n"
+	const numbers = "0 7 0.1 9 0 2 2 9 20\n0 7 0.2 9 0 1 5 9\n0 7 0.3 9 0 2 1 9 x\n-2 7 0.4 9 0 5 2 1 2 3 4 9\n-2 7 " +
+		"0.5 9 0 2 2 1 2\n"
 	marks := []string{"convert", "--option", "picl.brackets=mark"}
 	const skipped = "-3 -21 0.1 9 0 1 \"%d%d%d%*s\" 8 1 9 secret\n-4 -21 0.2 9 0 0\n"
 	for _, x := range []struct {
@@ -356,7 +357,8 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 			"7 \"%d %d\"\n-2 5 0.1 0 0 1 7 1 2\n",
 			[]string{"filter", "--not-region", "none"}},
 		{"record", "data", 2, numbers, []string{"convert", "--option", "picl.paragraph=true"}},
-		{"record", "data", 0, strings.ReplaceAll(numbers, " 9 0 ", " 0 0 "), []string{"convert", "--option", "picl.paragraph=true"}},
+		{"record", "data", 0, strings.ReplaceAll(numbers, " 9 0 ", " 0 0 "), []string{"convert", "--option",
+			"picl.paragraph=true"}},
 		{"record", "text", 0, skipped, []string{"filter", "--not-region", "none"}},
 		{"record", "text", 0, skipped, []string{"convert"}},
 		{"record", "text", 0, skipped, []string{"convert", "--option", "picl.brackets=entry-exit"}},
@@ -402,7 +404,8 @@ func TestUnreadablePICL(t *testing.T) {
 		{"1 0 0 0 4 4 4\n3 0 4 0 1\n9 0 5 0\n2 0 x 0\n19 0 9 0 1\n", 3, false},
 	} {
 		in := textFile(t, "in.trf", x.text)
-		for _, args := range [][]string{{"convert", in, filepath.Join(dir, "o.etf")}, {"convert", in, filepath.Join(dir, "o.trf")},
+		for _, args := range [][]string{{"convert", in, filepath.Join(dir, "o.etf")}, {"convert", in, filepath.Join(dir,
+			"o.trf")},
 			{"filter", "--not-region", "none", in, filepath.Join(dir, "o.trf")},
 			{"filter", "--prune", "--not-region", "none", in, filepath.Join(dir, "o.trf")},
 			{"merge", in, filepath.Join(dir, "o.trf")}, {"merge", in, other, filepath.Join(dir, "o.trf")},
@@ -441,7 +444,8 @@ func TestUnreadablePICL(t *testing.T) {
 // TestBytesOfPICL checks that labels whose bytes are not UTF-8 keep them in PICL, and that the loss table of a
 // conversion to another format counts them.
 func TestBytesOfPICL(t *testing.T) {
-	const latin = "-5 5 0.0 -1 -1 4 0 ta\xe9k\n-5 -1 0.0 0 -1 3 0 n\xe8d\n-5 6 0.0 -1 -1 1 \"%4c\" ta\xe9l\n-3 5 1.0 0 0 0\n" +
+	const latin = "-5 5 0.0 -1 -1 4 0 ta\xe9k\n-5 -1 0.0 0 -1 3 0 n\xe8d\n-5 6 0.0 -1 -1 1 \"%4c\" ta\xe9l\n-3 5 1.0 0 " +
+		"0 0\n" +
 		"-4 5 2.0 0 0 2 1 w\xe9 x\n-2 6 2.2 0 0 0\n-7 -1 2.5 0 0 3 0 m\xe9 \n"
 	const utf8 = "-5 7 0.0 -1 -1 5 0 ta\xc3\xa9k\n-2 7 1.0 1 0 0\n"
 	labels := func(path string) (found []string) {
@@ -491,7 +495,8 @@ func TestBytesOfPICL(t *testing.T) {
 		if got := labels(out); !slices.Equal(got, plain) {
 			t.Errorf("by way of %s: found the labels %q, expected %q", ext, got, plain)
 		}
-		if text := strings.Join(lineList(t, out), "\n"); !strings.Contains(text, "w\xe9 x") || !strings.Contains(text, "m\xe9 ") {
+		if text := strings.Join(lineList(t, out), "\n"); !strings.Contains(text, "w\xe9 x") || !strings.Contains(text,
+			"m\xe9 ") {
 			t.Errorf("by way of %s: the texts of events have changed:\n%q", ext, text)
 		}
 	}

@@ -6,16 +6,19 @@ import (
 	"testing"
 )
 
-// Process -1 is a location of its own where the other process of a processor is a subset.
+// TestProcessBesideSubset checks that process -1 is a location of its own if the other process of the processor
+// is a subset.
 func TestProcessBesideSubset(t *testing.T) {
-	in := textFile(t, "in.trf", "-202 -1 0.0 -1 -1 3 2 -6 0 1\n-3 5 1.0 10 0 0\n-4 5 2.0 10 0 0\n-2 5 2.5 20 -6 0\n-3 5 3.0 20 -1 0\n"+
+	in := textFile(t, "in.trf", "-202 -1 0.0 -1 -1 3 2 -6 0 1\n-3 5 1.0 10 0 0\n-4 5 2.0 10 0 0\n-2 5 2.5 20 -6 0\n-3 " +
+		"5 3.0 20 -1 0\n"+
 		"-4 5 4.0 20 -1 0\n")
 	if got := weft(t, 0, "print", "--json", in); strings.Count(got, `"location":"20/-1"`) != 2 {
 		t.Errorf("expected two events of 20/-1: %s", got)
 	}
 }
 
-// What is open where a piece begins has the name of the label ahead of all events.
+// TestCutKeepsLabelOfOpenRegion checks that a region that is open where a piece begins keeps its name, which a
+// label before all events gives it.
 func TestCutKeepsLabelOfOpenRegion(t *testing.T) {
 	for _, label := range []string{"-5 5 -1.0 -1 -1 4 0 task\n", "-5 5 0.0 -1 -1 4 0 task\n"} {
 		in := textFile(t, "in.trf", label+"-3 -901 0.0 0 0 0\n-3 5 1.0 0 0 0\n-4 5 3.0 0 0 0\n-4 -901 6.0 0 0 0\n")
@@ -27,7 +30,8 @@ func TestCutKeepsLabelOfOpenRegion(t *testing.T) {
 	}
 }
 
-// A first user record with an integer time does not make a file one of the old format.
+// TestUserRecordFirst checks that a file is not taken for one of the old format because its first record is a
+// user record with an integer time.
 func TestUserRecordFirst(t *testing.T) {
 	in := textFile(t, "in.trf", "5 0 2 0 0 1 2 5\n-3 -901 3 0 0 0\n-2 5 4 0 0 0\n-4 -901 5 0 0 0\n")
 	if got := weft(t, 0, "print", in); !strings.Contains(got, "record 5") || strings.Count(got, "\n") != 4 {
@@ -35,11 +39,13 @@ func TestUserRecordFirst(t *testing.T) {
 	}
 }
 
-// Lines that cannot be read are lost, so that nothing is written without --allow-loss. Only repair leaves them out.
+// TestUnreadablePICLLines checks that unreadable lines count as lost, so that only repair, or --allow-loss, writes
+// a trace without them.
 func TestUnreadablePICLLines(t *testing.T) {
 	for _, line := range []string{"-3 7 x 0 0 0\n", "-2 8 2.1 zero 0 0\n", "-2 5 2.3 0 0 1.5\n"} {
 		in := textFile(t, "in.trf", "-3 5 1.0 0 0 0\n-4 5 2.0 0 0 0\n"+line)
-		for _, args := range []string{"convert", "cut --from 0s", "filter --kind enter,leave", "sort", "merge", "anonymize", "repair"} {
+		for _, args := range []string{"convert", "cut --from 0s", "filter --kind enter,leave", "sort", "merge",
+			"anonymize", "repair"} {
 			for _, ext := range []string{".trf", ".etf"} {
 				code, _, errs := runWeft(t, append(strings.Fields(args), in, filepath.Join(t.TempDir(), "out"+ext))...)
 				want := 1
@@ -56,23 +62,26 @@ func TestUnreadablePICLLines(t *testing.T) {
 	}
 }
 
-// An unknown length of a message is neither a size nor 0 bytes.
+// TestUnknownLengths checks that an unknown length of a message is not counted as a size or as 0 bytes.
 func TestUnknownLengths(t *testing.T) {
-	in := textFile(t, "in.trf", "-3 -21 1.0 0 0 4 2 -1 6 1 0\n-4 -21 1.1 0 0 0\n-3 -51 1.2 1 0 1 2 6\n-4 -51 1.3 1 0 4 2 -1 6 0 0\n"+
+	in := textFile(t, "in.trf", "-3 -21 1.0 0 0 4 2 -1 6 1 0\n-4 -21 1.1 0 0 0\n-3 -51 1.2 1 0 1 2 6\n-4 -51 1.3 1 0 4 " +
+		"2 -1 6 0 0\n"+
 		"-3 -21 2.0 0 0 4 2 0 6 1 0\n-4 -21 2.1 0 0 0\n-3 -21 3.0 0 0 4 2 -1 7 1 0\n-4 -21 3.1 0 0 0\n-3 -51 3.2 1 0 1 2 7\n"+
 		"-4 -51 3.3 1 0 4 2 40 7 0 0\n")
 	got := weft(t, 0, "messages", "--list", "--json", in)
-	for _, want := range []string{`"tag":6,"bytes":null,"send":10,`, `"tag":6,"bytes":0,"send":20,`, `"tag":7,"bytes":40,"send":30,`} {
+	for _, want := range []string{`"tag":6,"bytes":null,"send":10,`, `"tag":6,"bytes":0,"send":20,`,
+		`"tag":7,"bytes":40,"send":30,`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("found no %s in %s", want, got)
 		}
 	}
-	if got := weft(t, 0, "messages", "--sizes", in); !strings.HasSuffix(got, "SIZE  MESSAGES  BYTES  \n0            1      0  \n") {
+	if got := weft(t, 0, "messages", "--sizes", in); !strings.HasSuffix(got,
+		"SIZE  MESSAGES  BYTES  \n0            1      0  \n") {
 		t.Errorf("found %s, expected one message of 0 bytes", got)
 	}
 }
 
-// Claims that share an id begin and end each for itself.
+// TestClaimsOfOneID checks that claims that share an id are kept as separate claims.
 func TestClaimsOfOneID(t *testing.T) {
 	in := textFile(t, "in.etf", "R 0 4 false ;\nC 0 1 2 0 1 ; name=b\nC 0 0 3 0 1 ; name=a\n")
 	_, got, errs := runWeft(t, "check", in)

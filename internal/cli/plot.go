@@ -63,11 +63,11 @@ func (a *app) plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot TRACE",
 		Short: "Draw the time line as SVG or PNG",
-		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
-value of an attribute, coloured by region or attribute; claims as high as their amount,
-dependencies and messages as arrows, signals as curves. Of spans shorter than a pixel
-the picture shows the longest. The legend states which times it has: exclusive times,
-or those of claims or of operations.
+		Long: `Draw the time line of a trace as weft view shows it: one row for each location, resource or
+value of an attribute, coloured by region or attribute. The height of a claim is its amount;
+dependencies and messages are arrows, signals are curves. Among spans shorter than a pixel
+the picture shows the longest. The legend lists exclusive times of regions, or the times of
+claims or operations, and states which.
 
 weft builds an index of the trace for the picture. --index keeps the index in the cache
 and uses an existing one, so that further pictures take little time; --index=FILE uses
@@ -212,7 +212,7 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 		return err
 	}
 	e, part := in.Events, false
-	w := transform.Wanted{Kind: sel.Kind, Region: sel.Region}
+	w := transform.FilterOptions{Kind: sel.Kind, Region: sel.Region}
 	if !p.messages {
 		w.NotKind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 	}
@@ -282,7 +282,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	for _, t := range x.Tracks() {
 		switch {
 		case t.Sort != string(trace.ValueLocation): // locations with counters stay
-		case !transform.SharedRow(t.Name):
+		case !transform.IsSharedRow(t.Name):
 			return nil
 		default:
 			moved++
@@ -435,7 +435,7 @@ func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) 
 	b.done()
 	x, err := index.Open(made.Path)
 	if err == nil {
-		a.reportIndexing(in.src.Path, made.Found, r.quiet)
+		a.reportIndexing(in.src.Path, made.ReadDefects, r.quiet)
 	}
 	return x, err
 }

@@ -19,111 +19,131 @@ import (
 
 // printCommand returns the command weft print.
 func (a *app) printCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var tool compatFlags
-	var asJSON, raw, compat bool
-	var limit int64
+	var flags printFlags
 	c := &cobra.Command{
 		Use:   "print TRACE",
-		Short: "Print events, one a line, in time order",
-		Long: `Print the events of a trace in time order, one a line: time in seconds on the
-trace's own clock, location, kind, region, and everything else that the event
-bears. Links (dependencies) come last.
+		Short: "Print events in time order, one per line",
+		Long: `Print the events of a trace in time order, one per line: the time in seconds on the
+trace's own clock, location, kind, region, and all other data of the event. Links
+(dependencies) come last.
 
---json prints JSON Lines: one object an event with at least time (integer
-ticks), location (the file's own id), kind and region; docs/json.md has all
-names. --raw prints the records as the format's own text, --compat as the
-format's own tool prints them (OTF: otfprint --fullkeyvalue). --raw takes no
-filters, --compat all but --region: --kind and --limit are about events. For OTF it
-takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosnap,
---nomarker, --nokeyvalue, and --fullkeyvalue=false for the lengths of arrays alone.`,
+--json prints JSON Lines: one object per event with at least time (integer ticks),
+location (the file's own id), kind and region; docs/json.md lists all names. --raw prints
+the records as the format's own text, --compat as the format's own tool prints them (OTF:
+otfprint --fullkeyvalue). --raw cannot be combined with filters. --compat accepts all
+filters except --region; --kind and --limit then select events, not other records. For
+OTF it also accepts flags of otfprint: --num, --records, --nodef, --noevent, --nostat,
+--nosnap, --nomarker, --nokeyvalue, and --fullkeyvalue=false, which prints only the
+lengths of arrays.`,
 		Example: "  weft print --from 10ms --to 20ms --kind enter,leave trace.trf\n  weft print --json trace.etf | head",
 		Args:    exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
-			if raw || compat {
-				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
-				filtered := s.any() || limit > 0 || tool.any()
-				takes := ""
-				switch {
-				case raw && compat:
-					takes = "no --compat"
-				case asJSON:
-					takes = "no --json"
-				case r.correction != "":
-					takes = "no --clock-correction"
-				case raw && filtered:
-					takes = "no filters"
-				case len(s.regions) > 0:
-					takes = "no --region"
-				}
-				if takes != "" {
-					return usageError("%s prints records as they are; it takes %s", flag, takes)
-				}
-				own, err := tool.printOptions()
-				if err != nil {
-					return err
-				}
-				in, err := a.source(ctx, args[0], &r)
-				if err != nil {
-					return err
-				}
-				defer in.Close()
-				if raw {
-					err = in.format.Raw(ctx, in.src, in.opt, a.out)
-				} else {
-					err = a.printCompat(ctx, in, &s, format.Printing{Limit: limit, Tool: own}, r.quiet || tool.omit[otf.Events])
-				}
-				if errors.Is(err, format.ErrUnsupported) && own != nil {
-					return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
-				}
-				if errors.Is(err, format.ErrUnsupported) {
-					return usageError("%s has no text for %s", in.format.About().Title, flag)
-				}
-				in.bar.done()
-				a.reportDefects(in, r.quiet)
-				return err
-			}
-			if tool.any() {
-				return usageError("expected --compat with flags of otfprint")
-			}
-			in, err := a.open(ctx, args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			sel, err := s.selection(ctx, in)
-			if err != nil {
-				return err
-			}
-			p := &printer{app: a, defs: in.Defs(), json: asJSON, left: math.MaxInt64}
-			p.location, _ = locationNames(p.defs)
-			p.factor, p.scale, p.finite = p.defs.Clock.Decimal()
-			if limit > 0 {
-				p.left, sel.Few = limit, true
-			}
-			err = in.Scan(ctx, sel, format.GlobalOrder, p)
-			if errors.Is(err, errEnough) {
-				err = nil
-			}
-			in.bar.done()
-			if err == nil && !p.found {
-				in.notFound = noEvent
-			}
-			a.reportDefects(in, r.quiet)
-			return err
-		},
+		RunE:    func(c *cobra.Command, args []string) error { return a.runPrint(c, args, &flags) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.flags(c.Flags())
-	tool.flags(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
-	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
-	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
-	c.Flags().Var(newInteger(&limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
+	flags.register(c)
 	return c
+}
+
+// printFlags holds the flags of weft print.
+type printFlags struct {
+	input               inputFlags
+	selection           selectionFlags
+	tool                compatFlags
+	asJSON, raw, compat bool
+	limit               int64
+}
+
+// register adds the flags to the command.
+func (f *printFlags) register(c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.selection.flags(c.Flags())
+	f.tool.flags(c.Flags())
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	c.Flags().BoolVar(&f.raw, "raw", false, "print the format's own records")
+	c.Flags().BoolVar(&f.compat, "compat", false, "print what the format's own tool prints")
+	c.Flags().Var(newInteger(&f.limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
+}
+
+// runPrint prints the events of the trace in args.
+func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error {
+	ctx := c.Context()
+	if flags.raw || flags.compat {
+		return a.printRecords(ctx, args[0], flags)
+	}
+	if flags.tool.any() {
+		return usageError("expected --compat with flags of otfprint")
+	}
+	in, err := a.open(ctx, args[0], &flags.input)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	sel, err := flags.selection.selection(ctx, in)
+	if err != nil {
+		return err
+	}
+	p := &printer{app: a, defs: in.Defs(), json: flags.asJSON, left: math.MaxInt64}
+	p.location, _ = locationNames(p.defs)
+	p.factor, p.scale, p.finite = p.defs.Clock.Decimal()
+	if flags.limit > 0 {
+		p.left, sel.Few = flags.limit, true
+	}
+	err = in.Scan(ctx, sel, format.GlobalOrder, p)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	in.bar.done()
+	if err == nil && !p.found {
+		in.notFound = noEvent
+	}
+	a.reportDefects(in, flags.input.quiet)
+	return err
+}
+
+// printRecords prints the records of a trace as the format's own text, or as the format's own tool prints them.
+func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) error {
+	flag := map[bool]string{true: "--raw", false: "--compat"}[flags.raw]
+	filtered := flags.selection.any() || flags.limit > 0 || flags.tool.any()
+	takes := ""
+	switch {
+	case flags.raw && flags.compat:
+		takes = "no --compat"
+	case flags.asJSON:
+		takes = "no --json"
+	case flags.input.correction != "":
+		takes = "no --clock-correction"
+	case flags.raw && filtered:
+		takes = "no filters"
+	case len(flags.selection.regions) > 0:
+		takes = "no --region"
+	}
+	if takes != "" {
+		return usageError("%s prints records as they are; it takes %s", flag, takes)
+	}
+	own, err := flags.tool.printOptions()
+	if err != nil {
+		return err
+	}
+	in, err := a.source(ctx, arg, &flags.input)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if flags.raw {
+		err = in.format.Raw(ctx, in.src, in.opt, a.out)
+	} else {
+		err = a.printCompat(ctx, in, &flags.selection, format.Printing{Limit: flags.limit, Tool: own},
+			flags.input.quiet || flags.tool.omit[otf.Events])
+	}
+	if errors.Is(err, format.ErrUnsupported) && own != nil {
+		return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
+	}
+	if errors.Is(err, format.ErrUnsupported) {
+		return usageError("%s has no text for %s", in.format.About().Title, flag)
+	}
+	in.bar.done()
+	a.reportDefects(in, flags.input.quiet)
+	return err
 }
 
 // noEvent is the message for an empty result.

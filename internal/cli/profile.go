@@ -86,12 +86,7 @@ func idOf(d *trace.Definitions, region uint32) string {
 
 // profileCommand returns the command weft profile.
 func (a *app) profileCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON, asCSV, tree, folded bool
-	var by, sortBy, pprof, cubeFile string
-	var top int
-	var least float64
+	var flags profileFlags
 	c := &cobra.Command{
 		Use:   "profile TRACE",
 		Short: "Show how often and how long each region was open",
@@ -100,108 +95,141 @@ how long it was open, most exclusive time first. Inclusive time is that in which
 the region is open, exclusive time that in which it is the innermost open one; min,
 mean and max are those of its visits. Claims are listed by activity.
 
-Regions with the same name, and the same file and line where these are known, are one,
-which some recorders define anew in each process; --by definition keeps them apart.
---by location, or group, lists the regions of each location, or of each group of
-locations (process, node). --window, or --from and --to, cut out a window: what is open
-in it counts, with its time in the window. --sort puts the greatest first, or sorts by
-name; --tree shows the paths of most inclusive time first without it.
+Regions with the same name, file and line are one row, because some recorders define them
+anew in each process; --by definition keeps them apart. --by location or --by group lists
+the regions of each location, or of each group of locations (process, node). --window, or
+--from and --to, restricts the profile to a window: visits that are open in it count with
+their time in the window. --sort chooses the order: greatest first, or by name. The
+default is exclusive time; for --tree it is inclusive time.
 
---tree shows call paths: each region inside of those that were open around it. --folded
-prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
-writes them for go tool pprof. --cube also writes times and visits of call paths by location as a file of Cube.`,
+--tree shows call paths: each region below the regions that were open around it. --folded
+prints the paths as lines for flame graphs, with exclusive times in nanoseconds. --pprof
+writes them for go tool pprof. --cube also writes the times and visits of call paths by
+location as a Cube file.`,
 		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n" +
 			"  weft profile --window 20%..30% --sort max --top 5 trace.trf\n" +
 			"  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n" +
 			"  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz\n" +
 			"  weft profile --cube profile.cubex trace.otf2",
 		Args: exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if asJSON && asCSV {
-				return usageError("--json and --csv: expected one of them")
-			}
-			if !c.Flags().Changed("top") && (asJSON || asCSV) {
-				top = 0 // CSV and JSON contain all rows
-			}
-			if _, err := wordIndex("--by", by, byRegion, byLocation, byGroup, byDefinition); err != nil {
-				return err
-			}
-			if sortBy != "" {
-				if _, err := wordIndex("--sort", sortBy, sortKeys...); err != nil {
-					return err
-				}
-			}
-			if folded && (asJSON || asCSV || tree) {
-				return usageError("--folded: expected none of --json, --csv and --tree with it")
-			}
-			if c.Flags().Changed("top") && (tree || folded || pprof != "") {
-				return usageError("--top: expected none with --tree, --folded and --pprof; --least leaves out what takes little " +
-					"time")
-			}
-			if pprof == "-" && (folded || tree) {
-				return usageError("--pprof -: expected neither --folded nor --tree with it, since both go to standard output")
-			}
-			if !(least >= 0 && least <= 100) {
-				return usageError("--least %g: expected 0 to 100 percent", least)
-			}
-			if err := checkCube(cubeFile); err != nil {
-				return err
-			}
-			if cubeFile != "" && len(s.regions) > 0 {
-				return usageError("--region: expected none with --cube; weft filter --region leaves regions away")
-			}
-			in, err := a.openUnprepared(c.Context(), args[0], &r)
-			if tree || folded || pprof != "" {
-				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded,
-					pprof: pprof, least: least}
-				return a.answer(in, err, false, &r, func(in *input) (any, func() error, error) {
-					x, err := a.callTree(c.Context(), in, &s, rowsBy(in.Defs(), by), o.by, o.sort)
-					if err == nil {
-						err = a.profileCube(c.Context(), cubeFile, in, &s, by)
-					}
-					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
-				})
-			}
-			return a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				x, err := a.profile(c.Context(), in, &s, rowsBy(in.Defs(), by), by, cmp.Or(sortBy, byExclusive))
-				if err != nil {
-					return nil, nil, err
-				}
-				if err := a.profileCube(c.Context(), cubeFile, in, &s, by); err != nil {
-					return nil, nil, err
-				}
-				x.limit(top)
-				return x, func() error {
-					if asCSV {
-						return a.profileCSV(x, in.Defs())
-					}
-					a.printProfile(x, in.Defs())
-					return nil
-				}, nil
-			})
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runProfile(c, args, &flags) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.stateFlags(c.Flags())
-	c.Flags().StringVar(&by, "by", byRegion,
+	flags.register(a, c)
+	return c
+}
+
+// profileFlags holds the flags of weft profile.
+type profileFlags struct {
+	input                       inputFlags
+	selection                   selectionFlags
+	asJSON, asCSV, tree, folded bool
+	by, sortBy, pprof, cubeFile string
+	top                         int
+	least                       float64
+}
+
+// register adds the flags to the command.
+func (f *profileFlags) register(a *app, c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.selection.stateFlags(c.Flags())
+	c.Flags().StringVar(&f.by, "by", byRegion,
 		"what to list: region, those of each location or group, or each definition where several have one name")
-	c.Flags().StringVar(&sortBy, "sort", "",
+	c.Flags().StringVar(&f.sortBy, "sort", "",
 		"what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+
 			", or names from a to z (name); exclusive if not given, with --tree inclusive")
 	complete(c, "sort", sortKeys...)
-	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
-	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
-	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
-	c.Flags().Float64Var(&least, "least", 0.5,
+	c.Flags().BoolVar(&f.tree, "tree", false, "show call paths")
+	c.Flags().BoolVar(&f.folded, "folded", false, "print call paths as lines for flame graphs")
+	c.Flags().StringVar(&f.pprof, "pprof", "", "write call paths to this file for go tool pprof")
+	c.Flags().Float64Var(&f.least, "least", 0.5,
 		"the least part of the time, in percent, that a path has to be shown by --tree")
 	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().Var(newInteger(&top, 50, 0, 0), "top",
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
+	c.Flags().Var(newInteger(&f.top, 50, 0, 0), "top",
 		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
-	a.cubeFlag(c, &cubeFile)
-	return c
+	a.cubeFlag(c, &f.cubeFile)
+}
+
+// validate returns a usage error if the flags contradict each other or have invalid values.
+func (f *profileFlags) validate(c *cobra.Command) error {
+	if f.asJSON && f.asCSV {
+		return usageError("--json and --csv: expected one of them")
+	}
+	if _, err := wordIndex("--by", f.by, byRegion, byLocation, byGroup, byDefinition); err != nil {
+		return err
+	}
+	if f.sortBy != "" {
+		if _, err := wordIndex("--sort", f.sortBy, sortKeys...); err != nil {
+			return err
+		}
+	}
+	if f.folded && (f.asJSON || f.asCSV || f.tree) {
+		return usageError("--folded: expected none of --json, --csv and --tree with it")
+	}
+	if c.Flags().Changed("top") && (f.tree || f.folded || f.pprof != "") {
+		return usageError("--top: expected none with --tree, --folded and --pprof; --least leaves out what takes little " +
+			"time")
+	}
+	if f.pprof == "-" && (f.folded || f.tree) {
+		return usageError("--pprof -: expected neither --folded nor --tree with it, since both go to standard output")
+	}
+	if !(f.least >= 0 && f.least <= 100) {
+		return usageError("--least %g: expected 0 to 100 percent", f.least)
+	}
+	if err := checkCube(f.cubeFile); err != nil {
+		return err
+	}
+	if f.cubeFile != "" && len(f.selection.regions) > 0 {
+		return usageError("--region: expected none with --cube; weft filter --region leaves regions away")
+	}
+	return nil
+}
+
+// runProfile computes and prints the profile of the trace in args.
+func (a *app) runProfile(c *cobra.Command, args []string, flags *profileFlags) error {
+	if err := flags.validate(c); err != nil {
+		return err
+	}
+	if !c.Flags().Changed("top") && (flags.asJSON || flags.asCSV) {
+		flags.top = 0 // CSV and JSON contain all rows
+	}
+	in, err := a.openUnprepared(c.Context(), args[0], &flags.input)
+	if flags.tree || flags.folded || flags.pprof != "" {
+		return a.answerTree(c.Context(), in, err, flags)
+	}
+	return a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		x, err := a.profile(c.Context(), in, &flags.selection, rowsBy(in.Defs(), flags.by), flags.by,
+			cmp.Or(flags.sortBy, byExclusive))
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := a.profileCube(c.Context(), flags.cubeFile, in, &flags.selection, flags.by); err != nil {
+			return nil, nil, err
+		}
+		x.limit(flags.top)
+		return x, func() error {
+			if flags.asCSV {
+				return a.profileCSV(x, in.Defs())
+			}
+			a.printProfile(x, in.Defs())
+			return nil
+		}, nil
+	})
+}
+
+// answerTree prints the call paths of a trace that was opened, in the forms that the flags select.
+func (a *app) answerTree(ctx context.Context, in *input, err error, flags *profileFlags) error {
+	o := &treeOptions{by: flags.by, sort: cmp.Or(flags.sortBy, byInclusive), json: flags.asJSON, csv: flags.asCSV,
+		tree: flags.tree, folded: flags.folded, pprof: flags.pprof, least: flags.least}
+	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
+		x, err := a.callTree(ctx, in, &flags.selection, rowsBy(in.Defs(), flags.by), o.by, o.sort)
+		if err == nil {
+			err = a.profileCube(ctx, flags.cubeFile, in, &flags.selection, flags.by)
+		}
+		return nil, func() error { return a.printPaths(x, in, &flags.input, o) }, err
+	})
 }
 
 // profile computes the profile of a trace with parallel scans.

@@ -25,7 +25,7 @@ type treeResult struct {
 	heading
 	bounds
 	By    string          `json:"by"`
-	Roots []string        `json:"roots"` // what trees are of, by their numbers
+	Roots []string        `json:"roots"` // names of the locations or groups that have a tree, by tree number
 	Paths []calltree.Node `json:"paths"`
 }
 

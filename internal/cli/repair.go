@@ -18,22 +18,26 @@ func (a *app) repairCommand() *cobra.Command {
 	var places int
 	c := &cobra.Command{
 		Use:   "repair TRACE OUT",
-		Short: "Write a sound trace of a broken one, listing every change",
-		Long: `Write a trace without its contradictions: regions and claims that never end are ended
-at the last event of their location, leaves of regions that are not open are left away,
-regions left open inside of one that is left are left with it (where the format's
-regions nest), visits of nothing get a region. What reading mends (times out of order,
-wrong lengths and counts, missing definitions) is mended in the file. Every change is
-listed, by rule, with its first places; events that were added have the attribute repair.
+		Short: "Write a copy of a trace without its defects, and list every change",
+		Long: `Write a trace without its contradictions:
+  - Regions and claims that never end are ended at the last event of their location.
+  - Leaves of regions that are not open are dropped.
+  - If regions nest in the format, leaving a region also leaves those still open in it.
+  - Visits that name no region get one.
+  - Defects that weft repairs while reading (times out of order, wrong lengths and
+    counts, missing definitions) are repaired in the file.
+weft lists the changes by rule, with the first places of each. Added events have the
+attribute repair.
 
 --orphans enter keeps leaves of regions that were never entered, as in traces that begin
-late, by entering these at the first event of the location.
+late: it adds an enter at the first event of the location.
 
-A trace of OTF whose writer was killed is read by the name of a file that it left, such
-as .NAME.1.events.PID.tmp, or NAME.1.events where the master file is missing
+To repair an OTF trace whose writer was killed, give the name of a file that it left, such
+as .NAME.1.events.PID.tmp, or NAME.1.events if the master file is missing
 (docs/formats/otf.md).
 
-All flags of weft cut and weft filter can be given, too; they see the mended trace.`,
+weft repair also accepts all flags of weft cut and weft filter. They apply to the
+repaired trace.`,
 		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf\n  weft " +
 			"repair .late.1.events.4711.tmp sound.otf",
 		Args: exactArgs(2, "TRACE and OUT"),
@@ -73,7 +77,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter boo
 	changes := format.NewReport()
 	changes.Keep = in.report.Keep
 	d := transform.Repair(in.Events,
-		transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested ||
+		transform.RepairOptions{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested ||
 			format.Conventions(target.About().Name).Nested, Report: changes, Path: in.src.Path})
 	if d, err = x.transform(ctx, d); err != nil {
 		return err

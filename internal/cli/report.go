@@ -25,16 +25,17 @@ func (a *app) reportCommand() *cobra.Command {
 	var out, title, by string
 	c := &cobra.Command{
 		Use:   "report TRACE",
-		Short: "Write what is to be known of a trace as one page of HTML",
-		Long: `Write a report of a trace as one HTML file, to send by mail: what is in it, its time
-line, the regions and call paths with most time, how evenly locations work, messages and
-collective operations, resources, and what weft check finds. The file has no scripts and
-needs nothing else; the figures are those of weft info, profile, comm and check.
+		Short: "Write a report about a trace as one HTML page",
+		Long: `Write a report about a trace as one HTML file that can be sent by mail. It shows the
+content of the trace, its time line, the regions and call paths with the most time, how
+evenly the locations work, messages and collective operations, resources, and the
+defects that weft check finds. The file has no scripts and needs no other file. The
+figures are those of weft info, profile, comm and check.
 
---window, or --from and --to, --location, --group and --region choose what all of it is
-of, as they do for the commands of the figures. The trace is read several times; the time
-line is drawn from its index, which is made in the cache if it is not there (see weft
-index).`,
+--window, or --from and --to, --location, --group and --region restrict the report to a
+part of the trace, as they do in those commands. weft reads the trace several times. It
+draws the time line from the index of the trace, which it builds in the cache if there
+is none (see weft index).`,
 		Example: "  weft report trace.otf2 -o report.html\n" +
 			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
 		Args: exactArgs(1, "one trace"),
@@ -79,15 +80,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		return nil, err
 	}
 	defer base.Close()
-	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title}
-	for _, c := range []struct {
-		what string
-		list []string
-	}{{"location", s.locations}, {"group", s.groups}, {"region", s.regions}} {
-		if len(c.list) > 0 {
-			x.Chosen = append(x.Chosen, c.what+" "+strings.Join(c.list, ", "))
-		}
-	}
+	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title, Chosen: s.chosen()}
 	with := func(f func(in *input) error) error {
 		in := a.reopen(base, r)
 		defer in.Close()
@@ -98,29 +91,10 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		in.bar.done()
 		return err
 	}
-	var from, to int64
-	err = with(func(in *input) error {
-		part, err := s.infoPart(ctx, in)
-		if err != nil {
-			return err
-		}
-		if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
-			return err
-		}
-		if !r.quiet {
-			a.reportFlagNames(in)
-		}
-		if part == nil {
-			return nil
-		}
-		x.Begin = &part.Begin
-		x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
-		if w := part.Window; part.Times != nil && w != nil {
-			if from, to = w.First, w.Last; from >= to {
-				return noTime(in.Defs().Clock, from, to)
-			}
-		}
-		return nil
+	var window trace.Window
+	err = with(func(in *input) (err error) {
+		window, err = a.reportInfo(ctx, in, r, s, by, x)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +111,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, all, from, to, tracks)
+		return x.Draw(ctx, i, all, window.From, window.To, tracks)
 	}
 	err = a.withIndex(ctx, base, r, func(all *index.Index) error {
 		if len(s.regions) == 0 {
@@ -169,6 +143,53 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	if err != nil {
 		return nil, err
 	}
+	addDefects(x, found, folder)
+	return x, nil
+}
+
+// chosen describes the selected locations, groups and regions.
+func (s *selectionFlags) chosen() (list []string) {
+	for _, c := range []struct {
+		what string
+		list []string
+	}{{"location", s.locations}, {"group", s.groups}, {"region", s.regions}} {
+		if len(c.list) > 0 {
+			list = append(list, c.what+" "+strings.Join(c.list, ", "))
+		}
+	}
+	return list
+}
+
+// reportInfo adds the result of weft info. It returns the window of the picture, which is empty if the whole
+// time is selected.
+func (a *app) reportInfo(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, by string,
+	x *report.Report) (window trace.Window, err error) {
+	part, err := s.infoPart(ctx, in)
+	if err != nil {
+		return window, err
+	}
+	if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
+		return window, err
+	}
+	if !r.quiet {
+		a.reportFlagNames(in)
+	}
+	if part == nil {
+		return window, nil
+	}
+	x.Begin = &part.Begin
+	x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
+	if w := part.Window; part.Times != nil && w != nil {
+		window = trace.Window{From: w.First, To: w.Last}
+		if window.From >= window.To {
+			return window, noTime(in.Defs().Clock, window.From, window.To)
+		}
+	}
+	return window, nil
+}
+
+// addDefects adds the result of weft check, with the paths of files relative to folder.
+func addDefects(x *report.Report, found *checkResult, folder string) {
 	x.Errors, x.Warnings, x.Notes = found.Errors, found.Warnings, found.Notes
 	for _, f := range found.Rules {
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
@@ -181,7 +202,6 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		}
 		x.Rules = append(x.Rules, y)
 	}
-	return x, nil
 }
 
 // reopen returns the same trace, not yet opened.

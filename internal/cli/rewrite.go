@@ -119,7 +119,7 @@ func (x *rewriteFlags) transform(ctx context.Context, d format.Events) (format.E
 			return nil, err
 		}
 		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, wanted.Location) }
-		make := []func(format.Events, trace.Window) format.Events{cut, transform.Bare}
+		make := []func(format.Events, trace.Window) format.Events{cut, transform.SelectWindow}
 		how, err := wordIndex("--borders", x.piece.borders, borders...)
 		if err != nil {
 			return nil, err

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// TestSameReasons checks that weft waits, weft efficiency, weft path and weft explain show the same figures as the viewer for the
-// same window.
+// TestSameReasons checks that weft waits, weft efficiency, weft path and weft explain show the same figures as the
+// viewer for the same window.
 func TestSameReasons(t *testing.T) {
 	var paths []string
 	for _, p := range []string{"analysis/waits/testdata/hand/traces.otf2", "analysis/waits/testdata/p2p/traces.otf2",

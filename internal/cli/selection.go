@@ -132,7 +132,7 @@ func (in *input) hidesAttribute(attribute uint32) bool { return slices.Contains(
 // wanted location takes part. Nil wants all locations.
 func (in *input) keepInvolving(wanted func(loc uint32) bool) {
 	if wanted != nil {
-		in.Events = transform.Among(in.Events, wanted)
+		in.Events = transform.FilterLocations(in.Events, wanted)
 	}
 }
 

@@ -26,15 +26,15 @@ func (a *app) serveCommand() *cobra.Command {
 	var hosts []string
 	c := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Let browsers look at the traces of a folder",
-		Long: `Let browsers look at all traces in a folder and the folders in it. What is not
-below the folder cannot be reached, also not by links. Nothing can be changed; notes that
-you have written with weft view are shown.
+		Short: "Serve the viewer for all traces of a folder",
+		Long: `Serve the viewer for all traces in a folder and its subfolders. Files outside of the
+folder cannot be reached, not even through symbolic links. The traces cannot be changed.
+Notes that you have written with weft view are shown.
 
-The address that is printed has a secret in it: --token-file keeps it from one time to
-the next. --no-token asks for none, which is allowed on this machine's own addresses and
-on sockets alone: others on the machine can then look at the traces, too. The
-connection is not encrypted: over a network use ssh -L, or a proxy that speaks TLS.`,
+The printed address contains a secret, the token. --token-file stores the token, so that
+the address stays the same the next time. --no-token requires no secret. It is allowed
+only on local addresses and Unix sockets; other users of the machine can then see the
+traces. The connection is not encrypted: over a network use ssh -L, or a proxy with TLS.`,
 		Example: "  weft serve /scratch/traces\n  weft serve --listen unix:/run/user/1000/weft.sock --no-token traces\n  " +
 			"weft serve --listen 0.0.0.0:8080 --host traces.example.org --token-file ~/.weft-token traces",
 		Args: exactArgs(1, "a folder"),

@@ -26,12 +26,12 @@ func (a *app) sortCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sort TRACE OUT",
 		Short: "Write a trace with its records in the order of time",
-		Long: `Write a trace with its records in the order of time, and say how many were not.
-weft reads unsorted traces as if they were sorted, but other tools show wrong
+		Long: `Write a trace with its records in the order of time, and print how many records were out
+of order. weft reads unsorted traces as if they were sorted, but other tools show wrong
 windows of them, or none. Records with equal times keep their order.
 
---check writes nothing: the exit code is 1 if records are not in order. Formats
-whose records may stand in any order are not sorted.`,
+--check writes nothing: the exit code is 1 if records are out of order. Formats whose
+records may be in any order are not sorted.`,
 		Example: "  weft sort trace.otf sorted.otf\n  weft sort --check trace.trf",
 		Args: func(c *cobra.Command, args []string) error {
 			if only {

@@ -14,10 +14,7 @@ import (
 
 // statesCommand returns the command weft states.
 func (a *app) statesCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON, waits bool
-	var barrier, collective, overhead string
+	var flags statesFlags
 	c := &cobra.Command{
 		Use:   "states TRACE",
 		Short: "Show how long each processor is busy, in overhead and idle",
@@ -31,108 +28,138 @@ the concurrency profile of all.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
 			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			var opt states.Options
-			for _, x := range []struct {
-				flag, value string
-				to          *states.State
-			}{
-				{"--barrier", barrier, &opt.Barrier},
-				{"--collective", collective, &opt.Collective},
-				{"--user-overhead", overhead, &opt.UserOverhead},
-			} {
-				if x.value == "" {
-					continue
-				}
-				n, err := wordIndex(x.flag, x.value, "busy", "overhead", "idle")
-				if err != nil {
-					return err
-				}
-				*x.to = states.Busy + states.State(n)
-			}
-			in, err := a.open(c.Context(), args[0], &r)
-			var none error // set for a trace without processors
-			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				sel, err := s.selection(c.Context(), in)
-				if err != nil {
-					return nil, nil, err
-				}
-				_, opt.Window = s.bounds(sel)
-				// Which regions are open in a window depends on all events before it, and which processors
-				// have finished on those after it.
-				if waits {
-					if in.Defs().Conventions.EventTypes {
-						return nil, nil, usageError("--waits: found a trace whose event types tell what waits, expected one of another format")
-					}
-					if opt.Waits, err = states.FindWaits(c.Context(), in.Events); err != nil {
-						return nil, nil, err
-					}
-				}
-				p := states.New(in.Defs(), opt)
-				if err := in.inOrder(c.Context(), states.Reduction(in.Defs(), opt), p); err != nil {
-					return nil, nil, err
-				}
-				x, f := p.Result(), in.Defs().Clock.FormatDuration
-				all := len(x.Processors)
-				if sel.Location != nil {
-					x.Processors = slices.DeleteFunc(x.Processors, func(q states.Processor) bool {
-						return !slices.ContainsFunc(q.Locations, sel.Location)
-					})
-				}
-				name, _ := locationNames(in.Defs())
-				switch {
-				case all == 0:
-					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
-				case len(x.Processors) == 0:
-					none = &exitError{exitDefects, fmt.Errorf("%s: found no processor with one of the locations", in.src.Path)}
-				case !slices.ContainsFunc(x.Processors,
-					func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
-					in.notFound = "found no time of processors"
-				}
-				return x, func() error {
-					if none != nil {
-						return nil
-					}
-					head := table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}
-					gaps := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Gap > 0 })
-					if gaps {
-						head = append(head, "gap", "%")
-					}
-					printTable(a.out, head, len(x.Processors), 0, func(i int) table.Row {
-						q := &x.Processors[i]
-						all := float64(max(1, q.Busy+q.Overhead+q.Idle+q.Gap))
-						pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
-						row := table.Row{
-							name(q.Locations[0]), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle),
-						}
-						if gaps {
-							row = append(row, f(q.Gap), pc(q.Gap))
-						}
-						return row
-					})
-					fmt.Fprintln(a.out, "\nTime with so many processors in each state")
-					head = table.Row{"processors", "busy", "overhead", "idle"}
-					printTable(a.out, head, len(x.Profile), 0, func(i int) table.Row {
-						l := &x.Profile[i]
-						return table.Row{l.Count, f(l.Busy), f(l.Overhead), f(l.Idle)}
-					})
-					return nil
-				}, nil
-			})
-			return cmp.Or(err, none)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runStates(c, args, &flags) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&waits, "waits", false, "count what weft waits finds as idle; reads the trace twice")
-	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
-	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")
-	c.Flags().StringVar(&overhead, "user-overhead", "", "what user overhead (PICL event -603) counts as")
+	flags.register(c)
 	return c
+}
+
+// statesFlags holds the flags of weft states.
+type statesFlags struct {
+	input                         inputFlags
+	selection                     selectionFlags
+	asJSON, waits                 bool
+	barrier, collective, overhead string
+}
+
+// register adds the flags to the command.
+func (f *statesFlags) register(c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.input.rolesFlag(c.Flags())
+	f.selection.timeFlags(c.Flags())
+	f.selection.placeFlags(c.Flags())
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.waits, "waits", false, "count what weft waits finds as idle; reads the trace twice")
+	c.Flags().StringVar(&f.barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
+	c.Flags().StringVar(&f.collective, "collective", "", "what a collective operation counts as")
+	c.Flags().StringVar(&f.overhead, "user-overhead", "", "what user overhead (PICL event -603) counts as")
+}
+
+// options returns the options of the analysis that the flags select.
+func (f *statesFlags) options() (opt states.Options, err error) {
+	for _, x := range []struct {
+		flag, value string
+		to          *states.State
+	}{
+		{"--barrier", f.barrier, &opt.Barrier},
+		{"--collective", f.collective, &opt.Collective},
+		{"--user-overhead", f.overhead, &opt.UserOverhead},
+	} {
+		if x.value == "" {
+			continue
+		}
+		n, err := wordIndex(x.flag, x.value, "busy", "overhead", "idle")
+		if err != nil {
+			return opt, err
+		}
+		*x.to = states.Busy + states.State(n)
+	}
+	return opt, nil
+}
+
+// runStates computes and prints the states of the processors of the trace in args.
+func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) error {
+	opt, err := flags.options()
+	if err != nil {
+		return err
+	}
+	in, err := a.open(c.Context(), args[0], &flags.input)
+	var none error // set for a trace without processors
+	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		sel, err := flags.selection.selection(c.Context(), in)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, opt.Window = flags.selection.bounds(sel)
+		if flags.waits {
+			if in.Defs().Conventions.EventTypes {
+				return nil, nil, usageError("--waits: found a trace whose event types define waiting, " +
+					"expected one of another format")
+			}
+			if opt.Waits, err = states.FindWaits(c.Context(), in.Events); err != nil {
+				return nil, nil, err
+			}
+		}
+		// Which regions are open in a window depends on all events before it, and which processors
+		// have finished on those after it.
+		p := states.New(in.Defs(), opt)
+		if err := in.inOrder(c.Context(), states.Reduction(in.Defs(), opt), p); err != nil {
+			return nil, nil, err
+		}
+		x := p.Result()
+		all := len(x.Processors)
+		if sel.Location != nil {
+			x.Processors = slices.DeleteFunc(x.Processors, func(q states.Processor) bool {
+				return !slices.ContainsFunc(q.Locations, sel.Location)
+			})
+		}
+		switch {
+		case all == 0:
+			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+		case len(x.Processors) == 0:
+			none = &exitError{exitDefects, fmt.Errorf("%s: found no processor with one of the locations", in.src.Path)}
+		case !slices.ContainsFunc(x.Processors,
+			func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
+			in.notFound = "found no time of processors"
+		}
+		return x, func() error {
+			if none == nil {
+				a.printStates(x, in.Defs())
+			}
+			return nil
+		}, nil
+	})
+	return cmp.Or(err, none)
+}
+
+// printStates prints a table of the processors, and the concurrency profile.
+func (a *app) printStates(x *states.Result, d *trace.Definitions) {
+	f := d.Clock.FormatDuration
+	name, _ := locationNames(d)
+	head := table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}
+	gaps := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Gap > 0 })
+	if gaps {
+		head = append(head, "gap", "%")
+	}
+	printTable(a.out, head, len(x.Processors), 0, func(i int) table.Row {
+		q := &x.Processors[i]
+		all := float64(max(1, q.Busy+q.Overhead+q.Idle+q.Gap))
+		pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
+		row := table.Row{
+			name(q.Locations[0]), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle),
+		}
+		if gaps {
+			row = append(row, f(q.Gap), pc(q.Gap))
+		}
+		return row
+	})
+	fmt.Fprintln(a.out, "\nTime with so many processors in each state")
+	head = table.Row{"processors", "busy", "overhead", "idle"}
+	printTable(a.out, head, len(x.Profile), 0, func(i int) table.Row {
+		l := &x.Profile[i]
+		return table.Row{l.Count, f(l.Busy), f(l.Overhead), f(l.Idle)}
+	})
 }
 
 // noProcessors describes the locations of a trace without processors.

@@ -27,17 +27,17 @@ func (a *app) structureCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "structure TRACE",
 		Short: "Show the calls and loops that locations repeat",
-		Long: `Show what repeats at each location as a tree of calls and loops, with how often
-and how long: × says how often it is repeated there; count, mean, min, max and sum
-are those of all its occurrences in the trace. Locations that do the same are one
-tree, and what is the same at several locations or places is one in the figures.
+		Long: `Show the repeated calls and loops of each location as a tree, with their counts and
+times. × is the number of repetitions at that place; count, mean, min, max and sum cover
+all occurrences in the trace. Locations with the same structure share one tree, and a
+sequence that occurs at several locations or places is counted as one.
 
 Events are the same if their kind and region are; regions with the same name, file and line
 are one, unless --by definition keeps them apart. Snapshots, summaries, markers and
-links are left out. What comes twice in a row or more, up to 100 steps of it, is a loop.
-WAIT is the share of the time of all locations that would be saved if each occurrence
-took no longer than the shortest one (in Pallas: contention score). It is worked
-out of the events, whatever the trace's format.
+links are left out. A sequence of up to 100 steps that occurs at
+least twice in a row is a loop. WAIT is the share of the time of all locations that would
+be saved if each occurrence took no longer than the shortest one (in Pallas: contention
+score). It is computed from the events for all formats.
 
 --window, or --from and --to, --location, --group and --region show the structure of a part
 of the trace, as weft cut and weft filter would write it.`,

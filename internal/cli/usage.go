@@ -22,11 +22,11 @@ func (a *app) usageCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "usage TRACE",
 		Short: "Show how resources are used: time by number of claims and by amount",
-		Long: `Show for each resource how many claims held it and how much of it: the amount
-held at a time in the mean, also in percent of the capacity, and at most; then how much
-of the time how many claims held it at once, and how much of it they held. --window, or
---from and --to, cut out a window: what is held in it counts, with its time in the
-window.`,
+		Long: `Show how resources are used. For each resource weft prints the number of claims, the mean
+amount in use, also in percent of the capacity, and the greatest amount. Then it prints
+the time for each number of simultaneous claims, and for each amount in use. --window, or
+--from and --to, restricts the figures to a window: claims that are open in it count with
+their time in the window.`,
 		Example: "  weft usage trace.etf\n  weft usage --window 20%..30% trace.etf\n  weft usage --json trace.etf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -65,8 +65,8 @@ func parseSize(s string) (int64, error) {
 }
 
 // serverReading converts the flags into settings of package serve.
-func (a *app) serverReading(r *inputFlags) (serve.Reading, error) {
-	x := serve.Reading{Formats: a.formats, Strict: r.strict, Workers: a.workers}
+func (a *app) serverReading(r *inputFlags) (serve.ReadSettings, error) {
+	x := serve.ReadSettings{Formats: a.formats, Strict: r.strict, Workers: a.workers}
 	var err error
 	if x.Values, err = a.parseOptions(r.options); err != nil {
 		return x, err
@@ -87,7 +87,7 @@ func (a *app) serverReading(r *inputFlags) (serve.Reading, error) {
 }
 
 // viewerReading is serverReading with the other flags of the viewer's commands.
-func (a *app) viewerReading(v *viewerFlags) (serve.Reading, error) {
+func (a *app) viewerReading(v *viewerFlags) (serve.ReadSettings, error) {
 	x, err := a.serverReading(&v.inputFlags)
 	x.Color = v.color
 	return x, err
@@ -101,13 +101,13 @@ func (a *app) viewCommand() *cobra.Command {
 	var index string
 	c := &cobra.Command{
 		Use:   "view TRACE...",
-		Short: "Look at traces in the browser",
-		Long: `Look at the time lines of traces in the browser. The server listens on this machine
-alone, and prints its address, in which there is a secret; it runs until Ctrl-C.
+		Short: "Show traces in the browser",
+		Long: `Show the time lines of traces in the browser. weft starts a server for this machine only,
+prints its address, which contains a secret, and runs until Ctrl-C.
 
-A trace is read once, to make its index: that is kept in the cache, and the trace is
-there at once the next time (see weft index). Notes are kept there, too, or beside the
-index that --index names; nothing is written beside a trace.`,
+The first time, weft reads the trace to build its index, which it keeps in the cache. The
+next time the trace opens without delay (see weft index). Notes are also kept in the
+cache, or next to the index that --index names. weft writes nothing next to a trace.`,
 		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
 		Args:    someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -133,7 +133,7 @@ index that --index names; nothing is written beside a trace.`,
 				if _, err := a.formatOf(in.src, &v.inputFlags); err != nil {
 					return err
 				}
-				opt.Traces = append(opt.Traces, serve.Given{Source: in.src, Index: index, Once: len(in.close) > 0})
+				opt.Traces = append(opt.Traces, serve.ServedTrace{Source: in.src, Index: index, Once: len(in.close) > 0})
 			}
 			if opt.Cache, err = v.cache(); err != nil {
 				return err

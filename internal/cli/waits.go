@@ -37,120 +37,133 @@ type waitsResult struct {
 }
 
 func (a *app) waitsCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON, asCSV, why bool
-	var by, cubeFile string
-	var top, worst, bins int
+	var flags waitsFlags
 	c := &cobra.Command{
 		Use:   "waits TRACE",
 		Short: "Find wait states: who waited for whom, in which calls, and how long",
 		Long: `Find the times in which a location sits in a call because another one is late: receives
 whose sender is late, sends whose receiver is late, collective operations and barriers in
 which members come late, and locks that another thread holds. The patterns and their
-formulas are those of Scalasca, as far as docs/analyses/waits.md says nothing else.
+formulas are those of Scalasca; docs/analyses/waits.md lists the differences.
 
 --by breaks each pattern down by region, call path, location, communicator, or pair of the
-waiting location and the one that it waits for. The last table lists who was the last to come to
-collective operations, and what the others lost by it. --worst N lists the longest waits of
-each pattern, with both ends. --bins N sums the waits in N equal parts of the time.
---causes finds root causes: the call paths in which the location that others wait for spent more
-time than they did since they last met. SHORT TERM is what it costs those who wait for it,
-LONG TERM what it costs others because those who wait for it are late themselves; both add up
-to the waiting time of each pattern.
---location and --group count the waits of these locations, for whatever other location.
---window, or --from and --to, count the parts of waits in a window.
---cube FILE also writes the waits by call path and location as a file of Cube, with times, visits, the
-critical path unless a part of the trace is selected, and the costs of --causes.
+waiting location and the one that it waits for. The last table lists the locations that were
+the last to come to collective operations, and the time that the others lost by it. --worst
+N lists the longest waits of each pattern, with both ends. --bins N sums the waits in N
+equal parts of the time. --causes finds root causes: the call paths in which a late location
+spent more time than the waiting ones since they last synchronised. SHORT TERM is the cost
+for the locations that wait for it directly. LONG TERM is the cost for others, because those
+locations are late themselves. Both add up to the waiting time of each pattern. --location
+and --group count the waits of these locations, whichever location caused them. --window, or
+--from and --to, count the parts of waits in a window. --cube FILE also writes the waits by
+call path and location as a Cube file, with times, visits and the costs of --causes. If the
+whole trace is selected, the file also has the critical path.
 
-Where messages are received before they are sent, clocks differ, and waits are not to be
-trusted: weft align corrects clocks. What the trace records too little of is counted, never
-taken for zero.`,
+If messages are received before they are sent, the clocks differ, and the waits are not
+reliable: weft align corrects clocks. Events whose waits cannot be computed, because the
+trace lacks data, are counted and listed with the reason.`,
 		Example: "  weft waits trace.otf2\n  weft waits --causes trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
 			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv\n" +
 			"  weft waits --causes --cube waits.cubex trace.otf2",
 		Args: exactArgs(1, "one trace"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if asJSON && asCSV {
-				return usageError("--json and --csv: expected one of them")
-			}
-			if _, err := wordIndex("--by", by, waitBreakdowns...); err != nil {
-				return err
-			}
-			if err := checkCube(cubeFile); err != nil {
-				return err
-			}
-			in, err := a.open(c.Context(), args[0], &r)
-			var none error // of a trace of which nothing can be said
-			err = a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				sel, err := s.selection(c.Context(), in)
-				if err != nil {
-					return nil, nil, err
-				}
-				x := &waitsResult{heading: in.heading()}
-				opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: worst, Bins: bins}
-				x.bounds, opt.Window = s.bounds(sel)
-				if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
-					return nil, nil, err
-				}
-				if why {
-					if x.Causes, err = causes.Find(c.Context(), in.Events, causes.Options{Locations: sel.Location, Rows: opt.Rows,
-						Window: opt.Window}); err != nil {
-						return nil, nil, err
-					}
-				}
-				if s.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
-					in.notFound = "found no wait"
-				}
-				if x.Missing() != "" {
-					none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
-				} else if cubeFile != "" {
-					err := a.waitsCube(c.Context(), cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
-					if err != nil {
-						return nil, nil, err
-					}
-				}
-				return x, func() error {
-					switch {
-					case asCSV:
-						if why {
-							return a.causesCSV(x.Causes, in.Defs().Clock)
-						}
-						return a.waitsCSV(x.Result, by)
-					case none == nil:
-						a.printWaits(x.Result, in.Defs(), by, top)
-						if why {
-							a.printCauses(x.Causes, in.Defs().Clock, top)
-						}
-					}
-					return nil
-				}, nil
-			})
-			if err == nil {
-				err = none
-			}
-			return err
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runWaits(c, args, &flags) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
-	c.Flags().StringVar(&by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
-	complete(c, "by", waitBreakdowns...)
-	c.Flags().BoolVar(&why, "causes", false, "find root causes: which call path at which location made others wait")
-	c.Flags().Var(newInteger(&worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
-	c.Flags().Var(newInteger(&bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
-	c.Flags().Var(newInteger(&top, 10, 0, 0), "top",
-		"how many lines of each table to show; 0 shows all, as --json and --csv do")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
-	a.cubeFlag(c, &cubeFile)
+	flags.register(a, c)
 	return c
 }
 
-// percent returns a share of time for people.
+// waitsFlags holds the flags of weft waits.
+type waitsFlags struct {
+	input              inputFlags
+	selection          selectionFlags
+	asJSON, asCSV, why bool
+	by, cubeFile       string
+	top, worst, bins   int
+}
+
+// register adds the flags to the command.
+func (f *waitsFlags) register(a *app, c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.input.rolesFlag(c.Flags())
+	f.selection.timeFlags(c.Flags())
+	f.selection.placeFlags(c.Flags())
+	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
+	complete(c, "by", waitBreakdowns...)
+	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: which call path at which location made others wait")
+	c.Flags().Var(newInteger(&f.worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
+	c.Flags().Var(newInteger(&f.bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
+	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
+		"how many lines of each table to show; 0 shows all, as --json and --csv do")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
+	a.cubeFlag(c, &f.cubeFile)
+}
+
+// runWaits finds and prints the wait states of the trace in args.
+func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error {
+	if flags.asJSON && flags.asCSV {
+		return usageError("--json and --csv: expected one of them")
+	}
+	if _, err := wordIndex("--by", flags.by, waitBreakdowns...); err != nil {
+		return err
+	}
+	if err := checkCube(flags.cubeFile); err != nil {
+		return err
+	}
+	in, err := a.open(c.Context(), args[0], &flags.input)
+	var none error // the error for a trace whose waits cannot be computed
+	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		sel, err := flags.selection.selection(c.Context(), in)
+		if err != nil {
+			return nil, nil, err
+		}
+		x := &waitsResult{heading: in.heading()}
+		opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: flags.worst, Bins: flags.bins}
+		x.bounds, opt.Window = flags.selection.bounds(sel)
+		if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
+			return nil, nil, err
+		}
+		if flags.why {
+			if x.Causes, err = causes.Find(c.Context(), in.Events, causes.Options{Locations: sel.Location, Rows: opt.Rows,
+				Window: opt.Window}); err != nil {
+				return nil, nil, err
+			}
+		}
+		if flags.selection.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
+			in.notFound = "found no wait"
+		}
+		if x.Missing() != "" {
+			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
+		} else if flags.cubeFile != "" {
+			err := a.waitsCube(c.Context(), flags.cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+		return x, func() error {
+			switch {
+			case flags.asCSV:
+				if flags.why {
+					return a.causesCSV(x.Causes, in.Defs().Clock)
+				}
+				return a.waitsCSV(x.Result, flags.by)
+			case none == nil:
+				a.printWaits(x.Result, in.Defs(), flags.by, flags.top)
+				if flags.why {
+					a.printCauses(x.Causes, in.Defs().Clock, flags.top)
+				}
+			}
+			return nil
+		}, nil
+	})
+	if err == nil {
+		err = none
+	}
+	return err
+}
+
+// percentOf returns a share of time for people.
 func percentOf(part, whole trace.Ticks) string {
 	if whole.Cmp(trace.Ticks{}) <= 0 {
 		return "–"

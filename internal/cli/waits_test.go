@@ -27,7 +27,7 @@ func TestLate(t *testing.T) {
 	t.Error(strings.Join(wrong, "\n"))
 }
 
-// late runs the program once and returns what is wrong.
+// runLate runs the program once and returns a description of the first difference.
 func runLate(t *testing.T) (wrong []string) {
 	dir, anchor := tracedProgram(t, "late", 3)
 	var came [3][12]float64 // at the message, the broadcast, and the all-reduce operations
@@ -42,7 +42,7 @@ func runLate(t *testing.T) (wrong []string) {
 			}
 		}
 	}
-	// early returns for how long a rank is there before another one comes.
+	// early returns the time from the arrival of one rank to that of another.
 	early := func(at, rank, last int) float64 { return came[last][at] - came[rank][at] }
 	reductions := func(rank int) (sum float64) {
 		for at := 2; at < 12; at++ {

@@ -60,8 +60,8 @@ func Integer(data []byte, i int) (v int64, next int) {
 	return v, i
 }
 
-// Anything as the end byte of Decimal allows any byte after the number.
-const Anything = 0
+// AnyByte as the end byte of Decimal allows any byte after the number.
+const AnyByte = 0
 
 // Decimal reads the number at index i of data if it has the common spelling: digits with at most
 // one point between them, followed by the byte end. next is the index after that byte, or with
@@ -111,7 +111,7 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 			return 0, 0, 0
 		}
 	}
-	if end != Anything {
+	if end != AnyByte {
 		if c != end {
 			return 0, 0, 0
 		}

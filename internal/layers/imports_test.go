@@ -41,7 +41,7 @@ func layerOf(list []string, pkg string) int {
 	if i := slices.Index(list, pkg); i >= 0 {
 		return i
 	}
-	for dir := path.Dir(pkg); dir != "."; dir = path.Dir(dir) { // the nearest folder counts
+	for dir := path.Dir(pkg); dir != "."; dir = path.Dir(dir) { // the innermost listed folder decides
 		if i := slices.Index(list, dir+"/..."); i >= 0 {
 			return i
 		}

@@ -24,7 +24,7 @@ const MaxRuns = 64
 
 // Text is a trace with one record on each line, and the results of opening it. Decoders embed it.
 type Text struct {
-	format.EventsAlone
+	format.EventsOnly
 	Opt    *format.ReadOptions
 	File   *lines.File
 	Model  *trace.Definitions

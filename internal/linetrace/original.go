@@ -13,7 +13,7 @@ import (
 type Lines struct {
 	text   *Text
 	pieces map[piece]*pieceText
-	held   int             // bytes of the pieces
+	held   int             // size of the cached pieces in bytes
 	starts map[int][]int64 // where the pieces of a chunk begin in the file, by its number
 	last   *pieceText
 	chunk  []byte // buffer for a chunk
@@ -33,7 +33,7 @@ type piece struct{ chunk, n int }
 type pieceText struct {
 	data      []byte
 	line, end int64 // numbers of its first line, and of the one after its last
-	// The last requested line, or the first one, and where it begins.
+	// at is the number of the last requested line, or else of the first one. begin is its offset in data.
 	at    int64
 	begin int
 }

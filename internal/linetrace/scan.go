@@ -45,7 +45,7 @@ type Block interface {
 }
 
 // Deliver implements the Scan of a format's events: it delivers all events of the selection in time
-// order, or those of each location. sel and sink are those of [format.Exactly]. If all is set,
+// order, or those of each location. sel and sink are those of [format.ExactScan]. If all is set,
 // chunks outside of the time window are needed, too.
 func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order format.Order, all bool,
 	sink format.Sink) error {

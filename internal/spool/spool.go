@@ -39,9 +39,9 @@ type insert struct {
 	n    int
 }
 
-// Into makes an empty spool append its text to file, whose end then belongs to the spool. Close
+// AppendTo makes an empty spool append its text to file, whose end then belongs to the spool. Close
 // does not close the file. Errors call it name.
-func (s *Spool) Into(file *os.File, name string) error {
+func (s *Spool) AppendTo(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
 	*s = Spool{file: file, base: base, lent: name}
 	return err

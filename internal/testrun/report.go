@@ -21,7 +21,7 @@ import (
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // of a package that is being built
+	ImportPath string // path of a package that is being built
 	Test       string
 	Output     string
 	Elapsed    float64 // seconds

@@ -110,8 +110,8 @@ func (c *Cache) Secret(port string) string {
 	return filepath.Join(c.dir, "secret-"+port)
 }
 
-// Lasts reports whether the cache outlasts the program. Close removes a cache that does not.
-func (c *Cache) Lasts() bool { return !c.temp }
+// IsPersistent reports whether the cache outlasts the program. Close removes a cache that does not.
+func (c *Cache) IsPersistent() bool { return !c.temp }
 
 // Close removes a temporary cache.
 func (c *Cache) Close() error {
@@ -121,10 +121,10 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// Found is what reading a trace reported.
-type Found struct {
-	Defects int64    `json:"defects"`           // how many there were
-	Missing []string `json:"missing,omitempty"` // those that are missing files, in words
+// ReadDefects describes the defects that reading a trace reported.
+type ReadDefects struct {
+	Defects int64    `json:"defects"`           // the number of defects
+	Missing []string `json:"missing,omitempty"` // descriptions of the files that are missing
 }
 
 // Entry is an index in the cache.
@@ -132,7 +132,7 @@ type Entry struct {
 	Key  string
 	Path string
 	Size int64
-	Found
+	ReadDefects
 	TraceSize int64 // bytes of all files of the trace
 
 	files []string // of the trace
@@ -152,9 +152,9 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 // list is the content of a .files file.
 type list struct {
 	Files []string `json:"files"`
-	Found
+	ReadDefects
 	Size int64 `json:"size"` // of all files, in bytes
-	// Stamp is what the machine said of the files when their key was Key, "" if nothing.
+	// Stamp is a hash of the metadata of the files at the time when their key was Key, "" if unknown.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
@@ -181,7 +181,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 			return e, false, nil
 		}
 	}
-	e.Path, e.Found, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Found, l.Size
+	e.Path, e.ReadDefects, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.ReadDefects, l.Size
 	st, err := os.Stat(e.Path)
 	if err != nil {
 		return e, false, nil
@@ -223,7 +223,7 @@ func readList(path string) (*list, error) {
 // Build makes the index of a trace. build writes it to a path, reading the trace from the
 // source that it is given.
 func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
-	build func(ctx context.Context, src format.Source, path string) (Found, error)) (e Entry, err error) {
+	build func(ctx context.Context, src format.Source, path string) (ReadDefects, error)) (e Entry, err error) {
 	c.sweep()
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
@@ -236,7 +236,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	defer staging.Close()
 	temporary := staging.Path("index")
 	recorded, files := Record(src)
-	if e.Found, err = build(ctx, recorded, temporary); err != nil {
+	if e.ReadDefects, err = build(ctx, recorded, temporary); err != nil {
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
@@ -257,7 +257,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	if err := replace(temporary, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(staging, main, &list{names, e.Found, e.TraceSize, stamp, e.Key}); err != nil {
+	if err := c.writeList(staging, main, &list{names, e.ReadDefects, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)

@@ -37,16 +37,16 @@ func write(t *testing.T, path, text string) {
 }
 
 // reads makes a build that reads some files of the trace, and writes a text.
-func reads(text string, names ...string) func(context.Context, format.Source, string) (Found, error) {
-	return func(_ context.Context, src format.Source, path string) (Found, error) {
+func reads(text string, names ...string) func(context.Context, format.Source, string) (ReadDefects, error) {
+	return func(_ context.Context, src format.Source, path string) (ReadDefects, error) {
 		for _, n := range names {
 			if _, err := fs.ReadFile(src.FS, n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				if _, err := fs.ReadDir(src.FS, n); err != nil {
-					return Found{}, err
+					return ReadDefects{}, err
 				}
 			}
 		}
-		return Found{Defects: 3}, os.WriteFile(path, []byte(text), 0o644)
+		return ReadDefects{Defects: 3}, os.WriteFile(path, []byte(text), 0o644)
 	}
 }
 
@@ -272,14 +272,16 @@ func TestUnfinished(t *testing.T) {
 	src := format.FileSource(dir + "/main")
 	c := open(t, 0)
 	broken := errors.New("broken")
-	_, err := c.Build(context.Background(), src, &testSettings, func(_ context.Context, _ format.Source, path string) (Found, error) {
+	fail := func(_ context.Context, _ format.Source, path string) (ReadDefects, error) {
 		os.WriteFile(path, []byte("half"), 0o644)
-		return Found{}, broken
-	})
+		return ReadDefects{}, broken
+	}
+	_, err := c.Build(context.Background(), src, &testSettings, fail)
 	if !errors.Is(err, broken) || len(names(t, c)) > 0 {
 		t.Errorf("found %v and %q", err, names(t, c))
 	}
-	_, err = c.Build(context.Background(), src, &testSettings, func(ctx context.Context, src format.Source, path string) (Found, error) {
+	_, err = c.Build(context.Background(), src, &testSettings, func(ctx context.Context, src format.Source,
+		path string) (ReadDefects, error) {
 		defer os.WriteFile(dir+"/main", []byte("main and more"), 0o644)
 		return reads("index", "main")(ctx, src, path)
 	})
@@ -472,7 +474,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// An existing folder that is not writable is not used, unless WEFT_CACHE names it.
+// TestUnwritable checks that an existing folder that is not writable is only used if WEFT_CACHE names it.
 func TestUnwritable(t *testing.T) {
 	base := t.TempDir()
 	// Not even root can create files in this folder.

@@ -27,13 +27,13 @@ func Example() {
 	ctx := context.Background()
 	src := format.FileSource("../../examples/ring.trf")
 	settings := &cache.Settings{Version: index.Version, Format: "picl"}
-	build := func(ctx context.Context, src format.Source, path string) (cache.Found, error) {
+	build := func(ctx context.Context, src format.Source, path string) (cache.ReadDefects, error) {
 		f, err := picl.Format{}.Open(ctx, src, &format.ReadOptions{})
 		if err != nil {
-			return cache.Found{}, err
+			return cache.ReadDefects{}, err
 		}
 		defer f.Close()
-		return cache.Found{}, index.Build(ctx, f, path, index.Options{})
+		return cache.ReadDefects{}, index.Build(ctx, f, path, index.Options{})
 	}
 	for range 2 {
 		e, ok, err := c.Find(src, settings)

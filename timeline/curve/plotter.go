@@ -27,7 +27,7 @@ func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	return p
 }
 
-// Extend makes the columns go on for some ticks behind the end of the window. This is for windows that
+// Extend makes the columns continue for some ticks after the end of the window. This is for windows that
 // end at math.MaxInt64; an event at that time is in them.
 func (p *Plotter) Extend(ticks uint64) {
 	p.span += ticks

@@ -112,8 +112,8 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 }
 
 const (
-	// usualBlur is the usual limit for the length of buckets in pixels. Spans within a
-	// bucket of that length are indistinguishable.
+	// usualBlur is the usual limit for the length of buckets, in pixels: a bucket drawn as one colour hides
+	// details of at most that width.
 	usualBlur = 2
 	// maxBlur is the limit if there are too many spans to read them all.
 	maxBlur = 8

@@ -90,7 +90,7 @@ type Track struct {
 	Instants int64
 	First    int64 // times of its first and its last event
 	Last     int64
-	Depth    int // largest number of spans inside of each other, or of lanes
+	Depth    int // greatest nesting depth of spans, or number of lanes
 	Unit     string
 	Capacity float64 // of a resource, 0 for none
 	Low      float64 // extremes of a curve

@@ -14,7 +14,7 @@ type location struct {
 	index       uint32
 	first, last int64
 	events      int64
-	further     int64 // of events: rows that are no events of their own, as further members of a metric event are
+	further     int64 // number of rows that belong to an event before, such as further members of a metric event
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []openSpan

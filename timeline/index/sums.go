@@ -12,8 +12,8 @@ import (
 type sum struct {
 	region    uint32
 	count     int64
-	inclusive trace.Ticks // without spans inside of others of the region
-	nested    trace.Ticks // of those spans
+	inclusive trace.Ticks // time in spans that are not inside of other spans of the region
+	nested    trace.Ticks // time in the spans that are
 	exclusive trace.Ticks
 	min, max  int64 // of the durations
 }

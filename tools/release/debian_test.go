@@ -50,7 +50,7 @@ func TestDebian(t *testing.T) {
 		defer os.RemoveAll(filepath.Join(system, "trace"))
 		// The only program in the system is weft: it needs nothing else.
 		c := asRoot("chroot", system, "/usr/bin/weft", "info", "/trace/traces.otf2")
-		enters := regexp.MustCompile(`(?m)^enter +1836 *$`) // print.txt.gz has so many lines ENTER
+		enters := regexp.MustCompile(`(?m)^enter +1836 *$`) // the number of ENTER lines in print.txt.gz
 		if got := mustRun(t, c); !enters.MatchString(got) {
 			t.Errorf("weft info prints\n%s\nexpected 1836 events of kind enter", got)
 		}

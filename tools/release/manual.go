@@ -176,7 +176,7 @@ func (p *manualPage) flags(title string, set *pflag.FlagSet) {
 	})
 }
 
-// defaultText tells the default of a flag. That of --jobs is the number of cores, whatever it is
+// defaultText returns the text for the default of a flag. That of --jobs is the number of cores, whatever it is
 // on the machine that makes the page.
 func defaultText(f *pflag.Flag) string {
 	switch f.DefValue {

@@ -72,7 +72,7 @@ export class Dock {
   /** forced is set if the panel will be rendered anew although its scope is the same. */
   private forced = false;
   private shown = "";
-  /** had is the text of the panel's choices when it was rendered, or since it changed them itself. */
+  /** had describes the panel's choices when it was rendered last, or when it changed them itself. */
   private had = "";
   private covers = el("span", {
     class: "covers",

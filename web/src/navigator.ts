@@ -31,7 +31,7 @@ export class Navigator {
     // zoom to a span that is too small or too far away; keep the zoom for others
     if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
     if (a < n.from || b > n.to) {
-      // of a span longer than the window, show the meant time
+      // if the span is longer than the window, show the selected time instead of the span's middle
       const t = lane.toAxis(s.time),
         long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);

@@ -29,7 +29,7 @@ type Call struct {
 	operation    int32  // index of its first part in an operation plus 1, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins to work in a team
-	Joins        bool // a thread goes on after the work of its team
+	Joins        bool // a thread continues after the work of its team
 	Init         bool // it begins MPI
 	Last         bool // it is no call, but the rest of the location's time
 }
@@ -42,7 +42,7 @@ type Operation struct {
 	Members []waitstate.Place
 	// Arrivals are the calls that begin it, nil if they are the Members, as it blocks.
 	Arrivals []waitstate.Place
-	// Free are the members that wait for no other one, nil if all wait as the relation says.
+	// Free are the members that wait for no other one, nil if all members wait according to the relation.
 	Free []bool
 	// Ranks are the ranks of the members, if RanksWait.
 	Ranks []int32
@@ -61,12 +61,12 @@ type Location struct {
 
 // source is a call that another one depends on.
 type source struct {
-	call int32 // of the location
+	call int32 // number of the call that depends on Source
 	Source
 }
 
-// Source is a dependence of the end of a call, besides operations: the end is not before the source's call
-// begins or, if Released, before a lock is released in it.
+// Source is a call on which the end of another call depends, other than through an operation. The other
+// call cannot end before the source begins or, if Released is set, before the source releases a lock.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
@@ -94,8 +94,8 @@ type pair struct{ a, b uint32 }
 // message is a message between two locations.
 type message struct {
 	a, b int32 // calls
-	// latest is the latest time, of this message and those before it in the list, at which the first of
-	// both locations went on.
+	// latest is the maximum, over this message and those before it in the list, of the time at which the
+	// first of the two locations continued.
 	latest int64
 }
 
@@ -119,9 +119,9 @@ type History struct {
 // maxLength is the greatest length of a trace, in ticks, for which sums of times of a location fit.
 const maxLength = 1 << 62
 
-// Of makes the history of a trace. hooks, which may be nil, returns functions that are called while it
-// is made. An error is [analysis.ErrFar], or that of the scan, of the temporary file, or of the context.
-func Of(ctx context.Context, events format.Events, rows *trace.Rows,
+// Build makes the history of a trace. hooks, which may be nil, returns functions that are called while it
+// is made. An error is [analysis.ErrTimeRange], or that of the scan, of the temporary file, or of the context.
+func Build(ctx context.Context, events format.Events, rows *trace.Rows,
 	hooks func(*synclog.Log) waitstate.Hooks) (*History,
 	error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: rows, Times: true})
@@ -130,7 +130,7 @@ func Of(ctx context.Context, events format.Events, rows *trace.Rows,
 	}
 	defer log.Close()
 	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
-		return nil, analysis.ErrFar
+		return nil, analysis.ErrTimeRange
 	}
 	if hooks == nil {
 		return read(ctx, log, waitstate.Hooks{})
@@ -299,7 +299,7 @@ func (h *History) operation(o *waitstate.Operation) {
 	if o.Relation == waitstate.Independent {
 		return
 	}
-	last := waitstate.Latest(o.Members)
+	last := waitstate.LastToArrive(o.Members)
 	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
 		Last: last.ArrivalPlace}
 	if o.Posted {
@@ -432,18 +432,18 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 
 // Opening is where two locations last met before given calls.
 type Opening struct {
-	A, B int32 // the calls, -1 without
+	A, B int32 // the calls in which they met; -1 if there is none
 	// Met is the time at which both calls had begun and one of them had ended.
 	Met  int64
-	left int64 // the time at which the first of both went on
+	left int64 // the time at which the first of them continued
 }
 
-// mostLooks is the number of operations of two locations among which the last one is looked for. The
-// order in which they go on differs only where clocks differ.
+// mostLooks is the number of operations of two locations among which the last one is searched. The order in
+// which the two locations leave operations differs only if their clocks differ.
 const mostLooks = 16
 
 // Opening returns the last message between two locations, or operation in which one waits for the
-// other, before the given calls: the one after which both went on last.
+// other, before the given calls: the one that both left last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
@@ -475,7 +475,7 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	return o
 }
 
-// meet makes two calls the opening, if the locations go on later than after the one found so far.
+// meet makes two calls the opening if the locations leave them later than those found so far.
 func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
 	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
 	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)
@@ -509,13 +509,13 @@ func (o *Operation) relates(a, b uint32) bool {
 	return o.Waits(a) || o.Waits(b)
 }
 
-// Spot is a call path at a location.
-type Spot struct{ Path, Location uint32 }
+// PathLocation is a call path at a location.
+type PathLocation struct{ Path, Location uint32 }
 
-// Own returns the time of each call path at each location, waits left out, those of reductions
+// ExclusiveTimes returns the time of each call path at each location, waits left out, those of reductions
 // included.
-func (h *History) Own() map[Spot]int64 {
-	own := map[Spot]int64{}
+func (h *History) ExclusiveTimes() map[PathLocation]int64 {
+	own := map[PathLocation]int64{}
 	for i, l := range h.Locations {
 		if l == nil {
 			continue
@@ -525,12 +525,12 @@ func (h *History) Own() map[Spot]int64 {
 			if t.Path == synclog.NoPath && sleeps { // a thread that has nothing to do
 				continue
 			}
-			own[Spot{t.Path, uint32(i)}] += t.Time
+			own[PathLocation{t.Path, uint32(i)}] += t.Time
 		}
 	}
 	for i := range h.waits {
 		if w := &h.waits[i].Wait; w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
-			own[Spot{w.Path, w.Place.Location}] -= w.Length
+			own[PathLocation{w.Path, w.Place.Location}] -= w.Length
 		}
 	}
 	return own

@@ -134,13 +134,14 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 func (r *retimer) call(p waitstate.Place) {
 	l := r.h.Locations[p.Location]
 	c := &l.Calls[p.Number]
-	begin, base := r.enter(p), c.Enter // of the part of the call that is not done yet
+	begin, base := r.enter(p), c.Enter // begin of the part of the call that is not computed yet
 	if p.Number > 0 {
 		base = max(base, l.Calls[p.Number-1].Leave)
 	}
-	cause, newCause := int64(math.MinInt64), int64(math.MinInt64) // when what the call depends on has happened
+	// cause and newCause are the old and the new time of the latest event that the call depends on.
+	cause, newCause := int64(math.MinInt64), int64(math.MinInt64)
 	after := func(was, is int64) {
-		late := max(0, was-c.Leave) // it contradicts causality
+		late := max(0, was-c.Leave) // the cause is recorded after the end of the call
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
 	l.Sources(p.Number, func(s *history.Source) {
@@ -151,7 +152,7 @@ func (r *retimer) call(p waitstate.Place) {
 		at := r.h.At(s.Place)
 		is := int64(unknown / 2)
 		if end, ok := r.locked[s.Place]; r.opt.WithoutLocks {
-			// It matters to nobody when the lock is released.
+			// No call depends on the time of the release.
 		} else if ok {
 			is = end - at.Leave
 		} else {

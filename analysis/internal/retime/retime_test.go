@@ -14,7 +14,7 @@ import (
 
 func read(t *testing.T, d format.Events) *history.History {
 	t.Helper()
-	h, err := history.Of(context.Background(), d, trace.NewRows(d.Defs()), nil)
+	h, err := history.Build(context.Background(), d, trace.NewRows(d.Defs()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,8 +120,8 @@ type Log struct {
 
 	lanes []*lane
 	times bool
-	// Set by depth: the depth of each path, and for those deeper than mostNames/2 - 1 the path above
-	// them of that depth.
+	// depths has the depth of each path. upper has, for each path deeper than mostNames/2 - 1, its ancestor
+	// at that depth. The method depth computes both.
 	depths []int32
 	upper  []uint32
 	store  *chunks.Store

@@ -43,8 +43,8 @@ const (
 type regionKind struct {
 	known bool
 	role  trace.Role
-	call  bool // a visit is a call of the log
-	kept  bool // even without points
+	call  bool // visits of the region are calls of the log
+	kept  bool // the call is logged even if it has no points
 
 	init, finalize bool // it begins or ends MPI
 	synchronous    bool // its sends complete after the receive is posted
@@ -62,11 +62,11 @@ type lane struct {
 	last          child
 	calls         []*openCall // open ones, the innermost last
 	collectives   []begun     // open ones, the innermost last
-	teams         []teamVisit // the location is in, the innermost last
+	teams         []teamVisit // teams in which the location works, the innermost last
 	visits        map[uint64]uint64
 	sequences     map[Sequence]int64
 	regions       map[uint32]int64
-	end           int64 // of the call packed last
+	end           int64 // end of the call packed last
 	buf           []byte
 	chunks        []chunks.Chunk
 	passed        []nodeTime // exclusive times since the end of the call packed last
@@ -79,9 +79,9 @@ type lane struct {
 // is entered after the begin and left before the end; the times between count as times of the region.
 // A thread that another one started has nothing to do behind the region.
 type forked struct {
-	depth   int   // of the stack at the begin
-	node    int32 // the region's path, ahead, or -1 if it is not known
-	started bool  // by another thread
+	depth   int   // depth of the stack at the begin
+	node    int32 // the region's path, the constant ahead, or -1 if the path is unknown
+	started bool  // another thread started this one
 }
 
 const (
@@ -479,7 +479,7 @@ const (
 	last
 )
 
-// pack appends a call to a lane, at once or as soon as it is known what its times are.
+// pack appends a call to a lane, immediately or as soon as the call's times are known.
 func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
 	before int) error {
 	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
@@ -621,7 +621,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	return nil
 }
 
-// team returns the communicator of a team. A team that the trace does not tell is the one of the
+// team returns the communicator of a team. If the trace does not record the team, it is that of the
 // location's process: a number that no communicator has.
 func (w *worker) team(l *lane, communicator uint64) uint64 {
 	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {

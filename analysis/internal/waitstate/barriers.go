@@ -112,7 +112,7 @@ func (e *engine) together(o *Operation, waiting, completion Pattern) {
 	o.Root = -1
 	e.Judged += int64(len(o.Members))
 	slices.SortFunc(o.Members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
-	last, first := Latest(o.Members), FirstLeave(o.Members)
+	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	for i := range o.Members {
 		m := &o.Members[i]
 		if waiting != Patterns {

@@ -119,7 +119,7 @@ func (e *engine) connectsGroups(communicator uint64) bool {
 }
 
 // root returns the location of the root of an operation, or trace.NoRef. Traces that number operations
-// themselves tell its id, others its rank.
+// themselves record its id, others its rank.
 func (e *engine) root(s *sequence, x *instance) uint32 {
 	if e.defs.Conventions.OwnOperations {
 		id := strconv.FormatUint(x.root, 10)
@@ -178,8 +178,8 @@ func memberOf(c *synclog.Call, at Place) Member {
 	return Member{Place: at, Path: c.Path, Arrival: c.Enter, ArrivalPlace: at, Enter: c.Enter, Leave: c.Leave}
 }
 
-// Latest returns the member that arrives last, the first one of several.
-func Latest(members []Member) *Member {
+// LastToArrive returns the member that arrives last, the first one of several.
+func LastToArrive(members []Member) *Member {
 	last := &members[0]
 	for i := range members {
 		if members[i].Arrival > last.Arrival {
@@ -215,7 +215,7 @@ func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 // all finds the waits in an operation in which all wait for all. takesPart reports whether a member
 // waits, and whether its completion counts.
 func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
-	last, first := Latest(o.Members), FirstLeave(o.Members)
+	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	e.violated(&e.EarlyOperations, last.Arrival-first)
 	for i := range o.Members {
 		m := &o.Members[i]
@@ -256,7 +256,7 @@ func (e *engine) toRoot(o *Operation) {
 	if root := &o.Members[o.Root]; !root.Free {
 		e.wait(o.waitFor(EarlyReduce, root, first))
 	}
-	last := Latest(o.Members)
+	last := LastToArrive(o.Members)
 	together := last.Arrival < FirstLeave(o.Members)
 	for i := range o.Members {
 		if m := &o.Members[i]; m != last && (together || !m.Free) {

@@ -83,7 +83,7 @@ func (p Pattern) Waits() bool {
 // UnjudgedKind is a kind of calls whose waits cannot be judged.
 type UnjudgedKind uint8
 
-// The kinds.
+// The kinds of events that cannot be judged.
 const (
 	BareReceive UnjudgedKind = iota
 	UnmatchedReceive
@@ -119,10 +119,10 @@ type Member struct {
 	Path         uint32
 	Arrival      int64 // begin of the call that takes part, or that posts a non-blocking operation
 	ArrivalPlace Place // that call
-	Enter, Leave int64 // of the call that completes its part
-	Rank         int32 // of an operation with the relation RanksWait
+	Enter, Leave int64 // begin and end of the call that completes its part
+	Rank         int32 // rank of the member, for operations with the relation RanksWait
 	Free         bool  // it waits for no other member, as it receives nothing
-	sends        bool  // bytes, or maybe
+	sends        bool  // it sends bytes, or the trace does not tell
 	receives     bool
 	bare         bool
 }
@@ -130,7 +130,7 @@ type Member struct {
 // Relation is the way in which the members of an operation depend on each other.
 type Relation uint8
 
-// The relations.
+// The relations: which members of an operation wait for which others.
 const (
 	AllWait     Relation = iota // all wait for all
 	RootSends                   // all wait for the root
@@ -170,7 +170,7 @@ type Rendezvous struct {
 // Handover is a lock that one location releases and the next one acquires.
 type Handover struct {
 	From, To       Place
-	Released, Time int64 // of the release and of the acquisition
+	Released, Time int64 // times of the release and of the acquisition
 }
 
 // Hooks receives what an engine finds. Functions may be nil. What they get is valid until they

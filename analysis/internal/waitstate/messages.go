@@ -17,7 +17,7 @@ type call struct {
 	test         bool // it only tests for completion, and never waits
 	judged       bool // the other side of a message is known
 	bare         bool
-	pending      int // messages of which something is unknown, and 1 until all points were taken
+	pending      int // number of messages that are not fully known, plus 1 until all points of the call are processed
 	late         *message
 	lateSender   int64 // the greatest wait for a sender
 	lateReceiver int64 // the greatest wait for a receiver
@@ -38,13 +38,13 @@ type message struct {
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
-	merged        *message // of a send: the message that has both ends
+	merged        *message // for a send: the message that it was merged with, which has both ends
 	tag           uint64
-	posted        uint64 // of a receive: its number among the posts of its location
-	synchronous   bool   // the call that sends says so
-	length        int64  // its wait counts as late-sender; 0 until that is known
+	posted        uint64 // for a receive: its number among the posted receives of its location
+	synchronous   bool   // the send call completes only after the receive is posted
+	length        int64  // duration of its late-sender wait; 0 until that is known
 	counted       Wait
-	wrong         Pattern // WrongOrderSame or WrongOrderDifferent once that is known
+	wrong         Pattern // WrongOrderSame or WrongOrderDifferent, once one of them is found to apply
 }
 
 // channel is what messages that may match share.
@@ -63,7 +63,7 @@ type posted struct {
 	send   *message // nil for others
 	place  Place    // the call that posts it
 	enter  int64
-	number uint64 // of a receive, among those of its location
+	number uint64 // for a receive: its number among the posted receives of its location
 }
 
 // inbox is the order in which a location posts receives. Messages do not overtake each other: the
@@ -117,7 +117,7 @@ type messages struct {
 	freshMessages []message
 }
 
-// freshObjects is the number of calls and of messages that are allocated at once.
+// freshObjects is the number of calls and of messages that are allocated together.
 const freshObjects = 32
 
 func (m *messages) newCall() *call {

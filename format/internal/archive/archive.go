@@ -61,9 +61,9 @@ func (e *Missing) Unwrap() error { return e.Err }
 // IsMissing reports whether an error is caused by a file that does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Fail reports an error of reading as a defect of one of two rules, if it is a defect of the trace,
+// ReportDefect reports an error of reading as a defect of one of two rules, if it is a defect of the trace,
 // and returns other errors. expected describes what was expected in place of a missing file.
-func Fail(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
+func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
 	var f *FileError
 	var m *Missing
 	switch {

@@ -27,10 +27,10 @@ type calls struct {
 	region  string                // the region in which it began
 }
 
-// Follow returns the calls of a trace, or nil if its begins have no operands. rank returns the rank
+// NewCalls returns the calls of a trace, or nil if its begins have no operands. rank returns the rank
 // of a process in a communicator, or Undefined if it is no member. If rank is nil, the ranks come
 // from the definitions.
-func Follow(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
+func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
 	if !d.Conventions.OwnOperations {
 		return nil
 	}

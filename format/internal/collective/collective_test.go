@@ -42,7 +42,7 @@ func TestDeepCalls(t *testing.T) {
 		operation() // in the outer barrier
 		event(trace.Leave, barrier)
 		operation() // in no region
-		calls := Follow(r.Defs(), nil)
+		calls := NewCalls(r.Defs(), nil)
 		var got []uint64
 		for _, b := range r.Batches(p) {
 			for c := b.Cursor(); c.Next(); {

@@ -5,31 +5,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Among drops the events at unwanted locations, except for messages and remote memory accesses
+// FilterLocations drops the events at unwanted locations, except for messages and remote memory accesses
 // whose other end is wanted: of these both ends stay. Links stay if both of their ends are at
 // wanted locations. Memory does not grow with the trace.
-func Among(d format.Events, wanted func(loc uint32) bool) format.Events {
-	return transformed{&among{sameDefinitions{d}, wanted}}
+func FilterLocations(d format.Events, wanted func(loc uint32) bool) format.Events {
+	return transformed{&locationFilter{sameDefinitions{d}, wanted}}
 }
 
-type among struct {
+type locationFilter struct {
 	sameDefinitions
 	wanted func(loc uint32) bool
 }
 
-func (a *among) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &amongScan{wanted: a.wanted, defs: a.Defs()}, sel, nil
+func (a *locationFilter) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	return &locationScan{wanted: a.wanted, defs: a.Defs()}, sel, nil
 }
 
-// amongScan is one scan of Among.
-type amongScan struct {
+// locationScan is one scan of FilterLocations.
+type locationScan struct {
 	passThrough
 	wanted func(loc uint32) bool
 	defs   *trace.Definitions
 	gather rowCollector
 }
 
-func (s *amongScan) batch(b *trace.Batch, out format.Sink) error {
+func (s *locationScan) batch(b *trace.Batch, out format.Sink) error {
 	if b.Loc != trace.MixedLoc && s.wanted(b.Loc) {
 		return out.Batch(b)
 	}
@@ -46,9 +46,9 @@ func (s *amongScan) batch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// concerns reports whether a row at an unwanted location is part of a message or remote memory
-// access of a wanted one, or may be: completions name no other end.
-func (s *amongScan) concerns(x *trace.Cursor) bool {
+// concerns reports whether a row at an unwanted location belongs to a message or remote memory access of a
+// wanted location. It also returns true for completions, because they do not name the other end.
+func (s *locationScan) concerns(x *trace.Cursor) bool {
 	k := x.Kind()
 	message := k >= trace.Send && k <= trace.RequestCancelled
 	if access := k >= trace.RMAPut && k <= trace.RMACompleteRemote; !message && !access {
@@ -63,7 +63,7 @@ func (s *amongScan) concerns(x *trace.Cursor) bool {
 	return true
 }
 
-func (s *amongScan) links(l []trace.Link) []trace.Link {
+func (s *locationScan) links(l []trace.Link) []trace.Link {
 	n := 0
 	for i := range l {
 		if s.wanted(l[i].Src.Location) && s.wanted(l[i].Dst.Location) {

@@ -26,12 +26,13 @@ func TestAmong(t *testing.T) {
 		return p.Result()
 	}
 	all := count(g)
-	some := count(transform.Among(g, func(loc uint32) bool { return loc == 1 }))
+	some := count(transform.FilterLocations(g, func(loc uint32) bool { return loc == 1 }))
 	if all.Sent == 0 || 2*some.Sent != all.Sent || 2*some.Matched != all.Matched || some.Matched != some.Sent {
 		t.Errorf("%d of %d messages, %d matched, expected half of them", some.Sent, all.Sent, some.Matched)
 	}
 	other := int64(0)
-	err = transform.Among(g, func(loc uint32) bool { return loc == 1 }).Scan(context.Background(), trace.Everything(),
+	err = transform.FilterLocations(g, func(loc uint32) bool { return loc == 1 }).Scan(context.Background(),
+		trace.Everything(),
 		format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			for c := b.Cursor(); c.Next(); {
 				if c.Location() != 1 && !c.Kind().IsSend() && !c.Kind().IsRecv() {
