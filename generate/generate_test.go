@@ -132,6 +132,7 @@ func TestRowsNeverChange(t *testing.T) {
 		"masterworker": 0xf6287746bbd5956b,
 		"calltree":     0x9ecdda3bd0e2aea0,
 		"loops":        0x71c4e9d31f0f525f,
+		"phases":       0xd482c3740b6b4f05,
 		"cps":          0xeaa6168ae5e50075,
 	}
 	for _, w := range Workloads() {
