@@ -76,7 +76,9 @@ func (x *explainer) repeated() []*series {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(a, b *series) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next)) })
+	slices.SortFunc(list, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next))
+	})
 	return list
 }
 
