@@ -89,13 +89,17 @@ func (x *explainer) lateIn(d *delay) Finding {
 	if share <= straggler*d.cost {
 		slow = nil
 	}
-	wanted := spread.mean() // of the times of the path
+	wanted, scaled := spread.mean(), spread // the times of the path that should be shorter
 	if slow != nil {
-		wanted = spread[:len(spread)-len(slow)].mean()
+		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
+	}
+	factors := map[uint32]float64{}
+	for _, t := range scaled {
+		factors[t.location] = ratio(wanted, float64(t.time))
 	}
 	f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
-		if p == d.path {
-			return ratio(wanted, float64(x.own[history.Spot{Path: p, Location: loc}]))
+		if factor, ok := factors[loc]; ok && p == d.path {
+			return factor
 		}
 		return 1
 	}})
