@@ -48,7 +48,7 @@ const (
 	callees   = 8 // per function
 )
 
-func planCallTree(o Options, d *trace.Definitions) source {
+func planCallTree(o Options, d *trace.Definitions) (source, error) {
 	var regions []trace.Region
 	for i := 1; i < functions; i++ {
 		r := user(fmt.Sprintf("f%03d", i))
@@ -57,7 +57,7 @@ func planCallTree(o Options, d *trace.Definitions) source {
 		regions = append(regions, r)
 	}
 	processes(d, o.Locations, false, regions...)
-	return newCodePlan(o, 2, startCallTree)
+	return newCodePlan(o, 2, startCallTree), nil
 }
 
 type callTree struct {
@@ -131,7 +131,7 @@ const (
 // loDeepest is the greatest number of open regions: main, the nest, a kernel.
 const loDeepest = loKernel + 1
 
-func planLoops(o Options, d *trace.Definitions) source {
+func planLoops(o Options, d *trace.Definitions) (source, error) {
 	processes(d, o.Locations, false, loop("step"), loop("sweep"), loop("row"),
 		user("gather"), user("smooth"), user("scatter"), user("refine"))
 	for i, m := range []trace.MetricDef{
@@ -142,7 +142,7 @@ func planLoops(o Options, d *trace.Definitions) source {
 		m.ID, m.Kind, m.Location = fmt.Sprint(i), trace.CounterMetric, trace.NoRef
 		d.Metrics.Add(m)
 	}
-	return newCodePlan(o, 1, startLoops)
+	return newCodePlan(o, 1, startLoops), nil
 }
 
 type loops struct {

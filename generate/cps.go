@@ -88,7 +88,7 @@ type cpsPlan struct {
 	events int64
 }
 
-func planCPS(o Options, d *trace.Definitions) source {
+func planCPS(o Options, d *trace.Definitions) (source, error) {
 	// Decoders of TRACE set the same.
 	d.Origin = "etf"
 	d.Clock = trace.Clock{Num: 1_000_000, Den: 1, Unit: 1000}
@@ -119,7 +119,7 @@ func planCPS(o Options, d *trace.Definitions) source {
 	for _, name := range []string{"name", "id", "complexity"} {
 		d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String})
 	}
-	return &cpsPlan{o.Seed, o.Events}
+	return &cpsPlan{o.Seed, o.Events}, nil
 }
 
 func (p *cpsPlan) rows() int64 { return p.events }

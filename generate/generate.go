@@ -43,6 +43,15 @@ type Options struct {
 	Locations int
 	// Seed selects one of the traces of a workload.
 	Seed uint64
+
+	// The other options are those of the workload phases.
+
+	// Threads is the number of threads of each process. 0 means 1.
+	Threads int
+	// Compute is the time for which each thread computes in an iteration, in nanoseconds. 0 means
+	// DefaultCompute.
+	Compute  int64
+	Problems Problems
 }
 
 // DefaultEvents is the default of Options.Events.
@@ -73,7 +82,7 @@ type maker struct {
 	Workload
 	least int // smallest number of locations
 	fixed bool
-	plan  func(o Options, d *trace.Definitions) source
+	plan  func(o Options, d *trace.Definitions) (source, error)
 }
 
 var makers = []maker{
@@ -86,6 +95,9 @@ var makers = []maker{
 		planCallTree},
 	{Workload{"loops", "every process runs nested loops with irregular trip counts and samples counters", 8}, 1, false,
 		planLoops},
+	{Workload{"phases",
+		"balanced processes compute, pass messages on, and meet in collective operations, with the problems that flags plant",
+		8}, 1, false, planPhases},
 	{Workload{"cps",
 		"a pipeline of tasks A to G on processors and memories of an embedded system, as claims with dependencies (TRACE)",
 		cpsLocations}, cpsLocations, true, planCPS},
@@ -139,12 +151,18 @@ func New(o Options) (*Trace, error) {
 		return nil, fmt.Errorf("workload %s: found %d locations, expected %d to %d", m.Name, o.Locations, m.least,
 			maxLocations)
 	}
+	if m.Name != "phases" && (o.Threads != 0 || o.Compute != 0 || o.Problems != Problems{}) {
+		return nil, fmt.Errorf("workload %s: threads, times of computing and problems are those of workload phases", m.Name)
+	}
 	t := &Trace{}
 	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name},
 		{"seed", strconv.FormatUint(o.Seed, 10)}} {
 		t.defs.Properties.Add(trace.Attr{Key: a[0], Value: trace.StringValue(a[1])})
 	}
-	t.src = m.plan(o, &t.defs)
+	var err error
+	if t.src, err = m.plan(o, &t.defs); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 

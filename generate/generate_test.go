@@ -8,6 +8,7 @@ import (
 	"hash"
 	"hash/fnv"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -132,6 +133,7 @@ func TestRowsNeverChange(t *testing.T) {
 		"masterworker": 0xf6287746bbd5956b,
 		"calltree":     0x9ecdda3bd0e2aea0,
 		"loops":        0x71c4e9d31f0f525f,
+		"phases":       0xd482c3740b6b4f05,
 		"cps":          0xeaa6168ae5e50075,
 	}
 	for _, w := range Workloads() {
@@ -441,6 +443,21 @@ func TestOptions(t *testing.T) {
 		{Options{Workload: "ring", Locations: -1}, "found -1 locations"},
 		{Options{Workload: "cps", Locations: 3}, "cannot be chosen"},
 		{Options{Workload: "loops", Events: -1}, "found -1 events"},
+		{Options{Workload: "ring", Threads: 2}, "those of workload phases"},
+		{Options{Workload: "ring", Problems: Problems{Noise: 0.1}}, "those of workload phases"},
+		{Options{Workload: "phases", Threads: -1}, "threads: found -1, expected 1 to 131072"},
+		{Options{Workload: "phases", Compute: -1}, "compute: found -1 ns"},
+		{Options{Workload: "phases", Compute: 1e15, Events: 1e9}, "too long"},
+		{Options{Workload: "phases", Problems: Problems{LateSender: -1}}, "late sender: found -1 ns"},
+		{Options{Workload: "phases", Locations: 1, Problems: Problems{LateSender: 1}}, "expected 2 or more locations"},
+		{Options{Workload: "phases", Locations: 2, Problems: Problems{Imbalance: 3}}, "expected 3 or more locations"},
+		{Options{Workload: "phases", Locations: 2, Problems: Problems{Noise: 0.1}}, "expected 3 or more locations"},
+		{Options{Workload: "phases", Locations: 4, Problems: Problems{SlowNode: 2}}, "more than the 4 locations of a node"},
+		{Options{Workload: "phases", Problems: Problems{SlowNode: 0.5}}, "slow node: found 0.5, expected 1 to 1000"},
+		{Options{Workload: "phases", Problems: Problems{Imbalance: math.NaN()}}, "imbalance: found NaN"},
+		{Options{Workload: "phases", Problems: Problems{SlowNode: 2, Noise: 0.1}}, "expected one of them"},
+		{Options{Workload: "phases", Problems: Problems{Lock: 1}}, "lock: expected 2 or more threads"},
+		{Options{Workload: "phases", Threads: 2, Compute: 5, Problems: Problems{Lock: 5}}, "less than the 5 ns of computing"},
 	} {
 		if _, err := New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, expected %q", c.o, err, c.want)

@@ -55,9 +55,9 @@ type ringPlan struct {
 	rounds int64
 }
 
-func planRing(o Options, d *trace.Definitions) source {
+func planRing(o Options, d *trace.Definitions) (source, error) {
 	blocking(d, o.Locations, "compute")
-	return &ringPlan{o.Seed, o.Locations, round(o.Events-2*int64(o.Locations), 8*int64(o.Locations))}
+	return &ringPlan{o.Seed, o.Locations, round(o.Events-2*int64(o.Locations), 8*int64(o.Locations))}, nil
 }
 
 func (p *ringPlan) rows() int64 { return int64(p.n) * (8*p.rounds + 2) }
@@ -169,10 +169,10 @@ type masterPlan struct {
 	tasks int64
 }
 
-func planMaster(o Options, d *trace.Definitions) source {
+func planMaster(o Options, d *trace.Definitions) (source, error) {
 	blocking(d, o.Locations, "task")
 	n := int64(o.Locations)
-	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}
+	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}, nil
 }
 
 // rows counts: a task is sent and received, computed, and its result sent and received; each worker

@@ -30,7 +30,7 @@ type stencilPlan struct {
 	total      int64
 }
 
-func planStencil(o Options, d *trace.Definitions) source {
+func planStencil(o Options, d *trace.Definitions) (source, error) {
 	processes(d, o.Locations, true, user("compute"), mpi("MPI_Irecv", "point2point"), mpi("MPI_Isend", "point2point"),
 		mpi("MPI_Waitall", "point2point"), mpi("MPI_Allreduce", "coll_all2all"))
 	p := &stencilPlan{seed: o.Seed, nx: 1}
@@ -46,7 +46,7 @@ func planStencil(o Options, d *trace.Definitions) source {
 	tenth := 10*(4*n+16*pairs) + 4*n
 	p.iterations = round(10*(o.Events-2*n), tenth)
 	p.total = 2*n + p.iterations*(4*n+16*pairs) + p.iterations/reduceEvery*4*n
-	return p
+	return p, nil
 }
 
 func (p *stencilPlan) rows() int64 { return p.total }

@@ -75,7 +75,8 @@ const (
 
 // Finding is a loss with its cause.
 type Finding struct {
-	// ID is the type of the finding: "late", "lock", "transfer", "startup", "serial" or "wrong-order".
+	// ID is the type of the finding: "late", "lock", "noise", "slowing", "transfer", "startup", "serial" or
+	// "wrong-order".
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	// Loss is the time that all threads lose, and LossShare its share of the time of all threads.
@@ -109,6 +110,8 @@ type explainer struct {
 	waits      *waits.Result
 	causes     *causes.Result
 	own        map[history.PathLocation]int64
+	series     []*series
+	later      []bool   // by location: it is a thread, and another one comes first in its process
 	names      []string // of locations
 	regions    []string
 	core       float64 // time of all threads
@@ -141,7 +144,10 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.core = float64(e.Runtime) * float64(e.Threads)
 	x.judge()
 	x.ran()
-	for _, find := range []func(context.Context){x.late, x.transfer, x.startup, x.serial, x.wrongOrder} {
+	x.series = x.repeated()
+	x.later = synclog.LaterThreads(log.Defs)
+	for _, find := range []func(context.Context){x.late, x.slowing, x.transfer, x.startup, x.serial,
+		x.wrongOrder} {
 		if find(ctx); ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}

@@ -91,6 +91,17 @@ func TestStraggler(t *testing.T) {
 	}
 }
 
+// TestStragglerAmongOthers plants the same among ranks that differ a little: the next slowest one then
+// determines how long a round takes.
+func TestStragglerAmongOthers(t *testing.T) {
+	work := []int64{950, 1000, 3000, 1100}
+	p := page(t, program(4, 50, func(rank, _ int) int64 { return work[rank] }))
+	planted := 50 * (work[2] - work[3])
+	if len(p.Findings) == 0 || len(p.Findings[0].Locations) != 1 || p.Findings[0].Gain != planted {
+		t.Errorf("found %+v, expected one location and a gain of %d", p.Findings, planted)
+	}
+}
+
 // TestImbalance plants work that grows with the rank: the gain is that of a balanced run.
 func TestImbalance(t *testing.T) {
 	p := page(t, program(4, 50, func(rank, _ int) int64 { return 1000 * int64(1+rank) }))

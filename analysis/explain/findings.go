@@ -64,63 +64,89 @@ func (x *explainer) late(ctx context.Context) {
 		if d.cost < least*x.core || ctx.Err() != nil {
 			return
 		}
-		path := d.path
-		if x.communicates(path) {
+		if x.communicates(d.path) {
 			continue // the finding about transfer has it
 		}
-		late := greatest(d.locations)
-		f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
-		f.At = late[:min(3, len(late))]
-		for _, loc := range f.At {
-			f.Locations = append(f.Locations, x.location(loc))
-		}
-		region := "The time outside of all regions"
-		if n := len(d.names); n > 0 {
-			region = d.names[n-1]
-		}
-		alone := d.locations[late[0]] > straggler*d.cost
-		mean, others := x.means(path, late[0])
-		switch {
-		case d.patterns[waitstate.LockContention.String()] > straggler*d.cost:
-			f.ID = "lock"
-			f.Title = "A lock is held in " + region + " while others wait for it"
-			f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
-			f.Gain = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
-		case alone:
-			f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, x.location(late[0]))
-			f.Locations, f.At = f.Locations[:1], f.At[:1]
-			f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
-			f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
-				if p == path && loc == late[0] {
-					return ratio(others, float64(x.own[history.PathLocation{Path: p, Location: loc}]))
-				}
-				return 1
-			}})
-			f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
-				x.duration(float64(x.own[history.PathLocation{Path: path, Location: late[0]}])), x.duration(others)))
-		default:
-			f.Title = region + " takes longer at some locations than at others, and they wait for each other"
-			f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
-			f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
-				if p == path {
-					return ratio(mean, float64(x.own[history.PathLocation{Path: p, Location: loc}]))
-				}
-				return 1
-			}})
-			most := int64(0)
-			for s, t := range x.own {
-				if s.Path == path {
-					most = max(most, t)
-				}
-			}
-			f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(float64(most)),
-				x.duration(mean)))
-		}
-		for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
-			f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", x.duration(d.patterns[p]), p))
-		}
-		x.add(f)
+		x.add(x.lateIn(d))
 	}
+}
+
+// lateIn describes why others wait for a call path.
+func (x *explainer) lateIn(d *delay) Finding {
+	late := greatest(d.locations)
+	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
+	f.At = late[:min(3, len(late))]
+	region := "The time outside of all regions"
+	if n := len(d.names); n > 0 {
+		region = d.names[n-1]
+	}
+	spread := x.spread(d.path)
+	slow := spread.apart()
+	share := 0.0
+	for _, t := range slow {
+		share += d.locations[t.location]
+	}
+	if share <= straggler*d.cost {
+		slow = nil
+	}
+	wanted, scaled := spread.mean(), spread // the times of the path that should be shorter
+	if slow != nil {
+		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
+	}
+	factors := map[uint32]float64{}
+	for _, t := range scaled {
+		factors[t.location] = ratio(wanted, float64(t.time))
+	}
+	f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
+		if factor, ok := factors[loc]; ok && p == d.path {
+			return factor
+		}
+		return 1
+	}})
+	most := float64(spread[len(spread)-1].time)
+	noise, without := x.disturbed(d.path), int64(0)
+	locks := d.patterns[waitstate.LockContention.String()]
+	if locks > straggler/2*d.cost {
+		without = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
+	}
+	switch {
+	case locks > straggler*d.cost || without > max(f.Gain, noise):
+		f.ID, f.Gain = "lock", without
+		f.Title = "A lock is held in " + region + " while others wait for it"
+		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
+	case noise > 2*f.Gain:
+		f.ID, f.Gain = "noise", noise
+		f.Title = region + " takes longer now at one location, now at another, and others wait"
+		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +
+			"for each other."
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(most),
+			x.duration(spread.mean())))
+	case slow != nil:
+		place := x.place(slow, spread)
+		f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, place)
+		f.At = nil
+		for _, t := range slow[max(0, len(slow)-3):] {
+			f.At = append(f.At, t.location)
+		}
+		f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
+		if len(slow) > 1 {
+			f.Advice = "Look at what these locations have in common: their node, their data, or work that only they have."
+		}
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others", x.duration(slow.mean()),
+			x.duration(wanted)))
+	default:
+		f.Title = region + " takes longer at some locations than at others, and they wait for each other"
+		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(most),
+			x.duration(wanted)))
+	}
+	for _, loc := range f.At {
+		f.Locations = append(f.Locations, x.location(loc))
+	}
+	for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", x.duration(d.patterns[p]), p))
+	}
+	return f
 }
 
 // ratio returns the factor that makes a longer time as long as another one.
@@ -131,21 +157,99 @@ func ratio(wanted, time float64) float64 {
 	return wanted / time
 }
 
-// means returns the mean time of a path at the locations that have processes' work, and that of all
-// but one.
-func (x *explainer) means(path, without uint32) (mean, others float64) {
-	sum, n := 0.0, 0.0
+// spread holds the times of a path at locations, the shortest first.
+type spread []located
+
+type located struct {
+	location uint32
+	time     int64
+}
+
+// spread returns the times of a path at the locations that could do its work: those of processors, and
+// only first threads of processes if no other one does it.
+func (x *explainer) spread(path uint32) spread {
+	var first, later spread
+	visited := false
 	for _, loc := range x.h.Log.Locations() {
 		if d := x.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
 			continue
 		}
-		sum += float64(x.own[history.PathLocation{Path: path, Location: loc}])
-		n++
+		t := located{loc, x.own[history.PathLocation{Path: path, Location: loc}]}
+		if int64(loc) < int64(len(x.later)) && x.later[loc] {
+			later, visited = append(later, t), visited || t.time > 0
+		} else {
+			first = append(first, t)
+		}
 	}
-	if n < 2 {
-		return sum, sum
+	if visited {
+		first = append(first, later...)
 	}
-	return sum / n, (sum - float64(x.own[history.PathLocation{Path: path, Location: without}])) / (n - 1)
+	if len(first) == 0 { // no processor works
+		first = spread{{}}
+	}
+	slices.SortFunc(first, func(a, b located) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.location, b.location))
+	})
+	return first
+}
+
+func (s spread) mean() float64 {
+	sum := 0.0
+	for _, t := range s {
+		sum += float64(t.time)
+	}
+	return sum / float64(max(1, len(s)))
+}
+
+// apart returns the slow locations, if they are at most half of all, and the gap between them and the
+// others is at least twice the differences among both.
+func (s spread) apart() (slow spread) {
+	widest := int64(0)
+	for i := (len(s) + 1) / 2; i < len(s); i++ {
+		gap := s[i].time - s[i-1].time
+		if gap > widest && gap/2 >= max(s[i-1].time-s[0].time, s[len(s)-1].time-s[i].time) {
+			widest, slow = gap, s[i:]
+		}
+	}
+	return slow
+}
+
+// place names some of the locations of a spread: by the group that has all of them and no others, if there
+// is one.
+func (x *explainer) place(list, all spread) string {
+	if len(list) == 1 {
+		return x.location(list[0].location)
+	}
+	d := x.h.Log.Defs
+	above := func(loc uint32, f func(group uint32) (goOn bool)) {
+		if !d.Locations.Has(loc) {
+			return
+		}
+		g := d.Locations.At(loc).Group
+		for range d.Groups.Len() { // parents may form a circle
+			if !d.Groups.Has(g) || !f(g) {
+				return
+			}
+			g = d.Groups.At(g).Parent
+		}
+	}
+	number := func(s spread) map[uint32]int { // of the locations of s by group
+		n := map[uint32]int{}
+		for _, t := range s {
+			above(t.location, func(g uint32) bool { n[g]++; return true })
+		}
+		return n
+	}
+	inside, total := number(list), number(all)
+	name := fmt.Sprintf("%d locations", len(list))
+	above(list[0].location, func(g uint32) bool {
+		found := inside[g] == len(list) && total[g] == len(list)
+		if found {
+			name = d.Groups.At(g).Name
+		}
+		return !found
+	})
+	return name
 }
 
 func (x *explainer) location(loc uint32) string {

@@ -19,20 +19,26 @@ func (a *app) generateCommand() *cobra.Command {
 	var options []string
 	var asJSON, plain bool
 	var names []string
+	problems := problemFlags{o: &o}
 	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
 	for _, w := range generate.Workloads() {
 		names = append(names, w.Name)
 		long += fmt.Sprintf("  %-13s %s (%d locations by default)\n", w.Name, w.Doc, w.Locations)
 	}
+	long += problemsHelp
 	c := &cobra.Command{
 		Use:   "generate OUT",
 		Short: "Write a synthetic trace for tests and benchmarks",
 		Long:  long,
 		Example: "  weft generate --workload stencil --events 1000000 --locations 64 big.trf\n" +
-			"  weft generate --workload cps --to etf - | weft info -",
+			"  weft generate --workload cps --to etf - | weft info -\n" +
+			"  weft generate --workload phases --late-sender 50ms --events 5000 late.otf2",
 		Args: exactArgs(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := wordIndex("--workload", o.Workload, names...); err != nil {
+				return err
+			}
+			if err := problems.set(); err != nil {
 				return err
 			}
 			t, err := generate.New(o)
@@ -87,6 +93,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.Var(newInteger(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
 	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
+	problems.flags(f)
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not determine it")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	plainFlag(f, &plain)

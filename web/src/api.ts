@@ -393,7 +393,7 @@ export interface PathLine {
 }
 /** Finding is a loss with its cause. path and tracks tell where it is; both may be empty. */
 export interface Finding {
-  id: "late" | "lock" | "transfer" | "startup" | "serial" | "wrong-order";
+  id: "late" | "lock" | "noise" | "slowing" | "transfer" | "startup" | "serial" | "wrong-order";
   title: string;
   lossShare: number;
   gain: string;

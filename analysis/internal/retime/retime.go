@@ -22,6 +22,9 @@ type Options struct {
 	Scale func(path uint32) float64
 	// At returns the factor of the times of a path at a location, beside Scale. Nil is 1 for all.
 	At func(path, location uint32) float64
+	// Stretch returns the time of a path between the end of the call before p and that of p, beside Scale and
+	// At. Nil leaves it as it is.
+	Stretch func(p waitstate.Place, path uint32, t int64) int64
 	// Transfer is the factor of the time that communication takes, waits left out: 0 on an ideal
 	// network.
 	Transfer float64
@@ -95,11 +98,14 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	return int64(math.Round(f * float64(t)))
 }
 
-// sum returns the sum of times at a location.
-func (r *retimer) sum(list []synclog.PathTime, loc uint32) int64 {
+// sum returns the sum of times that lie before the end of a call.
+func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
 	t := int64(0)
 	for _, x := range list {
-		t += r.scaled(x.Path, loc, x.Time)
+		if r.opt.Stretch != nil {
+			x.Time = r.opt.Stretch(p, x.Path, x.Time)
+		}
+		t += r.scaled(x.Path, p.Location, x.Time)
 	}
 	return t
 }
@@ -125,9 +131,10 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 		return t + max(0, l.Calls[p.Number].Enter-since)
 	}
 	for n := done; n < p.Number; n++ {
-		t += r.sum(l.Before(n), p.Location) + r.sum(l.Inside(n), p.Location)
+		at := waitstate.Place{Location: p.Location, Number: n}
+		t += r.sum(l.Before(n), at) + r.sum(l.Inside(n), at)
 	}
-	return t + r.sum(l.Before(p.Number), p.Location)
+	return t + r.sum(l.Before(p.Number), p)
 }
 
 // call computes the new end of a call.
@@ -161,7 +168,7 @@ func (r *retimer) call(p waitstate.Place) {
 		after(s.Time, is+s.Time)
 	})
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
-	took := r.sum(l.Inside(p.Number), p.Location)
+	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread slept before
 			end := r.enter(at) + c.Leave - time

@@ -150,7 +150,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
-	later := laterThreads(l.Defs)
+	later := LaterThreads(l.Defs)
 	var mu sync.Mutex
 	var workers []*worker
 	err := events.ScanParallel(ctx, sel, func() func(int) format.Sink {

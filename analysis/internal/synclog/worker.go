@@ -214,8 +214,8 @@ func (w *worker) lane(loc uint32) *lane {
 	return l
 }
 
-// laterThreads returns for each location whether it is a thread that is not the first of its process.
-func laterThreads(d *trace.Definitions) []bool {
+// LaterThreads returns for each location whether it is a thread that is not the first of its process.
+func LaterThreads(d *trace.Definitions) []bool {
 	later := make([]bool, d.Locations.Len())
 	begun := map[uint32]bool{}
 	for i, l := range d.Locations.All() {

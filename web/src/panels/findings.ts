@@ -19,8 +19,10 @@ interface Source {
 const sources: Record<Finding["id"], Source> = {
   late: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   lock: { panel: "waits", title: "Waits", choices: [["pattern", "lock-contention"]] },
+  noise: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   "wrong-order": { panel: "waits", title: "Waits", choices: [["pattern", "late-sender-wrong-order"]] },
   transfer: { panel: "messages", title: "Messages" },
+  slowing: { panel: "profile", title: "Profile" },
   startup: { panel: "profile", title: "Profile" },
   serial: { panel: "efficiency", title: "Efficiency" },
 };

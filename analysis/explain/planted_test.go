@@ -1,0 +1,249 @@
+package explain_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/explain"
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/format/pallas"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+)
+
+const ms = 1_000_000 // ticks
+
+// planted are the problems of generate with the amounts of one iteration of 8 processes that compute for
+// 100 ms, by hand.
+var planted = []struct {
+	name             string
+	problems         generate.Problems
+	threads          int
+	id, region       string // of the finding
+	location, places string // name of the cost's location, and what the title names
+	gain             int64
+	waits            map[string]int64
+	growing          bool // gain is that of the second iteration, and that of the n-th is n - 1 times it
+	// others is the share of costs of another call path. Rank 3 and rank 4 last met, before the barrier, in
+	// the message that rank 4 receives after it has sent late. Since then neither did anything, so that the
+	// wait of rank 3, one of six, is a cost of MPI_Recv at rank 4.
+	others float64
+}{
+	// Rank 5 has begun to receive 3 µs after all would have sent. It and rank 4 come late to the barrier.
+	{"late-sender", generate.Problems{LateSender: 50 * ms}, 1, "late", "pack", "rank 4", "rank 4", 50 * ms,
+		map[string]int64{"late-sender": 50*ms - 3000, "wait-at-barrier": 6 * 50 * ms}, false, 1.0 / 6},
+	// Ranks compute for 50 ms + rank/7 · 100 ms, and wait for 150 ms: 8 · 150 ms - 8 · 100 ms. Each of the six
+	// fractions is rounded down: together by 3 ns, as the numerators of 100e6/7, …, 600e6/7 leave 21 sevenths.
+	{"imbalance", generate.Problems{Imbalance: 3}, 1, "late", "compute", "rank 7", "some locations", 50 * ms,
+		map[string]int64{"wait-at-nxn": 400*ms + 3}, false, 0},
+	{"serial", generate.Problems{Serial: 100 * ms}, 1, "late", "serial", "rank 0", "rank 0", 100 * ms,
+		map[string]int64{"late-broadcast": 7 * 100 * ms}, false, 0},
+	{"slow-node", generate.Problems{SlowNode: 1.5}, 1, "late", "compute", "rank 4", "node 1", 50 * ms,
+		map[string]int64{"wait-at-nxn": 4 * 50 * ms}, false, 0},
+	// The threads of a process wait for 0, 20, 40 and 60 ms, and then for 60, 40, 20 and 0 ms.
+	{"lock", generate.Problems{Lock: 20 * ms}, 4, "lock", "!$omp critical sblock", "", "sblock", 60 * ms,
+		map[string]int64{"lock-contention": 8 * 120 * ms, "wait-at-implicit-omp-barrier": 8 * 120 * ms}, false, 0},
+	{"slowing", generate.Problems{Slowing: 0.02}, 1, "slowing", "compute", "", "compute", 2 * ms, nil, true, 0},
+	{"noise", generate.Problems{Noise: 0.2}, 1, "noise", "compute", "", "compute", 20 * ms,
+		map[string]int64{"wait-at-nxn": 7 * 20 * ms}, false, 0},
+}
+
+func made(t *testing.T, o generate.Options) *generate.Trace {
+	t.Helper()
+	o.Workload, o.Seed = "phases", 1
+	g, err := generate.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// property returns a property of a trace.
+func property(t *testing.T, d *trace.Definitions, key string) int64 {
+	t.Helper()
+	for _, a := range d.Properties.All() {
+		if a.Key == key {
+			n, err := strconv.ParseInt(a.Value.String(), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("found no property %s", key)
+	return 0
+}
+
+// recordedWaits adds up the waits that the properties name.
+func recordedWaits(t *testing.T, d *trace.Definitions) map[string]int64 {
+	t.Helper()
+	all := map[string]int64{}
+	for _, a := range d.Properties.All() {
+		if _, pattern, ok := strings.Cut(a.Key, ".wait."); ok {
+			all[pattern] += property(t, d, a.Key)
+		}
+	}
+	return all
+}
+
+func foundWaits(t *testing.T, e format.Events) map[string]int64 {
+	t.Helper()
+	r, err := waits.Find(context.Background(), e, waits.Options{Rows: trace.NewRows(e.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Unjudged) > 0 || r.Violations != (waits.Violations{}) {
+		t.Errorf("found %+v, %+v, expected that all is judged", r.Unjudged, r.Violations)
+	}
+	all := map[string]int64{}
+	for _, p := range r.Patterns {
+		all[p.Pattern] = p.Time.Int64()
+	}
+	return all
+}
+
+func explained(t *testing.T, e format.Events) *explain.Page {
+	t.Helper()
+	p, ok, err := explain.Explain(context.Background(), e, explain.Options{Rows: trace.NewRows(e.Defs())})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return p
+}
+
+// TestPlanted checks that each planted problem comes back from all formats with its amounts, its place, and
+// the gain of a run without it.
+func TestPlanted(t *testing.T) {
+	for _, x := range planted {
+		o := generate.Options{Events: 4000, Locations: 8, Threads: x.threads, Problems: x.problems}
+		bad := made(t, o)
+		o.Problems = generate.Problems{}
+		good := explained(t, made(t, o)).Ran.Runtime
+		for name, f := range map[string]format.Format{"otf2": otf2.Format{}, "otf": otf.Format{}, "pallas": pallas.Format{}} {
+			t.Run(x.name+" "+name, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "x."+name)
+				if err := format.SaveEvents(context.Background(), path, f, bad); err != nil {
+					t.Fatal(err)
+				}
+				e, err := f.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				n := property(t, e.Defs(), "iterations")
+				gain, expected := n*x.gain, map[string]int64{}
+				if x.growing {
+					gain = n * (n - 1) / 2 * x.gain
+				}
+				for pattern, time := range x.waits {
+					expected[pattern] = n * time
+				}
+				if found := foundWaits(t, e); !maps.Equal(found, expected) {
+					t.Errorf("found %v, expected %v", found, expected)
+				}
+				if found := recordedWaits(t, e.Defs()); !maps.Equal(found, expected) {
+					t.Errorf("found %v in the properties, expected %v", found, expected)
+				}
+				if found := property(t, e.Defs(), "plant."+x.name+".gain"); found != gain {
+					t.Errorf("found the gain %d in the properties, expected %d", found, gain)
+				}
+				costs(t, e, x.region, x.location, x.others)
+				p := explained(t, e)
+				if p.Ran.Runtime-good != gain || property(t, e.Defs(), "runtime") != p.Ran.Runtime {
+					t.Errorf("found a run longer by %d, expected %d", p.Ran.Runtime-good, gain)
+				}
+				if len(p.Findings) == 0 {
+					t.Fatalf("found nothing: %s", p.Verdict)
+				}
+				first := p.Findings[0]
+				if first.ID != x.id || first.Path[len(first.Path)-1] != x.region || !strings.Contains(first.Title, x.places) {
+					t.Errorf("found %+v, expected %s in %s at %s", first, x.id, x.region, x.places)
+				}
+				if math.Abs(float64(first.Gain-gain)) > 0.02*float64(gain) {
+					t.Errorf("found a gain of %d, expected %d", first.Gain, gain)
+				}
+			})
+		}
+	}
+}
+
+// costs checks that a region, and a location unless its name is empty, has all costs but a share and 1 %.
+func costs(t *testing.T, e format.Events, region, location string, share float64) {
+	t.Helper()
+	r, err := causes.Find(context.Background(), e, causes.Options{Rows: trace.NewRows(e.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Patterns {
+		other := 0.0
+		for _, c := range p.Costs {
+			if len(c.Path) == 0 || c.Path[len(c.Path)-1] != region || location != "" && c.LocationName != location {
+				other += c.ShortTerm + c.LongTerm
+			}
+		}
+		if other > (share+0.01)*p.Waiting.Float() {
+			t.Errorf("found costs of %g elsewhere for %s of %v: %+v", other, p.Pattern, p.Waiting, p.Costs[0])
+		}
+	}
+}
+
+// TestNothingPlanted checks that nobody waits in a run without problems, and that nothing is found.
+func TestNothingPlanted(t *testing.T) {
+	for _, o := range []generate.Options{{Locations: 1}, {Locations: 2}, {Locations: 8}, {Locations: 5, Threads: 3}} {
+		o.Events = 4000
+		g := made(t, o)
+		if found := foundWaits(t, g); len(found) > 0 {
+			t.Errorf("%+v: found %v, expected no waits", o, found)
+		}
+		if p := explained(t, g); len(p.Findings) > 0 {
+			t.Errorf("%+v: found %+v, expected nothing", o, p.Findings)
+		}
+	}
+}
+
+// TestPlantedTogether checks that the amounts of several problems add up, at any number of processes.
+func TestPlantedTogether(t *testing.T) {
+	all := generate.Problems{LateSender: 7 * ms, Serial: 3 * ms, Lock: 11 * ms, Slowing: 0.013}
+	for _, n := range []int{2, 3, 5, 13, 16} {
+		for _, uneven := range []string{"none", "imbalance", "slow node", "noise"} {
+			o := generate.Options{Events: 2000, Locations: n, Threads: 3, Compute: 17*ms + 1, Problems: all}
+			switch {
+			case uneven == "imbalance" && n > 2:
+				o.Problems.Imbalance = 2.7
+			case uneven == "slow node" && n > 4:
+				o.Problems.SlowNode = 1.37
+			case uneven == "noise" && n > 2:
+				o.Problems.Noise = 0.31
+			}
+			t.Run(fmt.Sprint(n, " ", uneven), func(t *testing.T) {
+				g := made(t, o)
+				expected := recordedWaits(t, g.Defs())
+				maps.DeleteFunc(expected, func(_ string, time int64) bool { return time == 0 })
+				if found := foundWaits(t, g); !maps.Equal(found, expected) {
+					t.Errorf("found %v, expected %v", found, expected)
+				}
+				gain := int64(0)
+				for _, a := range g.Defs().Properties.All() {
+					if strings.HasSuffix(a.Key, ".gain") {
+						gain += property(t, g.Defs(), a.Key)
+					}
+				}
+				runtime := explained(t, g).Ran.Runtime
+				o.Problems = generate.Problems{}
+				if found := runtime - explained(t, made(t, o)).Ran.Runtime; found != gain {
+					t.Errorf("found a run longer by %d, expected %d", found, gain)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/retime"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+)
+
+// A series is what locations do again and again: the times of a call path ahead of calls of another
+// one, in order. The n-th ones of all locations belong to the same iteration.
+type series struct {
+	path, next uint32 // next is the path of the calls
+	iterations int
+	total      float64
+	times      map[uint32][]stretch // of the locations that have all iterations
+}
+
+// stretch is a time of a location before a call.
+type stretch struct {
+	call int32
+	time int64
+}
+
+// fewestIterations is the number of iterations of which trends are looked for.
+const fewestIterations = 10
+
+// repeated returns the series of the paths with much time, in order of paths.
+func (x *explainer) repeated() []*series {
+	much := make([]float64, len(x.h.Log.Paths))
+	for s, t := range x.own {
+		if int64(s.Path) < int64(len(much)) && !x.communicates(s.Path) {
+			much[s.Path] += float64(t)
+		}
+	}
+	type key struct{ path, next uint32 }
+	byKey := map[key]*series{}
+	for loc, l := range x.h.Locations {
+		if l == nil {
+			continue
+		}
+		for n := range l.Calls {
+			for _, t := range l.Before(int32(n)) {
+				if int64(t.Path) >= int64(len(much)) || much[t.Path] < least*x.core {
+					continue
+				}
+				k := key{t.Path, l.Calls[n].Path}
+				s := byKey[k]
+				if s == nil {
+					s = &series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
+					byKey[k] = s
+				}
+				s.times[uint32(loc)] = append(s.times[uint32(loc)], stretch{int32(n), t.Time})
+			}
+		}
+	}
+	list := make([]*series, 0, len(byKey))
+	for _, s := range byKey {
+		for _, l := range s.times {
+			s.iterations = max(s.iterations, len(l))
+		}
+		for loc, l := range s.times {
+			if len(l) != s.iterations {
+				delete(s.times, loc)
+				continue
+			}
+			for _, t := range l {
+				s.total += float64(t.time)
+			}
+		}
+		if s.total >= least*x.core {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next))
+	})
+	return list
+}
+
+// changed returns by how much the run would be shorter if the times of a series were those that f returns.
+func (x *explainer) changed(s *series, f func(iteration int, t int64) int64) int64 {
+	return x.gain(retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
+		if path != s.path {
+			return t
+		}
+		i, ok := slices.BinarySearchFunc(s.times[p.Location], p.Number, func(x stretch, n int32) int {
+			return cmp.Compare(x.call, n)
+		})
+		if !ok {
+			return t
+		}
+		return f(i, t)
+	}})
+}
+
+// medians returns the lower median of each iteration's times.
+func (s *series) medians() []int64 {
+	list := make([]int64, 0, len(s.times))
+	medians := make([]int64, s.iterations)
+	for i := range medians {
+		list = list[:0]
+		for _, l := range s.times {
+			list = append(list, l[i].time)
+		}
+		slices.Sort(list)
+		medians[i] = list[(len(list)-1)/2]
+	}
+	return medians
+}
+
+// disturbed returns by how much the run would be shorter if no time of a path in an iteration was longer
+// than the median of the locations.
+func (x *explainer) disturbed(path uint32) int64 {
+	most := int64(0)
+	for _, s := range x.series {
+		if s.path == path && len(s.times) > 2 {
+			m := s.medians()
+			most = max(most, x.changed(s, func(i int, t int64) int64 { return min(t, m[i]) }))
+		}
+	}
+	return most
+}
+
+// mostBlocks is the number of values of a series among which a trend is looked for. More are averaged.
+const mostBlocks = 256
+
+// trend returns by how much a series grows with each iteration, by the estimate of Theil and Sen, and its
+// value at the begin. ok is false if the test of Mann and Kendall finds no growth at the level 0.005.
+func (s *series) trend() (slope, begin float64, ok bool) {
+	size := (s.iterations + mostBlocks - 1) / mostBlocks
+	n := s.iterations / size
+	values := make([]float64, n)
+	for _, l := range s.times {
+		for i := range values {
+			for _, t := range l[i*size : (i+1)*size] {
+				values[i] += float64(t.time) / float64(size*len(s.times))
+			}
+		}
+	}
+	rises := 0
+	slopes := make([]float64, 0, n*(n-1)/2)
+	for i := range values {
+		for j := range i {
+			d := values[i] - values[j]
+			rises += cmp.Compare(d, 0)
+			slopes = append(slopes, d/float64((i-j)*size))
+		}
+	}
+	const level = 2.58 // of the normal distribution
+	if float64(rises-1) <= level*math.Sqrt(float64(n*(n-1)*(2*n+5))/18) {
+		return 0, 0, false
+	}
+	slices.Sort(slopes)
+	slope = slopes[len(slopes)/2]
+	for i := range values {
+		values[i] -= slope * (float64(i*size) + float64(size-1)/2)
+	}
+	slices.Sort(values)
+	return slope, values[n/2], slope > 0
+}
+
+// slowing finds what takes longer from iteration to iteration.
+func (x *explainer) slowing(ctx context.Context) {
+	for _, s := range x.series {
+		if ctx.Err() != nil {
+			return
+		}
+		if s.iterations < fewestIterations {
+			continue
+		}
+		slope, begin, ok := s.trend()
+		if !ok {
+			continue
+		}
+		grown := func(i int, t int64) int64 { return min(t, int64(math.Round(slope*float64(i)))) }
+		loss := 0.0
+		for _, l := range s.times {
+			for i := range l {
+				loss += float64(grown(i, l[i].time))
+			}
+		}
+		if loss < least*x.core {
+			continue
+		}
+		names := x.h.Log.PathNames(s.path, x.regions)
+		f := Finding{ID: "slowing", Loss: loss, Path: names,
+			Title: names[len(names)-1] + " takes longer from iteration to iteration",
+			Gain:  x.changed(s, func(i int, t int64) int64 { return t - grown(i, t) }),
+			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", x.duration(begin),
+				s.iterations, x.duration(begin+slope*float64(s.iterations-1)))},
+			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock frequency " +
+				"that falls."}
+		x.add(f)
+	}
+}

@@ -1,0 +1,623 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Problems are what the workload phases is slowed down by. Durations are in nanoseconds. The zero value
+// is a balanced run in which nobody waits. What is planted is recorded in the trace's properties; see
+// docs/commands.md.
+type Problems struct {
+	LateSender int64   // the time by which one rank sends later, in each iteration
+	Imbalance  float64 // longest by shortest time of computing, with the same mean
+	Serial     int64   // the time for which rank 0 works alone, in each iteration
+	SlowNode   float64 // factor of the times of computing on the last node
+	Lock       int64   // the part of each thread's computing during which it holds a lock
+	Slowing    float64 // growth of the time of computing with each iteration, by the first one's
+	Noise      float64 // by what part one rank, each time another, computes longer in each iteration
+}
+
+// DefaultCompute is the default of Options.Compute.
+const DefaultCompute = 100_000_000
+
+// mostTime is the longest time that an option may have: 11 days.
+const mostTime = 1_000_000_000_000_000
+
+// Regions of the workload phases.
+const (
+	phInit = 1 + iota
+	phSerial
+	phBcast
+	phCompute
+	phAllreduce
+	phPack
+	phSend
+	phRecv
+	phBarrier
+	phFinalize
+	phParallel
+	phCritical
+	phUpdate
+	phImplicit
+)
+
+// Times of the workload phases.
+const (
+	phStep = 1000   // between two events
+	phCall = 10_000 // a collective operation after the last member has come
+	phPrep = 5000   // to prepare a message
+)
+
+// Operations and the threading model, numbered as in OTF2.
+const (
+	barrierOp   = 0
+	broadcastOp = 1
+	openMP      = 3
+)
+
+// moment is a time of a location in an iteration from which times of rows count.
+type moment uint8
+
+const (
+	phStart    moment = iota // the iteration begins
+	phRootCame               // the location enters MPI_Bcast
+	phShared                 // MPI_Bcast ends
+	phComputed               // the location has computed without a lock
+	phAcquire                // the location acquires the lock
+	phRelease                // the location has computed
+	phMet                    // the implicit barrier ends
+	phReduce                 // the location enters MPI_Allreduce
+	phReduced                // MPI_Allreduce ends
+	phSending                // the location enters MPI_Send
+	phReceived               // the message arrives
+	phEnd                    // MPI_Barrier ends
+)
+
+// Locations that have a row, by bits: the first threads of rank 0 and of the others, and all other threads.
+const (
+	phRoot = 1 << iota
+	phFirst
+	phOthers
+	phMasters = phRoot | phFirst
+	phThreads = phMasters | phOthers
+)
+
+// phaseRow is a row of an iteration.
+type phaseRow struct {
+	who  uint8
+	kind trace.Kind
+	ref  uint32
+	from moment
+	plus int64
+	op   uint64 // number of the collective operation
+}
+
+type phasesPlan struct {
+	Problems
+	seed       uint64
+	n          int64 // processes
+	threads    int64 // of each
+	compute    int64
+	iterations int64
+	begin      int64 // time of the first event
+	rank       int64 // that sends late
+	node       int64 // first rank of the slow node
+	fastest    int64 // shortest and longest time of computing with an imbalance
+	slowest    int64
+	slow       int64      // time of computing on the slow node
+	growth     int64      // of the time of computing with each iteration
+	noise      int64      // by which one rank computes longer
+	most       int64      // longest time of computing in the first iteration
+	prologue   []phaseRow // from begin
+	iteration  []phaseRow
+	epilogue   []phaseRow // from the end of the last iteration
+	total      int64
+}
+
+// valid checks the problems.
+func (p *Problems) valid(threads int, compute int64, processes int) error {
+	for _, d := range []struct {
+		name string
+		time int64
+	}{{"late sender", p.LateSender}, {"serial", p.Serial}, {"lock", p.Lock}} {
+		if d.time < 0 || d.time > mostTime {
+			return fmt.Errorf("%s: found %d ns, expected 0 to %d", d.name, d.time, int64(mostTime))
+		}
+	}
+	const most = 1000
+	for _, d := range []struct {
+		name        string
+		value, zero float64 // without the problem
+	}{{"imbalance", p.Imbalance, 1}, {"slow node", p.SlowNode, 1}, {"slowing", p.Slowing, 0}, {"noise", p.Noise, 0}} {
+		if d.value != 0 && !(d.value >= d.zero && d.value <= most) {
+			return fmt.Errorf("%s: found %g, expected %g to %d", d.name, d.value, d.zero, most)
+		}
+	}
+	uneven := 0
+	for _, x := range []bool{p.Imbalance > 1, p.SlowNode > 1, p.Noise > 0} {
+		if x {
+			uneven++
+		}
+	}
+	switch {
+	case uneven > 1:
+		return errors.New("imbalance, slow node, noise: expected one of them, since each makes ranks wait for the same " +
+			"computing")
+	case p.LateSender > 0 && processes < 2:
+		return errors.New("late sender: expected 2 or more locations")
+	case p.Imbalance > 1 && processes < 3:
+		return errors.New("imbalance: expected 3 or more locations: of two, the slower one is just slow")
+	case p.SlowNode > 1 && processes <= ranksPerNode:
+		return fmt.Errorf("slow node: expected more than the %d locations of a node", ranksPerNode)
+	case p.Noise > 0 && processes < 3:
+		return errors.New("noise: expected 3 or more locations")
+	case p.Lock > 0 && threads < 2:
+		return errors.New("lock: expected 2 or more threads")
+	case p.Lock >= compute:
+		return fmt.Errorf("lock: found %d ns, expected less than the %d ns of computing", p.Lock, compute)
+	}
+	return nil
+}
+
+func planPhases(o Options, d *trace.Definitions) (source, error) {
+	if o.Threads == 0 {
+		o.Threads = 1
+	}
+	if o.Compute == 0 {
+		o.Compute = DefaultCompute
+	}
+	if o.Threads < 1 || int64(o.Threads)*int64(o.Locations) > maxLocations {
+		return nil, fmt.Errorf("threads: found %d, expected 1 to %d", o.Threads, maxLocations/o.Locations)
+	}
+	if o.Compute < 1 || o.Compute > mostTime {
+		return nil, fmt.Errorf("compute: found %d ns, expected 1 to %d", o.Compute, int64(mostTime))
+	}
+	if err := o.Problems.valid(o.Threads, o.Compute, o.Locations); err != nil {
+		return nil, err
+	}
+	p := &phasesPlan{Problems: o.Problems, seed: o.Seed, n: int64(o.Locations), threads: int64(o.Threads),
+		compute: o.Compute}
+	start := newRNG(o.Seed, 0)
+	p.begin = start.between(0, startupSkew)
+	p.rank = p.n / 2
+	p.node = (p.n - 1) / ranksPerNode * ranksPerNode
+	p.fastest, p.slowest = p.compute, p.compute
+	times := func(f float64) int64 { return int64(math.Round(f * float64(p.compute))) }
+	if p.Imbalance > 1 {
+		p.fastest = times(2 / (1 + p.Imbalance))
+		p.slowest = 2*p.compute - p.fastest
+	}
+	p.slow = times(max(1, p.SlowNode))
+	p.growth, p.noise = times(p.Slowing), times(p.Noise)
+	p.most = max(p.slowest, p.slow, p.compute+p.noise)
+	p.program()
+	fixed := p.count(p.prologue) + p.count(p.epilogue)
+	// The number of iterations does not depend on the problems, so that runs with and without can be compared.
+	balanced := *p
+	balanced.Problems, balanced.iteration, balanced.prologue, balanced.epilogue = Problems{}, nil, nil, nil
+	balanced.program()
+	p.iterations = round(o.Events-fixed, p.count(balanced.iteration))
+	p.total = fixed + p.iterations*p.count(p.iteration)
+	if !p.fits() {
+		return nil, fmt.Errorf("workload phases: %d iterations take too long, expected fewer events or shorter times",
+			p.iterations)
+	}
+	p.define(d)
+	p.record(d)
+	return p, nil
+}
+
+// fits reports whether the time of all threads fits into 63 bits.
+func (p *phasesPlan) fits() bool {
+	n, threads := float64(p.iterations), float64(p.threads)
+	iteration := float64(p.most) + threads*float64(p.Lock) + float64(p.Serial) + float64(p.LateSender) + 100*phStep
+	return (n*iteration+n*n/2*float64(p.growth))*float64(p.n)*threads < math.MaxInt64
+}
+
+// define sets the definitions, those of one location group for each process as measurement systems do.
+func (p *phasesPlan) define(d *trace.Definitions) {
+	d.Clock = trace.Seconds(1_000_000_000)
+	group := func(name, kind string, parent uint32) uint32 {
+		return d.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(d.Groups.Len()), Name: name, Kind: kind, Parent: parent})
+	}
+	machine, node := group("machine", "machine", trace.NoRef), uint32(0)
+	all, firsts, ranks := []int64{}, []int64{}, []int64{}
+	for r := range p.n {
+		if r%ranksPerNode == 0 {
+			node = group(fmt.Sprintf("node %d", r/ranksPerNode), "node", machine)
+		}
+		process := group(fmt.Sprintf("rank %d", r), "process", node)
+		for i := range p.threads {
+			l := trace.Location{ID: strconv.Itoa(d.Locations.Len()), Name: fmt.Sprintf("rank %d", r),
+				Kind: trace.ThreadLocation, Group: process}
+			if i > 0 {
+				l.Name += fmt.Sprintf(" thread %d", i)
+			} else {
+				firsts, ranks = append(firsts, int64(d.Locations.Len())), append(ranks, r)
+			}
+			all = append(all, int64(d.Locations.Len()))
+			d.Locations.Add(l)
+		}
+	}
+	regions := []trace.Region{user("main"), mpi("MPI_Init", "function"), user("serial"), mpi("MPI_Bcast", "coll_one2all"),
+		user("compute"), mpi("MPI_Allreduce", "coll_all2all"), user("pack"), mpi("MPI_Send", "point2point"),
+		mpi("MPI_Recv", "point2point"), mpi("MPI_Barrier", "barrier"), mpi("MPI_Finalize", "function")}
+	omp := func(name, role string) trace.Region { return trace.Region{Name: name, Group: "OPENMP", Role: role} }
+	if p.threads > 1 {
+		regions = append(regions, omp("!$omp parallel", "parallel"), omp("!$omp critical", "critical"),
+			omp("!$omp critical sblock", "critical_sblock"), omp("!$omp implicit barrier", "implicit_barrier"))
+	}
+	for i, r := range regions {
+		r.ID = strconv.Itoa(i)
+		d.Regions.Add(r)
+	}
+	set := func(name, kind, paradigm string, members []int64) uint32 {
+		return d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Name: name, Kind: kind, Members: members,
+			Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue(paradigm)}}})
+	}
+	communicator := func(name, paradigm string, members []int64) {
+		d.Communicator.Add(trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: name, Parent: trace.NoRef,
+			Set: set(name, "ranks", paradigm, members)})
+	}
+	set("", "communicating locations", "MPI", firsts)
+	communicator("MPI_COMM_WORLD", "MPI", ranks)
+	if p.threads > 1 {
+		set("", "communicating locations", "OPENMP", all)
+		for r := range p.n {
+			communicator("team of rank "+strconv.FormatInt(r, 10), "OPENMP", all[r*p.threads:][:p.threads])
+		}
+	}
+}
+
+// record names what is planted in the properties.
+func (p *phasesPlan) record(d *trace.Definitions) {
+	add := func(key string, value any) {
+		d.Properties.Add(trace.Attr{Key: key, Value: trace.StringValue(fmt.Sprint(value))})
+	}
+	add("iterations", p.iterations)
+	add("runtime", p.runtime())
+	n, others := p.iterations, p.n-1
+	rank := func(r int64) string { return fmt.Sprintf("rank %d", r) }
+	plant := func(name string, amount any, region, location string, gain int64, waits ...any) {
+		name = "plant." + name
+		add(name, amount)
+		add(name+".region", region)
+		if location != "" {
+			add(name+".location", location)
+		}
+		add(name+".gain", gain)
+		for i := 0; i < len(waits); i += 2 {
+			add(fmt.Sprintf("%s.wait.%s", name, waits[i]), waits[i+1])
+		}
+	}
+	if t := p.LateSender; t > 0 {
+		// The receiver is in MPI_Recv after it has sent itself.
+		plant("late-sender", t, "pack", rank(p.rank), n*t, "late-sender", n*max(0, t-3*phStep), "wait-at-barrier",
+			n*(p.n-2)*t)
+	}
+	if p.Imbalance > 1 {
+		wait := int64(0)
+		for r := range p.n {
+			wait += p.slowest - p.even(r)
+		}
+		plant("imbalance", p.Imbalance, "compute", rank(p.n-1), n*(p.slowest-p.compute), "wait-at-nxn", n*wait)
+	}
+	if t := p.Serial; t > 0 {
+		plant("serial", t, "serial", rank(0), n*t, "late-broadcast", n*others*t)
+	}
+	if p.SlowNode > 1 {
+		t := p.slow - p.compute
+		plant("slow-node", p.SlowNode, "compute", fmt.Sprintf("node %d", p.node/ranksPerNode), n*t, "wait-at-nxn", n*p.node*t)
+	}
+	if t := p.Lock; t > 0 {
+		wait := n * p.n * t * p.threads * (p.threads - 1) / 2
+		plant("lock", t, "!$omp critical sblock", "", n*(p.threads-1)*t, "lock-contention", wait,
+			"wait-at-implicit-omp-barrier", wait)
+	}
+	if p.Slowing > 0 {
+		plant("slowing", p.Slowing, "compute", "", p.grown(n))
+	}
+	if p.noise > 0 {
+		plant("noise", p.Noise, "compute", "", n*p.noise, "wait-at-nxn", n*others*p.noise)
+	}
+}
+
+// even returns how long a rank computes in the first iteration without noise.
+func (p *phasesPlan) even(rank int64) int64 {
+	switch {
+	case p.Imbalance > 1:
+		hi, lo := bits.Mul64(uint64(p.slowest-p.fastest), uint64(rank))
+		part, _ := bits.Div64(hi, lo, uint64(p.n-1))
+		return p.fastest + int64(part)
+	case p.SlowNode > 1 && rank >= p.node:
+		return p.slow
+	}
+	return p.compute
+}
+
+// grown returns by how much longer a rank computes in the first iterations than without slowing.
+func (p *phasesPlan) grown(iterations int64) int64 {
+	return iterations * (iterations - 1) / 2 * p.growth
+}
+
+// hit reports whether noise meets a rank in an iteration.
+func (p *phasesPlan) hit(rank, iteration int64) bool {
+	if p.noise == 0 {
+		return false
+	}
+	r := newRNG(p.seed, uint64(iteration)+1)
+	return r.between(0, p.n) == rank
+}
+
+// runtime returns the time from the first event to the last one.
+func (p *phasesPlan) runtime() int64 {
+	last := p.epilogue[len(p.epilogue)-1]
+	return p.starts(p.iterations) - p.begin + last.plus
+}
+
+// starts returns the time at which an iteration begins.
+func (p *phasesPlan) starts(iteration int64) int64 {
+	return p.begin + 2*phStep + phCall + iteration*p.since(phStart, phEnd) + p.grown(iteration)
+}
+
+// since returns the time between two moments of the first iteration that all ranks share.
+func (p *phasesPlan) since(from, to moment) int64 {
+	t := int64(0)
+	if from < phShared && to >= phShared {
+		t += 2*phStep + p.Serial + phCall
+	}
+	if from < phReduced && to >= phReduced {
+		t += p.inside() + p.most + (p.threads-1)*p.Lock + p.behind() + phCall
+	}
+	if from < phEnd && to >= phEnd {
+		t += 2*phStep + phPrep + p.LateSender + 6*phStep + phCall
+	}
+	return t
+}
+
+// inside and behind return the times between MPI_Bcast and computing, and between that and MPI_Allreduce.
+func (p *phasesPlan) inside() int64 {
+	if p.threads > 1 {
+		return 4 * phStep
+	}
+	return phStep
+}
+
+func (p *phasesPlan) behind() int64 {
+	if p.threads > 1 {
+		return 6 * phStep
+	}
+	return phStep
+}
+
+// at returns a moment of a location in an iteration.
+func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
+	start := p.starts(iteration)
+	rank, thread := int64(loc)/p.threads, int64(loc)%p.threads
+	switch m {
+	case phRootCame:
+		t := start + 2*phStep
+		if rank == 0 {
+			t += p.Serial
+		}
+		return t
+	case phShared:
+		return start + p.since(phStart, m)
+	case phComputed, phAcquire, phRelease, phMet, phReduce:
+		t := start + p.since(phStart, phShared) + p.inside() + p.even(rank) + iteration*p.growth - p.Lock
+		if p.hit(rank, iteration) {
+			t += p.noise
+		}
+		switch m {
+		case phComputed:
+			return t
+		case phAcquire:
+			return t + thread*p.Lock
+		case phRelease:
+			return t + (thread+1)*p.Lock
+		case phMet:
+			return t + p.threads*p.Lock + 2*phStep
+		}
+		return t + p.threads*p.Lock + p.behind()
+	}
+	reduced := start + p.since(phStart, phReduced) + iteration*p.growth
+	switch m {
+	case phReduced:
+		return reduced
+	case phSending, phReceived:
+		t := reduced + 2*phStep + phPrep
+		if rank == p.rank || m == phReceived && rank == (p.rank+1)%p.n {
+			t += p.LateSender
+		}
+		if m == phReceived {
+			t += 4 * phStep
+		}
+		return t
+	}
+	if m == phEnd {
+		return p.starts(iteration + 1)
+	}
+	return start
+}
+
+// program lists the rows of the program.
+func (p *phasesPlan) program() {
+	list := &p.prologue
+	add := func(who uint8, k trace.Kind, ref uint32, from moment, plus int64) {
+		*list = append(*list, phaseRow{who: who, kind: k, ref: ref, from: from, plus: plus})
+	}
+	visit := func(who uint8, ref uint32, begin moment, after int64, end moment, before int64) {
+		add(who, trace.Enter, ref, begin, after)
+		add(who, trace.Leave, ref, end, before)
+	}
+	collective := func(ref uint32, op uint64, begin moment, after int64, end moment) {
+		add(phMasters, trace.Enter, ref, begin, after)
+		add(phMasters, trace.CollectiveBegin, trace.NoRef, begin, after+phStep)
+		(*list)[len(*list)-1].op = op
+		add(phMasters, trace.CollectiveEnd, trace.NoRef, end, -phStep)
+		(*list)[len(*list)-1].op = op
+		add(phMasters, trace.Leave, ref, end, 0)
+	}
+	add(phMasters, trace.Enter, mainRegion, phStart, 0)
+	visit(phMasters, phInit, phStart, phStep, phStart, phStep+phCall)
+
+	list = &p.iteration
+	if p.Serial > 0 {
+		visit(phRoot, phSerial, phStart, phStep, phStart, phStep+p.Serial)
+	}
+	collective(phBcast, broadcastOp, phRootCame, 0, phShared)
+	if p.threads > 1 {
+		add(phMasters, trace.ThreadFork, trace.NoRef, phShared, phStep)
+		add(phThreads, trace.ThreadTeamBegin, trace.NoRef, phShared, 2*phStep)
+		add(phThreads, trace.Enter, phParallel, phShared, 3*phStep)
+	}
+	visit(phThreads, phCompute, phShared, p.inside(), phComputed, 0)
+	if p.Lock > 0 {
+		add(phThreads, trace.Enter, phCritical, phComputed, 0)
+		add(phThreads, trace.LockAcquire, trace.NoRef, phAcquire, 0)
+		visit(phThreads, phUpdate, phAcquire, 0, phRelease, 0)
+		add(phThreads, trace.LockRelease, trace.NoRef, phRelease, 0)
+		add(phThreads, trace.Leave, phCritical, phRelease, 0)
+	}
+	if p.threads > 1 {
+		visit(phThreads, phImplicit, phRelease, phStep, phMet, 0)
+		add(phThreads, trace.Leave, phParallel, phMet, phStep)
+		add(phThreads, trace.ThreadTeamEnd, trace.NoRef, phMet, 2*phStep)
+		add(phMasters, trace.ThreadJoin, trace.NoRef, phMet, 3*phStep)
+	}
+	collective(phAllreduce, allreduceOp, phReduce, 0, phReduced)
+	visit(phMasters, phPack, phReduced, phStep, phSending, -phStep)
+	if p.n > 1 {
+		add(phMasters, trace.Enter, phSend, phSending, 0)
+		add(phMasters, trace.Send, trace.NoRef, phSending, phStep)
+		add(phMasters, trace.Leave, phSend, phSending, 2*phStep)
+		add(phMasters, trace.Enter, phRecv, phSending, 3*phStep)
+		add(phMasters, trace.Recv, trace.NoRef, phReceived, 0)
+		add(phMasters, trace.Leave, phRecv, phReceived, phStep)
+	}
+	collective(phBarrier, barrierOp, phReceived, 2*phStep, phEnd)
+
+	list = &p.epilogue
+	visit(phMasters, phFinalize, phStart, phStep, phStart, phStep+phCall)
+	add(phMasters, trace.Leave, mainRegion, phStart, 2*phStep+phCall)
+}
+
+// count returns how many rows all locations have of a list.
+func (p *phasesPlan) count(list []phaseRow) int64 {
+	n := int64(0)
+	for i := range list {
+		for _, x := range [...]struct {
+			who   uint8
+			count int64
+		}{{phRoot, 1}, {phFirst, p.n - 1}, {phOthers, p.n * (p.threads - 1)}} {
+			if list[i].who&x.who != 0 {
+				n += x.count
+			}
+		}
+	}
+	return n
+}
+
+func (p *phasesPlan) rows() int64 { return p.total }
+
+type phases struct {
+	*phasesPlan
+	w     *writer
+	ranks []phaseRank
+}
+
+// phaseRank is the place of a location in its program.
+type phaseRank struct {
+	iteration int64 // -1 in the prologue
+	row       uint8
+}
+
+func (p *phasesPlan) run(w *writer) {
+	s := &phases{phasesPlan: p, w: w, ranks: make([]phaseRank, p.n*p.threads)}
+	a := newAgenda(len(s.ranks))
+	for i := range s.ranks {
+		s.ranks[i].iteration = -1
+		a.set(uint32(i), s.next(uint32(i)))
+	}
+	simulate(a, s, w)
+}
+
+// list returns the rows of the part of the program in which a location is.
+func (s *phases) list(r *phaseRank) []phaseRow {
+	switch {
+	case r.iteration < 0:
+		return s.prologue
+	case r.iteration == s.iterations:
+		return s.epilogue
+	}
+	return s.iteration
+}
+
+// next goes to the next row that a location has and returns its time.
+func (s *phases) next(loc uint32) int64 {
+	r := &s.ranks[loc]
+	who := uint8(phOthers)
+	switch {
+	case loc == 0:
+		who = phRoot
+	case int64(loc)%s.threads == 0:
+		who = phFirst
+	}
+	for r.iteration <= s.iterations {
+		list := s.list(r)
+		for ; int(r.row) < len(list); r.row++ {
+			x := &list[r.row]
+			if x.who&who == 0 {
+				continue
+			}
+			if r.iteration < 0 {
+				return s.begin + x.plus
+			}
+			return s.at(loc, r.iteration, x.from) + x.plus
+		}
+		r.iteration++
+		r.row = 0
+	}
+	return never
+}
+
+func (s *phases) step(loc uint32, t int64) int64 {
+	r := &s.ranks[loc]
+	x := &s.list(r)[r.row]
+	r.row++
+	w, rank := s.w, int64(loc)/s.threads
+	w.row(loc, t, x.kind, x.ref)
+	const model, lock = openMP, 1
+	switch x.kind {
+	case trace.Send:
+		w.b.AddOps(uint64((rank+1)%s.n*s.threads), world, 0, haloBytes)
+	case trace.Recv:
+		w.b.AddOps(uint64((rank+s.n-1)%s.n*s.threads), world, 0, haloBytes)
+	case trace.CollectiveBegin, trace.CollectiveEnd:
+		root, sent, received := trace.Undefined, uint64(0), uint64(0)
+		switch x.op {
+		case broadcastOp:
+			if root, received = 0, reduceBytes; rank == 0 {
+				sent = reduceBytes * uint64(s.n)
+			}
+		case allreduceOp:
+			sent, received = reduceBytes, reduceBytes
+		}
+		w.b.AddOps(x.op, world, root, sent, received, trace.Undefined)
+	case trace.ThreadFork:
+		w.b.AddOps(uint64(s.threads), model)
+	case trace.ThreadJoin:
+		w.b.AddOps(model)
+	case trace.ThreadTeamBegin, trace.ThreadTeamEnd:
+		w.b.AddOps(uint64(1 + rank))
+	case trace.LockAcquire, trace.LockRelease:
+		w.b.AddOps(lock, uint64(r.iteration*s.threads+int64(loc)%s.threads+1), model)
+	}
+	return s.next(loc)
+}

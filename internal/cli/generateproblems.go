@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+)
+
+// problemsHelp describes what the flags of the workload phases plant.
+const problemsHelp = `
+Each iteration of phases is: MPI_Bcast, computing, MPI_Allreduce, a message to the next rank, MPI_Barrier.
+Without problems nobody waits. The flags --late-sender, --serial, --lock, --slowing and one of --imbalance,
+--slow-node and --noise plant problems. The properties of the trace, which weft info shows, name the
+region and the location of each, the waits in ticks (1 ns) that weft waits finds, and by how many
+ticks the run would be shorter without it (gain).
+`
+
+// problemFlags are the flags of the workload phases.
+type problemFlags struct {
+	o                               *generate.Options
+	compute, late, serial, lock     string
+	imbalance, slow, slowing, noise string
+}
+
+func (p *problemFlags) flags(f *pflag.FlagSet) {
+	f.Var(newInteger(&p.o.Threads, 0, 0, 0), "threads", "phases: how many threads each process has; 0 is 1")
+	f.StringVar(&p.compute, "compute", "", "phases: for how long a thread computes in an iteration (default 100ms)")
+	f.StringVar(&p.late, "late-sender", "", "phases: one rank sends later by this time, such as 50ms")
+	f.StringVar(&p.serial, "serial", "", "phases: rank 0 works alone for this time, such as 100ms")
+	f.StringVar(&p.lock, "lock", "", "phases: threads hold a lock for this part of computing, such as 20ms")
+	f.StringVar(&p.imbalance, "imbalance", "", "phases: longest to shortest computing of a rank, such as 3:1")
+	f.StringVar(&p.slow, "slow-node", "", "phases: the last node computes longer by this factor, such as 1.5")
+	f.StringVar(&p.slowing, "slowing", "", "phases: each iteration computes longer by this part of the first, such as 2%")
+	f.StringVar(&p.noise, "noise", "", "phases: in each iteration another rank computes longer by this part, such as 20%")
+}
+
+// set sets the options of the flags.
+func (p *problemFlags) set() error {
+	duration := func(s string) (float64, error) {
+		t, err := trace.Seconds(1_000_000_000).ParseDuration(s)
+		if err == nil && t <= 0 {
+			err = errors.New("expected more than 0")
+		}
+		return float64(t), err
+	}
+	number := func(s string, least float64, expected string) (float64, error) {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(x > least) || math.IsInf(x, 0) {
+			return 0, errors.New("expected " + expected)
+		}
+		return x, nil
+	}
+	ratio := func(s string) (float64, error) {
+		const expected = "a ratio such as 3:1"
+		long, short, _ := strings.Cut(s, ":")
+		a, err := number(long, 0, expected)
+		if err != nil {
+			return 0, err
+		}
+		b, err := number(short, 0, expected)
+		if err == nil && a <= b {
+			err = errors.New("expected the longer time first, as in 3:1")
+		}
+		return a / b, err
+	}
+	factor := func(s string) (float64, error) { return number(s, 1, "a factor above 1, such as 1.5") }
+	percent := func(s string) (float64, error) {
+		const expected = "percents above 0, such as 2%"
+		s, ok := strings.CutSuffix(s, "%")
+		if !ok {
+			return 0, errors.New("expected " + expected)
+		}
+		x, err := number(s, 0, expected)
+		return x / 100, err
+	}
+	q := &p.o.Problems
+	for _, x := range []struct {
+		flag, value string
+		time        *int64
+		part        *float64
+		parse       func(string) (float64, error)
+	}{
+		{"compute", p.compute, &p.o.Compute, nil, duration}, {"late-sender", p.late, &q.LateSender, nil, duration},
+		{"serial", p.serial, &q.Serial, nil, duration}, {"lock", p.lock, &q.Lock, nil, duration},
+		{"imbalance", p.imbalance, nil, &q.Imbalance, ratio}, {"slow-node", p.slow, nil, &q.SlowNode, factor},
+		{"slowing", p.slowing, nil, &q.Slowing, percent}, {"noise", p.noise, nil, &q.Noise, percent},
+	} {
+		if x.value == "" {
+			continue
+		}
+		v, err := x.parse(x.value)
+		if err != nil {
+			return usageError("--%s %s: %w", x.flag, x.value, err)
+		}
+		if x.time != nil {
+			if *x.time = math.MaxInt64; v < 1<<62 {
+				*x.time = int64(v)
+			}
+		} else {
+			*x.part = v
+		}
+	}
+	return nil
+}
