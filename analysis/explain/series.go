@@ -193,7 +193,8 @@ func (x *explainer) slowing(ctx context.Context) {
 			Gain:  x.changed(s, func(i int, t int64) int64 { return t - grown(i, t) }),
 			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", x.duration(begin),
 				s.iterations, x.duration(begin+slope*float64(s.iterations-1)))},
-			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock frequency " +
+			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
+				"frequency " +
 				"that falls."}
 		x.add(f)
 	}

@@ -47,21 +47,26 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"received first", 2_000, []string{"waits", "--causes"}},
 		{"received first", 2_000, []string{"efficiency"}},
 	} {
-		var took [2]time.Duration
-		for i, n := range []int{x.n, 8 * x.n} {
-			dir := t.TempDir()
-			args := hostileArgs(x.command, hostileTrace(t, dir, x.shape, n), dir)
-			took[i] = time.Hour
-			for range 3 - i {
-				before := processorTime(t)
-				if code, _, errs := runWeft(t, args...); code > 1 {
-					t.Fatalf("%s: %q: exit code %d: %s", x.shape, x.command, code, errs)
+		took := [2]time.Duration{time.Hour, time.Hour}
+		slow := func() bool { return took[1] > 24*max(took[0], 2*time.Millisecond) }
+		for range 3 { // a busy machine may slow one of both down
+			for i, n := range []int{x.n, 8 * x.n} {
+				dir := t.TempDir()
+				args := hostileArgs(x.command, hostileTrace(t, dir, x.shape, n), dir)
+				for range 3 - i {
+					before := processorTime(t)
+					if code, _, errs := runWeft(t, args...); code > 1 {
+						t.Fatalf("%s: %q: exit code %d: %s", x.shape, x.command, code, errs)
+					}
+					took[i] = min(took[i], processorTime(t)-before)
 				}
-				took[i] = min(took[i], processorTime(t)-before)
+			}
+			if !slow() {
+				break
 			}
 		}
 		t.Logf("%s: %q: %v, %v", x.shape, x.command, took[0], took[1])
-		if took[1] > 24*max(took[0], 2*time.Millisecond) {
+		if slow() {
 			t.Errorf("%s: %q: found %v for %d events and %v for %d, expected eight times as much, about",
 				x.shape, x.command, took[0], 4*x.n, took[1], 32*x.n)
 		}
