@@ -303,7 +303,7 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 // links between documents.
 func TestSections(t *testing.T) {
 	for name, sections := range map[string][]string{
-		"formats/etf.md":  {"Canonical form", "Dependencies", "Rules"},
+		"formats/etf.md": {"Canonical form", "Dependencies", "Rules"},
 		"formats/picl.md": {"Record types", "Event types", "Predefined event subsets", "Messages", "Statistics records",
 			"Old format", "Rules"},
 	} {

@@ -53,7 +53,7 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
 	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
 	case s.Kind == "ranks":
-		if all = d.communicating(s); all == nil {
+		if all = d.Communicating(s); all == nil {
 			return nil
 		}
 	default:
@@ -79,9 +79,9 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	return list
 }
 
-// communicating returns the set that the members of a set of ranks index, or nil if there is not
-// exactly one.
-func (d *Definitions) communicating(ranks *Set) (found *Set) {
+// Communicating returns the set of communicating locations, of the same paradigm, that the members of a set
+// of ranks index, or nil if there is not exactly one.
+func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	paradigm := ranks.attribute("paradigm")
 	for i := range d.Sets.Len() {
 		s := d.Sets.At(uint32(i))

@@ -371,10 +371,8 @@ func (m *definer) members(s *trace.Set) {
 			break // the communicating locations are the same, in the same order
 		}
 		var all []int64
-		for i := range m.src.Sets.Len() {
-			if x := m.src.Sets.At(uint32(i)); x.Kind == "communicating locations" {
-				all = x.Members
-			}
+		if x := m.src.Communicating(s); x != nil {
+			all = x.Members
 		}
 		for i, x := range list {
 			if all != nil && x >= 0 && x < int64(len(all)) {

@@ -226,3 +226,34 @@ func TestMergeOperations(t *testing.T) {
 		t.Errorf("found the operations %v, expected %v", found, want)
 	}
 }
+
+// TestMergeRanksOfParadigms checks that the ranks of a group stay those among the communicating locations of its own
+// paradigm.
+func TestMergeRanksOfParadigms(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	d := r.Defs()
+	for _, id := range []string{"10", "20", "30", "40"} {
+		d.Locations.Add(trace.Location{ID: id, Name: "l" + id, Group: trace.NoRef})
+	}
+	of := func(paradigm string) []trace.Attr {
+		return []trace.Attr{{Key: "paradigm", Value: trace.StringValue(paradigm)}}
+	}
+	d.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: []int64{10, 30}, Attrs: of("MPI")})
+	d.Sets.Add(trace.Set{ID: "1", Kind: "communicating locations", Members: []int64{20, 40}, Attrs: of("OPENMP")})
+	d.Sets.Add(trace.Set{ID: "2", Name: "world", Kind: "ranks", Members: []int64{0, 1}, Attrs: of("MPI")})
+	d.Sets.Add(trace.Set{ID: "3", Name: "team", Kind: "ranks", Members: []int64{1, 0}, Attrs: of("OPENMP")})
+	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(r), format.Recorded(random(seeded(1), 10, false))},
+		transform.MergeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]int64{}
+	for _, s := range m.Defs().Sets.All() {
+		if s.Name != "" {
+			found[s.Name] = s.Members
+		}
+	}
+	if want := map[string][]int64{"world": {10, 30}, "team": {40, 20}}; !reflect.DeepEqual(found, want) {
+		t.Errorf("found the members %v, expected %v", found, want)
+	}
+}

@@ -391,7 +391,7 @@ func (p *Part) Result() *Result {
 	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
 		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SentUnsized: p.unsized.sent,
 		ReceivedUnsized: p.unsized.received, MatchedUnsized: p.unsized.matched,
-			SendsUnmatched: p.sent.count - p.matched.count,
+		SendsUnmatched:    p.sent.count - p.matched.count,
 		ReceivesUnmatched: p.received.count - p.partners, Early: p.early, SizeMismatches: p.mismatched,
 		PendingKnown: (p.ordered || p.opt.Intervals) &&
 			p.opt.Window == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}

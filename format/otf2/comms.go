@@ -124,18 +124,8 @@ func (e *encoder) locationByNumber(n int64) (uint32, bool) {
 // communicatingMembers returns the members of the set of communicating locations with the same
 // paradigm, in which the ranks of a set count. It returns nil if there is no such set.
 func (e *encoder) communicatingMembers(ranks *trace.Set) []int64 {
-	paradigm := func(s *trace.Set) string {
-		for _, a := range s.Attrs {
-			if a.Key == "paradigm" {
-				return a.Value.Str
-			}
-		}
-		return ""
-	}
-	for i := range e.defs.Sets.Len() {
-		if s := e.defs.Sets.At(uint32(i)); s.Kind == "communicating locations" && paradigm(s) == paradigm(ranks) {
-			return s.Members
-		}
+	if s := e.defs.Communicating(ranks); s != nil {
+		return s.Members
 	}
 	return nil
 }

@@ -37,9 +37,9 @@ type entryName struct {
 
 // printGroup is a group of locations.
 type printGroup struct {
-	typ, flags uint64
-	members    []uint64
-	locations  *printGroup // the group in which the members are ranks
+	typ, flags, paradigm uint64
+	members              []uint64
+	locations            *printGroup // the group in which the members are ranks
 }
 
 // printComm is a communicator, or an inter-communicator if it has two groups.
@@ -267,7 +267,7 @@ const (
 func groupOf(v []uint64) (id uint64, paradigm uint64, g *printGroup) {
 	n := v[3]
 	after := v[4+n:]
-	return v[0], after[1], &printGroup{typ: after[0], flags: after[2], members: append([]uint64(nil), v[4:4+n]...)}
+	return v[0], after[1], &printGroup{typ: after[0], flags: after[2], paradigm: after[1], members: append([]uint64(nil), v[4:4+n]...)}
 }
 
 func (n *names) group(id, paradigm uint64, g *printGroup) {

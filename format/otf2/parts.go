@@ -385,15 +385,10 @@ func (p *source) translateGroup(r *Record) bool {
 	if g.typ != commGroup {
 		return true
 	}
-	places, flags := p.ranks[paradigm], len(r.Values)-1
-	if g.flags&globalMembers != 0 && len(places) > 0 {
-		g.members = places
-		r.Values[flags] &^= globalMembers
-	} else {
-		for i, x := range g.members {
-			if x < uint64(len(places)) {
-				g.members[i] = places[x]
-			}
+	places := p.ranks[paradigm]
+	for i, x := range g.members {
+		if x < uint64(len(places)) {
+			g.members[i] = places[x]
 		}
 	}
 	setMembers(r, g.members)

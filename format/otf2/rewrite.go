@@ -442,8 +442,43 @@ var otherReferences = func() (l [len(eventTypes)][]int) {
 	return l
 }()
 
-// fillOtherReferences replaces references of the event to what the model has no table for by written ids.
+// rawRanks holds the fields of events with ranks that are no locations in the model, such as roots.
+var rawRanks = func() (l [len(eventTypes)][]int) {
+	for id := range l {
+		for i, f := range eventTypes[id].fields {
+			location := slices.ContainsFunc(eventKinds[id].ops, func(o operand) bool {
+				return o.field == i && (o.source == peer || o.source == target)
+			})
+			switch f.show {
+			case showRank, showRoot, showWinRank, showWinRoot:
+				if !location {
+					l[id] = append(l[id], i)
+				}
+			}
+		}
+	}
+	return l
+}()
+
+// fillOtherReferences replaces references of the event to what the model has no table for by written ids, and
+// ranks among all communicating locations of its archive by those among the ones of all archives.
 func (e *encoder) fillOtherReferences(p *source) {
+	if p.index == nil {
+		return
+	}
+	for _, i := range rawRanks[e.event.ID] {
+		f, v := &eventTypes[e.event.ID].fields[i], e.event.Values
+		comm := e.original.names.comm(v[f.other])
+		if f.show == showWinRank || f.show == showWinRoot {
+			comm = e.original.names.communicators[Windows][v[f.other]]
+		}
+		if comm == nil || comm.a == nil || comm.b != nil || comm.a.flags&globalMembers == 0 {
+			continue
+		}
+		if places := p.ranks[comm.a.paradigm]; v[i] < uint64(len(places)) {
+			v[i] = places[v[i]]
+		}
+	}
 	for _, i := range otherReferences[e.event.ID] {
 		v, t := &e.event.Values[i], eventTypes[e.event.ID].fields[i].table
 		*v = p.id(t, *v)

@@ -10,7 +10,7 @@ import (
 const latin1Lines = "# caf\xe9\nTU SECONDS\nT \xe9t\xe9=n\xe8\nR 0 2 false ; name=m\xe9moire\nC 0 0 1 0 1 ; " +
 	"name=c\xe9, k\xe9=v\xe9\n" +
 	"E 0 0.5 ; name=\xe9\nD 0 6 0 0 ; n\xe9=\xe8\nS 0 ; name=s\xe9\nF 0 1 2 1 0 0\nTS 0 ; name=t\xe9\nTSS 0 0 ; " +
-		"name=u\xe9\nTSP 0 0 2 1\n"
+	"name=u\xe9\nTSP 0 0 2 1\n"
 
 // TestVerbsKeepLatin1 checks that texts of a TRACE file in Latin-1 keep their bytes in all that is
 // written as TRACE, also by way of other formats, whose loss tables count the lines.

@@ -157,7 +157,7 @@ var hostileShapes = []string{
 var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"usage"}, {"structure"}, {"states"},
 	{"info"}, {"comm"}, {"messages"}, {"waits", "--causes"}, {"path"}, {"efficiency"}, {"explain"},
 	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"},
-		{"merge"}, {"anonymize"},
+	{"merge"}, {"anonymize"},
 	{"plot"}, {"plot", "--index"}, {"index"}, {"report"}, {"align", "--always"}, {"convert", "--to", "etf"},
 	{"convert", "--to", "picl"}, {"convert", "--to", "otf"},
 	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}, {"diff"},

@@ -59,17 +59,20 @@ func TestMergeOfArchives(t *testing.T) {
 		t.Skip("otf2-print is not installed")
 	}
 	const dir = "../../format/otf2/testdata/ok/"
-	for _, names := range [][]string{{"heat2d-mt/traces.otf2", "rma/traces.otf2"}, {"rma/traces.otf2",
-		"heat2d-mt/traces.otf2"},
-		{"omp/eztrace_log.otf2", "heat2d-mt/traces.otf2"}, {"heat2d-mt/traces.otf2", "heat2d-mt/traces.otf2"},
-		{"thumbnails/t.otf2", "ring/eztrace_log.otf2", "propvals/traces.otf2"}} {
-		t.Run(strings.ReplaceAll(strings.Join(names, "+"), "/", "."), func(t *testing.T) {
+	heat, ring := dir+"heat2d-mt/traces.otf2", dir+"ring/eztrace_log.otf2"
+	// The communicator of a plain archive has the ranks of all locations (GLOBAL_MEMBERS).
+	global := filepath.Join(t.TempDir(), "global.otf2")
+	weft(t, 0, "convert", "-q", "--plain", "../../format/picl/testdata/ok/conceptual-ring8.trf", global)
+	for _, paths := range [][]string{{heat, dir + "rma/traces.otf2"}, {dir + "rma/traces.otf2", heat},
+		{dir + "omp/eztrace_log.otf2", heat}, {heat, heat}, {global, global}, {ring, global},
+		{dir + "thumbnails/t.otf2", ring, dir + "propvals/traces.otf2"}} {
+		t.Run(strings.ReplaceAll(strings.Join(paths, "+"), "/", "."), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "x.otf2")
 			args := []string{"merge", "-q", "--allow-loss", "--anchor", "first"}
 			wantDefinitions, wantEvents := map[string]int{}, map[string]int{}
-			for _, name := range names {
-				args = append(args, dir+name)
-				d, e := withoutNumbers(t, dir+name)
+			for _, path := range paths {
+				args = append(args, path)
+				d, e := withoutNumbers(t, path)
 				for line := range d {
 					wantDefinitions[line]++
 				}
@@ -153,9 +156,9 @@ var (
 		`collOp|col|file ID|fileid) (\d+)`)
 	definedToken = regexp.MustCompile(`^Def(?:Process|Function|Counter|Collective): stream \d+, ` +
 		`(\w+) (\d+), name "([^"]*)"`)
-	definedFile  = regexp.MustCompile(`^DefFile: ([^,]*), stream \d+, token (\d+)`)
-	oneDigit     = regexp.MustCompile(`\d`)
-	moreDigits   = regexp.MustCompile(`\d+`)
+	definedFile = regexp.MustCompile(`^DefFile: ([^,]*), stream \d+, token (\d+)`)
+	oneDigit    = regexp.MustCompile(`\d`)
+	moreDigits  = regexp.MustCompile(`\d+`)
 )
 
 // withNames returns the definitions and the events that otfprint prints for a trace, with names in place of

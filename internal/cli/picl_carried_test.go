@@ -9,7 +9,7 @@ import (
 // TestMergedPICLKeepsMessages checks that a merged trace of PICL and another format keeps the messages of PICL's
 // records when it is written as PICL: the two sends and the receive.
 func TestMergedPICLKeepsMessages(t *testing.T) {
-	in := textFile(t, "a.trf", "-3 -21 1 0 0 3 2 10 5 1\n-4 -21 1.1 0 0 0\n-3 -51 1.2 1 0 1 2 5\n-4 -51 1.3 1 0 3 2 10 " +
+	in := textFile(t, "a.trf", "-3 -21 1 0 0 3 2 10 5 1\n-4 -21 1.1 0 0 0\n-3 -51 1.2 1 0 1 2 5\n-4 -51 1.3 1 0 3 2 10 "+
 		"5 0\n"+
 		"-3 -21 1.4 0 0 3 2 30 6 1\n-4 -21 1.5 0 0 0\n-3 -913 1.6 0 0 0\n-4 -913 1.7 0 0 0\n")
 	other := textFile(t, "b.etf", "TU SECONDS\nR 0 4 false ; name=cpu\nC 0 0 2 0 1 ; name=t\n")
@@ -17,7 +17,7 @@ func TestMergedPICLKeepsMessages(t *testing.T) {
 	for _, ext := range []string{".trf", ".etf"} {
 		out := filepath.Join(t.TempDir(), "out"+ext)
 		weft(t, 0, "merge", in, other, out)
-		if got := weft(t, 0, "messages", out); !strings.Contains(got, "Sent       2 messages, 40 bytes\nReceived   1 " +
+		if got := weft(t, 0, "messages", out); !strings.Contains(got, "Sent       2 messages, 40 bytes\nReceived   1 "+
 			"messages, 10 bytes\n") {
 			t.Errorf("%s: %s", ext, got)
 		}

@@ -9,7 +9,7 @@ import (
 // TestProcessBesideSubset checks that process -1 is a location of its own if the other process of the processor
 // is a subset.
 func TestProcessBesideSubset(t *testing.T) {
-	in := textFile(t, "in.trf", "-202 -1 0.0 -1 -1 3 2 -6 0 1\n-3 5 1.0 10 0 0\n-4 5 2.0 10 0 0\n-2 5 2.5 20 -6 0\n-3 " +
+	in := textFile(t, "in.trf", "-202 -1 0.0 -1 -1 3 2 -6 0 1\n-3 5 1.0 10 0 0\n-4 5 2.0 10 0 0\n-2 5 2.5 20 -6 0\n-3 "+
 		"5 3.0 20 -1 0\n"+
 		"-4 5 4.0 20 -1 0\n")
 	if got := weft(t, 0, "print", "--json", in); strings.Count(got, `"location":"20/-1"`) != 2 {
@@ -64,7 +64,7 @@ func TestUnreadablePICLLines(t *testing.T) {
 
 // TestUnknownLengths checks that an unknown length of a message is not counted as a size or as 0 bytes.
 func TestUnknownLengths(t *testing.T) {
-	in := textFile(t, "in.trf", "-3 -21 1.0 0 0 4 2 -1 6 1 0\n-4 -21 1.1 0 0 0\n-3 -51 1.2 1 0 1 2 6\n-4 -51 1.3 1 0 4 " +
+	in := textFile(t, "in.trf", "-3 -21 1.0 0 0 4 2 -1 6 1 0\n-4 -21 1.1 0 0 0\n-3 -51 1.2 1 0 1 2 6\n-4 -51 1.3 1 0 4 "+
 		"2 -1 6 0 0\n"+
 		"-3 -21 2.0 0 0 4 2 0 6 1 0\n-4 -21 2.1 0 0 0\n-3 -21 3.0 0 0 4 2 -1 7 1 0\n-4 -21 3.1 0 0 0\n-3 -51 3.2 1 0 1 2 7\n"+
 		"-4 -51 3.3 1 0 4 2 40 7 0 0\n")
