@@ -86,7 +86,7 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		{"otf", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.03},
 		{"otf", "10 % of the time", format.GlobalOrder, small(0.1), 0.20},
 		{"otf", "10 % of the time, by location", format.PerLocation, small(0.1), 0.20},
-			// a read of 256 KiB more in each stream
+		// a read of 256 KiB more in each stream
 		{"otf", "one of four locations", format.GlobalOrder, ofOne, 0.26},
 		{"otf", "one of four locations, parallel", parallel, ofOne, 0.26},
 		{"otf", "profile of 0.1 %", parallel, stacks, 0.60},

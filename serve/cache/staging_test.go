@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		_, err = c.Build(context.Background(), format.FileSource(os.Getenv(builderTrace)), &testSettings,
 			func(_ context.Context, _ format.Source, path string) (ReadDefects, error) {
-			if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600),
-				os.WriteFile(filepath.Dir(path)+"/.weft-index-7", []byte("half"), 0o600)); err != nil {
-				return ReadDefects{}, err
-			}
-			fmt.Println("building")
-			_, err := io.Copy(io.Discard, os.Stdin) // until the parent closes it
-			return ReadDefects{}, errors.Join(err, os.WriteFile(path, []byte("whole"), 0o600))
-		})
+				if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600),
+					os.WriteFile(filepath.Dir(path)+"/.weft-index-7", []byte("half"), 0o600)); err != nil {
+					return ReadDefects{}, err
+				}
+				fmt.Println("building")
+				_, err := io.Copy(io.Discard, os.Stdin) // until the parent closes it
+				return ReadDefects{}, errors.Join(err, os.WriteFile(path, []byte("whole"), 0o600))
+			})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
