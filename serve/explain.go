@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// noRegionTime says why a trace without time in regions has no efficiency and no explanation.
+// noRegionTime explains why a trace without time in regions has no efficiency and no explanation.
 const noRegionTime = "found no time in regions of processes or threads, expected some"
 
 // explainAnswer says why a run takes as long as it does.

@@ -54,7 +54,7 @@ type encoder struct {
 	lastCurve                        *curve // the last curve with a fragment or sample at time drawn
 	drawn                            int64
 	claims                           openClaims
-	stacks                           map[stackKey][]int64 // other formats: positions of open regions
+	stacks                           map[stackKey][]int64 // for other formats: positions of open regions in queue
 	depth                            []int32              // other formats: number of open regions of each location
 	deep                             []int32              // the largest number at a time
 	used                             []bool               // locations with claims

@@ -349,8 +349,8 @@ func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
 	return true
 }
 
-// updateMerged changes what a definition of a merged trace says of times. It returns false for a time that
-// the file's clock does not have.
+// updateMerged converts the times in a definition of a merged trace. It returns false if the clock of the
+// merged file cannot represent a time.
 func (e *encoder) updateMerged(r *Record) bool {
 	switch r.Type {
 	case DefTimerResolution:

@@ -291,7 +291,7 @@ type cutLines struct {
 	list map[cutLine]bool
 }
 
-// cutLine is what tells a line from others.
+// cutLine identifies such a line.
 type cutLine struct {
 	time, process uint64
 	text          string
@@ -299,7 +299,7 @@ type cutLine struct {
 
 func (c *cutLines) add(r *Record) {
 	if c == nil {
-		return // nobody asks
+		return // no caller needs the lines
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -138,7 +138,7 @@ func (r *otfReport) document() []byte {
 		otfStep)
 	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
 	r.writeReading()
-	r.writing()
+	r.writeWriting()
 	r.remembering()
 	return r.text.Bytes()
 }
@@ -186,8 +186,8 @@ func smallSeconds[T any](list []T, f func(T) float64) string {
 	return fmt.Sprintf("%.3f s", s.median)
 }
 
-// writing writes the section about writing.
-func (r *otfReport) writing() {
+// writeWriting writes the section about writing.
+func (r *otfReport) writeWriting() {
 	r.printf("## Writing\n\nPrograms that make the events of the trace as they go and write them to files: in Go\nwith " +
 		"the package format/otf, where each goroutine has streams of its own, and in C\nwith libotf, both with buffers of " +
 		"1 MiB. Numbers are ns an event, with all that the\nprogram does.\n")
