@@ -150,24 +150,21 @@ func (b *Batch) DropLast() {
 }
 
 // AppendRows copies the rows [from, to) of src, with operands, attributes and positions, to the end
-// of b. Both batches must have the same Loc and the same optional columns.
+// of b. Both batches must have the same Loc. Where only one of them has positions or an order, those of the
+// other are 0.
 func (b *Batch) AppendRows(src *Batch, from, to int) {
 	if from >= to {
 		return
 	}
-	shift := uint32(len(b.Time)) - uint32(from) // may wrap around; the additions below wrap back
+	had := len(b.Time)
+	shift := uint32(had) - uint32(from) // may wrap around; the additions below wrap back
 	if b.Loc == MixedLoc {
 		b.Locs = append(b.Locs, src.Locs[from:to]...)
 	}
 	b.Time = append(b.Time, src.Time[from:to]...)
 	b.Kind = append(b.Kind, src.Kind[from:to]...)
 	b.Ref = append(b.Ref, src.Ref[from:to]...)
-	if len(src.Pos) > 0 {
-		b.Pos = append(b.Pos, src.Pos[from:to]...)
-	}
-	if len(src.Order) > 0 {
-		b.Order = append(b.Order, src.Order[from:to]...)
-	}
+	b.Pos, b.Order = appendColumn(b.Pos, had, src.Pos, from, to), appendColumn(b.Order, had, src.Order, from, to)
 	lo, hi := rowRange(src.OpRow, from, to)
 	if lo < hi {
 		start := uint32(0)
@@ -286,12 +283,27 @@ func (b *Batch) AppendRow(c *Cursor) {
 	if c.Derived() {
 		b.MarkDerived()
 	}
-	if len(src.Pos) > 0 {
-		b.Pos = append(b.Pos, src.Pos[c.Row])
+	had := len(b.Time) - 1
+	b.Pos = appendColumn(b.Pos, had, src.Pos, c.Row, c.Row+1)
+	b.Order = appendColumn(b.Order, had, src.Order, c.Row, c.Row+1)
+}
+
+// appendColumn appends the entries [from, to) of an optional column to that of a batch that had some rows.
+func appendColumn[T any](column []T, had int, src []T, from, to int) []T {
+	if len(src) == 0 && len(column) == 0 {
+		return column
 	}
-	if len(src.Order) > 0 {
-		b.Order = append(b.Order, src.Order[c.Row])
+	var zero T
+	for len(column) < had {
+		column = append(column, zero)
 	}
+	if len(src) > 0 {
+		return append(column, src[from:to]...)
+	}
+	for range to - from {
+		column = append(column, zero)
+	}
+	return column
 }
 
 // Cursor walks over the rows of a batch and finds the sparse columns of each

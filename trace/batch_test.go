@@ -3,6 +3,7 @@ package trace
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -129,5 +130,27 @@ func TestDropLast(t *testing.T) {
 		if !reflect.DeepEqual(want.Clone(), got.Clone()) {
 			t.Errorf("found %+v, expected %+v", got, want)
 		}
+	}
+}
+
+// TestAppendWithAndWithoutPositions checks that rows keep their positions where rows without positions stand
+// before, between or behind them.
+func TestAppendWithAndWithoutPositions(t *testing.T) {
+	with, without := &Batch{}, &Batch{}
+	for i := range 3 {
+		with.Add(0, int64(i), Enter, 0)
+		with.Pos = append(with.Pos, int64(10+i))
+		without.Add(0, int64(i), Enter, 0)
+	}
+	all := &Batch{}
+	all.AppendRows(without, 0, 2)
+	all.AppendRows(with, 1, 3)
+	for _, b := range []*Batch{without, with} {
+		c := b.Cursor()
+		c.Next()
+		all.AppendRow(&c)
+	}
+	if want := []int64{0, 0, 11, 12, 0, 10}; !slices.Equal(all.Pos, want) || all.Len() != len(want) {
+		t.Errorf("found the positions %d, expected %d", all.Pos, want)
 	}
 }
