@@ -154,10 +154,20 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 		ReadDefects: e.ReadDefects}, nil
 }
 
-// runToFile builds an index in a file of its own, atomically.
+// runToFile builds an index in a file of its own, atomically. The target of a link is replaced, and a file that
+// is replaced keeps its permissions.
 func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case st.IsDir():
 		return f, fmt.Errorf("%s: found a folder, expected a file for the index", path)
+	case !st.Mode().IsRegular():
+		return f, fmt.Errorf("%s: found a device or a pipe, expected a file for the index", path)
+	default:
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return f, err
+		}
 	}
 	cache.Sweep(filepath.Dir(path))
 	staging, err := cache.NewStagingDir(filepath.Dir(path))
@@ -172,6 +182,9 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 	temporary := staging.Path("index")
 	if f, err = m.run(ctx, src, temporary); err != nil {
 		return f, err
+	}
+	if st != nil {
+		os.Chmod(temporary, st.Mode().Perm()) // best effort
 	}
 	return f, os.Rename(temporary, path)
 }

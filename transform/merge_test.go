@@ -242,7 +242,8 @@ func TestMergeRanksOfParadigms(t *testing.T) {
 	d.Sets.Add(trace.Set{ID: "1", Kind: "communicating locations", Members: []int64{20, 40}, Attrs: of("OPENMP")})
 	d.Sets.Add(trace.Set{ID: "2", Name: "world", Kind: "ranks", Members: []int64{0, 1}, Attrs: of("MPI")})
 	d.Sets.Add(trace.Set{ID: "3", Name: "team", Kind: "ranks", Members: []int64{1, 0}, Attrs: of("OPENMP")})
-	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(r), format.Recorded(random(seeded(1), 10, false))},
+	other := random(seeded(1), 10, false)
+	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(r), format.Recorded(other)},
 		transform.MergeOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -267,7 +267,8 @@ const (
 func groupOf(v []uint64) (id uint64, paradigm uint64, g *printGroup) {
 	n := v[3]
 	after := v[4+n:]
-	return v[0], after[1], &printGroup{typ: after[0], flags: after[2], paradigm: after[1], members: append([]uint64(nil), v[4:4+n]...)}
+	return v[0], after[1], &printGroup{typ: after[0], flags: after[2], paradigm: after[1],
+		members: append([]uint64(nil), v[4:4+n]...)}
 }
 
 func (n *names) group(id, paradigm uint64, g *printGroup) {

@@ -117,3 +117,37 @@ func TestIndexIsKept(t *testing.T) {
 	}
 	runReport(t, "index", "-o", filepath.Join(dir, "x.weftidx"), in)
 }
+
+// TestIndexToLink checks that an index replaces the target of a link, with its permissions, and no device.
+func TestIndexToLink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target.weftidx"), filepath.Join(dir, "link")
+	weft(t, 0, "index", "-o", target, "../../examples/ring.trf")
+	if err := os.Chmod(target, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip(err)
+	}
+	before, err := os.Stat(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weft(t, 0, "index", "-o", link, "../../examples/odse.etf")
+	st, err := os.Lstat(link)
+	if err != nil || st.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("found %v (%v) in place of the link", st, err)
+	}
+	after, err := os.Stat(target)
+	if err != nil || after.Size() == before.Size() || after.Mode().Perm() != 0o640 {
+		t.Errorf("found the target %v (%v), expected another index with the permissions 640", after, err)
+	}
+	device := filepath.Join(dir, "device")
+	if err := os.Symlink(os.DevNull, device); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := runWeft(t, "index", "-o", device, "--force", "../../examples/ring.trf"); code == 0 ||
+		!strings.Contains(errs, "expected a file") {
+		t.Errorf("index to a device: exit code %d: %s", code, errs)
+	}
+}
