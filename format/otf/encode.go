@@ -177,7 +177,9 @@ func (e *encoder) place(loc uint32) *place {
 		e.places = append(e.places, place{})
 	}
 	p := &e.places[loc]
-	if p.w == nil {
+	if p.w == nil && e.isEveryone(loc) { // only markers have it
+		p.w = e.w.Stream(0)
+	} else if p.w == nil {
 		process := e.tokens.locations.at(int(loc))
 		p.process, p.stream = uint64(process), e.w.assign(process)
 		p.w = e.w.Stream(p.stream)

@@ -91,6 +91,22 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	})
 }
 
+// isEveryone reports whether a location of a merged trace is the process 0 of one of the traces, which stands for
+// all processes.
+func (e *encoder) isEveryone(loc uint32) bool {
+	if e.original == nil || e.original.sources[0].Index == nil || e.defs.Locations.At(loc).Name != undefinedProcess(0) {
+		return false
+	}
+	for _, s := range e.original.sources {
+		for i, l := range s.Defs.Locations.All() {
+			if l.ID == "0" && s.Index(&s.Defs.Locations, uint32(i)) == loc {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // source returns the trace that a location belongs to.
 func (o *rewriting) source(loc uint32) *sourceTrace {
 	if loc < uint32(len(o.sourceOf)) && o.sourceOf[loc] != nil {
