@@ -552,6 +552,9 @@ func (m *model) fillSmallTables() {
 	}
 }
 
+// undefinedProcess returns the name of a location that stands for an undefined process.
+func undefinedProcess(process uint64) string { return fmt.Sprintf("undefined process %d", process) }
+
 // location returns the location of a process. It adds a stand-in if the process is undefined.
 func (m *model) location(process uint64) uint32 {
 	if process < uint64(len(m.nearLocations)) {
@@ -567,7 +570,7 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		name := fmt.Sprintf("undefined process %d", process)
+		name := undefinedProcess(process)
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name,
 			Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -288,6 +289,22 @@ func TestPrunedArchive(t *testing.T) {
 		if regions == 0 || regions != len(used) {
 			t.Errorf("%s: otf2-print prints %d regions, expected the %d that have events", name, regions, len(used))
 		}
+	}
+}
+
+// TestMarkersOfAllProcesses checks that markers of process 0, which stands for all, stay such in a merged trace.
+func TestMarkersOfAllProcesses(t *testing.T) {
+	if _, err := exec.LookPath("otfprint"); err != nil {
+		t.Skip("otfprint is not installed")
+	}
+	path, out := "../../format/otf/testdata/ok/all_short/all_short.otf", filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "merge", "-q", "--allow-loss", path, path, out)
+	printed, _ := runTool(t, out, "otfprint")
+	if n := strings.Count(string(printed), `process 0, text "process 0 = all"`); n != 2 {
+		t.Errorf("otfprint prints %d markers of all processes, expected those of both traces", n)
+	}
+	if master, err := os.ReadFile(out); err != nil || string(master) != "1:1,2\n2:abcdf0,abcdf1\n" {
+		t.Errorf("found the master file %q (%v), expected the processes that are defined", master, err)
 	}
 }
 
