@@ -455,7 +455,7 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 		case comm != allComm && !(e.scorep != nil && e.members(uint32(comm-firstID[Comms])).all):
 			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(location)
 		case e.scorep != nil && (source == peer || source == target):
-			v[k.ops[0].field] = e.scorep.place(location)
+			v[k.ops[0].field] = e.scorep.among(mpiParadigm).place(location)
 		}
 	}
 	if id == bufferFlush {

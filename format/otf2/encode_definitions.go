@@ -102,16 +102,16 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	for i := range communicating {
 		communicating[i] = uint32(i)
 	}
-	place := func(loc uint32) uint64 { return uint64(loc) }
+	place := func(_, loc uint32) uint64 { return uint64(loc) } // of a member of a communicator
 	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	if e.scorep != nil {
-		place = e.scorep.place
+		place = func(comm, loc uint32) uint64 { return e.scorep.among(e.commParadigm(comm)).place(loc) }
 		for i := range of { // a member communicates, even if it is no master thread
 			for _, l := range e.members(uint32(i)).locations {
-				place(l)
+				place(uint32(i), l)
 			}
 		}
-		communicating = e.scorep.locations
+		communicating = e.scorep.among(mpiParadigm).locations
 	}
 	group := []uint64{allLocations, name(""), communicatingLocations, uint64(len(communicating))}
 	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(len(communicating))}
@@ -125,6 +125,17 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
 		put(defGroup, append(v, locationsGroup, 0, 0)...)
 	}
+	if e.scorep != nil {
+		for _, p := range e.scorep.otherParadigms() {
+			put(defParadigm, p, name(paradigms[p]), threadForkJoin)
+			v := []uint64{next, name(""), communicatingLocations, uint64(len(e.scorep.among(p).locations))}
+			for _, l := range e.scorep.among(p).locations {
+				v = append(v, uint64(l))
+			}
+			put(defGroup, append(v, communicatingLocations, p, 0)...)
+			next++
+		}
+	}
 	for i := range of {
 		of[i] = allRanks
 		if m := e.members(uint32(i)); !m.all {
@@ -132,9 +143,13 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 			next++
 			v := []uint64{of[i], name(""), commGroup, uint64(len(m.locations))}
 			for _, l := range m.locations {
-				v = append(v, place(l))
+				v = append(v, place(uint32(i), l))
 			}
-			put(defGroup, append(v, commGroup, mpiParadigm, 0)...)
+			paradigm := uint64(mpiParadigm)
+			if e.scorep != nil {
+				paradigm = e.commParadigm(uint32(i))
+			}
+			put(defGroup, append(v, commGroup, paradigm, 0)...)
 		}
 	}
 	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)

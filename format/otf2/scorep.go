@@ -2,6 +2,8 @@ package otf2
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -22,14 +24,49 @@ type scorep struct {
 	process []int    // number of the process of each location, -1 for none
 	master  []bool   // by location
 	groups  []uint32 // the group of the model in which each process is; trace.NoRef for none
-	// places holds the place of each location among the communicating ones. Master threads come first.
+	// communicating holds the communicating locations of each paradigm. In MPI, master threads come first.
+	communicating map[uint64]*placeList
+}
+
+// placeList numbers locations in the order in which they are first asked for.
+type placeList struct {
 	places    map[uint32]uint64
-	locations []uint32 // the communicating locations, by place
+	locations []uint32 // by place
+}
+
+// among returns the communicating locations of a paradigm.
+func (s *scorep) among(paradigm uint64) *placeList {
+	l := s.communicating[paradigm]
+	if l == nil {
+		l = &placeList{places: map[uint32]uint64{}}
+		s.communicating[paradigm] = l
+	}
+	return l
+}
+
+// otherParadigms returns the paradigms besides MPI that have communicating locations.
+func (s *scorep) otherParadigms() []uint64 {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.communicating)), func(p uint64) bool { return p == mpiParadigm })
+}
+
+// threadForkJoin is the class of paradigms whose threads are forked and joined.
+const threadForkJoin = 1
+
+// commParadigm returns the paradigm of a communicator, MPI if the trace does not tell it.
+func (e *encoder) commParadigm(comm uint32) uint64 {
+	if set := e.defs.Communicator.At(comm).Set; e.defs.Sets.Has(set) {
+		for _, a := range e.defs.Sets.At(set).Attrs {
+			if i := slices.Index(paradigms, a.Value.Str); a.Key == "paradigm" && i > 0 {
+				return uint64(i)
+			}
+		}
+	}
+	return mpiParadigm
 }
 
 // newScorep returns the layout for the locations of a trace.
 func newScorep(d *trace.Definitions) *scorep {
-	s := &scorep{places: map[uint32]uint64{}}
+	s := &scorep{communicating: map[uint64]*placeList{}}
 	ofGroup := map[uint32]int{}
 	for i, l := range d.Locations.All() {
 		process, first := -1, true
@@ -54,19 +91,19 @@ func newScorep(d *trace.Definitions) *scorep {
 		}
 		s.process, s.master = append(s.process, process), append(s.master, first)
 		if first {
-			s.place(uint32(i))
+			s.among(mpiParadigm).place(uint32(i))
 		}
 	}
 	return s
 }
 
-// place returns the place of a location among the communicating ones. It adds a location that is none.
-func (s *scorep) place(loc uint32) uint64 {
-	p, ok := s.places[loc]
+// place returns the place of a location. It adds a location that is not in the list.
+func (l *placeList) place(loc uint32) uint64 {
+	p, ok := l.places[loc]
 	if !ok {
-		p = uint64(len(s.locations))
-		s.places[loc] = p
-		s.locations = append(s.locations, loc)
+		p = uint64(len(l.locations))
+		l.places[loc] = p
+		l.locations = append(l.locations, loc)
 	}
 	return p
 }

@@ -55,6 +55,16 @@ func TestLikeScoreP(t *testing.T) {
 			}
 		}
 	}
+	threads := filepath.Join(dir, "threads.otf2")
+	weft(t, 0, "convert", "-q", "--option", "otf2.like=scorep", "../../analysis/waits/testdata/omp/traces.otf2", threads)
+	out, _ := runTool(t, threads, "otf2-print", "-G")
+	for _, want := range []string{`Type: COMM_LOCATIONS, Paradigm: "MPI" <4>, Flags: NONE, 1 Member: "Master thread" <0>`,
+		`Type: COMM_LOCATIONS, Paradigm: "OPENMP" <3>, Flags: NONE, 3 Members: "Master thread" <0>, `,
+		`Type: COMM_GROUP, Paradigm: "OPENMP" <3>, Flags: NONE, 3 Members: 0 `} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("otf2-print prints no %q for a team of threads", want)
+		}
+	}
 	_, want, _ := runWeft(t, "waits", "--json", eztrace)
 	_, got, _ := runWeft(t, "waits", "--json", recorded)
 	total := regexp.MustCompile(`"time": (\d+)`)
