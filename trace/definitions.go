@@ -57,7 +57,10 @@ type Renamable interface{ Renamable() }
 
 // Joinable marks a [Definitions.Native] whose encoder also takes [Parts] of it, and supports
 // [Definitions.Pruned].
-type Joinable interface{ Joinable() }
+type Joinable interface {
+	// Joinable reports whether several of the traces may have events at one location.
+	Joinable() (shared bool)
+}
 
 // Parts is the [Definitions.Native] of a trace that was merged from several of one format, all of which
 // are [Joinable]. The encoder of that format writes the records of all.

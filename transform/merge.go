@@ -131,14 +131,14 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 }
 
 // join sets the native form of the merged definitions, where the traces have forms that can be joined.
-// Locations of which several traces have events have none.
 func (x *MergedTrace) join(ctx context.Context) error {
-	if x.shared() || x.defs.Format == "" {
+	if x.defs.Format == "" {
 		return nil
 	}
 	parts := &trace.Parts{First: math.MaxInt64}
 	for _, p := range x.list {
-		if _, ok := p.src.Native.(trace.Joinable); !ok || p.src.Mended {
+		native, ok := p.src.Native.(trace.Joinable)
+		if !ok || p.src.Mended || !native.Joinable() && x.shared() {
 			return nil
 		}
 		first, _, ok, err := format.Extent(ctx, p.inner)

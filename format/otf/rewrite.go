@@ -21,8 +21,9 @@ type original struct {
 // Renamable marks that the encoder can change the texts of definitions.
 func (o *original) Renamable() {}
 
-// Joinable marks that the encoder can write several traces as one, and parts of them.
-func (o *original) Joinable() {}
+// Joinable marks that the encoder can write several traces as one, and parts of them. A location must be of one,
+// since places in the source have other tokens in each trace.
+func (o *original) Joinable() (shared bool) { return false }
 
 // rewriting is the state of an encoder that writes OTF traces again.
 type rewriting struct {

@@ -38,6 +38,10 @@ func (e *encoder) localizer(loc uint32) *localizer {
 	}
 	var x *localizer
 	l, _ := p.m.a.localDefinitions(id) // the decoder has reported damaged records and ignores them
+	if o.shared[loc] {                 // the events of several archives have the times and the ids of the written one
+		o.clocks += int64(len(l.clocks))
+		l = &localDefinitions{}
+	}
 	if e.defs.Retimed || p.retimed || e.base > 0 || !increasing(l.clocks) {
 		o.clocks += int64(len(l.clocks))
 		l.clocks = nil

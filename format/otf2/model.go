@@ -40,8 +40,9 @@ type model struct {
 // Renamable marks the model's encoder as able to rename texts.
 func (m *model) Renamable() {}
 
-// Joinable marks the model's encoder as able to write several archives as one, and parts of them.
-func (m *model) Joinable() {}
+// Joinable marks the model's encoder as able to write several archives as one, and parts of them. Several may
+// have events at one location.
+func (m *model) Joinable() (shared bool) { return true }
 
 // definitionOrder holds the definitions in an order in which all but those of the same table precede what
 // refers to them.

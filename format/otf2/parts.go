@@ -130,12 +130,16 @@ func (o *original) join(pruned bool) {
 			for at != trace.NoRef && at >= uint32(len(o.partOf)) {
 				o.partOf = append(o.partOf, nil)
 			}
-			if at != trace.NoRef {
+			switch {
+			case at == trace.NoRef:
+			case o.partOf[at] == nil:
 				o.partOf[at] = p
+			default:
+				o.shared[at] = true
 			}
 		}
 		for id, written := range p.ids[Locations] {
-			p.own[written] = id
+			p.own[written] = id // for the events of a shared location that of one part does
 		}
 		for i := range p.m.defs.Metrics.Len() {
 			at := p.index(&p.m.defs.Metrics, uint32(i))
@@ -146,7 +150,9 @@ func (o *original) join(pruned bool) {
 				o.members = append(o.members, [2]uint64{unknownID})
 			}
 			x := memberOf(p.m.defs.Metrics.At(uint32(i)))
-			o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
+			if o.members[at][0] == unknownID { // of metrics that are one, the class of the first part
+				o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
+			}
 		}
 	}
 	// The locations of all parts precede the groups, since a group may have those of several.
@@ -212,7 +218,7 @@ func (j *joiner) add(p *source) []*Record {
 	each(shared, j.assignContent(p))
 	each(func(r *Record) bool {
 		t, own := ownTables[r.ID]
-		return own && !sharedByContent[t] && r.ID != defGroup
+		return own && !sharedByContent[t] && r.ID != defGroup && r.ID != defCartTopology
 	}, j.assign(p))
 	communicating := func(r *Record) bool { return r.ID == defGroup && communicatingFirst(r) == 0 }
 	for _, r := range list {
@@ -223,7 +229,10 @@ func (j *joiner) add(p *source) []*Record {
 	each(communicating, j.communicatingGroup(p))
 	each(is(defGroup), func(r *Record) bool { return communicating(r) || j.assign(p)(r) })
 	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) }, p.translateGroup)
-	each(func(r *Record) bool { return r.ID != defString && r.ID != defGroup && !shared(r) }, func(r *Record) bool {
+	each(is(defCartTopology), j.assignContent(p)) // those of one communicator
+	each(func(r *Record) bool {
+		return r.ID != defString && r.ID != defGroup && r.ID != defCartTopology && !shared(r)
+	}, func(r *Record) bool {
 		p.translate(r)
 		if r.ID == defClock {
 			first := !j.clock
@@ -278,6 +287,10 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 		if _, twice := p.ids[t][id]; twice {
 			return false
 		}
+		if class, ok := j.class(p, r); ok {
+			p.ids[t][id] = class
+			return false
+		}
 		i := p.written(t, id)
 		written, known := j.entries[t][i]
 		if known && i != trace.NoRef {
@@ -291,6 +304,18 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 		}
 		return true
 	}
+}
+
+// class returns the class or the instance of metrics that are those of a part before.
+func (j *joiner) class(p *source, r *Record) (id uint64, ok bool) {
+	if ownTables[r.ID] != Metrics || len(p.m.metrics[r.Values[0]]) == 0 {
+		return 0, false
+	}
+	at := p.index(&p.m.defs.Metrics, p.m.metrics[r.Values[0]][0])
+	if at >= uint32(len(j.o.members)) || j.o.members[at][0] == unknownID {
+		return 0, false
+	}
+	return j.o.members[at][0], true
 }
 
 // assignContent does the same for definitions that are equal if their contents are. It also translates

@@ -18,6 +18,7 @@ import (
 type original struct {
 	parts   []*source
 	partOf  []*source             // by location; empty if there is one part
+	shared  map[uint32]bool       // locations of several parts
 	names   *names                // of the definitions as they are written
 	records []*Record             // the definitions as they are written; nil if they are those of the only part
 	ids     [tables][]uint64      // ids of entries that have been referred to, by index
@@ -59,7 +60,8 @@ const unknownID = undefined64 - 1
 // rewrite makes the encoder write the archives of parts, with the changes made since they were read.
 func (e *encoder) rewrite(parts []*source) error {
 	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
-		ranks: map[seenFrom]rankings{}, names: parts[0].m.ranks, marked: map[uint32]*source{}, markers: map[uint32]uint64{}}
+		ranks: map[seenFrom]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
+		markers: map[uint32]uint64{}}
 	e.original = o
 	o.unkeptBefore = o.unkept()
 	first := parts[0].m.a
