@@ -2,6 +2,7 @@ package transform_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
@@ -65,4 +66,40 @@ func (w watchedEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
 	w.ask(sel)
 	return w.Events.ScanParallel(ctx, sel, begin)
+}
+
+// TestCutEnded checks that a piece begins nothing anew that ended before it. The begin and the end of an
+// operation share an id, 7, which stands at different places among their operands.
+func TestCutEnded(t *testing.T) {
+	for _, x := range []struct {
+		begin, end       trace.Kind
+		ofBegin, ofOther []uint64 // operands of the begin and of its end
+	}{
+		{trace.CollectiveBegin, trace.CollectiveEnd, []uint64{1, 0, 0, 8, 9, 7}, []uint64{1, 0, 0, 8, 9, 7}},
+		{trace.CollectiveRequest, trace.CollectiveComplete, []uint64{7}, []uint64{1, 0, 0, 8, 9, 7}},
+		{trace.RecvBegin, trace.RecvComplete, []uint64{7}, []uint64{0, 0, 5, 8, 7}},
+		{trace.RecvBegin, trace.RequestCancelled, []uint64{7}, []uint64{7}},
+		{trace.LockAcquire, trace.LockRelease, []uint64{7, 1, 2}, []uint64{7, 3, 2}},
+		{trace.IOBegin, trace.IOComplete, []uint64{0, 1, 8, 7}, []uint64{8, 7}},
+		{trace.IOBegin, trace.IOCancelled, []uint64{0, 1, 8, 7}, []uint64{7}},
+		{trace.FileOperationBegin, trace.FileOperationEnd, []uint64{7}, []uint64{1, 2, 8, 7}},
+	} {
+		for _, ended := range []bool{true, false} {
+			r := trace.NewRecorder(trace.Seconds(1))
+			p, g := r.Location("p"), r.Region("g")
+			at := int64(30)
+			if ended {
+				at = 3
+			}
+			r.Event(p, 2, x.begin, 0, x.ofBegin)
+			r.Event(p, at, x.end, 0, x.ofOther)
+			r.Mark(p, 40, g)
+			events, _ := both(t, transform.Cut(format.Recorded(r), trace.Window{From: 16, To: math.MaxInt64}))
+			found := slices.ContainsFunc(events, func(e event) bool { return e.kind == x.begin })
+			if found == ended {
+				t.Errorf("%s with %s at %d, piece from 16 on: found %v, expected a begin anew only of what is open",
+					x.begin.Spec().Name, x.end.Spec().Name, at, events)
+			}
+		}
+	}
 }
