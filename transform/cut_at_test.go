@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -100,6 +101,71 @@ func TestCutEnded(t *testing.T) {
 				t.Errorf("%s with %s at %d, piece from 16 on: found %v, expected a begin anew only of what is open",
 					x.begin.Spec().Name, x.end.Spec().Name, at, events)
 			}
+		}
+	}
+}
+
+// TestCutPending checks that a piece from 20 on repeats only messages whose other side comes, the oldest ones of
+// those with the same sender, receiver and tag, and only requests that an event of the piece or behind it names.
+func TestCutPending(t *testing.T) {
+	type row struct {
+		loc  uint32 // 0 or 1
+		time int64
+		kind trace.Kind
+		ops  []uint64
+	}
+	to, from := []uint64{1, trace.Undefined, 5, 8}, []uint64{0, trace.Undefined, 5, 8}
+	request, result := []uint64{2}, []uint64{1, trace.Undefined, 6, 8, 2}
+	for _, x := range []struct {
+		name string
+		rows []row
+		want []int64 // when the repeated events were
+	}{
+		{"receive without send", []row{{1, 5, trace.Recv, from}}, nil},
+		{"receive before its send", []row{{1, 5, trace.Recv, from}, {0, 30, trace.Send, to}}, []int64{5}},
+		{"send without receive", []row{{0, 5, trace.Send, to}}, nil},
+		{"send", []row{{0, 5, trace.Send, to}, {1, 30, trace.Recv, from}}, []int64{5}},
+		{"receive at the border", []row{{0, 5, trace.Send, to}, {1, 20, trace.Recv, from}}, []int64{5}},
+		{"receive far away", []row{{0, 5, trace.Send, to}, {1, 1 << 40, trace.Recv, from}}, []int64{5}},
+		{"sends with one receive", []row{{0, 4, trace.Send, to}, {0, 5, trace.Send, to}, {1, 30, trace.Recv, from}},
+			[]int64{4}},
+		{"another flow", []row{{0, 5, trace.Send, to}, {1, 30, trace.Recv, []uint64{0, trace.Undefined, 7, 8}}}, nil},
+		{"open request", []row{{0, 5, trace.RecvBegin, request}}, nil},
+		{"completed request", []row{{0, 5, trace.RecvBegin, request}, {1, 6, trace.Send, []uint64{0, trace.Undefined, 6, 8}},
+			{0, 30, trace.RecvComplete, result}}, []int64{5, 6}},
+		{"cancelled request", []row{{0, 5, trace.RecvBegin, request}, {0, 30, trace.RequestCancelled, request}}, []int64{5}},
+		{"tested request", []row{{0, 5, trace.RecvBegin, request}, {0, 30, trace.RequestTest, request}}, []int64{5}},
+		{"another request", []row{{0, 5, trace.RecvBegin, request}, {0, 30, trace.RequestTest, []uint64{3}}}, nil},
+		{"request of another location", []row{{0, 5, trace.RecvBegin, request}, {1, 30, trace.RequestTest, request}}, nil},
+		{"id of a later request", []row{{0, 5, trace.RecvBegin, request}, {0, 25, trace.RecvBegin, request},
+			{0, 30, trace.RequestCancelled, request}}, nil},
+		{"id of a newer request", []row{{0, 4, trace.RecvBegin, request}, {0, 5, trace.RecvBegin, request},
+			{0, 30, trace.RequestCancelled, request}}, []int64{5}},
+		{"open collective request", []row{{0, 5, trace.CollectiveRequest, request}}, nil},
+		{"collective request", []row{{0, 5, trace.CollectiveRequest, request},
+			{0, 30, trace.CollectiveComplete, []uint64{1, 0, 0, 8, 8, 2}}}, []int64{5}},
+	} {
+		r := trace.NewRecorder(trace.Seconds(1))
+		g := r.Region("g")
+		for _, name := range []string{"p", "q"} {
+			r.Mark(r.Location(name), 1<<41, g)
+		}
+		for _, e := range x.rows {
+			r.Event(e.loc, e.time, e.kind, trace.NoRef, e.ops)
+		}
+		events, _ := both(t, transform.Cut(format.Recorded(r), trace.Window{From: 20, To: 28}))
+		var got []int64
+		for _, e := range events {
+			if e.began() {
+				at, err := strconv.ParseInt(e.attrs[transform.BeganAttribute], 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, at)
+			}
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s: found what began at %d repeated, expected %d", x.name, got, x.want)
 		}
 	}
 }
