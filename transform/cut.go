@@ -52,8 +52,11 @@ const laterText = "later"
 // So the inclusive and exclusive times of consecutive pieces add up to those of the whole, and
 // their counts do without the events that have BeganAttribute.
 //
+// A message whose other side never comes, and a request that no later event names, is not repeated.
+//
 // Prepare reads the trace up to the window, and again from shortly before it if messages
-// are in transit. It holds what is open where the piece begins.
+// are in transit. It reads on from there until it has found the other sides of these messages, and the
+// ends of open requests; if one is missing, up to the end. It holds what is open where the piece begins.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
 // CutAt does for the selected locations what [Cut] does for all. It reads no other locations; nil
@@ -214,10 +217,125 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		}
 		length *= 16
 	}
+	if err := c.findOthers(ctx, flows); err != nil {
+		return err
+	}
 	flows.each(func(loc uint32, o open) {
 		l := c.border.at(loc)
 		l.messages = append(l.messages, o)
 	})
+	return nil
+}
+
+// request names the requests of one id that are open at a location.
+type request struct {
+	loc uint32
+	key key
+}
+
+// requestEnds counts what happens to the open requests of one id from the begin of the piece on.
+type requestEnds struct {
+	open  int // requests that are open where the piece begins
+	begun int // later ones that are open
+	ended int // of the open ones, the newest first
+	named int // of the open ones that are named by an end or a test
+}
+
+// isRequest reports whether a class of pairs is that of requests whose completion may never be recorded.
+func isRequest(class int8) bool {
+	return class == pairs[trace.RecvBegin].class || class == pairs[trace.CollectiveRequest].class
+}
+
+// findOthers counts the other sides of the messages in transit, and drops open requests that no later
+// event names. It reads growing windows from the begin of the piece on, up to the last one that it looks for. If
+// one is missing, this is the end of the trace.
+func (c *cut) findOthers(ctx context.Context, flows *flows) error {
+	requests := map[request]*requestEnds{}
+	for loc, l := range c.border {
+		if l == nil {
+			continue
+		}
+		for k, x := range l.rest {
+			if isRequest(k.class) {
+				requests[request{uint32(loc), k}] = &requestEnds{open: len(x)}
+			}
+		}
+	}
+	missing := map[request]*requestEnds{}
+	maps.Copy(missing, requests)
+	name := func(at request, ends, tests bool) {
+		r := missing[at]
+		switch {
+		case r == nil:
+		case tests:
+			if r.begun == 0 {
+				r.named = max(r.named, r.ended+1)
+			}
+		case !ends:
+			r.begun++
+		case r.begun > 0:
+			r.begun--
+		default:
+			r.ended++
+			r.named = max(r.named, r.ended)
+		}
+		if r != nil && r.named >= r.open {
+			delete(missing, at)
+		}
+	}
+	row := func(x *trace.Cursor) {
+		k := x.Kind()
+		flows.countOther(x)
+		if x.Derived() {
+			return
+		}
+		if k == trace.RequestTest {
+			for _, begin := range []trace.Kind{trace.RecvBegin, trace.CollectiveRequest} {
+				name(request{x.Location(), key{class: pairs[begin].class, op: x.Op(0)}}, false, true)
+			}
+		} else if p := pairOf(k); isRequest(p.class) {
+			name(request{x.Location(), p.key(x)}, k != trace.RecvBegin && k != trace.CollectiveRequest, false)
+		}
+	}
+	kind := func(k trace.Kind) bool {
+		return k.IsSend() || k.IsRecv() || k == trace.RequestTest || isRequest(pairOf(k).class)
+	}
+	from, length := c.window.From, max(c.Defs().Clock.Num/c.Defs().Clock.Den/1000, 1)
+	for round := 0; ; round++ {
+		wanted := map[uint32]bool{}
+		for at := range missing {
+			wanted[at.loc] = true
+		}
+		flows.eachMissing(func(loc uint32) { wanted[loc] = true })
+		if len(wanted) == 0 {
+			break
+		}
+		to := int64(math.MaxInt64)
+		if round < 4 && from < math.MaxInt64-length {
+			to = from + length
+		}
+		sel := trace.Selection{From: from, To: to, Kind: kind, Location: func(l uint32) bool { return wanted[l] }}
+		err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
+			if t := x.Time(); wanted[x.Location()] && t >= from && (t < to || to == math.MaxInt64) {
+				row(x)
+			}
+			return len(missing) > 0 || flows.missing > 0
+		})
+		if err != nil {
+			return err
+		}
+		if to == math.MaxInt64 {
+			break
+		}
+		from, length = to, length*32
+	}
+	for at, r := range requests {
+		if rest := c.border[at.loc].rest; r.named == 0 {
+			delete(rest, at.key)
+		} else {
+			rest[at.key] = rest[at.key][r.open-min(r.named, r.open):]
+		}
+	}
 	return nil
 }
 

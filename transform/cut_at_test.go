@@ -2,7 +2,9 @@ package transform_test
 
 import (
 	"context"
+	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -65,4 +67,105 @@ func (w watchedEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
 	w.ask(sel)
 	return w.Events.ScanParallel(ctx, sel, begin)
+}
+
+// TestCutEnded checks that a piece begins nothing anew that ended before it. The begin and the end of an
+// operation share an id, 7, which stands at different places among their operands.
+func TestCutEnded(t *testing.T) {
+	for _, x := range []struct {
+		begin, end       trace.Kind
+		ofBegin, ofOther []uint64 // operands of the begin and of its end
+	}{
+		{trace.CollectiveBegin, trace.CollectiveEnd, []uint64{1, 0, 0, 8, 9, 7}, []uint64{1, 0, 0, 8, 9, 7}},
+		{trace.CollectiveRequest, trace.CollectiveComplete, []uint64{7}, []uint64{1, 0, 0, 8, 9, 7}},
+		{trace.RecvBegin, trace.RecvComplete, []uint64{7}, []uint64{0, 0, 5, 8, 7}},
+		{trace.RecvBegin, trace.RequestCancelled, []uint64{7}, []uint64{7}},
+		{trace.LockAcquire, trace.LockRelease, []uint64{7, 1, 2}, []uint64{7, 3, 2}},
+		{trace.IOBegin, trace.IOComplete, []uint64{0, 1, 8, 7}, []uint64{8, 7}},
+		{trace.IOBegin, trace.IOCancelled, []uint64{0, 1, 8, 7}, []uint64{7}},
+		{trace.FileOperationBegin, trace.FileOperationEnd, []uint64{7}, []uint64{1, 2, 8, 7}},
+	} {
+		for _, ended := range []bool{true, false} {
+			r := trace.NewRecorder(trace.Seconds(1))
+			p, g := r.Location("p"), r.Region("g")
+			at := int64(30)
+			if ended {
+				at = 3
+			}
+			r.Event(p, 2, x.begin, 0, x.ofBegin)
+			r.Event(p, at, x.end, 0, x.ofOther)
+			r.Mark(p, 40, g)
+			events, _ := both(t, transform.Cut(format.Recorded(r), trace.Window{From: 16, To: math.MaxInt64}))
+			found := slices.ContainsFunc(events, func(e event) bool { return e.kind == x.begin })
+			if found == ended {
+				t.Errorf("%s with %s at %d, piece from 16 on: found %v, expected a begin anew only of what is open",
+					x.begin.Spec().Name, x.end.Spec().Name, at, events)
+			}
+		}
+	}
+}
+
+// TestCutPending checks that a piece from 20 on repeats only messages whose other side comes, the oldest ones of
+// those with the same sender, receiver and tag, and only requests that an event of the piece or behind it names.
+func TestCutPending(t *testing.T) {
+	type row struct {
+		loc  uint32 // 0 or 1
+		time int64
+		kind trace.Kind
+		ops  []uint64
+	}
+	to, from := []uint64{1, trace.Undefined, 5, 8}, []uint64{0, trace.Undefined, 5, 8}
+	request, result := []uint64{2}, []uint64{1, trace.Undefined, 6, 8, 2}
+	for _, x := range []struct {
+		name string
+		rows []row
+		want []int64 // when the repeated events were
+	}{
+		{"receive without send", []row{{1, 5, trace.Recv, from}}, nil},
+		{"receive before its send", []row{{1, 5, trace.Recv, from}, {0, 30, trace.Send, to}}, []int64{5}},
+		{"send without receive", []row{{0, 5, trace.Send, to}}, nil},
+		{"send", []row{{0, 5, trace.Send, to}, {1, 30, trace.Recv, from}}, []int64{5}},
+		{"receive at the border", []row{{0, 5, trace.Send, to}, {1, 20, trace.Recv, from}}, []int64{5}},
+		{"receive far away", []row{{0, 5, trace.Send, to}, {1, 1 << 40, trace.Recv, from}}, []int64{5}},
+		{"sends with one receive", []row{{0, 4, trace.Send, to}, {0, 5, trace.Send, to}, {1, 30, trace.Recv, from}},
+			[]int64{4}},
+		{"another flow", []row{{0, 5, trace.Send, to}, {1, 30, trace.Recv, []uint64{0, trace.Undefined, 7, 8}}}, nil},
+		{"open request", []row{{0, 5, trace.RecvBegin, request}}, nil},
+		{"completed request", []row{{0, 5, trace.RecvBegin, request}, {1, 6, trace.Send, []uint64{0, trace.Undefined, 6, 8}},
+			{0, 30, trace.RecvComplete, result}}, []int64{5, 6}},
+		{"cancelled request", []row{{0, 5, trace.RecvBegin, request}, {0, 30, trace.RequestCancelled, request}}, []int64{5}},
+		{"tested request", []row{{0, 5, trace.RecvBegin, request}, {0, 30, trace.RequestTest, request}}, []int64{5}},
+		{"another request", []row{{0, 5, trace.RecvBegin, request}, {0, 30, trace.RequestTest, []uint64{3}}}, nil},
+		{"request of another location", []row{{0, 5, trace.RecvBegin, request}, {1, 30, trace.RequestTest, request}}, nil},
+		{"id of a later request", []row{{0, 5, trace.RecvBegin, request}, {0, 25, trace.RecvBegin, request},
+			{0, 30, trace.RequestCancelled, request}}, nil},
+		{"id of a newer request", []row{{0, 4, trace.RecvBegin, request}, {0, 5, trace.RecvBegin, request},
+			{0, 30, trace.RequestCancelled, request}}, []int64{5}},
+		{"open collective request", []row{{0, 5, trace.CollectiveRequest, request}}, nil},
+		{"collective request", []row{{0, 5, trace.CollectiveRequest, request},
+			{0, 30, trace.CollectiveComplete, []uint64{1, 0, 0, 8, 8, 2}}}, []int64{5}},
+	} {
+		r := trace.NewRecorder(trace.Seconds(1))
+		g := r.Region("g")
+		for _, name := range []string{"p", "q"} {
+			r.Mark(r.Location(name), 1<<41, g)
+		}
+		for _, e := range x.rows {
+			r.Event(e.loc, e.time, e.kind, trace.NoRef, e.ops)
+		}
+		events, _ := both(t, transform.Cut(format.Recorded(r), trace.Window{From: 20, To: 28}))
+		var got []int64
+		for _, e := range events {
+			if e.began() {
+				at, err := strconv.ParseInt(e.attrs[transform.BeganAttribute], 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, at)
+			}
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s: found what began at %d repeated, expected %d", x.name, got, x.want)
+		}
+	}
 }

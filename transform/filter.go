@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/openset"
@@ -14,6 +15,9 @@ import (
 // FilterOptions selects the events that [Filter] keeps. A nil function selects all.
 type FilterOptions struct {
 	Location func(loc uint32) bool
+	// Markers selects locations that keep markers although Location does not select them: those of the
+	// whole trace, of selected locations, and of groups. nil selects none. See [HasMarkers].
+	Markers func(loc uint32) bool
 	// Kind and NotKind decide about a begin and its end together: both are kept if Kind selects
 	// either, and dropped if NotKind selects either.
 	Kind, NotKind func(k trace.Kind) bool
@@ -124,10 +128,48 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 	if inner.Links != trace.NoLinks {
 		s.dropped = map[linkEnd]bool{}
 	}
-	if w := f.wanted.Location; w != nil {
-		inner.Location = func(loc uint32) bool { return w(loc) && (sel.Location == nil || sel.Location(loc)) }
+	if f.wanted.Location != nil {
+		inner.Location = func(loc uint32) bool {
+			return f.wanted.Reads(loc) && (sel.Location == nil || sel.Location(loc))
+		}
 	}
 	return s, inner, nil
+}
+
+// HasMarkers reports whether a location stands for no place, so that its markers are those of other
+// locations or of the whole trace.
+func HasMarkers(l *trace.Location) bool { return l.Kind == trace.EventsLocation }
+
+// Reads reports whether a filter keeps anything of a location.
+func (w *FilterOptions) Reads(loc uint32) bool {
+	return w.Location == nil || w.Location(loc) || w.Markers != nil && w.Markers(loc)
+}
+
+// wantsMarker decides about a row at a location that Location does not select.
+func (s *filterScan) wantsMarker(x *trace.Cursor) bool {
+	if x.Kind() != trace.Marker || s.Markers == nil || !s.Markers(x.Location()) {
+		return false
+	}
+	const location = 1
+	if x.Op(1) != location {
+		return true
+	}
+	if s.byID == nil {
+		s.byID = map[string]uint32{}
+		marked := 0
+		for i, l := range s.defs.Locations.All() {
+			s.byID[l.ID] = uint32(i)
+			if HasMarkers(&l) {
+				marked++
+			}
+		}
+		s.merged = marked > 1
+	}
+	if s.merged {
+		return true // the id is that of the input, where it may have been another location's
+	}
+	loc, ok := s.byID[strconv.FormatUint(x.Op(2), 10)]
+	return ok && s.Location(loc)
 }
 
 // filterScan is one scan of a filter.
@@ -142,6 +184,8 @@ type filterScan struct {
 	dropped map[linkEnd]bool // dropped claims and marks
 	byLine  bool             // begin and end of a claim have the same position in the file
 	gather  rowCollector
+	byID    map[string]uint32 // locations that markers name, nil at first
+	merged  bool              // several inputs have markers
 }
 
 type filterState struct {
@@ -225,7 +269,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()
-		if s.Location != nil && !s.Location(loc) {
+		if s.Location != nil && !s.Location(loc) && !s.wantsMarker(&x) {
 			continue
 		}
 		l := s.locs.at(loc)

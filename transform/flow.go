@@ -16,6 +16,8 @@ type flows struct {
 	net    map[flow]int64        // sends minus receives
 	kept   map[flow]*ring
 	seq    int64
+	// missing is the number of flows with messages in transit of which the other side has not come.
+	missing int
 }
 
 // flowOf returns the flow of a send or receive. ok is false if it is unknown.
@@ -71,10 +73,11 @@ func (m *flows) add(o *flows) {
 
 // pending reports whether messages are in transit, and clears the kept ones.
 func (m *flows) pending() bool {
-	m.kept = map[flow]*ring{}
+	m.kept, m.missing = map[flow]*ring{}, 0
 	for f, n := range m.net {
 		if n != 0 {
 			m.kept[f] = &ring{}
+			m.missing++
 		}
 	}
 	return len(m.kept) > 0
@@ -115,16 +118,46 @@ func (m *flows) complete() bool {
 type ring struct {
 	rows []open
 	next int // the oldest one
+	// others is the number of those whose other side has come, which are the oldest ones.
+	others int64
 }
 
-// each calls f for the messages in transit, those of one flow in order.
+// countOther counts a row that comes later, if it is the other side of a message in transit.
+func (m *flows) countOther(x *trace.Cursor) {
+	f, send, ok := m.flowOf(x)
+	if !ok {
+		return
+	}
+	r, n := m.kept[f], m.net[f]
+	if r == nil || send == (n > 0) {
+		return
+	}
+	if r.others++; r.others == max(n, -n) {
+		m.missing--
+	}
+}
+
+// eachMissing calls f for the locations where other sides of messages in transit have to come.
+func (m *flows) eachMissing(f func(loc uint32)) {
+	for k, r := range m.kept {
+		switch n := m.net[k]; {
+		case r.others >= max(n, -n):
+		case n > 0:
+			f(k.destination)
+		default:
+			f(k.source)
+		}
+	}
+}
+
+// each calls f for the messages in transit whose other side comes, those of one flow in order.
 func (m *flows) each(f func(loc uint32, o open)) {
 	for k, r := range m.kept {
 		loc := k.source
 		if m.net[k] < 0 {
 			loc = k.destination
 		}
-		for i := range r.rows {
+		for i := range min(len(r.rows), int(r.others)) {
 			f(loc, r.rows[(r.next+i)%len(r.rows)])
 		}
 	}

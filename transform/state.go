@@ -122,7 +122,7 @@ var pairs = func() (p [trace.Declared]pairing) {
 	put(pairing{op: 3}, trace.IOBegin, 1, trace.IOComplete)
 	p[trace.IOCancelled] = pairing{class: class, ends: true, op: 0}
 	put(pairing{ref: true, op: -1}, trace.IOLockAcquire, -1, trace.IOLockRelease)
-	put(pairing{op: 0}, trace.FileOperationBegin, 4, trace.FileOperationEnd)
+	put(pairing{op: 0}, trace.FileOperationBegin, 3, trace.FileOperationEnd)
 	put(pairing{op: -1}, trace.ProcessBegin, -1, trace.ProcessEnd)
 	put(pairing{op: -1}, trace.ProgramBegin, -1, trace.ProgramEnd)
 	put(pairing{ref: true, op: -1}, trace.CommCreate, -1, trace.CommDestroy)

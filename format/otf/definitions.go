@@ -570,9 +570,12 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		name := undefinedProcess(process)
-		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name,
-			Kind: trace.ProcessLocation, Group: trace.NoRef})
+		name, kind := undefinedProcess(process), trace.ProcessLocation
+		if process == 0 {
+			kind = trace.EventsLocation // markers of the whole trace
+		}
+		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name, Kind: kind,
+			Group: trace.NoRef})
 		m.locations[process] = i
 		m.addStandIn(processes, process, i, name)
 	}

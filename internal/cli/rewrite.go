@@ -118,7 +118,11 @@ func (x *rewriteFlags) transform(ctx context.Context, d format.Events) (format.E
 		if err != nil {
 			return nil, err
 		}
-		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, wanted.Location) }
+		var reads func(uint32) bool
+		if wanted.Location != nil {
+			reads = wanted.Reads
+		}
+		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, reads) }
 		make := []func(format.Events, trace.Window) format.Events{cut, transform.SelectWindow}
 		how, err := wordIndex("--borders", x.piece.borders, borders...)
 		if err != nil {

@@ -69,6 +69,50 @@ func TestTransformsAreSound(t *testing.T) {
 	}
 }
 
+// TestMarkersOfLocations checks that markers of the whole trace stay whatever locations are chosen, and those of
+// a location with it. Markers of OTF2 are at a location of their own. The whole trace is process 0 in OTF.
+func TestMarkersOfLocations(t *testing.T) {
+	dir := t.TempDir()
+	hand := filepath.Join(dir, "hand.otf")
+	for name, text := range map[string]string{
+		"hand.otf": "1:1,2\n", "hand.1.events": "1\n*1\nE1\n*2\nE1\n5\n*1\nL1\n*2\nL1\n",
+		"hand.0.def":    "DV1.c.5\"salmon\"\nDTR3e8\nDP1NM\"p1\"\nDP2NM\"p2\"\nDF1G0NM\"f\"\nMD1NM\"kind\"Y1\n",
+		"hand.0.marker": "2\n*0\nMS1T1P0V\"all\"\n3\n*1\nMS1T1P1V\"one\"\n4\n*2\nMS1T1P2V\"two\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heat := realTraces["otf2"] // a marker "first half" of the whole trace, and "rank 1 here" of location 1
+	for _, x := range []struct {
+		args []string // command, flags and input
+		want string
+	}{
+		{[]string{"filter", "--location", "0", heat}, "first half"},
+		{[]string{"filter", "--location", "1", heat}, "first half,rank 1 here"},
+		{[]string{"filter", "--location", "1", "--not-location", "markers", heat}, ""},
+		{[]string{"filter", "--location", "1", "--not-kind", "marker", heat}, ""},
+		{[]string{"filter", "--location", "markers", heat}, "first half,rank 1 here"},
+		{[]string{"filter", "--not-location", "0", heat}, "first half,rank 1 here"},
+		{[]string{"cut", "--from", "0%", "--location", "1", heat}, "first half,rank 1 here"},
+		{[]string{"filter", "--location", "1", hand}, "all,one"},
+		{[]string{"filter", "--location", "2", hand}, "all,two"},
+	} {
+		out := filepath.Join(t.TempDir(), "x.etf")
+		if code, _, errs := runWeft(t, append(x.args, out, "-q", "--allow-loss")...); code != 0 {
+			t.Fatalf("%q: exit code %d: %s", x.args, code, errs)
+		}
+		_, text, _ := runWeft(t, "print", "--kind", "marker", out)
+		var got []string
+		for _, m := range regexp.MustCompile(`text="?([^"\n]*)`).FindAllStringSubmatch(text, -1) {
+			got = append(got, strings.TrimSpace(m[1]))
+		}
+		if strings.Join(got, ",") != x.want {
+			t.Errorf("%q: found the markers %q, expected %q", x.args, got, x.want)
+		}
+	}
+}
+
 // runTool runs a tool on a trace and returns its output and its complaints. Both are empty if the
 // tool is not installed.
 func runTool(t *testing.T, path, name string, flags ...string) (out, complaints []byte) {
