@@ -407,9 +407,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		if ref != trace.NoRef && len(ops) > 1 {
 			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
 		}
-	case !ok || typ.Part() != Events && typ != Marker && e.defs.Origin != "otf":
-		// Snapshots and summaries of other formats may be anywhere among the events. In OTF they come
-		// before or after all events of their time.
+	case !ok:
 	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
 		location(0) == 0:
 	default:
