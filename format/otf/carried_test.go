@@ -34,6 +34,27 @@ func writeRecorded(t *testing.T, m string, r *trace.Recorder, opt *format.WriteO
 	return e.Loss()
 }
 
+// writeAgain writes an opened trace as an OTF trace, and returns the loss.
+func writeAgain(t *testing.T, d format.File, m string) *format.Loss {
+	t.Helper()
+	out, err := format.CreateFile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := Format{}.Create(out, &format.WriteOptions{})
+	if err == nil {
+		err = format.Convert(t.Context(), d, trace.Everything(), e)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Loss()
+}
+
 // readCounts reads a trace and returns the number of events of each kind, and the names that the
 // summaries of groups refer to. The trace must have no defect.
 func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]int, groups []string) {
@@ -192,21 +213,7 @@ func TestCarriedSnapshotsStay(t *testing.T) {
 	writeRecorded(t, m, r, &format.WriteOptions{})
 	augment(t, m, &AugmentOptions{Points: Regular(4), Snapshots: true, Summaries: true})
 	d, _, _ := readCounts(t, m)
-	out, err := format.CreateFile(again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Abort()
-	e, err := Format{}.Create(out, &format.WriteOptions{})
-	if err == nil {
-		err = format.Convert(t.Context(), d, trace.Everything(), e)
-	}
-	if err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	writeAgain(t, d, again)
 	for _, part := range []string{".1.snaps", ".1.stats", ".1.events"} {
 		want, err := os.ReadFile(filepath.Join(folder, "x"+part))
 		if err != nil {

@@ -356,7 +356,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 		r.Type = NoOp
 	}
 	e.attributes(r, keys, values)
-	if r.Type == EventComment && r.Text == "" {
+	if r.Type == EventComment && kind != trace.Comment && r.Text == "" {
 		r.Text = e.describe(c)
 	}
 	return false
@@ -486,13 +486,13 @@ func (e *encoder) describe(c *trace.Cursor) string {
 
 // attributes adds the attributes of a row to a record, as far as OTF can express them.
 func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
+	texted := !specs[r.Type].hasField(fText)
 	for i, k := range keys {
 		v := &values[i]
 		def := e.defs.Attributes.At(k)
 		switch {
-		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" &&
-			specs[r.Type].hasField(fText):
-			r.Text = v.Str
+		case def.Name == textName && v.Type == trace.String && !texted:
+			r.Text, texted = v.Str, true
 			continue
 		case def.Name == sclName && v.Type == trace.Uint32 && r.SCL == 0 && hasSCL(r.Type):
 			r.SCL = v.Num
