@@ -3,7 +3,11 @@ package otf
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // TestRewriteComments checks that comments stay as they are when a trace is written again, also if they
@@ -27,5 +31,38 @@ func TestRewriteComments(t *testing.T) {
 		if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != want {
 			t.Errorf("%s: found %q, expected %q", part, got, want)
 		}
+	}
+}
+
+// TestRepairDefinesOperations checks that a repaired trace defines the collective operations that its events,
+// snapshots and summaries refer to, each once. Without the definitions otfprofile aborts.
+func TestRepairDefinesOperations(t *testing.T) {
+	folder := t.TempDir()
+	for part, text := range map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"g\"\nDCObNM\"known\"Y1\n",
+		".1.snaps":  "2\n*1\nTBC1CLdH1G7RT0S0R0\n2\n*1\n",
+		".1.stats":  "2\n*1\nSCO7CLeNS1NR1S1R1\nSCO7CL0NS1NR1S1R1\n2\n*1\n",
+		".1.events": "1\n*1\nCOPBbH1C7RT0S0R0\n2\n*1\nCOPE1\nCOPBcH2C7RT0S0R0\nCOPE2\nCOPBcH3C7RT0S0R0\nCOPE3\n2\n*1\n",
+	} {
+		writeFile(t, filepath.Join(folder, "x"+part), text)
+	}
+	d, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(folder, "x.otf")), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Defs().Mended = true
+	writeAgain(t, d, filepath.Join(folder, "y.otf"))
+	got, _ := os.ReadFile(filepath.Join(folder, "y.0.def"))
+	var lines []string
+	for l := range strings.Lines(string(got)) {
+		if strings.HasPrefix(l, "DCO") {
+			lines = append(lines, strings.TrimSpace(l))
+		}
+	}
+	want := []string{`DCObNM"known"Y1`, `DCOcNM"undefined collective operation 12"Y4`,
+		`DCOdNM"undefined collective operation 13"Y4`, `DCOeNM"undefined collective operation 14"Y4`}
+	if slices.Sort(lines); !slices.Equal(lines, want) {
+		t.Errorf("found %q, expected %q", lines, want)
 	}
 }
