@@ -104,6 +104,9 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	if r.SCL != 0 && hasSCL(r.Type) && !carries {
 		b.AddAttr(d.ownAttribute(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
 	}
+	if (r.Type == SnapshotComment || r.Type == SummaryComment) && !carries {
+		b.AddAttr(d.ownAttribute(&d.record, recordName, trace.Uint32), trace.Value{Num: uint64(r.Type), Type: trace.Uint32})
+	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
 		if d.carried && v.Key <= lastKey {

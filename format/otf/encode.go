@@ -498,6 +498,11 @@ func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 			r.SCL = v.Num
 			continue
 		}
+		if n := v.Num; def.Name == recordName && v.Type == trace.Uint32 && r.Type == EventComment &&
+			(n == uint64(SnapshotComment) || n == uint64(SummaryComment)) {
+			r.Type = Type(n)
+			continue
+		}
 		if e.original != nil {
 			e.original.keys[int(k)] = true
 		}

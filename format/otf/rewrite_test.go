@@ -10,13 +10,15 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestRewriteComments checks that comments stay as they are when a trace is written again, also if they
-// are empty.
+// TestRewriteComments checks that comments stay as and where they are when a trace is written again: empty
+// ones, and those among snapshots and summaries, also behind the last event.
 func TestRewriteComments(t *testing.T) {
 	folder := t.TempDir()
 	files := map[string]string{
 		".0.def":    "DTR3e8\nDP1NM\"p\"\n",
 		".1.events": "1\n*1\n#\"\"\n2\n*1\n#\"\"\n#\"comment\"\n2\n*1\n",
+		".1.snaps":  "1\n*1\nTC\"\"\n2\n*1\nTC\"s\"\n3\n*1\nTC\"t\"\n3\n*1\n",
+		".1.stats":  "2\n*1\nSC\"s\"\n3\n*1\nSC\"\"\n3\n*1\n",
 	}
 	writeFile(t, filepath.Join(folder, "x.otf"), "1:1\n")
 	for part, text := range files {
