@@ -37,6 +37,12 @@ func writeRecorded(t *testing.T, m string, r *trace.Recorder, opt *format.WriteO
 // writeAgain writes an opened trace as an OTF trace, and returns the loss.
 func writeAgain(t *testing.T, d format.File, m string) *format.Loss {
 	t.Helper()
+	return writeSelected(t, d, trace.Everything(), m)
+}
+
+// writeSelected writes the selected events of an opened trace as an OTF trace, and returns the loss.
+func writeSelected(t *testing.T, d format.File, sel trace.Selection, m string) *format.Loss {
+	t.Helper()
 	out, err := format.CreateFile(m)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +50,7 @@ func writeAgain(t *testing.T, d format.File, m string) *format.Loss {
 	defer out.Abort()
 	e, err := Format{}.Create(out, &format.WriteOptions{})
 	if err == nil {
-		err = format.Convert(t.Context(), d, trace.Everything(), e)
+		err = format.Convert(t.Context(), d, sel, e)
 	}
 	if err == nil {
 		err = out.Commit()

@@ -51,6 +51,7 @@ type encoder struct {
 	defaultStreams bool              // the number of streams was not chosen
 	held           lookahead         // rows that are held back for the end of collective operations
 	original       *rewriting        // nil unless an OTF trace is written again with its tokens
+	written        *visitSum         // of the written events; nil unless the original trace has a thumbnail
 }
 
 // place is the process and stream that the events of a location are written to.
@@ -215,6 +216,9 @@ func (e *encoder) event(c *trace.Cursor) error {
 			"changes places with a simultaneous event of another file", 1)
 	}
 	e.last, e.tie = t, tie
+	if e.written != nil && r.Type.Part() == Events {
+		e.written.add(r)
+	}
 	return w.Write(r)
 }
 
@@ -607,6 +611,11 @@ func (e *encoder) Close() error {
 	}
 	if err := e.definitions(); err != nil {
 		return err
+	}
+	if e.original != nil {
+		if err := e.keepThumbnails(); err != nil {
+			return err
+		}
 	}
 	if err := e.w.complete(); err != nil {
 		return err

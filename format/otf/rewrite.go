@@ -72,6 +72,9 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	if e.defs.Pruned {
 		o.referred = map[tokenOf]bool{}
 	}
+	if o.only() != nil && sources[0].r.hasThumbnail() {
+		e.written = &visitSum{}
+	}
 	if e.defaultStreams && master.Len() > 0 {
 		e.w.master = master
 		e.files.master = e.w.master

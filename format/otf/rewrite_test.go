@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // TestRewriteComments checks that comments stay as and where they are when a trace is written again: empty
@@ -66,5 +68,38 @@ func TestRepairDefinesOperations(t *testing.T) {
 		`DCOdNM"undefined collective operation 13"Y4`, `DCOeNM"undefined collective operation 14"Y4`}
 	if slices.Sort(lines); !slices.Equal(lines, want) {
 		t.Errorf("found %q, expected %q", lines, want)
+	}
+}
+
+// TestRewriteThumbnail checks that a thumbnail stays if the visits and their times do, and counts as lost
+// otherwise.
+func TestRewriteThumbnail(t *testing.T) {
+	const thumbnail = "0:2,1\n1:0,1,\n"
+	folder := t.TempDir()
+	for part, text := range map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"p\"\nDF1NM\"f\"\nDF2NM\"g\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nE2\n3\n*1\nL2\n4\n*1\nL1\n5\n*1\n#\"c\"\n5\n*1\n",
+		".thumb":    thumbnail,
+	} {
+		writeFile(t, filepath.Join(folder, "x"+part), text)
+	}
+	for name, c := range map[string]struct {
+		sel  trace.Selection
+		keep bool
+	}{
+		"all":     {trace.Everything(), true},
+		"shorter": {trace.Selection{From: math.MinInt64, To: 5}, false}, // the last event is at another time
+	} {
+		d, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(folder, "x.otf")), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := filepath.Join(folder, name+".otf")
+		loss := writeSelected(t, d, c.sel, m)
+		got, err := os.ReadFile(filepath.Join(folder, name+".thumb"))
+		if kept := err == nil && string(got) == thumbnail; kept != c.keep || (loss.Lost() == 0) != c.keep {
+			t.Errorf("%s: found the thumbnail %q and %d records lost, expected it kept: %t", name, got, loss.Lost(), c.keep)
+		}
 	}
 }
