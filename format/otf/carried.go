@@ -238,6 +238,8 @@ func (m *model) indexTokens(t *allTokens) {
 			m.scl = uint32(i)
 		case textName:
 			m.comments = uint32(i)
+		case recordName:
+			m.record = uint32(i)
 		}
 	}
 }

@@ -34,6 +34,33 @@ func writeRecorded(t *testing.T, m string, r *trace.Recorder, opt *format.WriteO
 	return e.Loss()
 }
 
+// writeAgain writes an opened trace as an OTF trace, and returns the loss.
+func writeAgain(t *testing.T, d format.File, m string) *format.Loss {
+	t.Helper()
+	return writeSelected(t, d, trace.Everything(), m)
+}
+
+// writeSelected writes the selected events of an opened trace as an OTF trace, and returns the loss.
+func writeSelected(t *testing.T, d format.File, sel trace.Selection, m string) *format.Loss {
+	t.Helper()
+	out, err := format.CreateFile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := Format{}.Create(out, &format.WriteOptions{})
+	if err == nil {
+		err = format.Convert(t.Context(), d, sel, e)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Loss()
+}
+
 // readCounts reads a trace and returns the number of events of each kind, and the names that the
 // summaries of groups refer to. The trace must have no defect.
 func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]int, groups []string) {
@@ -170,5 +197,36 @@ func TestMembersOfProcessGroups(t *testing.T) {
 	}
 	if lost != 3 {
 		t.Errorf("found %d lost members, expected 3", lost)
+	}
+}
+
+// TestCarriedSnapshotsStay checks that the snapshots and summaries of a converted trace stay OTF's own
+// records, and that the events stay as they are, when the trace is written again.
+func TestCarriedSnapshotsStay(t *testing.T) {
+	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1})
+	r.Defs().Origin = "otf2"
+	a, b := r.Location("a"), r.Location("b")
+	f := r.Region("f")
+	r.Defs().Regions.At(f).Group = "G" // summaries of groups refer to it
+	for i := range int64(4) {          // events at the time of a break point, too
+		r.Enter(a, 10*i, f)
+		r.Event(a, 10*i+5, trace.Send, trace.NoRef, []uint64{uint64(b), trace.Undefined, 0, 8})
+		r.Event(a, 10*i+7, trace.ThreadBegin, trace.NoRef, nil)
+	}
+	r.Recv(b, 40, a, 0, 8)
+	folder := t.TempDir()
+	m, again := filepath.Join(folder, "x.otf"), filepath.Join(folder, "y.otf")
+	writeRecorded(t, m, r, &format.WriteOptions{})
+	augment(t, m, &AugmentOptions{Points: Regular(4), Snapshots: true, Summaries: true})
+	d, _, _ := readCounts(t, m)
+	writeAgain(t, d, again)
+	for _, part := range []string{".1.snaps", ".1.stats", ".1.events"} {
+		want, err := os.ReadFile(filepath.Join(folder, "x"+part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != string(want) {
+			t.Errorf("%s: found %q, expected %q", part, got, want)
+		}
 	}
 }

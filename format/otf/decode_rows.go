@@ -87,6 +87,9 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			}
 			ops = append(ops, v)
 		}
+		if specs[r.Type].hasField(fCollective) && !d.carried && (r.Collective != 0 || r.Type.Part() == Events) {
+			d.operation(stream, r.Collective)
+		}
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
 	}
@@ -100,6 +103,9 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	}
 	if r.SCL != 0 && hasSCL(r.Type) && !carries {
 		b.AddAttr(d.ownAttribute(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
+	}
+	if (r.Type == SnapshotComment || r.Type == SummaryComment) && !carries {
+		b.AddAttr(d.ownAttribute(&d.record, recordName, trace.Uint32), trace.Value{Num: uint64(r.Type), Type: trace.Uint32})
 	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
@@ -221,6 +227,13 @@ func (m *model) metric(stream uint32, token uint64) uint32 {
 	return m.definitionOf(counters, "counter", stream, token, func(id, name string) uint32 {
 		return m.defs.Metrics.Add(trace.MetricDef{ID: id, Name: name, Kind: trace.CounterMetric, Type: trace.Uint64,
 			Location: trace.NoRef, Undefined: true})
+	})
+}
+
+// operation makes a stand-in for a collective operation that has no definition.
+func (m *model) operation(stream uint32, token uint64) {
+	m.definitionOf(collectives, "collective operation", stream, token, func(_, name string) uint32 {
+		return m.defs.Strings.Add(name)
 	})
 }
 

@@ -52,8 +52,9 @@ type model struct {
 	async         map[uint32]bool // keys of pairs whose value becomes the time of a counter
 	nearLocations []uint32        // locations of small process numbers, plus 1; 0 means look it up in locations
 	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
-	small         [processes + 1][]uint32
-	scl, comments uint32 // attributes that weft adds, NoRef until used
+	small [processes + 1][]uint32
+	// scl, comments and record are attributes that weft adds, NoRef until used.
+	scl, comments, record uint32
 	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
 	frozen, needsDefinition bool
 	// State of a trace that weft has converted: what restores the carried data, the clock, and the
@@ -149,7 +150,7 @@ const defaultResolution = 1_000_000
 func emptyModel(d *trace.Definitions) *model {
 	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
 		local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
-		scl: trace.NoRef, comments: trace.NoRef, clock: fileClock{scale: 1}}
+		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, clock: fileClock{scale: 1}}
 }
 
 // newModel reads all definitions, including those of markers.
@@ -385,8 +386,9 @@ func (m *model) opaque(r *Record) {
 
 // Names of the attributes for fields that the model lacks.
 const (
-	sclName  = "otf.scl" // source code location, as a token
-	textName = "text"
+	sclName    = "otf.scl"    // source code location, as a token
+	recordName = "otf.record" // type of a comment among snapshots or summaries, as OTF numbers records
+	textName   = "text"
 )
 
 // boolOption returns the value of an option that is true or false.

@@ -51,6 +51,7 @@ type encoder struct {
 	defaultStreams bool              // the number of streams was not chosen
 	held           lookahead         // rows that are held back for the end of collective operations
 	original       *rewriting        // nil unless an OTF trace is written again with its tokens
+	written        *visitSum         // of the written events; nil unless the original trace has a thumbnail
 }
 
 // place is the process and stream that the events of a location are written to.
@@ -215,6 +216,9 @@ func (e *encoder) event(c *trace.Cursor) error {
 			"changes places with a simultaneous event of another file", 1)
 	}
 	e.last, e.tie = t, tie
+	if e.written != nil && r.Type.Part() == Events {
+		e.written.add(r)
+	}
 	return w.Write(r)
 }
 
@@ -356,7 +360,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 		r.Type = NoOp
 	}
 	e.attributes(r, keys, values)
-	if r.Type == EventComment && r.Text == "" {
+	if r.Type == EventComment && kind != trace.Comment && r.Text == "" {
 		r.Text = e.describe(c)
 	}
 	return false
@@ -407,9 +411,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		if ref != trace.NoRef && len(ops) > 1 {
 			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
 		}
-	case !ok || typ.Part() != Events && typ != Marker && e.defs.Origin != "otf":
-		// Snapshots and summaries of other formats may be anywhere among the events. In OTF they come
-		// before or after all events of their time.
+	case !ok:
 	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
 		location(0) == 0:
 	default:
@@ -488,16 +490,21 @@ func (e *encoder) describe(c *trace.Cursor) string {
 
 // attributes adds the attributes of a row to a record, as far as OTF can express them.
 func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
+	texted := !specs[r.Type].hasField(fText)
 	for i, k := range keys {
 		v := &values[i]
 		def := e.defs.Attributes.At(k)
 		switch {
-		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" &&
-			specs[r.Type].hasField(fText):
-			r.Text = v.Str
+		case def.Name == textName && v.Type == trace.String && !texted:
+			r.Text, texted = v.Str, true
 			continue
 		case def.Name == sclName && v.Type == trace.Uint32 && r.SCL == 0 && hasSCL(r.Type):
 			r.SCL = v.Num
+			continue
+		}
+		if n := v.Num; def.Name == recordName && v.Type == trace.Uint32 && r.Type == EventComment &&
+			(n == uint64(SnapshotComment) || n == uint64(SummaryComment)) {
+			r.Type = Type(n)
 			continue
 		}
 		if e.original != nil {
@@ -604,6 +611,11 @@ func (e *encoder) Close() error {
 	}
 	if err := e.definitions(); err != nil {
 		return err
+	}
+	if e.original != nil {
+		if err := e.keepThumbnails(); err != nil {
+			return err
+		}
 	}
 	if err := e.w.complete(); err != nil {
 		return err

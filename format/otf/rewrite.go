@@ -72,6 +72,9 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	if e.defs.Pruned {
 		o.referred = map[tokenOf]bool{}
 	}
+	if o.only() != nil && sources[0].r.hasThumbnail() {
+		e.written = &visitSum{}
+	}
 	if e.defaultStreams && master.Len() > 0 {
 		e.w.master = master
 		e.files.master = e.w.master
@@ -258,8 +261,13 @@ func (o *rewriting) only() *sourceTrace {
 func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 	for _, x := range s.model.standIns {
 		t := [...]Type{functions: DefFunction, groups: DefProcessGroup, counters: DefCounter, files: DefFile,
-			functionGroups: DefFunctionGroup, fileGroups: DefFileGroup, processes: DefProcess}[x.table]
-		if err := write(&Record{Type: t, Token: x.token, Name: x.name}); err != nil {
+			functionGroups: DefFunctionGroup, fileGroups: DefFileGroup, processes: DefProcess,
+			collectives: DefCollectiveOperation}[x.table]
+		r := Record{Type: t, Token: x.token, Name: x.name}
+		if t == DefCollectiveOperation {
+			r.Kind = allToAll // otfprofile aborts if an operation has no kind
+		}
+		if err := write(&r); err != nil {
 			return err
 		}
 	}

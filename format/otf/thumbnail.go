@@ -188,3 +188,80 @@ func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 	}
 	return t, nil
 }
+
+// visitSum identifies what a thumbnail shows: the visits, and the times of the first and the last event. It
+// does not depend on the order of the records.
+type visitSum struct {
+	any         bool
+	first, last uint64
+	visits      uint64
+}
+
+// add adds a record of the events.
+func (v *visitSum) add(r *Record) {
+	if !v.any {
+		v.any, v.first, v.last = true, r.Time, r.Time
+	}
+	v.first, v.last = min(v.first, r.Time), max(v.last, r.Time)
+	if r.Type != Enter && r.Type != Leave {
+		return
+	}
+	function := uint64(0) // of a leave, which thumbnails do not depend on
+	if r.Type == Enter {
+		function = r.Function + 1
+	}
+	h := uint64(1)
+	for _, x := range [...]uint64{r.Time, r.Process, function} {
+		h = (h ^ x) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	v.visits += h
+}
+
+// hasThumbnail reports whether the trace has a thumbnail.
+func (r *Reader) hasThumbnail() bool {
+	f, _, err := r.src.OpenName(r.stub + thumbnailSuffix)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// keepThumbnails copies the thumbnail of an OTF trace that is written again, if it is still that of the
+// events. Other thumbnails count as lost.
+func (e *encoder) keepThumbnails() error {
+	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Lost, reason, 1) }
+	only := e.original.only()
+	if only == nil {
+		for _, s := range e.original.sources {
+			if s.r.hasThumbnail() {
+				lose("it is that of a part of the trace")
+			}
+		}
+		return nil
+	}
+	if e.written == nil {
+		return nil
+	}
+	q := *only.r.withoutReport()
+	q.opt.OneByOne = true
+	c, err := q.Cursor(context.Background(), Events)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var had visitSum
+	for c.Next() {
+		had.add(c.Record())
+	}
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if had != *e.written {
+		lose("it is of events that are no more, or at other times")
+		return nil
+	}
+	e.files.r, e.files.ctx = only.r, context.Background()
+	return e.files.copyThumbnail()
+}

@@ -1,0 +1,105 @@
+package otf
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestRewriteComments checks that comments stay as and where they are when a trace is written again: empty
+// ones, and those among snapshots and summaries, also behind the last event.
+func TestRewriteComments(t *testing.T) {
+	folder := t.TempDir()
+	files := map[string]string{
+		".0.def":    "DTR3e8\nDP1NM\"p\"\n",
+		".1.events": "1\n*1\n#\"\"\n2\n*1\n#\"\"\n#\"comment\"\n2\n*1\n",
+		".1.snaps":  "1\n*1\nTC\"\"\n2\n*1\nTC\"s\"\n3\n*1\nTC\"t\"\n3\n*1\n",
+		".1.stats":  "2\n*1\nSC\"s\"\n3\n*1\nSC\"\"\n3\n*1\n",
+	}
+	writeFile(t, filepath.Join(folder, "x.otf"), "1:1\n")
+	for part, text := range files {
+		writeFile(t, filepath.Join(folder, "x"+part), text)
+	}
+	d, _, _ := readCounts(t, filepath.Join(folder, "x.otf"))
+	loss := writeAgain(t, d, filepath.Join(folder, "y.otf"))
+	if n := len(loss.Rows()); n > 0 {
+		t.Errorf("found %v, expected no loss", loss.Rows())
+	}
+	for part, want := range files {
+		if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != want {
+			t.Errorf("%s: found %q, expected %q", part, got, want)
+		}
+	}
+}
+
+// TestRepairDefinesOperations checks that a repaired trace defines the collective operations that its events,
+// snapshots and summaries refer to, each once. Without the definitions otfprofile aborts.
+func TestRepairDefinesOperations(t *testing.T) {
+	folder := t.TempDir()
+	for part, text := range map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"g\"\nDCObNM\"known\"Y1\n",
+		".1.snaps":  "2\n*1\nTBC1CLdH1G7RT0S0R0\n2\n*1\n",
+		".1.stats":  "2\n*1\nSCO7CLeNS1NR1S1R1\nSCO7CL0NS1NR1S1R1\n2\n*1\n",
+		".1.events": "1\n*1\nCOPBbH1C7RT0S0R0\n2\n*1\nCOPE1\nCOPBcH2C7RT0S0R0\nCOPE2\nCOPBcH3C7RT0S0R0\nCOPE3\n2\n*1\n",
+	} {
+		writeFile(t, filepath.Join(folder, "x"+part), text)
+	}
+	d, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(folder, "x.otf")), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Defs().Mended = true
+	writeAgain(t, d, filepath.Join(folder, "y.otf"))
+	got, _ := os.ReadFile(filepath.Join(folder, "y.0.def"))
+	var lines []string
+	for l := range strings.Lines(string(got)) {
+		if strings.HasPrefix(l, "DCO") {
+			lines = append(lines, strings.TrimSpace(l))
+		}
+	}
+	want := []string{`DCObNM"known"Y1`, `DCOcNM"undefined collective operation 12"Y4`,
+		`DCOdNM"undefined collective operation 13"Y4`, `DCOeNM"undefined collective operation 14"Y4`}
+	if slices.Sort(lines); !slices.Equal(lines, want) {
+		t.Errorf("found %q, expected %q", lines, want)
+	}
+}
+
+// TestRewriteThumbnail checks that a thumbnail stays if the visits and their times do, and counts as lost
+// otherwise.
+func TestRewriteThumbnail(t *testing.T) {
+	const thumbnail = "0:2,1\n1:0,1,\n"
+	folder := t.TempDir()
+	for part, text := range map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"p\"\nDF1NM\"f\"\nDF2NM\"g\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nE2\n3\n*1\nL2\n4\n*1\nL1\n5\n*1\n#\"c\"\n5\n*1\n",
+		".thumb":    thumbnail,
+	} {
+		writeFile(t, filepath.Join(folder, "x"+part), text)
+	}
+	for name, c := range map[string]struct {
+		sel  trace.Selection
+		keep bool
+	}{
+		"all":     {trace.Everything(), true},
+		"shorter": {trace.Selection{From: math.MinInt64, To: 5}, false}, // the last event is at another time
+	} {
+		d, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(folder, "x.otf")), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := filepath.Join(folder, name+".otf")
+		loss := writeSelected(t, d, c.sel, m)
+		got, err := os.ReadFile(filepath.Join(folder, name+".thumb"))
+		if kept := err == nil && string(got) == thumbnail; kept != c.keep || (loss.Lost() == 0) != c.keep {
+			t.Errorf("%s: found the thumbnail %q and %d records lost, expected it kept: %t", name, got, loss.Lost(), c.keep)
+		}
+	}
+}
