@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // TestProcessBesideSubset checks that process -1 is a location of its own if the other process of the processor
@@ -87,5 +92,54 @@ func TestClaimsOfOneID(t *testing.T) {
 	_, got, errs := runWeft(t, "check", in)
 	if got += errs; strings.Contains(got, "trace.claim") || !strings.Contains(got, "etf.duplicate-id") {
 		t.Errorf("found %s, expected etf.duplicate-id alone", got)
+	}
+}
+
+// TestMessageNumbersThatDoNotFit checks that the loss table counts each number of a message that OTF or OTF2 has no
+// room for, and that OTF has 0 for a length that is not known. Both formats have 32 bits for a type, OTF for a
+// length too, and no record of OTF is for a message without a partner.
+func TestMessageNumbersThatDoNotFit(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 -901 0 1 0 0\n"+
+		"-3 -21 0.1 0 0 3 2 6000000000 5 1\n-4 -21 0.2 0 0 0\n-3 -51 0.2 1 0 1 2 5\n-4 -51 0.3 1 0 3 2 6000000000 5 0\n"+
+		"-3 -21 0.4 0 0 3 2 -1 6 1\n-4 -21 0.5 0 0 0\n-3 -21 0.6 0 0 3 2 8 -9 1\n-4 -21 0.7 0 0 0\n"+
+		"-3 -21 0.8 0 0 3 2 8 5000000000 1\n-4 -21 0.85 0 0 0\n-3 -21 0.9 0 0 2 2 8 7\n-4 -21 0.95 0 0 0\n"+
+		"-4 -901 1 0 0 0\n-4 -901 1 1 0 0\n")
+	for _, x := range []struct {
+		ext  string
+		rows []string
+	}{
+		{".otf", []string{"send length 2", "recv length 1", "send tag 2", "send  1"}},
+		{".otf2", []string{"send tag 2"}},
+	} {
+		for _, plain := range []bool{true, false} {
+			args, how := []string{"convert", "--json"}, format.WeftOnly
+			if plain {
+				args, how = append(args, "--plain", "--allow-loss"), format.Lost
+			}
+			out := filepath.Join(t.TempDir(), "out"+x.ext)
+			_, table, errs := runWeft(t, append(args, in, out)...)
+			var rows []format.LossRow
+			if err := json.Unmarshal([]byte(table), &rows); err != nil {
+				t.Fatal(err, errs)
+			}
+			var got []string
+			for _, r := range rows {
+				if r.How == how && (r.Kind == "send" || r.Kind == "recv") {
+					got = append(got, fmt.Sprint(r.Kind, " ", r.Field, " ", r.Count))
+				}
+			}
+			slices.Sort(got)
+			if want := slices.Sorted(slices.Values(x.rows)); !slices.Equal(got, want) {
+				t.Errorf("%s, plain %t: found %q, expected %q", x.ext, plain, got, want)
+			}
+			if x.ext == ".otf" && plain {
+				list := weft(t, 0, "print", out)
+				for _, want := range []string{"tag=5  length=4294967295 bytes", "tag=6  length=0 bytes"} {
+					if !strings.Contains(list, want) {
+						t.Errorf("found no %q in\n%s", want, list)
+					}
+				}
+			}
+		}
 	}
 }
