@@ -145,6 +145,9 @@ func (e *encoder) begin(first int64) {
 	e.begun = true
 	e.reader.clock = newFileClock(e.defs.Clock, first)
 	if e.original == nil {
+		if e.plain && e.reader.clock.base > 0 {
+			e.loss.AddShift(e.defs.Clock, -first)
+		}
 		return
 	}
 	if len(e.original.sources) == 1 && e.reader.clock.base == 0 {

@@ -181,6 +181,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		e.begun = true
 		if t := b.Time[0]; t < 0 {
 			e.base = uint64(-t) // times in the file must not be negative
+			if e.plain {
+				e.loss.AddShift(e.defs.Clock, -t)
+			}
 		}
 	}
 	for c := b.Cursor(); c.Next(); {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,6 +141,33 @@ func TestMessageNumbersThatDoNotFit(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestShiftOfNegativeTimes checks that the loss table tells by how much a plain trace in a format without negative
+// times is later.
+func TestShiftOfNegativeTimes(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 0 -1.5 0 0 0\n-4 0 2 0 0 0\n")
+	for _, ext := range []string{".otf", ".otf2", ".pallas"} {
+		_, table, _ := runWeft(t, "convert", "--plain", "--json", in, filepath.Join(t.TempDir(), "out"+ext))
+		if !strings.Contains(table, `"shifted by 1.5 s, since the format has no times before 0"`) {
+			t.Errorf("%s: found %s", ext, table)
+		}
+	}
+}
+
+// TestNumbersOfACopy checks that a conversion to the same format keeps numbers that no float has.
+func TestNumbersOfACopy(t *testing.T) {
+	for name, text := range map[string]string{
+		"in.trf": "0 0 1.000000 0 0 1 4 16777217\n0 0 1.000000 0 0 1 5 0.12345678901234567890\n0 0 1.000000 0 0 1 5 -0\n" +
+			"0 0 1.000000 0 0 1 5 1e22\n0 0 1.000000 0 0 1 2 +5\n0 0 1.000000 0 0 1 2 3000000000\n",
+		"in.etf": "R 0 18446744073709551615 true ;\nR 1 100 false ;\nC 0 0 1 0 0 9007199254740993 ;\nC 1 0 1 1 -0 ;\n",
+	} {
+		in, out := textFile(t, name, text), filepath.Join(t.TempDir(), name)
+		weft(t, 0, "convert", "-q", in, out)
+		if got, err := os.ReadFile(out); err != nil || string(got) != text {
+			t.Errorf("%v: found\n%sexpected\n%s", err, got, text)
 		}
 	}
 }
