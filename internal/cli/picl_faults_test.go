@@ -171,3 +171,19 @@ func TestNumbersOfACopy(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainNameOfEvent checks that a plain TRACE line has one name, that of the event, where the data of the event have
+// a field of that name as well.
+func TestPlainNameOfEvent(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -201 0.1 0 0 5 0 a.txt\n-4 -201 0.2 0 0 1 2 3\n-2 -201 0.3 0 0 5 0 b.txt\n")
+	out := filepath.Join(t.TempDir(), "out.etf")
+	weft(t, 0, "convert", "-q", "--plain", in, out)
+	text := strings.Join(lineList(t, out), "\n")
+	for _, want := range []string{"name=file open, depth=1, @name=a.txt, @descriptor=3",
+		"name=file open, location=0/0, kind=mark, @name=b.txt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in\n%s", want, text)
+		}
+	}
+	weft(t, 0, "check", out)
+}
