@@ -187,3 +187,23 @@ func TestPlainNameOfEvent(t *testing.T) {
 	}
 	weft(t, 0, "check", out)
 }
+
+// TestRepairInsideOfTracing checks that repair leaves a region ahead of the last exit of -901, so that check finds
+// nothing outside of what is traced.
+func TestRepairInsideOfTracing(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 0 0.1 0 0 0\n-3 1 0.2 0 0 0\n-4 -901 0.3 0 0 0\n-3 -901 0.5 0 0 0\n"+
+		"-4 1 0.6 0 0 0\n-4 -901 1 0 0 0\n")
+	out := filepath.Join(t.TempDir(), "out.trf")
+	weft(t, 0, "repair", "-q", in, out)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "-4 1 0.6 0 0 0\n-4 0 1.000000 0 0 20 0 weft:repair=not left\n-4 -901 1 0 0 0\n"
+	if !strings.HasSuffix(string(b), want) {
+		t.Errorf("found\n%sexpected at the end\n%s", b, want)
+	}
+	if got := weft(t, 0, "check", out); !strings.Contains(got, "0 errors, 0 warnings") {
+		t.Error(got)
+	}
+}
