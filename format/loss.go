@@ -52,6 +52,11 @@ func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 	l.rows[LossRow{Kind: kind, Field: field, How: how, Reason: reason}] += n
 }
 
+// AddShift counts that all times are later by some ticks, because the format has none before 0.
+func (l *Loss) AddShift(c trace.Clock, ticks int64) {
+	l.Add("trace", "time", Degraded, "shifted by "+c.FormatSeconds(ticks)+" s, since the format has no times before 0", 1)
+}
+
 // TextTimes collects the times of events that are written as decimal text. Readers keep the
 // resolution of the text's digits only up to seven eighths of the range of times, or up to a
 // quarter of it if there are negative times.

@@ -22,7 +22,8 @@ func RepairRules() []format.Rule { return slices.Clone(repairRules) }
 
 var repairRules = []format.Rule{
 	{ID: "repair.closed-region", Severity: trace.Warning,
-		Doc:     "A region that is never left is left at the last event of its location.",
+		Doc: "A region that is never left is left at the last event of its location, in PICL ahead of the exit of -901 " +
+			"where it is open at that.",
 		Example: "enter main at 1 s; the last event of the location is at 9 s: main is left at 9 s"},
 	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.",
 		Example: "leave f where f is not open"},
@@ -77,7 +78,7 @@ type RepairOptions struct {
 // Defects in the format, such as times out of order, lengths, counts and missing definitions, are
 // repaired and reported by the decoder when it delivers the events.
 //
-// Prepare reads the trace once. Repair uses 16 bytes per open region and 112 bytes per open claim,
+// Prepare reads the trace once. Repair uses 24 bytes per open region and 112 bytes per open claim,
 // and with Enter 4 bytes for each leave without an enter.
 func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
@@ -232,6 +233,7 @@ type repair struct {
 	ends     byLocation[locationEnd]
 	most     [2]int64 // the greatest ids of claims and marks
 	held     map[uint64]*resourceUse
+	tracing  []bool // by region: whether its visits enclose what is traced of a process, as those of PICL's -901
 	// unnamed is the key of attributes that have none, hasUnnamed that there are such.
 	unnamed    string
 	hasUnnamed bool
@@ -248,6 +250,9 @@ type locationEnd struct {
 	rows    int64
 	orphans []uint32        // regions left without an enter, in order
 	ends    map[int64]int64 // new ends of fragments, by number
+	// traced is the row in which tracing ends, and unleft has the rows of the enters before it without a leave.
+	traced int64
+	unleft map[int64]bool
 }
 
 // Prepare determines where each location ends.
@@ -261,6 +266,11 @@ func (r *repair) Prepare(ctx context.Context) error {
 	d := r.Defs()
 	r.mark = attribute(d, RepairAttribute, "this was added to mend the trace: what was wrong")
 	r.unknown = trace.NoRef
+	if r.tracing = make([]bool, d.Regions.Len()); d.Conventions.EventTypes {
+		for i := range r.tracing {
+			r.tracing[i] = d.RoleOf(uint32(i)) == trace.TracingRole
+		}
+	}
 	m := &repairScan{repair: r, quiet: true}
 	sel := trace.Events()
 	nothing := format.SinkFuncs{}
@@ -272,7 +282,12 @@ func (r *repair) Prepare(ctx context.Context) error {
 	for loc, l := range m.locs {
 		if l != nil {
 			e := r.ends.at(uint32(loc))
-			e.rows, e.orphans, e.ends = l.rows, l.orphans, l.ends
+			e.rows, e.orphans, e.ends, e.traced = l.rows, l.orphans, l.ends, l.traced
+			for i, v := range l.open {
+				if v.row < l.traced && !l.among.Gap(i) {
+					enter(&e.unleft, v.row, true)
+				}
+			}
 		}
 	}
 	r.most = [2]int64{m.taken[0].most, m.taken[1].most}
@@ -360,12 +375,14 @@ type repairState struct {
 	curves map[uint32]fragment
 	number int64           // of fragments so far
 	ends   map[int64]int64 // new ends of some, by number
+	traced int64           // the row of the last leave of tracing
 }
 
 type visited struct {
 	ref  uint32
 	kind trace.Kind // Enter or ContextEnter
 	time int64
+	row  int64 // of the enter; -1 if it is added
 }
 
 type fragment struct{ number, end int64 }
@@ -462,7 +479,7 @@ func (m *repairScan) batch(b *trace.Batch, out format.Sink) error {
 					m.report("repair.entered-region", loc, &x, x.Time(),
 						"a leave of "+m.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
 					l.among.Open(visitKey{trace.Enter, e.orphans[i]}, len(l.open))
-					l.open = append(l.open, visited{e.orphans[i], trace.Enter, x.Time()})
+					l.open = append(l.open, visited{e.orphans[i], trace.Enter, x.Time(), -1})
 				}
 			}
 		}
@@ -491,8 +508,11 @@ func (m *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.B
 	switch k {
 	case trace.Enter, trace.ContextEnter:
 		l.among.Open(visitKey{k, ref}, len(l.open))
-		l.open = append(l.open, visited{ref, k, t})
+		l.open = append(l.open, visited{ref, k, t, l.rows})
 	case trace.Leave, trace.ContextLeave:
+		if k == trace.Leave && int(ref) < len(m.tracing) && m.tracing[ref] {
+			m.endTracing(l, loc, x, t)
+		}
 		keep = m.leave(l, loc, x, t)
 	case trace.ClaimBegin:
 		m.beginClaim(l, loc, x, t)
@@ -709,6 +729,39 @@ func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64)
 	return true
 }
 
+// endTracing closes, at the last leave of tracing, what is open and never left. Behind that leave nothing is traced.
+func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
+	if m.quiet {
+		l.traced = l.rows
+		return
+	}
+	e := m.ends.get(loc)
+	if e == nil || e.traced != l.rows {
+		return
+	}
+	for i := len(l.open) - 1; i >= 0; i-- {
+		if i >= len(l.open) || l.among.Gap(i) || !e.unleft[l.open[i].row] || l.open[i].ref == x.Ref() {
+			continue // Close may have moved the visits towards the begin
+		}
+		v := l.open[i]
+		key := visitKey{v.kind, v.ref}
+		latest := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
+		if latest != i {
+			continue // Close closes the latest visit of a region
+		}
+		l.open = openset.Close(&l.among, l.open, i, key)
+		m.closeVisit(loc, v, t)
+	}
+}
+
+// closeVisit adds the missing leave of a visit.
+func (m *repairScan) closeVisit(loc uint32, v visited, t int64) {
+	m.add(loc, t, leaveOf(v.kind), m.named(v.ref), "not left")
+	m.report("repair.closed-region", loc, nil, t,
+		m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open",
+		"its leave; it is left here")
+}
+
 // end closes what is open after the last row of a location.
 func (m *repairScan) end(l *repairState, loc uint32) {
 	var open []claimed
@@ -727,10 +780,7 @@ func (m *repairScan) end(l *repairState, loc uint32) {
 		if l.among.Gap(i) {
 			continue
 		}
-		m.add(loc, l.last, leaveOf(v.kind), m.named(v.ref), "not left")
-		m.report("repair.closed-region", loc, nil, l.last,
-			m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open",
-			"its leave; it is left here")
+		m.closeVisit(loc, v, l.last)
 	}
 	l.open = nil
 	l.among.Reset()

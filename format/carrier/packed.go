@@ -254,7 +254,7 @@ type Rows struct {
 // recordGap describes the fields of a row that its record does not have.
 type recordGap struct {
 	kind, base trace.Kind
-	same, all  int // numbers of operands
+	operands   uint64 // a bit for each operand that differs; the last one stands for all further ones
 	attrs, ref bool
 	field      string // the field, if NoteField has reported the gap
 }
@@ -266,6 +266,17 @@ func (p *Rows) NoteField(c *trace.Cursor, field string) {
 	}
 }
 
+// NoteOperands counts operands of c that its record lacks. Bit i of operands stands for operand i.
+func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
+	if !c.Derived() || isMessage(c.Kind()) {
+		p.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
+	}
+}
+
+// isMessage reports whether an event is a side of a message. Such an event counts even if it is derived, since
+// formats with records of messages write one for it.
+func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
+
 func (p *Rows) note(x recordGap) {
 	if p.short == nil {
 		p.short = map[recordGap]int64{}
@@ -275,12 +286,17 @@ func (p *Rows) note(x recordGap) {
 
 // Note counts, for [Rows.Report], what base lacks of c.
 func (p *Rows) Note(c, base *trace.Cursor) {
-	x := recordGap{kind: c.Kind(), base: base.Kind(), same: sameOperands(c, base), all: len(c.Ops()),
-		ref: c.Ref() != base.Ref()}
+	x := recordGap{kind: c.Kind(), base: base.Kind(), operands: otherOperands(c, base), ref: c.Ref() != base.Ref()}
+	if c.Derived() {
+		if isMessage(x.kind) && (x.operands != 0 || isGeneric(x.base)) {
+			p.note(x)
+		}
+		return
+	}
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
-	if c.Derived() || x.kind == x.base && x.same == x.all && !x.attrs && !x.ref {
+	if x.kind == x.base && x.operands == 0 && !x.attrs && !x.ref {
 		return
 	}
 	p.note(x)
@@ -305,8 +321,10 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 			if x.ref {
 				fields = append(fields, "reference")
 			}
-			for i := x.same; i < min(x.all, len(spec.Operands)); i++ {
-				fields = append(fields, spec.Operands[i].Name)
+			for i := range spec.Operands {
+				if x.operands>>min(i, 63)&1 != 0 {
+					fields = append(fields, spec.Operands[i].Name)
+				}
 			}
 			if x.attrs {
 				fields = append(fields, "attributes")
@@ -416,6 +434,18 @@ func sameOperands(c, base *trace.Cursor) (n int) {
 		n++
 	}
 	return n
+}
+
+// otherOperands returns a bit for each operand of c that base does not have. The last bit stands for all further
+// ones.
+func otherOperands(c, base *trace.Cursor) (bits uint64) {
+	list := base.Ops()
+	for i, v := range c.Ops() {
+		if i >= len(list) || list[i] != v {
+			bits |= 1 << min(i, 63)
+		}
+	}
+	return bits
 }
 
 // valueTypes are the types of values by their numbers in packed rows.

@@ -121,10 +121,16 @@ func (e *encoder) name(loc uint32) string {
 	return e.names[loc]
 }
 
-// attributePairs returns the pairs of a row's attributes.
+// attributePairs returns the pairs of a row's attributes. In a plain trace, keys that the line of a visit has
+// itself get an @.
 func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 	if e.pairs = e.pairs[:0]; e.Plain {
 		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)
+		for i, p := range e.pairs {
+			if p.Key == "name" || p.Key == "depth" {
+				e.pairs[i].Key = "@" + p.Key
+			}
+		}
 	} else {
 		e.pairs = e.AppendAttrs(e.pairs, c)
 	}
@@ -184,6 +190,9 @@ func (e *encoder) event(c *trace.Cursor) error {
 		e.pairs = e.AppendRow(e.pairs, c)
 	}
 	for _, p := range e.pairs {
+		if e.Plain && slices.ContainsFunc(r.Attrs, func(a Attr) bool { return a.Key == p.Key }) {
+			p.Key = "@" + p.Key
+		}
 		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
 	}
 	return e.w.Write(r)

@@ -60,8 +60,8 @@ func (r *Reader) Read(rec *Record) error {
 	}
 }
 
-// canonical returns the next line in canonical spelling, without line end. A line without a record
-// or with a defect is returned unchanged. The result is valid until the next call.
+// canonical returns the next line in canonical spelling, without line end. A line without a record, with a defect
+// or with a number that would change is returned unchanged. The result is valid until the next call.
 func (r *Reader) canonical(rec *Record) ([]byte, error) {
 	if more, err := r.lines.More(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (r *Reader) canonical(rec *Record) ([]byte, error) {
 		defective = true
 		return r.opt.Defect(p.defect(r.name, number, l))
 	})
-	if r.text = r.text[:0]; usable && !defective {
+	if r.text = r.text[:0]; usable && !defective && !rec.changes {
 		r.text = rec.Append(r.text)
 	} else {
 		r.text = append(r.text, bytes.TrimSuffix(l, []byte{'\r'})...)

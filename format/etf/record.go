@@ -98,6 +98,8 @@ type Record struct {
 	// Line is the number of the line, from 1.
 	Line int64
 	line string // the original line, if it is to be written unchanged
+	// changes reports that a number of the line is another one, or has another sign, where it is written anew.
+	changes bool
 }
 
 // problem describes a defect of a line.
@@ -158,6 +160,8 @@ type scanner struct {
 	i    int
 	bad  problem
 	lost []byte // the first time that was rounded
+	// changes reports that a number is -0 or has more digits than a float64 gives back.
+	changes bool
 }
 
 // end reports whether there is no further field before the ";" or the end.
@@ -261,7 +265,11 @@ func (s *scanner) real(name string) float64 {
 	s.lost = nil
 	d := s.decimal(name)
 	inexact := s.lost != nil
-	s.lost = lost // reals are not times
+	s.lost = lost     // reals are not times
+	const most = 1e15 // a float64 gives back all numbers of 15 digits
+	if inexact || d.Coef > most || d.Coef < -most || d.Coef == 0 && bytes.IndexByte(s.l[at:s.i], '-') >= 0 {
+		s.changes = true
+	}
 	if inexact || d.Scale > 22 || d.Coef > 1<<53 || d.Coef < -1<<53 {
 		f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64)
 		if err == nil {
@@ -272,7 +280,7 @@ func (s *scanner) real(name string) float64 {
 		// Numbers too small or large for a Decimal.
 		if f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64); err == nil && !math.IsNaN(f) &&
 			!math.IsInf(f, 0) {
-			s.bad = problem{}
+			s.bad, s.changes = problem{}, true
 			return f
 		}
 	}
@@ -283,7 +291,7 @@ func (s *scanner) real(name string) float64 {
 // the problem's severity is below Error.
 func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 	s := scanner{l: l, i: i}
-	r.Keyword = k
+	r.Keyword, r.changes = k, false
 	switch k {
 	case C:
 		r.ID = s.integer("claim id")
@@ -340,7 +348,7 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 		}
 		return a, problem{}
 	}
-	p = s.bad
+	p, r.changes = s.bad, s.changes
 	if p.rule != "" {
 		return nil, p
 	}
@@ -413,7 +421,7 @@ func (r *Record) samples(s *scanner) {
 		}
 		r.Values = append(r.Values, t.real("value"))
 	}
-	s.bad, s.lost, s.i = t.bad, t.lost, len(s.l)
+	s.bad, s.lost, s.changes, s.i = t.bad, t.lost, t.changes, len(s.l)
 }
 
 // attributeProblem describes a problem of an attribute.

@@ -146,6 +146,9 @@ func (e *encoder) begin(first int64) {
 	e.begun = true
 	e.reader.clock = newFileClock(e.defs.Clock, first)
 	if e.original == nil {
+		if e.plain && e.reader.clock.base > 0 {
+			e.loss.AddShift(e.defs.Clock, -first)
+		}
 		return
 	}
 	if len(e.original.sources) == 1 && e.reader.clock.base == 0 {
@@ -315,8 +318,15 @@ func sameRow(c, x *trace.Cursor) bool {
 		slices.Equal(keys, gotKeys) && slices.Equal(values, got)
 }
 
-// truncate cuts the numbers of a record to the size of their fields.
+// truncate cuts the numbers of a record to the size of their fields. A length of a message that is not known
+// becomes 0, and one that is too large the largest one.
 func (e *encoder) truncate(r *Record) {
+	if r.Type == SendMsg || r.Type == RecvMsg {
+		if r.Length == trace.Undefined {
+			r.Length = 0
+		}
+		r.Length = min(r.Length, math.MaxUint32)
+	}
 	for i := range specs[r.Type].fields {
 		if f := &specs[r.Type].fields[i]; f.bits > 0 {
 			*r.number(f.f) &= ^uint64(0) >> (64 - f.bits)

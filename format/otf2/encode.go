@@ -61,6 +61,7 @@ type encoder struct {
 	loss        format.Loss
 	plain       bool
 	rows        carrier.Rows
+	missing     uint64 // operands that the record cannot hold, a bit for each
 	packed      []byte
 	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
@@ -180,6 +181,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		e.begun = true
 		if t := b.Time[0]; t < 0 {
 			e.base = uint64(-t) // times in the file must not be negative
+			if e.plain {
+				e.loss.AddShift(e.defs.Clock, -t)
+			}
 		}
 	}
 	for c := b.Cursor(); c.Next(); {
@@ -258,6 +262,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		if e.rows.NoteField(c, ""); e.plain {
 			return e.err
 		}
+	case e.missing != 0:
+		e.rows.NoteOperands(c, e.missing)
 	default:
 		e.rows.NoteField(c, "operands")
 	}
@@ -293,6 +299,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 // nativeRecord makes the OTF2 record of a row. It reports whether the record holds all of the row
 // but the attributes.
 func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
+	e.missing = 0
 	x := &e.event
 	ops := c.Ops()
 	if c.Kind() == trace.Metric && c.Ref() != trace.NoRef {
@@ -432,7 +439,10 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 			most--
 		}
 		if op > most {
-			all = all && op == trace.Undefined && undefined
+			if op != trace.Undefined || !undefined {
+				all = false
+				e.missing |= 1 << min(i, 63)
+			}
 			op = undefined32
 			if o.source == plain {
 				op = 0

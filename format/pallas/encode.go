@@ -156,6 +156,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		e.begun = true
 		if t, ok := e.tick(b.Time[0]); ok && t < 0 && uint64(-t) <= math.MaxInt64/e.ticks.Scale {
 			e.ticks.Base = uint64(-t) * e.ticks.Scale // times cannot be negative
+			if e.plain {
+				e.loss.AddShift(e.defs.Clock, -b.Time[0])
+			}
 		}
 	}
 	for c := b.Cursor(); c.Next(); {

@@ -259,7 +259,6 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	})
 	s.only = c.d.aliases()
-	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {
 			d.Position.File = c.d.src.Path
@@ -271,7 +270,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	if err := c.d.eachRecord(ctx, func(rec *Record) error {
 		s.Add(rec)
-		return report(s.Compare(rec, tick))
+		return report(s.Compare(rec, trace.NewDecimal(1, min(6, int(max(c.d.Digits, s.digits))))))
 	}); err != nil {
 		return err
 	}

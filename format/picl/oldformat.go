@@ -250,12 +250,14 @@ func (c *oldConverter) convert(x *oldLine) error {
 		if s := c.sends[node]; s != nil {
 			if s.stats++; s.stats == 2 {
 				s.exit.Time = x.at
-				return c.endSend(node)
+				if err := c.endSend(node); err != nil {
+					return err
+				}
 			}
 		}
-		return nil
+		return c.figures(x, args[max(0, len(args)-2):]) // the verbose spelling has the busy time ahead of the idle time
 	case 12:
-		return nil
+		return c.figures(x, args)
 	case 13:
 		return c.emit(rec(TypeMark, -12))
 	case 14:
@@ -304,6 +306,13 @@ func (c *oldConverter) convert(x *oldLine) error {
 		}
 		return c.emit(rec(typ, event, arg(1), arg(2)))
 	case 22:
+		if arg(0) != int64(len(args))-1 {
+			err := x.bad(fmt.Sprintf("a count of %d and %d values", arg(0), max(0, len(args)-1)),
+				"the count of values; a negative one means that there was no room for them")
+			if err != nil {
+				return err
+			}
+		}
 		for i := int64(1); i <= arg(0) && int(i) < len(args); i++ {
 			if err := c.emit(rec(TypeMark, max(0, args[i]))); err != nil {
 				return err
@@ -315,6 +324,15 @@ func (c *oldConverter) convert(x *oldLine) error {
 	}
 	c.Skipped++
 	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
+}
+
+// figures writes what a process has counted up to now as a user record that has the number of the old record. It is
+// no statistics record, since the events do not have to tell these figures.
+func (c *oldConverter) figures(x *oldLine, figures []int64) error {
+	if len(figures) == 0 {
+		return nil
+	}
+	return c.emit(x.record(int64(x.key), -1, figures...))
 }
 
 func (c *oldConverter) endSend(node int64) error {

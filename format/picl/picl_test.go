@@ -315,6 +315,9 @@ func TestOldFormat(t *testing.T) {
 		`150 1/0 enter "recv0 (waited)"(-52)`,
 		`900 1/0 recv sender=0/0 communicator=-1 tag=7 length=32768 derived`,
 		`100 0/0 enter "event 0"(0)`,
+		`260 0/0 record 11 "all"(-1) data0:int32="0" data1:int32="100"`,
+		`260 0/0 record 12 "all"(-1) data0:int32="0" data1:int32="0" data2:int32="1" data3:int32="32768" ` +
+			`data4:int32="0"`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %s in\n%s", want, all)

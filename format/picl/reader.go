@@ -163,7 +163,8 @@ func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem
 	if len(rest) == 0 && r.Fields != 0 {
 		r.Text = strconv.FormatInt(r.Fields, 10)
 	} else if n := len(rest); n > 0 &&
-		(problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
+		(problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0 ||
+			r.respells(rest)) {
 		r.Text = strconv.FormatInt(r.Fields, 10) + " " + string(bytes.TrimLeft(bytes.TrimRight(l, "\r"), " \t"))
 		r.saysMore = r.saysMore || r.Type != TypeDescriptor && skipsData(rest, h, r.Line, res)
 	}
@@ -181,6 +182,22 @@ func skipsData(data []byte, h *head, line int64, res resolver) bool {
 		}
 	}
 	return c != nil && slices.ContainsFunc(c.directives, func(d directive) bool { return d.skip })
+}
+
+// respells reports whether Append would write numbers that have a descriptor of one digit in other words than data
+// has: with fewer digits, without a sign, or by another descriptor.
+func (r *Record) respells(data []byte) bool {
+	if data[0] < '2' {
+		return false
+	}
+	words := bytes.Fields(r.appendData(nil, 0))[1:] // behind the number of fields
+	for word := range bytes.FieldsSeq(data) {
+		if len(words) == 0 || !bytes.Equal(words[0], word) {
+			return true
+		}
+		words = words[1:]
+	}
+	return len(words) > 0
 }
 
 // usualDescriptor reports whether data begins with one of the descriptors of one digit that

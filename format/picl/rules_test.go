@@ -50,6 +50,8 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.undefined", "-5 -2001 0.0 -1 -1 1 0 x\n-3 0 0.1 0 0 0\n", 1, 1},
 	{"picl.time-rounded", "-3 0 10000000000.0 0 0 0\n-4 0 10000000000.0000000000001 0 0 0\n", 2, 2},
 	{"picl.old-record", "1 0 0 0 4 4 4\n9 0 5 0\n19 0 9 0 1\n", 2, 4},
+	{"picl.old-record", "1 0 0 0 4 4 4\n22 0 5 0 3 1\n19 0 9 0 1\n", 2, 5},
+	{"picl.old-record", "1 0 0 0 4 4 4\n22 0 5 0 -5\n19 0 9 0 1\n", 2, 4},
 	{"picl.old-record", "8 0 5 1 0 7 4\n", 1, 3},
 	{"picl.subset", "-201 -1 0.0 -1 -1 3 2 -1 0 1\n-3 0 0.1 0 0 0\n", 1, 1},
 	{"picl.outside-tracing", "-2 4 0.1 0 0 0\n-3 -1 0.2 0 0 0\n-2 4 0.3 0 0 0\n-4 -1 0.4 0 0 0\n", 1, 4},

@@ -220,6 +220,15 @@ func TestStatistics_2_3_2(t *testing.T) {
 	const events = "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n"
 	for _, x := range []struct{ name, text, want string }{
 		{"types without events", "-102 -1 2.0 0 0 8 \"%d%d\" -13 1 -14 2 -29 3 -53 12 -54 7 -55 2 -59 1 -905 1\n", ""},
+		{"a receive of unknown length", "-3 -51 0.4 0 0 1 2 1\n-4 -51 0.5 0 0 2 2 -1 1\n" +
+			"-103 -1 2.0 0 0 2 \"%d%d\" -51 70 -1 78\n",
+			""},
+		{"a receive without a length", "-3 -51 0.4 0 0 0\n-4 -51 0.5 0 0 0\n-103 -1 2.0 0 0 1 \"%d%d\" -51 70\n", ""},
+		{"a receive of known length", "-3 -51 0.4 0 0 1 2 1\n-4 -51 0.5 0 0 2 2 8 1\n-103 -1 2.0 0 0 1 \"%d%d\" -51 70\n",
+			"picl.statistics × 1"},
+		{"times are printed with zeros", "-2 6 0.400000 0 0 0\n-101 -1 2.0 0 0 1 \"%d%lf\" -21 0.299\n",
+			"picl.statistics × 1"},
+		{"times are printed with one digit", "-101 -1 2.0 0 0 1 \"%d%lf\" -21 0.299\n", ""},
 		{"subset with such types", "-102 -1 2.0 0 0 1 \"%d%d\" -1011 5\n", ""},
 		{"-913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
 		{"trace level 0", "-2 -904 0.5 0 0 3 2 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 7 3\n", ""},

@@ -31,6 +31,7 @@ type Statistics struct {
 	only       map[procKey]procKey             // processes that a process -1 stands for
 	on         map[int64][]procKey             // processes by processor
 	disorder   *trace.Defect                   // the first record that is earlier than the one of its process before it
+	digits     int32                           // greatest number of digits that a time of an event is printed with
 }
 
 // silence reports which events leave no records: those of PICL, of the user, or of tracing.
@@ -71,7 +72,7 @@ type figureKey struct{ typ, inside, event int64 }
 
 type entryTime struct {
 	time   trace.Decimal
-	volume int64
+	volume int64 // -1 if it is not known
 	inside []int64
 	waited figures // figures of the waiting inside of it
 }
@@ -81,6 +82,7 @@ type figures struct {
 	timed  bool
 	count  int64
 	volume int64
+	unsure bool // some volumes are not known
 	// waited is the part that the figures of the waiting also include (waitOf).
 	waited *figures
 }
@@ -90,6 +92,7 @@ func (f *figures) add(g *figures) {
 	f.time, f.timed = add(f.time, g.time), f.timed || g.timed
 	f.count += g.count
 	f.volume += g.volume
+	f.unsure = f.unsure || g.unsure
 }
 
 // addSilent adds the figures of event types without event records to the figure of a record type.
@@ -144,6 +147,7 @@ func (s *Statistics) Add(r *Record) {
 	if r.Processor < 0 {
 		return
 	}
+	s.digits = max(s.digits, r.Time.Scale)
 	if len(s.pending) > 0 {
 		s.settle(-1)
 		s.settle(r.Processor)
@@ -168,8 +172,8 @@ func (s *Statistics) Add(r *Record) {
 	case TypeMark:
 		for _, in := range s.enclosing(p.active) {
 			f := p.figure(in, r.Event)
-			f.count++
-			f.volume += volume(spec, r.Values, true, true)
+			v := volume(spec, r.Values, true, true)
+			f.add(&figures{count: 1, volume: max(0, v), unsure: v < 0})
 		}
 	case TypeEntry:
 		p.open[r.Event] = append(p.open[r.Event],
@@ -189,8 +193,8 @@ func (s *Statistics) Add(r *Record) {
 			i := slices.Index(p.active, r.Event)
 			p.active = slices.Delete(p.active, i, i+1)
 		}
-		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1,
-			volume: max(e.volume, volume(spec, r.Values, false, true))} // the exit may repeat it
+		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat it
+		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
@@ -362,8 +366,8 @@ func (p *processStatistics) figure(inside, event int64) *figures {
 	return f
 }
 
-// volume returns what a record adds to the volume of its event. The unit is bytes, except for
-// load0, which counts processes.
+// volume returns what a record adds to the volume of its event, or -1 if the record leaves it open. The unit is
+// bytes, except for load0, which counts processes.
 func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 	names := spec.entry
 	switch {
@@ -376,8 +380,13 @@ func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 		return 1
 	}
 	if i := slices.Index(names, "length"); i >= 0 && i < len(vals) {
-		n, _ := wholeNumber(vals[i])
-		return max(0, n)
+		if n, ok := wholeNumber(vals[i]); ok && n >= 0 {
+			return n
+		}
+		return -1
+	}
+	if slices.Contains(spec.entry, "length") || slices.Contains(spec.exit, "length") {
+		return -1
 	}
 	return 0
 }
@@ -462,7 +471,7 @@ func appendStatistics(out []Record, r Record, of []*processStatistics) []Record 
 			if f.count > 0 && !recorded(TypeCounts, e) {
 				counts = append(counts, id, intValue(f.count))
 			}
-			if f.volume > 0 && !recorded(TypeVolumes, e) {
+			if f.volume > 0 && !f.unsure && !recorded(TypeVolumes, e) {
 				volumes = append(volumes, id, intValue(f.volume))
 			}
 		}
@@ -613,7 +622,7 @@ func (f *figures) agrees(typ int64, said trace.Value, tick trace.Decimal, least 
 	case TypeCounts:
 		return agrees(said, f.count, least)
 	}
-	return agrees(said, f.volume, least)
+	return f.unsure || agrees(said, f.volume, least)
 }
 
 // agrees reports whether a figure, which may be a floating-point number, equals a number. If least is true, a

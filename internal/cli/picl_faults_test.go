@@ -1,9 +1,15 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // TestProcessBesideSubset checks that process -1 is a location of its own if the other process of the processor
@@ -87,5 +93,117 @@ func TestClaimsOfOneID(t *testing.T) {
 	_, got, errs := runWeft(t, "check", in)
 	if got += errs; strings.Contains(got, "trace.claim") || !strings.Contains(got, "etf.duplicate-id") {
 		t.Errorf("found %s, expected etf.duplicate-id alone", got)
+	}
+}
+
+// TestMessageNumbersThatDoNotFit checks that the loss table counts each number of a message that OTF or OTF2 has no
+// room for, and that OTF has 0 for a length that is not known. Both formats have 32 bits for a type, OTF for a
+// length too, and no record of OTF is for a message without a partner.
+func TestMessageNumbersThatDoNotFit(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 -901 0 1 0 0\n"+
+		"-3 -21 0.1 0 0 3 2 6000000000 5 1\n-4 -21 0.2 0 0 0\n-3 -51 0.2 1 0 1 2 5\n-4 -51 0.3 1 0 3 2 6000000000 5 0\n"+
+		"-3 -21 0.4 0 0 3 2 -1 6 1\n-4 -21 0.5 0 0 0\n-3 -21 0.6 0 0 3 2 8 -9 1\n-4 -21 0.7 0 0 0\n"+
+		"-3 -21 0.8 0 0 3 2 8 5000000000 1\n-4 -21 0.85 0 0 0\n-3 -21 0.9 0 0 2 2 8 7\n-4 -21 0.95 0 0 0\n"+
+		"-4 -901 1 0 0 0\n-4 -901 1 1 0 0\n")
+	for _, x := range []struct {
+		ext  string
+		rows []string
+	}{
+		{".otf", []string{"send length 2", "recv length 1", "send tag 2", "send  1"}},
+		{".otf2", []string{"send tag 2"}},
+	} {
+		for _, plain := range []bool{true, false} {
+			args, how := []string{"convert", "--json"}, format.WeftOnly
+			if plain {
+				args, how = append(args, "--plain", "--allow-loss"), format.Lost
+			}
+			out := filepath.Join(t.TempDir(), "out"+x.ext)
+			_, table, errs := runWeft(t, append(args, in, out)...)
+			var rows []format.LossRow
+			if err := json.Unmarshal([]byte(table), &rows); err != nil {
+				t.Fatal(err, errs)
+			}
+			var got []string
+			for _, r := range rows {
+				if r.How == how && (r.Kind == "send" || r.Kind == "recv") {
+					got = append(got, fmt.Sprint(r.Kind, " ", r.Field, " ", r.Count))
+				}
+			}
+			slices.Sort(got)
+			if want := slices.Sorted(slices.Values(x.rows)); !slices.Equal(got, want) {
+				t.Errorf("%s, plain %t: found %q, expected %q", x.ext, plain, got, want)
+			}
+			if x.ext == ".otf" && plain {
+				list := weft(t, 0, "print", out)
+				for _, want := range []string{"tag=5  length=4294967295 bytes", "tag=6  length=0 bytes"} {
+					if !strings.Contains(list, want) {
+						t.Errorf("found no %q in\n%s", want, list)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestShiftOfNegativeTimes checks that the loss table tells by how much a plain trace in a format without negative
+// times is later.
+func TestShiftOfNegativeTimes(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 0 -1.5 0 0 0\n-4 0 2 0 0 0\n")
+	for _, ext := range []string{".otf", ".otf2", ".pallas"} {
+		_, table, _ := runWeft(t, "convert", "--plain", "--json", in, filepath.Join(t.TempDir(), "out"+ext))
+		if !strings.Contains(table, `"shifted by 1.5 s, since the format has no times before 0"`) {
+			t.Errorf("%s: found %s", ext, table)
+		}
+	}
+}
+
+// TestNumbersOfACopy checks that a conversion to the same format keeps numbers that no float has.
+func TestNumbersOfACopy(t *testing.T) {
+	for name, text := range map[string]string{
+		"in.trf": "0 0 1.000000 0 0 1 4 16777217\n0 0 1.000000 0 0 1 5 0.12345678901234567890\n0 0 1.000000 0 0 1 5 -0\n" +
+			"0 0 1.000000 0 0 1 5 1e22\n0 0 1.000000 0 0 1 2 +5\n0 0 1.000000 0 0 1 2 3000000000\n",
+		"in.etf": "R 0 18446744073709551615 true ;\nR 1 100 false ;\nC 0 0 1 0 0 9007199254740993 ;\nC 1 0 1 1 -0 ;\n",
+	} {
+		in, out := textFile(t, name, text), filepath.Join(t.TempDir(), name)
+		weft(t, 0, "convert", "-q", in, out)
+		if got, err := os.ReadFile(out); err != nil || string(got) != text {
+			t.Errorf("%v: found\n%sexpected\n%s", err, got, text)
+		}
+	}
+}
+
+// TestPlainNameOfEvent checks that a plain TRACE line has one name, that of the event, where the data of the event have
+// a field of that name as well.
+func TestPlainNameOfEvent(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -201 0.1 0 0 5 0 a.txt\n-4 -201 0.2 0 0 1 2 3\n-2 -201 0.3 0 0 5 0 b.txt\n")
+	out := filepath.Join(t.TempDir(), "out.etf")
+	weft(t, 0, "convert", "-q", "--plain", in, out)
+	text := strings.Join(lineList(t, out), "\n")
+	for _, want := range []string{"name=file open, depth=1, @name=a.txt, @descriptor=3",
+		"name=file open, location=0/0, kind=mark, @name=b.txt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in\n%s", want, text)
+		}
+	}
+	weft(t, 0, "check", out)
+}
+
+// TestRepairInsideOfTracing checks that repair leaves a region ahead of the last exit of -901, so that check finds
+// nothing outside of what is traced.
+func TestRepairInsideOfTracing(t *testing.T) {
+	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 0 0.1 0 0 0\n-3 1 0.2 0 0 0\n-4 -901 0.3 0 0 0\n-3 -901 0.5 0 0 0\n"+
+		"-4 1 0.6 0 0 0\n-4 -901 1 0 0 0\n")
+	out := filepath.Join(t.TempDir(), "out.trf")
+	weft(t, 0, "repair", "-q", in, out)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "-4 1 0.6 0 0 0\n-4 0 1.000000 0 0 20 0 weft:repair=not left\n-4 -901 1 0 0 0\n"
+	if !strings.HasSuffix(string(b), want) {
+		t.Errorf("found\n%sexpected at the end\n%s", b, want)
+	}
+	if got := weft(t, 0, "check", out); !strings.Contains(got, "0 errors, 0 warnings") {
+		t.Error(got)
 	}
 }
