@@ -116,8 +116,8 @@ func TestMergeOfArchives(t *testing.T) {
 	}
 }
 
-// TestUnifyOfArchives checks that otf2-print prints for the parts of an archive, merged with --unify, the definitions and
-// events of the whole archive.
+// TestUnifyOfArchives checks that otf2-print prints for the parts of an archive, merged with --unify, the
+// definitions and events of the whole archive.
 func TestUnifyOfArchives(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
