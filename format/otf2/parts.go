@@ -7,8 +7,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// source is an archive whose definitions and events are written as OTF2 again. Those of several archives
-// that become one get other ids where theirs are in use (docs/formats/otf2.md, "Rewriting an archive").
+// source is an archive whose definitions and events are written as OTF2 again. Where several archives become
+// one, or definitions are left out, those that are written get new ids, which follow each other
+// (docs/formats/otf2.md, "Rewriting an archive").
 type source struct {
 	m       *model
 	retimed bool

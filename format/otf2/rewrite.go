@@ -14,7 +14,7 @@ import (
 // original holds the archives from which a trace was read and which are written as OTF2 again.
 // Everything unchanged is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an
 // archive"). An entry of the model's tables has the id that it has in the archive. Where the trace was
-// merged from several archives, ids that are in use change (parts.go).
+// merged from several archives, or pruned, ids change (parts.go).
 type original struct {
 	parts   []*source
 	partOf  []*source             // by location; empty if there is one part
