@@ -71,7 +71,7 @@ func TestRepairDefinesOperations(t *testing.T) {
 	}
 }
 
-// TestRewriteThumbnail checks that a thumbnail stays if the visits and their times do, and counts as lost
+// TestRewriteThumbnail checks that a thumbnail stays if the visits and their times do, and is counted as degraded
 // otherwise.
 func TestRewriteThumbnail(t *testing.T) {
 	const thumbnail = "0:2,1\n1:0,1,\n"
@@ -98,8 +98,8 @@ func TestRewriteThumbnail(t *testing.T) {
 		m := filepath.Join(folder, name+".otf")
 		loss := writeSelected(t, d, c.sel, m)
 		got, err := os.ReadFile(filepath.Join(folder, name+".thumb"))
-		if kept := err == nil && string(got) == thumbnail; kept != c.keep || (loss.Lost() == 0) != c.keep {
-			t.Errorf("%s: found the thumbnail %q and %d records lost, expected it kept: %t", name, got, loss.Lost(), c.keep)
+		if kept := err == nil && string(got) == thumbnail; kept != c.keep || (len(loss.Rows()) == 0) != c.keep {
+			t.Errorf("%s: found the thumbnail %q and the losses %v, expected it kept: %t", name, got, loss.Rows(), c.keep)
 		}
 	}
 }

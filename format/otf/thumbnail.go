@@ -231,7 +231,8 @@ func (r *Reader) hasThumbnail() bool {
 // keepThumbnails copies the thumbnail of an OTF trace that is written again, if it is still that of the
 // events. Other thumbnails count as lost.
 func (e *encoder) keepThumbnails() error {
-	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Lost, reason, 1) }
+	// A thumbnail repeats what the events say, so that leaving it out loses nothing of the trace.
+	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Degraded, reason, 1) }
 	only := e.original.only()
 	if only == nil {
 		for _, s := range e.original.sources {
