@@ -86,7 +86,7 @@ func (o *ReadOptions) Int(name string, def int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(t, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/mult {
-		return 0, &OptionError{name, s, "a number of bytes such as 16M"}
+		return 0, &OptionError{name, s, "a number such as 128 or 16M"}
 	}
 	return n * mult, nil
 }

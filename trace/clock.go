@@ -394,8 +394,8 @@ func (c Clock) parseDuration(s string) (*big.Rat, string) {
 		r.Mul(r, big.NewRat(u.num, u.den))
 		return r.Mul(r, big.NewRat(c.Num, c.Den)), ""
 	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return new(big.Rat).SetInt64(n), ""
+	if n, ok := new(big.Int).SetString(s, 10); ok {
+		return new(big.Rat).SetInt(n), ""
 	}
 	return nil, "found no number with a known unit"
 }

@@ -167,6 +167,9 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("%s: found %d, %v, expected %d", text, got, err, want)
 		}
 	}
+	if _, err := c.ParseDuration("9223372036854775808"); err == nil || !strings.Contains(err.Error(), "does not fit") {
+		t.Errorf("2⁶³ ticks: found %v, expected that it does not fit", err)
+	}
 	for _, text := range []string{"", "s", "1x", "1e3s", "1e400"} {
 		if got, err := c.ParseDuration(text); err == nil || !strings.Contains(err.Error(), "expected a number with ns") {
 			t.Errorf("%q: found %d, %v, expected an error", text, got, err)
