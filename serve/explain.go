@@ -12,9 +12,6 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// noRegionTime explains why a trace without time in regions has no efficiency and no explanation.
-const noRegionTime = "found no time in regions of processes or threads, expected some"
-
 // explainAnswer says why a run takes as long as it does.
 type explainAnswer struct {
 	// Missing says why nothing can be explained; "" if something was.
@@ -60,7 +57,7 @@ func missing(ok bool, err error) (string, error) {
 	case errors.Is(err, analysis.ErrTimeRange):
 		return err.Error(), nil
 	case err == nil && !ok:
-		return noRegionTime, nil
+		return efficiency.NoRegionTime, nil
 	}
 	return "", err
 }

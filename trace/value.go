@@ -70,9 +70,6 @@ func ParseType(s string) (Type, bool) {
 	return Type(max(i, 0)), i >= 0
 }
 
-// IsRef reports whether the value is an index into a definition table.
-func (t Type) IsRef() bool { return t >= AttributeRef && t <= LocationGroupRef }
-
 // Value is a typed attribute value. Numbers, references and float bits are in
 // Num (signed numbers sign-extended, a Float32 as its 32 bits, a Float64 as its
 // 64 bits); String and Bytes are in Str, which may alias the buffer of the

@@ -120,6 +120,9 @@ type counted struct {
 	processes []*process
 }
 
+// NoRegionTime says in words why a trace without time in regions has no efficiency.
+const NoRegionTime = "found no time in regions of processes or threads, expected some"
+
 // kind classifies the time of a path.
 type kind uint8
 

@@ -60,35 +60,12 @@ func (p *source) id(t Table, id uint64) uint64 {
 
 // written returns the index in the written trace of a definition, or NoRef.
 func (p *source) written(t Table, id uint64) uint32 {
-	i, d := p.m.lookup(t, id), p.m.defs
-	if i == trace.NoRef {
-		return i
+	i := p.m.lookup(t, id)
+	table, _ := modelTable(p.m.defs, t, i)
+	if table == nil {
+		return trace.NoRef
 	}
-	switch t {
-	case Attributes:
-		return p.index(&d.Attributes, i)
-	case Locations:
-		return p.index(&d.Locations, i)
-	case LocationGroups, SystemTreeNodes:
-		return p.index(&d.Groups, i)
-	case Regions:
-		return p.index(&d.Regions, i)
-	case Groups:
-		return p.index(&d.Sets, i)
-	case Comms:
-		return p.index(&d.Communicator, i)
-	case Parameters:
-		return p.index(&d.Parameters, i)
-	case Windows:
-		return p.index(&d.Windows, i)
-	case CallingContexts:
-		return p.index(&d.Contexts, i)
-	case IOFiles:
-		return p.index(&d.Files, i)
-	case IOHandles:
-		return p.index(&d.Handles, i)
-	}
-	return trace.NoRef
+	return p.index(table, i)
 }
 
 // ownTables holds the table of each definition that has an id.

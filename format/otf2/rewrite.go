@@ -228,44 +228,43 @@ func (e *encoder) renameTexts(r *Record) {
 	}
 }
 
-// entryID returns the id of an entry of the model's tables as text. ok is false if there is no such
-// entry.
-func (e *encoder) entryID(t Table, i uint32) (id string, ok bool) {
-	d := e.defs
+// modelTable returns the address of the model's table for a table of OTF2, and the id of its entry i as text. The
+// table is nil if the model has none, or no entry i.
+func modelTable(d *trace.Definitions, t Table, i uint32) (table any, id string) {
 	named := func(x *trace.Named) string { return x.ID }
 	switch t {
 	case Attributes:
-		return idOf(&d.Attributes, i, func(x *trace.AttributeDef) string { return x.ID })
+		return entryOf(&d.Attributes, i, func(x *trace.AttributeDef) string { return x.ID })
 	case Locations:
-		return idOf(&d.Locations, i, func(x *trace.Location) string { return x.ID })
-	case LocationGroups:
-		return idOf(&d.Groups, i, func(x *trace.LocationGroup) string { return x.ID })
+		return entryOf(&d.Locations, i, func(x *trace.Location) string { return x.ID })
+	case LocationGroups, SystemTreeNodes:
+		return entryOf(&d.Groups, i, func(x *trace.LocationGroup) string { return x.ID })
 	case Regions:
-		return idOf(&d.Regions, i, func(x *trace.Region) string { return x.ID })
+		return entryOf(&d.Regions, i, func(x *trace.Region) string { return x.ID })
 	case Groups:
-		return idOf(&d.Sets, i, func(x *trace.Set) string { return x.ID })
+		return entryOf(&d.Sets, i, func(x *trace.Set) string { return x.ID })
 	case Comms:
-		return idOf(&d.Communicator, i, func(x *trace.Communicator) string { return x.ID })
+		return entryOf(&d.Communicator, i, func(x *trace.Communicator) string { return x.ID })
 	case Parameters:
-		return idOf(&d.Parameters, i, named)
+		return entryOf(&d.Parameters, i, named)
 	case Windows:
-		return idOf(&d.Windows, i, named)
+		return entryOf(&d.Windows, i, named)
 	case CallingContexts:
-		return idOf(&d.Contexts, i, named)
+		return entryOf(&d.Contexts, i, named)
 	case IOFiles:
-		return idOf(&d.Files, i, named)
+		return entryOf(&d.Files, i, named)
 	case IOHandles:
-		return idOf(&d.Handles, i, named)
+		return entryOf(&d.Handles, i, named)
 	}
-	return "", false
+	return nil, ""
 }
 
-// idOf returns the id of an entry of a table, if it exists.
-func idOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (string, bool) {
+// entryOf returns a table and the id of an entry, if the entry exists.
+func entryOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (any, string) {
 	if !t.Has(i) {
-		return "", false
+		return nil, ""
 	}
-	return id(t.At(i)), true
+	return t, id(t.At(i))
 }
 
 // id returns the id of a table's entry in the written archive.
@@ -277,26 +276,25 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	if t == Strings && e.defs.Strings.Has(i) {
 		return e.string(*e.defs.Strings.At(i))
 	}
-	text, ok := e.entryID(t, i)
-	if !ok {
+	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
+		return o.ids[t][i]
+	}
+	table, text := modelTable(e.defs, t, i)
+	if table == nil {
 		return undefined32
 	}
-	for uint32(len(o.ids[t])) <= i {
-		o.ids[t] = append(o.ids[t], unknownID)
+	n, err := strconv.ParseUint(text, 10, 64)
+	added := o.partOf != nil || err != nil // definitions of several archives have ids already
+	if added {
+		n = o.next[t]
+		o.next[t]++
 	}
-	if o.ids[t][i] == unknownID {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if merged := o.partOf != nil; merged || err != nil {
-			n, err = o.next[t], strconv.ErrRange
-			o.next[t]++
-		}
-		// An undefined id stays undefined, except in definitions that are not those of the archive.
-		if m := o.parts[0].m; err != nil || e.defs != m.defs && n != undefined32 && m.standIns[standIn{t, n}] {
-			o.added[t] = append(o.added[t], i)
-		}
-		o.ids[t][i] = n
+	// An undefined id stays undefined, except in definitions that are not those of the archive.
+	if m := o.parts[0].m; added || e.defs != m.defs && n != undefined32 && m.standIns[standIn{t, n}] {
+		o.added[t] = append(o.added[t], i)
 	}
-	return o.ids[t][i]
+	o.setID(t, i, n)
+	return n
 }
 
 // setID sets the id of an entry.

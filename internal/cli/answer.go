@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/trace"
 )
@@ -120,9 +121,7 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 	in.bar.done()
 	a.reportDefects(in, r.quiet)
 	if !ok {
-		return answer, &exitError{exitDefects, fmt.Errorf("%s: found no time in regions of processes or threads, expected "+
-			"some; "+
-			"%s", path, missing)}
+		return answer, &exitError{exitDefects, fmt.Errorf("%s: %s; %s", path, efficiency.NoRegionTime, missing)}
 	}
 	return answer, nil
 }
