@@ -69,9 +69,15 @@ func TestSameFigures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 25 traces in five ways")
 	}
+	compareFigures(t, "../../format", figureTraces, func(f *figureComparison, _ int64) { f.compare() })
+}
+
+// compareFigures serves the traces below a folder, and calls compare for each of them and for a window of it, with the
+// time of its first event.
+func compareFigures(t *testing.T, folder string, names []string, compare func(f *figureComparison, first int64)) {
 	var paths []string
-	for _, p := range figureTraces {
-		path, err := filepath.Abs(filepath.Join("..", "..", "format", filepath.FromSlash(p)))
+	for _, name := range names {
+		path, err := filepath.Abs(filepath.Join(filepath.FromSlash(folder), filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +93,7 @@ func TestSameFigures(t *testing.T) {
 	base := u.Scheme + "://" + u.Host
 	for i, x := range s.traces(t, base).Traces {
 		api := base + "/api/traces/" + x.ID
-		t.Run(strings.ReplaceAll(filepath.Base(figureTraces[i]), ".", "_"), func(t *testing.T) {
+		t.Run(strings.NewReplacer(".", "_", "/", "_").Replace(names[i]), func(t *testing.T) {
 			s.untilReady(t, api)
 			d, err := all.Open(await.Context(t), paths[i], nil)
 			if err != nil {
@@ -108,7 +114,7 @@ func TestSameFigures(t *testing.T) {
 					f.flags = []string{"--window", fmt.Sprintf("@%d..@%d", w[0], w[1])}
 					f.viewerQuery = fmt.Sprintf("&from=%d&to=%d", w[0]-first, w[1]-first)
 				}
-				f.compare()
+				compare(&f, first)
 			}
 		})
 	}

@@ -4,62 +4,22 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/weft-trace/weft/format/all"
-	"github.com/weft-trace/weft/internal/await"
 )
 
 // TestSameReasons checks that weft waits, weft efficiency, weft path and weft explain show the same figures as the
 // viewer for the same window.
 func TestSameReasons(t *testing.T) {
-	var paths []string
-	for _, p := range []string{"analysis/waits/testdata/hand/traces.otf2", "analysis/waits/testdata/p2p/traces.otf2",
-		"analysis/waits/testdata/omp/traces.otf2", "format/otf2/testdata/ok/heat2d-mt/traces.otf2", "examples/odse.etf"} {
-		path, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(p)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
-	}
-	s := startServer(t, t.TempDir(), append([]string{"view"}, paths...)...)
-	defer s.stop(t)
-	u, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.get(t, s.url) // sets the cookie with the secret
-	base := u.Scheme + "://" + u.Host
-	for i, x := range s.traces(t, base).Traces {
-		api := base + "/api/traces/" + x.ID
-		t.Run(filepath.Base(filepath.Dir(paths[i])), func(t *testing.T) {
-			s.untilReady(t, api)
-			d, err := all.Open(await.Context(t), paths[i], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			clock := d.Defs().Clock
-			first, last, _, err := d.Extent(await.Context(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			d.Close()
-			for _, w := range [][2]int64{{first, last}, {first + (last-first)/5, first + (last-first)*3/5}} {
-				f := figureComparison{t, s, api, paths[i], clock, nil, ""}
-				if w != [2]int64{first, last} {
-					f.flags = []string{"--window", fmt.Sprintf("@%d..@%d", w[0], w[1])}
-					f.viewerQuery = fmt.Sprintf("?from=%d&to=%d", w[0]-first, w[1]-first)
-				}
-				f.reasons(first)
-			}
-		})
-	}
+	compareFigures(t, "../..", []string{"analysis/waits/testdata/hand/traces.otf2",
+		"analysis/waits/testdata/p2p/traces.otf2", "analysis/waits/testdata/omp/traces.otf2",
+		"format/otf2/testdata/ok/heat2d-mt/traces.otf2", "examples/odse.etf"}, func(f *figureComparison, first int64) {
+		f.viewerQuery = strings.Replace(f.viewerQuery, "&", "?", 1) // it is the first of the query
+		f.reasons(first)
+	})
 }
 
 // reasons compares the figures about waits. first is the time of the first event.
