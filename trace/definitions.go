@@ -62,8 +62,9 @@ type Joinable interface {
 	Joinable() (shared bool)
 }
 
-// Parts is the [Definitions.Native] of a trace that was merged from several of one format, all of which
-// are [Joinable]. The encoder of that format writes the records of all.
+// Parts is the [Definitions.Native] of a trace that was merged from several of one format, or of one from
+// which definitions were removed. All of them are [Joinable]. The encoder of that format writes the records
+// of all.
 type Parts struct {
 	List  []Part
 	First int64 // a time before or at that of the first event
@@ -100,8 +101,8 @@ type Definitions struct {
 	Roles func(r *Region) Role
 	// Native is the decoder's own form of the definitions, for the encoder of the same format. With it
 	// the encoder writes unchanged records exactly as they were in the file. It relies on the ids of
-	// entries. Code that builds new definitions sets it to nil, unless all entries keep their ids and
-	// names. Entries may be added.
+	// entries. Code that builds new definitions sets it to nil or to [Parts], unless all entries keep their
+	// ids and names. Entries may be added.
 	Native any
 	// Rename, if it is not nil, returns the replacement of a text in the file of Native. word reports
 	// that the format uses the text as a keyword, such as a unit or the name of an attribute. A
